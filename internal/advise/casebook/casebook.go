@@ -1,16 +1,15 @@
-// Package casebook walks published cases from symptom to trade-off, with the models beside the
-// published figures.
+// Package casebook walks through published cases from symptom to trade-off, and compares the models with
+// the published figures.
 //
-// A case is a folder: case.yaml tells the story in steps (symptom, cause, benchmark, fix, proof,
-// trade-off) with the published figures, and scenario.yaml is what was deployed, as [scenario] has
-// it. Variants are the same scenario with some values changed. Walking a case simulates every
-// variant, diagnoses the recording of the first, and prints each published figure with the model's
-// beside it and the deviation. Then plan finds the cheapest layout that meets the case's objective,
-// emit writes its files, and prove compares a recording from before with one from after. Models are
-// never calibrated to a published figure: some are wrong, and the case says which, why, and what
-// the model finds instead.
+// A case is a folder: case.yaml describes the case in steps (symptom, cause, benchmark, fix, proof,
+// trade-off) with the published figures, and scenario.yaml is the deployment as a [scenario]. Variants are
+// the same scenario with some values changed. Walking a case simulates every variant, diagnoses the
+// recording of the first, and prints each published figure next to the model's, with the deviation. Then
+// plan finds the cheapest layout that meets the case's objective, emit writes its files, and prove compares
+// recordings from before and after. Models are never calibrated to a published figure. Some published
+// figures are wrong, and the case states which, why, and what the model finds instead.
 //
-// Five cases are embedded; any folder of the same shape can be walked too.
+// Five cases are embedded; any folder of the same structure can be walked too.
 package casebook
 
 import (
@@ -37,29 +36,29 @@ var embedded embed.FS
 
 // A Case is a published case as read from its case.yaml.
 type Case struct {
-	engines []engine.With[plan.Profiler] // that can be planned for
+	engines []engine.With[plan.Profiler] // that plans support
 
-	// Name is its folder's.
+	// Name is the name of its folder.
 	Name string `yaml:"-" json:"name"`
-	// Title is one line.
+	// Title is a title on one line.
 	Title string `yaml:"title" json:"title"`
-	// Published says who runs what, and where, according to the publication.
+	// Published describes who runs what, and where, according to the publication.
 	Published string `yaml:"published" json:"published"`
-	// Assumed lists what the publication leaves out and the scenario therefore assumes.
+	// Assumed lists what the scenario assumes because the publication does not state it.
 	Assumed []string `yaml:"assumed" json:"assumed"`
-	// Calibrated says which of the model's parameters were set from these very figures; empty: none
-	// were, and each deviation is the model's error.
+	// Calibrated lists the model's parameters that were set from these very figures; empty: none, so each
+	// deviation is the model's error.
 	Calibrated string `yaml:"calibrated" json:"calibrated,omitempty"`
-	// Variants are simulated; the first is the one that stalled.
+	// Variants are the variants to simulate; the first is the one that stalled.
 	Variants []Variant `yaml:"variants" json:"variants"`
-	// Steps are the arc.
+	// Steps are the steps of the case.
 	Steps []Step `yaml:"steps" json:"steps"`
 	// Corrections are published claims that are wrong.
 	Corrections []Correction `yaml:"corrections" json:"corrections"`
-	// Server is what the published advice did where it was measured: on the storage engine alone, and
-	// on a whole server.
+	// Server is the measured effect of the published advice on the storage engine alone and on a whole
+	// server.
 	Server []Advised `yaml:"server" json:"server,omitempty"`
-	// Layout, if not nil, is the end of the case: a plan, its files and a proof.
+	// Layout, if not nil, configures the end of the case: a plan, its files and a proof.
 	Layout *Layout `yaml:"layout" json:"layout,omitempty"`
 
 	scenario []byte // scenario.yaml
@@ -69,18 +68,18 @@ type Case struct {
 type Variant struct {
 	Name  string `yaml:"name" json:"name"`
 	About string `yaml:"about" json:"about"`
-	// Set are assignments as --set takes them: "volumes.data.iops=16000".
+	// Set are assignments in the syntax of --set: "volumes.data.iops=16000".
 	Set []string `yaml:"set" json:"set,omitempty"`
 }
 
-// A Step is one part of the arc.
+// A Step is one part of a case.
 type Step struct {
 	Step    string   `yaml:"step" json:"step"`
 	Text    string   `yaml:"text" json:"text"`
 	Figures []Figure `yaml:"figures" json:"figures,omitempty"`
 }
 
-// The steps of the arc, in order.
+// arc are the possible steps of a case, in order.
 var arc = []string{"symptom", "cause", "benchmark", "fix", "proof", "trade-off"}
 
 // A Figure is a published number and the position of the model's figure.
@@ -88,22 +87,21 @@ type Figure struct {
 	Name string `yaml:"name" json:"name"`
 	// Variant is the figure's variant; empty: the first.
 	Variant string `yaml:"variant" json:"variant,omitempty"`
-	// Published is the figure, or both ends of a range, in Unit; none: not published, only
-	// modelled.
+	// Published is the figure, or both ends of a range, in Unit; nil: only modelled, not published.
 	Published []float64 `yaml:"published" json:"published,omitempty"`
 	// Unit is "seconds", "bytes", "bytes/s", "1/s", "ratio", "USD/month", or none.
 	Unit string `yaml:"unit" json:"unit,omitempty"`
 	// Model is the position in the JSON of a simulation's result: "writes.all.p99_seconds". Two
 	// positions with " / " or " - " between are divided or subtracted; "variant:" before a position
-	// takes it from that variant. Empty: not modelled, and Note says why.
+	// takes it from that variant. Empty: not modelled, for the reason in Note.
 	Model string `yaml:"model" json:"model,omitempty"`
 	Note  string `yaml:"note" json:"note,omitempty"`
 }
 
-// An Advised is a published advice with its verdicts.
+// An Advised is a piece of published advice with its verdicts.
 type Advised struct {
 	Advice string `yaml:"advice" json:"advice"`
-	// Engine and Server say what it did for the storage engine alone and for a whole server.
+	// Engine and Server are its effects on the storage engine alone and on a whole server.
 	Engine string `yaml:"engine" json:"engine"`
 	Server string `yaml:"server" json:"server"`
 }
@@ -129,8 +127,8 @@ func Names() []string {
 	return names
 }
 
-// Open returns an embedded case by its name or its number, counted from 1, given the engines that can
-// be planned for. The error lists the cases.
+// Open returns an embedded case by its name or its number, counted from 1. engines are those that plans
+// support. The error lists the cases.
 func Open(name string, engines []engine.With[plan.Profiler]) (*Case, error) {
 	entries, err := fs.ReadDir(embedded, "cases")
 	if err != nil {
@@ -148,10 +146,10 @@ func Open(name string, engines []engine.With[plan.Profiler]) (*Case, error) {
 		}
 	}
 
-	return nil, fmt.Errorf("no case is called %q: there are %s", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("unknown case %q: want one of %s", name, strings.Join(Names(), ", "))
 }
 
-// file is the case's scenario.
+// file returns the case's scenario.
 func (c *Case) file(in *scenario.Language) *scenario.File {
 	return in.NewFile(c.Name+"/scenario.yaml", c.scenario)
 }
@@ -159,16 +157,17 @@ func (c *Case) file(in *scenario.Language) *scenario.File {
 // fileBytesMax bounds a file of a case.
 const fileBytesMax = 1 << 20
 
-// variantsMax bounds how many simulations one case may ask for.
+// variantsMax bounds the number of simulations of a case.
 const variantsMax = 32
 
-// Read reads a case from its folder, as [Open] does. The error names the file and, where it can, the line.
+// Read reads a case from its folder, like [Open]. The error names the file and, if possible, the line.
 func Read(folder fs.FS, name string, engines []engine.With[plan.Profiler]) (*Case, error) {
 	text, err := readBounded(folder, "case.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 
+	// Check nesting and anchors first: the YAML library is not safe for untrusted input.
 	if err := yamltree.Check(name+"/case.yaml", text); err != nil {
 		return nil, err
 	}
@@ -195,19 +194,19 @@ func readBounded(folder fs.FS, file string) ([]byte, error) {
 		return nil, fmt.Errorf("a case is a folder with case.yaml and scenario.yaml: %w", err)
 	}
 	defer f.Close()
-	// a device's size may be 0, so a size proves nothing
+	// limit the read itself: the size of a device may be 0
 	text, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1))
 	if err == nil && len(text) > fileBytesMax {
-		err = fmt.Errorf("%s: more than the 1 MiB that a case's file may have", file)
+		err = fmt.Errorf("%s: larger than 1 MiB", file)
 	}
 	return text, err
 }
 
-// check finds what decoding does not: missing variants, and positions that cannot be read.
+// check finds errors that decoding does not: missing variants, and invalid positions.
 func (c *Case) check() error {
 	if c.Layout != nil {
 		if len(c.Layout.Objective) == 0 {
-			return errors.New("layout: it needs an objective")
+			return errors.New("layout: objective is missing")
 		}
 		if _, err := c.Layout.options(c.engines); err != nil {
 			return err
@@ -215,13 +214,13 @@ func (c *Case) check() error {
 	}
 
 	if len(c.Variants) == 0 || len(c.Variants) > variantsMax {
-		return fmt.Errorf("variants: a case has 1 to %d of them", variantsMax)
+		return fmt.Errorf("variants: want 1 to %d", variantsMax)
 	}
 
 	seen := map[string]bool{}
 	for i, v := range c.Variants {
 		if v.Name == "" || seen[v.Name] {
-			return fmt.Errorf("variants[%d]: each needs a name of its own", i)
+			return fmt.Errorf("variants[%d]: name missing or duplicate", i)
 		}
 		seen[v.Name] = true
 	}
@@ -229,11 +228,12 @@ func (c *Case) check() error {
 	var figures []Figure
 	for i, s := range c.Steps {
 		if !slices.Contains(arc, s.Step) {
-			return fmt.Errorf("steps[%d]: %q is no step: %s", i, s.Step, strings.Join(arc, ", "))
+			return fmt.Errorf("steps[%d]: unknown step %q: want one of %s", i, s.Step, strings.Join(arc, ", "))
 		}
 		figures = append(figures, s.Figures...)
 	}
 
+	// Corrections have figures too, with the same rules.
 	for _, k := range c.Corrections {
 		figures = append(figures, k.Figures...)
 	}
@@ -250,13 +250,13 @@ func (c *Case) check() error {
 func (c *Case) checkFigure(f Figure, variants map[string]bool) error {
 	switch {
 	case f.Variant != "" && !variants[f.Variant]:
-		return fmt.Errorf("no variant is called %q", f.Variant)
+		return fmt.Errorf("unknown variant %q", f.Variant)
 	case slices.ContainsFunc(f.Published, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }):
-		return errors.New("published is no number")
+		return errors.New("published is not a number")
 	case len(f.Published) > 2:
-		return errors.New("published has one number, or both ends of a range")
+		return errors.New("published: want one number, or both ends of a range")
 	case f.Model == "" && f.Note == "":
-		return errors.New("without the model's figure it needs a note that says why")
+		return errors.New("without a model figure, it needs a note with the reason")
 	case f.Model == "":
 		return nil
 	}
@@ -268,7 +268,7 @@ func (c *Case) checkFigure(f Figure, variants map[string]bool) error {
 
 	for _, p := range e.places {
 		if p.variant != "" && !variants[p.variant] {
-			return fmt.Errorf("no variant is called %q", p.variant)
+			return fmt.Errorf("unknown variant %q", p.variant)
 		}
 	}
 

@@ -107,7 +107,7 @@ func TestBadCases(t *testing.T) {
 	const good = "title: t\npublished: p\nvariants: [{name: a, about: x}]\n"
 	for text, want := range map[string]string{
 		good + "stepz: []\n":                                                "stepz",
-		good + "layout: {to: [aws]}\n":                                      "layout: it needs an objective",
+		good + "layout: {to: [aws]}\n":                                      "layout: objective is missing",
 		good + "layout: {objective: [write_p98 < 1ms]}\n":                   "write_p98",
 		good + "layout: {objective: [write_p99 < 1ms], size: data=1}\n":     "layout: size: ",
 		good + "layout: {objective: [write_p99 < 1ms], query_span: long}\n": "layout: query_span: ",
@@ -144,8 +144,8 @@ func TestHostileCase(t *testing.T) {
 		"a: " + strings.Repeat("[", 100_000): "mine/case.yaml:1:36: nested deeper",
 		"a: &a [x, x]\nb: [*a, *a]\n":        "mine/case.yaml:1:4: anchors",
 		"\x7fELF\x00\x00":                    "mine/case.yaml:1:5: no text",
-		strings.Repeat("#", fileBytesMax+1):  "mine: case.yaml: more than the 1 MiB",
-		figure:                               "published is no number",
+		strings.Repeat("#", fileBytesMax+1):  "mine: case.yaml: larger than 1 MiB",
+		figure:                               "published is not a number",
 	} {
 		_, err := Read(fstest.MapFS{"case.yaml": {Data: []byte(name)}, "scenario.yaml": {}}, "mine", nil)
 		if err == nil || !strings.Contains(err.Error(), want) {

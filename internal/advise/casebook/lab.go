@@ -11,19 +11,18 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// A Tried is the result of a case's advice on the real engine, on volumes a fraction of the
-// published ones' size. Its figures are not the publication's, but what helped in the lab should
-// help here.
+// A Tried is the result of a case's advice with the real engine, on volumes a fraction of the published
+// size. Its figures differ from the publication's, but what helped in the lab should help here.
 type Tried struct {
 	Says  string      `json:"says"`
 	Claim string      `json:"claim,omitempty"`
 	Holds table.Holds `json:"holds"`
-	// Before and After are the figure that should change, in the lab and in the model.
+	// Before and After have the figure that should change, in the lab and in the model.
 	Before *table.Row `json:"before"`
 	After  *table.Row `json:"after"`
 }
 
-// tried looks up the measurements of a case's advice, and simulates the same.
+// tried looks up the measurements for a case's advice, and simulates the same runs.
 func tried(ctx context.Context, in *scenario.Language, name string) ([]Tried, error) {
 	suite, err := table.ReadSuite(lab.Files)
 	if err != nil {
@@ -59,6 +58,7 @@ func tried(ctx context.Context, in *scenario.Language, name string) ([]Tried, er
 		}
 
 		got, err := measured.Compare(r.Name, sc.Name, model)
+		// Runs that were not measured yet are left out.
 		if errors.Is(err, table.ErrNotMeasured) {
 			continue
 		}

@@ -5,17 +5,17 @@ import (
 	"plimsoll/internal/model/engine"
 )
 
-// An Entry is an embedded case in a list. Its JSON is a contract: that of `plimsoll casebook -o
-// json`.
+// An Entry is an embedded case in the list. Its JSON is the output of `plimsoll casebook -o json` and a
+// contract.
 type Entry struct {
 	Number   int    `json:"number"`
 	Name     string `json:"name"`
 	Title    string `json:"title"`
 	Variants int    `json:"variants"`
-	Figures  int    `json:"figures"` // that were published
+	Figures  int    `json:"figures"` // number of published figures
 }
 
-// List is all embedded cases. An error is a mistake in one of them.
+// List returns all embedded cases. It fails if one of them is invalid.
 func List(engines []engine.With[plan.Profiler]) ([]Entry, error) {
 	var out []Entry
 	for i, name := range Names() {

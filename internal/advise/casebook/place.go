@@ -10,11 +10,11 @@ import (
 
 // A place is the position of a number in a simulation's result: a path of keys, in one variant.
 type place struct {
-	variant string // "" the figure's own
+	variant string // "": the figure's own
 	path    []string
 }
 
-// An expression is a place, or two with an operator between.
+// An expression is a place, or two places with an operator.
 type expression struct {
 	places   []place
 	operator string // "", "/" or "-"
@@ -22,7 +22,7 @@ type expression struct {
 
 var placeText = regexp.MustCompile(`^(?:([\w.+-]+):)?(\w+(?:\.[\w%-]+)*)$`)
 
-// parsePlace reads "writes.all.p99_seconds" or "a:x.y / b:x.y".
+// parsePlace parses "writes.all.p99_seconds" or "a:x.y / b:x.y".
 func parsePlace(text string) (expression, error) {
 	var e expression
 	parts := []string{text}
@@ -36,7 +36,7 @@ func parsePlace(text string) (expression, error) {
 	for _, p := range parts {
 		m := placeText.FindStringSubmatch(strings.TrimSpace(p))
 		if m == nil {
-			return e, fmt.Errorf("%q is no place in a result: write a path of keys, as writes.all.p99_seconds", p)
+			return e, fmt.Errorf("%q is not a position in a result: want a path of keys, such as writes.all.p99_seconds", p)
 		}
 		e.places = append(e.places, place{m[1], strings.Split(m[2], ".")})
 	}
@@ -44,7 +44,7 @@ func parsePlace(text string) (expression, error) {
 	return e, nil
 }
 
-// eval returns the expression's value, NaN if the result has none.
+// eval returns the expression's value; NaN if the result has none.
 func (e expression) eval(own string, results map[string]any) (float64, error) {
 	var values []float64
 	for _, p := range e.places {
@@ -61,6 +61,7 @@ func (e expression) eval(own string, results map[string]any) (float64, error) {
 
 	switch e.operator {
 	case "/":
+		// Not measurable rather than an error: a count of zero is a valid result.
 		if values[1] == 0 {
 			return math.NaN(), nil
 		}
@@ -72,14 +73,14 @@ func (e expression) eval(own string, results map[string]any) (float64, error) {
 	return values[0], nil
 }
 
-// dig walks a decoded JSON document. A list is entered by index, or by the name of one of its
-// members. A null is NaN: not measurable. The error lists the keys.
+// dig returns the number at a path in a decoded JSON document. It enters a list by index, or by the name of
+// a member. A null is NaN: not measurable. The error lists the possible keys.
 func dig(doc any, path []string) (float64, error) {
 	at := doc
 	for i, key := range path {
 		next, ok := step(at, key)
 		if !ok {
-			return 0, fmt.Errorf("no %s in the result: at %q there are %s", strings.Join(path, "."),
+			return 0, fmt.Errorf("no %s in the result: %q has %s", strings.Join(path, "."),
 				strings.Join(path[:i], "."), keys(at))
 		}
 		at = next
@@ -97,7 +98,7 @@ func dig(doc any, path []string) (float64, error) {
 		return math.NaN(), nil
 	}
 
-	return 0, fmt.Errorf("%s is no number: there are %s", strings.Join(path, "."), keys(at))
+	return 0, fmt.Errorf("%s is not a number: it has %s", strings.Join(path, "."), keys(at))
 }
 
 func step(at any, key string) (any, bool) {
@@ -118,7 +119,7 @@ func step(at any, key string) (any, bool) {
 	return nil, false
 }
 
-// keys lists the keys at a place, sorted, for an error.
+// keys lists the keys at a position, for an error.
 func keys(at any) string {
 	var names []string
 	switch x := at.(type) {

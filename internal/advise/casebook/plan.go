@@ -13,28 +13,26 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A Layout is the objective of a case's plan, what may be changed to reach it, and what is shown of
-// the files that apply it.
+// A Layout configures a case's plan: its objective, what may change, and what to show of the files.
 type Layout struct {
-	// Objective is the objective, as `plan --objective` takes it.
+	// Objective is the objective, in the syntax of `plan --objective`.
 	Objective []string `yaml:"objective" json:"objective"`
-	// Set are assignments made first: the variant that stalls, if that is not the scenario itself.
+	// Set are assignments to apply first: the variant that stalls, if that is not the scenario itself.
 	Set []string `yaml:"set" json:"set,omitempty"`
-	// Keep, Size and QuerySpan are plan's flags of these names.
+	// Keep, Size and QuerySpan correspond to plan's flags.
 	Keep      []string `yaml:"keep" json:"keep,omitempty"`
 	Size      string   `yaml:"size" json:"size,omitempty"`
 	QuerySpan string   `yaml:"query_span" json:"query_span,omitempty"`
-	// To are the targets of `emit`; Show selects the printed lines of their files by a part of
-	// them.
+	// To are the targets of `emit`; Show selects the lines of their files to print, by substring.
 	To   []string `yaml:"to" json:"to,omitempty"`
 	Show []string `yaml:"show" json:"show,omitempty"`
-	// Record are assignments for the proof's two recordings: how long they are.
+	// Record are assignments for the proof's two recordings, such as their length.
 	Record []string `yaml:"record" json:"record,omitempty"`
-	// Published is the publication's own before and after, shown beside the proof.
+	// Published is the publication's own comparison, shown next to the proof.
 	Published string `yaml:"published" json:"published"`
 }
 
-// options are the layout as plan has it.
+// options converts the layout to options of package plan.
 func (l *Layout) options(engines []engine.With[plan.Profiler]) (plan.Options, error) {
 	opt := plan.Options{Engines: engines, Sets: scenario.Sets(l.Set), Keep: l.Keep}
 	for _, text := range l.Objective {
@@ -64,12 +62,12 @@ func (l *Layout) options(engines []engine.With[plan.Profiler]) (plan.Options, er
 	return opt, nil
 }
 
-// A Planned is the plan's result, without what it rejected.
+// A Planned is the plan's result without the rejected layouts.
 type Planned struct {
 	Objectives []plan.Objective `json:"objectives"`
 	Now        *plan.Layout     `json:"now"`
 	Chosen     *plan.Layout     `json:"chosen"` // null: no examined layout meets the objectives
-	// Frontier are layouts, by price, none of which is both more expensive and worse than another.
+	// Frontier is the Pareto frontier of price and latency, by price.
 	Frontier   []*plan.Layout   `json:"frontier"`
 	Statements []plan.Statement `json:"statements"`
 	Sizing     *plan.Sizing     `json:"sizing"`
@@ -83,10 +81,10 @@ type Written struct {
 	Lines []string `json:"lines,omitempty"`
 }
 
-// shownMax bounds how many lines of a file are shown.
+// shownMax bounds the number of lines shown per file.
 const shownMax = 8
 
-// planned makes the case's plan from the current deployment.
+// planned runs the case's plan for the current deployment.
 func (c *Case) planned(ctx context.Context, now *scenario.Scenario, opt Options) (*Planned, error) {
 	want, err := c.Layout.options(c.engines)
 	if err != nil {
@@ -102,8 +100,8 @@ func (c *Case) planned(ctx context.Context, now *scenario.Scenario, opt Options)
 		p.ErrorBar()}, nil
 }
 
-// written are the files that lead from one scenario to another, README first; none for a change
-// that only an application can make.
+// written returns the files for the change from one scenario to another, README first; none if only the
+// application can make the change.
 func (c *Case) written(engines emit.Engines, before, after *scenario.Scenario,
 	sets []string) ([]Written, error) {
 	l, err := emit.NewLayout(engines, before, after, c.Name+"/scenario.yaml", sets)
@@ -113,6 +111,7 @@ func (c *Case) written(engines emit.Engines, before, after *scenario.Scenario,
 
 	r, err := emit.Files(l, c.Layout.To, emit.Options{})
 	var input *emit.InputError
+	// The targets have nothing to do if only the application has to change.
 	if errors.As(err, &input) {
 		return []Written{}, nil
 	}

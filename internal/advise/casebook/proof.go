@@ -15,9 +15,9 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// proven compares two simulated recordings, of the current deployment and of the plan's choice, as
-// `plimsoll prove` compares those of production. They have different seeds: with one seed both
-// would have the same arrivals, which never happens in production.
+// proven compares simulated recordings of the current deployment and of the plan's choice, like `plimsoll
+// prove` compares those from production. They have different seeds: with the same seed both would have the
+// same arrivals, which never happens in production.
 func (c *Case) proven(ctx context.Context, before, after *scenario.Scenario, p *Planned,
 	opt Options) (*prove.Report, error) {
 	opt.stage("recording what the plan changes", 0, 0)
@@ -46,10 +46,11 @@ func (c *Case) proven(ctx context.Context, before, after *scenario.Scenario, p *
 		return nil, err
 	}
 
+	// The monthly costs come from the plan, so that the proof shows what the change buys.
 	costBefore, costAfter := units.USD(p.Now.MonthlyUSD), units.USD(p.Chosen.MonthlyUSD)
 	bounds := make([]prove.Bound, 0, len(c.Layout.Objective))
 	for _, text := range c.Layout.Objective {
-		// prove has no maximum, which a recording does not contain
+		// skip objectives on a maximum: recordings do not contain maxima, so prove does not support them
 		if b, err := prove.ParseBound(opt.Pack, text); err == nil {
 			bounds = append(bounds, b)
 		}
@@ -63,8 +64,8 @@ func (c *Case) proven(ctx context.Context, before, after *scenario.Scenario, p *
 		})
 }
 
-// ProofFigures are the proof's figures that matter to a reader: what clients feel and how long
-// checkpoints take, unless it is zero before and after.
+// ProofFigures returns the proof's figures that matter to readers: those that clients feel, and the
+// checkpoints' duration, without those that are zero before and after.
 func (w *Walk) ProofFigures() []prove.Figure {
 	if w.Proof == nil {
 		return nil

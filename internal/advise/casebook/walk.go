@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A Walk is a case with the model's figures. Its JSON is what `casebook -o json` prints.
+// A Walk is a case with the model's figures. Its JSON is the output of `casebook -o json`.
 type Walk struct {
 	Version     int                `json:"version"`
 	Case        *Case              `json:"case"`
@@ -36,7 +36,7 @@ type Walk struct {
 	Proof *prove.Report `json:"proof,omitempty"`
 }
 
-// A Diagnosis is the verdict on a simulated recording and the causes it names.
+// A Diagnosis is the verdict on a simulated recording, with the causes that it names.
 type Diagnosis struct {
 	Verdict string   `json:"verdict"`
 	Rules   []string `json:"rules"`
@@ -56,36 +56,35 @@ type WalkedCorrection struct {
 	Figures []WalkedFigure `json:"figures,omitempty"`
 }
 
-// A WalkedFigure is a published figure beside the model's.
+// A WalkedFigure is a published figure with the model's.
 type WalkedFigure struct {
 	Figure
-	// Got is the model's value; null: it has none, and Note says why.
+	// Got is the model's value; null: none, for the reason in Note.
 	Got *float64 `json:"got"`
 	// Deviation is (model - published) / published, relative to the nearer end of a published range
 	// and 0 within it; null if either is missing.
 	Deviation *float64 `json:"deviation"`
 }
 
-// Options say how a case is walked.
+// Options configure a walk.
 type Options struct {
-	// Pack judges the first variant.
+	// Pack has the rules for diagnosing the first variant.
 	Pack *rules.Pack
-	// Progress, if not nil, is called after each variant, possibly by several goroutines at once.
+	// Progress, if not nil, is called after each variant, possibly concurrently.
 	Progress func(variant string, done, total int)
-	// Stage, if not nil, receives the progress of the steps after the variants; total is 0 if it is
-	// not known.
+	// Stage, if not nil, receives the progress of the steps after the variants; total is 0 if unknown.
 	Stage func(stage string, done, total int)
-	// NoPlan ends the walk before the plan, which takes longer than all variants.
+	// NoPlan ends the walk before the plan, which takes longer than all variants together.
 	NoPlan bool
-	// Engines are those that the case's scenario may name.
+	// Engines are the engines that the case's scenario may use.
 	Engines emit.Engines
-	// Series keeps each variant's series over time in its result, for plots.
+	// Series keeps each variant's time series in its result, for plots.
 	Series bool
 }
 
-// Run simulates a case's variants, as many at once as there are cores, and reads its figures from
-// them. It fails if the scenario is wrong, if a figure's position is not in the result, or if the
-// context ends.
+// Run simulates a case's variants, one per core concurrently, and reads the case's figures from the
+// results. It fails if the scenario is invalid, if a figure's position is not in the result, or if the
+// context is cancelled.
 func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
 	w := &Walk{Version: 1, Case: c, Results: make([]*simulate.Result, len(c.Variants))}
 	docs := make([]any, len(c.Variants))
@@ -96,6 +95,7 @@ func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
 	for i, v := range c.Variants {
 		g.Go(func() error {
 			var store *recording.Memory
+			// Only the first variant stalled, so only it is recorded and diagnosed.
 			if i == 0 {
 				store = recording.NewMemory(recording.MemoryOptions{})
 			}
@@ -129,6 +129,7 @@ func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
 		return nil, err
 	}
 
+	// A figure without a variant belongs to the first one.
 	results := map[string]any{"": docs[0]}
 	for i, v := range c.Variants {
 		results[v.Name] = docs[i]
@@ -150,7 +151,7 @@ func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
 	return w, nil
 }
 
-// end is the end of the arc.
+// end runs the end of the case: plan, files and proof.
 func (w *Walk) end(ctx context.Context, opt Options) (err error) {
 	c := w.Case
 	before, err := c.file(opt.Engines.Language).Parse(c.Layout.Set)
@@ -158,6 +159,7 @@ func (w *Walk) end(ctx context.Context, opt Options) (err error) {
 		return err
 	}
 
+	// Without a chosen layout, or if nothing changes, there are no files and no proof.
 	if w.Plan, err = c.planned(ctx, before, opt); err != nil || w.Plan.Chosen == nil ||
 		len(w.Plan.Chosen.Changes) == 0 {
 		return err
@@ -210,7 +212,7 @@ func judge(ctx context.Context, pack *rules.Pack, store *recording.Memory) (*Dia
 	return d, nil
 }
 
-// decoded returns a result as others see it in JSON, so that positions mean the same in both.
+// decoded returns a result in the form of its JSON, so that figures' positions match the published JSON.
 func decoded(r *simulate.Result) (any, error) {
 	b, err := json.Marshal(r)
 	if err != nil {
@@ -223,7 +225,7 @@ func decoded(r *simulate.Result) (any, error) {
 	return doc, nil
 }
 
-// fill reads every figure's value.
+// fill reads the values of all figures.
 func (w *Walk) fill(results map[string]any) error {
 	for _, s := range w.Case.Steps {
 		figures, err := readFigures(s.Figures, results)
@@ -271,7 +273,7 @@ func readFigures(figures []Figure, results map[string]any) ([]WalkedFigure, erro
 	return out, nil
 }
 
-// deviation is the relative difference of got from the published figure.
+// deviation returns the relative difference of got from the published figure or range.
 func deviation(published []float64, got float64) *float64 {
 	if len(published) == 0 {
 		return nil
@@ -284,7 +286,7 @@ func deviation(published []float64, got float64) *float64 {
 	case got > hi && hi != 0:
 		d = got/hi - 1
 	case got != lo && lo == hi:
-		return nil // relative to zero there is no share
+		return nil // undefined relative to zero
 	}
 	return &d
 }

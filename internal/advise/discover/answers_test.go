@@ -160,7 +160,7 @@ func TestDiscoverNamesWhatIsMissing(t *testing.T) {
 	ask := func(c *cluster.Client, name string) (*discover.Found, error) {
 		return discover.Discover(t.Context(), c, discover.Options{Engines: engines.All().Containers(), At: discover.Address{Name: name}})
 	}
-	if _, err := ask(answering(t, "mongo.yaml", "ebs.csi.aws.com"), "mongodb"); err == nil || err.Error() != "there is no StatefulSet mongodb in namespace db" {
+	if _, err := ask(answering(t, "mongo.yaml", "ebs.csi.aws.com"), "mongodb"); err == nil || err.Error() != "no StatefulSet mongodb in namespace db" {
 		t.Error(err)
 	}
 
@@ -173,7 +173,7 @@ func TestDiscoverNamesWhatIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if text := strings.Join(f.Remarks, "\n"); !strings.Contains(text, "no permission to get nodes of the cluster: what it would say is assumed") {
+	if text := strings.Join(f.Remarks, "\n"); !strings.Contains(text, "no permission to get nodes of the cluster: its values are assumed") {
 		t.Errorf("remarks are %s", text)
 	}
 

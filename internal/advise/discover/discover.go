@@ -19,28 +19,28 @@ import (
 	"plimsoll/internal/record/cluster"
 )
 
-// Options say what to discover.
+// Options select what to discover.
 type Options struct {
 	Engines   []engine.With[Engine]
 	At        Address
-	Engine    string            // its key in scenarios; "": the one that a container is recognised as
-	Container string            // "": the one that is recognised
-	Claims    map[string]string // the claim templates of volumes, where the names differ
-	Name      string            // of the scenario; "": the StatefulSet's
+	Engine    string            // its key in scenarios; "": detected from the containers
+	Container string            // "": detected
+	Claims    map[string]string // claim templates by volume, if the names differ
+	Name      string            // name of the scenario; "": the StatefulSet's name
 }
 
-// Found is a scenario of what runs in a cluster. Its JSON is a contract, that of `plimsoll discover
-// -o json`: fields may be added, never changed.
+// Found is the scenario of a deployment in a cluster. Its JSON is the output of `plimsoll discover -o
+// json` and a contract: fields may be added, never changed.
 type Found struct {
 	Version   int    `json:"version"`
 	Cluster   string `json:"cluster"` // the API server's address
 	Namespace string `json:"namespace"`
-	// StatefulSet and Container run the engine, whose key in scenarios is Engine.
+	// StatefulSet and Container run the engine; Engine is its key in scenarios.
 	StatefulSet string `json:"statefulset"`
 	Container   string `json:"container"`
 	Name        string `json:"name"` // of the scenario
 	Engine      string `json:"engine"`
-	Members     int    `json:"members"` // pods
+	Members     int    `json:"members"` // number of pods
 	// Templates are the claim templates of the engine's volumes, by the volumes' names.
 	Templates map[string]string `json:"claims"`
 	// Values are in the order of the YAML.
@@ -48,18 +48,18 @@ type Found struct {
 	Remarks []string    `json:"remarks"`
 }
 
-// YAML is the scenario, with what each value rests on in a comment above it.
+// YAML returns the scenario, with the evidence for each value in a comment above it.
 func (f *Found) YAML() []byte {
 	head := []string{
-		fmt.Sprintf("The StatefulSet %s in namespace %s of the cluster at %s, as its objects have it.",
+		fmt.Sprintf("The StatefulSet %s in namespace %s of the cluster at %s, according to its objects.",
 			f.StatefulSet, f.Namespace, f.Cluster),
-		"Each value names the object that declares it, or says that the cluster does not know it and what was assumed.",
+		"Each value names the object that declares it, or states that the cluster does not have it and what was assumed.",
 	}
 	return fit.Write(f.Name, head, f.Remarks, f.Values, "not in the cluster")
 }
 
-// Discover reads a StatefulSet and makes the scenario. The error is an *[InputError], or as of
-// package cluster.
+// Discover reads a StatefulSet and returns its scenario. The error is an *[InputError] or one of package
+// cluster.
 func Discover(ctx context.Context, c *cluster.Client, opt Options) (*Found, error) {
 	opt.At.Namespace = cmp.Or(opt.At.Namespace, c.Namespace)
 	set, err := Find(ctx, c, opt.At)
@@ -87,6 +87,7 @@ func Discover(ctx context.Context, c *cluster.Client, opt Options) (*Found, erro
 		},
 	}
 
+	// The claims depend on it: the command line and environment have the engine's folders.
 	d.process = objects.process(container)
 	if err := d.findClaims(opt.Claims); err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func Discover(ctx context.Context, c *cluster.Client, opt Options) (*Found, erro
 	return d.Found, nil
 }
 
-// A discovery is one in progress.
+// A discovery is a discovery in progress.
 type discovery struct {
 	*Found
 	*Objects
@@ -112,7 +113,7 @@ type discovery struct {
 	its        Container
 	deployment emit.Deployment
 	container  *corev1.Container
-	by         string // how the engine is known
+	by         string // how the engine was recognised
 	process    *Process
 }
 
@@ -130,8 +131,8 @@ func (d *discovery) remark(format string, args ...any) {
 	}
 }
 
-// findClaims finds which claim template is which volume: as given, by where the container mounts it,
-// or by its name.
+// findClaims assigns claim templates to volumes: as specified, by their mount points in the container, or by
+// their names.
 func (d *discovery) findClaims(given map[string]string) error {
 	mounts := map[string]string{} // of the templates that the container mounts
 	for i := range d.Set.Spec.VolumeClaimTemplates {
@@ -143,8 +144,9 @@ func (d *discovery) findClaims(given map[string]string) error {
 		}
 	}
 
+	// A database without claims has no volume that a plan could change.
 	if len(mounts) == 0 {
-		return inputf("give the StatefulSet that has the claims, or another --container",
+		return inputf("use the StatefulSet that has the claims, or another --container",
 			"container %s of the StatefulSet %s mounts no claim template", d.container.Name, d.Set.Name)
 	}
 
@@ -158,17 +160,20 @@ func (d *discovery) findClaims(given map[string]string) error {
 		}
 	}
 
+	// Report a typo in a volume's name instead of ignoring the flag.
 	for volume := range given {
 		if d.Templates[volume] == "" {
 			return inputf("", "--claim %s: %s has no volume of that name", volume, d.traits.Product)
 		}
 	}
 
+	// Folders are the best evidence; names are only a fallback.
 	d.byFolder(mounts)
 	for _, role := range d.traits.Volumes {
 		if d.Templates[role.Name] == "" {
 			d.Templates[role.Name] = likely(role.Name, mounts, d.Templates)
 		}
+		// Volumes without a claim do not exist in the deployment.
 		if d.Templates[role.Name] == "" {
 			delete(d.Templates, role.Name)
 		}
@@ -176,14 +181,14 @@ func (d *discovery) findClaims(given map[string]string) error {
 
 	if len(d.Templates) == 0 {
 		return inputf("name it: --claim "+d.traits.Volumes[0].Name+"=NAME",
-			"which claim template of %s is which volume cannot be determined: container %s mounts %s", d.Set.Name,
+			"cannot assign the claim templates of %s to volumes: container %s mounts %s", d.Set.Name,
 			d.container.Name, strings.Join(slices.Sorted(maps.Keys(mounts)), ", "))
 	}
 
 	return nil
 }
 
-// byFolder finds the claims of the data and the log by the folders that the engine uses.
+// byFolder finds the claims of the data and the log by the engine's folders.
 func (d *discovery) byFolder(mounts map[string]string) {
 	log := d.traits.Log()
 	if d.deployment.Log == nil || log == "" {
@@ -192,6 +197,7 @@ func (d *discovery) byFolder(mounts map[string]string) {
 
 	data, logDir := d.deployment.Log.Dir("", d.process.Args, d.process.Getenv)
 	on := holding(data, mounts)
+	// The only claim must have the data, even if the default folder is elsewhere.
 	if on == "" && len(mounts) == 1 {
 		on = slices.Collect(maps.Keys(mounts))[0]
 		_, logDir = d.deployment.Log.Dir(mounts[on], d.process.Args, d.process.Getenv)
@@ -202,13 +208,14 @@ func (d *discovery) byFolder(mounts map[string]string) {
 		d.Templates["data"] = on
 	}
 
+	// An explicit setting overrides the default location.
 	if d.its.LogFolder != nil {
 		logDir = cmp.Or(d.its.LogFolder(d.process), logDir)
 	}
 
 	logOn := holding(logDir, mounts)
 	if moved := holding(d.deployment.Log.Mount, mounts); moved != "" && mounts[moved] == d.deployment.Log.Mount {
-		logOn = moved // as emit and rollout mount it, with a link to it
+		logOn = moved // mounted by emit or rollout, with a link to it
 	}
 
 	if logOn != "" && logOn != d.Templates["data"] && d.Templates[log] == "" {
@@ -216,7 +223,7 @@ func (d *discovery) byFolder(mounts map[string]string) {
 	}
 }
 
-// holding returns the template whose mount a folder is in, the innermost one.
+// holding returns the template with the innermost mount that contains a folder.
 func holding(folder string, mounts map[string]string) string {
 	best := ""
 	for name, at := range mounts {
@@ -228,7 +235,7 @@ func holding(folder string, mounts map[string]string) string {
 	return best
 }
 
-// likely returns the template that is called like a volume, unless it is another one's.
+// likely returns the unassigned template that is named like a volume.
 func likely(volume string, mounts map[string]string, taken map[string]string) string {
 	used := slices.Collect(maps.Values(taken))
 	for _, name := range slices.Sorted(maps.Keys(mounts)) {
@@ -240,19 +247,20 @@ func likely(volume string, mounts map[string]string, taken map[string]string) st
 	return ""
 }
 
-// host enters the machine and what the container may use of it.
+// host adds the machine and the container's limits.
 func (d *discovery) host() {
 	name, node := d.instanceName()
 	i := d.instance()
 	switch {
 	case name == "":
 		d.add("host.instance", fit.Quantity{}, fit.Assumed,
-			"the machine's type: no node of the pods could be read, or has the label %s; no limits of a machine are set",
+			"type of the machine: no node of the pods is readable, or none has the label %s; no machine limits are set",
 			corev1.LabelInstanceTypeStable).
 			AsDefault().ToKnow("kubectl get nodes -L " + corev1.LabelInstanceTypeStable)
+	// The type is known but its limits are not, so set none rather than wrong ones.
 	case i == nil:
 		d.add("host.instance", fit.Quantity{}, fit.Assumed,
-			"node %s is a %s, which is not in the catalogue; no limits of a machine are set", node,
+			"node %s is a %s, which is not in the catalogue; no machine limits are set", node,
 			name).AsDefault().ToKnow("plimsoll catalog import")
 	default:
 		d.add("host.instance", fit.Word(i.Name), fit.Declared, "node %s, label %s", node,
@@ -264,7 +272,7 @@ func (d *discovery) host() {
 			"container %s, resources.limits.memory: %s", d.container.Name, limit.String())
 	} else if i == nil {
 		d.add("host.memory", fit.Quantity{},
-			fit.Assumed, "the memory: container %s has no limit, and the machine is not known",
+			fit.Assumed, "memory: container %s has no limit, and the machine is unknown",
 			d.container.Name).AsDefault()
 	}
 
@@ -274,7 +282,7 @@ func (d *discovery) host() {
 	}
 }
 
-// settings enters the engine's.
+// settings adds the engine's settings.
 func (d *discovery) settings() {
 	key := "engine." + d.traits.Key + "."
 	before := len(d.Values)
@@ -292,31 +300,32 @@ func (d *discovery) settings() {
 		}
 	}
 
+	// A scenario must name its engine even without any setting.
 	if len(d.Values) == before {
 		d.add("engine."+d.traits.Key, fit.Word("{}"), fit.Declared,
-			"container %s: %s; no setting was found, and the engine's defaults are taken", d.container.Name, d.by)
+			"container %s: %s; no setting was found, so the engine's defaults apply", d.container.Name, d.by)
 	}
 }
 
-// workload enters a load that is only a place for the real one.
+// workload adds a placeholder for the real load, which the cluster does not know.
 func (d *discovery) workload() {
-	const measure = "plimsoll fit SOURCE, from the database's metrics"
+	const measure = "plimsoll fit SOURCE, with the database's metrics"
 	d.add("workload.arrivals.poisson", fit.Word("100/s"), fit.Assumed,
-		"what is asked of the database: 100 writes a second taken").ToKnow(measure)
+		"load: 100 writes per second assumed").ToKnow(measure)
 	d.add("workload.mix.insert", fit.Word("100%"), fit.Assumed,
-		"how many of them are reads: none taken").ToKnow(measure)
+		"share of reads: none assumed").ToKnow(measure)
 	d.add("workload.document.size", fit.Exactly(float64(units.KiB)), fit.Assumed,
-		"their size; 1 KiB taken").ToKnow(measure)
+		"size of documents: 1 KiB assumed").ToKnow(measure)
 }
 
-// remarks says what may mislead.
+// remarks adds caveats.
 func (d *discovery) remarks() {
 	for _, denied := range d.Denied {
-		d.remark("%s: what it would say is assumed", denied)
+		d.remark("%s: its values are assumed", denied)
 	}
 
 	if owner := owner(d.Set); owner != "" {
-		d.remark("%s owns the StatefulSet and may undo changes to it: make them there", owner)
+		d.remark("%s owns the StatefulSet and may revert changes to it: change that instead", owner)
 	}
 
 	missing := 0
@@ -336,7 +345,7 @@ func (d *discovery) remarks() {
 	}
 
 	if len(types) > 1 {
-		d.remark("the pods run on machines of different types: %s; the first pod's is taken",
+		d.remark("the pods run on machines of different types: %s; the scenario uses the first pod's",
 			strings.Join(slices.Sorted(maps.Keys(types)), ", "))
 	}
 }

@@ -151,13 +151,13 @@ func TestDiscover(t *testing.T) {
 			"engine.wiredtiger.cache":   {"3GiB", "--wiredTigerCacheSizeGB 3"},
 			"volumes.data.type":         {"gp3", "StorageClass fast"},
 			"volumes.data.size":         {"500GiB", "claim data-mongo-0, status.capacity: 500Gi"},
-			"volumes.data.iops":         {"6000", "VolumeAttributesClass quick, which claim data-mongo-0 has"},
+			"volumes.data.iops":         {"6000", "VolumeAttributesClass quick of claim data-mongo-0"},
 			"volumes.data.throughput":   {"250MiB/s", "VolumeAttributesClass quick"},
 			"host.instance":             {"m6i.xlarge", "node node-0"},
 			"host.memory":               {"8GiB", "resources.limits.memory: 8Gi"},
 			"host.cpu_quota":            {"250%", "resources.limits.cpu: 2500m"},
 			"host.filesystem":           {"xfs", "PersistentVolume pvc-"},
-			"workload.arrivals.poisson": {"100/s", "what is asked of the database"},
+			"workload.arrivals.poisson": {"100/s", "load: 100 writes per second assumed"},
 		})
 
 		if f.Engine != "wiredtiger" || f.Members != 3 || len(f.Remarks) > 0 {
@@ -213,7 +213,7 @@ func wrong(t *testing.T, s *clustertest.Server, c *cluster.Client) {
 		}
 	}
 
-	is(ask(c, "mongodb"), "there is no StatefulSet mongodb in namespace db", "it has mongo")
+	is(ask(c, "mongodb"), "no StatefulSet mongodb in namespace db", "it has mongo")
 	guest := s.Client(t, clustertest.Guest, "db")
 	is(ask(guest, "mongo"), "no permission to get statefulsets.apps in namespace db", "kubectl auth can-i get statefulsets.apps -n db")
 	granted := func(resource, group string) {
@@ -239,7 +239,7 @@ func wrong(t *testing.T, s *clustertest.Server, c *cluster.Client) {
 		t.Errorf("remarks are %s", text)
 	}
 
-	wants(t, f, map[string][2]string{"volumes.data.type": {"custom", `its StorageClass "fast" could not be read`}})
+	wants(t, f, map[string][2]string{"volumes.data.type": {"custom", `its StorageClass "fast" is not readable`}})
 	bad := cluster.Options{Kubeconfig: s.Kubeconfig(t, "expired", "db")}
 	expired, err := cluster.Open(bad)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package discover makes a scenario of a database that runs in Kubernetes: what is deployed, as the
-// cluster's objects have it.
+// Package discover derives a scenario from a database in Kubernetes: what is deployed, according to the
+// cluster's objects.
 //
-// It reads the StatefulSet, its pods, claims, volumes, classes, nodes and ConfigMaps, and no Secret.
-// Each value names the object that it rests on. What the cluster does not know is assumed and says
-// so: the load, above all. A permission that is missing is named; if the object can be done without,
-// its values are assumed too.
+// It reads the StatefulSet, its pods, claims, volumes, classes, nodes and ConfigMaps, but no Secrets. Each
+// value names the object that it is based on. Values that the cluster does not have are assumed and
+// labelled, above all the load. Discover reports missing permissions; if the object is optional, its values
+// are assumed too.
 //
-// An engine recognises its containers and reads their configuration ([Container]); this package
-// knows none by name.
+// Each engine recognises its containers and parses their configuration ([Container]); this package knows
+// no engine by name.
 package discover

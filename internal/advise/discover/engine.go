@@ -13,54 +13,54 @@ import (
 	"plimsoll/internal/model/engine"
 )
 
-// An Engine is what a discovery needs from a storage engine.
+// An Engine is what discover needs to know about a storage engine.
 type Engine struct {
-	// Container says how its containers are recognised, and what their configuration means.
+	// Container recognises the engine's containers and parses their configuration.
 	Container Container
-	// Deployment says where its volumes are, and how its containers are usually called.
+	// Deployment has the mount points of its volumes and the usual names of its containers.
 	Deployment emit.Deployment
 }
 
-// A Container is how an engine runs in one.
+// A Container describes how an engine runs in a container.
 type Container struct {
-	// Images are the last parts of its images' names, without tags: "postgres".
+	// Images are the last components of its images' names, without tags: "postgres".
 	Images []string
-	// Programs are the names of its server.
+	// Programs are the names of its server program.
 	Programs []string
-	// Settings reads the engine's settings; nil: none are known.
+	// Settings returns the engine's settings; nil: not supported.
 	Settings func(p *Process) []Setting
-	// LogFolder returns the folder that the configuration gives the log; "": where the engine has it
-	// by itself. Nil: there is no such setting.
+	// LogFolder returns the configured folder of the log; "": the engine's default. Nil: there is no such
+	// setting.
 	LogFolder func(p *Process) string
 }
 
-// A Setting is one of an engine's, as a container has it.
+// A Setting is an engine's setting in a container.
 type Setting struct {
-	Key   string // below the engine's in a scenario: "cache"
+	Key   string // below the engine's key in a scenario: "cache"
 	Value fit.Quantity
-	From  string // what says so: "--quota-backend-bytes"
-	// Derived means that nobody set it: the engine takes it from something else.
+	From  string // where it is set: "--quota-backend-bytes"
+	// Derived: it is not set, and the engine derives it from something else.
 	Derived bool
 }
 
-// A Process is an engine's container as it is started.
+// A Process is an engine's container as started.
 type Process struct {
 	// Args are its command and arguments.
 	Args []string
-	// Memory is what it may use: its limit, or the machine's; 0 if neither is known.
+	// Memory is the memory that it may use: its limit, or the machine's memory; 0: unknown.
 	Memory units.Size
 
 	env   map[string]string
 	files []mounted
 }
 
-// A mounted is a file that a ConfigMap gives a container.
+// A mounted is a file that a container gets from a ConfigMap.
 type mounted struct{ path, text, object string }
 
-// Getenv returns a variable of its environment; "" if it has none, or if a Secret has it.
+// Getenv returns an environment variable; "" if it is not set, or set from a Secret.
 func (p *Process) Getenv(name string) string { return p.env[name] }
 
-// Flag returns the value of the first of some flags that is there, and the flag.
+// Flag returns the value of the first flag that is set, and the flag.
 func (p *Process) Flag(names ...string) (value, from string) {
 	for _, name := range names {
 		if v := emit.Argument(p.Args, name); v != "" {
@@ -70,7 +70,7 @@ func (p *Process) Flag(names ...string) (value, from string) {
 	return "", ""
 }
 
-// File returns the text of a file that a ConfigMap mounts, and the ConfigMap.
+// File returns the text of a file mounted from a ConfigMap, and the ConfigMap.
 func (p *Process) File(name string) (text, object string) {
 	for _, f := range p.files {
 		if f.path == path.Clean(name) {
@@ -80,7 +80,7 @@ func (p *Process) File(name string) (text, object string) {
 	return "", ""
 }
 
-// FilesLike returns the paths of the files that a ConfigMap mounts and whose names end so.
+// FilesLike returns the paths of the files mounted from ConfigMaps that have a suffix.
 func (p *Process) FilesLike(suffix string) []string {
 	var out []string
 	for _, f := range p.files {
@@ -92,7 +92,7 @@ func (p *Process) FilesLike(suffix string) []string {
 	return out
 }
 
-// runs reports whether a container runs an engine, and by what it is known.
+// runs returns how it recognises that a container runs the engine; "" if it does not.
 func (c *Container) runs(of *corev1.Container) (by string) {
 	image := of.Image
 	image, _, _ = strings.Cut(image, "@")
@@ -101,6 +101,7 @@ func (c *Container) runs(of *corev1.Container) (by string) {
 	if slices.Contains(c.Images, image) {
 		return "its image is " + of.Image
 	}
+	// A shell wrapper or an unusual image still names the server program.
 	for _, word := range append(append([]string{}, of.Command...), of.Args...) {
 		if slices.Contains(c.Programs, path.Base(word)) {
 			return "it runs " + word
@@ -109,7 +110,7 @@ func (c *Container) runs(of *corev1.Container) (by string) {
 	return ""
 }
 
-// recognise finds the engine and its container among a pod's.
+// recognise finds the engine and its container in a pod.
 func recognise(engines []engine.With[Engine], spec *corev1.PodSpec, key,
 	container string) (engine.With[Engine], *corev1.Container, string, error) {
 	var names []string
@@ -139,12 +140,12 @@ func recognise(engines []engine.With[Engine], spec *corev1.PodSpec, key,
 		}
 	}
 
-	if key != "" { // it was said: the container is the named one, or the one called as usual
+	if key != "" { // the engine is given: use the named container, or one with a usual name
 		its := &engines[0].Part.Deployment
 		for i := range spec.Containers {
 			c := &spec.Containers[i]
 			if c.Name == container || container == "" && (len(names) == 1 || slices.Contains(its.Containers, c.Name)) {
-				return engines[0], c, "it was given", nil
+				return engines[0], c, "as specified", nil
 			}
 		}
 	}
@@ -154,6 +155,6 @@ func recognise(engines []engine.With[Engine], spec *corev1.PodSpec, key,
 		known = append(known, e.Key)
 	}
 
-	return none, nil, "", inputf("--engine and --container say it; these are known: "+strings.Join(known, ", "),
-		"no container of the StatefulSet is recognised as a database's: it has %s", strings.Join(names, ", "))
+	return none, nil, "", inputf("specify --engine and --container; known engines: "+strings.Join(known, ", "),
+		"no container of the StatefulSet is recognised as a database: it has %s", strings.Join(names, ", "))
 }

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// process is a container as it is started: its command line, environment and mounted files. Secrets
-// are not read.
+// process returns a container as started: its command line, environment and mounted files. It does not read
+// Secrets.
 func (o *Objects) process(c *corev1.Container) *Process {
 	p := &Process{Args: append(append([]string{}, c.Command...), c.Args...), env: map[string]string{}}
 	for _, from := range c.EnvFrom {
@@ -24,6 +24,7 @@ func (o *Objects) process(c *corev1.Container) *Process {
 
 	for _, e := range c.Env {
 		p.env[e.Name] = e.Value
+		// Values from Secrets stay empty: discover never reads Secrets.
 		if e.ValueFrom != nil && e.ValueFrom.ConfigMapKeyRef != nil {
 			if m := o.ConfigMaps[e.ValueFrom.ConfigMapKeyRef.Name]; m != nil {
 				p.env[e.Name] = m.Data[e.ValueFrom.ConfigMapKeyRef.Key]
@@ -51,13 +52,14 @@ func (o *Objects) process(c *corev1.Container) *Process {
 	return p
 }
 
-// mount adds a ConfigMap's files where a container sees them.
+// mount adds a ConfigMap's files at their paths in the container.
 func (p *Process) mount(m *corev1.ConfigMap, items []corev1.KeyToPath, at corev1.VolumeMount) {
-	files := map[string]string{} // paths in the volume, and their texts
+	files := map[string]string{} // texts by path in the volume
 	for key, text := range m.Data {
 		files[key] = text
 	}
 
+	// A volume with items has only these, at their own paths.
 	if len(items) > 0 {
 		clear(files)
 		for _, item := range items {
@@ -70,13 +72,14 @@ func (p *Process) mount(m *corev1.ConfigMap, items []corev1.KeyToPath, at corev1
 		switch {
 		case at.SubPath == "":
 			p.files = append(p.files, mounted{path.Join(at.MountPath, name), text, object})
+		// With a subPath, the mount point is the file itself.
 		case at.SubPath == name:
 			p.files = append(p.files, mounted{path.Clean(at.MountPath), text, object})
 		}
 	}
 }
 
-// instanceName is the type of the first pod's machine, and the node that says so.
+// instanceName returns the type of the first pod's machine, and the node with that label.
 func (o *Objects) instanceName() (name, node string) {
 	for _, p := range o.Pods {
 		if p == nil || o.Nodes[p.Spec.NodeName] == nil {
@@ -92,7 +95,7 @@ func (o *Objects) instanceName() (name, node string) {
 	return "", ""
 }
 
-// instance is that machine in the catalogue; nil if it is not there.
+// instance returns that machine from the catalogue; nil if it is not there.
 func (o *Objects) instance() *catalog.InstanceType {
 	name, _ := o.instanceName()
 	i, err := catalog.Instance(name)

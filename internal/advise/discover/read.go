@@ -18,45 +18,44 @@ import (
 	"plimsoll/internal/record/cluster"
 )
 
-// An InputError says what is wrong with what was asked for, and what to do about it.
+// An InputError is an error in the user's input, with a hint on how to fix it.
 type InputError struct{ Text, Next string }
 
 func (e *InputError) Error() string { return e.Text }
 
-// Hint says what to do.
+// Hint returns what to do.
 func (e *InputError) Hint() string { return e.Next }
 
-// BadInput marks it as the user's.
+// BadInput marks it as an error in the user's input.
 func (e *InputError) BadInput() {}
 
 func inputf(next, format string, args ...any) error {
 	return &InputError{Text: fmt.Sprintf(format, args...), Next: next}
 }
 
-// Objects are a StatefulSet and all that belongs to it, as the cluster has them.
+// Objects are a StatefulSet and its related objects in the cluster.
 type Objects struct {
 	Set *appsv1.StatefulSet
-	// Pods are the set's, by ordinal; nil where one is missing.
+	// Pods are the set's pods by ordinal; nil for missing ones.
 	Pods []*corev1.Pod
-	// Claims are by name; volumes, storage classes, attribute classes and nodes by theirs. Those that
-	// may not be read are missing.
+	// The related objects by name, without those that may not be read.
 	Claims     map[string]*corev1.PersistentVolumeClaim
 	Volumes    map[string]*corev1.PersistentVolume
 	Classes    map[string]*storagev1.StorageClass
 	Attributes map[string]*storagev1.VolumeAttributesClass
 	Nodes      map[string]*corev1.Node
 	ConfigMaps map[string]*corev1.ConfigMap
-	// Denied are the permissions that are missing, each once: "get nodes".
+	// Denied are the missing permissions, without duplicates: "get nodes".
 	Denied []string
 }
 
-// Address is where a StatefulSet is: k8s://NAMESPACE/NAME.
+// Address is the address of a StatefulSet: k8s://NAMESPACE/NAME.
 type Address struct{ Namespace, Name string }
 
-// scheme begins an address.
+// scheme is the prefix of an address.
 const scheme = "k8s://"
 
-// ParseAddress reads k8s://NAMESPACE/NAME, or k8s://NAME for the namespace of the context.
+// ParseAddress parses k8s://NAMESPACE/NAME, or k8s://NAME for the context's namespace.
 func ParseAddress(text string) (Address, error) {
 	rest, ok := strings.CutPrefix(text, scheme)
 	namespace, name, both := strings.Cut(strings.TrimSuffix(rest, "/"), "/")
@@ -65,15 +64,15 @@ func ParseAddress(text string) (Address, error) {
 	}
 	if !ok || name == "" || both && namespace == "" || strings.ContainsAny(name, "/ ") {
 		return Address{}, inputf("for example k8s://db/store",
-			"%q is not the address of a StatefulSet: k8s://NAMESPACE/NAME", text)
+			"%q is not the address of a StatefulSet: want k8s://NAMESPACE/NAME", text)
 	}
 	return Address{namespace, name}, nil
 }
 
-// String is the address as ParseAddress reads it.
+// String returns the address in the form that ParseAddress accepts.
 func (a Address) String() string { return scheme + path.Join(a.Namespace, a.Name) }
 
-// Find reads a StatefulSet. If there is none of that name, the error names similar ones.
+// Find reads a StatefulSet. If there is none of that name, the error lists similar ones.
 func Find(ctx context.Context, c *cluster.Client, at Address) (*appsv1.StatefulSet, error) {
 	set, err := cluster.StatefulSets.Get(ctx, c, at.Namespace, at.Name)
 	if !cluster.IsMissing(err) {
@@ -91,19 +90,20 @@ func Find(ctx context.Context, c *cluster.Client, at Address) (*appsv1.StatefulS
 	}
 
 	if len(names) == 0 {
-		return nil, inputf("kubectl get statefulsets -A lists all of them",
-			"there is no StatefulSet in namespace %s", at.Namespace)
+		return nil, inputf("list them with kubectl get statefulsets -A",
+			"no StatefulSet in namespace %s", at.Namespace)
 	}
 
+	// The nearest names first: the user probably mistyped one.
 	slices.SortStableFunc(names, func(a, b string) int {
 		return cmp.Compare(diagnostics.Distance(a, at.Name), diagnostics.Distance(b, at.Name))
 	})
 	const most = 5
 	return nil, inputf("it has "+strings.Join(names[:min(len(names), most)], ", "),
-		"there is no StatefulSet %s in namespace %s", at.Name, at.Namespace)
+		"no StatefulSet %s in namespace %s", at.Name, at.Namespace)
 }
 
-// Replicas is how many pods a set is to have.
+// Replicas returns the specified number of a set's pods.
 func Replicas(set *appsv1.StatefulSet) int {
 	if set.Spec.Replicas == nil {
 		return 1
@@ -111,7 +111,7 @@ func Replicas(set *appsv1.StatefulSet) int {
 	return int(*set.Spec.Replicas)
 }
 
-// Start is the ordinal of the first pod.
+// Start returns the ordinal of the first pod.
 func Start(set *appsv1.StatefulSet) int {
 	if set.Spec.Ordinals == nil {
 		return 0
@@ -119,13 +119,13 @@ func Start(set *appsv1.StatefulSet) int {
 	return int(set.Spec.Ordinals.Start)
 }
 
-// ClaimName is the claim of a template for a set's pod.
+// ClaimName returns the name of the claim that a set's pod gets from a template.
 func ClaimName(template string, set *appsv1.StatefulSet, ordinal int) string {
 	return fmt.Sprintf("%s-%s-%d", template, set.Name, ordinal)
 }
 
-// Read reads what belongs to a set. Pods and claims must be readable; of the rest it notes what is
-// not.
+// Read reads a set's related objects. Pods and claims must be readable; for the other objects, it collects
+// missing permissions in Denied.
 func Read(ctx context.Context, c *cluster.Client, set *appsv1.StatefulSet) (*Objects, error) {
 	o := &Objects{
 		Set: set, Pods: make([]*corev1.Pod, Replicas(set)), Claims: map[string]*corev1.PersistentVolumeClaim{},
@@ -153,6 +153,7 @@ func Read(ctx context.Context, c *cluster.Client, set *appsv1.StatefulSet) (*Obj
 		for k := range o.Pods {
 			name := ClaimName(set.Spec.VolumeClaimTemplates[i].Name, set, Start(set)+k)
 			claim, err := cluster.Claims.Get(ctx, c, ns, name)
+			// A pod may be missing while it is recreated.
 			if cluster.IsMissing(err) {
 				continue
 			}
@@ -184,7 +185,7 @@ func (o *Objects) readClaim(ctx context.Context, c *cluster.Client,
 	return err
 }
 
-// readConfigMaps reads those that the set's containers mount or take variables from.
+// readConfigMaps reads the ConfigMaps that the set's containers mount or take variables from.
 func (o *Objects) readConfigMaps(ctx context.Context, c *cluster.Client, ns string) error {
 	var names []string
 	spec := &o.Set.Spec.Template.Spec
@@ -216,7 +217,7 @@ func (o *Objects) readConfigMaps(ctx context.Context, c *cluster.Client, ns stri
 	return nil
 }
 
-// optional reads an object that can be done without.
+// optional reads an object that is not essential.
 func optional[T any](ctx context.Context, c *cluster.Client, o *Objects, kind cluster.Kind[T],
 	into map[string]*T, ns, name string) error {
 	if name == "" || into[name] != nil {
@@ -227,6 +228,7 @@ func optional[T any](ctx context.Context, c *cluster.Client, o *Objects, kind cl
 	switch {
 	case cluster.IsMissing(err):
 		return nil
+	// A missing permission only costs some values, so note it and continue.
 	case cluster.IsDenied(err):
 		if text := err.Error(); !slices.Contains(o.Denied, text) {
 			o.Denied = append(o.Denied, text)
@@ -240,7 +242,7 @@ func optional[T any](ctx context.Context, c *cluster.Client, o *Objects, kind cl
 	return nil
 }
 
-// Ready reports whether a pod is, and is to stay.
+// Ready reports whether a pod is ready and not being deleted.
 func Ready(p *corev1.Pod) bool {
 	return p != nil && p.DeletionTimestamp == nil && slices.ContainsFunc(p.Status.Conditions,
 		func(c corev1.PodCondition) bool {
@@ -248,7 +250,7 @@ func Ready(p *corev1.Pod) bool {
 		})
 }
 
-// owner is the controller of an object, "" if it has none.
+// owner returns the controller of an object; "" if it has none.
 func owner(o metav1.Object) string {
 	if ref := metav1.GetControllerOf(o); ref != nil {
 		return ref.Kind + " " + ref.Name

@@ -19,14 +19,14 @@ type seen struct {
 	claim   *corev1.PersistentVolumeClaim
 	pv      *corev1.PersistentVolume
 	driver  string
-	made    emit.Class // by its StorageClass
-	changed emit.Class // by its VolumeAttributesClass
-	known   bool       // the driver is one that emit knows
-	class   string     // the StorageClass
-	by      string     // the VolumeAttributesClass
+	made    emit.Class // from its StorageClass
+	changed emit.Class // from its VolumeAttributesClass
+	known   bool       // emit supports the driver
+	class   string     // the StorageClass's name
+	by      string     // the VolumeAttributesClass's name
 }
 
-// volumes enters each volume of the engine, as the first pod's claims have it.
+// volumes adds each volume of the engine, as in the first pod's claims.
 func (d *discovery) volumes() error {
 	options := false
 	for _, role := range d.traits.Volumes {
@@ -47,18 +47,19 @@ func (d *discovery) volumes() error {
 			case first == nil:
 				first = s
 			case s.figures() != first.figures():
-				d.remark("%s is %s and %s is %s: the first is taken for every member (members: in the scenario takes others)",
+				d.remark("%s is %s but %s is %s: the scenario uses the first for every member (set others under members:)",
 					first.claim.Name, first.figures(), s.claim.Name, s.figures())
 			}
 		}
 
 		if first == nil {
 			return inputf(
-				"kubectl get pods,pvc shows why", "the claims of %s do not exist: no pod of %s was ever started",
+				"check kubectl get pods,pvc", "the claims of %s do not exist: no pod of %s was ever started",
 				template, d.Set.Name)
 		}
 
 		d.volume("volumes."+role.Name+".", first)
+		// A scenario has one file system for all volumes, so use the first volume's.
 		if !options {
 			options = true
 			d.fileSystem(first)
@@ -68,7 +69,7 @@ func (d *discovery) volumes() error {
 	return nil
 }
 
-// see looks at a template's claim of a member; nil if it does not exist.
+// see reads a member's claim of a template; nil if it does not exist.
 func (d *discovery) see(template string, member int) (*seen, error) {
 	name := ClaimName(template, d.Set, Start(d.Set)+member)
 	claim := d.Claims[name]
@@ -77,8 +78,9 @@ func (d *discovery) see(template string, member int) (*seen, error) {
 		return nil, nil
 	}
 
+	// An unbound claim has no volume, and its request may never be met.
 	if claim.Status.Phase != corev1.ClaimBound {
-		return nil, inputf("kubectl describe pvc "+name+" -n "+claim.Namespace+" says why",
+		return nil, inputf("for the reason, run kubectl describe pvc "+name+" -n "+claim.Namespace,
 			"claim %s is not bound to a volume: it is %s", name,
 			strings.ToLower(cmp.Or(string(claim.Status.Phase), "new")))
 	}
@@ -97,13 +99,14 @@ func (d *discovery) see(template string, member int) (*seen, error) {
 
 	if class != nil {
 		s.made, s.known = emit.ReadClass(cmp.Or(s.driver, class.Provisioner), class.Parameters, false)
+		// Users should know this before they plan a larger volume.
 		if class.AllowVolumeExpansion == nil || !*class.AllowVolumeExpansion {
-			d.remark("StorageClass %s does not allow volumes to grow (allowVolumeExpansion): a larger size takes new claims",
+			d.remark("StorageClass %s does not allow volumes to grow (allowVolumeExpansion): a larger size needs new claims",
 				class.Name)
 		}
 	}
 
-	if s.pv != nil && s.pv.Spec.CSI != nil { // Azure's driver repeats its parameters in the volume
+	if s.pv != nil && s.pv.Spec.CSI != nil { // Azure's driver repeats the parameters in the volume
 		if own, ok := emit.ReadClass(s.driver, s.pv.Spec.CSI.VolumeAttributes, true); ok {
 			s.known = true
 			s.made = merged(s.made, own)
@@ -123,7 +126,7 @@ func (d *discovery) see(template string, member int) (*seen, error) {
 	return s, nil
 }
 
-// merged is a class with what another one gives in addition.
+// merged returns a class with the values of another one taking precedence.
 func merged(a, b emit.Class) emit.Class {
 	return emit.Class{
 		Provider: cmp.Or(b.Provider, a.Provider), Type: cmp.Or(b.Type, a.Type), IOPS: cmp.Or(b.IOPS, a.IOPS),
@@ -133,7 +136,7 @@ func merged(a, b emit.Class) emit.Class {
 	}
 }
 
-// zones compares where a volume is with where its pod runs.
+// zones compares a volume's zone with that of its pod.
 func (d *discovery) zones(s *seen, member int) {
 	at := cluster.Zone(s.pv)
 	pod := d.Pods[member]
@@ -141,11 +144,11 @@ func (d *discovery) zones(s *seen, member int) {
 		return
 	}
 	if node := cluster.NodeZone(d.Nodes[pod.Spec.NodeName]); node != "" && node != at {
-		d.remark("claim %s is bound to a volume in zone %s, and its pod's node is in %s", s.claim.Name, at, node)
+		d.remark("claim %s is bound to a volume in zone %s, but its pod's node is in %s", s.claim.Name, at, node)
 	}
 }
 
-// figures is the volume in a few words.
+// figures describes the volume in a few words.
 func (s *seen) figures() string {
 	c := merged(s.made, s.changed)
 	out := []string{cmp.Or(c.Type, s.driver, "unknown"), s.size()}
@@ -163,14 +166,14 @@ func (s *seen) size() string {
 	return q.String()
 }
 
-// volume enters one volume.
+// volume adds a volume.
 func (d *discovery) volume(key string, s *seen) {
 	all := merged(s.made, s.changed)
 	from := func(changed bool) string {
 		if changed {
-			return fmt.Sprintf("VolumeAttributesClass %s, which claim %s has", s.by, s.claim.Name)
+			return fmt.Sprintf("VolumeAttributesClass %s of claim %s", s.by, s.claim.Name)
 		}
-		return fmt.Sprintf("StorageClass %s, driver %s; what was changed at the provider since does not show here",
+		return fmt.Sprintf("StorageClass %s, driver %s; later changes at the provider are not visible here",
 			s.class, s.driver)
 	}
 
@@ -183,6 +186,7 @@ func (d *discovery) volume(key string, s *seen) {
 	capacity := s.claim.Status.Capacity[corev1.ResourceStorage]
 	d.add(key+"size", fit.Exactly(float64(capacity.Value())), fit.Declared, "claim %s, status.capacity: %s",
 		s.claim.Name, capacity.String())
+	// The other figures only make sense for a known product.
 	if !knownType(all.Type) {
 		return
 	}
@@ -205,23 +209,23 @@ func (d *discovery) volume(key string, s *seen) {
 	}
 }
 
-// custom enters a volume that is no product of the catalogue.
+// custom adds a volume whose product is unknown.
 func (d *discovery) custom(key string, s *seen, product string) {
-	why := fmt.Sprintf("what the volume of claim %s is: its StorageClass %q could not be read",
+	why := fmt.Sprintf("product of the volume of claim %s: its StorageClass %q is not readable",
 		s.claim.Name, s.class)
 	switch {
 	case product != "":
-		why = fmt.Sprintf("the limits of the volume of claim %s: it is a %s, which is not in the catalogue",
+		why = fmt.Sprintf("limits of the volume of claim %s: it is a %s, which is not in the catalogue",
 			s.claim.Name, product)
 	case s.driver != "" && !s.known:
-		why = fmt.Sprintf("the limits of the volume of claim %s: its driver is %s", s.claim.Name, s.driver)
+		why = fmt.Sprintf("limits of the volume of claim %s: its driver is %s", s.claim.Name, s.driver)
 	}
 	const measure = "plimsoll fit SOURCE, or plimsoll probe"
 	d.add(key+"type", fit.Word("custom"), fit.Assumed, "%s; no limits are set", why).ToKnow(measure)
-	d.add(key+"latency.like", fit.Word("gp3"), fit.Assumed, "its latency; that of a gp3 taken").ToKnow(measure)
+	d.add(key+"latency.like", fit.Word("gp3"), fit.Assumed, "latency: that of a gp3 assumed").ToKnow(measure)
 }
 
-// fileSystem enters how the volumes are formatted and mounted.
+// fileSystem adds how the volumes are formatted and mounted.
 func (d *discovery) fileSystem(s *seen) {
 	fs, from := s.made.FileSystem, "StorageClass "+s.class
 	var options []string
@@ -236,11 +240,11 @@ func (d *discovery) fileSystem(s *seen) {
 	case fs == "xfs" || fs == "ext4":
 		d.add("host.filesystem", fit.Word(fs), fit.Declared, "%s, fsType", from)
 	case fs != "":
-		d.remark("the file system is %s, which the model does not know: ext4 is taken", fs)
+		d.remark("the file system is %s, which the model does not support: ext4 is assumed", fs)
 		fallthrough
 	default:
 		d.add("host.filesystem", fit.Word("ext4"), fit.Assumed,
-			"the file system; ext4 taken, which CSI drivers make by default").ToKnow("kubectl exec POD -- df -T")
+			"file system: ext4 assumed, the default of CSI drivers").ToKnow("kubectl exec POD -- df -T")
 	}
 
 	if len(options) > 0 && !slices.ContainsFunc(options,
@@ -250,7 +254,7 @@ func (d *discovery) fileSystem(s *seen) {
 	}
 }
 
-// throughput is a rate as a scenario has it.
+// throughput formats a rate in the scenario's syntax.
 func throughput(t units.Throughput) string {
 	text, err := t.MarshalText()
 	if err != nil {

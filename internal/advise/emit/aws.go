@@ -23,6 +23,7 @@ func aws(l *Layout, o *Options) (*Part, error) {
 			continue
 		}
 
+		// With several targets, another one may carry out this change.
 		if err := d.carries("aws"); err != nil {
 			if o.Skip {
 				continue
@@ -52,6 +53,7 @@ func aws(l *Layout, o *Options) (*Part, error) {
 			}
 
 			fmt.Fprintf(&b, "\tfresh \"$instance\" \"$instance-%s\" %s", name, d.after.figures())
+			// Only the operators know the snapshot, so it is a variable of the script.
 			if d.after.snapshot {
 				variable := d.snapshotOf(n, strings.ToUpper) + "_SNAPSHOT"
 				fmt.Fprintf(&ids, "#   %-16s id of the snapshot to create the volume %q from%s\n", variable, d.name,
@@ -74,6 +76,7 @@ func aws(l *Layout, o *Options) (*Part, error) {
 		return nil, nil
 	}
 
+	// Scripts that only modify volumes do not need the instances.
 	if needsInstance {
 		ids.WriteString("#   INSTANCES        ids of the instances that run the database, separated by spaces\n")
 	}
@@ -120,6 +123,7 @@ func (l *Layout) awsMachine(p *Part, b *strings.Builder) bool {
 	was, will, why := [2]string{stays, stays}, [2]string{stays, stays}, []string{}
 	if l.Changed("host.instance") && l.After.Host.Instance != "" {
 		will[0] = l.After.Instance().Name
+		// Without an old type, undo leaves the instance's type alone.
 		if l.Before.Host.Instance != "" {
 			was[0] = l.Before.Instance().Name
 		}

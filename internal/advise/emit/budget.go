@@ -20,6 +20,7 @@ func budgets(l *Layout, _ *Options) (*Part, error) {
 
 	p := &Part{Apply: []string{"`budget/volumes.yaml` has each volume's sustained limits: the minimum of the volume's and the machine's, after bursts are used up. " +
 		"An engine with higher settings plans for I/O that the volume cannot deliver."}}
+	// Engines pace writes to their data. Without a volume of that name, use the first one.
 	data := all[0]
 	for _, b := range all {
 		if b.Volume == "data" {
@@ -86,6 +87,7 @@ func limitedBy(by string, burst float64) string {
 // dirtyText returns the kernel's limits, or "" if the layout has its own.
 func (l *Layout) dirtyText(b *budget.Budget) string {
 	background, most := b.Dirty()
+	// The layout's own dirty limits are more specific: do not contradict them.
 	if h := &l.After.Host; background == 0 || h.DirtyBackground != 0 || h.Dirty != 0 {
 		return ""
 	}

@@ -42,6 +42,7 @@ func (c Change) within(path string) bool {
 func compare(before, after *scenario.Scenario) []Change {
 	var out []Change
 	walk(reflect.ValueOf(*before), reflect.ValueOf(*after), "", false, func(c Change) {
+		// These keys describe the simulation, not the deployment.
 		for _, ours := range []string{"plimsoll", "name", "seed", "run", "objective"} {
 			if c.within(ours) {
 				return
@@ -67,6 +68,7 @@ func walk(before, after reflect.Value, path string, optional bool, report func(C
 		}
 	}
 
+	// Quantities are compared as text, because that is what the files and comments show.
 	if from, ok := text(before); ok {
 		to, _ := text(after)
 		leaf(from, to)
@@ -95,6 +97,7 @@ func walk(before, after reflect.Value, path string, optional bool, report func(C
 			switch {
 			case !f.IsExported() || key == "-":
 				continue
+			// Inlined fields share their parent's path.
 			case key == "" && options == "inline":
 				walk(before.Field(i), after.Field(i), path, false, report)
 				continue

@@ -54,6 +54,8 @@ func ReadClass(driverName string, parameters map[string]string, modify bool) (c 
 	}
 
 	get := func(keys ...string) string {
+		// Drivers ignore the case of keys. Sort them, so that duplicates in different case give a
+		// stable result.
 		for _, have := range slices.Sorted(maps.Keys(parameters)) {
 			for _, key := range keys {
 				if strings.EqualFold(have, key) {
@@ -85,6 +87,7 @@ func ReadClass(driverName string, parameters map[string]string, modify bool) (c 
 	c.IOPSPerGB = whole(get("iopsPerGB"))
 	unit := units.MiBps
 
+	// Azure counts throughput in decimal megabytes.
 	if c.Provider == "azure" {
 		unit = units.MBps
 	}

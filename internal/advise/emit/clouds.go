@@ -66,6 +66,7 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 
 	fresh := false
 	for _, d := range l.disks {
+		// No script deletes a volume: that is left to the operators.
 		if d.action == removed {
 			continue
 		}
@@ -86,6 +87,7 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 			fmt.Fprintf(&steps, "for disk in ${%s:?names of the disks %s}; do\n\tmodified \"$disk\" %s  %s\n",
 				variable, d.name, d.before.figures(), d.after.figures())
 
+			// Caching and bursting need separate commands, and downtime.
 			if d.recached {
 				fmt.Fprintf(&steps, "\tcached \"$disk\" %s %s\n", d.before.hostCaching(), d.after.hostCaching())
 				p.Restarts = append(p.Restarts, d.path+": "+cachingRestart)
@@ -105,6 +107,7 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 		steps.WriteString("for machine in ${MACHINES:?names of the machines}; do\n")
 
 		for n := 1; n <= d.after.width; n++ {
+			// The name must be unique per machine, and stable, so that a second run finds the disk.
 			name := l.slug() + "-" + d.name
 			if d.after.width > 1 {
 				name += fmt.Sprintf("-%d", n)
@@ -122,6 +125,7 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 
 			fmt.Fprintf(&steps, "\t%sfresh \"$machine\" \"$machine-%s\" %s%s\n", attached, name,
 				d.after.figures(), burst)
+			// apply sets the caching with the attachment; check verifies it separately.
 			if d.after.caching != "" {
 				fmt.Fprintf(&steps, "\t[[ $verb != check ]] || cached \"$machine-%s\" None %s\n", name,
 					d.after.hostCaching())
@@ -136,6 +140,7 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 		return nil, nil
 	}
 
+	// Only new disks need to know the machines: existing ones are found by name.
 	if fresh {
 		ids.WriteString("#   MACHINES         names of the machines that run the database, separated by spaces\n")
 	}
@@ -216,6 +221,7 @@ func cloudRisks(l *Layout) []string {
 	var out []string
 	for i := range l.disks {
 		d := &l.disks[i]
+		// The risks of EBS volumes have their own function, which looks at one layout at a time.
 		if d.after == nil || d.after.provider == "aws" {
 			out = append(out, ebsRisks(&Layout{disks: l.disks[i : i+1]})...)
 			continue

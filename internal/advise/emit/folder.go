@@ -55,6 +55,7 @@ func OpenFolder(dir string) (*Folder, error) {
 
 	f := &Folder{path: abs, is: map[string][]byte{}}
 	real, err := filepath.EvalSymlinks(abs)
+	// A new folder is created by Write, not here: a dry run must leave no trace.
 	if errors.Is(err, fs.ErrNotExist) {
 		if info, err := os.Lstat(abs); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return nil, Inputf("use a new folder", "--dir %s is a dangling symbolic link", dir)
@@ -84,6 +85,7 @@ func (f *Folder) read(dir string) error {
 	text, err := readMost(filepath.Join(f.path, manifestName), manifestBytesMax)
 	mine := err == nil
 	if mine {
+		// Without checksums, every file might have been edited, so do not guess.
 		if err := json.Unmarshal(text, &f.ours); err != nil || f.ours.Version != 1 {
 			return Inputf("delete the folder, or use another one",
 				"%s: %s is damaged, so emit cannot recognise edited files", dir, manifestName)
@@ -105,6 +107,7 @@ func (f *Folder) read(dir string) error {
 
 		name = filepath.ToSlash(name)
 		switch {
+		// Without a manifest, only an empty folder is safe to write to.
 		case !mine:
 			return Inputf(
 				"use a new folder", "--dir %s has files that emit did not write (%s), so emit does not use it",
@@ -159,6 +162,7 @@ func (f *Folder) Edited(files []File) []string {
 		same := i >= 0 && string(files[i].Text) == string(text)
 		switch {
 		case same:
+		// A file that emit did not write counts as edited if it is in the way.
 		case f.edited(name), !f.wrote(name) && i >= 0:
 			out = append(out, name)
 		}

@@ -75,6 +75,7 @@ func (l *Layout) InPlace(o *Options) (*ClusterChange, error) {
 		}
 	}
 
+	// Use the same code as the patch, with a container that only collects the memory limits.
 	memory := corev1.Container{}
 	p := &Part{}
 	s.memory(p, &memory)
@@ -97,6 +98,7 @@ func (l *Layout) InPlace(o *Options) (*ClusterChange, error) {
 func (l *Layout) inPlace(c *ClusterChange, s *statefulSet, d *disk) error {
 	const steps = "use plimsoll emit --to kubernetes --statefulset FILE, which writes the steps"
 	switch {
+	// The order of the cases matters: the specific reasons come before the general ones.
 	case d.action == created && d.after.snapshot:
 		return Inputf(steps, "%s is created from a snapshot, but a log can only move to an empty volume", d.path)
 	case d.recached:
@@ -149,6 +151,7 @@ func (s *statefulSet) after(script string, memory *corev1.Container) *appsv1.Sta
 
 		c.VolumeMounts = append(c.VolumeMounts, s.mounts...)
 		for name, q := range memory.Resources.Limits {
+			// Request and limit are equal, so that the scheduler reserves the memory.
 			if c.Resources.Limits == nil {
 				c.Resources.Limits = corev1.ResourceList{}
 			}

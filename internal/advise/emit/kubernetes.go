@@ -69,6 +69,7 @@ func (d *driver) rates(s *spec, parameters map[string]string, iops, rate string)
 // The parameters of both classes are immutable, so a class's name includes its figures.
 func kubernetes(l *Layout, o *Options) (*Part, error) {
 	p := &Part{}
+	// Classes are removed last, after everything that uses them.
 	defer func() { p.Back = append(p.Back, l.unmake(p)...) }()
 	var set *statefulSet
 
@@ -82,6 +83,7 @@ func kubernetes(l *Layout, o *Options) (*Part, error) {
 	claims := &claims{l: l, set: set}
 	for i := range l.disks {
 		d := &l.disks[i]
+		// Removed volumes keep their claims, because they have data.
 		if d.action == removed || d.member > 0 && d.isNew() { // a claim template applies to every member
 			continue
 		}
@@ -170,6 +172,7 @@ const storageClassPath = "kubernetes/storageclass-"
 
 // classes writes a disk's classes.
 func (l *Layout) classes(p *Part, d *disk, set *statefulSet) error {
+	// Existing claims keep their class. A new class is for claims that pods get later.
 	if d.member == 0 && (d.isNew() || d.tuned || d.switched) || d.recached {
 		text, err := manifest(l.storageClass(d))
 		if err != nil {
@@ -385,6 +388,7 @@ func (c *claims) names(d *disk) (claims, namespace string) {
 	if c.set == nil {
 		return "CLAIM-0 CLAIM-1 CLAIM-2", ""
 	}
+	// Claim names are TEMPLATE-SET-ORDINAL.
 	template := c.set.templates[d.volume]
 	var names []string
 	for i := range c.set.replicas() {
@@ -428,6 +432,7 @@ func prune(v any) bool {
 		delete(v, "status")
 		for key, x := range v {
 			switch {
+			// Templates are the user's own text and must survive unchanged.
 			case key == "volumeClaimTemplates":
 				withoutStatus(x)
 			case key == "serviceName" && x == "", !prune(x):

@@ -94,6 +94,7 @@ func (l *Layout) slug() string {
 	}
 
 	s := strings.Trim(b.String(), "-")
+	// Names of some resources must not start with a digit.
 	if s == "" || s[0] <= '9' {
 		s = strings.TrimSuffix("plimsoll-"+s, "-")
 	}
@@ -176,6 +177,7 @@ func specOf(o *catalog.Order, fs string) (*spec, error) {
 		s.iops = int64(limits.Sustained.IOPS)
 	}
 
+	// Round up: less than the scenario's throughput would break the plan.
 	if t.ChoosesThroughput {
 		s.rate = int64((limits.Sustained.Throughput + s.unitOfRate() - 1) / s.unitOfRate())
 	}
@@ -290,6 +292,8 @@ func (l *Layout) compareDisks() ([]disk, error) {
 			return nil
 		}
 
+		// A modified volume keeps its origin, so a different snapshot in the scenario has no effect
+		// on it.
 		if d.judge(); d.action == modified {
 			d.after.snapshot, d.after.fetch = d.before.snapshot, d.before.fetch
 		}
@@ -305,6 +309,7 @@ func (l *Layout) compareDisks() ([]disk, error) {
 		}
 	}
 
+	// Members may have their own volumes, which exist in addition to or instead of the common ones.
 	for _, m := range union(names(l.Before.Members), names(l.After.Members)) {
 		k, err := strconv.Atoi(m)
 		if err != nil {
@@ -353,6 +358,7 @@ func (d *disk) judge() {
 		d.action = created
 	case a == nil:
 		d.action = removed
+	// In place: same provider, no shrinking, and neither stripe nor file system changes.
 	case b.provider == a.provider && !b.local && !a.local &&
 		(a.provider == "aws" || a.kind == b.kind && a.provider != "any") && a.gib >= b.gib && a.width == b.width &&
 		a.unit == b.unit && a.fs == b.fs:

@@ -86,6 +86,7 @@ func (l *Layout) logMove(p *Part, d *disk) {
 // container, something may have started the database in the meantime.
 func machineScript() string {
 	steps := func(script string) string {
+		// Rename the original function, so that the new same can call it.
 		script = strings.ReplaceAll(script, "same() {", "same_bytes() {")
 		script = strings.ReplaceAll(script, ": the database is not started\"", ": do not start the database\"")
 		script = strings.ReplaceAll(script, "list() {", "same() { same_bytes \"$@\" && unused; }\nlist() {")

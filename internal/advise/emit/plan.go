@@ -81,6 +81,7 @@ func ReadPlan(name string, text []byte) (*Plan, error) {
 		return nil, Inputf(again, "%s is not a plan: %v", name, err)
 	}
 
+	// Two concatenated plans would otherwise be accepted silently, and only the first applied.
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, Inputf(again, "%s has text after the plan: want one JSON object", name)
 	}
@@ -91,6 +92,7 @@ func ReadPlan(name string, text []byte) (*Plan, error) {
 	case p.Version != planVersion:
 		return nil, Inputf("use the version of plimsoll that wrote it, or create it again",
 			"%s is a plan of version %d, this program reads version %d", name, p.Version, planVersion)
+	// A plan without a choice is valid JSON, but there is nothing to emit.
 	case string(p.Chosen) == "null":
 		return nil, &InputError{Unmet: true,
 			Text: name + ": the plan chose no layout: none that it considered meets the objective",

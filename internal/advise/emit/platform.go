@@ -55,6 +55,7 @@ func (c *carrier) refuses(before, after *spec) refusal {
 		}
 	}
 
+	// An existing stripe may stay, but no new one can be created.
 	if after != nil && after.width > 1 && !c.stripes {
 		return isStripe
 	}
@@ -76,6 +77,7 @@ func (d *disk) carries(target string) error {
 			d.path, target, c.whose())
 	case elsewhere:
 		kind := d.before
+		// Name the volume that causes the refusal.
 		if kind == nil || slices.Contains(c.providers, kind.provider) {
 			kind = d.after
 		}
@@ -196,6 +198,8 @@ func (p *Platform) Volume(before, after *catalog.Order) string {
 	stays, why := reflect.DeepEqual(b, a), ""
 	for _, name := range p.volumes {
 		c := carriers[name]
+		// One target that can carry out the change suffices. If none can, report the first one's
+		// reason.
 		r := c.refuses(b, a)
 		if r == carried || stays && (r == isStripe || a.local || !p.rents()) {
 			return ""

@@ -71,6 +71,7 @@ func (s *statefulSet) mover(script string) corev1.Container {
 		Command:         []string{"sh", "-c", script, moverName, from, to, in.Files, data},
 	}
 
+	// The pull policy belongs to the engine's image.
 	if in.Image != "" {
 		c.Image, c.ImagePullPolicy = in.Image, ""
 	}

@@ -92,6 +92,7 @@ func (l *Layout) queueDaemonSet(p *Part) error {
 	name := l.slug() + "-queue"
 	label := map[string]string{"plimsoll.io/queue": l.slug()}
 
+	// New volumes may be attached at any time, so the pod repeats the loop.
 	loop := "while true; do\n  for queue in /sys/block/nvme*/queue /sys/block/sd*/queue; do\n"
 	for _, s := range settings {
 		loop += fmt.Sprintf("    f=$queue/%s\n    if [ -w \"$f\" ]; then case \" $(cat \"$f\" 2>/dev/null) \" in *\" %s \"*|*\"[%s]\"*) ;; *) echo %s > \"$f\" && echo \"$f is %s\" ;; esac; fi\n",
@@ -141,6 +142,7 @@ func (l *Layout) queueDaemonSet(p *Part) error {
 
 	var before []string
 	for _, s := range settings {
+		// Deleting the DaemonSet does not restore the settings, so the README lists the old values.
 		before = append(before, s.name+" "+said(l.from(s.path)))
 	}
 

@@ -42,6 +42,7 @@ func readme(l *Layout, parts []*Part, r *Result) []byte {
 		n := 0
 		seen := map[string]bool{}
 		for _, p := range parts {
+			// Several targets may share an instruction or a risk: print it once.
 			for _, text := range of(p) {
 				if seen[text] {
 					continue
@@ -106,6 +107,7 @@ func goals(l *Layout) string {
 
 // otherwise returns how to make a change that none of the files applies.
 func otherwise(l *Layout, c Change) string {
+	// Volumes first: their paths would also match the general entries below.
 	for _, d := range l.disks {
 		if !c.within(d.path) {
 			continue
@@ -145,6 +147,7 @@ func otherwise(l *Layout, c Change) string {
 		return by.text
 	}
 
+	// Engines know best how to change settings outside their configuration files.
 	for _, by := range l.deployment.Elsewhere {
 		if c.within(strings.TrimSuffix(l.setting(by.Setting), ".")) {
 			return by.Text

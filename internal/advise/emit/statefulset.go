@@ -51,6 +51,7 @@ func readStatefulSet(l *Layout, o *Options) (*statefulSet, error) {
 	}
 
 	s := &statefulSet{l: l, templates: map[string]string{}}
+	// The file may contain other objects, separated by "---".
 	reader := k8syaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(o.StatefulSet)))
 	for {
 		doc, err := reader.Read()
@@ -165,6 +166,7 @@ func (s *statefulSet) findClaims(file string, asked map[string]string) error {
 
 	at := map[string]string{}
 	for _, c := range s.claims {
+		// A mount with a subPath shows only a part of the volume, so it cannot identify the volume.
 		for _, m := range s.container.VolumeMounts {
 			if m.Name == c.Name && m.SubPath == "" {
 				mounted = append(mounted, c.Name)
@@ -192,6 +194,7 @@ func (s *statefulSet) findClaims(file string, asked map[string]string) error {
 			name = likely(v, volumes, mounted)
 		}
 
+		// An unidentified volume only matters if it changes.
 		if name == "" && s.l.Changed("volumes."+v) {
 			return Inputf("name it: --claim "+v+
 				"=NAME", "cannot determine the claim template of volume %[3]s in the StatefulSet %[1]s of %[2]s: container %[4]s mounts %[5]s",
@@ -286,6 +289,7 @@ func (s *statefulSet) claim(d *disk) error {
 	}
 
 	c.Spec.Resources.Requests[corev1.ResourceStorage] = *size
+	// New claims are required in both cases, and they get the new class.
 	if d.action == remade || d.recached {
 		c.Spec.StorageClassName = &class
 	}
@@ -356,6 +360,7 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 		p.Applies = append(p.Applies, members)
 	}
 
+	// A merge patch would drop the other templates.
 	if s.changed {
 		out.Spec.VolumeClaimTemplates = s.claims
 	}
@@ -401,6 +406,7 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 func (s *statefulSet) memory(p *Part, c *corev1.Container) (comments []string) {
 	l := s.l
 	limit := l.After.Host.Memory
+	// A scenario with as much memory as the machine has no container limit.
 	ofMachine := l.After.Instance() != nil && limit >= l.After.Instance().Memory
 	if ofMachine || !l.Changed("host.memory") {
 		if beside := l.deployment.BesideCache; beside > 0 &&

@@ -131,6 +131,7 @@ func Files(l *Layout, names []string, o Options) (*Result, error) {
 		return nil, err
 	}
 
+	// The budget describes the layout itself, so it makes sense without changes.
 	if len(l.changes) == 0 && !slices.Contains(names, budgetTarget) {
 		return nil, &InputError{
 			Text: "nothing to emit: the layout does not differ from the scenario",
@@ -146,6 +147,7 @@ func Files(l *Layout, names []string, o Options) (*Result, error) {
 			return nil, err
 		}
 
+		// A target without work is not an error as long as another one has some.
 		if p == nil || len(p.Files) == 0 {
 			r.Idle = append(r.Idle, t.name)
 			continue
@@ -201,6 +203,7 @@ func choose(l *Layout, names []string, o *Options) ([]target, error) {
 	}
 
 	var out []target
+	// Keep the order of application, not that of the flags.
 	for _, t := range l.targets {
 		if slices.Contains(names, t.name) {
 			out = append(out, t)

@@ -39,6 +39,7 @@ func terraform(l *Layout, o *Options) (*Part, error) {
 			return nil, err
 		}
 
+		// The variable comes once, and only if there is a resource that uses it.
 		if !wrote {
 			machines(body, provider)
 			wrote = true
@@ -159,6 +160,7 @@ func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
 	}
 
 	b := body.AppendNewBlock("resource", []string{"aws_ebs_volume", name}).Body()
+	// One volume per machine: the map's keys are the instances' names.
 	b.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
 	b.AppendNewline()
 	b.SetAttributeTraversal("availability_zone", traversal("each", "value", "availability_zone"))
@@ -199,6 +201,7 @@ func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
 	}}))
 	b.AppendNewline()
 	life := b.AppendNewBlock("lifecycle", nil).Body()
+	// A replacement would delete the data.
 	life.SetAttributeValue("prevent_destroy", cty.True)
 
 	if d.action == modified {
@@ -273,6 +276,7 @@ func traversal(root string, attrs ...string) hcl.Traversal {
 // then /dev/xvdba and following (Amazon EC2 user guide, "Device names for volumes"). The kernel uses a
 // different name, such as nvme1n1.
 func deviceName(n int) string {
+	// Eleven names from sdf to sdp, then the longer ones.
 	if first := int('p' - 'f' + 1); n >= first {
 		n -= first
 		return fmt.Sprintf("/dev/xvd%c%c", 'b'+rune(n/26), 'a'+rune(n%26))

@@ -76,6 +76,8 @@ func (w *writing) all(files []File) error {
 		return err
 	}
 
+	// Lock only once the folder exists; lock then verifies that it has not changed since it was
+	// read.
 	unlock, err := f.lock()
 	if err != nil {
 		w.refused = true
@@ -107,6 +109,7 @@ func (w *writing) all(files []File) error {
 	for _, n := range files {
 		was, there := f.is[n.Path]
 		switch {
+		// Leave identical files alone, so that their modification times tell what changed.
 		case there && bytes.Equal(was, n.Text):
 			continue
 		case there && was == nil:
@@ -237,6 +240,7 @@ func (w *writing) undo() error {
 	var errs []error
 	for name, was := range w.was {
 		switch {
+		// Folders have no text: makeFolder recreates them and w.made removes new ones.
 		case was.text != nil:
 			errs = append(errs, w.makeFolder(filepath.Dir(w.place(name))),
 				safefile.Write(w.place(name), was.text, safefile.Options{Mode: was.mode}))

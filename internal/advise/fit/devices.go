@@ -32,6 +32,7 @@ const logWritesMin = 0.8
 // like a volume (in a recording of a simulation or of the lab), or otherwise by their I/O.
 func (f *Fitting) useDevices() error {
 	busy := f.traffic()
+	// Explicit assignments replace guessing entirely.
 	if len(f.opt.Devices) > 0 {
 		if err := f.givenDevices(busy); err != nil {
 			return err
@@ -100,6 +101,8 @@ func (f *Fitting) traffic() []flow {
 	slices.SortStableFunc(out, func(a, b flow) int { return cmp.Compare(b.bytes, a.bytes) })
 	var kept []flow
 	for _, x := range out {
+		// The same total and the same course over time mean that one device repeats the other's
+		// I/O.
 		again := slices.ContainsFunc(kept, func(k flow) bool {
 			const same, alike = 0.02, 0.98
 			return math.Abs(x.bytes-k.bytes) <= same*k.bytes && timeline.Correlation(x.bytesOf, k.bytesOf) >= alike

@@ -70,6 +70,7 @@ func (f *Fitted) Value(key string) *Value {
 // engine is unclear.
 func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, error) {
 	of := diagnose.Options{Pack: opt.Pack, From: opt.From, To: opt.To, Hosts: opt.Hosts, Progress: opt.Progress}
+	// A scenario has one database, so several in the recordings need a choice.
 	one, err := diagnose.Only(ctx, in, of, database(&opt))
 	if err != nil {
 		return nil, err
@@ -97,6 +98,8 @@ func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, erro
 		out.Name = "fitted from " + nameOf(in)
 	}
 
+	// The order matters: the engine's fit uses the host's values, and the volumes' sizes use the
+	// engine's data.
 	f.host()
 	if err := e.Part.Fit(f); err != nil {
 		return nil, err
@@ -158,6 +161,7 @@ func choose(c *rules.Case, opt *Options) (engine.With[*Engine], error) {
 	without := ""
 	for _, e := range opt.Engines {
 		switch {
+		// Streams are always possible, so they are only a suggestion.
 		case e.Database == "":
 			without = e.Key
 		case slices.Contains(c.Engines, e.Database):
@@ -235,6 +239,7 @@ func (f *Fitting) EnoughForRates(values []float64) error {
 func (f *Fitting) run() {
 	const usual, warmup = 600.0, 120.0
 	last, before := usual, warmup
+	// A run must cover several checkpoints, or their effect would depend on chance.
 	if f.PeriodS > 0 {
 		last = max(usual, math.Ceil(3*f.PeriodS/60)*60)
 		before = max(warmup, math.Ceil(f.PeriodS/60)*60)

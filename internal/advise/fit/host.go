@@ -39,10 +39,13 @@ func (f *Fitting) host() {
 			f.pageCache()
 			return
 		}
+		// Fall through to cores and memory: an unknown type has no catalogue entry to derive them
+		// from.
 		f.Remark("the source reports instance type %q, which is not in the catalogue", name)
 	}
 
 	cores := f.Number("cores")
+	// Without a fact, count the CPUs that the metrics report.
 	if math.IsNaN(cores) {
 		cores = f.Gauge(rules.CPUCores)
 	}
@@ -76,6 +79,7 @@ func (f *Fitting) pageCache() {
 	reported := f.Fact("vm_dirty_background")
 
 	bytes, share := f.Number("vm.dirty_background_bytes"), f.Number("vm.dirty_background_ratio")
+	// Prefer bytes to a ratio, like the kernel: setting one clears the other.
 	switch size, err := units.ParseSize(reported); {
 	case reported != "" && err == nil && size > 0:
 		f.Add("host.dirty_background_bytes", Exactly(float64(size)), Measured, said)

@@ -56,6 +56,8 @@ func (w *seenVolume) matches() []candidate {
 	var out []candidate
 	for _, m := range catalog.Recognise(s) {
 		c := candidate{Match: m, against: againstRare * float64(slices.Index(usual, m.Order.Type))}
+		// A limit that matches a standard offer is stronger evidence than one that someone may have
+		// chosen.
 		if !m.Sold {
 			c.against += againstChosen
 		}
@@ -107,6 +109,7 @@ func (w *seenVolume) seen() (catalog.Seen, bool) {
 		at := 0.0
 		if x.stood != nil {
 			at = x.stood.Level
+			// The instance's limit says nothing about the volume.
 			if text := w.instances(x); text != "" {
 				w.onHost = append(w.onHost, text)
 				at = 0
@@ -261,6 +264,7 @@ func (w *seenVolume) enterType(key string, m *candidate, fits bool, others []can
 		why += "; the most likely of the matching products"
 	}
 
+	// Users should know that the price and the limits of the plan depend on this guess.
 	if known == Assumed {
 		var names []string
 		for _, c := range others {
@@ -310,6 +314,7 @@ func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
 
 	const reported = "reported by its provider"
 	switch {
+	// The provider's own figures need no inference.
 	case x.field == "iops" && w.given.IOPS > 0:
 		w.Add(key+x.field, iops(float64(w.given.IOPS)), Measured, reported)
 		return
@@ -377,6 +382,7 @@ func (w *seenVolume) enterScale(key, name string) {
 	v := w.Add(key+"latency.scale", factor(x), Inferred,
 		"a request took %s in calm seconds (median), %s times the latency of %s", units.Seconds(w.calmMedian()),
 		units.Number(x), name)
+	// Within the bounds, the product's own latency is the better estimate.
 	if x >= scaleLow && x <= scaleHigh {
 		v.Text, v.Number = "100%", new(float64)
 		*v.Number = 1

@@ -34,6 +34,7 @@ func (f *Fitting) fitVolumes() error {
 		}
 
 		w := &seenVolume{Fitting: f, use: u, limit: l, identity: f.identify(u), calm: f.calmAwaits(l)}
+		// Providers limit reads and writes together; only a cgroup limits one direction.
 		w.levels = f.levels(l, w.provider != "" && !w.model.Local)
 		matches := w.matches()
 		if w.local() || w.given.Type != "" || len(matches) > 0 && w.nameable(&matches[0]) {
@@ -112,6 +113,7 @@ func (f *Fitting) levels(l rules.Limit, rented bool) []level {
 
 		values := f.On(l.Device, x.signal)
 		x.stood = x.found
+		// The volume's own counters are proof, so they replace the plateau found from rates.
 		if over != nil {
 			at := timeline.Where(over, func(r float64) bool { return r >= exceededAll })
 			q, ok := timeline.FindPlateau(values, at, plateauWidth, exceededCells, 1)
@@ -158,6 +160,8 @@ func standing(levels []level) []level {
 
 	for i := range levels {
 		for k := range levels {
+			// Compare with the current state: of two mutually dependent levels, only one is
+			// removed.
 			if k != i && follows(&levels[i], &levels[k]) {
 				levels[i].stood, levels[i].proof = nil, ""
 			}
@@ -251,6 +255,7 @@ const (
 func (f *Fitting) calm(l rules.Limit, rate []float64) timeline.Mask {
 	cells := timeline.Where(rate, func(x float64) bool { return x >= calmOps })
 	for _, p := range []*timeline.Plateau{l.IOPS, l.Throughput} {
+		// At a limit, requests wait, so those cells show the queue rather than the device.
 		if p != nil {
 			cells = cells.Without(p.Cells.Widen(1, 1))
 		}
@@ -305,6 +310,7 @@ func (w *seenVolume) latency(key string, like *catalog.VolumeType) {
 		ToKnow("plimsoll probe, or the volume's NVMe log page 0xD0")
 	main, k, usual, what := write, &w.calm.writes, usualWrite, "a write"
 
+	// A read-only load still shows the device's speed.
 	if math.IsNaN(write) {
 		main, k, usual, what = read, &w.calm.reads, usualRead, "a read"
 	}

@@ -46,6 +46,7 @@ func (f *Fitting) Arrivals(l Load) error {
 	v := f.Add("workload.arrivals.poisson", rate(total), Measured,
 		"%s; as an open loop: completed operations equal requested ones, unless the database kept falling behind",
 		l.RateOf)
+	// Scale the spread to the total, which may cover more operations than the series.
 	if !math.IsNaN(low) {
 		mean := timeline.Mean(l.Ops)
 		v.Between(total*low/mean, total*high/mean)
@@ -87,6 +88,7 @@ func (f *Fitting) spread(ops []float64) (low, high float64) {
 	var minutes []float64
 	for at := 0; at+cells <= len(ops); at += cells {
 		part := ops[at : at+cells]
+		// Skip minutes that are mostly unknown.
 		if timeline.Count(part) >= cells/2 {
 			minutes = append(minutes, timeline.Mean(part))
 		}

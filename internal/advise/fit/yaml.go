@@ -52,6 +52,7 @@ func (f *Fitted) Scenario(l *scenario.Language, over ...scenario.Set) (*scenario
 	chosen := false
 	for i := range f.Values {
 		v := &f.Values[i]
+		// Assignments below the engine need the engine itself first.
 		if first(v.Key) == "engine" && !chosen { // an engine may have only defaults
 			chosen = true
 			sets = append(sets, scenario.Set{Path: "engine." + f.Engine, Value: "{}"})

@@ -51,9 +51,9 @@ func TestRefusals(t *testing.T) {
 		a, b made
 		want string
 	}{
-		{"too few cycles", made{cells: 300, every: 60}, long, "before is too short: its 5m hold 3 whole checkpoint cycles of 60.0 s, and 6 are needed"},
+		{"too few cycles", made{cells: 300, every: 60}, long, "before is too short: its 5m contain 3 whole checkpoint cycles of 60.0 s, but 6 are needed"},
 		{"no cycle", made{cells: 50, every: 60}, long, "before is too short: 50.0 s"},
-		{"no checkpoints and short", made{cells: 40}, made{cells: 300}, "before is too short: 40 intervals of 1.00 s, and 60 are needed"},
+		{"no checkpoints and short", made{cells: 40}, made{cells: 300}, "before is too short: 40 intervals of 1.00 s, but 60 are needed"},
 		{"the same twice", made{seed: 5, cells: 620, every: 60}, made{seed: 5, cells: 620, every: 60}, "before and after are the same recording"},
 		{"both too short", made{cells: 50, every: 60}, made{cells: 50, every: 60}, "before is too short"},
 	} {

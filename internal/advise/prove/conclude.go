@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// conclude combines the verdicts on what clients feel into one, with a sentence. If nothing
-// measures what clients feel, all figures count.
+// conclude combines the verdicts on the figures that clients feel into one, with a sentence. If the
+// recordings have no such figure, all figures count.
 func (r *Report) conclude(pairs []pair) {
 	felt := slices.DeleteFunc(slices.Clone(pairs), func(x pair) bool { return !x.kind.felt })
 	if len(felt) == 0 {
@@ -39,14 +39,14 @@ func (r *Report) conclude(pairs []pair) {
 	r.Sentence = r.sentence(felt)
 }
 
-// sentence formulates the verdict with its most important figure.
+// sentence phrases the verdict with its most important figure.
 func (r *Report) sentence(felt []pair) string {
 	var b strings.Builder
 	switch r.Verdict {
 	case Better, Worse:
-		fmt.Fprintf(&b, "%s: %s.", capital(string(r.Verdict)), r.said(felt, r.Verdict))
+		fmt.Fprintf(&b, "%s: %s.", capital(string(r.Verdict)), r.strongest(felt, r.Verdict))
 	case Mixed:
-		fmt.Fprintf(&b, "Better and worse: %s; but %s.", r.said(felt, Better), r.said(felt, Worse))
+		fmt.Fprintf(&b, "Better and worse: %s; but %s.", r.strongest(felt, Better), r.strongest(felt, Worse))
 	case NoChange:
 		f := weightiest(felt, NoChange)
 		fmt.Fprintf(&b, "No change: %s was %s before and %s after; any change is under %s.", f.Title,
@@ -62,10 +62,10 @@ func (r *Report) sentence(felt []pair) string {
 		case f.P == nil:
 			b.WriteString(", and the recordings are too short to say more")
 		case x.blurred(1 - r.Confidence):
-			fmt.Fprintf(&b, ", which is not chance, but the histogram's buckets are %.0f %% wide there",
+			fmt.Fprintf(&b, ", which is more than chance, but the histogram's buckets are %.0f %% wide there",
 				100*f.Resolution)
 		default:
-			b.WriteString(", which may be chance")
+			b.WriteString(", which may be due to chance")
 		}
 
 		if f.Record != nil {
@@ -86,15 +86,15 @@ func pairOf(of []pair, f *Figure) *pair {
 	return &of[slices.IndexFunc(of, func(x pair) bool { return x.figure.Name == f.Name })]
 }
 
-// said names the most important figure of a verdict and how many more there are.
-func (r *Report) said(felt []pair, v Verdict) string {
+// strongest describes the most important figure with a verdict.
+func (r *Report) strongest(felt []pair, v Verdict) string {
 	f := weightiest(felt, v)
 	return fmt.Sprintf("%s %s, from %s to %s (%s sure: %s)", f.Title, f.verb(), f.Before.Text(f.Unit),
 		f.After.Text(f.Unit),
 		Percent(r.Confidence), f.within())
 }
 
-// order is by importance: what hurts most first.
+// order ranks figures by importance, the most harmful first.
 var order = []string{"write_p99", "stalled", "wal_fsync_p99", "read_p99", "write_p999", "read_p999",
 	"write_p50", "read_p50", "backend_commit_p99"}
 
@@ -112,7 +112,7 @@ func weightiest(of []pair, v Verdict) *Figure {
 		if f.Verdict != v {
 			continue
 		}
-		// A figure that was zero before and after says less than one with a value.
+		// Prefer a figure with a value to one that was zero before and after.
 		if best == nil || nothing(best) && !nothing(f) || nothing(best) == nothing(f) && rank(f) < rank(best) {
 			best = f
 		}
@@ -125,7 +125,7 @@ func nothing(f *Figure) bool {
 	return f.Before.Value != nil && f.After.Value != nil && *f.Before.Value == 0 && *f.After.Value == 0
 }
 
-// verb says by how much a figure changed.
+// verb describes the direction and size of a figure's change.
 func (f *Figure) verb() string {
 	word := "rose"
 	if *f.Difference.Value < 0 {
@@ -134,23 +134,24 @@ func (f *Figure) verb() string {
 	if f.Ratio.Value == nil {
 		return word
 	}
+	// Beyond a factor of ten, percentages are hard to read.
 	if x := *f.Ratio.Value; x >= 10 || x > 0 && x <= 0.1 {
 		return fmt.Sprintf("%s %s-fold", word, units.Number(max(x, 1/x)))
 	}
 	return fmt.Sprintf("%s by %.0f %%", word, math.Abs(100*(*f.Ratio.Value-1)))
 }
 
-// within is the interval of the change: in percent, or as a difference if the value before was
-// zero.
+// within returns the interval of the change: in percent, or as a difference if the value before was zero.
 func (f *Figure) within() string {
+	// There is no ratio to a value of zero.
 	if f.Ratio.Low == nil && f.Ratio.High == nil {
 		return fmt.Sprintf("%s to %s", Signed(f.Difference.Low, f.Unit), Signed(f.Difference.High, f.Unit))
 	}
 	return fmt.Sprintf("%s to %s", Change(f.Ratio.Low), Change(f.Ratio.High))
 }
 
-// Interval is the interval of the change in words: in percent or as a factor; as a difference if
-// the value before was zero; "" if nothing changed.
+// Interval returns the interval of the change as text: in percent or as a factor, or as a difference if the
+// value before was zero; "" if nothing changed.
 func (f *Figure) Interval() string {
 	switch d := f.Difference; {
 	case f.P == nil:
@@ -182,7 +183,7 @@ func Signed(x *float64, unit string) string {
 	return sign + value(&v, unit)
 }
 
-// value formats a figure in its unit.
+// value formats a figure with its unit.
 func value(x *float64, unit string) string {
 	if x == nil {
 		return "-"
@@ -193,7 +194,7 @@ func value(x *float64, unit string) string {
 	return units.Value(*x, unit)
 }
 
-// Text formats an estimate's value, "-" if there is none.
+// Text formats an estimate's value; "-" if there is none.
 func (e Estimate) Text(unit string) string {
 	if e.AtLeast {
 		return "at least " + value(e.Value, unit)

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// unitsMin is how many units, or runs of them, each side needs. With two sides of six, the most
-	// extreme of 924 permutations has a p of 0.0022, which stays under 0.05 for a family of a dozen
-	// figures; with two sides of five it is 0.0079, which does not.
+	// unitsMin is the number of units, or runs of them, that each side needs. With six on each side, the
+	// most extreme of 924 permutations has a p of 0.0022, which stays below 0.05 in a family of a dozen
+	// figures; with five on each side it is 0.0079, which does not.
 	unitsMin = 6
-	// unitsMax bounds the units if there are no cycles: beyond that, cells are combined.
+	// unitsMax bounds the number of units if there are no cycles: beyond it, cells are combined.
 	unitsMax = 20_000
-	// tooClose is the fraction of the usual distance of two checkpoints' starts below which the
-	// second does not count, and tooFar the multiple above which one must be missing between them.
+	// tooClose is the fraction of the usual time between two checkpoints' starts below which the second
+	// one does not count. tooFar is the multiple of it above which a checkpoint must be missing in between.
 	tooClose, tooFar = 1.0 / 3, 3
 )
 
@@ -28,7 +28,7 @@ type partition struct {
 	begun  int     // number of checkpoint starts
 }
 
-// seconds is the time covered by units.
+// seconds returns the time covered by units.
 func (p partition) seconds(step float64) float64 {
 	in := 0
 	for _, u := range p.unit {
@@ -39,7 +39,7 @@ func (p partition) seconds(step float64) float64 {
 	return float64(in) * step
 }
 
-// checkpoints returns where a checkpoint ran, if that was measured.
+// checkpoints returns the cells in which a checkpoint ran, if measured.
 func checkpoints(c *rules.Case) (rules.Cycle, bool) {
 	if cycles := c.Cycles(); len(cycles) > 0 {
 		return cycles[0], true
@@ -47,8 +47,7 @@ func checkpoints(c *rules.Case) (rules.Cycle, bool) {
 	return rules.Cycle{}, false
 }
 
-// byCycles cuts a case from each checkpoint's start to the next one's; cycles is false if there are
-// fewer than two starts.
+// byCycles cuts a case at the checkpoints' starts; cycles is false if there are fewer than two starts.
 func byCycles(c *rules.Case) partition {
 	p := partition{unit: make([]int32, c.Grid.N)}
 	for k := range p.unit {
@@ -62,11 +61,12 @@ func byCycles(c *rules.Case) partition {
 
 	var starts []int
 	for _, e := range cycle.Cells.Episodes() {
-		if e.First > 0 { // the start of one that was already running at the beginning is unknown
+		if e.First > 0 { // a checkpoint that was already running at the beginning has an unknown start
 			starts = append(starts, e.First)
 		}
 	}
 
+	// A checkpoint may pause for a cell, which looks like two.
 	starts = notTooClose(starts)
 	p.begun = len(starts)
 	if len(starts) < 2 {
@@ -75,7 +75,8 @@ func byCycles(c *rules.Case) partition {
 
 	p.cycles, p.usual = true, medianStep(starts)
 	for i := 1; i < len(starts); i++ {
-		// A gap in the recording is folded or unknown cells; the cycle around it is incomplete.
+		// A gap in the recording is folded into one cell or has unknown cells, so the cycle around it is
+		// incomplete.
 		took := float64(c.Grid.Time(starts[i]).Sub(c.Grid.Time(starts[i-1]))) / float64(c.Grid.Step())
 		if took > tooFar*p.usual || took > float64(starts[i]-starts[i-1])+1 {
 			continue
@@ -97,7 +98,7 @@ func medianStep(starts []int) float64 {
 	return timeline.Quantile(steps, 0.5)
 }
 
-// notTooClose merges a start with the previous one if they are the same checkpoint.
+// notTooClose drops starts that belong to the same checkpoint as the previous one.
 func notTooClose(starts []int) []int {
 	if len(starts) < 3 {
 		return starts
@@ -112,7 +113,7 @@ func notTooClose(starts []int) []int {
 	return out
 }
 
-// byLength cuts all cells into units of the same length; the rest at the end belongs to none.
+// byLength cuts the cells into units of the same length; the remainder at the end belongs to none.
 func byLength(n, length int) partition {
 	p := partition{unit: make([]int32, n), n: n / length}
 	for k := range p.unit {
@@ -124,8 +125,8 @@ func byLength(n, length int) partition {
 	return p
 }
 
-// cut determines both sides' units: whole cycles; or cycles and stretches as long as the other's;
-// or cells.
+// cut determines both sides' units: whole cycles on both sides; or cycles on one side and pieces of the
+// same length on the other; or cells.
 func cut(before, after *rules.Case) (a, b partition) {
 	a, b = byCycles(before), byCycles(after)
 	switch {
@@ -135,6 +136,7 @@ func cut(before, after *rules.Case) (a, b partition) {
 	case b.cycles:
 		a = like(b, a, before.Grid.N)
 	default:
+		// Combine cells so that the number of units, and the time for resampling, stays bounded.
 		length := 1 + (max(before.Grid.N, after.Grid.N)-1)/unitsMax
 		begun := [2]int{a.begun, b.begun}
 		a, b = byLength(before.Grid.N, length), byLength(after.Grid.N, length)
@@ -149,7 +151,7 @@ func like(model, own partition, n int) partition {
 	return p
 }
 
-// known reports whether any of the values in a unit is known.
+// known reports whether any value inside a unit is known.
 func (p partition) known(values []float64) bool {
 	for k, u := range p.unit {
 		if u >= 0 && !math.IsNaN(values[k]) {

@@ -2,11 +2,11 @@ package prove
 
 import "math"
 
-// normalQuantile is the standard normal number that a share p is below.
+// normalQuantile returns the p-quantile of the standard normal distribution.
 func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
-// freedomMax is the degrees of freedom from which on the normal distribution replaces Student's:
-// they differ by 0.3 % at 95 %.
+// freedomMax is the number of degrees of freedom above which the normal distribution replaces Student's t:
+// there they differ by 0.3 % at 95 %.
 const freedomMax = 400
 
 // studentQuantile computes the quantile of Student's t, by bisection.
@@ -25,7 +25,7 @@ func studentQuantile(p float64, freedom int) float64 {
 	return (low + high) / 2
 }
 
-// studentWithin is the probability that Student's t lies between -t and t: Abramowitz and Stegun
+// studentWithin returns the probability that Student's t is between -t and t: Abramowitz and Stegun
 // (1964), 26.7.3 and 26.7.4.
 func studentWithin(t float64, freedom int) float64 {
 	theta := math.Atan(t / math.Sqrt(float64(freedom)))
@@ -50,8 +50,8 @@ func studentWithin(t float64, freedom int) float64 {
 	return 2 / math.Pi * (theta + float64(sin*sum))
 }
 
-// holm adjusts p-values so that the chance of any false one under alpha is at most alpha (Holm,
-// Scandinavian Journal of Statistics 6 (1979) 65-70). The result is in the order given.
+// holm adjusts p-values so that the probability of any false rejection at alpha is at most alpha (Holm,
+// Scandinavian Journal of Statistics 6 (1979) 65-70). The result is in the order of the input.
 func holm(p []float64) []float64 {
 	order := make([]int, len(p))
 	for i := range order {
@@ -63,6 +63,7 @@ func holm(p []float64) []float64 {
 	out := make([]float64, len(p))
 	most := 0.0
 	for rank, i := range order {
+		// Adjusted values must not decrease with increasing p.
 		most = max(most, min(1, float64(len(p)-rank)*p[i]))
 		out[i] = most
 	}

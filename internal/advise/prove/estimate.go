@@ -12,12 +12,11 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// sameRatio is the relative change below which nobody acts: an interval within it means that
-// nothing changed.
+// sameRatio is the relative change that is too small to matter: an interval within it counts as no change.
 const sameRatio = 0.05
 
-// estimate computes values, intervals, p and verdicts of all pairs. Each has its own random
-// streams, so the order of computation does not matter.
+// estimate computes the values, intervals, p-values and verdicts of all pairs. Each pair has its own random
+// streams, so the order of computation does not affect the result.
 func estimate(ctx context.Context, pairs []pair, r *Report, opt Options) error {
 	var mu sync.Mutex
 	done := 0
@@ -46,6 +45,8 @@ func estimate(ctx context.Context, pairs []pair, r *Report, opt Options) error {
 	var p []float64
 	var of []int
 	for i := range pairs {
+		// A figure that no permutation can change is not tested, so it must not make the correction
+		// stricter.
 		if pairs[i].figure.P != nil && pairs[i].varies {
 			p, of = append(p, *pairs[i].figure.P), append(of, i)
 		}
@@ -76,10 +77,12 @@ func (x *pair) estimate(r *Report, opt Options) {
 		return
 	}
 
+	// The dependence between units determines how many must be drawn together.
 	ia, ib := x.before.influence(), x.after.influence()
 	f.BlockUnits = max(blockLength(ia), blockLength(ib))
 	if r.Before.CyclesOfOwn || r.After.CyclesOfOwn {
-		// In a dozen cycles the rule finds dependence even if there is none.
+		// With only a dozen cycles, the rule finds dependence even if there is none. Cap the block length so
+		// that the side with fewer units has at least unitsMin runs.
 		f.BlockUnits = min(f.BlockUnits, max(1, min(nBefore, nAfter)/unitsMin))
 	}
 
@@ -91,12 +94,14 @@ func (x *pair) estimate(r *Report, opt Options) {
 		x.blocks, x.unitSeconds = x.afterBlocks, r.After.UnitSeconds
 	}
 
+	// Too few runs for an interval or a test: report only the values.
 	if x.blocks < unitsMin {
 		return
 	}
 
 	alpha := 1 - float64(opt.Confidence)
 	chance := func(what string) *random.Stream { return opt.Seed.Stream("prove." + f.Name + "." + what) }
+	// Each computation has its own random stream, so adding one does not change the others.
 	p := permute(x.before, x.after, f.BlockUnits, opt.Resamples, chance("order"))
 	f.P = &p
 	side := func(m measure, at float64, what string) span {
@@ -117,7 +122,7 @@ func (x *pair) estimate(r *Report, opt Options) {
 	f.Resolution = max(resolution(x.before, a), resolution(x.after, b))
 }
 
-// unbounded reports whether a value is in the histogram's last bucket, which has no upper end.
+// unbounded reports whether a value is in the histogram's last bucket, which has no upper bound.
 func unbounded(m measure) bool {
 	h, ok := m.(*histogram)
 	if !ok {
@@ -127,8 +132,8 @@ func unbounded(m measure) bool {
 	return math.IsInf(to, 1)
 }
 
-// resolution is the width of the class that contains a value, relative to the value: smaller
-// changes are not visible. 0: no classes.
+// resolution returns the width of the class that contains a value, relative to the value: smaller changes
+// are not visible. 0: no classes.
 func resolution(m measure, at float64) float64 {
 	h, ok := m.(*histogram)
 	if !ok {
@@ -136,7 +141,7 @@ func resolution(m measure, at float64) float64 {
 	}
 	from, to := h.within(once(h.units()))
 	if math.IsInf(to, 1) || !(at > 0) {
-		return 0 // no upper end, as the interval shows
+		return 0 // no upper bound, which the interval shows
 	}
 	return (to - from) / at
 }
@@ -169,8 +174,10 @@ func (x *pair) judge(alpha float64) {
 	low, high := f.Difference.Low, f.Difference.High
 	switch {
 	case f.P == nil:
+	// Equivalence needs no test: the whole interval is inside the margin.
 	case x.same():
 		f.Verdict = NoChange
+	// Both are required: a significant test and an interval that excludes no change.
 	case f.PAdjusted == nil || *f.PAdjusted > alpha:
 	case high != nil && *high < 0:
 		f.Verdict = map[rules.Wanted]Verdict{rules.Less: Better, rules.More: Worse,
@@ -181,9 +188,8 @@ func (x *pair) judge(alpha float64) {
 	}
 }
 
-// same reports whether the whole interval is within sameRatio, ignoring the histogram's classes:
-// the figure's resolution states these. Without any event in either recording nothing changed that
-// either of them saw.
+// same reports whether the whole interval is within sameRatio, ignoring the histogram's classes, which the
+// figure's resolution covers. If neither recording has any event, there is no observed change.
 func (x *pair) same() bool {
 	f := &x.figure
 	if f.Before.AtLeast || f.After.AtLeast {
@@ -196,8 +202,8 @@ func (x *pair) same() bool {
 		x.ratio.low >= 1-sameRatio && x.ratio.high <= 1+sameRatio
 }
 
-// blurred reports whether there is a change, but the classes are too wide to attribute it to this
-// figure.
+// blurred reports whether there is a significant change, but the histogram's classes are too wide to
+// determine its direction.
 func (x *pair) blurred(alpha float64) bool {
 	f := &x.figure
 	return f.Verdict == CantTell && f.PAdjusted != nil && *f.PAdjusted <= alpha &&
@@ -205,17 +211,17 @@ func (x *pair) blurred(alpha float64) bool {
 }
 
 const (
-	// power is the probability to detect a real change that advice aims for: four in five, with its
-	// normal quantile.
+	// powerQuantile is the normal quantile of the power that advice aims for: a real change is detected
+	// with a probability of four in five.
 	powerQuantile = 0.8416
-	// aim is the relative change that advice aims for if the one observed is close to none.
+	// aim is the relative change that advice aims to detect if the observed one is close to zero.
 	aim = 0.10
-	// again is the least multiple of the present recording that advice asks for.
+	// again is the minimum multiple of the current recording's length that advice recommends.
 	again = 1.5
 )
 
-// advise says how long to record: the interval's width falls with the square root of the number of
-// units.
+// advise sets how long to record for a verdict: the interval's width falls with the square root of the
+// number of units.
 func (x *pair) advise(family int, alpha float64) {
 	f := &x.figure
 	if f.Verdict != CantTell || f.Before.Value == nil || f.After.Value == nil ||
@@ -239,7 +245,7 @@ func (x *pair) advise(family int, alpha float64) {
 	}
 
 	if f.Difference.Low == nil || f.Difference.High == nil || x.blurred(alpha) {
-		return // a longer recording does not make classes finer
+		return // a longer recording does not make the classes finer
 	}
 
 	error := (x.difference.high - x.difference.low) / 2 / critical(alpha, x.blocks)
@@ -252,12 +258,13 @@ func (x *pair) advise(family int, alpha float64) {
 		return
 	}
 
+	// Plan for the strictest level that Holm's correction may apply.
 	z := normalQuantile(1-alpha/2/float64(max(family, 1))) + powerQuantile
 	f.Record = x.advice(float64(x.blocks*f.BlockUnits)*max(again, square(z*error/change)), what)
 }
 
-// runsLeast is how many runs each side needs for a p under alpha: of n runs on either side there are
-// binomial(2n, n) orders, and two of them are the most extreme.
+// runsLeast returns the number of runs that each side needs for a p below alpha: with n runs on each side
+// there are binomial(2n, n) orders, and two of them are the most extreme.
 func runsLeast(alpha float64) int {
 	n, orders := 1, 2.0
 	for 2/orders >= alpha {

@@ -16,15 +16,14 @@ import (
 type kind struct {
 	name, title, unit string
 	wanted            rules.Wanted
-	// felt is what clients feel: these figures decide whether a change as a whole is better or
-	// worse.
+	// felt: clients feel this figure. These figures decide whether a change as a whole is better or worse.
 	felt bool
-	// ways are how to read it, the most exact first. Both recordings are read in the same way.
+	// ways are the ways to read it, the most exact first. Both recordings are read in the same way.
 	ways []way
 }
 
-// A way reads a figure from a side; the measure is nil if the side lacks it. basis says what it is
-// computed from.
+// A way reads a figure from a side; the measure is nil if the side lacks it. basis describes what the
+// figure is computed from.
 type way struct {
 	of    func(s *side) measure
 	basis string
@@ -32,11 +31,11 @@ type way struct {
 
 const (
 	summed = "histogram, summed over the run"
-	means  = "percentile of means: of each interval's mean, weighted by its operations"
-	little = "percentile of means: of sessions executing over commits a second (Little's law), weighted by commits"
+	means  = "percentile of interval means, weighted by operations"
+	little = "percentile of interval means: executing sessions divided by commits per second (Little's law), weighted by commits"
 )
 
-// kinds returns all figures, those that clients feel first.
+// kinds returns all figures; those that clients feel come first.
 func kinds(pack *rules.Pack) []kind {
 	out := []kind{
 		{"write_p50", "write p50", "seconds", rules.Less, true, writes.latencies(pack, 0.5)},
@@ -46,7 +45,7 @@ func kinds(pack *rules.Pack) []kind {
 		{"read_p99", "read p99", "seconds", rules.Less, true, reads.latencies(pack, 0.99)},
 		{"read_p999", "read p99.9", "seconds", rules.Less, true, []way{reads.felt(0.999)}},
 		{"stalled", "stalled an hour", "seconds/h", rules.Less, true,
-			[]way{{stalled, "stalled intervals, as diagnose finds them"}}},
+			[]way{{stalled, "stalled intervals, as found by diagnose"}}},
 	}
 
 	times := func(f rules.Figure) bool { return f.Unit == "seconds" }
@@ -102,43 +101,43 @@ func checkpointWays(pack *rules.Pack) []way {
 	return out
 }
 
-// one returns a signal's only series, or the sum of several; nil if it was not measured.
+// one returns a signal's only series, or the sum of several; nil if not measured.
 func (s *side) one(signal *rules.Signal) []float64 { return s.c.One(signal) }
 
-// An asked is a kind of operation that clients ask for: the signals of a load generator and of a
-// server.
-type asked struct {
+// An operationKind is a kind of client operation, with its signals in load generators and servers.
+type operationKind struct {
 	classes, latency, rate *rules.Signal
 	server                 func(rules.Compared) rules.Felt
 }
 
 var (
-	writes = asked{rules.ClientWriteClasses, rules.ClientWriteLatency, rules.ClientWrites,
+	writes = operationKind{rules.ClientWriteClasses, rules.ClientWriteLatency, rules.ClientWrites,
 		func(c rules.Compared) rules.Felt { return c.Writes }}
-	reads = asked{rules.ClientReadClasses, rules.ClientReadLatency, rules.ClientReads,
+	reads = operationKind{rules.ClientReadClasses, rules.ClientReadLatency, rules.ClientReads,
 		func(c rules.Compared) rules.Felt { return c.Reads }}
 )
 
-// felt is a percentile of all latencies from the intended starts, from the histogram that
-// simulations and the lab record. Only this way gives a p99.9: from means of a second it would be
-// that of the worst second.
-func (a asked) felt(q float64) way {
-	return way{classes(a.classes, q), summed + ", from the intended starts"}
+// felt reads a percentile of all latencies, measured from the intended starts, from the histogram that
+// simulations and the lab record. Only this way gives a p99.9: from one-second means, it would be that of
+// the worst second.
+func (o operationKind) felt(q float64) way {
+	return way{classes(o.classes, q), summed + ", from the intended starts"}
 }
 
-// latencies are the ways to a percentile of operations' latency: as a load generator counted each
-// of them, as it summed them, as the server did, and by a symptom's detector.
-func (a asked) latencies(pack *rules.Pack, q float64) []way {
+// latencies returns the ways to read a percentile of operations' latency: from a load generator's
+// histogram, from its means, from the server's means, and from a symptom's detector.
+func (o operationKind) latencies(pack *rules.Pack, q float64) []way {
 	bySignals := func(latency, rate *rules.Signal) func(s *side) measure {
 		return func(s *side) measure { return s.quantile(q, s.one(latency), s.one(rate)) }
 	}
-	out := []way{a.felt(q), {bySignals(a.latency, a.rate), means + ", as the load generator counted them"}}
+	out := []way{o.felt(q), {bySignals(o.latency, o.rate), means + ", from the load generator"}}
 	for _, e := range pack.Engines() {
-		f := a.server(e.Compared)
+		f := o.server(e.Compared)
 		if f.Latency != nil {
 			out = append(out, way{bySignals(f.Latency, f.Rate),
-				means + ", as the server counted them, without the wait for a connection"})
+				means + ", from the server, without the wait for a connection"})
 		}
+		// Last, because Little's law only gives a mean over all sessions.
 		if f.Rule != "" {
 			out = append(out, way{byStalls(q, f.Rule), little})
 		}
@@ -165,7 +164,7 @@ func (s *side) quantile(q float64, values, weights []float64) measure {
 	return newPercentile(s.cut, q, values, weights)
 }
 
-// overTime is a signal's mean over time.
+// overTime reads a signal's mean over time.
 func overTime(signal *rules.Signal) func(s *side) measure {
 	return func(s *side) measure { return s.mean(s.one(signal)) }
 }
@@ -185,7 +184,7 @@ func ones(n int) []float64 {
 	return out
 }
 
-// perEvent is accumulated time per completed event.
+// perEvent reads the accumulated time per completed event.
 func perEvent(time, events *rules.Signal) func(s *side) measure {
 	return func(s *side) measure {
 		num, den := s.one(time), s.one(events)
@@ -196,7 +195,7 @@ func perEvent(time, events *rules.Signal) func(s *side) measure {
 	}
 }
 
-// operations are completions per second, as counted by a load generator or a server.
+// operations returns the ways to count completions per second: by a load generator, or by a server.
 func operations(pack *rules.Pack) []rules.Operations {
 	out := []rules.Operations{{Signals: []*rules.Signal{rules.ClientWrites, rules.ClientReads}}}
 	for _, e := range pack.Engines() {
@@ -213,7 +212,7 @@ func operationWays(pack *rules.Pack) []way {
 	return out
 }
 
-// operations adds up the completions that were measured; nil if none were.
+// operations adds up the measured completions; nil if there are none.
 func (s *side) operations(of rules.Operations) []float64 {
 	var sum []float64
 	for _, signal := range of.Signals {
@@ -250,7 +249,7 @@ func (s *side) busiest(signal *rules.Signal) []float64 {
 	return best
 }
 
-// checkpointSeconds is the mean duration of the checkpoints, one per cycle.
+// checkpointSeconds reads the mean duration of checkpoints, one per cycle.
 func checkpointSeconds(s *side) measure {
 	if !s.cut.cycles {
 		return nil
@@ -264,6 +263,7 @@ func checkpointSeconds(s *side) measure {
 	for k, u := range s.cut.unit {
 		switch {
 		case u < 0:
+		// Without durations, count the time for which a checkpoint ran.
 		case took == nil && running[k]:
 			q.num[u] += step
 		case took != nil && took[k] > 0:
@@ -274,7 +274,7 @@ func checkpointSeconds(s *side) measure {
 	return q
 }
 
-// classes is a quantile of durations that were counted in classes, over all instances.
+// classes reads a quantile of durations that were counted in classes, over all instances.
 func classes(signal *rules.Signal, q float64) func(s *side) measure {
 	return func(s *side) measure {
 		h := &histogram{q: q}
@@ -286,6 +286,7 @@ func classes(signal *rules.Signal, q float64) func(s *side) measure {
 		}
 
 		slices.Sort(h.edges)
+		// Without an infinite class, operations beyond the last one would be missing.
 		if len(h.edges) < 2 || !math.IsInf(h.edges[len(h.edges)-1], 1) {
 			return nil
 		}
@@ -318,14 +319,14 @@ func classes(signal *rules.Signal, q float64) func(s *side) measure {
 	}
 }
 
-// onDevice is a signal's mean over time, on the side's device.
+// onDevice reads a signal's mean over time for the side's device.
 func onDevice(signal *rules.Signal) func(s *side) measure {
 	return func(s *side) measure {
 		return s.mean(s.c.For(signal, "device", s.device))
 	}
 }
 
-// await is the mean time of a write on the side's device, weighted by each cell's writes.
+// await reads the mean duration of a write on the side's device, weighted by each cell's writes.
 func await(s *side) measure {
 	took := s.c.For(rules.DiskWriteAwait, "device", s.device)
 	writes := s.c.For(rules.DiskWrites, "device", s.device)
@@ -339,7 +340,7 @@ func await(s *side) measure {
 	return newQuotient(s.cut, num, writes)
 }
 
-// basisText says what a figure was computed from, with the length of an interval if that matters.
+// basisText describes what a figure was computed from, with the interval's length if that matters.
 func basisText(w way, step float64) string {
 	if strings.HasPrefix(w.basis, summed) || step == 0 {
 		return w.basis

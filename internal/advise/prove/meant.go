@@ -11,14 +11,14 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A Setting is one that differs between the recordings.
+// A Setting is a setting that differs between the recordings.
 type Setting struct {
 	Name   string `json:"name"`
 	Before string `json:"before"`
 	After  string `json:"after"`
 }
 
-// Fixes are the names that [Options] take as Fixes, in alphabetical order.
+// Fixes returns the names that Options.Fixes accepts, in alphabetical order.
 func Fixes(pack *rules.Pack) []string {
 	var out []string
 	for _, m := range pack.Remedies() {
@@ -30,10 +30,10 @@ func Fixes(pack *rules.Pack) []string {
 	return out
 }
 
-// settingFacts begin the names of facts that are settings of the host.
+// settingFacts are the prefixes of facts that are settings of the host.
 var settingFacts = []string{"vm.", "wbt_lat_usec.", "scheduler.", "cgroup."}
 
-// settings are what a side's sources report of the host's and the engine's configuration.
+// settings returns the host's and the engine's settings as reported by a side's sources.
 func (s *side) settings() map[string]string {
 	c := s.c
 	all := map[string]string{}
@@ -60,7 +60,7 @@ func (s *side) settings() map[string]string {
 	return all
 }
 
-// changed are the settings that both recordings report, and differently.
+// changed returns the settings that both recordings report with different values.
 func changed(a, b *side) []Setting {
 	out := []Setting{}
 	before, after := a.settings(), b.settings()
@@ -72,9 +72,8 @@ func changed(a, b *side) []Setting {
 	return out
 }
 
-// contradict warns of fixes that were named although none of the settings that they change differs
-// between the recordings, and remembers them. A fix whose settings no source reports is taken at the
-// user's word.
+// contradict warns about named fixes if none of the settings that they change differs between the
+// recordings, and records them. If no source reports a fix's settings, the user is trusted.
 func (r *Report) contradict(a, b *side, opt Options) {
 	before, after := a.settings(), b.settings()
 	for _, m := range opt.Pack.Remedies() {
@@ -88,6 +87,7 @@ func (r *Report) contradict(a, b *side, opt Options) {
 			x, known := before[name]
 			y, alsoKnown := after[name]
 			switch {
+			// A setting that one side does not report proves nothing.
 			case !known || !alsoKnown:
 			case x == y:
 				same = append(same, name+" is "+x)
@@ -106,15 +106,15 @@ func (r *Report) contradict(a, b *side, opt Options) {
 	}
 }
 
-// meant marks what got larger on purpose: by the fixes that were named, and by those whose settings
-// changed.
+// meant marks the figures that rose on purpose: because of the named fixes, or if none are named, of those
+// whose settings changed.
 func (r *Report) meant(pairs []pair, opt Options) {
 	r.Fixes = []string{}
 	raised := map[string]bool{}
 	for _, m := range opt.Pack.Remedies() {
 		named := slices.Contains(opt.Fixes, m.Name)
 		if named && slices.Contains(r.undone, m.Name) {
-			continue // what it would have raised has risen for another reason
+			continue // whatever it would have raised rose for another reason
 		}
 
 		seen := slices.ContainsFunc(r.Settings, func(s Setting) bool { return slices.Contains(m.Settings, s.Name) })
@@ -138,12 +138,12 @@ func (r *Report) meant(pairs []pair, opt Options) {
 	}
 }
 
-// checkFixes refuses a fix that no rule has.
+// checkFixes fails if a fix is unknown.
 func checkFixes(pack *rules.Pack, names []string) error {
 	known := Fixes(pack)
 	for _, n := range names {
 		if !slices.Contains(known, n) {
-			return fmt.Errorf("no fix is called %q; known: %s", n, strings.Join(known, ", "))
+			return fmt.Errorf("unknown fix %q: want one of %s", n, strings.Join(known, ", "))
 		}
 	}
 	return nil

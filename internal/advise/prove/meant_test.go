@@ -85,7 +85,7 @@ func TestTwoHosts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(strings.Join(r.Warnings, "\n"), "two hosts are compared: db-1 before, "); got != want {
+		if got := strings.Contains(strings.Join(r.Warnings, "\n"), "the hosts differ: db-1 before, "); got != want {
 			t.Errorf("after is %q: warnings %q", after, r.Warnings)
 		}
 	}

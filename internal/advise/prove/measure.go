@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// A measure is a figure as a function of how often each unit counts. It is safe for concurrent use.
+// A measure computes a figure as a function of how often each unit counts. It is safe for concurrent use.
 type measure interface {
 	units() int
-	// estimate is the figure with unit i counted times[i] times; NaN if nothing is left.
+	// estimate returns the figure with unit i counted times[i] times; NaN if nothing is left.
 	estimate(times []int32) float64
-	// spread is the interval around the value at; alpha is the probability that the true value is
-	// outside, and errors how many standard errors that is to either side. deviates returns the
+	// spread returns the interval around the value at. alpha is the probability that the true value is
+	// outside, and errors the corresponding number of standard errors on each side. deviates returns the
 	// standard error of a quotient of units.
 	spread(at, alpha, errors float64, deviates func(*quotient) float64) (s span, reach float64)
-	// influence is, up to a factor, how much each unit moves the figure from its value over all
-	// units. Its autocorrelation is the units' dependence as far as this figure is concerned.
+	// influence returns, up to a factor, how much each unit moves the figure from its value over all
+	// units. Its autocorrelation measures the dependence between units for this figure.
 	influence() []float64
-	// join combines both measures' units in one, this one's first.
+	// join combines the units of both measures, this one's first.
 	join(o measure) measure
 }
 
@@ -35,11 +35,11 @@ func once(n int) []int32 {
 type quotient struct {
 	num, den []float64
 	// oneEvent, if not 0, is what a single event would add to the ratio. Then a ratio of 0 means that no
-	// event was seen, which bounds their rate but does not make it 0.
+	// event was observed, which bounds the rate of events but does not make it 0.
 	oneEvent float64
 }
 
-// newQuotient sums both by unit, over the cells in which both are known.
+// newQuotient sums both series per unit, over the cells in which both are known.
 func newQuotient(p partition, num, den []float64) measure {
 	q := &quotient{num: make([]float64, p.n), den: make([]float64, p.n)}
 	for k, u := range p.unit {
@@ -69,6 +69,7 @@ func (q *quotient) estimate(times []int32) float64 {
 }
 
 func (q *quotient) spread(at, alpha, errors float64, deviates func(*quotient) float64) (span, float64) {
+	// Resampling zeros gives an error of zero, which would be far too confident.
 	if at == 0 && q.oneEvent > 0 {
 		return span{high: noneSeen(q.oneEvent, alpha)}, 0
 	}
@@ -79,7 +80,7 @@ func (q *quotient) spread(at, alpha, errors float64, deviates func(*quotient) fl
 func (q *quotient) influence() []float64 {
 	at := q.estimate(once(len(q.num)))
 	out := make([]float64, len(q.num))
-	for i := range out { // without any event all are 0 or unknown
+	for i := range out { // without any event, all are 0 or unknown
 		out[i] = q.num[i] - float64(at*q.den[i])
 	}
 	return out
@@ -90,7 +91,7 @@ func (q *quotient) join(o measure) measure {
 	return &quotient{num: slices.Concat(q.num, other.num), den: slices.Concat(q.den, other.den)}
 }
 
-// A percentile is a quantile of the cells' values, each weighted by its operations.
+// A percentile is a quantile of the cells' values, weighted by operations.
 type percentile struct {
 	q     float64
 	n     int
@@ -122,7 +123,7 @@ func sortCells(cells []weighted) {
 
 func (p *percentile) units() int { return p.n }
 
-// estimate goes down from the largest value, because the usual percentiles are close to it.
+// estimate searches downwards from the largest value, because the usual percentiles are close to it.
 func (p *percentile) estimate(times []int32) float64 {
 	total := 0.0
 	for i, t := range times {
@@ -144,7 +145,7 @@ func (p *percentile) estimate(times []int32) float64 {
 	return p.cells[0].value
 }
 
-// from and above are the shares of operations that took as long or longer, and longer.
+// from and above return the share of operations that took at least that long, and longer.
 func (p *percentile) from(at float64) *quotient {
 	return p.share(func(x float64) bool { return x >= at })
 }
@@ -164,7 +165,7 @@ func (p *percentile) share(in func(x float64) bool) *quotient {
 }
 
 func (p *percentile) spread(at, _, errors float64, deviates func(*quotient) float64) (span, float64) {
-	// They differ if many cells have the same value; the one that varies more is the safe choice.
+	// The two shares differ if many cells have the same value; the one that varies more is the safe choice.
 	e := errors * max(deviates(p.from(at)), deviates(p.above(at)))
 	return woodruff(at, p.q, e, func(q float64) float64 {
 		moved := *p
@@ -173,12 +174,12 @@ func (p *percentile) spread(at, _, errors float64, deviates func(*quotient) floa
 	})
 }
 
-// woodruff is the interval of a quantile (Woodruff, Journal of the American Statistical Association
-// 47 (1952) 635-646): the share of operations above it is a mean, and has an error; the quantiles
-// that far to either side are the interval's ends. If the error is as large as the share itself,
-// nothing bounds the quantile from above: its few longest operations fell into so few units that
-// another recording could have far longer ones. A bootstrap of the quantile itself never exceeds
-// the longest observed value, and is too confident. reach is the error relative to the share.
+// woodruff returns the interval of a quantile (Woodruff, Journal of the American Statistical Association
+// 47 (1952) 635-646). The share of operations above the quantile is a mean and has an error e; the
+// interval's ends are the quantiles at that distance on each side. If the error is as large as the share
+// itself, nothing bounds the quantile from above: the few longest operations fell into so few units that
+// another recording could have far longer ones. A bootstrap of the quantile itself never exceeds the
+// longest observed value, so it is overconfident. reach is the error relative to the share.
 func woodruff(at, q, e float64, quantile func(q float64) float64) (s span, reach float64) {
 	s = span{value: at, low: at, high: at}
 	if e > 0 {
@@ -207,8 +208,8 @@ func (p *percentile) join(o measure) measure {
 // A histogram is a quantile of durations that were counted in classes, summed over units.
 type histogram struct {
 	q     float64
-	edges []float64   // upper, ascending; the last is +Inf
-	upTo  [][]float64 // by unit: how many took up to each edge
+	edges []float64   // upper bounds, ascending; the last is +Inf
+	upTo  [][]float64 // by unit: number of durations up to each edge
 }
 
 func (h *histogram) units() int { return len(h.upTo) }
@@ -226,8 +227,8 @@ func (h *histogram) sum(times []int32) []float64 {
 	return sum
 }
 
-// estimate interpolates within a class as Prometheus' histogram_quantile does; beyond the last
-// finite bound it returns that bound.
+// estimate interpolates within a class like Prometheus' histogram_quantile; beyond the last finite bound it
+// returns that bound.
 func (h *histogram) estimate(times []int32) float64 {
 	sum := h.sum(times)
 	e := h.class(sum)
@@ -235,6 +236,7 @@ func (h *histogram) estimate(times []int32) float64 {
 	case e < 0:
 		return math.NaN()
 	case math.IsInf(h.edges[e], 1):
+		// The class has no upper bound, so this is only a lower bound of the quantile.
 		return h.edges[max(e-1, 0)]
 	case e == 0:
 		return h.edges[0] * (h.q * sum[len(sum)-1] / sum[0])
@@ -243,7 +245,7 @@ func (h *histogram) estimate(times []int32) float64 {
 	return h.edges[e-1] + float64((h.edges[e]-h.edges[e-1])*((float64(h.q*sum[len(sum)-1])-sum[e-1])/in))
 }
 
-// class is the one that contains the quantile; -1: nothing was counted.
+// class returns the index of the class that contains the quantile; -1: nothing was counted.
 func (h *histogram) class(sum []float64) int {
 	total := sum[len(sum)-1]
 	if total <= 0 {
@@ -257,7 +259,7 @@ func (h *histogram) class(sum []float64) int {
 	return len(sum) - 1
 }
 
-// above is the share of durations in higher classes than the quantile's.
+// above returns the share of durations above the interpolated quantile.
 func (h *histogram) above() *quotient {
 	n := len(h.upTo)
 	out := &quotient{num: make([]float64, n), den: make([]float64, n)}
@@ -279,8 +281,8 @@ func (h *histogram) above() *quotient {
 	return out
 }
 
-// spread is Woodruff's interval of the interpolated value, and the rest of the classes that contain
-// its ends: where within a class durations were is unknown.
+// spread returns Woodruff's interval of the interpolated value, extended by the rest of the classes that
+// contain its ends: the positions of durations within a class are unknown.
 func (h *histogram) spread(at, _, errors float64, deviates func(*quotient) float64) (span, float64) {
 	e := errors * deviates(h.above())
 	moved := func(q float64) *histogram { return &histogram{q: q, edges: h.edges, upTo: h.upTo} }

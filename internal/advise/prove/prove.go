@@ -15,43 +15,45 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Options say how to compare.
+// Options configure a comparison.
 type Options struct {
-	// Pack judges the recordings.
+	// Pack defines the signals and rules for the recordings.
 	Pack *rules.Pack
-	// Confidence is that of intervals, and that a report contains no false verdict; 0 is 0.95.
+	// Confidence applies to each interval, and to the report having no false verdict; 0: 0.95.
 	Confidence units.Ratio
 	Require    []Bound
-	// Monthly costs; nil if unknown.
+	// Monthly costs; nil: unknown.
 	CostBefore, CostAfter *units.USD
 	Seed                  random.Seed
-	// Fixes are the names of what was done between the recordings, as [Fixes] lists them: what they
-	// make larger on purpose is as meant, not worse. Without any, changed settings tell.
+	// Fixes are the names of the fixes applied between the recordings, as listed by [Fixes]. Figures that
+	// they raise on purpose get the verdict AsMeant instead of Worse. If empty, fixes are derived from the
+	// changed settings.
 	Fixes []string
-	// Before and After select a time of each recording.
+	// Before and After select a period of each recording.
 	Before, After Window
-	// Resamples is how many resamples and permutations each figure gets; 0 is as many as the
-	// confidence needs, and at least 4,000.
+	// Resamples is the number of resamples and permutations per figure; 0: as many as the confidence
+	// needs, and at least 4,000.
 	Resamples int
-	// Hosts are names of hosts that the user gave, by the name of a source.
+	// Hosts are host names given by the user, by source name.
 	Hosts map[string]string
-	// Progress, if not nil, receives the progress of a stage.
+	// Progress, if not nil, receives the progress of each stage.
 	Progress func(stage string, done, total int)
 }
 
-// A Window bounds time; a zero time is no bound.
+// A Window is a period; a zero time means no bound.
 type Window struct{ From, To time.Time }
 
 const (
 	confidenceDefault = 0.95
 	resamplesLeast    = 4000
-	// tailResamples is how many permutations are expected in the tail that decides, of one figure after
-	// Holm's correction. With one, the smallest possible p just reaches the level.
+	// tailResamples is the expected number of permutations in the deciding tail of one figure, after
+	// Holm's correction. With only one, the smallest possible p would just reach the level.
 	tailResamples = 5
 )
 
-// resamples is how many permutations a family of figures needs: the smallest p is 1 over their number,
-// Holm's correction multiplies it by the family's size, and the product has to be well under the level.
+// resamples returns the number of permutations that a family of figures needs. The smallest possible p is
+// 1 over that number, Holm's correction multiplies it by the family's size, and the product must be well
+// below the level.
 func resamples(confidence float64, family int) int {
 	return max(resamplesLeast, int(math.Ceil(tailResamples*float64(family)/(1-confidence))))
 }
@@ -60,18 +62,18 @@ func resamples(confidence float64, family int) int {
 type side struct {
 	word   string // "before"
 	in     []recording.Reader
-	server *diagnose.Server // nil if the recordings do not show a database
-	host   string           // "" if not known
-	left   []string         // what of the recordings is not compared, and what was assumed
+	server *diagnose.Server // nil: the recordings do not show a database
+	host   string           // "": unknown
+	left   []string         // notes on what is not compared, and on assumptions
 	c      *rules.Case
 	cut    partition
 	device string
-	// longestStallS is how long a stall lasts in either recording, in seconds.
+	// longestStallS is the length of the longest stall in either recording, in seconds.
 	longestStallS float64
 }
 
-// Compare compares two recordings, of any number of sources each. It fails if one cannot be read or
-// is too short, if both are the same, and if they have no figure in common.
+// Compare compares two recordings with any number of sources each. It fails if one cannot be read or is too
+// short, if both are the same, and if they have no figure in common.
 func Compare(ctx context.Context, before, after []recording.Reader, opt Options) (*Report, error) {
 	if opt.Confidence == 0 {
 		opt.Confidence = confidenceDefault
@@ -100,7 +102,7 @@ func Compare(ctx context.Context, before, after []recording.Reader, opt Options)
 	return compare(ctx, a, b, opt)
 }
 
-// lay finds the only server of the recordings, and lays what belongs to it on a grid.
+// lay finds the only server of the recordings, and puts its signals on a grid.
 func (s *side) lay(ctx context.Context, opt diagnose.Options) (err error) {
 	one, err := diagnose.Only(ctx, s.in, opt, "")
 	if err != nil {
@@ -122,6 +124,7 @@ func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
 		return nil, err
 	}
 
+	// Cut both together: a side without cycles uses the other's length.
 	a.cut, b.cut = cut(a.c, b.c)
 	if err := longEnough(a, b); err != nil {
 		return nil, err
@@ -141,6 +144,7 @@ func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
 		return nil, nothingInCommon(a, b, r)
 	}
 
+	// Only now is the number of figures known, on which the correction depends.
 	if opt.Resamples == 0 {
 		opt.Resamples = resamples(float64(opt.Confidence), len(pairs))
 	}
@@ -150,6 +154,7 @@ func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
 	}
 
 	r.Settings = changed(a, b)
+	// Before meant: a fix that was not applied must not excuse a rise.
 	r.contradict(a, b, opt)
 	r.meant(pairs, opt)
 	r.Method = method(a, b, pairs, opt)
@@ -174,18 +179,18 @@ type pair struct {
 	kind          kind
 	before, after measure
 	figure        Figure
-	// blocks is how many runs the side with fewer has; afterBlocks how many the side after has.
+	// blocks is the number of runs of the side with fewer; afterBlocks that of the side after.
 	blocks, afterBlocks int
-	// The intervals of the change and of the value after, with chance and classes apart.
+	// The intervals of the change and of the value after, with chance and classes kept separate.
 	difference, ratio, afterSpan span
-	varies                       bool    // some permutation could give a different value
+	varies                       bool    // at least one permutation gives a different value
 	unitSeconds                  float64 // of the side with fewer runs
-	// for a percentile: the interval of the share above it, relative to that share; from 1 on it
+	// for a percentile: the error of the share above it, relative to that share; from 1 on, its interval
 	// has no upper end
 	reach float64
 }
 
-// both finds the figures that both sides have in the same way, and lists those that only one has.
+// both returns the figures that both sides have in the same form, and lists those that only one has.
 func both(a, b *side, r *Report) []pair {
 	var out []pair
 	for _, k := range kinds(a.c.Pack) {
@@ -206,14 +211,16 @@ func both(a, b *side, r *Report) []pair {
 	return out
 }
 
-// read reads a figure from both sides in the most exact way that both have; nil if there is none. If
-// both are beyond a histogram's last bucket, the next way is used, because a mean has no such limit.
+// read reads a figure from both sides in the most exact way that both support; nil if there is none. If
+// both values are beyond a histogram's last bucket, it uses the next way, because a mean has no such limit.
 func (k kind) read(a, b *side) (found *pair, inBefore, inAfter bool) {
 	for _, w := range k.ways {
 		x, signals := a.reading(w.of)
 		y := w.of(b)
 		inBefore, inAfter = inBefore || x != nil, inAfter || y != nil
 
+		// Both sides must be read in the same way, or the difference between the ways would look
+		// like a change.
 		if x == nil || y == nil || !alike(x, y) {
 			continue
 		}
@@ -235,10 +242,11 @@ func (k kind) read(a, b *side) (found *pair, inBefore, inAfter bool) {
 	return found, inBefore, inAfter
 }
 
-// reading reads a figure and returns the signals that it was read from, in order.
+// reading reads a figure and returns the signals that it used, in order.
 func (s *side) reading(of func(*side) measure) (m measure, signals []string) {
 	tracks := s.c.Tracks
 	defer func() { s.c.Tracks = tracks }()
+	// Record which signals the figure reads, by intercepting the lookup.
 	s.c.Tracks = func(signal *rules.Signal) []timeline.Track {
 		out := tracks(signal)
 		if len(out) > 0 && !slices.Contains(signals, signal.Name) {
@@ -278,8 +286,8 @@ func method(a, b *side, pairs []pair, opt Options) Method {
 		Units: "intervals", Resamples: opt.Resamples, Permutations: opt.Resamples, Correction: "Holm",
 		Margin: sameRatio,
 		Assumptions: []string{
-			"the units of one recording are alike, and do not depend on each other beyond a run of them",
-			"what else changed between the two recordings does not matter",
+			"the units of each recording are alike, and independent of each other beyond a run of them",
+			"other changes between the two recordings have no effect",
 		},
 	}
 

@@ -17,27 +17,28 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A refusal says why nothing can be compared, with advice.
+// A refusal is the reason why nothing can be compared, with advice.
 type refusal struct{ text, hint string }
 
 func (r *refusal) Error() string { return r.text }
 
-// Hint says what to do next.
+// Hint returns what to do next.
 func (r *refusal) Hint() string { return r.hint }
 
 func refuse(hint, format string, args ...any) error {
 	return &refusal{text: fmt.Sprintf(format, args...), hint: hint}
 }
 
-// sameCellsMin is how many cells of both recordings must have the same times and values before they
-// count as the same recording.
+// sameCellsMin is the number of cells with the same times and values from which two recordings count as
+// the same.
 const sameCellsMin = 10
 
-// distinct refuses two recordings that are the same, or overlap: two different ones never have the
-// same values in the same second.
+// distinct refuses two recordings that are the same or overlap: different recordings never have the same
+// values in the same seconds.
 func distinct(a, b *side) error {
 	shared, same := 0, true
 	from := (b.c.Grid.FromMs - a.c.Grid.FromMs) / a.c.Grid.StepMs
+	// Compare cells only if they have the same boundaries.
 	if !a.c.Grid.Time(0).Add(time.Duration(from) * a.c.Grid.Step()).Equal(b.c.Grid.Time(0)) {
 		return nil // cells begin at different times, so they are not compared
 	}
@@ -59,21 +60,21 @@ func distinct(a, b *side) error {
 		return nil
 	}
 	if shared >= min(a.c.Grid.N, b.c.Grid.N)*9/10 {
-		return refuse("give the recording from before the change, then the one from after it; within one source, --before-to and --after-from separate the times",
+		return refuse("give the recording from before the change, then the one from after it; within one source, use --before-to and --after-from to separate the periods",
 			"before and after are the same recording: the same values at the same times, from %s to %s",
 			stamp(a.c.Whole().From), stamp(a.c.Whole().To))
 	}
 
-	return refuse("--before-to and --after-from separate the times",
-		"before and after overlap: %s of them are the same samples",
+	return refuse("use --before-to and --after-from to separate the periods",
+		"before and after overlap: they share %s of the same samples",
 		units.Seconds(float64(shared)*a.c.Grid.StepSeconds()))
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// equalCells compares two series over their common time, y beginning shift cells after x: how many
-// cells are known in both, and whether all are equal. The cells at the ends contain only part of a
-// sample's interval.
+// equalCells compares two series over their common time; y begins shift cells after x. It returns the
+// number of cells known in both, and whether all are equal. It ignores the cells at the ends, which
+// contain only part of a sample's interval.
 func equalCells(x, y []float64, shift int) (n int, equal bool) {
 	for k := max(shift, 0) + 1; k < min(len(x), shift+len(y))-1; k++ {
 		v, w := x[k], y[k-shift]
@@ -87,7 +88,7 @@ func equalCells(x, y []float64, shift int) (n int, equal bool) {
 	return n, true
 }
 
-// cellsMin is how many cells a recording without cycles needs in any case.
+// cellsMin is the minimum number of cells of a recording without cycles.
 const cellsMin = 60
 
 // longEnough refuses recordings that are too short for any verdict.
@@ -101,35 +102,36 @@ func longEnough(a, b *side) error {
 		case s.cut.cycles && s.cut.n < unitsMin:
 			return refuse(fmt.Sprintf("record at least %s, ideally twice as long",
 				units.Seconds((unitsMin+1)*s.cycle())),
-				"%s is too short: its %s hold %s of %s, and %d are needed", s.word, length, wholeCycles(s.cut.n),
+				"%s is too short: its %s contain %s of %s, but %d are needed", s.word, length, wholeCycles(s.cut.n),
 				units.Seconds(s.cut.usual*step), unitsMin)
 		case !s.cut.cycles && other.cut.cycles && s.cut.n < unitsMin:
 			return refuse(fmt.Sprintf("record at least %s, ideally twice as long",
 				units.Seconds((unitsMin+1)*other.cut.usual*step)),
-				"%s is too short: %s, and the recording %s has checkpoints every %s: %d times that is needed", s.word,
+				"%s is too short: %s, but the recording %s has checkpoints every %s, and %d times that is needed", s.word,
 				length, other.word, units.Seconds(other.cut.usual*step), unitsMin)
 		case !s.cut.cycles && !other.cut.cycles && s.checkpointing():
 			return refuse(fmt.Sprintf("record until %d checkpoints have begun: %s", unitsMin+2,
 				usualCycles(s.c.Pack, unitsMin+2)),
-				"%s is too short: in its %s %s, and %d whole checkpoint cycles are needed", s.word, length,
+				"%s is too short: in its %s %s, but %d whole checkpoint cycles are needed", s.word, length,
 				begun(s.cut.begun), unitsMin)
 		case s.c.Grid.N < cellsMin:
 			return refuse(fmt.Sprintf("record at least %s, ideally ten times as long", units.Seconds(cellsMin*step)),
-				"%s is too short: %d intervals of %s, and %d are needed", s.word, s.c.Grid.N,
+				"%s is too short: %d intervals of %s, but %d are needed", s.word, s.c.Grid.N,
 				units.Seconds(step), cellsMin)
 		}
 	}
 	return nil
 }
 
-// cycle is how many seconds a cycle takes where they differ: those at the ends are not whole.
+// cycle returns the length of a cycle in seconds for advice: the larger of the usual length and the
+// average, because cycles may vary and those at the ends are incomplete.
 func (s *side) cycle() float64 {
 	const ends = 2
 	return max(s.cut.usual, float64(s.c.Grid.N)/float64(s.cut.n+ends)) * s.c.Grid.StepSeconds()
 }
 
-// Least is how long a recording has to be to be compared with another, or with one like it if there is
-// no other yet; 0 if it is long enough.
+// Least returns how long a recording has to be to be comparable with another one, or with one like itself
+// if there is no other yet; 0 if it is long enough.
 func Least(ctx context.Context, in, beside []recording.Reader, opt Options) (time.Duration, error) {
 	s := &side{word: "it", in: in}
 	if err := s.lay(ctx, diagnose.Options{Pack: opt.Pack, Progress: opt.Progress}); err != nil {
@@ -154,14 +156,14 @@ func (s *side) least(other *side) time.Duration {
 	case !s.cut.cycles && other.cut.cycles && s.cut.n < unitsMin:
 		least = (unitsMin + 1) * other.cut.usual * other.c.Grid.StepSeconds()
 	case !s.cut.cycles && !other.cut.cycles && s.checkpointing():
-		least = 2 * float64(s.c.Grid.N) * step // one distance of checkpoints, perhaps
+		least = 2 * float64(s.c.Grid.N) * step // may then contain two checkpoints
 	case s.c.Grid.N < cellsMin:
 		least = (cellsMin + 1) * step
 	}
 	return time.Duration(math.Ceil(least)) * time.Second
 }
 
-// usualCycles says how long this many cycles take with the engines' defaults.
+// usualCycles describes how long this many cycles take with the engines' defaults.
 func usualCycles(pack *rules.Pack, n int) string {
 	var out []string
 	for _, e := range pack.Engines() {
@@ -179,16 +181,16 @@ func usualCycles(pack *rules.Pack, n int) string {
 	return strings.Join(out, ", ")
 }
 
-// checkpointing reports whether checkpoints can be expected although no two were seen. A recording
-// many times longer than the longest usual distance without a single one is of a database that
+// checkpointing reports whether checkpoints can be expected although fewer than two were observed. A
+// recording many times longer than the longest usual interval without a single one is of a database that
 // makes none.
 func (s *side) checkpointing() bool {
 	longest := 0.0
 	for _, e := range s.c.Pack.Engines() {
 		longest = max(longest, e.Compared.CycleEvery.Seconds())
 	}
-	_, told := checkpoints(s.c)
-	return told && s.c.Whole().Seconds() < unitsMin*longest
+	_, measured := checkpoints(s.c)
+	return measured && s.c.Whole().Seconds() < unitsMin*longest
 }
 
 func begun(n int) string {
@@ -205,9 +207,9 @@ func wholeCycles(n int) string {
 	return fmt.Sprintf("%d whole checkpoint cycles", n)
 }
 
-// nothingInCommon refuses recordings without a common figure.
+// nothingInCommon returns the error for recordings without a common figure.
 func nothingInCommon(a, b *side, r *Report) error {
-	tell := func(s *side, names []string) string {
+	describe := func(s *side, names []string) string {
 		var kinds []string
 		for _, src := range r.sideOf(s).Sources {
 			if !slices.Contains(kinds, src.Kind) {
@@ -229,7 +231,7 @@ func nothingInCommon(a, b *side, r *Report) error {
 
 	return refuse("record both with the same sources: "+strings.Join(sources, ", or ")+
 		" for the database; iostat, node_exporter or host for the device (plimsoll record SOURCE... --out DIR)",
-		"no figure is in both recordings: %s; %s", tell(a, r.OnlyBefore), tell(b, r.OnlyAfter))
+		"no figure is in both recordings: %s; %s", describe(a, r.OnlyBefore), describe(b, r.OnlyAfter))
 }
 
 func (r *Report) sideOf(s *side) *Side {

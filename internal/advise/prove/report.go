@@ -8,11 +8,11 @@ import (
 // removed.
 const Version = 1
 
-// A Verdict is the conclusion about a figure, or about all.
+// A Verdict is the conclusion about a figure, or about the whole report.
 type Verdict string
 
-// The verdicts. Better and worse are for figures of which less (or more) is always better, higher
-// and lower for the others.
+// The verdicts. Better and Worse are for figures of which less (or more) is always better, Higher and Lower
+// for the others.
 const (
 	Better   Verdict = "better"
 	Worse    Verdict = "worse"
@@ -22,25 +22,26 @@ const (
 	// no conclusion: neither that something changed nor that nothing did
 	CantTell Verdict = "can't tell"
 	Mixed    Verdict = "mixed" // overall: some better, some worse
-	// AsMeant is larger because the fix makes it so, and nothing that clients feel.
+	// AsMeant: it rose because that is how the fix works, and clients do not feel it.
 	AsMeant Verdict = "as meant"
 )
 
-// A Report is the comparison of two recordings: the contract of `prove -o json`. Times are seconds;
-// null means unknown.
+// A Report is the comparison of two recordings, and the JSON contract of `prove -o json`. Times are in
+// seconds; null means unknown.
 type Report struct {
 	Version    int     `json:"version"`
-	Verdict    Verdict `json:"verdict"`  // on what clients feel
+	Verdict    Verdict `json:"verdict"`  // on the figures that clients feel
 	Sentence   string  `json:"sentence"` // the summary
 	Confidence float64 `json:"confidence"`
 	Seed       uint64  `json:"seed"`
 	Method     Method  `json:"method"`
 	Before     Side    `json:"before"`
 	After      Side    `json:"after"`
-	// Workload says whether both had the same load.
+	// Workload compares the loads of both.
 	Workload Workload `json:"workload"`
 	Figures  []Figure `json:"figures"`
-	// Settings differ between the recordings. Fixes are those that were named or are seen by them.
+	// Settings are those that differ between the recordings. Fixes are the named ones, or those that the
+	// changed settings show.
 	Settings     []Setting     `json:"settings"`
 	Fixes        []string      `json:"fixes"`
 	OnlyBefore   []string      `json:"only_before"` // figures that the other recording lacks
@@ -49,10 +50,10 @@ type Report struct {
 	Cost         *Cost         `json:"cost"` // null: not given
 	Warnings     []string      `json:"warnings"`
 
-	undone []string // fixes that were named, but whose settings did not change
+	undone []string // named fixes whose settings did not change
 }
 
-// A Method says how intervals and verdicts were computed.
+// A Method describes how intervals and verdicts were computed.
 type Method struct {
 	Units        string   `json:"units"` // "checkpoint cycles" or "cells"
 	Resamples    int      `json:"resamples"`
@@ -63,10 +64,10 @@ type Method struct {
 	Assumptions  []string `json:"assumptions"`
 }
 
-// A Side is one of the recordings, and the part of it that was used.
+// A Side is one of the recordings, with the part of it that was used.
 type Side struct {
 	Sources []diagnose.Source `json:"sources"`
-	// Server is the database that is compared; null if the sources show none.
+	// Server is the compared database; null: the sources show none.
 	Server      *diagnose.Server `json:"server,omitempty"`
 	Span        diagnose.Span    `json:"span"`
 	StepSeconds float64          `json:"step_seconds"`
@@ -74,23 +75,23 @@ type Side struct {
 	UnitSeconds float64          `json:"unit_seconds"`      // mean length of one
 	UsedSeconds float64          `json:"used_seconds"`      // in units
 	LeftSeconds float64          `json:"left_over_seconds"` // outside whole cycles
-	// false: cut as long as the other's, or there are none
+	// false: cut into pieces as long as the other side's cycles, or there are none
 	CyclesOfOwn  bool   `json:"cycles_of_its_own"`
 	StallSubject string `json:"stalled_judged_by"` // "MongoDB writes"
-	// latency from which an interval is stalled; 0: throughput was judged
+	// latency from which an interval counts as stalled; 0: stalls are judged by throughput
 	ThresholdS float64 `json:"threshold_seconds"`
-	// the one that the device figures are about: that of the engine's files, or else the busiest, by
-	// what it moved in both recordings
+	// the device of the device figures: that of the engine's files, or otherwise the busiest, by bytes
+	// moved in both recordings
 	Device string `json:"device,omitempty"`
 }
 
-// A Workload says whether two recordings are comparable.
+// A Workload is whether two recordings are comparable.
 type Workload struct {
 	Comparable bool    `json:"comparable"`
 	Checks     []Check `json:"checks"`
 }
 
-// A Check is one property that must be alike.
+// A Check is one property that must be similar.
 type Check struct {
 	Name      string   `json:"name"` // "rate"
 	Before    *float64 `json:"before"`
@@ -106,29 +107,29 @@ type Estimate struct {
 	Value *float64 `json:"value"`
 	Low   *float64 `json:"low"`  // null: too few units for an interval
 	High  *float64 `json:"high"` // also null if nothing bounds it: see woodruff
-	// AtLeast says that the value is the lower end of the histogram's last bucket, which has no upper
-	// end: the true value may be far larger.
+	// AtLeast: the value is the lower bound of the histogram's last bucket, which has no upper bound, so
+	// the true value may be far larger.
 	AtLeast bool `json:"at_least,omitempty"`
 }
 
 // A Figure is one quantity, before and after.
 type Figure struct {
-	Name  string `json:"name"`  // "write_p99", as --require takes it
+	Name  string `json:"name"`  // "write_p99", as in --require
 	Title string `json:"title"` // "write p99"
 	Unit  string `json:"unit"`  // "seconds", "seconds/h", "1/s", "bytes", "bytes/s", "ratio"
 	// Wanted is "less", "more" or "neither".
 	Wanted string `json:"wanted"`
-	// Basis says what it was computed from: "histogram, summed over the run", "percentile of means
-	// of 1.00 s".
+	// Basis describes what it was computed from: "histogram, summed over the run", for example.
 	Basis string `json:"basis"`
-	// Signals are what it was read from, named as in `plimsoll rules show`; none for stalled time.
+	// Signals are the signals that it was read from, named as in `plimsoll rules show`; none for stalled
+	// time.
 	Signals []string `json:"signals,omitempty"`
 	Before  Estimate `json:"before"`
 	After   Estimate `json:"after"`
-	// Ratio is after over before, Difference after minus before.
+	// Ratio is after divided by before, Difference after minus before.
 	Ratio      Estimate `json:"ratio"`
 	Difference Estimate `json:"difference"`
-	// BlockUnits is how many units were drawn together.
+	// BlockUnits is the number of units that were resampled together.
 	BlockUnits int `json:"block_units"`
 	// Resolution is the width of the histogram's class that contains the value, relative to the
 	// value, on the side where it is larger. Intervals include it, and smaller changes are not
@@ -137,11 +138,11 @@ type Figure struct {
 	P          *float64 `json:"p_value"`
 	PAdjusted  *float64 `json:"p_adjusted"`
 	Verdict    Verdict  `json:"verdict"`
-	// Record says how long either recording should be for a verdict; null if there is one.
+	// Record is how long each recording should be for a verdict; null if there is one.
 	Record *Advice `json:"record"`
 }
 
-// An Advice is how long to record for a probability of four in five to get a verdict.
+// An Advice is how long to record to get a verdict with a probability of four in five.
 type Advice struct {
 	Seconds float64 `json:"seconds"`
 	Units   int     `json:"units"`
@@ -164,7 +165,7 @@ const (
 type Requirement struct {
 	Text    string   `json:"requirement"` // as given
 	Name    string   `json:"name"`
-	Less    bool     `json:"less"` // the figure must be less than the bound, else more
+	Less    bool     `json:"less"` // true: the figure must be less than the bound; false: more
 	Bound   float64  `json:"bound"`
 	Unit    string   `json:"unit"`
 	After   Estimate `json:"after"`
@@ -172,7 +173,7 @@ type Requirement struct {
 	Record  *Advice  `json:"record"`
 }
 
-// A Cost is both monthly costs in dollars, as given.
+// A Cost has both monthly costs in dollars, as given.
 type Cost struct {
 	BeforeUSD *float64 `json:"before_usd_month"`
 	AfterUSD  *float64 `json:"after_usd_month"`

@@ -24,12 +24,12 @@ type Bound struct {
 	bound float64
 }
 
-// String is the bound as given.
+// String returns the bound as given.
 func (b Bound) String() string { return b.text }
 
 var requirement = regexp.MustCompile(`^\s*([A-Za-z0-9_]+)\s*(<=|>=|<|>)\s*(\S.*?)\s*$`)
 
-// Names are the figures' names for use in a requirement.
+// Names returns the figures' names for use in a requirement.
 func Names(pack *rules.Pack) []string {
 	var out []string
 	for _, k := range kinds(pack) {
@@ -38,11 +38,11 @@ func Names(pack *rules.Pack) []string {
 	return out
 }
 
-// ParseBound reads a requirement: "write_p99 < 25ms". A value has the figure's unit: a duration, a
-// size, a rate or a share; for stalled it is the stalled time per hour. The error shows the format.
+// ParseBound parses a requirement: "write_p99 < 25ms". The value has the figure's unit: a duration, a size,
+// a rate or a share; for stalled it is the stalled time per hour. The error shows the format.
 func ParseBound(pack *rules.Pack, text string) (Bound, error) {
 	if len(text) > requireBytesMax {
-		return Bound{}, fmt.Errorf("a requirement has at most %d characters, not %d", requireBytesMax, len(text))
+		return Bound{}, fmt.Errorf("requirement too long: want at most %d characters, not %d", requireBytesMax, len(text))
 	}
 
 	m := requirement.FindStringSubmatch(text)
@@ -55,7 +55,7 @@ func ParseBound(pack *rules.Pack, text string) (Bound, error) {
 	all := kinds(pack)
 	i := slices.IndexFunc(all, func(k kind) bool { return k.name == m[1] })
 	if i < 0 {
-		return Bound{}, fmt.Errorf("no figure %q: %s", m[1], orAll(pack, m[1]))
+		return Bound{}, fmt.Errorf("unknown figure %q: %s", m[1], orAll(pack, m[1]))
 	}
 
 	b := Bound{text: strings.TrimSpace(text), name: m[1], unit: all[i].unit, less: m[2][0] == '<'}
@@ -87,18 +87,18 @@ func parseValue(text, unit string) (float64, error) {
 	return float64(x), err
 }
 
-// orAll names the figure that was probably meant, else all.
+// orAll suggests the figure that was probably meant, or lists all.
 func orAll(pack *rules.Pack, name string) string {
 	if near := diagnostics.Nearest(name, Names(pack)); near != "" {
 		return "did you mean " + near + "?"
 	}
-	return "there are " + strings.Join(Names(pack), ", ")
+	return "want one of " + strings.Join(Names(pack), ", ")
 }
 
-// require checks the requirements against the figures after. A requirement is met only if the whole
-// interval meets it. Because all have to be met, their number needs no correction: the probability
-// that all pass although one is not met is at most that of this one (an intersection-union test:
-// Berger, Technometrics 24 (1982) 295-300).
+// require checks the requirements against the figures after the change. A requirement is met only if the
+// whole interval meets it. Because all of them must be met, their number needs no correction: the
+// probability that all pass although one is not met is at most the probability for that one (an
+// intersection-union test: Berger, Technometrics 24 (1982) 295-300).
 func (r *Report) require(pairs []pair, opt Options) {
 	for _, b := range opt.Require {
 		q := Requirement{Text: b.text, Name: b.name, Less: b.less, Bound: b.bound, Unit: b.unit,
@@ -111,6 +111,7 @@ func (r *Report) require(pairs []pair, opt Options) {
 			}
 		}
 
+		// Under another load, meeting a bound says nothing about the change.
 		if !r.Workload.Comparable && q.Outcome != NotMeasured {
 			q.Outcome, q.Record = Incomparable, nil
 		}
@@ -136,6 +137,7 @@ func (b Bound) outcome(e Estimate) Outcome {
 		high = *e.High
 	}
 
+	// Mirror a lower bound, so that one comparison covers both directions.
 	if !b.less {
 		low, high = -high, -low
 	}
@@ -155,11 +157,11 @@ func (b Bound) outcome(e Estimate) Outcome {
 	return CantTellYet
 }
 
-// adviseBound says how long to record to determine on which side of a bound the figure is.
+// adviseBound returns how long to record to determine on which side of a bound the figure is.
 func (x *pair) adviseBound(b Bound, alpha float64) *Advice {
 	e := x.figure.After
 	if x.figure.After.AtLeast {
-		return nil // the histogram's last bucket has no upper end, however long the recording
+		return nil // the histogram's last bucket has no upper bound, regardless of the recording's length
 	}
 
 	if e.Low == nil || e.High == nil {
@@ -171,17 +173,17 @@ func (x *pair) adviseBound(b Bound, alpha float64) *Advice {
 
 	units := float64(x.afterBlocks * x.figure.BlockUnits)
 	if *e.Value == 0 && b.less {
-		// No event was seen: the upper end falls with the length, see noneSeen.
+		// No event was observed: the upper end falls with the recording's length, see noneSeen.
 		return x.advice(units*max(again, *e.High/b.bound), "the bound")
 	}
 
 	gap := math.Abs(b.bound - *e.Value)
 	if gap == 0 {
-		return nil // it equals the bound: no recording is long enough
+		return nil // it equals the bound, so no recording is long enough
 	}
 
 	if s := x.afterSpan; s.high < b.bound || s.low > b.bound {
-		return nil // it is in the bound's class, and classes do not get finer
+		return nil // it is in the bound's class, and a longer recording does not make classes finer
 	}
 
 	error := (x.afterSpan.high - x.afterSpan.low) / 2 / critical(alpha, x.afterBlocks)

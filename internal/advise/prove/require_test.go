@@ -27,7 +27,7 @@ func TestParseBound(t *testing.T) {
 		"":                       "is not a requirement",
 		"write_p99":              "write a figure, < or >, and a value",
 		"write_p98 < 25ms":       "did you mean write_p99?",
-		"nonsense < 1":           "there are write_p50, write_p99",
+		"nonsense < 1":           "want one of write_p50, write_p99",
 		"write_p99 < 25":         "write_p99: ",
 		"write_p99 < -1ms":       "write_p99: ",
 		strings.Repeat("x", 201): "at most 200 characters",

@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/base/random"
 )
 
-// drawBlocks counts how often each of len(times) units is drawn if runs of block units are drawn,
-// circularly, until there are as many units as before.
+// drawBlocks draws runs of block units circularly until it has as many units as before, and counts in
+// times how often each unit was drawn.
 func drawBlocks(times []int32, block int, s *random.Stream) {
 	clear(times)
 	n := len(times)
@@ -22,7 +22,7 @@ func drawBlocks(times []int32, block int, s *random.Stream) {
 	}
 }
 
-// bootstrap returns estimates of resampled units, in the order drawn.
+// bootstrap returns the estimates for resampled units, in the order drawn.
 func bootstrap(m measure, block, resamples int, s *random.Stream) []float64 {
 	times := make([]int32, m.units())
 	out := make([]float64, resamples)
@@ -33,7 +33,7 @@ func bootstrap(m measure, block, resamples int, s *random.Stream) []float64 {
 	return out
 }
 
-// contrast is how far b is from a, symmetrically, and 0 if both are 0.
+// contrast returns the symmetric relative difference of b from a; 0 if both are 0.
 func contrast(a, b float64) float64 {
 	if a == b {
 		return 0
@@ -41,10 +41,10 @@ func contrast(a, b float64) float64 {
 	return (b - a) / (math.Abs(a) + math.Abs(b))
 }
 
-// permute returns the share of orders of both sides' runs in which the two are at least as far
-// apart as observed. Runs are of block units, and as many of them are assigned to before as there
-// were. One is added to both counts, because the observed order is one of them (Phipson, Smyth
-// 2010: permutation p-values should never be zero).
+// permute returns the share of random orders of both sides' runs in which the sides differ at least as much
+// as observed. Runs have block units, and as many of them are assigned to before as there were. One is
+// added to both counts, because the observed order is one of the possible ones (Phipson, Smyth 2010:
+// permutation p-values should never be zero).
 func permute(a, b measure, block, permutations int, s *random.Stream) float64 {
 	both := a.join(b)
 	n := both.units()
@@ -56,6 +56,7 @@ func permute(a, b measure, block, permutations int, s *random.Stream) float64 {
 		}
 	}
 
+	// Number of runs of the side before; the last one may be shorter.
 	first := (a.units() + block - 1) / block
 	seen := math.Abs(contrast(a.estimate(once(a.units())), b.estimate(once(b.units()))))
 	const rounding = 1e-12 // for sums of the same numbers in a different order
@@ -71,6 +72,7 @@ func permute(a, b measure, block, permutations int, s *random.Stream) float64 {
 		for i, r := range runs {
 			for u := r[0]; u < r[1]; u++ {
 				in[u], out[u] = 0, 1
+				// The runs are shuffled: the first ones play the side before.
 				if i < first {
 					in[u], out[u] = 1, 0
 				}
@@ -126,8 +128,8 @@ func blockLength(series []float64) int {
 	}
 
 	if spectrum <= cov[0] {
-		// neighbours compensate each other: drawn individually they vary more than together, which
-		// is the safe side
+		// Neighbours compensate each other: drawn individually, they vary more than in runs, so single
+		// units are the conservative choice.
 		return 1
 	}
 
@@ -136,7 +138,7 @@ func blockLength(series []float64) int {
 	return int(math.Ceil(max(1, min(best, most))))
 }
 
-// autocovariance returns that of lags 0 to most.
+// autocovariance returns the autocovariance for lags 0 to most.
 func autocovariance(x []float64, most int) []float64 {
 	mean := 0.0
 	for _, v := range x {
@@ -154,15 +156,15 @@ func autocovariance(x []float64, most int) []float64 {
 	return out
 }
 
-// critical is how many standard errors an interval extends to either side, for this many
-// independent runs: Student's t, corrected because the bootstrap's standard error is too small by
+// critical returns the number of standard errors by which an interval extends to each side, given the number
+// of independent runs: Student's t, corrected because the bootstrap's standard error is too small by
 // sqrt((n-1)/n) (Hesterberg, The American Statistician 69 (2015) 371-386, section 3.2).
 func critical(alpha float64, runs int) float64 {
 	n := float64(runs)
 	return math.Sqrt(n/(n-1)) * studentQuantile(1-alpha/2, runs-1)
 }
 
-// deviation is the standard deviation of the resampled estimates: the bootstrap's standard error.
+// deviation returns the standard deviation of the resampled estimates: the bootstrap's standard error.
 func deviation(estimates []float64) float64 {
 	n, mean := 0.0, 0.0
 	for _, x := range estimates {
@@ -186,20 +188,20 @@ func deviation(estimates []float64) float64 {
 	return math.Sqrt(sum / (n - 1))
 }
 
-// A span is a value and its interval by chance; high is infinite if nothing bounds it. below and
-// above extend it because the recording is no finer: the rest of a histogram's class. That is not
-// chance, and no longer recording reduces it.
+// A span is a value with its interval due to chance; high is infinite if nothing bounds it. below and above
+// extend the interval by the rest of a histogram's class, because the recording is no finer. They are not
+// due to chance, and a longer recording does not reduce them.
 type span struct{ value, low, high, below, above float64 }
 
-// stated is the interval including both.
+// stated returns the interval including the extensions.
 func (s span) stated() span {
 	return span{value: s.value, low: s.low - s.below, high: s.high + s.above}
 }
 
-// difference is the interval of b minus a, from those of both (the method of variance estimates
-// recovery: Zou, Donner, Statistics in Medicine 27 (2008) 1693-1702): the distance to each end
-// combines both sides' distances in that direction as the root of the sum of squares. For classes,
-// the worst of both counts.
+// difference returns the interval of b minus a from those of both (the method of variance estimates
+// recovery: Zou, Donner, Statistics in Medicine 27 (2008) 1693-1702): the distance to each end is the root
+// of the sum of squares of both sides' distances in that direction. The classes' extensions add up, which
+// is the worst case.
 func difference(a, b span) span {
 	return span{
 		value: b.value - a.value,
@@ -209,11 +211,11 @@ func difference(a, b span) span {
 	}
 }
 
-// ratio is the interval of b over a: that of the difference of their logarithms. Neither may be
-// negative.
+// ratio returns the interval of b divided by a, computed as the difference of their logarithms. Neither may
+// be negative.
 func ratio(a, b span) span {
 	if a.value > 0 && b.value == 0 && b.high > 0 {
-		return span{high: b.high / max(a.low, 0)} // none seen after: it is 0 at best
+		return span{high: b.high / max(a.low, 0)} // no event after the change: the ratio is 0 at best
 	}
 	if a.value <= 0 || b.value <= 0 {
 		d := b.value / a.value // 0, infinite or not a number
@@ -231,7 +233,7 @@ func logarithm(s span) span {
 	return l
 }
 
-// further is how far x is above y; 0 if y is unbounded.
+// further returns how far x is above y; 0 if y is unbounded.
 func further(x, y float64) float64 {
 	if math.IsInf(y, 0) && math.IsInf(x, 0) || math.IsInf(y, 1) {
 		return 0

@@ -10,14 +10,14 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// sameResolution is how far the sampling periods of one signal may differ between the recordings, as a
-// factor, and still count as the same: periods vary with the load of the scraped server (assumed).
+// sameResolution is the maximum factor by which the sampling periods of a signal may differ between the
+// recordings and still count as the same: periods vary with the load of the scraped server (assumed).
 const sameResolution = 1.5
 
-// evenSteps puts both recordings on cells as long as the coarser one's samples: a p99 of means of fifteen
-// seconds cannot be compared with one of single seconds, nor can stalled time. What counts is the sampling
-// period of the signals that are compared, and not the grid: a device sampled every second next to a
-// database sampled every 15 s makes a grid of seconds.
+// evenSteps puts both recordings on cells as long as the sampling period of the coarser one: a p99 of 15 s
+// means cannot be compared with a p99 of 1 s means, and the same applies to stalled time. The sampling
+// periods of the compared signals count, not the grid: with a device sampled every second and a database
+// sampled every 15 s, the grid has steps of one second.
 func evenSteps(ctx context.Context, a, b *side, opt Options) error {
 	step := max(a.c.Grid.StepSeconds(), b.c.Grid.StepSeconds())
 	if a.c.Grid.StepMs == b.c.Grid.StepMs {
@@ -30,6 +30,7 @@ func evenSteps(ctx context.Context, a, b *side, opt Options) error {
 			continue
 		}
 		x, y := a.c.ResolutionS(s), b.c.ResolutionS(s)
+		// Signals with about the same period need no coarser cells.
 		if max(x, y) > sameResolution*min(x, y) {
 			step = max(step, x, y)
 		}
@@ -52,8 +53,8 @@ func evenSteps(ctx context.Context, a, b *side, opt Options) error {
 	return nil
 }
 
-// reads are the measured signals that the latencies and the stalled time of a side are read from. Means
-// over time do not depend on how often they were sampled.
+// reads returns the measured signals from which a side's latencies and stalled time are read. Means over
+// time do not depend on the sampling period, so their signals are not included.
 func (s *side) reads() map[*rules.Signal]bool {
 	out := map[*rules.Signal]bool{}
 	tracks := s.c.Tracks
@@ -74,7 +75,7 @@ func (s *side) reads() map[*rules.Signal]bool {
 		}
 	}
 
-	diagnose.AtThreshold(s.c, s.c.Time.SlowFromS) // reads what the detectors read
+	diagnose.AtThreshold(s.c, s.c.Time.SlowFromS) // records the signals that the detectors read
 	return out
 }
 

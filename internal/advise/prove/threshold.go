@@ -7,9 +7,9 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// evenThresholds judges both sides' stalled time by the threshold of the recording before. By default a
-// threshold follows from what is usual in its own recording. If all operations get ten times faster, so
-// does the threshold, and waits that used to be ordinary would count as stalls.
+// evenThresholds judges both sides' stalled time by the threshold of the recording before. By default, a
+// threshold is derived from what is usual in its own recording. If all operations became ten times faster,
+// so would the threshold, and waits that used to be ordinary would count as stalls.
 func evenThresholds(a, b *side) {
 	threshold := a.c.Stall.Threshold
 	if threshold <= 0 || a.c.Stall.Rule != b.c.Stall.Rule || b.c.Stall.Threshold <= 0 {
@@ -23,7 +23,7 @@ func evenThresholds(a, b *side) {
 	}
 }
 
-// stalled is stalled seconds an hour of watched time.
+// stalled reads the stalled seconds per hour of observed time.
 func stalled(s *side) measure {
 	if s.c.Stall.Rule == "" || s.c.Stall.Observed.Count() == 0 {
 		return nil
@@ -48,12 +48,11 @@ func stalled(s *side) measure {
 	return q
 }
 
-// stallAssumedS is how long a stall lasts that was not seen, in seconds, if neither recording has one. It
-// only bounds what a recording without stalls can prove. Assumed: the stalls of cases.md's databases
-// last from 1 to 20 s.
+// stallAssumedS is the assumed length of a stall in seconds if neither recording has one. It only bounds
+// what a recording without stalls can prove. The stalls of the databases in cases.md last 1 to 20 s.
 const stallAssumedS = 10
 
-// expectStalls gives both sides the length of the longest stall in either of them.
+// expectStalls sets both sides' expected length of a stall to that of the longest stall in either.
 func expectStalls(a, b *side) {
 	longest := 0.0
 	for _, s := range []*side{a, b} {
@@ -67,8 +66,8 @@ func expectStalls(a, b *side) {
 	a.longestStallS, b.longestStallS = longest, longest
 }
 
-// noneSeen is the upper end of the interval of a rate of events of which none was seen: with n of them
-// expected, none is seen with the probability exp(-n), so n is at most -ln(alpha). At 95 % that is 3.0,
-// the rule of three (Hanley, Lippman-Hand, JAMA 249 (1983) 1743-1745). oneEvent is the rate that one
-// event would have made.
+// noneSeen returns the upper end of the interval for the rate of events if none was observed: with n events
+// expected, the probability of observing none is exp(-n), so n is at most -ln(alpha). At 95 % that is 3.0,
+// the rule of three (Hanley, Lippman-Hand, JAMA 249 (1983) 1743-1745). oneEvent is the rate that a single
+// event would have caused.
 func noneSeen(oneEvent, alpha float64) float64 { return -math.Log(alpha) * oneEvent }

@@ -12,14 +12,14 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// How far two workloads may differ and still count as the same.
+// Tolerances within which two workloads count as the same.
 const (
 	rateTolerance = 0.10 // of the operations per second
-	mixTolerance  = 0.05 // of the share of reads, or of inserts, absolute
+	mixTolerance  = 0.05 // of the share of reads or inserts, absolute
 	sizeTolerance = 0.20 // of the journal bytes per write
 )
 
-// sameWorkload compares the load of both.
+// sameWorkload compares the load of both sides.
 func sameWorkload(a, b *side) Workload {
 	w := Workload{Comparable: true, Checks: []Check{}}
 	add := func(c Check, known bool) {
@@ -35,6 +35,7 @@ func sameWorkload(a, b *side) Workload {
 
 	for _, of := range operations(a.c.Pack) {
 		x, y := a.rate(a.operations(of)), b.rate(b.operations(of))
+		// Use the first way that both sides support; the others would only repeat it.
 		if !math.IsNaN(x) && !math.IsNaN(y) {
 			add(relative("rate", "1/s", x, y, rateTolerance))
 			break
@@ -66,7 +67,7 @@ func sameWorkload(a, b *side) Workload {
 	return w
 }
 
-// readsAndWrites are the ways to distinguish reads from writes, the most exact first.
+// readsAndWrites returns the ways to distinguish reads from writes, the most exact first.
 func readsAndWrites(pack *rules.Pack) [][2]*rules.Signal {
 	out := [][2]*rules.Signal{{reads.rate, writes.rate}}
 	for _, e := range pack.Engines() {
@@ -77,7 +78,7 @@ func readsAndWrites(pack *rules.Pack) [][2]*rules.Signal {
 	return out
 }
 
-// cycles checks that both recordings cover the phases of the checkpoint cycle.
+// cycles checks that both recordings cover enough whole checkpoint cycles.
 func cycles(a, b *side) Check {
 	x, y := float64(a.cut.n), float64(b.cut.n)
 	return Check{
@@ -93,7 +94,7 @@ func databaseOf(c *rules.Case) string {
 	return ""
 }
 
-// rate is the mean of a signal over the units.
+// rate returns the mean of a signal over the units.
 func (s *side) rate(values []float64) float64 {
 	if values == nil || !s.cut.known(values) {
 		return math.NaN()
@@ -101,7 +102,7 @@ func (s *side) rate(values []float64) float64 {
 	return newQuotient(s.cut, values, ones(len(values))).estimate(once(s.cut.n))
 }
 
-// share is one rate as a part of the sum of two.
+// share returns one rate divided by the sum of both.
 func (s *side) share(one, other *rules.Signal) float64 {
 	x, y := s.rate(s.one(one)), s.rate(s.one(other))
 	if !(x+y > 0) {
@@ -110,7 +111,7 @@ func (s *side) share(one, other *rules.Signal) float64 {
 	return x / (x + y)
 }
 
-// per is one rate over another.
+// per returns one rate divided by another.
 func (s *side) per(num, den *rules.Signal) float64 {
 	x, y := s.rate(s.one(num)), s.rate(s.one(den))
 	if !(y > 0) || !(x > 0) {
@@ -143,9 +144,10 @@ func (r *Report) warn(a, b *side) {
 		}
 	}
 
+	// Without any check, Comparable is true only for lack of evidence.
 	if len(r.Workload.Checks) == 0 {
 		r.Warnings = append(
-			r.Warnings, "neither recording shows its load: only you can know whether the workload was the same")
+			r.Warnings, "neither recording shows its load: make sure that the workload was the same")
 	}
 
 	for _, x := range []*side{a, b} {
@@ -157,7 +159,7 @@ func (r *Report) warn(a, b *side) {
 	if x, y := hosts(a), hosts(b); len(x) > 0 && len(y) > 0 &&
 		!slices.ContainsFunc(x, func(h string) bool { return slices.Contains(y, h) }) {
 		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("two hosts are compared: %s before, %s after; a difference between the hosts counts as the change's",
+			fmt.Sprintf("the hosts differ: %s before, %s after; differences between the hosts count as part of the change",
 				strings.Join(x, ", "), strings.Join(y, ", ")))
 	}
 
@@ -167,13 +169,13 @@ func (r *Report) warn(a, b *side) {
 			have, not = b, a
 		}
 		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("no two checkpoints were seen %s; that recording is cut into pieces of %s, as long as the cycles %s",
+			fmt.Sprintf("the recording %s shows fewer than two checkpoints; it is cut into pieces of %s, the length of the cycles %s",
 				not.word, units.Seconds(have.cut.usual*have.c.Grid.StepSeconds()), have.word))
 	}
 
 	if a.device != b.device && a.device != "" && b.device != "" {
 		r.Warnings = append(r.Warnings,
-			fmt.Sprintf("the device's figures are those of %s before and of %s after", a.device, b.device))
+			fmt.Sprintf("the device figures are those of %s before and of %s after", a.device, b.device))
 	}
 
 	if x, y := a.c.Stall, b.c.Stall; x.Rule != "" && y.Rule != "" && x.Rule != y.Rule {
@@ -182,15 +184,15 @@ func (r *Report) warn(a, b *side) {
 	}
 
 	for _, s := range []*side{a, b} {
-		if n := timeline.Count(s.operationsTold()); n > 0 && n < s.c.Grid.N*9/10 {
+		// Gaps may hide the very stalls that are compared.
+		if n := timeline.Count(s.measuredOperations()); n > 0 && n < s.c.Grid.N*9/10 {
 			r.Warnings = append(r.Warnings,
 				fmt.Sprintf("%s of the recording %s is missing", units.Percent(1-float64(n)/float64(s.c.Grid.N)), s.word))
 		}
 	}
 }
 
-// hosts are the names of the hosts that a side's sources and labels name, sorted; none if they name
-// none.
+// hosts returns the host names in a side's sources and labels, sorted; nil if there are none.
 func hosts(s *side) []string {
 	var out []string
 	if s.host != "" {
@@ -205,7 +207,7 @@ func hosts(s *side) []string {
 	return out
 }
 
-func (s *side) operationsTold() []float64 {
+func (s *side) measuredOperations() []float64 {
 	for _, of := range operations(s.c.Pack) {
 		if x := s.operations(of); x != nil {
 			return x

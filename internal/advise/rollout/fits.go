@@ -47,6 +47,7 @@ func (m *member) fits() error {
 		return err
 	}
 
+	// Leftovers may be the only copy of acknowledged writes, so the operator has to decide.
 	if left := m.move.remains(); len(left) > 0 {
 		return steps.Inputf("finish or undo that rollout first; if you are sure, remove them",
 			"%s: an earlier rollout left these: %v", m.Name, left)
@@ -94,6 +95,7 @@ func (m *member) mounted(log fs.FileInfo) error {
 	}
 
 	switch device := deviceOf(root); {
+	// Trials use plain folders, for which the checks below would fail.
 	case m.r.site.Trial:
 		return nil
 	case device == deviceOf(log):

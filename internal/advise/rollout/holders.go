@@ -42,6 +42,7 @@ func holders(dirs ...string) ([]string, error) {
 func processes(dirs ...string) ([]process, error) {
 	files := map[file]bool{}
 	for _, dir := range dirs {
+		// WalkDir does not follow a link at its root.
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			dir = real // the data folder may be a link
 		}

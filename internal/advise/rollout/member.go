@@ -78,6 +78,7 @@ func (m *member) run(ctx context.Context, what, command string) error {
 		return m.r.opt.command(ctx, command)
 	}
 
+	// The timeout covers waiting for an earlier command as well as running this one.
 	ctx, cancel := context.WithTimeout(ctx, m.patience())
 	defer cancel()
 	lock, err := m.earlier(ctx)
@@ -110,6 +111,7 @@ func (m *member) run(ctx context.Context, what, command string) error {
 	switch err := cmd.Run(); {
 	case err == nil:
 		return nil
+	// The command's own error would only say "signal: killed".
 	case ctx.Err() != nil:
 		return steps.Inputf("increase patience in the site file and pass the file again with --site",
 			"%s: killed because it took longer than the patience of %s, %s: %s", command, m.Name,
@@ -129,6 +131,7 @@ func (m *member) earlier(ctx context.Context) (*os.File, error) {
 	}
 
 	err = m.await(ctx, func() error {
+		// The descriptor of a killed run's command still holds the lock.
 		if err := flock(lock); err != nil {
 			return steps.Inputf("wait until it ends, or kill it",
 				"a command from an earlier run is still starting or stopping %s", m.Name)
@@ -261,6 +264,8 @@ func (m *member) ensureStopped(ctx context.Context) error {
 	}
 
 	return m.await(ctx, func() error {
+		// A member that is already down needs no stop command, which could fail for a stopped
+		// server.
 		who, err := m.users()
 		if err == nil && who != "" {
 			err = fmt.Errorf("still used by %s", who)
@@ -283,6 +288,8 @@ func (m *member) isStopped(ctx context.Context) error {
 		return nil
 	}
 
+	// A server that answers here may be another one on the same address, so that stopping this
+	// member proves nothing.
 	return m.await(ctx, func() error {
 		if m.r.proc.Answers(ctx, m.Member) == nil {
 			return fmt.Errorf("a server still answers at the address of %s: it is not the one that uses %s", m.Name, m.Data)

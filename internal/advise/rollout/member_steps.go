@@ -25,6 +25,8 @@ func (m *member) prepare() Step {
 		Undoes:  "removes the copy and the old folder, once the log is back and " + m.Name + " is healthy",
 		Require: func(ctx context.Context) error { return errors.Join(m.fits(), m.managed(), m.ready(ctx)) },
 		Undo: func(ctx context.Context) error {
+			// Only remove leftovers once the engine runs on its old log again: until then the copy
+			// may be needed.
 			if err := m.ensureRunning(ctx); err != nil || !m.r.moving(m) {
 				return err
 			}
@@ -61,6 +63,8 @@ func (m *member) copy() Step {
 		Undoes:  "keeps the copy until " + m.Name + " is healthy without it",
 		Require: func(context.Context) error { return m.fits() },
 		Do: func(ctx context.Context) error {
+			// The engine may have been started again since the stop step, by a supervisor or a
+			// reboot.
 			if err := m.ensureStopped(ctx); err != nil {
 				return err
 			}

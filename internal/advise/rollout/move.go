@@ -125,11 +125,13 @@ func (v *move) swap() error {
 			return fmt.Errorf("the copy on the new volume is not identical to the log: %w", err)
 		}
 
+		// Identical folders may both be empty.
 		if found, err := hasLog(v.to, v.isLog); err != nil || !found {
 			return errors.Join(err, fmt.Errorf("%s contains no file of the log: the engine would start on an empty log",
 				v.to))
 		}
 
+		// An interrupted run may have left the link.
 		if err := removeLink(v.link()); err != nil {
 			return err
 		}
@@ -198,6 +200,7 @@ func (v *move) swapBack() error {
 
 	switch err := compareWith(old, v.to, v.at); {
 	case err == nil: // the engine never wrote to the new volume
+	// An interrupted swapBack may already have removed the old folder.
 	case errors.Is(err, errDiffer), errors.Is(err, fs.ErrNotExist):
 		// The engine ran on the new log, so the old one is useless, and the new one may need its
 		// space. The new log stays until its copy is verified.

@@ -83,6 +83,8 @@ func New(of Engines, folder *Folder, state *State, opt Options) (*Rollout, error
 	}
 
 	for i := range r.site.Members {
+		// Fail for every member's configuration before any step exists, so that a dry run reports
+		// it.
 		m, err := r.newMember(&r.site.Members[i])
 		if err != nil {
 			return nil, err
@@ -102,6 +104,8 @@ func (r *Rollout) choose(l *emit.Layout) error {
 	}
 
 	for _, c := range l.Changes() {
+		// Everything at or below the log's volume belongs to the move, including a single member's
+		// volume.
 		if path, ok := strings.CutPrefix(c.Path, "volumes."); ok && found &&
 			(path == r.Log || strings.HasSuffix(path, "."+r.Log)) {
 			continue
@@ -177,6 +181,7 @@ func (r *Rollout) build(long time.Duration) {
 func (r *Rollout) recordings(long time.Duration) *steps.Recordings {
 	sources := slices.Clone(r.site.Record)
 	of := strings.Join(sources, ", ")
+	// The host is always recorded, because the device's figures prove the effect of a move.
 	if len(sources) == 0 {
 		var names []string
 		for _, m := range r.members {
@@ -216,6 +221,8 @@ func (r *Rollout) Run(ctx context.Context) error {
 	}
 
 	defer free()
+	// Save before acting: an unwritable state folder must stop the rollout while nothing has
+	// changed.
 	if err := r.save(); err != nil {
 		return err
 	}
@@ -260,6 +267,7 @@ func (r *Rollout) Finish(ctx context.Context, force bool) error {
 		return steps.Inputf("", "the rollout was undone: there is nothing to finish")
 	case !r.Done():
 		return steps.Inputf("run plimsoll rollout --resume", "the rollout is not done yet")
+	// A finish that was already confirmed needs no second confirmation when it resumes.
 	case r.state.Proof != steps.Better && !force && r.state.Direction == Forward:
 		proof := r.state.Proof
 		if proof == "" {
@@ -316,6 +324,7 @@ func (r *Rollout) lockMembers() (free func(), err error) {
 
 		all = append(all, f)
 		err = m.allowed()
+		// Report a missing permission first: it also explains why other processes are invisible.
 		if flock(f) != nil && err == nil {
 			err = steps.Failf("wait until it ends", "%s: another rollout is working on %s", m.Name, m.Data)
 		}
@@ -344,6 +353,7 @@ func (r *Rollout) Problems(ctx context.Context) []string {
 			if err == nil {
 				continue
 			}
+			// Some errors already start with the member's name.
 			text := err.Error()
 			if !strings.HasPrefix(text, m.Name+": ") {
 				text = m.Name + ": " + text

@@ -101,6 +101,8 @@ func OpenFolder(path string, create bool) (*Folder, error) {
 		return nil, unwritable(err)
 	}
 
+	// The lock file stays after the rollout. Removing it would let two processes lock different
+	// files.
 	if err := flock(f); err != nil {
 		return nil, errors.Join(steps.Failf("wait until it ends; plimsoll rollout shows its progress",
 			"another process is working on the rollout in %s", path), f.Close())
@@ -122,6 +124,7 @@ func ours(path string) error {
 		return err
 	}
 
+	// A folder with a state is accepted whatever else is in it: recordings and output belong there.
 	for _, e := range entries {
 		if e.Name() == stateName {
 			return nil
@@ -199,6 +202,7 @@ func (f *Folder) Load() (*State, error) {
 	var of struct{ Version int }
 	s := &State{}
 	err = json.Unmarshal(text, &of) // first: a later version may have other fields
+	// Check the version first, because it is more helpful than an error about unknown fields.
 	if err == nil && of.Version != stateVersion {
 		return nil, steps.Inputf("use the version of plimsoll that wrote it", "%s has version %d, this program reads %d",
 			f.Path(stateName), of.Version, stateVersion)
@@ -259,6 +263,7 @@ func (s *State) Amend(file, text string) error {
 		return err
 	}
 
+	// Steps and undo depend on the members' paths. Changing them halfway would leave files behind.
 	if !slices.EqualFunc(was.Members, is.Members, func(a, b Member) bool {
 		return a.Name == b.Name && a.Data == b.Data && a.Config == b.Config && slices.Equal(a.Volumes, b.Volumes)
 	}) {

@@ -52,6 +52,7 @@ func (r *Rollout) Problems(ctx context.Context) []error {
 			"%s %s owns the StatefulSet and would revert the change", owner.Kind, owner.Name)
 	}
 
+	// Recreating the set deletes it first, which would trigger the claims' deletion.
 	if p := set.Spec.PersistentVolumeClaimRetentionPolicy; p != nil &&
 		p.WhenDeleted == appsv1.DeletePersistentVolumeClaimRetentionPolicyType && r.state.Change.Log != "" {
 		problem("set persistentVolumeClaimRetentionPolicy.whenDeleted to Retain first",
@@ -73,6 +74,7 @@ func (r *Rollout) Problems(ctx context.Context) []error {
 		ch := &r.state.Change.Claims[k]
 		for i := range o.Pods {
 			claim := o.Claims[r.claimOf(ch.Template, i)]
+			// A missing claim is reported by bound already.
 			if claim == nil || !concerns(ch, i) {
 				continue
 			}

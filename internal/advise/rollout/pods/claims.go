@@ -90,6 +90,7 @@ func ensure[T any](ctx context.Context, r *Rollout, kind cluster.Kind[T], name s
 	if err == nil {
 		r.point("made " + name)
 	}
+	// Create first and read only on conflict: reading first would race with other creators.
 	if !cluster.IsThere(err) {
 		return err
 	}
@@ -208,6 +209,7 @@ func (r *Rollout) patch(ctx context.Context, name string, from []string, class s
 	spec := map[string]any{}
 	if has := nameOf(claim.Spec.VolumeAttributesClassName); class != "" && has != class {
 		switch {
+		// from has the classes that this rollout may replace.
 		case has == "" && !slices.Contains(from, ""):
 			return nil // an undo, and the claim was never changed
 		case !slices.Contains(from, has):

@@ -159,6 +159,7 @@ func (r *Rollout) replace() steps.Step {
 			if err := r.put(ctx, r.state.Before, onDelete); err != nil {
 				return err
 			}
+			// Ascending order, like the rollout: see the package doc.
 			for i := range discover.Replicas(r.state.Before) {
 				if err := r.restart(ctx, i, r.state.Before); err != nil {
 					return err
@@ -222,6 +223,7 @@ func (r *Rollout) renew(member int) steps.Step {
 				return nil
 			}
 
+			// Other members must be ready before this one may go down.
 			if err := r.revive(ctx, member); err != nil {
 				return err
 			}
@@ -326,6 +328,8 @@ func fits(p *corev1.Pod, set *appsv1.StatefulSet) bool {
 	}
 
 	template := &set.Spec.Template.Spec
+	// The server and admission controllers add fields to pods, so compare only what the rollout
+	// changes.
 	if !slices.Equal(mover(p.Spec.InitContainers), mover(template.InitContainers)) {
 		return false
 	}

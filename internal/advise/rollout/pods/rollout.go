@@ -98,6 +98,7 @@ func New(ctx context.Context, c *cluster.Client, at discover.Address, plan *emit
 		Engine: layout.After.Engine.Name(), Direction: Forward, Before: set, Change: change, Left: []emit.Change{}}
 	r.state.Before.ManagedFields = nil
 	if len(opt.Sources) > 0 {
+		// Recordings of an earlier rollout in that folder must survive.
 		if err := steps.Unused(opt.Dir); err != nil {
 			return nil, err
 		}
@@ -122,6 +123,7 @@ func New(ctx context.Context, c *cluster.Client, at discover.Address, plan *emit
 	}
 
 	r.label(change)
+	// Later comparisons are with what the server returns, so store the sets with its defaults.
 	for _, s := range []**appsv1.StatefulSet{&change.After, &change.Back} {
 		if *s == nil {
 			continue

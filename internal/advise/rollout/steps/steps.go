@@ -60,6 +60,7 @@ func (c *Course) Begin(stand []State) error {
 		}
 		return nil
 	}
+	// The names identify the steps across versions. Resuming with different steps could skip one.
 	if !slices.EqualFunc(c.Steps, c.Stand, func(a Step, b State) bool { return a.Name == b.Name }) {
 		return errors.New("this rollout was started by a version of plimsoll with different steps: continue with that version")
 	}
@@ -196,6 +197,7 @@ func (c *Course) Forward(ctx context.Context) error {
 		}
 
 		if err := c.step(ctx, i); err != nil {
+			// A patient step only waits and reads, so it is safe to leave and repeat.
 			if s.Patient && ctx.Err() != nil {
 				return fmt.Errorf("%w, in %q: %w", ErrInterrupted, s.Name, ctx.Err())
 			}
@@ -301,6 +303,7 @@ func (c *Course) enter(is *State, p Phase) error {
 	if is.Phase == p {
 		return nil
 	}
+	// Restore the phase if saving fails, so that memory and disk agree.
 	was := *is
 	is.Phase, is.At = p, time.Now().UTC()
 	if err := c.Save(); err != nil {
