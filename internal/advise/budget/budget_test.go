@@ -24,7 +24,7 @@ workload:
   document: {size: 4KiB}
 `
 
-// The least of volume, machine and burst is what counts, and who it is said.
+// The minimum of volume, machine and burst counts, with its source.
 func TestLeastOfVolumeMachineAndBurst(t *testing.T) {
 	file := scenario.NewLanguage(engines.All().Models()).NewFile("t.yaml", []byte(deployment))
 	sc, err := file.Parse([]string(nil))

@@ -136,8 +136,7 @@ func TestBadCases(t *testing.T) {
 	}
 }
 
-// TestHostileCase: a folder's bad content is refused with one line that names the file, and costs
-// nothing.
+// Bad content in a folder is refused with one line that names the file, at little cost.
 func TestHostileCase(t *testing.T) {
 	figure := "variants: [{name: a}]\nsteps: [{step: symptom, text: x, figures: [{name: f, published: [.nan], note: n}]}]\n"
 	for name, want := range map[string]string{

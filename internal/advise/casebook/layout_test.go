@@ -8,8 +8,8 @@ import (
 	engines "plimsoll/internal/engine"
 )
 
-// The end of the first case: the plan is the cheapest that reaches the objective, the published sum
-// is added up, the files contain the plan, and the recordings prove it.
+// The end of the first case: the plan is the cheapest that meets the objective, the published
+// sizing adds up, the files contain the plan, and the recordings prove it.
 func TestArcEnds(t *testing.T) {
 	if underRace {
 		t.Skip("hours of virtual time; walked without the race detector")
@@ -45,7 +45,7 @@ func TestArcEnds(t *testing.T) {
 	}
 }
 
-// A change that only an application can make has no files; that is not an error.
+// A change that only the application can make has no files; that is not an error.
 func TestNoFiles(t *testing.T) {
 	c, err := Open("bucket-granularity", profilers)
 	if err != nil {

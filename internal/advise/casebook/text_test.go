@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/present/text"
 )
 
-// The walks are the same on every machine, to the byte. A change of a model shows here as a change
-// of the report.
+// The walks are byte-identical on every machine. A change of a model shows up here as a change of
+// the report.
 func TestWalks(t *testing.T) {
 	for _, name := range casebook.Names() {
 		t.Run(name, func(t *testing.T) {

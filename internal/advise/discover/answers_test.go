@@ -113,7 +113,7 @@ func members(at map[string]any, set *appsv1.StatefulSet, driver string) {
 	}
 }
 
-// The scenario of each kind of database and cloud, from the objects alone.
+// The scenario of each kind of database and cloud, based only on the objects.
 func TestDiscoverFromAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		file, driver, name string
@@ -155,7 +155,7 @@ func TestDiscoverFromAnswers(t *testing.T) {
 	}
 }
 
-// What is missing is named: a set, a permission that is needed, and one that can be done without.
+// Errors and remarks name what is missing: a set, an essential permission, and an optional one.
 func TestDiscoverNamesWhatIsMissing(t *testing.T) {
 	ask := func(c *cluster.Client, name string) (*discover.Found, error) {
 		return discover.Discover(t.Context(), c, discover.Options{Engines: engines.All().Containers(), At: discover.Address{Name: name}})

@@ -140,7 +140,7 @@ func wants(t *testing.T, f *discover.Found, want map[string][2]string) {
 	}
 }
 
-// Each value is as an object on a real API server declares it.
+// Each value is as declared by an object on a real API server.
 func TestDiscover(t *testing.T) {
 	s := clustertest.Run(t)
 	c := s.Client(t, clustertest.Admin, "db")
@@ -272,7 +272,7 @@ func allow(t *testing.T, c *cluster.Client, resource, group string) {
 	}, false))
 }
 
-// An address is a namespace and a name.
+// An address consists of a namespace and a name.
 func TestParseAddress(t *testing.T) {
 	for text, want := range map[string]string{
 		"k8s://db/mongo": "db mongo", "k8s://db/mongo/": "db mongo", "k8s://mongo": " mongo",

@@ -10,8 +10,7 @@ import (
 	"plimsoll/internal/advise/emit"
 )
 
-// TestAttachedIsExact: a disk on db-1-old is not on db-1, in whatever way the provider's tool lists the
-// machines.
+// A disk on db-1-old is not on db-1, regardless of how the provider's tool lists the machines.
 func TestAttachedIsExact(t *testing.T) {
 	needs(t, "bash")
 	begin := strings.Index(emit.AWSScript, "attached() {")
@@ -27,8 +26,8 @@ func TestAttachedIsExact(t *testing.T) {
 	}
 }
 
-// TestQueueOfARenamedDisk: a disk has another name after a boot. Going back writes its own former values,
-// and none to the disk that has its former name.
+// A disk may have a different device name after a boot. Undo restores the disk's own old values,
+// and does not write them to the disk that has its old name.
 func TestQueueOfARenamedDisk(t *testing.T) {
 	needs(t, "bash")
 	needs(t, "awk")

@@ -112,7 +112,7 @@ func awsLayout(t *testing.T) string {
 	return filesOf(t, l, emit.Options{}, "aws")["aws/volumes.sh"]
 }
 
-// The commands that the script runs, forward and back; nothing is done twice.
+// The commands that the script runs, forward and back; nothing runs twice.
 func TestAWSScript(t *testing.T) {
 	w := newAWSWorld(t, awsLayout(t))
 	if says, code := w.run(nil); code != 2 || !strings.Contains(says, "usage:") {
@@ -177,7 +177,8 @@ func TestAWSScript(t *testing.T) {
 	}
 }
 
-// What EBS or the layout does not let be done is refused, with what to do, before anything is changed.
+// The script refuses what EBS or the layout does not allow, with a hint, before it changes
+// anything.
 func TestAWSScriptRefuses(t *testing.T) {
 	text := awsLayout(t)
 	const changed = "ec2 modify-volume"
@@ -221,7 +222,8 @@ func TestAWSScriptRefuses(t *testing.T) {
 	}
 }
 
-// A machine that cannot be changed or started is said to be stopped, and another run goes on.
+// The script reports that a machine is stopped if it cannot be changed or started, and another run
+// continues.
 func TestAWSScriptStopped(t *testing.T) {
 	for _, fails := range []string{"modify-instance-attribute", "bandwidth-weighting ebs-1", "start-instances"} {
 		w := newAWSWorld(t, awsLayout(t))
@@ -236,7 +238,7 @@ func TestAWSScriptStopped(t *testing.T) {
 	}
 }
 
-// docs/emit.md has the permissions that the script takes, no others.
+// docs/emit.md lists exactly the permissions that the script needs.
 func TestAWSScriptPermissions(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/emit.md")
 	if err != nil {

@@ -28,7 +28,7 @@ func written(t *testing.T, files map[string]string, path string) string {
 	return to
 }
 
-// sysctl reads the kernel's file and knows each name; it writes nothing.
+// sysctl parses the kernel's file and knows every name; the test writes nothing.
 func TestSysctlReadsItsBudget(t *testing.T) {
 	path, err := exec.LookPath("sysctl")
 	if err != nil {
@@ -44,7 +44,7 @@ func TestSysctlReadsItsBudget(t *testing.T) {
 	}
 }
 
-// MariaDB's own parser takes the file and has its values.
+// MariaDB's own parser accepts the file and reads its values.
 func TestMariaDBAcceptsItsBudget(t *testing.T) {
 	path, err := exec.LookPath("mariadbd")
 	if err != nil {
@@ -75,7 +75,7 @@ func TestMariaDBAcceptsItsBudget(t *testing.T) {
 	}
 }
 
-// A real mongod starts with the file, and its WiredTiger has the budget.
+// A real mongod starts with the file, and its WiredTiger uses the budget.
 func TestMongodAcceptsItsBudget(t *testing.T) {
 	path := os.Getenv("PLIMSOLL_MONGOD")
 	if path == "" {

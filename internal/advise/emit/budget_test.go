@@ -22,7 +22,7 @@ func onSmallMachine(t *testing.T, file string) map[string]string {
 	return filesOf(t, l, emit.Options{}, "budget")
 }
 
-// Each setting is what the machine lets pass, not what the volume was ordered with.
+// Each setting is based on the machine's limit, not on what the volume was ordered with.
 func TestBudgetsAreOfTheRealCap(t *testing.T) {
 	files := onSmallMachine(t, "telemetry.yaml")
 	for path, wanted := range map[string][]string{
@@ -58,7 +58,8 @@ func TestBudgetsAreOfTheRealCap(t *testing.T) {
 	}
 }
 
-// The README says what has to restart for a budget, which is no change of the layout.
+// The README lists what has to restart for a budget, although a budget is not a change of the
+// layout.
 func TestBudgetSaysWhatRestarts(t *testing.T) {
 	for file, want := range map[string]string{"telemetry.yaml": "each mongod, one member after another", "postgres.yaml": "PostgreSQL: nothing, a reload is enough"} {
 		_, section, _ := strings.Cut(onSmallMachine(t, file)["README.md"], "## What restarts")

@@ -29,8 +29,8 @@ func burstingLayout(t *testing.T) *emit.Layout {
 	return l
 }
 
-// Each target that has it says so: Terraform by an attribute, a StorageClass by a parameter, and
-// where the driver cannot switch it, the README by a command.
+// Every target supports it: Terraform by an attribute, a StorageClass by a parameter, and the
+// README by a command if the driver cannot change it.
 func TestBurstingIsEmitted(t *testing.T) {
 	r, err := emit.Files(burstingLayout(t), []string{"azure", "terraform", "kubernetes"}, emit.Options{})
 	if err != nil {
@@ -57,7 +57,7 @@ func TestBurstingIsEmitted(t *testing.T) {
 	}
 }
 
-// The script waits for a machine that is deallocated, and switches once.
+// The script requires a deallocated machine, and changes the setting only once.
 func TestBurstingScriptRuns(t *testing.T) {
 	needs(t, "bash")
 	r, err := emit.Files(burstingLayout(t), []string{"azure"}, emit.Options{})

@@ -29,7 +29,7 @@ func cachingLayout(t *testing.T) *emit.Layout {
 	return l
 }
 
-// Every form has the layout's host caching, or the README says how it gets there.
+// Every target sets the host caching, or the README describes how to do it.
 func TestHostCachingIsEmitted(t *testing.T) {
 	r, err := emit.Files(cachingLayout(t), []string{"azure", "terraform", "kubernetes"}, emit.Options{})
 	if err != nil {
@@ -63,7 +63,7 @@ func TestHostCachingIsEmitted(t *testing.T) {
 	}
 }
 
-// A claim's volume keeps its cachingMode: a rollout cannot change it.
+// The cachingMode of a claim's volume is immutable, so a rollout cannot change it.
 func TestHostCachingOfClaimsIsRefused(t *testing.T) {
 	const set = `
 apiVersion: apps/v1

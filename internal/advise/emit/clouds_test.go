@@ -44,7 +44,7 @@ func elsewhere(t *testing.T) map[string]*emit.Layout {
 	}
 }
 
-// The scripts are legal bash, and name only commands and flags that the providers' references have.
+// The scripts are valid bash, and use only commands and flags from the providers' references.
 func TestCloudScripts(t *testing.T) {
 	text, err := os.ReadFile("testdata/cli_flags.json")
 	if err != nil {
@@ -106,7 +106,7 @@ func TestCloudScripts(t *testing.T) {
 	}
 }
 
-// A fake command line: the script looks, applies, checks and undoes, and does nothing twice.
+// With a fake command line, the script looks, applies, checks and undoes, and does nothing twice.
 func TestCloudScriptsRun(t *testing.T) {
 	needs(t, "bash")
 	l := elsewhere(t)["gcp"]
@@ -199,7 +199,7 @@ esac
 	}
 }
 
-// What Azure refuses is said in its words, with what to do; nothing else is done, and another run goes on.
+// The script shows Azure's own message with a hint, does nothing else, and another run continues.
 func TestAzureScriptRefuses(t *testing.T) {
 	needs(t, "bash")
 	r, err := emit.Files(elsewhere(t)["azure"], []string{"azure"}, emit.Options{})
@@ -270,7 +270,7 @@ esac
 	run(1, "check")
 }
 
-// Terraform's files are legal HCL with the providers' resources.
+// Terraform's files are valid HCL with the providers' resources.
 func TestTerraformElsewhere(t *testing.T) {
 	for name, wanted := range map[string][]string{
 		"gcp":   {`"google_compute_disk" "data"`, `"google_compute_attached_disk" "journal"`, "provisioned_iops", "provisioned_throughput = 290"},
@@ -295,7 +295,7 @@ func TestTerraformElsewhere(t *testing.T) {
 	}
 }
 
-// Classes have the drivers' own names and keys.
+// The classes use the drivers' own names and keys.
 func TestClassesElsewhere(t *testing.T) {
 	for name, wanted := range map[string][]string{
 		"gcp":   {"provisioner: pd.csi.storage.gke.io", "type: hyperdisk-balanced", `provisioned-iops-on-create: "3000"`, "provisioned-throughput-on-create: 140Mi", "driverName: pd.csi.storage.gke.io", `iops: "6000"`, "throughput: 290Mi"},
@@ -319,7 +319,8 @@ func TestClassesElsewhere(t *testing.T) {
 	}
 }
 
-// The budget is what machine and volume give, not what was ordered, in every database's words.
+// The budget is what machine and volume can sustain, not what was ordered, in every database's
+// settings.
 func TestBudget(t *testing.T) {
 	l := layoutOf(t, "telemetry.yaml")
 	r, err := emit.Files(l, []string{"budget"}, emit.Options{})

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Several emits to one folder leave the layout of one of them: the others are refused, whether they come
-// while it writes or have read the folder before.
+// Of several concurrent emits to one folder, one wins. The others are refused, whether they come
+// during its write or have read the folder before.
 func TestConcurrentWrites(t *testing.T) {
 	for round := range 50 {
 		dir := filepath.Join(t.TempDir(), "out")

@@ -139,7 +139,7 @@ func told(err error) string {
 	return out
 }
 
-// If no chosen target applies a change, the README says who can.
+// If no chosen target applies a change, the README describes how to make it.
 func TestEveryChangeIsAppliedOrListed(t *testing.T) {
 	l := layoutOf(t, "telemetry.yaml", "volumes.data.iops=6000", "host.dirty_background_bytes=8MB", "engine.wiredtiger.leaf_page=16KiB", "workload.working_set=10GB", "seed=7", "objective.write_p99=1s")
 	r, err := emit.Files(l, []string{"sysctl", "mongod"}, emit.Options{})
@@ -178,7 +178,7 @@ func TestEveryChangeIsAppliedOrListed(t *testing.T) {
 	}
 }
 
-// A scenario's name appears in comments of scripts: nothing in it may end the comment.
+// A scenario's name appears in comments of scripts, so nothing in it may end the comment.
 func TestNamesCannotRunAnything(t *testing.T) {
 	text, err := os.ReadFile("../../../examples/scenarios/telemetry.yaml")
 	if err != nil {
@@ -245,7 +245,7 @@ func TestReadPlan(t *testing.T) {
 	}
 }
 
-// What holds now is in the layout, and nothing has to be done for it.
+// Facts about the current deployment are part of the layout, but need no action.
 func TestFactsAreNotChanges(t *testing.T) {
 	text, err := os.ReadFile("../../../examples/scenarios/telemetry.yaml")
 	if err != nil {
@@ -317,8 +317,8 @@ func FuzzPlan(f *testing.F) {
 	})
 }
 
-// A new claim for an etcd member is a new member: a member whose data is gone cannot rejoin unless
-// it is removed first.
+// A new claim for an etcd member means a new member: a member that lost its data cannot rejoin
+// unless it is removed first.
 func TestNewClaimOfEtcd(t *testing.T) {
 	l := layoutOf(t, "etcd-one-volume.yaml", "host.filesystem=ext4")
 	readme := filesOf(t, l, emit.Options{}, "kubernetes")["README.md"]

@@ -38,7 +38,7 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// etcd itself starts with the environment, and with the file, and reports that it used every
+// etcd itself starts with the environment and with the file, and reports that it uses every
 // setting.
 func TestEtcdAcceptsItsSettings(t *testing.T) {
 	bin, err := exec.LookPath("etcd")
@@ -283,7 +283,7 @@ var settingsWanted = map[string]string{
 	"bgwriter_lru_maxpages": "400", "bgwriter_lru_multiplier": "0.5", "bgwriter_flush_after": "256kB", "backend_flush_after": "128kB",
 }
 
-// The file is formatted as by terraform fmt, parses without warnings, and every reference is
+// The file is formatted like terraform fmt does, parses without warnings, and every reference is
 // defined.
 func TestTerraform(t *testing.T) {
 	for _, l := range []*emit.Layout{

@@ -10,8 +10,7 @@ import (
 	engines "plimsoll/internal/engine"
 )
 
-// What is so already is never emitted, by any target of any engine: neither alone, nor beside a
-// change.
+// No target of any engine emits a fact, neither alone nor together with a change.
 func TestFactsAreEmittedByNoTarget(t *testing.T) {
 	set, err := os.ReadFile("testdata/mongo.yaml")
 	if err != nil {

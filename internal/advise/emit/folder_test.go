@@ -48,7 +48,7 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-// The life of a folder: written, written again, edited, forced.
+// The life cycle of a folder: written, written again, edited, forced.
 func TestFolder(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "deep", "layout")
@@ -118,7 +118,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// Folders that are not emit's are not touched, with or without --force.
+// Emit does not use foreign folders, with or without --force.
 func TestForeignFolders(t *testing.T) {
 	root := t.TempDir()
 	at := func(name string) string { return filepath.Join(root, name) }
@@ -158,7 +158,7 @@ func TestForeignFolders(t *testing.T) {
 	}
 }
 
-// If the folder cannot be written it stays as it is, and nothing is left of the attempt.
+// If the folder is not writable, it stays unchanged, without leftovers.
 func TestFolderAsAWhole(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "layout")
@@ -181,7 +181,7 @@ func TestFolderAsAWhole(t *testing.T) {
 	}
 }
 
-// A diff, applied, gives the new text; reversed, the old one; and equal texts have none.
+// Applying a diff gives the new text, reversing it the old one; equal texts have no diff.
 func TestDiffIsTheDifference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.SampledFrom([]string{"a\n", "b\n", "c\n", "\n"})
@@ -203,7 +203,7 @@ func TestDiffIsTheDifference(t *testing.T) {
 	})
 }
 
-// A long file that changed throughout is fast; a table of all its lines would not be.
+// A diff of long, completely different files is fast; a quadratic algorithm would not be.
 func TestDiffOfLongFiles(t *testing.T) {
 	var before, after strings.Builder
 	for n := range 100_000 {

@@ -41,8 +41,8 @@ func layoutN(n int) []File {
 	return files
 }
 
-// A writer is killed at any time. What is in the folder is whole, files of others and all modes are
-// as they were, and the next run completes what was begun and leaves nothing of the killed one.
+// A writer is killed at random times. Every file is complete, foreign files and all modes are
+// unchanged, and the next run completes the write and removes the leftovers.
 func TestFolderKilled(t *testing.T) {
 	times := 4
 	if os.Getenv("CI_FULL") != "" {
@@ -149,8 +149,8 @@ func killWriter(t *testing.T, dir string, after time.Duration) {
 	_ = cmd.Wait()
 }
 
-// The first write into a new folder is killed before its manifest is in place: the next is not told
-// that the folder is somebody else's.
+// If the first write to a new folder is killed before its manifest exists, the next run must not
+// treat the folder as foreign.
 func TestFirstWriteKilled(t *testing.T) {
 	dir := t.TempDir()
 	left := "." + manifestName + ".ABCDEFGHIJKLMNOPQRSTUVWXYZ.plimsoll-tmp"
@@ -163,7 +163,8 @@ func TestFirstWriteKilled(t *testing.T) {
 	}
 }
 
-// An error in the midst puts back what was there, with its modes, and removes no folder of others.
+// An error in the middle restores the original files with their modes, and removes no foreign
+// folder.
 func TestFolderAfterAnError(t *testing.T) {
 	dir := t.TempDir()
 	if err := open(t, dir).Write(layoutN(0), false); err != nil {
@@ -201,7 +202,7 @@ func TestFolderAfterAnError(t *testing.T) {
 	}
 }
 
-// A folder in it that is a link leads elsewhere: nothing is written there.
+// A folder inside it that is a symbolic link points elsewhere, so nothing is written there.
 func TestFolderWithALinkInIt(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	f := open(t, dir)

@@ -79,7 +79,8 @@ func (m *machine) refuses(verb, says string) {
 	}
 }
 
-// The script of a machine moves the log, says where it is, and brings it back with what was written since.
+// The script moves the log of a machine, reports where it is, and moves it back with everything
+// written since.
 func TestLogOfAMachine(t *testing.T) {
 	m := newMachine(t)
 	m.mustRun("look", "used by: no process")
@@ -104,8 +105,8 @@ func TestLogOfAMachine(t *testing.T) {
 	}
 }
 
-// It moves nothing while the database runs, also if that was started after the script was, and nothing to a
-// volume that is not mounted or has no room.
+// The script does not move the log while the database runs, even if the database was started after
+// the script, nor to a volume that is not mounted or too small.
 func TestLogOfAMachineRefuses(t *testing.T) {
 	runs := func(m *machine) {
 		m.t.Helper()
@@ -143,7 +144,7 @@ func TestLogOfAMachineRefuses(t *testing.T) {
 	}
 }
 
-// What was applied last goes back first: a log comes back before its disk is detached.
+// Going back is in reverse order: the log moves back before its disk is detached.
 func TestGoesBackInReverse(t *testing.T) {
 	l := layoutOf(t, "telemetry.yaml", "volumes.journal={type: gp3, size: 10GiB}", "host.dirty_background_bytes=8MB")
 	readme := filesOf(t, l, emit.Options{}, "aws", "lvm", "sysctl")["README.md"]

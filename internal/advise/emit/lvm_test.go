@@ -23,8 +23,8 @@ func poke(t *testing.T, device string, at int64) {
 	}
 }
 
-// Data anywhere on a device of which all is read, and on a large one where it is looked for, is
-// found, whatever its first megabyte is.
+// The script finds data anywhere on a device that it reads completely, and in the sampled places of
+// a large one, regardless of the first megabyte.
 func TestLVMFindsData(t *testing.T) {
 	b := newLVMBench(t, 1024)
 	const mib, gib = 1 << 20, 1 << 30
@@ -61,7 +61,7 @@ func TestLVMFindsData(t *testing.T) {
 	}
 }
 
-// A logical volume of that name that holds data no program recognises gets no file system.
+// A logical volume of that name with unrecognisable data does not get a file system.
 func TestLVMKeepsARawVolume(t *testing.T) {
 	b := newLVMBench(t, 1024)
 	fake, device := t.TempDir(), loopDevice(t, 2048)

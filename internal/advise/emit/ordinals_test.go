@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/advise/emit"
 )
 
-// A set's pods may begin at another number than 0 (spec.ordinals.start), and so do their claims.
+// A set's pods may begin at an ordinal other than 0 (spec.ordinals.start), and so do their claims.
 func TestClaimsBeginWhereTheSetDoes(t *testing.T) {
 	set, err := os.ReadFile("testdata/mongo.yaml")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// What a plan is told of a platform is what the platform's own targets do with the same change.
+// A platform gives a plan the same answer as its targets give for the same change.
 func TestPlatformSaysWhatItsTargetsDo(t *testing.T) {
 	gp3 := func(stripe int) *catalog.Order {
 		return &catalog.Order{Type: "gp3", Size: 500 * units.GiB, Stripe: stripe}
@@ -62,7 +62,7 @@ func TestPlatformSaysWhatItsTargetsDo(t *testing.T) {
 	}
 }
 
-// A name that is not a platform's suggests the one that was probably meant.
+// An unknown platform's name gets a suggestion.
 func TestPlatformNamed(t *testing.T) {
 	input := (*InputError)(nil)
 	if _, err := PlatformNamed("kubernets"); !errors.As(err, &input) || !strings.Contains(input.Next, "kubernetes") {

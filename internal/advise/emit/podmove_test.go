@@ -64,8 +64,9 @@ func needBash(t *testing.T) {
 	}
 }
 
-// The init container moves a log, the database writes, and it moves back; it is killed before each
-// of its commands, both ways. Whenever it ends well, the database has its whole log.
+// The init container moves a log, the database writes, and the log moves back; the script is killed
+// before each of its commands, in both directions. Whenever it succeeds, the database has its
+// complete log.
 func TestLogInPodKilled(t *testing.T) {
 	needBash(t)
 	for n := 1; ; n++ {
@@ -109,7 +110,7 @@ func TestLogInPodKilled(t *testing.T) {
 	}
 }
 
-// A move that was cut off at any command goes back, and the database has its whole log.
+// A move that was interrupted at any command can go back, and the database has its complete log.
 func TestLogInPodGoesBackFromAnywhere(t *testing.T) {
 	needBash(t)
 	for n := 1; ; n++ {
@@ -134,7 +135,7 @@ func TestLogInPodGoesBackFromAnywhere(t *testing.T) {
 	}
 }
 
-// It does not let a database start on an empty log, and lets a new member start.
+// The script does not let a database start on an empty log, but lets a new member start.
 func TestLogInPodRefuses(t *testing.T) {
 	for name, tt := range map[string]struct {
 		prepare func(p *pod) error

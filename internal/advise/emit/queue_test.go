@@ -26,8 +26,8 @@ func sysfs(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// The script sets a disk's queue and keeps it in a rule; a second run changes nothing; --undo writes
-// back what was there before the first.
+// The script sets a disk's queue and keeps it with a rule; a second run changes nothing; --undo
+// restores the values from before the first run.
 func TestQueueScript(t *testing.T) {
 	needs(t, "bash")
 	l := layoutOf(t, "telemetry.yaml", "host.wbt_lat_usec=0")

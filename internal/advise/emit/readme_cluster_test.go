@@ -41,8 +41,8 @@ func commands(readme, section string) (out []string) {
 	return out
 }
 
-// The commands of the README are carried out by kubectl on a real API server, one after the other as they
-// stand there, forward and back. Then everything is as it was.
+// kubectl runs the README's commands on a real API server in the given order, forward and back.
+// Afterwards everything is as before.
 func TestReadmeOnACluster(t *testing.T) {
 	kubectl, err := exec.LookPath("kubectl")
 	if err != nil {

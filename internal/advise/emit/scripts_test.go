@@ -222,7 +222,7 @@ func containsOne(text, words string) bool {
 	return false
 }
 
-// On blank devices --dry-run shows what would be done, and does nothing.
+// On blank devices, --dry-run shows what would be done, and does nothing.
 func TestLVMDryRun(t *testing.T) {
 	b := newLVMBench(t, 1024)
 	out, err := b.run(append([]string{"--dry-run"}, b.devices...)...)
@@ -257,7 +257,7 @@ var fakeLVM = map[string]string{
 	"lvcreate": `touch "$FAKE/made"; mkdir -p "/dev/${@: -1}"; ln -s "$FAKE_DEVICE" "/dev/${@: -1}/journal"`,
 }
 
-// A full run, and a second one, which leaves what is already done.
+// A full run, and a second one, which skips what is already done.
 func TestLVMMakesAStripe(t *testing.T) {
 	b := newLVMBench(t, 1100)
 

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The number of different things follows from how many different ones so many draws hit.
+// The number of distinct items follows from how many different ones a number of draws hit.
 func TestDistinct(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.Float64Range(10, 1e7).Draw(rt, "things")

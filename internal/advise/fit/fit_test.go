@@ -23,7 +23,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A real capture gives a valid scenario, or an error that says why not.
+// A real capture gives a valid scenario, or an error with the reason.
 func TestCaptures(t *testing.T) {
 	for _, c := range []struct {
 		file  string
@@ -78,7 +78,7 @@ func TestCaptures(t *testing.T) {
 	}
 }
 
-// What is commented out is not in the scenario, and each value has its evidence.
+// The scenario does not include commented-out values, and each value has its evidence.
 func TestYAML(t *testing.T) {
 	_, mem := run(t, trips[2].name, []byte(trips[2].yaml))
 	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Name: `a "name": #1`})
@@ -130,8 +130,8 @@ func (r retold) Sources() []recording.Source {
 	return out
 }
 
-// Writeback throttling and the file system are what the host's facts say; where they say nothing,
-// what the queue shows while the page cache saturates the device.
+// Writeback throttling and the file system come from the host's facts or, without these, from the
+// queue while the page cache saturates the device.
 func TestBlockLayer(t *testing.T) {
 	_, mem := run(t, trips[0].name, []byte(strings.Replace(trips[0].yaml, "queue_slots: 48", "queue_slots: 128", 1)))
 	for _, x := range []struct {
@@ -186,7 +186,7 @@ func (r renamed) Walk(ctx context.Context, selector string, from, to time.Time, 
 	})
 }
 
-// A device mapper's queue says nothing of the throttling below it.
+// A device mapper's queue does not show the throttling below it.
 func TestStackedDevices(t *testing.T) {
 	_, mem := run(t, trips[0].name, []byte(trips[0].yaml))
 	facts := func(f map[string]string) { clear(f); f["nr_requests.dm-0"] = "128" }
@@ -202,7 +202,7 @@ func TestStackedDevices(t *testing.T) {
 	}
 }
 
-// A device that the user names is used; a missing one is an error.
+// A device that the user names is used; an unknown one is an error.
 func TestDevices(t *testing.T) {
 	_, mem := run(t, trips[2].name, []byte(trips[2].yaml))
 	in := []recording.Reader{mem}
@@ -224,7 +224,7 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// Without something that a scenario needs there is none, and the error says where to get it.
+// Without something that a scenario needs, fit fails, and the error names where to get it.
 func TestMissing(t *testing.T) {
 	_, mem := run(t, trips[2].name, []byte(trips[2].yaml))
 	for engine, from := range map[string]string{

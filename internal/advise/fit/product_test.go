@@ -166,8 +166,8 @@ func checkProduct(t *testing.T, fitted *fit.Fitted, was catalog.Order, reached b
 	}
 }
 
-// Without any report by the device, a limit that is sold as such is named if it was reached;
-// nothing is named if none was reached, or if a figure may be any provider's.
+// Without any report by the device, a standard limit that was reached identifies the product. No
+// product is named if no limit was reached, or if the figure could be any provider's.
 func TestProductsUntold(t *testing.T) {
 	for _, c := range []struct {
 		order   string
@@ -207,8 +207,8 @@ func TestProductsUntold(t *testing.T) {
 	}
 }
 
-// What node_exporter reports about a device is as good as our own recorder's: udev's name of its
-// model, and the file system on it.
+// node_exporter's reports about a device are as good as our own recorder's: udev's name of its
+// model, and its file system.
 func TestProductsOfAnExporter(t *testing.T) {
 	_, mem := run(t, "device.yaml", []byte(device("{type: custom, size: 100GiB, latency: {like: gp3}}", 8*units.KiB, 4, "20ms")))
 	src := mem.Sources()[0]
@@ -241,8 +241,9 @@ func TestProductsOfAnExporter(t *testing.T) {
 	}
 }
 
-// The machine's type is in node_exporter's dmi on EC2, and in the nodes' labels of a cluster, so a server's metrics say
-// it; not if they are of machines of several types, or of firmware that says something else.
+// The machine's type is in node_exporter's dmi on EC2, and in the node labels of a cluster, so a
+// server's metrics identify it, unless they are of machines of several types, or of a firmware with
+// another value.
 func TestMachineOfAnExporter(t *testing.T) {
 	dmi := func(vendor, product string) labels.Labels {
 		return labels.FromStrings(labels.MetricName, "node_dmi_info", "system_vendor", vendor, "product_name", product)

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Whether drivers retry writes and whether pages are compressed is what a mongod's counters say; if
-// they say nothing, or that all is as by default, it is left out.
+// A mongod's counters show whether drivers retry writes and whether pages are compressed. If they
+// do not, or show the defaults, the scenario omits both.
 func TestServer(t *testing.T) {
 	const sessions, pages, failed = "mongodb_ss_transactions_transactionsCollectionWriteCount",
 		"mongodb_oplog_stats_wt_cache_pages_written_from_cache", "mongodb_oplog_stats_wt_compression_page_written_failed_to_compress"

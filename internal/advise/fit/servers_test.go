@@ -46,8 +46,8 @@ func page(t *testing.T, of map[string]*recording.Memory, order []string) *record
 	return out
 }
 
-// Of several servers none is fitted, and none is left out silently: the error names them, and how to
-// choose. One next to a host without a database is fitted as it is alone.
+// If a recording has several servers, fit picks none, and the error lists them and how to choose. A
+// server next to a host without a database is fitted as if it were alone.
 func TestSeveralServersAreNotFittedAsOne(t *testing.T) {
 	_, a := run(t, trips[0].name, []byte(trips[0].yaml))
 	_, b := run(t, trips[0].name, []byte(strings.Replace(trips[0].yaml, "seed: 1", "seed: 2", 1)))

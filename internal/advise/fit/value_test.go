@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A figure that is not a number, or too large for one, is not measured: no line of a scenario has
-// it, and the evidence says so.
+// A figure that is not a number, or too large, counts as not measured: no line of a scenario has
+// it, and the evidence states that.
 func TestNotMeasured(t *testing.T) {
 	for name, of := range map[string]func(float64) Quantity{
 		"count": Count, "rate": rate, "exactly": Exactly, "about": About, "throughput": throughput,

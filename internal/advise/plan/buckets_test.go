@@ -23,8 +23,8 @@ engine: {wiredtiger: {cache: 256MB, checkpoint: 10s, oplog: false}}
 workload: {arrivals: {poisson: 500/s}, buckets: {span: 15min, sensors: 1000, interval: 2s, entry: 100B, filled_for: 14min}}
 `
 
-// The plan chooses the same as running every span to its end: the nearest to the present one that
-// meets the objective.
+// The plan chooses the same span as running every span to the end: among those that meet the
+// objective, the one nearest to the current span.
 func TestBucketsAgainstBruteForce(t *testing.T) {
 	if underRace {
 		t.Skip("thousands of runs one by one; made without the race detector")

@@ -47,9 +47,8 @@ workload:
   keys: {distribution: uniform}
 `
 
-// TestExactAgainstBruteForce: with real runs (ended early, repeated and pruned as usual), a plan
-// chooses the same as running every layout to its end, with one worker and with several, and with
-// the same counts.
+// With real runs (ended early, repeated and pruned as usual), a plan chooses the same layout as
+// running every layout to the end. The number of workers affects neither the choice nor the counts.
 func TestExactAgainstBruteForce(t *testing.T) {
 	if underRace {
 		t.Skip("thousands of runs one by one; made without the race detector")
@@ -86,7 +85,7 @@ func TestExactAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// TestExactIRIS: the same for an engine that reads more than it writes.
+// The same for an engine that reads more than it writes.
 func TestExactIRIS(t *testing.T) {
 	if underRace {
 		t.Skip("thousands of runs one by one; made without the race detector")
@@ -178,7 +177,7 @@ func summed(s *searchResult) string {
 	return text
 }
 
-// TestPrunedIsMissed: what the floor or the load rules out misses the objective when it is run.
+// A layout that its floor or its load rules out misses the objective when it is run.
 func TestPrunedIsMissed(t *testing.T) {
 	for _, c := range []struct {
 		name, sets string
@@ -212,8 +211,7 @@ func TestPrunedIsMissed(t *testing.T) {
 	}
 }
 
-// TestPriceIsTheScenarios: the price of a layout is the one that simulate shows, for every option
-// of every axis.
+// The price of a layout equals the one that simulate shows, for every option of every axis.
 func TestPriceIsTheScenarios(t *testing.T) {
 	for _, path := range []string{"telemetry", "etcd", "iris", "postgres"} {
 		now, err := language.Load("../../../examples/scenarios/"+path+".yaml", nil)
@@ -259,8 +257,8 @@ engine: {wiredtiger: {cache: 256MB, checkpoint: 5s, oplog: false, log_bytes: 1MB
 workload: {arrivals: {constant: 3000/s}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 100B}}
 `
 
-// TestExactWeighting: a setting costs nothing, and yet this one changes the machine's limits. Ruling
-// out the present one without a run does not rule out the other.
+// The bandwidth weighting is a setting without a price, but it changes the machine's limits. Ruling
+// out the current weighting without a run must not rule out the other.
 func TestExactWeighting(t *testing.T) {
 	if underRace {
 		t.Skip("thousands of runs one by one; made without the race detector")

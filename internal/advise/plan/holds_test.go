@@ -18,8 +18,8 @@ func kinds(p *Plan) []string {
 	return out
 }
 
-// TestSaturatedIsNotChosen: a machine whose processor is saturated is not chosen, although latencies
-// in the model are within the objective: the next one is. Without another, no layout is.
+// A machine with a saturated processor is not chosen, although the model's latencies meet the
+// objective; the next machine is. Without another machine, no layout is chosen.
 func TestSaturatedIsNotChosen(t *testing.T) {
 	now := parsed(t, small, "host.instance=m6i.large", "engine.wiredtiger.cpu.operation=2300us", "volumes.data.iops=6000")
 	opt := Options{Engines: every.Engines, Objectives: []scenario.Bound{{Name: "write_p99", Most: 2e9}}, Keep: []string{"engine"}}
@@ -50,8 +50,8 @@ func TestSaturatedIsNotChosen(t *testing.T) {
 	}
 }
 
-// TestCoresFollowTheMachine: cores that were measured on the present machine are the machine's, and a larger
-// one has more. Fewer cores than the machine has are a container's limit, which no machine lifts.
+// Cores that were measured on the current machine belong to it, and a larger machine has more.
+// Fewer cores than the machine has are a container's limit, which applies on any machine.
 func TestCoresFollowTheMachine(t *testing.T) {
 	opt := Options{Engines: every.Engines, Objectives: []scenario.Bound{{Name: "write_p99", Most: 2e9}}, Keep: []string{"engine", "volumes"}}
 	for cores, want := range map[string]bool{"host.cores=2": true, "host.cores=1": false} {
@@ -66,8 +66,7 @@ func TestCoresFollowTheMachine(t *testing.T) {
 	}
 }
 
-// TestBurstIsNotChosen: a deployment whose credits run out is neither kept nor chosen, unless that is
-// allowed.
+// A deployment whose credits run out is neither kept nor chosen, unless bursts are allowed.
 func TestBurstIsNotChosen(t *testing.T) {
 	now := parsed(t, small, "volumes.data={type: gp2, size: 30GiB}", "workload.arrivals.poisson=300/s")
 	opt := Options{Engines: every.Engines, Objectives: []scenario.Bound{{Name: "write_p99", Most: 2e9}}, Keep: []string{"engine", "host"}}
@@ -90,7 +89,7 @@ func TestBurstIsNotChosen(t *testing.T) {
 	}
 }
 
-// TestShortRunsAreExtended: a run without two checkpoints is made longer.
+// A run without two checkpoints is extended.
 func TestShortRunsAreExtended(t *testing.T) {
 	now := parsed(t, small, "engine.wiredtiger.checkpoint=6s")
 	p, err := Make(t.Context(), now, "small.yaml", Options{Engines: every.Engines, Objectives: []scenario.Bound{{Name: "write_p99", Most: 1e9}}, Keep: []string{"engine", "volumes"}})
@@ -102,7 +101,7 @@ func TestShortRunsAreExtended(t *testing.T) {
 	}
 }
 
-// TestFills: a plan says when new documents have filled the volume, and nothing of updates.
+// A plan warns when inserts fill the volume, but not for updates.
 func TestFills(t *testing.T) {
 	for sets, want := range map[string]int{
 		"workload.mix={insert: 100%}":          1,

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// TestRepeatedIsTheSame: a layout that is said to repeat another's run is rejected at the same
-// instant for the same reason.
+// A layout that counts as repeating another's run would be rejected at the same instant for the
+// same reason.
 func TestRepeatedIsTheSame(t *testing.T) {
 	now := parsed(t, small)
 	repeated, ran := 0, 0

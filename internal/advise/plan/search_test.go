@@ -111,8 +111,8 @@ func drawSpace(t *rapid.T) *Space {
 	return s
 }
 
-// TestSearchIsExact: whatever meets, the search finds the most preferred of all that do, with any
-// number of workers, and has rejected everything that is preferred to it.
+// For any set of layouts that meet the objective, the search finds the most preferred one, with any
+// number of workers, and has rejected everything preferable to it.
 func TestSearchIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)
@@ -187,8 +187,8 @@ func TestSearchIsExact(t *testing.T) {
 	})
 }
 
-// TestSearchGivesUp: when the runs are used up it says that it does not know, with any number of
-// workers. The present deployment, which comes first, does not count: its run is needed in any case.
+// When the runs are used up, the search reports that it is incomplete, with any number of workers.
+// The current deployment, which comes first, does not count, because its run is needed in any case.
 func TestSearchGivesUp(t *testing.T) {
 	s := &Space{axes: []axis{{options: make([]option, 50)}}}
 	never := func([]int) bool { return false }
@@ -215,8 +215,7 @@ func TestSearchFails(t *testing.T) {
 	}
 }
 
-// TestDescendIsLocallyBest: the result of a descent meets the objective, and no preferred neighbour
-// does.
+// The result of a descent meets the objective, and no preferable neighbour does.
 func TestDescendIsLocallyBest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)

@@ -48,7 +48,7 @@ func TestPublishedSizing(t *testing.T) {
 	}
 }
 
-// TestSizeNeverShrinks: a volume that is large enough does not change.
+// A volume that is large enough stays the same.
 func TestSizeNeverShrinks(t *testing.T) {
 	sc, err := language.Parse("small.yaml", []byte(small), nil)
 	if err != nil {
@@ -73,7 +73,7 @@ func TestRoundStep(t *testing.T) {
 	}
 }
 
-// FuzzParseGrowth: any text is read or refused with a message, and what is read can be added up.
+// Any text is parsed or refused with a message, and the rows of a parsed growth add up.
 func FuzzParseGrowth(f *testing.F) {
 	for _, s := range []string{"data=800GB,growth=100GB/month,months=6,indexes=20%", "data=", "months=-1,data=1GB", "data=1GB,data=2GB", "=,", "data=36028797018963968B,months=120,growth=30PB"} {
 		f.Add(s)
@@ -103,7 +103,7 @@ func FuzzParseGrowth(f *testing.F) {
 	})
 }
 
-// FuzzParseObjective: an objective is read, or refused with a message.
+// An objective is parsed, or refused with a message.
 func FuzzParseObjective(f *testing.F) {
 	for _, s := range []string{"write_p99 < 25ms", "checkpoint<=10s", "write_p9 < 1ms", "<", "write_p99 < -1s", "write_p99 < 9999999h"} {
 		f.Add(s)

@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// TestBoundsChangeNoAnswer: a plan whose runs were left out or ended early comes to the same layouts
-// with the same figures as one that runs everything to its end.
+// A plan with runs that were skipped or ended early has the same layouts with the same figures as
+// one that runs everything to the end.
 func TestBoundsChangeNoAnswer(t *testing.T) {
 	if underRace {
 		t.Skip("hundreds of runs; made without the race detector")

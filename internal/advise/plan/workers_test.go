@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// The plan is the same to the byte whatever the number of workers.
+// The plan is byte-identical for any number of workers.
 func TestWorkersChangeNothing(t *testing.T) {
 	now := parsed(t, small)
 	for _, c := range []struct {

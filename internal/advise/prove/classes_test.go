@@ -34,8 +34,8 @@ func counted(q float64, edges []float64, units ...[]float64) *histogram {
 	return h
 }
 
-// The stated interval contains the quantile of the durations themselves, wherever within their
-// classes they were. That holds even if all units are the same: then chance plays no part, and the
+// The stated interval contains the quantile of the durations themselves, wherever they were within
+// their classes. That holds even if all units are the same: then chance plays no part, and the
 // whole class remains.
 func TestStatedIntervalHoldsTheClass(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -60,7 +60,7 @@ func TestStatedIntervalHoldsTheClass(t *testing.T) {
 	})
 }
 
-// The class widths widen a change to the worst of both sides, and nothing else does.
+// The class widths extend a change to the worst case of both sides, and nothing else does.
 func TestChangeOfClasses(t *testing.T) {
 	a := span{value: 3, low: 3, high: 3, below: 1, above: 1} // in the class from 2 to 4
 	b := span{value: 6, low: 6, high: 6, below: 2, above: 2}

@@ -22,7 +22,7 @@ func comparison(t *testing.T, a, b made, opt Options) (*Report, error) {
 	return compare(context.Background(), a.side("before"), b.side("after"), opt)
 }
 
-// The same recordings and seed give the same bytes, whichever figure is computed first.
+// The same recordings and seed give the same bytes, regardless of the order of computation.
 func TestSameSeedSameBytes(t *testing.T) {
 	var first string
 	for range 3 {
@@ -79,7 +79,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A different rate is a different workload: the report says so, and no requirement is met.
+// A different rate is a different workload: the report states it, and no requirement is met.
 func TestAnotherWorkload(t *testing.T) {
 	b, err := ParseBound(pack, "write_p99 < 10s")
 	if err != nil {
@@ -101,7 +101,7 @@ func TestAnotherWorkload(t *testing.T) {
 	}
 }
 
-// If one side has no checkpoints it is cut into stretches as long as the other's cycles.
+// A side without checkpoints is cut into pieces as long as the other's cycles.
 func TestOneSideWithoutCheckpoints(t *testing.T) {
 	r, err := comparison(t, made{cells: 620, every: 60}, made{cells: 620}, Options{})
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// At the highest confidence that the command accepts, a large change over many units is proved: there are
-// enough permutations for the family of figures.
+// At the highest confidence that the command accepts, a large change over many units is proved:
+// there are enough permutations for the family of figures.
 func TestHighConfidenceCanProve(t *testing.T) {
 	for _, confidence := range []units.Ratio{0.95, 0.99, 0.999} {
 		a := made{seed: 1, cells: 620, every: 30}
@@ -23,7 +23,8 @@ func TestHighConfidenceCanProve(t *testing.T) {
 	}
 }
 
-// Too few units for a confidence, however different they are: the advice says how many are needed.
+// With too few units for the confidence, there is no verdict however different the sides are, and
+// the advice states how many are needed.
 func TestTooFewUnitsForTheConfidence(t *testing.T) {
 	a := made{seed: 1, cells: 485, every: 60}
 	b := made{seed: 2, cells: 485, every: 60, slower: 0.01}

@@ -24,8 +24,8 @@ func onHost(word string, facts map[string]string, moved map[string]float64) *sid
 	return &side{word: word, c: c}
 }
 
-// The facts and the bytes per second are those of a recorded rollout on a mongod whose volumes' images
-// lay on vda. What vda moved after it is left out: loop2, which moved the most there, has no mount in it.
+// The facts and rates are those of a recorded rollout on a mongod whose volumes' images were on
+// vda. What vda moved afterwards is omitted: loop2, which moved the most there, has no mount in it.
 func TestBothSidesAreJudgedByTheDeviceOfTheFiles(t *testing.T) {
 	known := map[string]string{
 		"dbpath":                                 "/var/tmp/rollout/volumes/data/main",

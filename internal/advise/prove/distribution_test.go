@@ -20,8 +20,8 @@ func TestStudentQuantile(t *testing.T) {
 	}
 }
 
-// Holm's example on a small scale: the smallest p counts as often as there are figures, each next
-// one once less.
+// Holm's example on a small scale: the smallest p is multiplied by the number of figures, the next
+// by one less, and so on.
 func TestHolm(t *testing.T) {
 	got := holm([]float64{0.04, 0.01, 0.5, 0.02})
 	if want := []float64{0.08, 0.04, 0.5, 0.06}; fmt.Sprintf("%.4f", got) != fmt.Sprintf("%.4f", want) {

@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A paced checkpoint takes longer by design: as meant, whether the fix is named or its setting
-// changed. What clients feel stays worse.
+// A paced checkpoint takes longer by design: its verdict is as meant, whether the fix is named or
+// only its setting changed. Figures that clients feel stay worse.
 func TestMeant(t *testing.T) {
 	figures := func() []pair {
 		return []pair{
@@ -44,8 +44,8 @@ func TestMeant(t *testing.T) {
 	}
 }
 
-// A fix whose settings are the same in both recordings was not made: the report says so, and what got
-// worse is not as meant.
+// A fix whose settings are the same in both recordings was not applied: the report states that, and
+// figures that got worse are not as meant.
 func TestFixThatIsNotInEffect(t *testing.T) {
 	with := func(word, percent string) *side {
 		s := made{seed: 1, cells: 100}.side(word)
@@ -71,7 +71,7 @@ func TestFixThatIsNotInEffect(t *testing.T) {
 	}
 }
 
-// Recordings of two hosts can be compared, and the report says that they are.
+// Recordings of two hosts can be compared, with a warning.
 func TestTwoHosts(t *testing.T) {
 	of := func(word, host string, seed random.Seed) *side {
 		s := made{seed: seed, cells: 300}.side(word)

@@ -70,7 +70,7 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// For two sides that could not be further apart, the permutation test returns the share of orders
+// For two sides that differ as much as possible, the permutation test returns the share of orders
 // that are as extreme: 2 of 924.
 func TestPermutationIsExact(t *testing.T) {
 	low := &quotient{num: []float64{1, 2, 3, 4, 5, 6}, den: ones(6)}
@@ -85,7 +85,7 @@ func TestPermutationIsExact(t *testing.T) {
 	}
 }
 
-// A run is one unit if units are independent, and longer the longer their memory.
+// A run is one unit if units are independent, and longer the longer their memory is.
 func TestBlockLength(t *testing.T) {
 	series := func(memory float64) []float64 {
 		next := noise(random.Seed(7).Stream("x"), memory)

@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Beyond the last bucket on both sides, a histogram cannot compare: 9 s and 90 s look alike there. The
-// mean latency can, where it was recorded.
+// Beyond the last bucket on both sides, a histogram cannot compare: 9 s and 90 s look the same
+// there. The mean latency can, if it was recorded.
 func TestBeyondTheLastBucket(t *testing.T) {
 	edges := []string{"0.0001", "0.0005", "+Inf"}
 	two := func(slower float64, means bool) *Report {
@@ -52,7 +52,7 @@ func TestBeyondTheLastBucket(t *testing.T) {
 	}
 }
 
-// From beyond the last bucket to within it is an improvement all the same.
+// A change from beyond the last bucket to within it still counts as an improvement.
 func TestBackFromTheLastBucket(t *testing.T) {
 	edges := []string{"0.0001", "0.0005", "0.05", "0.5", "1", "+Inf"}
 	a := made{seed: 1, cells: 620, every: 60, slower: 100}

@@ -49,7 +49,7 @@ func reports(t *testing.T, n int, pair func(i int) (before, after made)) []*Repo
 	return out
 }
 
-// For two recordings of the same thing, no more reports contain a false verdict than stated.
+// For two recordings of the same system, reports contain a false verdict no more often than stated.
 func TestFalseVerdicts(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -83,7 +83,7 @@ func TestFalseVerdicts(t *testing.T) {
 	}
 }
 
-// A change of 30 % in p99 is found, given enough cycles; and the checkpoint, which is the same, is
+// A change of 30 % in p99 is found, given enough cycles; the checkpoint, which is the same, is
 // reported as different no more often than stated.
 func TestPower(t *testing.T) {
 	const n = 20
@@ -143,8 +143,8 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// The interval of a value contains the value of an infinite recording, at about the confidence:
-// with seven cycles one in fourteen does not, where it should be one in twenty.
+// The interval of a value contains the value of an infinite recording, at about the stated
+// confidence: with seven cycles it misses in one of fourteen cases instead of one of twenty.
 func TestCoverage(t *testing.T) {
 	truth := map[string]float64{}
 	endless := made{seed: 99, cells: 100_000, every: 60}.side("before")

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// How long a recording has to be grows until it is long enough, whatever the cycles' lengths are.
+// The required length grows with the recording until it is long enough, regardless of the cycles'
+// lengths.
 func TestLeast(t *testing.T) {
 	for _, c := range []struct {
 		made made
@@ -33,8 +34,8 @@ func TestLeast(t *testing.T) {
 	}
 }
 
-// Beside a recording with cycles, one with longer cycles has to be longer, and one without checkpoints
-// does not wait for any.
+// Compared with a recording with cycles, one with longer cycles has to be longer, and one without
+// checkpoints does not wait for any.
 func TestLeastBesideAnother(t *testing.T) {
 	for _, c := range []struct {
 		made made

@@ -56,8 +56,8 @@ func scraped(t *testing.T, seed random.Seed, every int) []recording.Reader {
 	return []recording.Reader{database, device}
 }
 
-// The same load, scraped every 15 s before and every second after: what the period makes different is no
-// change, in either order.
+// The same load, scraped every 15 s before and every second after, or vice versa: the effect of the
+// period does not count as a change.
 func TestSameLoadAtAnotherPeriod(t *testing.T) {
 	opt := few
 	opt.Pack = pack

@@ -37,8 +37,8 @@ func (s *side) latencies(at func(k int) float64) *side {
 	return s
 }
 
-// Ordinary operations ten times faster, and the slowest three times: less waiting in every second is not
-// more stalled time.
+// If ordinary operations become ten times faster, and the slowest three times, then less waiting in
+// every second is not more stalled time.
 func TestOneThresholdForBoth(t *testing.T) {
 	every := func(usual, slow float64) func(int) float64 {
 		return func(k int) float64 {
@@ -67,8 +67,8 @@ func TestOneThresholdForBoth(t *testing.T) {
 	}
 }
 
-// Where stalls of 5 to 10 s come at random and add up to more than the bound, a recording that happens
-// to have none does not meet it.
+// If stalls of 5 to 10 s occur at random and exceed the bound in total, a recording that happens to
+// have none does not meet it.
 func TestNoStallSeenIsNotNoStall(t *testing.T) {
 	const n, seconds, bound, perHour = 400, 600, 30.0, 36.0
 	require := Bound{name: "stalled", less: true, bound: bound}
@@ -112,8 +112,8 @@ func TestNoStallSeenIsNotNoStall(t *testing.T) {
 	}
 }
 
-// With enough time watched, a recording without a stall meets a bound, and the advice says how much that
-// is.
+// With enough observed time, a recording without a stall meets a bound, and the advice states how
+// much that is.
 func TestNoStallForLongEnough(t *testing.T) {
 	outcome := func(seconds int) (Outcome, *Advice) {
 		b := Bound{name: "stalled", less: true, bound: 30}

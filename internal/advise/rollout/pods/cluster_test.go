@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/record/cluster"
 )
 
-// Everything that needs a cluster runs on one, by a user with no more than the documented role.
+// Runs everything that needs a cluster, as a user with only the documented role.
 func TestOnACluster(t *testing.T) {
 	s := clustertest.Run(t)
 	s.Grant(t, roller, clustertest.RulesIn(t, "../../../../docs/kubernetes.md"))
