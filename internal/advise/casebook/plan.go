@@ -71,7 +71,7 @@ type Planned struct {
 	Frontier   []*plan.Layout   `json:"frontier"`
 	Statements []plan.Statement `json:"statements"`
 	Sizing     *plan.Sizing     `json:"sizing"`
-	Searched   plan.Searched    `json:"searched"`
+	Searched   plan.SearchStats `json:"searched"`
 	ErrorBar   string           `json:"error_bar"`
 }
 

@@ -221,7 +221,7 @@ func cloudRisks(l *Layout) []string {
 	var out []string
 	for i := range l.disks {
 		d := &l.disks[i]
-		// The risks of EBS volumes have their own function, which looks at one layout at a time.
+		// The risks of EBS volumes have their own function, which takes a layout with one disk.
 		if d.after == nil || d.after.provider == "aws" {
 			out = append(out, ebsRisks(&Layout{disks: l.disks[i : i+1]})...)
 			continue

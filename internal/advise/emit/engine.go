@@ -62,10 +62,10 @@ type Target struct {
 type Place struct {
 	// Mount is the mount point on a machine, following Debian's packages.
 	Mount string
-	// Tell is how to configure the engine for a different mount point; "" if that is not necessary.
-	Tell string
-	// Bring is how a new volume gets its data; "" if the data is copied or resynced.
-	Bring string
+	// Configure is how to configure the engine for a different mount point; "" if that is not necessary.
+	Configure string
+	// MoveData is how a new volume gets its data; "" if the data is copied or resynced.
+	MoveData string
 }
 
 // Elsewhere is how to make a change that no target writes.
@@ -76,7 +76,7 @@ func (l *Layout) place(volume string) Place {
 	if p, ok := l.deployment.Places[volume]; ok {
 		return p
 	}
-	return Place{Mount: "/srv/" + l.engine() + "-" + volume, Tell: "its configuration"}
+	return Place{Mount: "/srv/" + l.engine() + "-" + volume, Configure: "its configuration"}
 }
 
 // Mount returns where a volume is mounted.
@@ -84,7 +84,7 @@ func (l *Layout) Mount(volume string) string { return l.place(volume).Mount }
 
 // bring returns how a new volume gets its data.
 func (l *Layout) bring(volume string) string {
-	if text := l.place(volume).Bring; text != "" {
+	if text := l.place(volume).MoveData; text != "" {
 		return text
 	}
 	return "Move the data on the old " + volume +

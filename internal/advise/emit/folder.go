@@ -162,7 +162,7 @@ func (f *Folder) Edited(files []File) []string {
 		same := i >= 0 && string(files[i].Text) == string(text)
 		switch {
 		case same:
-		// A file that emit did not write counts as edited if it is in the way.
+		// A file that emit did not write counts as edited if emit would overwrite it.
 		case f.edited(name), !f.wrote(name) && i >= 0:
 			out = append(out, name)
 		}

@@ -99,7 +99,7 @@ func machineScript() string {
 	return withFunctions(text)
 }
 
-// indentedBy indents lines by a tab, and converts each two spaces of their own indentation to a tab.
+// indentedBy indents lines by a tab, and converts every two spaces of existing indentation to a tab.
 func indentedBy(script string) string {
 	var b strings.Builder
 	for line := range strings.Lines(script) {

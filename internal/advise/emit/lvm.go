@@ -45,7 +45,7 @@ func lvm(l *Layout, _ *Options) (*Part, error) {
 			who = fmt.Sprintf(" of member %d", d.member)
 		}
 
-		// Device names may change at boot, so tell the operator how to identify the disks.
+		// Device names may change at boot, so explain how to identify the disks.
 		which := "with the new volumes attached (identify them with `lsblk -o NAME,SIZE,SERIAL`: the serial is the volume's id)"
 		if d.local() {
 			which = "on the instance's local disks (`lsblk -o NAME,SIZE,MODEL`: their model is Amazon EC2 NVMe Instance Storage)"

@@ -444,7 +444,7 @@ func (s *statefulSet) describe(p *Part, file string) {
 		if s.moving && m.Name == s.l.log {
 			continue // the link leads to it, so the engine needs no configuration
 		}
-		if how := s.l.place(m.Name).Tell; how != "" {
+		if how := s.l.place(m.Name).Configure; how != "" {
 			p.Apply = append(p.Apply,
 				fmt.Sprintf("In the container the volume %s is mounted at `%s`: configure %s accordingly (%s).",
 					m.Name, m.MountPath, s.l.engine(), how))

@@ -65,7 +65,7 @@ func sysctl(l *Layout, _ *Options) (*Part, error) {
 		"    install -m 644 sysctl/" + name + " /etc/sysctl.d/" + name + "\n    sysctl -p /etc/sysctl.d/" + name}
 	p.Verify = []string{"`grep -E 'Dirty|Writeback:' /proc/meminfo` once a second: Dirty stays near the background limit. `plimsoll diagnose host` draws it."}
 	p.Back = []string{"`rm /etc/sysctl.d/" + name +
-		"`, and restore the previous values (as far as the scenario has them):\n\n" +
+		"`, and restore the previous values (those that the scenario has):\n\n" +
 		undo[:len(undo)-1]}
 	p.Risks = []string{"The limits apply to the whole machine: they also slow down anything else that writes heavily, a backup for example. " +
 		"Earlier writeback merges fewer writes: in the lab, a limit of 8 MB made the volume write 40 % more bytes."}

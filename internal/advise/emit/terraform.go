@@ -232,7 +232,7 @@ func attachmentBlock(body *hclwrite.Body, name, device string) {
 	b := body.AppendNewBlock("resource", []string{"aws_volume_attachment", name}).Body()
 	b.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
 	b.AppendNewline()
-	comment(b, "# Use another name if this one is taken on the machine.")
+	comment(b, "# Use another name if this one is in use on the machine.")
 	b.SetAttributeValue("device_name", cty.StringVal(device))
 	b.SetAttributeRaw("volume_id", ofEach("aws_ebs_volume", name, "id"))
 	b.SetAttributeTraversal("instance_id", traversal("each", "value", "instance_id"))

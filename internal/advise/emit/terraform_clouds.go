@@ -45,7 +45,7 @@ var resources = map[string]terraformDisk{
 			b.SetAttributeRaw("managed_disk_id", ofEach("azurerm_managed_disk", name, "id"))
 			b.SetAttributeTraversal("virtual_machine_id", traversal("each", "value", "virtual_machine_id"))
 			if d.isNew() {
-				comment(b, "# Use another number if this one is taken on the machine.")
+				comment(b, "# Use another number if this one is in use on the machine.")
 			} else {
 				comment(b, "# Ignored: an imported attachment keeps its own number.")
 			}

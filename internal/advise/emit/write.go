@@ -109,7 +109,7 @@ func (w *writing) all(files []File) error {
 	for _, n := range files {
 		was, there := f.is[n.Path]
 		switch {
-		// Leave identical files alone, so that their modification times tell what changed.
+		// Leave identical files alone, so that their modification times show what changed.
 		case there && bytes.Equal(was, n.Text):
 			continue
 		case there && was == nil:

@@ -29,8 +29,8 @@ type Profile struct {
 	// MembersKey.
 	Members    []int
 	MembersKey string
-	// Apart are the volumes that the engine can have in addition to its data volume.
-	Apart []Apart
+	// ExtraVolumes are the volumes that the engine can have in addition to its data volume.
+	ExtraVolumes []ExtraVolume
 	// NoCheckpoint is why checkpoints cannot have an objective; "" if they can.
 	NoCheckpoint string
 
@@ -66,18 +66,18 @@ type Value struct {
 	Value any // as in [scenario.Set]
 }
 
-// An Apart is a volume that an engine can have in addition to its data volume, with its required size.
-type Apart struct {
+// An ExtraVolume is a volume that an engine can have in addition to its data volume, with its required size.
+type ExtraVolume struct {
 	Name string
 	Size units.Size
 }
 
-// smallestApart is the minimum size of an additional volume.
-const smallestApart = 10 * units.GiB
+// smallestExtra is the minimum size of an additional volume.
+const smallestExtra = 10 * units.GiB
 
-// NewApart returns a volume for this many bytes, rounded up to whole GiB, and at least 10 GiB.
-func NewApart(name string, holds units.Size) Apart {
-	return Apart{name, max(smallestApart, (holds+units.GiB-1)/units.GiB*units.GiB)}
+// NewExtraVolume returns a volume for this many bytes, rounded up to whole GiB, and at least 10 GiB.
+func NewExtraVolume(name string, holds units.Size) ExtraVolume {
+	return ExtraVolume{name, max(smallestExtra, (holds+units.GiB-1)/units.GiB*units.GiB)}
 }
 
 // CacheSetting sets a cache to the size that the product recommends, rounded down to 256 MiB, if that

@@ -242,7 +242,7 @@ func (m *spaceMaker) keeping(names []string) error {
 		}
 	}
 
-	for _, v := range m.engine.Apart {
+	for _, v := range m.engine.ExtraVolumes {
 		known = append(known, "volumes."+v.Name)
 	}
 
@@ -301,7 +301,7 @@ const sizesUp = 4
 
 // instances returns the axis of machines: the same class, generation and processor, with at least as
 // many cores and as much memory. A storage plan does not reduce cores: the model covers what that does
-// to storage, but not to everything else.
+// to storage, but not to other work.
 func (m *spaceMaker) instances() []axis {
 	now := m.now.Instance()
 	if now == nil {

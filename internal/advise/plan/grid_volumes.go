@@ -326,7 +326,7 @@ func inFull(o catalog.Order) catalog.Order {
 // logAxis returns axes for separate log volumes that the engine supports and that do not exist yet.
 func (m *spaceMaker) logAxis() []axis {
 	var out []axis
-	for _, v := range m.engine.Apart {
+	for _, v := range m.engine.ExtraVolumes {
 		if m.now.Volumes.Get(v.Name) != nil {
 			continue
 		}

@@ -38,7 +38,7 @@ type Plan struct {
 	Rejected   []Rejected  `json:"rejected"` // the first rejectedMax, in order of preference
 	Statements []Statement `json:"statements"`
 	Sizing     *Sizing     `json:"sizing"` // null: no sizing was requested
-	Searched   Searched    `json:"searched"`
+	Searched   SearchStats `json:"searched"`
 	ModelError string      `json:"model_error"`
 }
 
@@ -64,8 +64,8 @@ type Rejected struct {
 	Reason string  `json:"reason"`
 }
 
-// Searched reports the extent of the search.
-type Searched struct {
+// SearchStats reports the extent of the search.
+type SearchStats struct {
 	Space     int64 `json:"space"`     // number of layouts in the space
 	Simulated int   `json:"simulated"` // number of them that were simulated
 	// number rejected without a run, including those that would repeat another run
@@ -123,7 +123,7 @@ func (p *planner) prepare() error {
 		return err
 	}
 
-	// extend replaces p.now, so the profile is taken only afterwards.
+	// extend replaces p.now, so read the profile only afterwards.
 	if err := p.extend(&base); err != nil {
 		return err
 	}
@@ -272,7 +272,7 @@ func (p *planner) plan(name string) *Plan {
 		Unpriced: p.opt.Unpriced,
 		Now:      p.nowLayout(), Objectives: []Objective{}, Frontier: []*Layout{}, Rejected: []Rejected{},
 		Statements: []Statement{},
-		Searched:   Searched{Space: p.space.size(), Simulated: p.found.runs, Complete: p.found.complete},
+		Searched:   SearchStats{Space: p.space.size(), Simulated: p.found.runs, Complete: p.found.complete},
 		ModelError: p.current.result.ModelError,
 	}
 
@@ -318,7 +318,7 @@ func (p *planner) plan(name string) *Plan {
 	return out
 }
 
-// region returns the region whose prices apply: the requested one, or else the default region of the
+// region returns the region whose prices apply: the requested one, or otherwise the default region of the
 // first volume's provider.
 func (p *planner) region() string {
 	provider := "aws"

@@ -187,7 +187,7 @@ func (q *queue) fill(ctx context.Context, most int) {
 			q.running++
 			go func() {
 				o := q.evaluator.run(ctx, c)
-				q.freed <- struct{}{} // before done: whoever counts the outcome then sees the worker as free
+				q.freed <- struct{}{} // before done, so that the worker counts as free once the outcome counts
 				p.done <- o
 			}()
 		}

@@ -48,7 +48,7 @@ func TestBothSidesAreJudgedByTheDeviceOfTheFiles(t *testing.T) {
 	}{
 		{"known", known, known, before, after, "loop0", "loop0", ""},
 		{"known only before", known, unknown, before, map[string]float64{"vda": 3, "loop0": 1}, "loop0", "loop0", "only the recording before shows which device has the engine's files: loop0 is used for both"},
-		{"known only after", unknown, known, before, after, "loop0", "loop0", "is known only after: loop0"},
+		{"known only after", unknown, known, before, after, "loop0", "loop0", "only the recording after shows which device has the engine's files: loop0"},
 		{"known before, and not recorded after", known, unknown, before, map[string]float64{"sdb": 1}, "loop0", "sdb", ""},
 		{"not known", unknown, unknown, before, map[string]float64{"loop2": 30, "loop0": 12}, "loop0", "loop0", "it is unknown which device has the engine's files: vda moved the most bytes before, loop2 after; the device figures are those of loop0 in both"},
 		{"a container's folder", container, container, before, after, "vda", "loop2", ""},

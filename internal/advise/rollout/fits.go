@@ -165,8 +165,8 @@ func (m *member) reachable(log fs.FileInfo) error {
 			return &fs.PathError{Op: "stat", Path: at, Err: err}
 		}
 
-		// The kernel checks exactly one class of permission bits: the owner's, else the group's,
-		// else the others'.
+		// The kernel checks exactly one class of permission bits: the owner's, otherwise the
+		// group's, otherwise the others'.
 		enter := uint32(0o001)
 		switch {
 		case st.Uid == owner.Uid:

@@ -344,7 +344,7 @@ func (r *Rollout) lockMembers() (free func(), err error) {
 	return free, nil
 }
 
-// Problems returns the reasons why the rollout cannot start, as far as they are visible without
+// Problems returns the reasons why the rollout cannot start, if they are visible without
 // changing anything.
 func (r *Rollout) Problems(ctx context.Context) []string {
 	var out []string

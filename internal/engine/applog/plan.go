@@ -9,6 +9,6 @@ import (
 func profile(sc *scenario.Scenario) plan.Profile {
 	return plan.Profile{
 		LogWait: true, LogRecord: plan.Payload(sc),
-		Apart: []plan.Apart{plan.NewApart("log", logFile)},
+		ExtraVolumes: []plan.ExtraVolume{plan.NewExtraVolume("log", logFile)},
 	}
 }

@@ -160,7 +160,7 @@ func examplePlan() *plan.Plan {
 		Now: now, Chosen: apart, Frontier: []*plan.Layout{now, apart, dear},
 		Rejected:   []plan.Rejected{{Layout: layout(180, 2.1, "engine.wiredtiger.cache=2GiB"), Reason: "write_p99 is 2.10 s"}},
 		Statements: []plan.Statement{{Kind: "more-iops", Text: "more IOPS will not help"}},
-		Searched:   plan.Searched{Space: 29184, Simulated: 12, Complete: true}, ModelError: "half of the p99s were off by less than 18 %",
+		Searched:   plan.SearchStats{Space: 29184, Simulated: 12, Complete: true}, ModelError: "half of the p99s were off by less than 18 %",
 	}
 }
 

@@ -26,7 +26,7 @@ func (r *Rollout) check() steps.Step {
 	}
 }
 
-// Problems returns the reasons why the rollout cannot start, as far as they are visible without changing
+// Problems returns the reasons why the rollout cannot start, if they are visible without changing
 // anything.
 func (r *Rollout) Problems(ctx context.Context) []error {
 	set, err := cluster.StatefulSets.Get(ctx, r.c, r.at.Namespace, r.at.Name)

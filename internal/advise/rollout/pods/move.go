@@ -52,8 +52,7 @@ func (r *Rollout) putOnce(ctx context.Context, want *appsv1.StatefulSet,
 		switch {
 		case same(live, want) && reflect.DeepEqual(live.Spec.UpdateStrategy, strategy):
 			return nil
-		// Anything other than the rollout's own versions is somebody's change, which must not be
-		// overwritten.
+		// Any other version was changed outside this rollout, and must not be overwritten.
 		case !same(live, r.state.Before) && !same(live, r.state.Change.After) && !same(live, r.state.Change.Back):
 			return r.changed(live)
 		case sameTemplates(live, want):

@@ -127,7 +127,7 @@ func (e *StepError) Error() string {
 	return fmt.Sprintf("stopped at %q, %s failed%s: %v", e.Step, e.Stage, e.Engine, e.Err)
 }
 
-// A Standing is whether the engine runs when a rollout stops, as far as that is known.
+// A Standing is what is known about whether the engine runs when a rollout stops.
 type Standing string
 
 // MayBeDown applies if a step that starts or stops the engine was interrupted.

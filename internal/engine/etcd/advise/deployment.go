@@ -19,10 +19,10 @@ func Deployment() emit.Deployment {
 	return emit.Deployment{
 		Targets: []emit.Target{{Name: "etcd", About: "environment file and YAML configuration", Write: settings}},
 		Places: map[string]emit.Place{
-			"data": {Mount: "/var/lib/etcd", Tell: "--data-dir"},
+			"data": {Mount: "/var/lib/etcd", Configure: "--data-dir"},
 			"wal": {
-				Mount: walMount, Tell: "--wal-dir, with a folder in it that etcd creates itself",
-				Bring: "Stop the member to move the log: copy `member/wal` of its data directory to `" + walDir +
+				Mount: walMount, Configure: "--wal-dir, with a folder in it that etcd creates itself",
+				MoveData: "Stop the member to move the log: copy `member/wal` of its data directory to `" + walDir +
 					"` (`rsync -a` keeps owner and mode 0700), move the old folder away, and start with `--wal-dir`. " +
 					"Do one member after another, and wait until each is healthy (`etcdctl endpoint health`).",
 			},

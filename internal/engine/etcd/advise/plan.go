@@ -14,8 +14,8 @@ func Plan(sc *scenario.Scenario) plan.Profile {
 	c := sc.Engine.Config.(*model.Config)
 	p := plan.Profile{
 		LogWait: true, LogRecord: plan.Payload(sc),
-		Apart:   []plan.Apart{plan.NewApart("wal", 0)},
-		Members: memberCounts(c.Members), MembersKey: "members",
+		ExtraVolumes: []plan.ExtraVolume{plan.NewExtraVolume("wal", 0)},
+		Members:      memberCounts(c.Members), MembersKey: "members",
 		Loss: func(string) string {
 			return "The member is removed and added anew; all of them are on such disks, so the loss of a majority at once is the loss of the cluster: keep snapshots elsewhere"
 		},

@@ -17,11 +17,11 @@ func Deployment() emit.Deployment {
 	return emit.Deployment{
 		Targets: []emit.Target{{Name: "iris", About: "a configuration merge file (CPF)", Write: merge}},
 		Places: map[string]emit.Place{
-			"data": {Mount: dataMount, Tell: tell},
-			"wij": {Mount: wijMount, Tell: tell,
-				Bring: "It needs no data: IRIS creates a new write image journal when it starts with `wijdir` (`--to iris`), after an orderly shutdown."},
-			"journal": {Mount: journalMount, Tell: tell,
-				Bring: "It needs no data: IRIS creates new journal files there once `CurrentDirectory` is set (`--to iris`). Existing ones stay where they are, for backups."},
+			"data": {Mount: dataMount, Configure: tell},
+			"wij": {Mount: wijMount, Configure: tell,
+				MoveData: "It needs no data: IRIS creates a new write image journal when it starts with `wijdir` (`--to iris`), after an orderly shutdown."},
+			"journal": {Mount: journalMount, Configure: tell,
+				MoveData: "It needs no data: IRIS creates new journal files there once `CurrentDirectory` is set (`--to iris`). Existing ones stay where they are, for backups."},
 		},
 		Elsewhere: []emit.Elsewhere{
 			{Setting: "buffers", Text: "--to iris"},

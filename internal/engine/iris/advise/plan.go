@@ -16,7 +16,7 @@ func Plan(sc *scenario.Scenario) plan.Profile {
 	return plan.Profile{
 		DirectIO: true, FixedFileSystem: true, LogWait: c.Synchronous,
 		// The write image journal holds a cycle's blocks at most, so all buffers.
-		Apart: []plan.Apart{plan.NewApart("wij", c.Buffers), plan.NewApart("journal", c.Buffers)},
+		ExtraVolumes: []plan.ExtraVolume{plan.NewExtraVolume("wij", c.Buffers), plan.NewExtraVolume("journal", c.Buffers)},
 		FirstReads: func(come simulate.Arrivals) int64 {
 			return firstReads(uint64(c.Database/model.BlockSize), come)
 		},

@@ -20,9 +20,9 @@ func Deployment() emit.Deployment {
 			About: "mongod.conf, and commands for settings that can change at run time",
 			Write: mongod}},
 		Places: map[string]emit.Place{
-			"data": {Mount: "/var/lib/mongodb", Tell: "dbPath"},
+			"data": {Mount: "/var/lib/mongodb", Configure: "dbPath"},
 			"journal": {Mount: journalMount,
-				Bring: "Stop mongod in order (`db.adminCommand({shutdown: 1})`) to move the journal: copy it to `" +
+				MoveData: "Stop mongod in order (`db.adminCommand({shutdown: 1})`) to move the journal: copy it to `" +
 					journalMount + "/journal` (`rsync -a` keeps owner and mode), " +
 					"the same with `-nci` after `-a` must then list nothing, and start. Do one member of the replica set after another, the primary last."},
 		},

@@ -36,7 +36,7 @@ func Plan(sc *scenario.Scenario) plan.Profile {
 		plan.CacheSetting("cache", c.Cache, (sc.Host.Memory-units.GiB)/2))
 
 	if is(c.Journal) {
-		p.Apart = []plan.Apart{plan.NewApart("journal", 10*c.LogFile)}
+		p.ExtraVolumes = []plan.ExtraVolume{plan.NewExtraVolume("journal", 10*c.LogFile)}
 	}
 
 	if !is(c.Oplog) {

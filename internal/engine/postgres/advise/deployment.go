@@ -16,10 +16,10 @@ func Deployment() emit.Deployment {
 	return emit.Deployment{
 		Targets: []emit.Target{{Name: "postgres", About: "a file for conf.d", Write: settings}},
 		Places: map[string]emit.Place{
-			"data": {Mount: "/var/lib/postgresql", Tell: "data_directory"},
+			"data": {Mount: "/var/lib/postgresql", Configure: "data_directory"},
 			"wal": {
-				Mount: walMount, Tell: "pg_wal is a symbolic link to it",
-				Bring: "Stop PostgreSQL in order to move the WAL: copy `pg_wal` to `" + walMount +
+				Mount: walMount, Configure: "pg_wal is a symbolic link to it",
+				MoveData: "Stop PostgreSQL in order to move the WAL: copy `pg_wal` to `" + walMount +
 					"/pg_wal` (`rsync -a` keeps owner and mode 0700), replace it in the data directory by a symbolic link, and start.",
 			},
 		},

@@ -32,8 +32,8 @@ func Plan(sc *scenario.Scenario) plan.Profile {
 		},
 		// Between checkpoints, and as much again for what max_wal_size does not bound: slots,
 		// archiving.
-		Apart:   []plan.Apart{plan.NewApart("wal", 2*c.MaxWALSize)},
-		LogWait: c.SynchronousCommit, Throttling: rules.Throttling(judge.Throttled),
+		ExtraVolumes: []plan.ExtraVolume{plan.NewExtraVolume("wal", 2*c.MaxWALSize)},
+		LogWait:      c.SynchronousCommit, Throttling: rules.Throttling(judge.Throttled),
 		KeptLog: c.MaxWALSize, KeptLogHow: "max_wal_size",
 	}
 }
