@@ -157,7 +157,7 @@ ci: ## run everything that must pass for a change, in order
 
 .PHONY: nulls
 nulls: ## how often each rule is wrong by chance, for docs/accuracy.md; NULLSEED=7 tries other recordings
-	$(GO) test -count=1 -timeout 60m ./internal/judge/accuracy -run TestNulls -v -nulls 100 -null-seed $(or $(NULLSEED),1) -update
+	$(GO) test -count=1 -timeout 60m ./internal/judge/accuracy -run TestNulls -v -nulls 1000 -null-seed $(or $(NULLSEED),1) -update
 
 .PHONY: nightly
 nightly: ## run everything that takes longer as well: fuzzing, other kernels, rollouts, captures; as root

@@ -192,12 +192,61 @@ func (in *incident) disks(volumes ...drawn) {
 	}
 }
 
-// arrivals are even, or rise for a while.
-func (c chance) arrivals(rate int) string {
-	if c.yes(0.3) {
+// arrivals draws how requests arrive at a rate: evenly, with a rise, or, for two of five seeds, with
+// a demand that varies as that of real applications does. The kind of demand is drawn from a stream
+// of the seed's own, so that the rest of an incident stays as it is without it.
+func (c chance) arrivals(seed uint64, rate int) string {
+	rises := c.yes(0.3)
+
+	demand := chance{rand.New(rand.NewPCG(seed, 15))}
+	if demand.yes(0.4) {
+		return demand.varying(rate)
+	}
+
+	if rises {
 		return fmt.Sprintf("{steps: [{rate: %d/s, for: 100s}, {rate: %d/s, for: 60s}, {rate: %d/s, for: 200s}]}", rate/3, rate, rate/3)
 	}
 	return fmt.Sprintf("{poisson: %d/s}", rate)
+}
+
+// varying draws one of four kinds of varying demand, whose highest rate is near the given one.
+func (c chance) varying(rate int) string {
+	const seconds = 260 // of a run, with its warm-up
+	type step struct{ rate, seconds int }
+	var steps []step
+
+	switch c.IntN(4) {
+	case 0: // a tide, as of a day
+		return fmt.Sprintf("{daily: {low: %d/s, high: %d/s, period: %ds}}", rate/pick(c, 10, 3), rate, pick(c, 60, 120, 240))
+	case 1: // dips: 15 % of the seconds have 5 to 60 % of the rate
+		for t := 0; t < seconds; t++ {
+			at := rate
+			if c.yes(0.15) {
+				at = int(float64(rate) * (0.05 + 0.55*c.Float64()))
+			}
+			steps = append(steps, step{at, 1})
+		}
+	case 2: // idle phases
+		for t := 0; t < seconds; {
+			busy, idle := 10+c.IntN(40), 5+c.IntN(30)
+			steps = append(steps, step{rate, busy}, step{0, idle})
+			t += busy + idle
+		}
+	default: // batches on top of a low rate
+		every, takes := pick(c, 20, 30, 60), 2+c.IntN(10)
+		for t := 0; t < seconds; t += every {
+			steps = append(steps, step{rate / 4, every - takes}, step{rate * 3 / 2, takes})
+		}
+	}
+
+	var b strings.Builder
+	for i, s := range steps {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "{rate: %d/s, for: %ds}", s.rate, s.seconds)
+	}
+	return "{steps: [" + b.String() + "]}"
 }
 
 func wiredtiger(c chance, in *incident) string {
@@ -231,7 +280,7 @@ func wiredtiger(c chance, in *incident) string {
 
 	text += fmt.Sprintf("engine:\n  wiredtiger: {cache: %dMB, checkpoint: %ds%s}\n", c.among(256, 4000), pick(c, 20, 40, 60), cpu) +
 		fmt.Sprintf("workload:\n  arrivals: %s\n  mix: {update: %d%%, read: %d%%}\n  keys: {count: %d}\n  document: {size: %dB}\n  connections: %d\n",
-			c.arrivals(rate), updates, 100-updates, c.among(1e5, 3e6), pick(c, 500, 1000, 4000), pick(c, 32, 64, 128))
+			c.arrivals(in.seed, rate), updates, 100-updates, c.among(1e5, 3e6), pick(c, 500, 1000, 4000), pick(c, 32, 64, 128))
 	return c.withQuota(text, rate, takes+requestTakes)
 }
 
@@ -267,7 +316,7 @@ func postgres(c chance, in *incident) string {
 	text += fmt.Sprintf("engine:\n  postgres: {shared_buffers: %dMiB, max_wal_size: %dMiB, checkpoint_timeout: %ds, checkpoint_completion_target: %s, checkpoint_flush_after: %s, rows: %d%s}\n",
 		c.among(128, 4000), c.among(256, 8000), pick(c, 30, 60, 90), paced, flush, rows, cpu)
 	rate := c.among(60, 2000)
-	text += fmt.Sprintf("workload:\n  arrivals: %s\n  mix: {update: 100%%}\n  keys: {count: %d}\n  document: {size: 100B}\n  connections: %d\n", c.arrivals(rate), rows, pick(c, 16, 32, 64))
+	text += fmt.Sprintf("workload:\n  arrivals: %s\n  mix: {update: 100%%}\n  keys: {count: %d}\n  document: {size: 100B}\n  connections: %d\n", c.arrivals(in.seed, rate), rows, pick(c, 16, 32, 64))
 
 	return c.withQuota(text, rate, takes)
 }
@@ -284,7 +333,7 @@ func etcd(c chance, in *incident) string {
 		text += c.slowMembers(in, wal, data)
 	}
 	return text + fmt.Sprintf("engine:\n  etcd: {members: %d, rtt: 500us}\nworkload:\n  arrivals: %s\n  mix: {insert: 100%%}\n  document: {size: %dB}\n",
-		members, c.arrivals(c.among(50, 1500)), pick(c, 256, 1024, 8192))
+		members, c.arrivals(in.seed, c.among(50, 1500)), pick(c, 256, 1024, 8192))
 }
 
 // slowMembers makes two of three members' logs slow. What is granted to a volume is granted to theirs.

@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	nulls    = flag.Int("nulls", 0, "make so many recordings of each null case, and print the table of false claims")
+	nulls    = flag.Int("nulls", 0, "make at least so many recordings for each rule, and print the table of false claims")
 	nullSeed = flag.Uint64("null-seed", 1, "the seed of the null cases")
 	nullOnly = flag.String("null-only", "", "only the null cases whose name contains this")
 )
@@ -43,50 +43,93 @@ type falseRow struct {
 	seeds                  []uint64
 }
 
-// tryNulls judges n recordings of each case, and counts what is claimed falsely.
-func tryNulls(t *testing.T, n int) []falseRow {
+// nullRound is how many recordings of a case are made in one round of tryNulls.
+const nullRound = 100
+
+// tryNulls judges recordings of each case and counts the false claims. It makes at least n recordings
+// for each rule: it repeats the cases of the rules that have fewer. With round 0 it makes n of each
+// case, once.
+func tryNulls(t *testing.T, n, round int) []falseRow {
 	t.Helper()
+	cases := append(nullCases(), scriptNullCases(t)...)
 	rows := map[string]*falseRow{}
 	tried := map[string]int{}
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for ci, c := range append(nullCases(), scriptNullCases(t)...) {
-		if !strings.Contains(c.name, *nullOnly) {
-			continue
+	if round == 0 {
+		for ci, c := range cases {
+			tryNullCase(t, ci, c, 0, n, rows, tried)
 		}
-		for i := range n {
-			slots <- struct{}{}
-			wg.Go(func() {
-				defer func() { <-slots }()
-				seed := *nullSeed<<32 + uint64(ci)<<20 + uint64(i)
-				found, measured := judgeNull(t, c, seed, i)
-				mu.Lock()
-				defer mu.Unlock()
-
-				for rule := range measured {
-					tried[rule+"\x00"+c.name]++
-				}
-
-				for rule, f := range found {
-					key := rule + "\x00" + c.name
-					row := rows[key]
-					if row == nil {
-						row = &falseRow{rule: rule, name: c.name}
-						rows[key] = row
-					}
-					row.claimed++
-					if f.Severity == diagnose.Critical {
-						row.criticals++
-					}
-					row.seeds = append(row.seeds, seed)
-				}
-			})
-		}
+		return falseRows(rows, tried)
 	}
 
+	for from := 0; ; from += round {
+		ofRule := map[string]int{}
+		for key, of := range tried {
+			rule, _, _ := strings.Cut(key, "\x00")
+			ofRule[rule] += of
+		}
+
+		made := false
+		for ci, c := range cases {
+			short := from == 0
+			for key := range tried {
+				rule, name, _ := strings.Cut(key, "\x00")
+				short = short || name == c.name && ofRule[rule] < n
+			}
+			if short {
+				made = true
+				tryNullCase(t, ci, c, from, from+round, rows, tried)
+			}
+		}
+
+		if !made || t.Failed() {
+			return falseRows(rows, tried)
+		}
+	}
+}
+
+// tryNullCase judges the recordings of a case from number from to number to.
+func tryNullCase(t *testing.T, ci int, c nullCase, from, to int, rows map[string]*falseRow, tried map[string]int) {
+	t.Helper()
+	if !strings.Contains(c.name, *nullOnly) {
+		return
+	}
+
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := from; i < to; i++ {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			seed := *nullSeed<<32 + uint64(ci)<<20 + uint64(i)
+			found, measured := judgeNull(t, c, seed, i)
+
+			mu.Lock()
+			defer mu.Unlock()
+			for rule := range measured {
+				tried[rule+"\x00"+c.name]++
+			}
+
+			for rule, f := range found {
+				key := rule + "\x00" + c.name
+				row := rows[key]
+				if row == nil {
+					row = &falseRow{rule: rule, name: c.name}
+					rows[key] = row
+				}
+				row.claimed++
+				if f.Severity == diagnose.Critical {
+					row.criticals++
+				}
+				row.seeds = append(row.seeds, seed)
+			}
+		})
+	}
 	wg.Wait()
+}
+
+// falseRows joins the false claims and the number of tries of each rule and case.
+func falseRows(rows map[string]*falseRow, tried map[string]int) []falseRow {
 	var out []falseRow
 	for key, of := range tried {
 		rule, name, _ := strings.Cut(key, "\x00")
@@ -205,15 +248,15 @@ func TestNulls(t *testing.T) {
 		t.Skip("a diagnosis takes ten times as long under the race detector")
 	}
 
-	n := *nulls
+	n, round := *nulls, nullRound
 	if n == 0 {
-		n = nullSome
+		n, round = nullSome, 0
 	}
 
 	began := time.Now()
-	rows := tryNulls(t, n)
+	rows := tryNulls(t, n, round)
 	table := nullTable(rows)
-	t.Logf("seed %d, %d recordings of each case in %s\n%s", *nullSeed, n, time.Since(began).Round(time.Second), table)
+	t.Logf("seed %d, at least %d recordings in %s\n%s", *nullSeed, n, time.Since(began).Round(time.Second), table)
 
 	if *nulls > 0 {
 		for _, r := range rows {
