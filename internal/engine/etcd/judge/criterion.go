@@ -98,6 +98,10 @@ func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criteri
 			f.Severity = rules.Critical
 		}
 
+		if k.p99 == BackendCommitP99 && quickWAL(c, inst, over) && !c.Stall.Any() && typical < heartbeat {
+			f.Severity = rules.Warning
+		}
+
 		if f.Severity == rules.Critical && writesDoNotWaitFor(c, k, inst) {
 			f.Severity = rules.Warning
 			follows = true
@@ -138,6 +142,14 @@ func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criteri
 	}
 
 	return out
+}
+
+// quickWAL reports whether a member's WAL meets its criterion in some cells. Writes are acknowledged
+// once the WAL has them, before the backend commits them: if it is quick and nothing stalls, slow
+// commits of the backend are no emergency until they hold up heartbeats.
+func quickWAL(c *rules.Case, instance string, cells timeline.Mask) bool {
+	p99 := c.For(WALFsyncP99, "instance", instance)
+	return p99 != nil && timeline.Quantile(timeline.At(p99, cells), 0.5) <= fsyncCriterionS
 }
 
 func subjectOf(instance string) string {

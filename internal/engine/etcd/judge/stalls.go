@@ -44,6 +44,13 @@ func waiting(sig *rules.Signals, member string) (rules.Stall, bool) {
 		return s, false
 	}
 
+	// Pending proposals are counted at one moment. In an interval in which the load paused, a few
+	// proposals are applied, and those that happen to be pending are not a queue: by Little's law they
+	// wait no longer than usual.
+	for k, applied := range s.Ops {
+		s.Cells[k] = s.Cells[k] && pending[k] >= rules.StallCeilingS*applied
+	}
+
 	// A member that defragments applies nothing, though the cluster may commit.
 	held := timeline.Where(pending, func(x float64) bool { return x >= waitingLeast })
 	s.Cells = s.Cells.Or(defragmenting(sig, sig.Time, member).And(held)).And(s.Observed)

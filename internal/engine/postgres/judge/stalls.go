@@ -51,7 +51,8 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	}
 
 	measured := long.Or(inFront).Or(fallen.Cells)
-	slow.Unsure = long.And(shorter(slow)).Without(slow.Cells.Or(inFront).Or(fallen.Cells))
+	slow.Unsure = long.And(shorter(slow)).Without(slow.Cells.Or(inFront).Or(fallen.Cells)).
+		Or(slow.Cells.And(byChance(s)).Without(inFront).Without(fallen.Cells))
 	slow.Cells = slow.Cells.Or(measured)
 	slow.Observed = slow.Observed.Or(fallen.Observed).Or(slow.Cells)
 
@@ -164,6 +165,23 @@ func shorter(s rules.Stall) timeline.Mask {
 	for k, x := range s.Latency {
 		out[k] = x < s.ThresholdAt(k)
 	}
+	return out
+}
+
+// byChance marks the cells in which sessions may have been executing together by chance: completions
+// stayed as usual, and averaged over five samples, the sessions are no stall. A sync
+// of a tenth of a second collects a handful of sessions, and samples at one moment show the largest
+// handfuls as long waits.
+func byChance(s rules.Stall) timeline.Mask {
+	out := make(timeline.Mask, len(s.Ops))
+	usual := timeline.Quantile(s.Ops, 0.5)
+
+	for k := range out {
+		from, to := max(0, k-2), min(len(s.Ops), k+3)
+		waiting, done := timeline.Sum(s.Waiting[from:to]), timeline.Sum(s.Ops[from:to])
+		out[k] = s.Ops[k] >= rules.ThroughputDrop*usual && waiting < sampledFloorS*done
+	}
+
 	return out
 }
 
