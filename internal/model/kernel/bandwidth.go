@@ -8,7 +8,7 @@ import (
 )
 
 // A bandwidth is the kernel's estimate of how fast a device accepts writeback
-// (wb_update_write_bandwidth in mm/page-writeback.c): a smoothed mean over some four seconds.
+// (wb_update_write_bandwidth in mm/page-writeback.c): a smoothed mean over about four seconds.
 type bandwidth struct {
 	begun   bool
 	at      vtime.Instant // of the last reading
@@ -21,15 +21,16 @@ const (
 	bandwidthFirst = 100 * units.MiB // INIT_BW: the first estimate for any device
 	// bandwidthOver is the mean's window: three seconds, as a power of two of milliseconds.
 	bandwidthOver = 4096 * time.Millisecond
-	// bandwidthIdle is the silence that does not count.
+	// bandwidthIdle is the idle time after which a reading does not count.
 	bandwidthIdle = time.Second
 	// bandwidthEach is the minimum time between two readings (BANDWIDTH_INTERVAL).
 	bandwidthEach = 200 * time.Millisecond
-	// bandwidthStep is the share of the difference by which the reported estimate follows.
+	// bandwidthStep divides the difference by which the reported estimate follows the rate.
 	bandwidthStep = 8
 )
 
-// read takes in what was written since the last reading, and returns the bytes per second.
+// read updates the estimate with what was written since the last reading, and returns it in bytes
+// per second.
 func (b *bandwidth) read(now vtime.Instant, d *Device) units.Size {
 	under := d.underWriteback(now)
 	written := d.buffered - under
@@ -40,6 +41,7 @@ func (b *bandwidth) read(now vtime.Instant, d *Device) units.Size {
 	case elapsed < bandwidthEach:
 		return b.smooth
 	case elapsed > bandwidthIdle && under == 0:
+		// The device was idle, which says nothing about its speed.
 	default:
 		b.add(written-b.written, elapsed)
 	}
@@ -47,7 +49,7 @@ func (b *bandwidth) read(now vtime.Instant, d *Device) units.Size {
 	return b.smooth
 }
 
-// add takes in that many bytes over that much time.
+// add updates the mean with n bytes written in the elapsed time.
 func (b *bandwidth) add(n units.Size, elapsed time.Duration) {
 	if elapsed >= bandwidthOver {
 		b.rate = n * units.Size(time.Second/time.Millisecond) / units.Size(elapsed/time.Millisecond)

@@ -30,8 +30,8 @@ const (
 const (
 	sysctl  = "Linux, Documentation/admin-guide/sysctl/vm.rst, 6.18"
 	block   = "Linux, Documentation/ABI/stable/sysfs-block, 6.18"
-	quotas  = "Linux, Documentation/scheduler/sched-bwc.rst, 6.18: 1 ms of a period of 100 ms, at least"
-	assumed = "assumed: more than can be rented, or less than a database runs on"
+	quotas  = "Linux, Documentation/scheduler/sched-bwc.rst, 6.18: at least 1 ms per period of 100 ms"
+	assumed = "assumed: beyond any machine for rent, or too small for a database"
 )
 
 // Check reports impossible settings, each with its limit and the nearest legal value.
@@ -52,7 +52,7 @@ func (c *Config) Check() diagnostics.List {
 		}
 		l = append(l, diagnostics.Problem{
 			Field: "cpu_quota", Text: fmt.Sprintf("a quota cannot be %s of a core", q),
-			Limit: fmt.Sprintf("0, which is none, or %s to %s", quotaMin, units.Ratio(coresMax)), Source: quotas,
+			Limit: fmt.Sprintf("0 (no quota), or %s to %s", quotaMin, units.Ratio(coresMax)), Source: quotas,
 			Nearest: nearest.String(),
 		})
 	}
@@ -61,11 +61,11 @@ func (c *Config) Check() diagnostics.List {
 	most := min(max(c.Memory, memoryMin), memoryMax)
 	if c.DirtyBackground != 0 {
 		size(&l, "dirty_background_bytes", c.DirtyBackground, dirtyMin, most,
-			sysctl+": two pages, to the host's memory")
+			sysctl+": two pages up to the host's memory")
 	}
 
 	if c.Dirty != 0 {
-		size(&l, "dirty_bytes", c.Dirty, dirtyMin, most, sysctl+": two pages, to the host's memory")
+		size(&l, "dirty_bytes", c.Dirty, dirtyMin, most, sysctl+": two pages up to the host's memory")
 	}
 
 	defaults := Defaults()
@@ -84,7 +84,7 @@ func (c *Config) Check() diagnostics.List {
 
 	if c.Wakeup < 0 || c.Wakeup > units.Duration(wakeupMax) {
 		l = append(l, diagnostics.Problem{
-			Field: "wakeup", Text: c.Wakeup.Std().String() + " is no time that a core takes to wake up",
+			Field: "wakeup", Text: fmt.Sprintf("a core cannot take %v to wake up", c.Wakeup.Std()),
 			Limit: "0s to " + wakeupMax.String(), Source: assumed,
 			Nearest: min(max(c.Wakeup.Std(), 0), wakeupMax).String(),
 		})
@@ -100,8 +100,8 @@ func (c *Config) Check() diagnostics.List {
 	c.checkMounting(&l)
 	if c.WritebackDepth < 0 || c.WritebackDepth > depthMax {
 		l = append(l, diagnostics.Problem{
-			Field: "writeback_depth", Text: fmt.Sprintf("%d requests cannot be", c.WritebackDepth),
-			Limit: fmt.Sprintf("0, which is none, to %d", depthMax), Source: assumed,
+			Field: "writeback_depth", Text: fmt.Sprintf("%d requests is out of range", c.WritebackDepth),
+			Limit: fmt.Sprintf("0 (no bound) to %d", depthMax), Source: assumed,
 			Nearest: fmt.Sprint(min(max(c.WritebackDepth, 0), depthMax)),
 		})
 	}
@@ -112,7 +112,7 @@ func (c *Config) Check() diagnostics.List {
 
 	if n := c.MaxRequest; n > PageSize && n <= maxRequestMax && n%PageSize != 0 {
 		l = append(l, diagnostics.Problem{
-			Field: "max_request", Text: fmt.Sprintf("%s is not whole pages", n.Exact()),
+			Field: "max_request", Text: fmt.Sprintf("%s is not a whole number of pages", n.Exact()),
 			Limit: "a multiple of " + PageSize.Exact(), Source: block + ", max_sectors_kb",
 			Nearest: (n / PageSize * PageSize).Exact(),
 		})
@@ -124,7 +124,7 @@ func (c *Config) Check() diagnostics.List {
 func size(l *diagnostics.List, field string, n, least, most units.Size, source string) {
 	if n < least || n > most {
 		*l = append(*l, diagnostics.Problem{
-			Field: field, Text: fmt.Sprintf("%s cannot be", n.Exact()),
+			Field: field, Text: fmt.Sprintf("%s is out of range", n.Exact()),
 			Limit: least.Exact() + " to " + most.Exact(), Source: source, Nearest: min(max(n, least), most).Exact(),
 		})
 	}
@@ -133,7 +133,7 @@ func size(l *diagnostics.List, field string, n, least, most units.Size, source s
 func count(l *diagnostics.List, field string, n, most int, of, source string) {
 	if n < 0 || n > most {
 		*l = append(*l, diagnostics.Problem{
-			Field: field, Text: fmt.Sprintf("%d %s cannot be", n, of),
+			Field: field, Text: fmt.Sprintf("%d %s is out of range", n, of),
 			Limit: fmt.Sprintf("0 to %d", most), Source: source, Nearest: fmt.Sprint(min(max(n, 0), most)),
 		})
 	}
@@ -142,14 +142,15 @@ func count(l *diagnostics.List, field string, n, most int, of, source string) {
 func duration(l *diagnostics.List, field string, d, least units.Duration) {
 	if d < least || d > timeMax {
 		*l = append(*l, diagnostics.Problem{
-			Field: field, Text: fmt.Sprintf("%v cannot be", d.Std()),
+			Field: field, Text: fmt.Sprintf("%v is out of range", d.Std()),
 			Limit: fmt.Sprintf("%v to %v", least.Std(), timeMax.Std()), Source: sysctl + "; a day is assumed",
 			Nearest: min(max(d, least), timeMax).Std().String(),
 		})
 	}
 }
 
-// ratio is written so that NaN is refused; its nearest legal value is the default.
+// ratio rejects NaN too: every comparison with NaN is false. NaN's nearest legal value is the
+// default.
 func ratio(l *diagnostics.List, field string, r, least, usual units.Ratio) {
 	if r >= least && r <= 1 {
 		return
@@ -159,7 +160,7 @@ func ratio(l *diagnostics.List, field string, r, least, usual units.Ratio) {
 		nearest = min(max(r, least), 1)
 	}
 	*l = append(*l, diagnostics.Problem{
-		Field: field, Text: fmt.Sprintf("%v of memory cannot be", float64(r)),
+		Field: field, Text: fmt.Sprintf("%v of memory is out of range", float64(r)),
 		Limit: fmt.Sprintf("%v to 1", float64(least)), Source: sysctl, Nearest: fmt.Sprint(float64(nearest)),
 	})
 }

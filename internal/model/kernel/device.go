@@ -54,16 +54,16 @@ func (d *Device) Name() string { return d.name }
 // Volume returns the volume that answers its requests.
 func (d *Device) Volume() volume.Volume { return d.volume }
 
-// SetVolatileCache says whether the device has a write cache that loses its content with the power,
-// as local disks do. If so, each sync ends in a flush. Rented volumes have none ("write through"),
-// and the kernel sends them no flushes.
+// SetVolatileCache sets whether the device has a write cache that loses its content on power loss,
+// as local disks have. If so, each sync ends with a flush. Rented volumes have none ("write
+// through"), and the kernel sends them no flushes.
 func (d *Device) SetVolatileCache(yes bool) { d.cache = yes }
 
 // Stats returns the totals of what was submitted so far.
 func (d *Device) Stats() DeviceStats { return d.stats }
 
-// Do submits a request now, bypassing the page cache, and reports when it is done. For the I/O
-// pressure counters, somebody waits for it meanwhile.
+// Do submits a request now, bypassing the page cache, and reports when it is done. The I/O pressure
+// counters treat it as a task that waits.
 func (d *Device) Do(r volume.Request) volume.Completion {
 	c := d.do(r, false)
 	d.host.waiting.hold(d.host.clock.Now(), c.Done)
@@ -75,7 +75,7 @@ func (d *Device) do(r volume.Request, buffered bool) volume.Completion {
 	c := d.volume.Submit(now, r)
 
 	for _, t := range d.tags {
-		if t.n > 0 { // it may be done before the watched ones
+		if t.n > 0 { // this request may finish before the ones that are watched
 			t.expect(now)
 		}
 	}
@@ -106,7 +106,7 @@ func (d *Device) do(r volume.Request, buffered bool) volume.Completion {
 }
 
 // underWriteback returns the bytes that the page cache has submitted to the device and that are not
-// done, to the precision of a slot.
+// written yet, to the precision of a slot of the ledger.
 func (d *Device) underWriteback(now vtime.Instant) units.Size {
 	d.ledger.close(now)
 	return d.buffered - units.Size(d.ledger.total.draining)
@@ -117,13 +117,13 @@ func (d *Device) underWriteback(now vtime.Instant) units.Size {
 const journalSize = 128 * units.MiB
 
 // xfsRecord is how much XFS writes to its log at a time if little changed: a header and a few
-// vectors, in sectors of 512 B. By the bytes and writes of a real etcd and a real WiredTiger on it,
-// it is 0.5 to 1 KB. ext4 writes blocks.
+// vectors, in sectors of 512 B. Measured with a real etcd and a real WiredTiger, it is 0.5 to 1 KB.
+// ext4 writes whole blocks.
 const xfsRecord = units.KiB
 
-// journalBlock returns the write of the next block of the file system's journal. The blocks are
-// apart, so that no volume counts two of them as one operation: two writes were measured, but not
-// where they were (assumed).
+// journalBlock returns the write of the next block of the file system's journal. The blocks are not
+// adjacent, so that no volume counts two of them as one operation. (Two writes were measured; their
+// positions are assumed.)
 func (d *Device) journalBlock() volume.Request {
 	at := d.journal
 	d.journal = (at + 2*PageSize) % journalSize

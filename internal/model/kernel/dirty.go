@@ -60,13 +60,15 @@ func (m *dirtyMap) set(first, last int64) (fresh int64) {
 	return fresh
 }
 
-// take finds the first run of dirty pages in [from, to), at most most pages long, cleans it, and
+// take finds the first run of dirty pages in [from, to), up to most pages long, marks it clean, and
 // returns its start and length; length 0 means that there is none.
 func (m *dirtyMap) take(from, to, most int64) (first, n int64) {
 	if m.pages == 0 {
 		return 0, 0
 	}
 
+	// Taking from the lowest dirty page on raises the lower bound, so that syncs of a log, which is
+	// dirty only at its end, do not scan it from its start.
 	lowest := from <= m.low
 	for page := max(from, m.low); page < to; {
 		k := page / chunkPages

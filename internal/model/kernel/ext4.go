@@ -9,33 +9,33 @@ import (
 // journal: MAX_WRITEPAGES_EXTENT_LEN (fs/ext4/inode.c).
 const extentPages = 2048
 
-// bioBytes is what ext4 collects before it submits anything: a bio of 256 folios, which is 3 MiB
-// with the folios of a database's writes of 40 KB. The last one of an extent is submitted after the
-// handle is closed (ext4_do_writepages). Beside a real server on a volume of 40 MiB/s, the
-// flusher's handles were open for 41 % of the time that their extents take the volume (261 of them,
-// 2 to 8 MiB, trace of jbd2_handle_stats on 6.18); so they are for 54 % here.
+// bioBytes is what ext4 collects before it submits a request: a bio of 256 folios, which is 3 MiB
+// for a database that writes 40 KB at a time. The last bio of an extent is submitted after the
+// handle is closed (ext4_do_writepages). With a real server on a volume of 40 MiB/s, the flusher's
+// handles were open for 41 % of the time that writing their extents took (261 extents of 2 to
+// 8 MiB, trace of jbd2_handle_stats on 6.18); in this model it is 54 %.
 const bioBytes = 3 * units.MiB
 
-// A handles is the running transaction of an ext4 journal. Whoever writes a run of pages to new
-// blocks has a handle open from mapping it until all of it but one bio is submitted, so also while
-// the submission waits for a slot or at the throttle. A commit waits until no handle is open (jbd2's
-// T_LOCKED), and meanwhile nobody opens another. So an fdatasync that needs a commit waits for up to
-// 5 MiB of what the flusher or a checkpoint's fsync appends, 0.13 s at 40 MiB/s. XFS opens its
-// transactions for the mapping alone.
+// A handles is the running transaction of an ext4 journal. A thread that writes a run of pages to
+// new blocks holds a handle from mapping the run until all but its last bio is submitted, which
+// includes the time that the submission waits for a slot or at the throttle. A commit waits until no
+// handle is open (jbd2's T_LOCKED), and meanwhile no new one can be opened. So an fdatasync that
+// needs a commit waits for up to 5 MiB that the flusher or a checkpoint's fsync appends: 0.13 s at
+// 40 MiB/s. XFS holds its transactions only for the mapping.
 type handles struct {
 	host    *Host
 	open    int
-	commits []int       // jobs that wait for them
-	locked  bool        // they are about to begin
-	line    []throttled // those who wait for the commit to open one
+	commits []int       // jobs whose commits wait for the open handles
+	locked  bool        // the commits are about to begin
+	line    []throttled // submitters that wait for the commit before they can open a handle
 }
 
-// A handle is what one submitter has left of an extent that it has mapped, and of it what it submits
-// with its handle open.
+// A handle holds what one submitter has left of its mapped extent, and how much of that it submits
+// while its handle is open.
 type handle struct{ extent, left units.Size }
 
-// begin maps the file's next run of pages from page on, if they have no blocks yet and the run before
-// is submitted; false if the submitter waits for its turn.
+// begin maps the file's next run of pages from page on, if they have no blocks yet and the previous
+// run is submitted. It returns false if the submitter has to wait; turn then fires.
 func (x *handles) begin(own *handle, f *File, page, most int64, turn vtime.Handler, arg uint64) bool {
 	if x.host.cfg.FileSystem != Ext4 || own.extent > 0 {
 		return true
@@ -59,7 +59,7 @@ func (x *handles) begin(own *handle, f *File, page, most int64, turn vtime.Handl
 	return true
 }
 
-// submitted takes what was submitted from an extent, and closes the handle before its last bio.
+// submitted subtracts n from an extent, and closes the handle before the extent's last bio.
 func (x *handles) submitted(own *handle, n units.Size) {
 	own.extent = max(own.extent-n, 0)
 	if n >= own.left {
@@ -68,13 +68,13 @@ func (x *handles) submitted(own *handle, n units.Size) {
 	own.left = max(own.left-n, 0)
 }
 
-// end gives up what is left of an extent, if anything is.
+// end abandons what is left of an extent.
 func (x *handles) end(own *handle) {
 	x.close(own)
 	own.extent = 0
 }
 
-// close closes a handle, and lets commits begin with the last one.
+// close closes a handle. Closing the last one lets the waiting commits begin.
 func (x *handles) close(own *handle) {
 	if own.left == 0 {
 		return
@@ -92,10 +92,10 @@ func (x *handles) close(own *handle) {
 	x.host.clock.At(now, (*unlocked)(x), 0)
 }
 
-// unlocked is the transaction as the handler of its commits' beginning.
+// unlocked is the transaction as the handler of the start of its commits.
 type unlocked handles
 
-// Fire lets those in line open handles of the next transaction.
+// Fire lets the queued submitters open handles of the next transaction.
 func (u *unlocked) Fire(now vtime.Instant, _ uint64) {
 	u.locked = false
 	for _, w := range u.line {

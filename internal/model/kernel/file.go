@@ -22,10 +22,10 @@ type File struct {
 	writeback  vtime.Instant // when everything submitted is done
 	allocated  bool          // blocks were allocated since the last sync
 	mapped     int64         // pages from here on have no block yet
-	prewritten bool
+	prewritten bool          // later blocks were written before: see SetPrewritten
 	last       SyncStats
-	readUntil  vtime.Instant // when those who read it now are done
-	writer     vtime.Instant // when a writer who waits for them begins
+	readUntil  vtime.Instant // when the current readers are done
+	writer     vtime.Instant // when the writer that waits for them starts
 }
 
 // SyncStats say where a sync's time went.
@@ -51,10 +51,10 @@ func (h *Host) Create(name string, d *Device, size units.Size) *File {
 // Name returns the file's name.
 func (f *File) Name() string { return f.name }
 
-// Read returns when a buffered read that takes the device until done is over, for one that starts
-// now. On XFS it waits for a writer of the same file that waits for earlier readers (the file's
-// IOLOCK, which a buffered read takes shared and a write alone: xfs_file_buffered_read,
-// xfs_file_buffered_write). ext4 reads without a lock.
+// Read returns when a buffered read ends that starts now and keeps the device busy until done. On
+// XFS it is blocked by a writer of the same file that is itself waiting for earlier readers: a
+// buffered read takes the file's IOLOCK shared and a write takes it exclusively
+// (xfs_file_buffered_read, xfs_file_buffered_write). ext4 reads without a lock.
 func (f *File) Read(done vtime.Instant) vtime.Instant {
 	if f.host.cfg.FileSystem != XFS {
 		return done
@@ -66,9 +66,9 @@ func (f *File) Read(done vtime.Instant) vtime.Instant {
 	return done
 }
 
-// Writable returns when a writer gets to the file: once those who read it now are done, on XFS.
-// Writers that wait take the same turn, and those who want to read meanwhile start together after
-// it (rwsem_mark_wake wakes all readers in line).
+// Writable returns when a writer can start. On XFS that is when the current readers are done.
+// Waiting writers share one turn, and readers that arrive meanwhile start together after it
+// (rwsem_mark_wake wakes all queued readers).
 func (f *File) Writable() vtime.Instant {
 	now := f.host.clock.Now()
 	if f.writer <= now {
@@ -77,11 +77,11 @@ func (f *File) Writable() vtime.Instant {
 	return f.writer
 }
 
-// SetAllocated says that the file has blocks up to a size.
+// SetAllocated marks the blocks up to a size as allocated.
 func (f *File) SetAllocated(size units.Size) { f.mapped = int64(size / PageSize) }
 
-// SetPrewritten says whether later blocks were written before, so that an append changes no
-// metadata, as in reused log segments.
+// SetPrewritten sets whether later blocks have been written before, as in reused log segments, so
+// that an append changes no metadata.
 func (f *File) SetPrewritten(yes bool) { f.prewritten = yes }
 
 // Dirty returns how much of the file the page cache holds and has not submitted.
@@ -100,8 +100,8 @@ func (f *File) Append(n units.Size) (off units.Size, resume vtime.Instant) {
 	return off, f.Write(off, n)
 }
 
-// Rewind makes Append continue at off: a reused segment, or if blocks were not written before a new
-// one in its place.
+// Rewind makes Append continue at off: in a reused log segment, or in a new segment that replaces
+// it if blocks were not written before.
 func (f *File) Rewind(off units.Size) {
 	f.size = max(off, 0)
 	if !f.prewritten {
@@ -109,9 +109,9 @@ func (f *File) Rewind(off units.Size) {
 	}
 }
 
-// Write dirties the pages of off ... off+n in the page cache. The writer may continue at resume,
-// which is later than now if the kernel holds it back because too much is dirty
-// (balance_dirty_pages). Anything outside 0 ... 64 TiB is ignored.
+// Write dirties the pages from off to off+n in the page cache. The writer may continue at resume,
+// which is later than now if the kernel blocks it because too many pages are dirty
+// (balance_dirty_pages). Parts outside 0 to 64 TiB are ignored.
 func (f *File) Write(off, n units.Size) (resume vtime.Instant) {
 	h := f.host
 	now := h.clock.Now()
@@ -144,10 +144,10 @@ func (f *File) WriteRange(off, n units.Size) {
 	f.host.advance(f.host.newJob(f, int64(max(off, 0)/PageSize), int64((off+n+PageSize-1)/PageSize)))
 }
 
-// Sync makes earlier writes durable, then fires done: fdatasync. It writes the file's dirty pages,
-// and waits for them and for those that somebody else submitted before. If blocks were allocated,
-// it then writes the file system's journal. To a device with a volatile cache it sends a flush. It
-// never fires before Sync has returned.
+// Sync models fdatasync: it makes earlier writes durable, then fires done. It writes the file's
+// dirty pages and waits for them and for pages that are already under writeback. If blocks were
+// allocated, it then writes the file system's journal. A device with a volatile cache also gets a
+// flush. done never fires before Sync has returned.
 func (f *File) Sync(done vtime.Handler, arg uint64) {
 	h := f.host
 	i := h.newJob(f, 0, int64(fileBytesMax/PageSize))
@@ -161,11 +161,11 @@ func (f *File) Sync(done vtime.Handler, arg uint64) {
 }
 
 // submit writes out one run of the file's dirty pages in [from, to), at most one request long. ok
-// is false if there is none. On XFS a request does not go beyond the pages that have been written
-// before: what is behind them is to be converted when it is done (iomap_can_add_to_ioend compares
-// IOMAP_IOEND_UNWRITTEN), and nothing merges the two, because fdatasync submits without a plug. So
-// an append that begins in the block where the last one ended takes two, each with a turn at the
-// throttle.
+// is false if there is none. On XFS, one request never covers both blocks that were written before
+// and new ones, because new blocks must be converted on completion (iomap_can_add_to_ioend compares
+// IOMAP_IOEND_UNWRITTEN), and the block layer does not merge them, because fdatasync submits
+// without a plug. So an append that starts in the middle of a block takes two requests, and each
+// waits at the throttle.
 func (f *File) submit(from, to int64) (next int64, c volume.Completion, n units.Size, ok bool) {
 	first, pages := int64(0), int64(0)
 	if f.host.cfg.FileSystem == XFS && !f.prewritten && from < f.mapped && f.mapped < to {

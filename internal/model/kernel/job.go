@@ -6,26 +6,26 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A job has a file's pages written: a sync, or sync_file_range. It submits until the block layer
-// has no slot for it, and continues when it gets one; so the jobs of one device take turns.
+// A job writes a file's pages for a sync or sync_file_range. It submits requests until the block
+// layer has no free slot, and continues when it gets one, so jobs on one device take turns.
 type job struct {
 	file     *File
 	from, to int64 // pages still to examine
 	phase    phase
 	journal  bool          // the file system's journal has to be written
-	done     vtime.Handler // nil: nobody waits
+	done     vtime.Handler // nil: no one waits for it
 	arg      uint64
 	stats    SyncStats
-	taken    vtime.Instant // until when I/O already submitted by others keeps the volume busy
-	issued   vtime.Instant // when its own last I/O of this phase is issued
-	began    vtime.Instant // of this phase
-	room     bool          // the throttle has let it in
+	taken    vtime.Instant // when the volume finishes the I/O submitted earlier by others
+	issued   vtime.Instant // when the job's last I/O of this phase is issued
+	began    vtime.Instant // start of this phase
+	room     bool          // the throttle admitted its next write
 	handle   handle        // of ext4's journal
-	tagged   *dirtyMap     // the pages that it is to write; nil: all that are dirty
-	// lockedSince is since when its commit waits for others' handles.
+	tagged   *dirtyMap     // the pages to write; nil means all dirty pages
+	// lockedSince is when its commit started to wait for the handles of other jobs; 0 if it does not.
 	lockedSince vtime.Instant
-	behind      bool // it let those in line go first
-	yielded     bool // an event continues it: the call that made it has returned
+	behind      bool // it has let the jobs queued at the throttle go first
+	yielded     bool // an event continues it: the call that created it has returned
 }
 
 type phase uint8
@@ -57,7 +57,7 @@ func (h *Host) newJob(f *File, from, to int64) int {
 	h.idle = h.idle[:n]
 	now := h.clock.Now()
 	j := &h.jobs[i]
-	*j = job{} // and field by field: it is large to be copied
+	*j = job{} // then set the fields one by one: a job is too large to copy cheaply
 	j.file, j.from, j.to = f, from, to
 	j.began, j.taken, j.issued = now, f.device.issued, now
 	return i
@@ -74,11 +74,11 @@ func (t *jobRoom) Fire(_ vtime.Instant, arg uint64) {
 	h.advance(int(arg))
 }
 
-// A jobAgain is the host as the handler of its jobs' next requests among those who were woken
-// together.
+// A jobAgain is the host as the handler of the next request of a job that was woken together with
+// others; see throttle.yields.
 type jobAgain Host
 
-// Fire goes on.
+// Fire continues a job after the others' turn.
 func (t *jobAgain) Fire(_ vtime.Instant, arg uint64) {
 	h := (*Host)(t)
 	h.jobs[arg].file.device.throttle.woken--
@@ -88,7 +88,7 @@ func (t *jobAgain) Fire(_ vtime.Instant, arg uint64) {
 // Fire continues a job.
 func (t *jobTurn) Fire(_ vtime.Instant, arg uint64) { (*Host)(t).advance(int(arg)) }
 
-// advance takes a job as far as it can go now.
+// advance runs a job until it has to wait.
 func (h *Host) advance(i int) {
 	j := &h.jobs[i]
 	now := h.clock.Now()
@@ -116,7 +116,8 @@ func (h *Host) advance(i int) {
 		}
 	}
 
-	// The end of a write wakes the next one in line at once. The sync goes on through a work queue.
+	// The completion of a write wakes the next job in the queue directly, while this sync continues
+	// through a work queue. So the queued jobs go first.
 	if len(j.file.device.throttle.line) > 0 && !j.behind {
 		j.behind = true
 		h.later(i, now)
@@ -134,6 +135,7 @@ func (h *Host) advance(i int) {
 		}
 	}
 
+	// The caller of Sync must not be called back before Sync has returned.
 	if !j.yielded {
 		h.later(i, now)
 		return
@@ -153,7 +155,8 @@ func (h *Host) later(i int, at vtime.Instant) {
 	h.clock.At(at, (*jobTurn)(h), uint64(i))
 }
 
-// submitData submits a job's pages; false if it waits for a slot.
+// submitData submits a job's pages. It returns false if the job has to wait, for an ext4 handle, at
+// the throttle or for a slot; an event then continues the job.
 func (h *Host) submitData(i int) bool {
 	j := &h.jobs[i]
 	now := h.clock.Now()
@@ -175,11 +178,14 @@ func (h *Host) submitData(i int) bool {
 			}
 		}
 
+		// Requests that others submitted while this job waited for its turn are ahead of it as well.
 		if j.stats.IOs == 0 {
-			j.taken = max(j.taken, d.issued) // also what came while it waited for its turn
+			j.taken = max(j.taken, d.issued)
 		}
 
 		next, c, n, ok := j.submit()
+
+		// Nothing is left to write: return what was reserved for it.
 		if !ok {
 			d.handles.end(&j.handle)
 			if j.room {
@@ -233,9 +239,9 @@ func (h *Host) step(j *job) (until vtime.Instant) {
 
 	switch j.phase {
 	case journal:
-		// ext4 writes two blocks, a description with the inode, and behind it the commit. XFS writes
-		// one record. The measured times show that (2.1 against 1.5 ms per append if a write takes
-		// 0.6), and that a server's log on XFS has 2.9 writes a sync, two of which are the data's.
+		// ext4 writes two blocks: the descriptor with the inode, then the commit. XFS writes one
+		// record. Measurements confirm both: an append takes 2.1 ms on ext4 and 1.5 ms on XFS if a
+		// write takes 0.6 ms, and a server's log on XFS has 2.9 writes per sync, two of them data.
 		j.phase = barrier
 		if h.cfg.FileSystem == XFS {
 			return now
@@ -262,7 +268,7 @@ func (h *Host) step(j *job) (until vtime.Instant) {
 	return until
 }
 
-// meta submits I/O of the file system's own.
+// meta submits the file system's own I/O, such as its journal.
 func (h *Host) meta(j *job, r volume.Request) vtime.Instant {
 	c := j.file.device.do(r, false)
 	j.issued = max(j.issued, c.Issued)
@@ -271,8 +277,8 @@ func (h *Host) meta(j *job, r volume.Request) vtime.Instant {
 	return c.Done
 }
 
-// close accounts for a phase's time: behind the I/O of others, held back because of its own, and
-// the latency.
+// close splits a phase's time into three parts: queued behind the I/O of others, held back by limits
+// because of its own I/O, and device latency.
 func (h *Host) close(j *job, until vtime.Instant) {
 	if until <= j.began {
 		return
@@ -281,7 +287,7 @@ func (h *Host) close(j *job, until vtime.Instant) {
 	queue := min(max(j.taken-j.began, 0), whole)
 	limit := min(max(j.issued-j.began-queue, 0), whole-queue)
 	if j.issued == j.began && j.stats.IOs == 0 {
-		queue, limit = whole, 0 // no I/O of its own: others were writing the pages
+		queue, limit = whole, 0 // it submitted nothing: others were already writing the pages
 	}
 	j.stats.Queue += units.Duration(queue)
 	j.stats.Limit += units.Duration(limit)

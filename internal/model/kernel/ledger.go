@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// When a request is submitted, its completion is already known. So what a counter will show at some
-// moment is entered in advance, into slots of time, and read when the time has come.
+// The completion of a request is known as soon as it is submitted. So the values that counters will
+// show later are entered in advance, into slots of time, and read when that time has come.
 const (
 	slotLength = vtime.Instant(100e6)
 	// slotsMax bounds how far ahead entries are made, to a little under two hours; anything done
@@ -26,7 +26,7 @@ type slot struct {
 	held              [volume.Limits]int64 // ns in which a request was held by the limit
 	queued            int64                // ns of requests in flight, summed, for those that begin or end here
 	slope             int64                // change in the number of requests in flight from the next slot on
-	draining          int64                // bytes of buffered writes done
+	draining          int64                // bytes of buffered writes completed
 }
 
 // A ledger is a device's counters over time.
@@ -66,7 +66,7 @@ func (l *ledger) grow(n int64) {
 	l.ahead, l.head = ring, 0
 }
 
-// book enters a request that was submitted at from.
+// book enters a request that counts as in flight from the instant from.
 func (l *ledger) book(from vtime.Instant, op volume.Op, length units.Size, c *volume.Completion,
 	buffered bool) {
 	first, last := l.number(from), l.number(c.Done)
@@ -92,7 +92,8 @@ func (l *ledger) book(from vtime.Instant, op volume.Op, length units.Size, c *vo
 	end.queued -= int64(vtime.Instant(last+1)*slotLength - c.Done)
 	end.slope--
 
-	if c.Done <= over { // as for most: all of it is in one slot
+	// The common case: the whole request falls into one slot.
+	if c.Done <= over {
 		if l.busyTo < c.Done {
 			start.busy += int64(c.Done - max(from, l.busyTo))
 			l.busyTo = c.Done
@@ -110,8 +111,9 @@ func (l *ledger) book(from vtime.Instant, op volume.Op, length units.Size, c *vo
 	}
 }
 
-// union adds from ... to to what is covered up to covered, and returns the new end. Submissions
-// come in time order, so the union of their intervals grows only at its end.
+// union adds the interval from from to to, as far as it is not covered yet, and returns the new end
+// of what is covered. Submissions come in time order, so the union of their intervals grows only at
+// its end.
 func (l *ledger) union(from, to, covered vtime.Instant, add func(*slot, int64)) vtime.Instant {
 	from = max(from, covered)
 	limit := vtime.Instant(l.base+slotsMax) * slotLength
@@ -154,8 +156,8 @@ func (l *ledger) close(now vtime.Instant) {
 	}
 }
 
-// drained returns when, from now on, at least n bytes of buffered writes will be done, to the
-// precision of a slot; at the latest when all are.
+// drained returns when at least n more bytes of buffered writes will be completed, to the precision
+// of a slot; at the latest when all are.
 func (l *ledger) drained(now vtime.Instant, n units.Size) vtime.Instant {
 	for i := range l.ahead {
 		n -= units.Size(l.ahead[(l.head+i)&(len(l.ahead)-1)].draining)

@@ -1,21 +1,21 @@
 // Package kernel models what Linux does between an engine and its volume: the page cache and its
 // writeback, fdatasync, the file system's journal, the block layer's counters, the cores.
 //
-// Many stalls are made here. A buffered write costs nothing when it is made; it dirties pages.
-// Later they are written out in one go: when a file's oldest dirty page is older than dirty_expire
-// (30 s), when dirty bytes exceed the background limit, or when somebody calls fdatasync. Whatever
-// is submitted to the volume after such a burst waits behind it. If that is the fdatasync of a
-// journal, every writer of the database waits with it.
+// Many stalls start here. A buffered write is free when it is made: it only dirties pages. The
+// pages are written out later, in a burst: when a file's oldest dirty page is older than
+// dirty_expire (30 s), when dirty bytes exceed the background limit, or when a process calls
+// fdatasync. Requests submitted to the volume after the burst are queued behind it. If one of them
+// is the fdatasync of a journal, every writer of the database is blocked by it.
 //
-// Threads that submit past the page cache compete for the block layer's slots ([Device.Start]); all
-// others wait for one in the order of arrival.
+// Threads that bypass the page cache compete for the block layer's slots ([Device.Start]); all
+// other requests get slots in order of arrival.
 //
-// Left out: I/O schedulers, cgroups' own dirty and I/O limits (a volume's cap is such a limiter),
-// pages read back into the cache, randomness. Writers over the limit are stopped immediately, at
-// the middle of the two limits, where the kernel slows them down by degrees from there on. The
-// flusher takes turns between files in slices of 4 MiB, where the kernel's slices grow with the
-// bandwidth it has seen. The journal is two blocks per commit, whoever commits, without batching
-// several files' changes and without a checkpoint of its own.
+// Not modelled: I/O schedulers, the dirty and I/O limits of cgroups (a volume's cap acts like one),
+// pages read back into the cache, and randomness. Simplified: writers over the limit stop at the
+// midpoint of the two limits, while the kernel slows them down gradually from there; the flusher
+// switches between files every 4 MiB, while the kernel's slices grow with the measured bandwidth;
+// every commit writes two journal blocks, without batching the changes of several files and without
+// checkpointing the journal.
 package kernel
 
 import (
@@ -37,13 +37,13 @@ const (
 	Ext4 FileSystem = "ext4"
 )
 
-// A Config is a host as far as storage sees it.
+// A Config is the part of a host that matters for storage.
 type Config struct {
 	Cores  int        `yaml:"cores"`  // cores the engine may use
 	Memory units.Size `yaml:"memory"` // of the machine, or the container's limit
-	// CPUQuota is the CPU time that the engine's container may use, in shares of one core as
-	// systemd's CPUQuota has it: 150% are one and a half. When a period's part (of 100 ms) is used
-	// up, all of its threads stop to the end of the period. 0 is no quota.
+	// CPUQuota is the CPU time that the engine's container may use, as a share of one core like
+	// systemd's CPUQuota: 150% is one and a half cores. Once the quota of a 100 ms period is used
+	// up, all threads of the container stop until the period ends. 0 means no quota.
 	CPUQuota units.Ratio `yaml:"cpu_quota"`
 	// DirtyBackground and Dirty are vm.dirty_background_bytes and vm.dirty_bytes; 0 means by the
 	// ratios.
@@ -53,12 +53,12 @@ type Config struct {
 	DirtyBackgroundRatio units.Ratio `yaml:"dirty_background_ratio"`
 	DirtyRatio           units.Ratio `yaml:"dirty_ratio"`
 	// DirtyExpire is vm.dirty_expire_centisecs (30 s), WritebackInterval
-	// vm.dirty_writeback_centisecs (5 s); 0 is no periodic writeback, as the kernel has it.
+	// vm.dirty_writeback_centisecs (5 s); as in the kernel, 0 disables periodic writeback.
 	DirtyExpire       units.Duration `yaml:"dirty_expire"`
 	WritebackInterval units.Duration `yaml:"writeback_interval"`
 	FileSystem        FileSystem     `yaml:"filesystem"`
-	// MountOptions are those of every volume's file system, in addition to its defaults, and
-	// Scheduler is that of its queue. A lab sets both; the model knows neither (see Unmodelled).
+	// MountOptions apply to every volume's file system in addition to its defaults, and Scheduler to
+	// every volume's queue. The lab sets both; the model ignores them (see Unmodelled).
 	MountOptions MountOptions `yaml:"mount_options"`
 	Scheduler    Scheduler    `yaml:"scheduler"`
 	// WbtLatUsec is the target of the block layer's writeback throttling (block/blk-wbt.c), in
@@ -67,17 +67,17 @@ type Config struct {
 	// writes that a device has in flight: to one at a time while reads take longer than that, to
 	// three quarters of the queue while nothing is read.
 	WbtLatUsec int `yaml:"wbt_lat_usec"`
-	// NrRequests is how many requests the block layer keeps in flight for a volume whose product
-	// says nothing about it, which is a custom one without queue_slots:
-	// /sys/block/DEVICE/queue/nr_requests, 128 on most (BLKDEV_DEFAULT_RQ). 0 is no bound.
+	// NrRequests limits the requests that the block layer keeps in flight for a volume whose product
+	// does not define a limit, that is, a custom volume without queue_slots:
+	// /sys/block/DEVICE/queue/nr_requests, usually 128 (BLKDEV_DEFAULT_RQ). 0 means unlimited.
 	NrRequests int `yaml:"nr_requests"`
-	// WritebackDepth, if it is not 0, replaces that throttling by a fixed bound of the buffered
-	// writes in flight, whatever is read.
+	// WritebackDepth, if not 0, replaces writeback throttling with a fixed bound on buffered writes
+	// in flight, independent of reads.
 	WritebackDepth int `yaml:"writeback_depth"`
-	// Wakeup is the cost of being first on a core that has been idle for a millisecond: it is
-	// woken, with cold caches. 0 means none, as on busy hardware. A virtual machine with two cores
-	// took some 300 us (measured: etcd with one client answers within 0.98 ms, at 300 requests per
-	// second within 1.47 ms, at 50 within 1.92 ms, on the same volume with the same fdatasync).
+	// Wakeup is the cost of running first on a core that has been idle for a millisecond: the core
+	// has to wake up, and its caches are cold. 0 means none, as on busy hardware. A virtual machine
+	// with two cores took about 300 us (measured on one volume with one fdatasync latency: etcd
+	// answers one busy client in 0.98 ms, 300 requests per second in 1.47 ms, 50 in 1.92 ms).
 	Wakeup units.Duration `yaml:"wakeup"`
 	// MaxRequest is the largest request: the block layer's max_sectors_kb.
 	MaxRequest units.Size `yaml:"max_request"`
@@ -142,7 +142,8 @@ func NewHost(cfg Config, clock *vtime.Clock, seed random.Seed) *Host {
 		h.background = units.Size(float64(cfg.Memory) * float64(cfg.DirtyBackgroundRatio))
 	}
 
-	// This is what the kernel does if the background limit is not below the other.
+	// The kernel does the same if the background limit is not below the dirty limit
+	// (domain_dirty_limits).
 	if h.background >= limit {
 		h.background = limit / 2
 	}
@@ -157,7 +158,7 @@ func (h *Host) Config() Config { return h.cfg }
 // DirtyBytes returns what the page cache holds that is not yet under writeback.
 func (h *Host) DirtyBytes() units.Size { return h.dirty }
 
-// BackgroundLimit returns the dirty bytes from which on the page cache is written out.
+// BackgroundLimit returns the number of dirty bytes above which the flusher starts.
 func (h *Host) BackgroundLimit() units.Size { return h.background }
 
 // Busy reports whether no core is free now.
@@ -174,9 +175,9 @@ func (h *Host) Busy() bool {
 // asleep is how long a core must be idle until being first on it costs; see Config.Wakeup.
 const asleep = time.Millisecond
 
-// CPU takes a core for d, from now on at the earliest. Of the free cores it takes the one used
-// last, whose caches are warm, as the kernel wakes a thread where it last ran; otherwise the one
-// that is free first.
+// CPU reserves a core for d, starting now at the earliest. If cores are idle, it takes the one used
+// most recently, because the kernel wakes a thread on the core where it last ran and whose caches
+// are warm. Otherwise it takes the core that becomes free first.
 func (h *Host) CPU(now vtime.Instant, d time.Duration) (start, done vtime.Instant) {
 	least := h.lastFree
 	if h.cores[least] > now { // not all are free
@@ -201,10 +202,12 @@ func (h *Host) CPU(now vtime.Instant, d time.Duration) (start, done vtime.Instan
 	return start, done
 }
 
-// nextCore is the core that is taken, whichever are free: of instants up to now the latest, then of future
-// ones the earliest. That is one order of numbers, without a branch: which core it is cannot be predicted.
+// nextCore returns the core to use: the idle one used most recently, or if none is idle, the one
+// that becomes free first. The loop has no branches, because the branch predictor cannot guess the
+// core.
 func (h *Host) nextCore(now vtime.Instant) int {
-	// later is all ones where an instant is later than another, else 0.
+	// later is all ones if one instant is after the other, otherwise 0. Negating the idle cores'
+	// instants turns both rules into one: take the largest value.
 	least, best := 0, vtime.Instant(math.MinInt64/2)
 	for i, free := range h.cores {
 		later := (now - free) >> 63

@@ -33,9 +33,9 @@ func (o MountOptions) List() []string {
 	return strings.Split(string(o), ",")
 }
 
-// mountOptions are those that affect what is written, or when, by file system; those with a value
-// end in "=". Others are refused: what is mounted here is made for one run, and an option that, for
-// example, makes the machine fail on an error does not belong there. (mount(8);
+// mountOptions lists, by file system, the options that affect what is written or when; those that
+// take a value end in "=". All others are refused: the file system is created for one run, and an
+// option that makes the machine panic on an error, for example, has no place there. (mount(8);
 // Documentation/admin-guide/ext4.rst and xfs.rst, 6.18)
 var mountOptions = map[FileSystem][]string{
 	"": {"noatime", "relatime", "strictatime", "nodiratime", "lazytime", "sync", "dirsync",
@@ -52,13 +52,13 @@ const mountOptionsMax = 256 // bytes
 func (c *Config) checkMounting(l *diagnostics.List) {
 	if !slices.Contains(schedulers, c.Scheduler) {
 		*l = append(*l, diagnostics.Problem{
-			Field: "scheduler", Text: fmt.Sprintf("%q is no scheduler", c.Scheduler),
+			Field: "scheduler", Text: fmt.Sprintf("%q is not a scheduler", c.Scheduler),
 			Limit: "none, mq-deadline, kyber or bfq", Source: block + ", scheduler", Nearest: string(NoScheduler),
 		})
 	}
 
 	if len(c.MountOptions) > mountOptionsMax {
-		*l = append(*l, diagnostics.Problem{Field: "mount_options", Text: "this is too long",
+		*l = append(*l, diagnostics.Problem{Field: "mount_options", Text: "too long",
 			Limit: fmt.Sprintf("%d bytes", mountOptionsMax), Source: assumed})
 		return
 	}
@@ -72,9 +72,8 @@ func (c *Config) checkMounting(l *diagnostics.List) {
 		known := slices.Concat(mountOptions[""], mountOptions[c.FileSystem])
 		if !slices.Contains(known, name) || (valued && !plain(value)) {
 			*l = append(*l, diagnostics.Problem{
-				Field: "mount_options", Text: fmt.Sprintf("%q is not an option that %s volumes are mounted with here",
-					option, c.FileSystem),
-				Limit: strings.Join(known, " "), Source: "mount(8): those that change what is written, or when",
+				Field: "mount_options", Text: fmt.Sprintf("%q is not supported for %s volumes", option, c.FileSystem),
+				Limit: strings.Join(known, " "), Source: "mount(8): the options that change what is written, or when",
 			})
 		}
 	}
@@ -92,11 +91,11 @@ func (c *Config) Unmodelled() diagnostics.List {
 	var l diagnostics.List
 	if c.Scheduler != NoScheduler {
 		l = append(l, diagnostics.Problem{Field: "scheduler",
-			Text: fmt.Sprintf("%s is set by lab run and not modelled: a simulation has none", c.Scheduler)})
+			Text: fmt.Sprintf("%s applies to lab run only: a simulation has no scheduler", c.Scheduler)})
 	}
 	if c.MountOptions != "" {
 		l = append(l, diagnostics.Problem{Field: "mount_options",
-			Text: fmt.Sprintf("%s are set by lab run and not modelled: a simulation has the file system's defaults",
+			Text: fmt.Sprintf("%s applies to lab run only: a simulation uses the file system's defaults",
 				c.MountOptions)})
 	}
 	return l

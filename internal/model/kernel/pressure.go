@@ -2,10 +2,10 @@ package kernel
 
 import "plimsoll/internal/base/vtime"
 
-// A pressure measures how long at least one task waited for I/O: for a sync, because too much was
-// dirty, or for a request of its own. (This is "some" of the kernel's PSI; "full", that nobody did
-// anything else, is not modelled.) Some waits end with an event and are counted; for the others,
-// the end is known when they begin.
+// A pressure measures how long at least one task waited for I/O: for a sync, because too many pages
+// were dirty, or for its own request. This is "some" of the kernel's PSI; "full", when no task could
+// run, is not modelled. Waits that end with an event are counted; for the others the end is known
+// when they begin.
 type pressure struct {
 	n     int           // waits in progress that end with an event
 	until vtime.Instant // the others are over by then
@@ -33,7 +33,7 @@ func (p *pressure) end(now vtime.Instant) {
 	p.n--
 }
 
-// hold is a wait from now on whose end is known.
+// hold records a wait that starts now and whose end is known.
 func (p *pressure) hold(now, until vtime.Instant) {
 	p.advance(now)
 	p.until = max(p.until, until)

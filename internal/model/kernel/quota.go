@@ -7,20 +7,20 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// quotaPeriod is the kernel's default period of a CPU quota (sched/fair.c,
-// default_cfs_period; cpu.max in cgroup v2), and what containers are given.
+// quotaPeriod is the kernel's default period of a CPU quota (sched/fair.c, default_cfs_period;
+// cpu.max in cgroup v2), which container runtimes use too.
 const quotaPeriod = 100 * time.Millisecond
 
-// A quota is the CPU time that a container's threads may use in each period, all cores together.
-// Once it is used up, they all stop to the end of the period, whatever they hold. The kernel hands
-// it to cores in slices of 5 ms; here it is one account.
+// A quota is the CPU time that a container's threads may use in each period on all cores together.
+// Once it is used up, they all stop until the period ends, even while they hold locks. The kernel
+// hands the quota to cores in slices of 5 ms; the model keeps one account.
 type quota struct {
 	each  time.Duration // in each period; 0: no quota
 	first int64         // the period of used[0]
 	used  []time.Duration
 
-	throttled int64         // periods up to first in which the quota was used up and more was wanted
-	stopped   time.Duration // in these periods
+	throttled int64         // periods before first in which threads wanted more than the quota
+	stopped   time.Duration // time for which they were stopped in these periods
 	stops     []time.Duration
 }
 
@@ -28,11 +28,11 @@ func newQuota(share units.Ratio) quota {
 	return quota{each: time.Duration(float64(share) * float64(quotaPeriod))}
 }
 
-// book uses d of CPU time from start on, and returns when it has been used.
+// book uses d of CPU time from start on, and returns when all of it has been used.
 func (q *quota) book(start vtime.Instant, d time.Duration) (done vtime.Instant) {
 	for {
 		i := int(int64(start)/int64(quotaPeriod) - q.first)
-		if i < 0 { // of a period that is over; Sample has closed it
+		if i < 0 { // that period is over, and Sample has closed it
 			i, start = 0, vtime.Instant(q.first*int64(quotaPeriod))
 		}
 
@@ -57,7 +57,7 @@ func (q *quota) book(start vtime.Instant, d time.Duration) (done vtime.Instant) 
 	}
 }
 
-// close counts the periods that are over.
+// close counts the periods that are over at now.
 func (q *quota) close(now vtime.Instant) {
 	over := min(int(int64(now)/int64(quotaPeriod)-q.first), len(q.used))
 	for _, s := range q.stops[:over] {
@@ -88,8 +88,8 @@ var quotaMetrics = []string{
 	"container_cpu_cfs_throttled_periods_total", "container_cpu_cfs_throttled_seconds_total",
 }
 
-// sampleCores writes the values of the cores, each with an equal part of what the container used,
-// and those of quotaMetrics.
+// sampleCores writes the values of the cores and of quotaMetrics. Each core gets an equal part of the
+// time that the container used, because the quota does not record on which core it was used.
 func (h *Host) sampleCores(now vtime.Instant, values []float64) {
 	q := &h.quota
 	q.close(now)

@@ -12,9 +12,9 @@ type Metric struct {
 	Labels []string
 }
 
-// exceeded are the driver's counters of time over a limit (aws-ebs-csi-driver, from the volume's
-// NVMe log page 0xD0), and the limits they count. Exhausted credits count as the baseline being
-// exceeded.
+// exceeded lists the counters of time over a limit that the EBS CSI driver reads from the volume's
+// NVMe log page 0xD0, with the limits they count. While credits are exhausted, the time over the
+// baseline counts as exceeded.
 var exceeded = []struct {
 	name   string
 	limits []volume.Limit
@@ -26,7 +26,7 @@ var exceeded = []struct {
 }
 
 // Metrics names the values of Sample, in order: node_exporter's counters of each device, of memory,
-// cores and pressure, and the volume's own as the EBS CSI driver and CloudWatch report them.
+// cores and pressure, and the volume's counters as the EBS CSI driver and CloudWatch report them.
 func (h *Host) Metrics() []Metric {
 	var out []Metric
 	for _, d := range h.devices {
@@ -115,6 +115,7 @@ func (h *Host) Sample(values []float64) {
 	put(writeback)
 	seconds(int64(h.waiting.total(now)))
 
+	// With a quota, the container's throttled time decides what the cores show.
 	if h.quota.each > 0 {
 		h.sampleCores(now, values[i:])
 		return

@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// sharePeriod is the time after which writes count half for a device's share of the limits
+	// sharePeriod is the time after which writes count half in a device's share of the limits
 	// (VM_COMPLETIONS_PERIOD_LEN in mm/page-writeback.c).
 	sharePeriod = vtime.Instant(3 * time.Second)
-	// shareLeast is the part of what is left to the background limit that a device has at least,
-	// however little it wrote (__wb_calc_thresh, 6.14 and later).
+	// shareLeast divides what is left to the background limit: a device gets at least this part,
+	// even if it wrote little (__wb_calc_thresh, 6.14 and later).
 	shareLeast = 8
 )
 
-// A share is what the page cache wrote to a device lately, against which its part of the limits is
-// computed (lib/flex_proportions.c).
+// A share is what the page cache recently wrote to a device; it determines the device's part of the
+// limits (lib/flex_proportions.c).
 type share struct {
 	weight  float64
 	counted units.Size // up to here
 }
 
-// shareOf returns a device's part of all that the page cache wrote lately.
+// shareOf returns a device's part of everything the page cache wrote recently.
 func (h *Host) shareOf(d *Device) float64 {
 	if len(h.devices) == 1 {
 		return 1
@@ -42,10 +42,11 @@ func (h *Host) shareOf(d *Device) float64 {
 	return d.share.weight / max(sum, 1)
 }
 
-// overBackground reports whether the flusher has to write to a device: because too much is dirty on
-// the host, or on the device for its share of the limit (wb_over_bg_thresh). So data beside a
-// journal on another volume are written soon after their own writeback ended, though the host is far
-// below its limit: the journal has by then done most of what was written.
+// overBackground reports whether the flusher has to write to a device because too much is dirty,
+// either on the host or on the device relative to its share of the limit (wb_over_bg_thresh). If the
+// journal is on a separate volume, data files are therefore written again soon after their last
+// writeback, although the host is far below its limit: by then most recent writes were the
+// journal's, and the data volume's share is small.
 func (h *Host) overBackground(d *Device) bool {
 	if h.dirty > h.background {
 		return true

@@ -1,12 +1,12 @@
 package kernel
 
-// tagLeast is the number of dirty pages from which on a sync remembers which they are. What has
-// fewer is submitted before anybody dirties more.
+// tagLeast is the number of dirty pages from which a sync records which pages are dirty. Fewer pages
+// are submitted before a writer can dirty more.
 const tagLeast = 512
 
-// tag notes which pages a sync is to write: those that are dirty as it begins
-// (tag_pages_for_writeback, mm/page-writeback.c). What is dirtied later, ahead of it, is left for
-// the flusher, or else a checkpoint's sync would go on for as long as somebody evicts pages.
+// tag records which pages a sync has to write: those that are dirty when it begins
+// (tag_pages_for_writeback, mm/page-writeback.c). Pages that become dirty later are left to the
+// flusher; otherwise a checkpoint's sync would not end while other threads evict pages.
 func (h *Host) tag(j *job) {
 	if j.file.dirty.pages < tagLeast {
 		return
@@ -19,7 +19,7 @@ func (h *Host) tag(j *job) {
 	j.tagged = m
 }
 
-// untag gives back what a sync has noted.
+// untag recycles the map of a sync.
 func (h *Host) untag(j *job) {
 	if j.tagged != nil {
 		h.tags = append(h.tags, j.tagged)
@@ -27,7 +27,7 @@ func (h *Host) untag(j *job) {
 	}
 }
 
-// copy makes it equal to another one.
+// copy makes m equal to another map, reusing its chunks.
 func (m *dirtyMap) copy(of *dirtyMap) {
 	m.pages, m.low = of.pages, of.low
 	for len(m.chunks) < len(of.chunks) {

@@ -9,26 +9,26 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// How threads that find no slot wait for one (lib/sbitmap.c, Linux 6.18): in one of eight wait
-// queues, used in turn, and woken in batches of an eighth of the slots, from one to eight
-// (SBQ_WAIT_QUEUES, SBQ_WAKE_BATCH, sbq_calc_wake_batch).
+// Threads that find no slot wait in one of eight wait queues, used round-robin, and are woken in
+// batches of an eighth of the slots, at least one and at most eight (lib/sbitmap.c, Linux 6.18:
+// SBQ_WAIT_QUEUES, SBQ_WAKE_BATCH, sbq_calc_wake_batch).
 const (
 	waitQueues   = 8
 	wakeBatchMax = 8
 )
 
-// tags are the slots of one queue as threads get them. They are not passed on in the order of
-// arrival. Whoever asks while one is free takes it, ahead of those who wait (blk_mq_get_tag in
-// block/blk-mq-tag.c simply tries first). Waiting threads hear nothing until as many slots as a
-// wake batch have been given back (sbitmap_queue_wake_up). Then that many of them are woken, and
-// whichever runs first finds what is left. The others wait again, behind all others of the next
-// wait queue.
+// tags models how threads compete for the slots of one queue. Slots are not handed out in order of
+// arrival. A thread that asks while a slot is free takes it, ahead of the waiting threads
+// (blk_mq_get_tag in block/blk-mq-tag.c simply tries first). Waiting threads are not woken until a
+// full wake batch of slots has been released (sbitmap_queue_wake_up). Then one batch of threads is
+// woken, and the first ones to run take the slots that are left. The others wait again, at the end
+// of the next wait queue.
 //
-// So among threads that read all the time, more than there are slots, those that just had an answer
-// nearly always get the next slot. Of 32 slots given back one by one, only every fourth finds a
-// woken thread to take it. The rest wait, with the same small chance each time they are woken. The
-// median is that of the slots' own threads; the p99 is seven times what first come, first served
-// would give. The wait has no bound but chance, and the device does as much work.
+// So if more threads than slots read continuously, a thread that just got its answer nearly always
+// gets the next slot too. Of 32 slots released one by one, only every fourth goes to a woken thread.
+// The rest keep waiting, with the same small chance at each wake-up. The median latency is that of
+// the threads that hold the slots; the p99 is seven times that of first come, first served. Nothing
+// but chance bounds the wait, and the device does the same amount of work.
 //
 // Measured with 64 threads that read from a volume of 3,000 IOPS through 32 slots (examples/lab):
 // p50 10.8 ms, p95 79.9, p99 143, p99.9 232. Nothing here is calibrated on it.
@@ -41,8 +41,8 @@ type tags struct {
 	waiting    [waitQueues][]waiter
 	n          int   // in all of them
 	join, wake int   // the wait queue where the next thread waits, and the one to wake next
-	freed      int64 // slots given back, as far as counted
-	completed  int64 // those of them that woke nobody yet
+	freed      int64 // slots released so far
+	completed  int64 // released slots that have not woken a batch yet
 	due        vtime.Instant
 	woken      []waiter
 }
@@ -60,8 +60,8 @@ type waiter struct {
 	since   vtime.Instant
 }
 
-// tagsOf makes the tags of a volume's queues: for a stripe each member's, none if requests are
-// unbounded.
+// tagsOf creates the tags of a volume's queues: one for each member of a stripe, none if the number
+// of requests is unlimited.
 func (d *Device) tagsOf(v volume.Volume, seed random.Seed) {
 	members := []volume.Volume{v}
 	if s, ok := v.(*volume.Stripe); ok {
@@ -81,10 +81,10 @@ func (d *Device) tagsOf(v volume.Volume, seed random.Seed) {
 	}
 }
 
-// Start submits a request past the page cache for a thread of its own, like [Device.Do]. But where
-// Do takes the next slot in turn, the thread competes for one, as threads do: first come is not
-// first served. then is called once the request has its slot, which usually is before Start
-// returns. For a request on several members of a stripe, the first one's slot counts.
+// Start submits a request that bypasses the page cache, like [Device.Do], but for a separate thread:
+// while Do takes the next slot in turn, the thread competes for one, and first come is not first
+// served. then is called once the request has its slot, usually before Start returns. A request that
+// spans several members of a stripe needs a slot of the first one.
 func (d *Device) Start(r volume.Request, then Starter, arg uint64) {
 	now := d.host.clock.Now()
 	if len(d.tags) > 0 {
@@ -104,7 +104,7 @@ func (d *Device) Start(r volume.Request, then Starter, arg uint64) {
 
 // wait puts a thread into the next wait queue.
 func (t *tags) wait(now vtime.Instant, w waiter) {
-	if t.n == 0 { // nothing is counted while nobody waits
+	if t.n == 0 { // released slots are not counted while no thread waits
 		t.freed = t.queue.SlotsAt(now).Freed
 	}
 	t.waiting[t.join] = append(t.waiting[t.join], w)
@@ -112,7 +112,7 @@ func (t *tags) wait(now vtime.Instant, w waiter) {
 	t.n++
 }
 
-// expect waits for the next slot to be given back, if anybody waits.
+// expect schedules the next release of a slot, if any thread waits.
 func (t *tags) expect(now vtime.Instant) {
 	if t.n == 0 {
 		return
@@ -123,7 +123,7 @@ func (t *tags) expect(now vtime.Instant) {
 	}
 }
 
-// Fire counts what was given back, and wakes threads for each whole batch of it.
+// Fire counts the released slots and wakes a batch of threads for each full batch of slots.
 func (t *tags) Fire(now vtime.Instant, arg uint64) {
 	if vtime.Instant(arg) != t.due {
 		return // an earlier one came in between
@@ -138,7 +138,7 @@ func (t *tags) Fire(now vtime.Instant, arg uint64) {
 	t.expect(now)
 }
 
-// wakeUp wakes a batch: the first threads of a wait queue, then of the next one if that has fewer.
+// wakeUp wakes a batch: the first threads of a wait queue, then of the next queue if it has fewer.
 func (t *tags) wakeUp(now vtime.Instant) {
 	t.woken = t.woken[:0]
 	for range waitQueues {

@@ -25,31 +25,31 @@ type urgency uint8
 const (
 	background urgency = iota // by the flusher: REQ_BACKGROUND
 	normal                    // by sync_file_range
-	urgent                    // somebody waits for it: REQ_SYNC
+	urgent                    // a thread waits for it: REQ_SYNC
 )
 
-// A throttle bounds the buffered writes that a device has in flight, by why they are submitted:
-// many for those that somebody waits for, half as many for others, a quarter for the flusher's. It
-// watches reads. If the fastest of a window took longer than the target, the bounds are halved,
-// down to one write at a time. If nothing is read, they double, up to three quarters of the queue.
-// So on a device that is not read, it bounds nothing that matters.
+// A throttle limits the buffered writes that a device has in flight. The limit depends on why a
+// write is submitted: the full limit if a thread waits for it, half for other writes, a quarter for
+// the flusher's. The throttle watches reads. If even the fastest read of a window took longer than
+// the target, the limits are halved, down to one write at a time. If nothing is read, they double,
+// up to three quarters of the queue, so on a device without reads the limits hardly matter.
 //
-// Those that find no room wait in line, and the first holds back the rest, even if the first is the
-// flusher with the lowest bound and the next is a sync. Writes of a file system's journal do not
-// wait, nor do reads and direct writes (wbt_should_throttle).
+// Writes over the limit queue in order, and the first blocks the rest, even if the first is the
+// flusher with the lowest limit and the next is a sync. Journal writes of the file system, reads and
+// direct writes are never throttled (wbt_should_throttle).
 type throttle struct {
 	device *Device
 	target time.Duration // of reads; 0: there is no throttle
 	fixed  bool          // its bounds do not move (Config.WritebackDepth)
 	used   bool          // the device has files, so there may be buffered writes
-	queue  int           // depth of the device's queue when it was made: not what is set later
+	queue  int           // depth of the device's queue at its creation: later changes do not count
 
 	step   int
 	capped bool // scaled_max: the step cannot go lower
 	depth  [3]int
 	flight int
 	line   []throttled
-	woken  int // who are about to go on, of those that were in it
+	woken  int // submitters that were woken and have not run yet
 
 	ticking bool
 	window  time.Duration
@@ -73,8 +73,8 @@ type throttled struct {
 	arg  uint64
 }
 
-// throttleOf makes a device's throttle as the host's settings say. A device without slots queues
-// before it, as the kernel's blk-throttle does, and has none.
+// throttleOf creates a device's throttle from the host's settings. A device without slots queues
+// requests before the throttle would see them, like the kernel's blk-throttle, and has none.
 func throttleOf(d *Device, cfg *Config, slots int) throttle {
 	t := throttle{device: d, queue: cfg.NrRequests, window: throttleWindow}
 	if t.queue == 0 {
@@ -96,8 +96,8 @@ func throttleOf(d *Device, cfg *Config, slots int) throttle {
 	return t
 }
 
-// take returns whether there is room for a write now, which then has it until it is done. If not,
-// the submitter waits in line, and its turn comes with room.
+// take reports whether a write may be submitted now; it then occupies the room until it is done.
+// If not, the submitter is queued, and turn fires once there is room.
 func (t *throttle) take(why urgency, turn vtime.Handler, arg uint64) bool {
 	if t.target == 0 {
 		return true
@@ -112,7 +112,7 @@ func (t *throttle) take(why urgency, turn vtime.Handler, arg uint64) bool {
 	return false
 }
 
-// limit is get_limit of the kernel.
+// limit corresponds to the kernel's get_limit.
 func (t *throttle) limit(why urgency) int {
 	now := t.device.host.clock.Now()
 	switch {
@@ -128,10 +128,10 @@ func (t *throttle) recentlySlept(now vtime.Instant) bool {
 	return t.hasSlept && now.Sub(t.lastSleep) < throttleWaited
 }
 
-// slept notes that a writer over the dirty limit is held back.
+// slept records that a writer over the dirty limit is blocked.
 func (t *throttle) slept(until vtime.Instant) { t.hasSlept, t.lastSleep = true, until }
 
-// begin notes a submitted request: when it gives its room back, and reads to watch.
+// begin records a submitted request: when a write releases its room, and which reads to watch.
 func (t *throttle) begin(op volume.Op, c *volume.Completion, buffered bool) {
 	if t.target == 0 || !t.used || op == volume.Flush {
 		return
@@ -155,7 +155,7 @@ func (t *throttle) begin(op volume.Op, c *volume.Completion, buffered bool) {
 	}
 }
 
-// forget gives room back that was not used.
+// forget releases room that was not used.
 func (t *throttle) forget() {
 	if t.target != 0 {
 		t.release()
@@ -165,7 +165,7 @@ func (t *throttle) forget() {
 // readEnd is the throttle as the handler of a read's end; the argument is when it was issued.
 type readEnd throttle
 
-// Fire takes in how long it took.
+// Fire records the read's latency.
 func (r *readEnd) Fire(now vtime.Instant, arg uint64) {
 	t := (*throttle)(r)
 	issued := vtime.Instant(arg)
@@ -179,10 +179,10 @@ func (r *readEnd) Fire(now vtime.Instant, arg uint64) {
 	}
 }
 
-// writeEnd is the throttle as the handler of a write's end; the argument is the room it gives back.
+// writeEnd is the throttle as the handler of a write's end; the argument is the room it releases.
 type writeEnd throttle
 
-// Fire lets the next ones in.
+// Fire counts the write and lets the next ones in.
 func (w *writeEnd) Fire(_ vtime.Instant, arg uint64) {
 	t := (*throttle)(w)
 	t.writes++
@@ -191,7 +191,8 @@ func (w *writeEnd) Fire(_ vtime.Instant, arg uint64) {
 	}
 }
 
-// release is wbt_rqw_done of the kernel: those in line are woken once there is room for several.
+// release corresponds to the kernel's wbt_rqw_done: queued submitters are woken once there is room
+// for several.
 func (t *throttle) release() {
 	t.flight--
 	limit := t.depth[normal]
@@ -206,7 +207,7 @@ func (t *throttle) release() {
 	}
 }
 
-// wake lets in those in line, up to the first for whom there is no room.
+// wake admits queued submitters up to the first one for which there is no room.
 func (t *throttle) wake() {
 	now := t.device.host.clock.Now()
 	n := 0
@@ -219,12 +220,12 @@ func (t *throttle) wake() {
 	t.line = append(t.line[:0], t.line[n:]...)
 }
 
-// yields lets the others go on that were woken together with a submitter, one request each in turn;
-// again is called then. A thread needs longer for as many requests as there is room for, tens of
-// them, than another one to wake up and submit its own. So behind a checkpoint's fsync both
-// requests of an append go together: a server's syncs took 0.72 s of that, which is the wait for one
-// turn and the one for the file system's log, where the second request's own turn would make it 1.1
-// or 1.5.
+// yields lets the other submitters continue that were woken together with this one, round-robin with
+// one request each; again fires when it is this one's turn. The reason: submitting all the requests
+// for which there is room, tens of them, takes a thread longer than another thread needs to wake up
+// and submit its own. So behind a checkpoint's fsync both requests of an append go out together: a
+// server's syncs took 0.72 s, which is one turn plus the wait for the file system's log. A separate
+// turn for the second request would make it 1.1 or 1.5 s.
 func (t *throttle) yields(again vtime.Handler, arg uint64) bool {
 	if t.woken == 0 {
 		return false
@@ -251,7 +252,7 @@ func (t *throttle) tick() {
 // windowEnd is the throttle as the handler of a window's end.
 type windowEnd throttle
 
-// Fire moves the bounds by what the window showed (wb_timer_fn, latency_exceeded).
+// Fire adjusts the limits to what the window showed (wb_timer_fn, latency_exceeded).
 func (w *windowEnd) Fire(now vtime.Instant, _ uint64) {
 	t := (*throttle)(w)
 	flight := t.flight
@@ -283,7 +284,7 @@ func (w *windowEnd) Fire(now vtime.Instant, _ uint64) {
 	}
 }
 
-// settle returns to the middle, slowly, while there is nothing to go by.
+// settle returns to the middle slowly while a window shows nothing.
 func (t *throttle) settle() {
 	if t.unknown++; t.unknown < throttleUnknown {
 		return
@@ -305,7 +306,7 @@ func (t *throttle) up() {
 	t.wake()
 }
 
-// down halves the bounds, or from more than the middle returns to it if hard.
+// down halves the limits; if hard and they are above the middle, it returns to the middle instead.
 func (t *throttle) down(hard bool) {
 	if t.depth[urgent] == 1 {
 		return
@@ -320,9 +321,10 @@ func (t *throttle) down(hard bool) {
 	t.unknown = 0
 }
 
-// scale sets the bounds for the step, and returns whether they are the highest
+// scale sets the limits for the step, and reports whether they are the highest
 // (rq_depth_calc_max_depth, calc_wb_limits).
 func (t *throttle) scale() (capped bool) {
+	// A queue of one request alternates between one and two writes, as the kernel does.
 	most := min(throttleDepth, t.queue)
 	switch {
 	case t.queue == 1 && t.step > 0:

@@ -7,11 +7,11 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// How much of one file the flusher writes before it considers the next one, and whether to continue
-// at all: what the device writes in half a second, by the flusher's own estimate, at most an eighth
-// of the limit, in multiples of 4 MiB and at least one (writeback_chunk_size in fs/fs-writeback.c;
-// seen in a trace of 6.18: 12 MiB on a volume that took 20 MB/s). So with a small
-// dirty_background_bytes, everything dirty goes out in one go, each time.
+// A chunk is how much of one file the flusher writes before it looks at the next file and checks
+// whether to continue. It is what the device writes in half a second by the flusher's own estimate,
+// at most an eighth of the limit, in multiples of 4 MiB and at least 4 MiB (writeback_chunk_size in
+// fs/fs-writeback.c; a trace of 6.18 showed 12 MiB on a volume that took 20 MB/s). So with a small
+// dirty_background_bytes, each flush writes everything that is dirty.
 const (
 	chunkLeast   = 4 * units.MiB // MIN_WRITEBACK_PAGES
 	chunkOfLimit = 8             // DIRTY_SCOPE
@@ -21,22 +21,22 @@ const (
 type flusher struct {
 	device     *Device
 	active     bool
-	background bool  // because too much is dirty, not because something has been for too long
-	once       bool  // the current file has this one chunk
-	ticking    bool  // it looks for what has been
-	file       int   // the current one
+	background bool  // it runs because too much is dirty, not because pages are too old
+	once       bool  // the current file gets only this chunk
+	ticking    bool  // the clock that looks for old pages runs
+	file       int   // number of the current file
 	left       int64 // remaining pages of its chunk
 	from       int64 // where in the file the chunk began
-	round      bool  // it has passed the end of the file since
+	round      bool  // it has wrapped around the end of the file
 	speed      bandwidth
-	room       bool   // the throttle has let it in
+	room       bool   // the throttle admitted its next write
 	handle     handle // of ext4's journal
 }
 
 // A tick is a flusher as the handler of its clock (dirty_writeback_centisecs).
 type tick flusher
 
-// tick starts the clock while anything is dirty. It runs again from when the flusher is done
+// tick starts the clock while anything is dirty. The clock restarts when the flusher is done
 // (wb_workfn).
 func (w *flusher) tick() {
 	h := w.device.host
@@ -47,11 +47,11 @@ func (w *flusher) tick() {
 }
 
 // Fire finds files that have been dirty for too long. All of their dirty pages must be written,
-// including young ones, which is how half a minute of page cache reaches a volume in one go. An
-// fdatasync in between does not help: it writes the pages and leaves the file on the flusher's
-// list, with its time (Linux, fs/fs-writeback.c: only writeback_single_inode removes a file). So a
-// file that a database keeps writing to is flushed after dirty_expire, or up to one interval later,
-// whatever its checkpoints did meanwhile. A real WiredTiger was measured to behave that way.
+// including recent ones; this is how half a minute of page cache reaches a volume in one burst. An
+// fdatasync in between does not help: it writes the pages but leaves the file on the flusher's list
+// with its old time (Linux, fs/fs-writeback.c: only writeback_single_inode removes a file). So a file
+// that a database keeps writing to is flushed after dirty_expire, or up to one interval later,
+// regardless of the database's own checkpoints. Measurements with a real WiredTiger confirm this.
 func (t *tick) Fire(now vtime.Instant, _ uint64) {
 	w := (*flusher)(t)
 	h := w.device.host
@@ -79,7 +79,7 @@ func (t *tick) Fire(now vtime.Instant, _ uint64) {
 	}
 }
 
-// Sync starts to write out all that is dirty now, as sync(2) does, and does not wait for it.
+// Sync starts to write out everything that is dirty now, like sync(2), but does not wait for it.
 func (h *Host) Sync() {
 	for _, f := range h.files {
 		f.listed = f.dirty.pages > 0
@@ -90,7 +90,7 @@ func (h *Host) Sync() {
 	}
 }
 
-// startFlushers has all devices written to, because too much is dirty.
+// startFlushers starts the flushers of all devices, because too much is dirty.
 func (h *Host) startFlushers() {
 	for _, d := range h.devices {
 		d.flusher.start(true)
@@ -114,10 +114,11 @@ func (w *flusherTurn) Fire(vtime.Instant, uint64) {
 	(*flusher)(w).run()
 }
 
-// A flusherAgain is a flusher as the handler of its next request among those who were woken together.
+// A flusherAgain is a flusher as the handler of its next request after it was woken together with
+// others; see throttle.yields.
 type flusherAgain flusher
 
-// Fire goes on.
+// Fire continues after the others' turn.
 func (w *flusherAgain) Fire(vtime.Instant, uint64) {
 	w.device.throttle.woken--
 	(*flusher)(w).run()
@@ -131,6 +132,7 @@ func (w *flusher) run() {
 	h := w.device.host
 	now := h.clock.Now()
 	for {
+		// Nothing is due: return what was reserved, and look again at the next tick.
 		if w.left <= 0 && !w.choose() {
 			w.active = false
 			w.tick()
@@ -164,6 +166,8 @@ func (w *flusher) run() {
 			w.device.handles.submitted(&w.handle, n)
 		}
 
+		// This part of the file is clean. Once the whole file is, it leaves the list; if it became
+		// dirty again meanwhile, its time starts anew.
 		if !ok {
 			w.device.handles.end(&w.handle)
 			if !w.seek(f) {
@@ -186,11 +190,11 @@ func (w *flusher) run() {
 	}
 }
 
-// seek moves a file's cursor to its next dirty page; false if the chunk has passed all of the file.
-// On XFS it ends at the end of the file, and what is dirty before the cursor waits for another
-// dirty_expire (writeback_iter in mm/page-writeback.c does not loop). ext4 goes on from the file's
-// beginning to where the chunk began (ext4_do_writepages in fs/ext4/inode.c), so it writes a file
-// until there is not one chunk of it left.
+// seek moves a file's cursor to its next dirty page; it returns false if the chunk has covered the
+// whole file. On XFS the chunk ends at the end of the file, and pages before the cursor wait for
+// another dirty_expire (writeback_iter in mm/page-writeback.c does not loop). ext4 continues from
+// the start of the file to where the chunk began (ext4_do_writepages in fs/ext4/inode.c), so it
+// writes a file until less than one chunk is left.
 func (w *flusher) seek(f *File) bool {
 	page, ok := f.dirty.next(f.cursor)
 	if !ok && !w.round && w.device.host.cfg.FileSystem == Ext4 {
@@ -206,9 +210,9 @@ func (w *flusher) seek(f *File) bool {
 }
 
 // choose selects the device's next file to write a chunk of. A file that has been dirty for too long
-// is written to its end. While too much is dirty, all files have their turns. When that is no longer
-// so, those that are left stay queued: at the next tick one chunk of each is written, and its time
-// begins anew (requeue_inode).
+// is written to its end. While too much is dirty, all files take turns. Once enough is written, the
+// remaining files stay queued: at the next tick one chunk of each is written, and its time starts
+// anew (requeue_inode).
 func (w *flusher) choose() bool {
 	h := w.device.host
 	if w.once {
@@ -235,7 +239,7 @@ func (w *flusher) choose() bool {
 	return w.next()
 }
 
-// next goes on to a file that is due.
+// next moves on to a file that is due.
 func (w *flusher) next() bool {
 	h := w.device.host
 	for range h.files {
@@ -250,17 +254,18 @@ func (w *flusher) next() bool {
 	return false
 }
 
-// chunk returns how many pages of a file are written before others are considered.
+// chunk returns how many pages of a file to write before looking at other files.
 func (w *flusher) chunk() int64 {
 	h := w.device.host
 	n := max(min(w.speed.read(h.clock.Now(), w.device)/2, h.limit/chunkOfLimit), 0)
 	return int64((n + chunkLeast) / chunkLeast * chunkLeast / PageSize)
 }
 
-// dirtied counts pages, and starts writing them out if too many are dirty. That is not checked for
-// every page. Each thread checks after the square root of the pages that are left to the limit, or
-// half of that (dirty_poll_interval in mm/page-writeback.c): megabytes, on a machine with much
-// memory. All threads of a database are one here, which checks as often as they do together.
+// dirtied counts dirty pages, and starts the flushers if there are too many. It does not check for
+// every page: each thread checks after the square root of the number of pages left to the limit, or
+// half of that (dirty_poll_interval in mm/page-writeback.c), which is megabytes on a machine with
+// much memory. The model treats all threads of a database as one that checks as often as they do
+// together.
 func (h *Host) dirtied(pages int64) {
 	h.dirty += units.Size(pages) * PageSize
 	if h.unpolled += pages; h.unpolled < h.poll {
@@ -275,16 +280,16 @@ func (h *Host) dirtied(pages int64) {
 	}
 }
 
-// balance returns when a writer may continue: immediately while dirty pages and those under
-// writeback are below the middle of the two limits (the kernel's freerun ceiling,
-// mm/page-writeback.c), else when enough of them are written.
+// balance returns when a writer may continue: immediately if the pages that are dirty or under
+// writeback are below the midpoint of the two limits (the kernel's freerun ceiling,
+// mm/page-writeback.c), otherwise once enough of them are written.
 //
-// The kernel compares what all devices have dirty and under writeback (domain_dirty_avail), and pauses
-// a writer by what its own device writes: one whose device has little dirty gets up to eight times the
-// rate (wb_position_ratio), which is hardly ever a pause. The model has no rates: it counts the
-// writer's own device under writeback. With all of them, a log on its own volume waits for the data's
-// writeback (p99.9 of a commit from 3.7 to 88 ms with limits of 16 and 64 MiB), which no writer of a
-// log does.
+// The kernel compares the pages of all devices that are dirty or under writeback
+// (domain_dirty_avail), but paces a writer by the speed of its own device: a writer whose device has
+// few dirty pages gets up to eight times the rate (wb_position_ratio), and hardly ever pauses. The
+// model has no rates, so it counts only the writer's own device under writeback. Counting all
+// devices would make a log on a separate volume wait for the writeback of the data (p99.9 of a
+// commit rose from 3.7 to 88 ms with limits of 16 and 64 MiB), which real log writers do not do.
 func (h *Host) balance(d *Device, now vtime.Instant) vtime.Instant {
 	if h.dirty+d.buffered-units.Size(d.ledger.total.draining) <= h.freerun {
 		return now
