@@ -1,8 +1,8 @@
 // Command bench measures how fast plimsoll/internal/engine/mongodb/ftdc reads MongoDB's diagnostic.data,
-// and in how much memory, beside the ceiling (inflating alone) and beside any other program that
+// and in how much memory, compared with the ceiling (inflating alone) and with any other program that
 // reads it.
 //
-// Each case runs in a process of its own, so that its peak of memory is its own, and the cases
+// Each case runs in a separate process, so that its peak memory is its own, and the cases
 // take turns, so that what else the machine does falls on all of them. README.md has the
 // one command, and how to read the table.
 package main
@@ -126,7 +126,7 @@ func run(w io.Writer, args []string) error {
 	return table(w, jobs, size)
 }
 
-// run runs a case once, in a process of its own.
+// run runs a case once, in a separate process.
 func (j *job) run(path string) error {
 	if j.peer != "" {
 		return j.runPeer(path)

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/present/text"
 )
 
-// Somebody who is tired sees what to do on the first screen: the command is within the first twelve
+// A tired user sees what to do on the first screen: the command is within the first twelve
 // rows of a terminal of 80 columns.
 func TestFirstActionOnFirstScreen(t *testing.T) {
 	r := diagnosis(t, "postgres-checkpoint")

@@ -87,7 +87,7 @@ func TestEtcdDiagnosis(t *testing.T) {
 
 var update = flag.Bool("update", false, "write etcd-traced/measured.txt as the verdict is now")
 
-// A trace beside the counters: the verdict explains the stalls by what was measured.
+// A trace in addition to the counters: the verdict explains the stalls by what was measured.
 func TestTracedDiagnosis(t *testing.T) {
 	r := diagnosis(t, "etcd-traced/recorded", "etcd-traced/traced")
 	measured := regexp.MustCompile(`Explained by measurement[^.]*\.`).FindAllString(r.Verdict, -1)

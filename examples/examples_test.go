@@ -243,7 +243,7 @@ func TestPostgresStalls(t *testing.T) {
 	}
 }
 
-// More IOPS bring no more appends, although the volume serves more to those who ask
+// More IOPS bring no more appends, although the volume serves more to clients that ask
 // for more at once.
 func TestEtcdLatencyBound(t *testing.T) {
 	fio := table(t, "etcd-latency-bound/fio.tsv")

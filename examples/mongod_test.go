@@ -53,7 +53,7 @@ func TestMongodWithVolume(t *testing.T) {
 	if f, ok := byRule(r)["evidence/volume-not-seen"]; ok {
 		t.Errorf("the volume is there: %s", f.Summary)
 	}
-	// Its plateau, 37.7 to 41.0 MB/s under a cap of 41.9, is not flat enough to be told from a busy device
+	// Its plateau, 37.7 to 41.0 MB/s under a cap of 41.9, is not flat enough to be distinguished from a busy device
 	// without one. But the disk must not be cleared.
 	for _, id := range []string{"disk/not-the-cause", "disk/limits-unused"} {
 		if f, ok := byRule(r)[id]; ok {
@@ -65,7 +65,7 @@ func TestMongodWithVolume(t *testing.T) {
 	}
 }
 
-// A journal that is on a volume of its own already is not moved there.
+// A journal that is already on a separate volume is not moved.
 func TestMongodJournalApart(t *testing.T) {
 	for _, run := range []string{"slow-journal-300-nowbt", "journal-800"} {
 		for _, f := range mongodDiagnosis(t, run, "diagnostic.data", "iostat.log").Findings {
@@ -78,7 +78,7 @@ func TestMongodJournalApart(t *testing.T) {
 	}
 }
 
-// A lock that a backup held is a cause of its own, with its own time.
+// A lock that a backup held is a separate cause, with its own time.
 func TestMongodLock(t *testing.T) {
 	for _, files := range [][]string{{"diagnostic.data"}, {"diagnostic.data", "iostat.log"}} {
 		r := mongodDiagnosis(t, "lock-400", files...)

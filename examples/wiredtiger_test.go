@@ -178,7 +178,7 @@ func TestWiredTigerDiagnosis(t *testing.T) {
 	}
 }
 
-// The program compiles, runs a small load, and tells what the rules ask for.
+// The program compiles, runs a small load, and reports what the rules ask for.
 func TestWiredTigerWorker(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("no gcc (Debian: apt-get install gcc)")

@@ -1,4 +1,4 @@
-// Command queue runs one queue in two simulators, beside each other: a volume of 3,000 IOPS with
+// Command queue runs one queue in two simulators for comparison: a volume of 3,000 IOPS with
 // the latency of gp3, 2,700 requests a second that arrive by chance, in Plimsoll and in SimPy, the
 // simulation library of Python (https://simpy.readthedocs.io). It prints how many requests each
 // gets through in a second on one core, and the quantiles of what requests took, which must agree:

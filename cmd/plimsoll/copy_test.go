@@ -85,7 +85,7 @@ func TestCopyAnyNameAndSize(t *testing.T) {
 	}
 }
 
-// TestSelectionAnyNameAndSize: the times of a selection's metrics are those of its own series.
+// TestSelectionAnyNameAndSize: the times of a selection's metrics are those of the selected series.
 func TestSelectionAnyNameAndSize(t *testing.T) {
 	_, matchers, err := parseSelector(`cpu="2"`)
 	if err != nil {

@@ -73,7 +73,7 @@ func newDiscoverCommand(a *app) *cobra.Command {
 func (o *discoverOptions) AddFlags(cmd *cobra.Command) {
 	o.output.value = "yaml"
 	addChoice(cmd,
-		&o.output, "output", "o", "output format: the scenario, or its values with what each rests on",
+		&o.output, "output", "o", "output format: the scenario, or its values with the source of each",
 		"yaml", "json")
 
 	var keys []string

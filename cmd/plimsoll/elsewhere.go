@@ -13,9 +13,9 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// elsewhere is the error of a run that found nothing because its sources hold another time than
-// --from and --to ask for: it names both. It is nil if that is not the reason, or cannot be known: a
-// live source and a server have no end. what says what there is nothing of.
+// elsewhere is the error of a run that found nothing because --from and --to select a time outside
+// the sources: it names both times. It is nil if that is not the reason, or if it cannot be known,
+// because a live source and a server have no end. what names what was not found.
 func (o *sourceOptions) elsewhere(ctx context.Context, a *app, args []string, what string) error {
 	if o.fromAt.IsZero() && o.toAt.IsZero() || ctx.Err() != nil {
 		return nil //nolint:nilerr // an interrupted run has its own error
@@ -42,8 +42,8 @@ func (o *sourceOptions) elsewhere(ctx context.Context, a *app, args []string, wh
 			o.moments(s.from, s.to))}
 }
 
-// insteadOf says what to ask for. Times such as -2h count from now; whoever gives one for an old
-// capture means its end.
+// insteadOf suggests another time. Relative times such as -2h count from now, but a user who gives
+// one for an old capture means the end of the capture.
 func (o *sourceOptions) insteadOf(s *spans) string {
 	hint := "leave out --from and --to for all of it"
 	if d, err := time.ParseDuration(o.from); err == nil && o.to == "" {

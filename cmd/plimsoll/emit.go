@@ -162,7 +162,8 @@ func (o *emitOptions) Run(ctx context.Context, a *app, path string) error {
 	return a.showList(o.output, report, results.Emit(report))
 }
 
-// unchanged reports that a plan needs no files. That is no error: a script that plans and emits goes on.
+// unchanged reports that a plan needs no files. That is not an error, so that a script that plans and
+// emits can continue.
 func (o *emitOptions) unchanged(a *app, l *emit.Layout, path string) error {
 	fmt.Fprintf(a.stderr, "plimsoll: nothing has to change, says %s: no file is written\n", printable(path))
 	if o.output.value == "text" {

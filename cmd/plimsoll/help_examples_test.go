@@ -22,7 +22,7 @@ type end struct {
 	slow bool
 }
 
-// What examples need that a test has not: they are run all the same, and say what is missing.
+// What examples need that a test does not have: they run anyway, and say what is missing.
 var (
 	needsRoot       = end{code: exitFailure, stderr: `root`}
 	needsEngine     = end{code: exitFailure, stderr: `root|no plimsoll-wiredtiger`}
@@ -109,7 +109,7 @@ func placed(example string) (line string, want end, begin string) {
 	return line, want, begin
 }
 
-// exampleLines are the commands of an example: a line that ends in a backslash goes on.
+// exampleLines are the commands of an example: a line that ends in a backslash continues.
 func exampleLines(c *cobra.Command) []string {
 	var out []string
 	for line := range strings.Lines(strings.ReplaceAll(c.Example, "\\\n", " ")) {

@@ -122,7 +122,7 @@ const examplePrices = `{"FormatVersion": "aws_v1", "PriceList": [
 "{\"product\":{\"attributes\":{\"volumeApiName\":\"gp3\",\"regionCode\":\"eu-west-1\",\"usagetype\":\"EU-EBS:VolumeUsage.gp3\"}},\"terms\":{\"OnDemand\":{\"a\":{\"priceDimensions\":{\"b\":{\"unit\":\"GB-Mo\",\"pricePerUnit\":{\"USD\":\"0.088\"}}}}}}}"
 ]}`
 
-// programs are others that examples call, as far as they need them.
+// programs are stand-ins for other programs that examples call.
 func (w *exampleWork) programs(t *testing.T) {
 	t.Helper()
 	bin := t.TempDir()

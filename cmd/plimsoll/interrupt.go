@@ -11,7 +11,7 @@ import (
 const lastWork = time.Second
 
 // afterReading returns the context for work on what was read. A live source that was interrupted ends
-// without an error, and what it sampled is worth a result: this work then has a short time of its own.
+// without an error, and what it sampled is worth a result: computing it gets its own short deadline.
 // Work that is interrupted itself ends immediately.
 func afterReading(ctx context.Context) (context.Context, context.CancelFunc) {
 	if !interrupted(ctx) {

@@ -30,13 +30,13 @@ import (
 func main() { os.Exit(runProcess()) }
 
 // runProcess runs the program in the process's environment and returns its exit code. The first
-// SIGINT, SIGTERM or SIGHUP ends the work cleanly, the second ends the process. (watch has its own
-// way with SIGHUP, and nohup's wish is respected.)
+// SIGINT, SIGTERM or SIGHUP ends the work cleanly, the second ends the process. (watch reloads on
+// SIGHUP, and a SIGHUP that nohup ignores stays ignored.)
 func runProcess() int {
 	restrictUmask()
 
-	// net/http quotes there what a server sends unasked. What matters comes back as an error, and a
-	// server of ours has a log of its own.
+	// net/http logs unsolicited responses of servers there, which is noise: what matters is returned as
+	// an error. Plimsoll's own HTTP servers have a separate log.
 	log.SetOutput(io.Discard)
 	a := newApp()
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
@@ -53,7 +53,8 @@ func runProcess() int {
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 
-	// timeout(1) sends its signal to the process and then to its group: the second is none to obey.
+	// timeout(1) signals the process and then its group, so a second signal that follows immediately
+	// does not end the process.
 	context.AfterFunc(ctx, func() { time.AfterFunc(sameSignal, stop) })
 	a.stdout.endWith(ctx)
 	a.stderr.endWith(ctx)

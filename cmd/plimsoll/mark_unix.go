@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// holdUserSignal keeps a SIGUSR1 from ending the process before somebody takes it.
+// holdUserSignal keeps a SIGUSR1 from ending the process before a handler is installed.
 func holdUserSignal() { signal.Ignore(syscall.SIGUSR1) }
 
 // onUserSignal calls f for each SIGUSR1 until the context ends.

@@ -50,7 +50,7 @@ func newMCPCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// namedSource is an argument with a name of its own.
+// namedSource is an argument with an explicit name.
 var namedSource = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.-]{0,63})=(.+)$`)
 
 // Validate reads the flags and the sources.

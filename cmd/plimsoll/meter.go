@@ -19,7 +19,7 @@ const (
 )
 
 // A meter shows a tally during the work: on a terminal one line that is rewritten and finally
-// erased, elsewhere a plain line now and then.
+// erased, otherwise a plain line from time to time.
 type meter struct {
 	tally *tally
 	out   stream

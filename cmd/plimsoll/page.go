@@ -55,7 +55,7 @@ func (a *app) write(d *document.Document, output choice, opt text.Options) error
 	return text.Write(a.stdout, d, opt)
 }
 
-// show writes a result for which a verb has no flags of its own: its JSON, or its document.
+// show writes a result for which a verb has no flags: its JSON, or its document.
 func (a *app) show(output choice, contract any, d *document.Document) error {
 	return a.showAs(output, contract, d, (&display{color: choice{value: "auto"}}).options(a))
 }

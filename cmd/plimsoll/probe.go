@@ -114,7 +114,7 @@ func (o *probeOptions) load() (*probe.Profile, error) {
 
 	if o.failOn.value != "" && p.Criterion == nil {
 		return nil, usagef("a profile with a criterion: "+strings.Join(profiles().WithCriterion(), ", ")+
-			", or one of your own", "--fail-on criterion: profile %s has no criterion", o.profile)
+			", or your own profile", "--fail-on criterion: profile %s has no criterion", o.profile)
 	}
 
 	return p, nil

@@ -75,7 +75,7 @@ func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
 	marking, stopMarking := context.WithCancel(ctx)
 	defer stopMarking()
 
-	// nobody reads what it would say
+	// no one reads its output
 	go onUserSignal(marking, func() { _ = disk.Mark(recording.Mark{At: time.Now(), Text: signalMark}) })
 	w := &countedWriter{Writer: disk, sources: map[string]recording.Source{}}
 	err = o.record(ctx, inputs, w, t)

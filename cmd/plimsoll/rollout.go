@@ -100,7 +100,7 @@ func (o *rolloutOptions) Validate(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// Run begins a rollout, goes on with one, or shows where it stands.
+// Run starts a rollout, resumes one, or shows its state.
 func (o *rolloutOptions) Run(ctx context.Context, a *app, args []string) error {
 	if err := errors.Join(a.pageGoesSomewhere(o.output), a.useCatalog()); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (o *rolloutOptions) Run(ctx context.Context, a *app, args []string) error {
 
 	if len(args) > 0 {
 		if state != nil && state.Begun() {
-			return usagef("--resume goes on, --undo goes back; a new rollout takes a new --dir",
+			return usagef("--resume continues, --undo goes back; a new rollout takes a new --dir",
 				"rollout: %s holds a rollout already (%s)", o.dir, state.Direction)
 		}
 		state, err = o.begin(ctx, args[0])
@@ -241,7 +241,7 @@ func (o *rolloutOptions) with() string {
 func (o *rolloutOptions) asFailure(err error) error {
 	if errors.Is(err, rollout.ErrInterrupted) {
 		return &failure{code: exitInterrupted, err: err, hint: "plimsoll rollout" + o.with() +
-			" --resume goes on, --undo goes back"}
+			" --resume continues, --undo goes back"}
 	}
 	var stopped *rollout.StepError
 	if errors.As(err, &stopped) { // also where its reason is what the site says

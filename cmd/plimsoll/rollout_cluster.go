@@ -30,7 +30,7 @@ func (o *rolloutModes) AddFlags(cmd *cobra.Command) {
 	addFormat(cmd, &o.output)
 	f := cmd.Flags()
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the steps and check what can be checked; change nothing")
-	f.BoolVar(&o.resume, "resume", false, "go on with what a killed or stopped rollout was doing")
+	f.BoolVar(&o.resume, "resume", false, "continue a rollout that was killed or stopped")
 	f.BoolVar(&o.undo, "undo", false, "go back to where it began")
 	f.StringVar(
 		&o.dir, "dir",
@@ -99,7 +99,7 @@ func (o *clusterRollout) Validate(args []string, modes *rolloutModes) error {
 	return nil
 }
 
-// Run begins a rollout on a cluster, goes on with one, or shows where it stands.
+// Run starts a rollout on a cluster, resumes one, or shows its state.
 func (o *clusterRollout) Run(ctx context.Context, a *app, args []string, modes *rolloutModes) error {
 	claims, err := claimsOf("rollout", o.claims)
 	if err != nil {
@@ -157,7 +157,7 @@ func (o *clusterRollout) Run(ctx context.Context, a *app, args []string, modes *
 
 	if errors.Is(err, steps.ErrInterrupted) {
 		err = &failure{code: exitInterrupted, err: err, hint: "plimsoll rollout --on " + at.String() +
-			" --resume goes on, --undo goes back"}
+			" --resume continues, --undo goes back"}
 	}
 
 	return errors.Join(o.show(ctx, a, r, modes), err)

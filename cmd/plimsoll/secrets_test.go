@@ -105,7 +105,7 @@ func TestNoSecretIsKept(t *testing.T) {
 // shows runs the program and reports what it shows of the password.
 func shows(t *testing.T, args ...string) {
 	t.Helper()
-	// What would go on without an end is ended; how far it came does not matter.
+	// Commands that would run forever are ended; how far they came does not matter.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	a, stdout, stderr := testApp(args...)
@@ -152,7 +152,7 @@ func TestNoSecretIsShown(t *testing.T) {
 	visit(newRootCommand(a))
 }
 
-// The verbs that take an address of their own get each address with what they need beside it.
+// Verbs with a separate address argument get each address with the other arguments they need.
 func TestNoSecretOfServersIsShown(t *testing.T) {
 	scenarios, err := filepath.Glob("../../examples/scenarios/lab-*.yaml")
 	if err != nil || len(scenarios) == 0 {

@@ -61,7 +61,7 @@ func (s selection) ListSeries(ctx context.Context, wants func(string) bool) ([]l
 	return slices.DeleteFunc(all, func(l labels.Labels) bool { return !matches(s.matchers, l) }), err
 }
 
-// Metrics lists the metrics of the selection, with the times of its own series.
+// Metrics lists the metrics of the selection, each with the times of the selected series.
 func (s selection) Metrics(ctx context.Context) ([]recording.Metric, error) {
 	all, err := s.Reader.Metrics(ctx)
 	if err != nil {

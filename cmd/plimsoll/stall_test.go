@@ -122,7 +122,7 @@ const cgroupMount = "/sys/fs/cgroup"
 
 var cgroupControllers = []string{"blkio", "cpu", "cpuacct", "memory"}
 
-// etcdInCgroup starts an etcd on a mounted folder in a group of its own: etcd-in-cgroup DIR NAME.
+// etcdInCgroup starts an etcd on a mounted folder in a separate cgroup: etcd-in-cgroup DIR NAME.
 // NAME is its address, NAME_PID the process, NAME_GROUP its cgroup, NAME_BLKIO and NAME_CPU that
 // group's folders, NAME_DEVICE the numbers of the folder's device.
 func etcdInCgroup(ts *testscript.TestScript, neg bool, args []string) {

@@ -34,7 +34,7 @@ func (t tracer) Trace(ctx context.Context, programs []string, lasts time.Duratio
 	began := time.Now()
 	_, err = trace.Run(ctx, trace.Options{Target: choice, For: lasts, Slower: t.slower,
 		Each: func(c *chain.Chain, end time.Time) {
-			if int(c.Call.PID) != os.Getpid() { // a ring's own writes are nobody's stall
+			if int(c.Call.PID) != os.Getpid() { // the ring's own writes stall no client
 				collect.Add(c, end)
 			}
 		}})

@@ -133,7 +133,7 @@ func (l *layout) add(p object, wide bool, height int) {
 func dashboard() (object, error) {
 	l := &layout{}
 	l.add(object{"type": "row", "title": "Findings", "collapsed": false, "panels": []any{}}, true, 1)
-	l.add(panel("timeseries", "Clients' latency", "Mean of the newest 15 s, as plimsoll watch tells it.", "s",
+	l.add(panel("timeseries", "Clients' latency", "Mean of the newest 15 s, as plimsoll watch reports it.", "s",
 		"plimsoll_client_latency_seconds"+matchers, "{{instance}} {{subject}}"), false, panelHeight)
 	l.add(panel("timeseries", "Stalled", "Share of the time in which clients stalled.", "percentunit",
 		"plimsoll_window_stalled_seconds"+matchers+" / plimsoll_window_observed_seconds"+matchers, "{{instance}}"),
@@ -211,7 +211,7 @@ func panel(kind, title, about, unit, expr, legend string) object {
 // findings shows when which rule found something.
 func findings(title, ids string) object {
 	p := panel("state-timeline", "Findings: "+
-		title, "1 while a finding holds, as plimsoll watch tells it.", "none",
+		title, "1 while a finding holds, as plimsoll watch reports it.", "none",
 		`plimsoll_finding{cluster=~"$cluster",instance=~"$instance",rule=~"`+ids+
 			`"}`, "{{instance}} {{rule}} {{subject}} ({{severity}})")
 	p["options"] = object{"mergeValues": true, "showValue": "never", "rowHeight": 0.8,

@@ -22,7 +22,7 @@ const (
 	end   = "<!-- end of it -->\n"
 )
 
-// compared is what was measured beside the models as they are.
+// compared are the measurements next to what the current models predict.
 func compared(t *testing.T) (*table.Suite, []table.Row) {
 	t.Helper()
 	suite, err := table.ReadSuite(lab.Files)

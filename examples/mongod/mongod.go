@@ -1,5 +1,5 @@
 // Package mongod holds what clients of a real MongoDB server measured, and the scenarios of those
-// runs, so that the server's model is held against them without a server.
+// runs, so that the server's model can be compared with them without a server.
 package mongod
 
 import "embed"

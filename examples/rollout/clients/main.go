@@ -4,7 +4,7 @@
 //	clients write URI LEDGER   # until it is interrupted
 //	clients check URI LEDGER   # counts acknowledged writes, and documents that lost one
 //
-// Writes have {w: majority, j: true}, arrive 100 times a second whatever the server does, and go on as
+// Writes have {w: majority, j: true}, arrive 100 times a second whatever the server does, and continue as
 // soon as the server is back. The ledger has a line for each acknowledged one: document and number.
 package main
 

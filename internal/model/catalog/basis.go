@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A Basis says what a type's latency rests on.
+// A Basis says where a type's latency comes from.
 type Basis string
 
 // The bases, from the best to the worst.
@@ -34,7 +34,7 @@ func (t *VolumeType) spread(c *volume.Calibration) string {
 	return c.Spread
 }
 
-// LatencyRestsOn says in a sentence what the type's latency rests on, and how good that is. It is
+// LatencyRestsOn says in a sentence where the type's latency comes from, and how good that is. It is
 // empty where the order says the latency.
 func (t *VolumeType) LatencyRestsOn() string {
 	of := t.Name + "'s latency is "
@@ -49,7 +49,7 @@ func (t *VolumeType) LatencyRestsOn() string {
 	return ""
 }
 
-// takes says how long requests take, who says so, and what nobody says.
+// takes says how long requests take, who says so, and what is not known.
 func (t *VolumeType) takes() string {
 	write, by, reads := t.Write.Latency(), cmp.Or(t.Write.By, t.Write.Source), ""
 	if t.Read != t.Write {

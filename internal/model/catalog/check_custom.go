@@ -30,7 +30,7 @@ func (c *checker) customOnly() {
 		{"merge", o.Merge}, {"flush_is_operation", o.FlushIsOperation},
 	} {
 		if f.given {
-			c.add(f.name, fmt.Sprintf("%s decides that itself: for limits of your own, type: custom", c.t.Name), "",
+			c.add(f.name, fmt.Sprintf("%s decides that itself: for your own limits, use type: custom", c.t.Name), "",
 				Source{}, "")
 		}
 	}

@@ -4,7 +4,7 @@ import "sync/atomic"
 
 var current atomic.Pointer[Catalog]
 
-// Current is the catalogue that Instance, Order.Monthly and the like use: the embedded one, unless
+// Current is the catalogue that Instance, Order.Monthly and other lookups use: the embedded one, unless
 // Use set another.
 func Current() *Catalog {
 	if c := current.Load(); c != nil {

@@ -4,12 +4,12 @@
 // A person orders a product: a type, a size, perhaps IOPS and throughput ([Order]). The provider's
 // rules say what such an order gives ([Order.Config]), whether it is possible at all
 // ([Order.Check]: each problem with the limit, its source, and the nearest legal value), and what
-// it costs per month ([Order.Monthly]). An instance has limits of its own for all its volumes
+// it costs per month ([Order.Monthly]). An instance also limits all its volumes
 // together ([Instance]).
 //
 // Products change: gp3 ended at 16,000 IOPS for five years and now goes to 80,000. So every figure
 // has its source and date ([Figure]), what is not known is reported as unknown, never zero, and
-// newer figures are imported from the provider's own tools ([Import]) and used beside the embedded
+// newer figures are imported from the provider's own tools ([Import]) and used in addition to the embedded
 // ones.
 //
 // Sizes are bytes. Providers size and bill in GiB, which most of them write GB; an order is rounded

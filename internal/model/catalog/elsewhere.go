@@ -36,7 +36,7 @@ const (
 	likeGP3Within = "gp3's (assumed: Google promises less than a millisecond; the one public measurement known here, 1.3 ms with 32 reads in flight, is a bound)"
 )
 
-// fourChanges is how often Azure lets somebody change a disk.
+// fourChanges is how often Azure lets a user change a disk.
 const fourChanges = "IOPS and throughput can be changed four times in 24 hours"
 
 func gcpTypes() []*VolumeType {
@@ -337,7 +337,7 @@ func anyTypes() []*VolumeType {
 		Read: &volume.LocalNVMeRead, Write: &volume.LocalNVMeWrite, LatencyBasis: Measured,
 		limits: localNVMe,
 	}, {
-		Name: "custom", Provider: "any", Title: "limits of your own",
+		Name: "custom", Provider: "any", Title: "your own limits",
 		ChoosesIOPS: true, ChoosesThroughput: true,
 		Rules: []Figure[string]{said("limits, burst, operation size and latency are what the order says; without latency operations take no time of their own, so one must be given",
 			Source{Text: "by definition"})},

@@ -79,7 +79,7 @@ func (d *LocalDisk) Measured() bool { return d.Read.IOPS > 0 && d.Write.IOPS > 0
 // Bursts reports whether the instance has higher limits for 30 minutes than permanently.
 func (i *InstanceType) Bursts() bool { return i.Baseline != i.Maximum }
 
-// Config returns what the instance's volumes share, where they have no limits of their own. If it
+// Config returns the limits that the instance's volumes share. If it
 // is not known, there are none.
 func (i *InstanceType) Config() volume.InstanceConfig {
 	cfg := volume.InstanceConfig{Name: i.Name, Baseline: i.Baseline}

@@ -65,7 +65,7 @@ type Order struct {
 	// Episodes are times when the volume is slow; {} takes the published ones. Default: none.
 	Episodes *EpisodesOrder `yaml:"episodes,omitempty"`
 
-	// Read and Write are limits of one direction, beside those for both. Custom volumes only.
+	// Read and Write are limits of one direction, in addition to those of both. Custom volumes only.
 	Read  *RateOrder `yaml:"read,omitempty"`
 	Write *RateOrder `yaml:"write,omitempty"`
 	// Burst is a bucket of credits over iops or throughput. Custom volumes only.

@@ -22,7 +22,7 @@ func part(r volume.Rate, n int) volume.Rate {
 }
 
 // Pool is what a machine's volumes of a type give together, whatever machine it is; false if each
-// has limits of its own. orders are all volumes of the machine.
+// has separate limits. orders are all volumes of the machine.
 func (t *VolumeType) Pool(orders []*Order) (volume.Rate, bool) {
 	if t.pool == nil {
 		return volume.Rate{}, false

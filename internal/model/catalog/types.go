@@ -41,13 +41,13 @@ type VolumeType struct {
 
 	// Rules are limits that follow from others, in words; each is in the code as well.
 	Rules []Figure[string]
-	// Read and Write are how long operations take. A flush takes no time of its own: network
+	// Read and Write are how long operations take. A flush takes no additional time: network
 	// volumes and servers' disks have no cache that a loss of power empties (assumed).
 	Read, Write *volume.Calibration
 	LatencyNote string
-	// LatencyBasis is what Read and Write rest on; empty where the order says the latency.
+	// LatencyBasis is the source of Read and Write; empty if the order gives the latency.
 	LatencyBasis Basis
-	Local        bool // part of the instance: neither its EBS limits nor a price of its own apply
+	Local        bool // part of the instance: neither its EBS limits nor a separate price apply
 	Prices       []Prices
 
 	limits func(t *VolumeType, o *Order, on *InstanceType) Limits

@@ -3,7 +3,7 @@
 //
 // An engine is a state machine over volumes. It is given operations ([Model.Do]) and its own events
 // (through the clock on which it scheduled them). It reads and writes through a [kernel.Host], as
-// the real engine does. It tells a [Client] when an operation is done and what it waited for. It
+// the real engine does. It notifies a [Client] when an operation is done and what it waited for. It
 // never sleeps, and its randomness comes from named streams of one seed.
 //
 // It counts under the names that users' exporters give to the real engine's counters

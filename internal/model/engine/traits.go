@@ -23,7 +23,7 @@ type Traits struct {
 	Database string
 	// Cycle is its word for the recurring burst of writing: "checkpoint".
 	Cycle string
-	// KeptLog is its word for the log that a member keeps for others, "" if it has none of its own.
+	// KeptLog is its word for the log that a member keeps for others, "" if it keeps none.
 	KeptLog string
 	// Volumes are those it uses, the most important first.
 	Volumes []Role

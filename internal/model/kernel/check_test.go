@@ -48,7 +48,7 @@ func TestCheck(t *testing.T) {
 }
 
 // A flusher without a clock (vm.dirty_writeback_centisecs = 0) writes nothing because of its age,
-// and time goes on.
+// and time continues.
 func TestNoPeriodicWriteback(t *testing.T) {
 	cfg := Defaults()
 	cfg.WritebackInterval = 0

@@ -53,7 +53,7 @@ func TestSyncLeavesWhatIsDirtiedMeanwhile(t *testing.T) {
 }
 
 // A handle is open while all but the last bio of an extent of new blocks is submitted, and a commit
-// waits for it. A short extent, and one whose blocks exist, hold up nobody.
+// waits for it. A short extent, and one whose blocks exist, block no one else.
 func TestHandlesOfExtents(t *testing.T) {
 	var clock vtime.Clock
 	cfg := Defaults()

@@ -34,7 +34,7 @@ func appends(t *testing.T, fs FileSystem, n uint64, cache, prewritten bool) *Dev
 }
 
 // The measured counts: 5,014 appends of 2,300 B touch 2,816 blocks, and each of these costs two
-// writes and a flush beside the one write and one flush of every append. ext4 writes its journal
+// writes and a flush in addition to the one write and one flush of every append. ext4 writes its journal
 // twice. XFS writes its log once, and the new block apart from the one where the append began: five
 // of these appends begin in no block.
 func TestFlushesOfAppends(t *testing.T) {

@@ -12,14 +12,14 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// told is a volume that gives the answers that a test sets.
-type told struct {
+// scripted is a volume that answers as a test sets it.
+type scripted struct {
 	volume.Volume
 	next volume.Completion
 }
 
-func (v *told) Submit(vtime.Instant, volume.Request) volume.Completion { return v.next }
-func (v *told) State(vtime.Instant) volume.State                       { return volume.State{} }
+func (v *scripted) Submit(vtime.Instant, volume.Request) volume.Completion { return v.next }
+func (v *scripted) State(vtime.Instant) volume.State                       { return volume.State{} }
 
 type flight struct {
 	r        volume.Request
@@ -34,7 +34,7 @@ func TestCountersAgainstCounting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var clock vtime.Clock
 		h := NewHost(Defaults(), &clock, 1)
-		v := &told{}
+		v := &scripted{}
 		d := h.Attach("data", v)
 		metrics := h.Metrics()
 		values := make([]float64, len(metrics))

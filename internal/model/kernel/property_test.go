@@ -64,7 +64,7 @@ type promise struct {
 	kept  bool
 }
 
-// Whatever is written when, and whoever writes it out: each dirty page is written once, no clean
+// Whatever is written when, and by whichever thread: each dirty page is written once, no clean
 // page is written, and a sync ends when every page written before it is done.
 func TestNothingIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// A file beside which another device does most of the host's writing is written to long before it
+// If another device does most of the host's writing, a file is written out long before it
 // is too old, because its device's share of the background limit is small. What the flusher had
 // begun with gets one more chunk at its next look, and its half minute begins anew.
 func TestDeviceShare(t *testing.T) {

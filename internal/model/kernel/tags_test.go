@@ -96,7 +96,7 @@ func TestThreadsCompeteForSlots(t *testing.T) {
 	}
 }
 
-// Whatever the slots, threads and limits: nobody starves, no slot is given twice, and the same seed
+// Whatever the slots, threads and limits: no thread starves, no slot is given twice, and the same seed
 // gives the same waits.
 func TestNobodyStarves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

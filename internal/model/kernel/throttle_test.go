@@ -124,7 +124,7 @@ func TestCommitBehindNewBlocks(t *testing.T) {
 	}
 }
 
-// On xfs, a writer waits for those who read the file, and they for it.
+// On XFS, a writer waits for the file's readers, and they wait for the writer.
 func TestReadersAndWriters(t *testing.T) {
 	for fs, want := range map[FileSystem]vtime.Instant{XFS: 700, Ext4: 0} {
 		var clock vtime.Clock

@@ -312,7 +312,7 @@ func capped(burst, baseline string) string {
 	if burst == baseline {
 		return baseline
 	}
-	return fmt.Sprintf("%s for 30 minutes a day, %s for ever", burst, baseline)
+	return fmt.Sprintf("%s for 30 minutes a day, %s permanently", burst, baseline)
 }
 
 // inFull prints IOPS.

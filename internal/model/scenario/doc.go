@@ -21,7 +21,7 @@
 // All mistakes are reported together, as [Problems]: each with file, line and column, the line
 // itself with a mark under the place, the limit, its source, and the nearest legal value.
 // Quantities need their units. A key that does not exist is an error, because a misspelled one
-// would become a default that nobody chose.
+// would become a default that no one chose.
 //
 // Only a plain subset of YAML is read: one document of mappings, lists and scalars. Anchors,
 // aliases, merge keys and tags are refused, which also keeps a small file from expanding into a

@@ -135,7 +135,7 @@ func (c *checker) engine() {
 	default:
 		for _, more := range c.chosen[1:] {
 			c.add(diagnostics.Problem{Field: "engine." + more.Name(),
-				Text: fmt.Sprintf("a second engine, beside %s: a scenario has one", c.chosen[0].Name())})
+				Text: fmt.Sprintf("a second engine in addition to %s: a scenario has one", c.chosen[0].Name())})
 		}
 		return
 	}

@@ -128,8 +128,8 @@ func (s *Scenario) MemberName(k int) string {
 // where the engine runs on one machine.
 func (s *Scenario) DeviceName(k int, volume string) string { return path.Join(s.MemberName(k), volume) }
 
-// Build makes member k's volumes (k from 1), attached to an instance of their own if one is named,
-// in the order of the scenario. label names each beside its own name, in its chance and in series.
+// Build makes member k's volumes (k from 1), attached to the member's instance if one is named, in
+// the order of the scenario. label is added to each volume's name in random streams and in series.
 func (s *Scenario) Build(k int, label func(name string) string) ([]volume.Volume, error) {
 	volumes := s.VolumesOf(k)
 	attached, err := catalog.Attachments(s.instance, orders(volumes))

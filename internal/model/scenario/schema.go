@@ -17,7 +17,7 @@ import (
 )
 
 // The comments of the fields, by type and field, as the source has them: a test writes and compares
-// the file. Those of engines' settings are in files of their own.
+// the file. The engines' settings are in separate files.
 //
 //go:embed fields.json
 var fieldsText []byte

@@ -1,12 +1,12 @@
 // Package simulate runs a scenario in virtual time: ten minutes of a database and its volumes in a
 // second, with a recording and a result at the end.
 //
-// It adds no model of its own. It makes the volumes, hosts and engine of a [scenario.Scenario],
+// It adds no model. It makes the volumes, hosts and engine of a [scenario.Scenario],
 // gives the engine operations when the workload says so, and observes.
 //
 // In an open loop, operations arrive regardless of what the system does. Each takes a free
 // connection or queues for one, and its latency counts from its intended start. So a stall of eight
-// seconds is felt by everybody who arrived in those eight seconds, not only by those who held a
+// seconds delays every request that arrived in those eight seconds, not only those that held a
 // connection. In a closed loop, each client sends its next operation after it has its answer.
 //
 // The output:

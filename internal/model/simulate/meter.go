@@ -137,7 +137,7 @@ func (m *meter) hand(op *workload.Op, w *engine.Waits, q *queued) {
 	}
 }
 
-// syncWaits are the waits for a sync of those who were acknowledged by it.
+// syncWaits are the waits for a sync of the operations that it acknowledged.
 type syncWaits struct{ queue, limit, device int64 }
 
 // synced takes in the sync that an operation waited for.

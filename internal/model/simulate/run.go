@@ -55,7 +55,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 	}
 
 	if opt.Record != nil {
-		opt.Record.Source(told(sc, p, opt.epoch(), from))
+		opt.Record.Source(origin(sc, p, opt.epoch(), from))
 	}
 
 	return summarise(sc, s, m, p, opt.Series), nil
@@ -115,8 +115,8 @@ func report(progress func(done, total time.Duration), at, end vtime.Instant) {
 	}
 }
 
-// told describes the recording's origin.
-func told(sc *scenario.Scenario, p *sampler, epoch time.Time, from vtime.Instant) recording.Source {
+// origin describes where the recording comes from.
+func origin(sc *scenario.Scenario, p *sampler, epoch time.Time, from vtime.Instant) recording.Source {
 	facts := map[string]string{
 		"seed":                    strconv.FormatUint(uint64(sc.Seed), 10),
 		"engine_model":            sc.Engine.Name(),

@@ -68,13 +68,13 @@ type Burst struct {
 	// count, and no other value is allowed.
 	Refill Credits
 	Bytes  bool // the credits are bytes
-	// BytesCapacity is a second bucket, of bytes, beside one of operations: 0 is none. It is full at
+	// BytesCapacity is a second bucket, of bytes, in addition to one of operations: 0 is none. It is full at
 	// the start, refills by Config.Sustained's throughput, and gives At's throughput while it lasts.
 	// Azure's Premium SSD has both.
 	BytesCapacity Credits
 }
 
-// Episodes are the bad times of a volume: now and then, for a while, its operations take long
+// Episodes are the bad times of a volume: sometimes, for a while, its operations take long
 // although little is asked of it. The start of one does not depend on the previous one (assumed).
 type Episodes struct {
 	Every   units.Duration    // mean time from the end of one to the start of the next

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// episodes are the bad times of one volume, found as time goes on. Requests ask about instants that
+// episodes are the bad times of one volume, drawn as time passes. Requests ask about instants that
 // go back and forth a little (a flush overtakes what waits for a limit), so the last few are kept.
 type episodes struct {
 	config Episodes

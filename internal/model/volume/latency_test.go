@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// The draws match the published figures, as far as 400,000 draws can show.
+// The draws match the published figures, to the precision of 400,000 draws.
 func TestCalibrations(t *testing.T) {
 	const draws = 400_000
 	for _, c := range []*Calibration{

@@ -325,7 +325,7 @@ func (q *Queue) State(now vtime.Instant) State {
 }
 
 // fill returns how full the bucket is. The meter knows it for the last request issued, which may be
-// later than now; between now and then, the burst ran at its limit.
+// later than now; until then, the burst ran at its limit.
 func (b *bucket) fill(now, issued vtime.Instant) units.Ratio {
 	last := max(now, issued)
 	perSecond := 1e9 * (1 << 32) / float64(b.meter.price)

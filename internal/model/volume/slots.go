@@ -56,7 +56,7 @@ func (s *slots) take(done vtime.Instant) {
 	s.done[i] = done
 }
 
-// A SlotState is the state of the block layer's slots at an instant, for those who wait for one
+// A SlotState is the state of the block layer's slots at an instant, for callers that wait for a slot
 // before they submit.
 type SlotState struct {
 	Free  int           // unused slots

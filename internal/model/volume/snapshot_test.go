@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// made returns a volume from a snapshot that has no other limits and no latency of its own.
+// made returns a volume from a snapshot without other limits and without latency.
 func made(rate units.Throughput) volume.Volume {
 	return volume.MustNew(volume.Config{Name: "data", Initialization: &volume.Initialization{
 		Rate: rate, OnDemand: 100 * units.MiBps, Takes: units.Duration(50 * time.Millisecond),

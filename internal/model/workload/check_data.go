@@ -142,7 +142,7 @@ func (c *checker) buckets() {
 	switch {
 	case c.Document != nil:
 		c.problems.Addf(
-			"document", "stands beside buckets, which have a size of their own: buckets.base and buckets.entry")
+			"document", "cannot be combined with buckets, which have their own size: buckets.base and buckets.entry")
 	case b.Interval <= 0 || b.Span <= 0:
 	case b.Span < b.Interval:
 		c.add(diagnostics.Problem{Field: "buckets.span",
@@ -159,7 +159,7 @@ func (c *checker) buckets() {
 
 	if m := c.Mix; m != nil && (m.Insert > 0 || m.Update > 0 || m.Scan > 0) {
 		c.problems.Addf(
-			"mix", "of buckets is push, and read beside it: a sensor's first reading of a span is the insert")
+			"mix", "of buckets is push, optionally with read: a sensor's first reading of a span is the insert")
 	}
 }
 

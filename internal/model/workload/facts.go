@@ -55,7 +55,7 @@ func (w *Workload) DocumentSize() units.Size {
 		Quantiles: w.spec.Document.Quantiles}, 0, 0).mean()
 }
 
-// Sizes returns how large each document is when the run begins, for those who have to create them.
+// Sizes returns how large each document is when the run begins, for callers that create them.
 // (Documents that grow start at the size that the seed gives; of buckets, the newest are as full as
 // their filled_for says, and the others are full.)
 func (w *Workload) Sizes(seed random.Seed) func(key uint64) units.Size {

@@ -116,7 +116,7 @@ func (s *Spec) fromPreset(problems *diagnostics.List) {
 		}
 	}
 
-	// The kind of documents is written as a whole: a preset's buckets do not apply beside a written
+	// The kind of documents is written as a whole: a preset's buckets do not apply to a written
 	// document, nor the other way round.
 	if s.Document != nil {
 		p.Buckets, p.Mix = nil, without(p.Mix, p.Buckets != nil)

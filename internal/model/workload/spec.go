@@ -5,7 +5,7 @@ import "plimsoll/internal/base/units"
 // A Spec is a workload as a person writes it, under workload: in a scenario. A preset gives what is
 // not written; what neither gives has the default that its field documents.
 type Spec struct {
-	// Preset is one of Presets. Arrivals, mix and document written beside it replace the preset's
+	// Preset is one of Presets. Arrivals, mix and document written next to it replace the preset's
 	// as a whole; keys and buckets replace it field by field.
 	Preset   string    `yaml:"preset,omitempty"`
 	Arrivals *Arrivals `yaml:"arrivals,omitempty"`
@@ -139,7 +139,7 @@ type SizeQuantile struct {
 // Buckets are documents that collect the readings of one sensor over a span of time: the first
 // reading of a span inserts a document, each later one is pushed into it. All sensors' spans begin
 // together, at whole multiples of the span. With buckets, arrivals default to sensors readings per
-// interval, evenly; the mix may give a share to reads beside push; document is not given.
+// interval, evenly; the mix may give a share to reads in addition to push; document is not given.
 type Buckets struct {
 	Span     units.Duration `yaml:"span,omitempty"`
 	Sensors  Count          `yaml:"sensors,omitempty"`

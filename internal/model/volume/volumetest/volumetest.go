@@ -36,7 +36,7 @@ type Expectations struct {
 }
 
 // Run checks a volume. fresh returns one that nothing was submitted to, always the same, with an
-// instance of its own if it has one.
+// separate instance if it has one.
 func Run(t *testing.T, fresh func(testing.TB) volume.Volume, want Expectations) {
 	t.Helper()
 	t.Run("answers in order", func(t *testing.T) { inOrder(t, fresh(t)) })
