@@ -32,7 +32,7 @@ func TestMongodExample(t *testing.T) {
 		t.Errorf("the verdicts are not those of verdict.txt:\n%s", got)
 	}
 
-	if f := byRule(both)["host/writeback-throttling"]; !strings.Contains(f.Summary, "123 requests stood in the queue of loop0") {
+	if f := byRule(both)["host/writeback-throttling"]; !strings.Contains(f.Summary, "the queue of loop0 held 123 requests") {
 		t.Errorf("the queue is not named: %+v", f)
 	}
 

@@ -33,7 +33,7 @@ func TestMongodAlone(t *testing.T) {
 		"slow-journal-300-nowbt", "lock-400", "scan-400"} {
 		t.Run(run, func(t *testing.T) {
 			r := mongodDiagnosis(t, run, "diagnostic.data")
-			if !strings.Contains(r.Verdict, "The data lies on a device that is not in these sources") {
+			if !strings.Contains(r.Verdict, "The data is on a device that is not in these sources") {
 				t.Errorf("that the volume is not seen is not in the verdict: %s", r.Verdict)
 			}
 			for _, x := range r.Incidents {

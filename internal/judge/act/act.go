@@ -1,10 +1,11 @@
-// Package act says what to do now: the commands that end what a diagnosis found, for the place the
-// database runs in, each with how to look first, check, keep and undo it.
+// Package act chooses what to do now: the commands that end what a diagnosis found, for the place
+// where the database runs, each with commands to look first, check, keep and undo it.
 //
-// The commands themselves stand beside the rules, as remedies. This package chooses: it takes the
-// causes in the order in which they explain the stall, and leaves out what the verdict refutes, what
-// the recording says is set already, and what cannot be done in that place. What costs nothing and
-// restarts nothing comes first, and of that what ended such stalls where it was measured.
+// The commands themselves are defined next to the rules, as remedies. This package chooses among
+// them: it takes the causes in the order in which they explain the stall, and leaves out what the
+// verdict refutes, what the recording shows to be set already, and what cannot be done in that
+// place. Remedies that cost nothing and restart nothing come first, and among them those that
+// measurably ended such stalls.
 package act
 
 import (
@@ -19,16 +20,16 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// An Action is one thing to do. Its commands are lines of a POSIX shell, to be run in this order:
+// An Action is one thing to do. Its commands are lines for a POSIX shell, to be run in this order:
 // Look, Do, Check; Keep once it has helped; Undo if it has not.
 type Action struct {
 	Remedy  string `json:"remedy"` // as `prove --fix` takes it
 	Title   string `json:"title"`
-	Rule    string `json:"rule"` // of the finding that asks for it
+	Rule    string `json:"rule"` // of the finding that calls for it
 	Subject string `json:"subject"`
 	Expect  string `json:"expect"`
-	// Place is where the commands are for, and PlaceKnown whether the sources show it. Host is that
-	// host's name; "" if it is not known.
+	// Place is where the commands run, and PlaceKnown whether the sources show it. Host is that
+	// host's name; "" if unknown.
 	Place      string   `json:"place"`
 	PlaceKnown bool     `json:"place_known"`
 	Host       string   `json:"host,omitempty"`
@@ -37,19 +38,19 @@ type Action struct {
 	Keep       []string `json:"keep"`
 	Check      []string `json:"check"`
 	Undo       []string `json:"undo"`
-	// Kept says what keeps it where Keep is empty, NoUndo why Undo is.
+	// Kept says why Keep is empty, NoUndo why Undo is.
 	Kept   string `json:"kept,omitempty"`
 	NoUndo string `json:"no_undo,omitempty"`
-	// Restart is what is restarted and Money what is paid for; "" for nothing.
+	// Restart is what is restarted and Money what it costs in money; "" for nothing.
 	Restart string  `json:"restart"`
 	Cost    string  `json:"cost"`
 	Money   string  `json:"money"`
 	WaitS   float64 `json:"wait_seconds"` // until it can be judged
-	Until   string  `json:"until"`        // what has happened by then
-	// RecordS is how long to record then for prove.
+	Until   string  `json:"until"`        // what must have happened by then
+	// RecordS is how long to record afterwards for prove, in seconds.
 	RecordS float64  `json:"record_seconds"`
 	Notes   []string `json:"notes"`
-	// Raises are figures of prove that it makes larger on purpose.
+	// Raises are figures of prove that it increases on purpose.
 	Raises []string `json:"larger_on_purpose"`
 	// Prove compares before with after; to be run after the wait.
 	Prove []string `json:"prove"`
@@ -58,32 +59,33 @@ type Action struct {
 // Most bounds the actions of a verdict.
 const Most = 5
 
-// A Setting is what is known of where a database runs and how it was recorded.
+// A Setting is what is known about where a database runs and how it was recorded.
 type Setting struct {
 	Sources []Source
-	// Recorded is the folder of the recording that all of them are of, "" if there is none: prove takes it
-	// in place of a source, which may have been a server's address or has a name but no file.
+	// Recorded is the folder of the recording that contains all sources, "" if there is none. prove
+	// uses it in place of a source, which may have been a server's address, or a name without a
+	// file.
 	Recorded string
-	// Span is what was recorded, and Incident the part that the findings are about.
+	// Span is the recorded time, and Incident the part that the findings are about.
 	Span, Incident rules.Span
 	Marked         Marked
 }
 
-// A Marked is a recording's folder in which somebody marked a change; the zero value is none.
+// A Marked is a recording's folder in which a change was marked; the zero value is none.
 type Marked struct {
 	Folder string
 	At     time.Time // of the newest mark
-	// Judged tells whether enough of both sides of the mark was recorded to compare them, and Growing
-	// whether something records to the folder now.
+	// Judged is true if enough was recorded on both sides of the mark to compare them, and Growing
+	// if the folder is still being recorded to.
 	Judged, Growing bool
 }
 
-// A Source is one that was read. Host is the host that it names; "" if it does not.
+// A Source is a source that was read. Host is the host that it names; "" if none.
 type Source struct {
 	Kind, Name, Engine, Version, Host string
 }
 
-// Of are the actions for an incident's findings, the first to try first.
+// Of returns the actions for an incident's findings, the first one to try first.
 func Of(c *rules.Case, findings []rules.Finding, s Setting) []Action {
 	if !c.Stall.Any() || rules.Trifle(c.Seconds(c.Stall.Cells), c.Seconds(c.Stall.Observed)) {
 		return []Action{}
@@ -107,17 +109,18 @@ func Of(c *rules.Case, findings []rules.Finding, s Setting) []Action {
 		}
 	}
 
-	// What is free comes before what is paid for, always. Of either, what explains the other causes is dealt
-	// with first: with a volume whose credits ran out, no setting helps. Within the causes' order, what
-	// restarts something waits for what does not, and what may help waits for what did.
+	// Free remedies always come before paid ones. Within each group, a cause that explains the others comes
+	// first: no setting helps against a volume whose credits ran out. After that, restarts come after
+	// remedies without one, and remedies that may help after those that measurably did.
 	slices.SortStableFunc(found, func(a, b choice) int {
-		return cmp.Or(cmp.Compare(a.paid(), b.paid()), cmp.Compare(a.beside(), b.beside()),
-			cmp.Compare(a.effort(), b.effort()), cmp.Compare(a.unsure(), b.unsure()))
+		return cmp.Or(cmp.Compare(a.paid(), b.paid()), cmp.Compare(a.secondary(), b.secondary()),
+			cmp.Compare(a.effort(), b.effort()), cmp.Compare(a.unproven(), b.unproven()))
 	})
 
 	out := []Action{}
 	changed := map[string]bool{}
 	for _, k := range found {
+		// Two remedies that change the same setting would undo each other.
 		if changed[k.remedy.Name] || slices.ContainsFunc(k.remedy.Settings,
 			func(n string) bool { return changed[n] }) {
 			continue
@@ -135,14 +138,14 @@ func Of(c *rules.Case, findings []rules.Finding, s Setting) []Action {
 		out = append([]Action{*a}, out[:min(len(out), Most-1)]...)
 	}
 
-	if m := s.Marked; m.Judged && len(out) > 0 { // first of all, what the change did that was made
+	if m := s.Marked; m.Judged && len(out) > 0 { // first compare the effect of the change that was already made
 		out[0].Look = append([]string{"plimsoll prove " + shellword.Quote(m.Folder) + " --at-mark"}, out[0].Look...)
 	}
 
 	return out
 }
 
-// refuted are the resources of which the findings say that more would change nothing.
+// refuted returns the resources that would not help, according to the findings.
 func refuted(pack *rules.Pack, findings []rules.Finding) map[rules.Resource]bool {
 	out := map[rules.Resource]bool{}
 	for _, f := range findings {
@@ -160,7 +163,7 @@ func refuted(pack *rules.Pack, findings []rules.Finding) map[rules.Resource]bool
 	return out
 }
 
-// A choice is a remedy that fits.
+// A choice is a remedy that fits the place.
 type choice struct {
 	remedy  *rules.Remedy
 	recipe  *rules.Recipe
@@ -169,18 +172,19 @@ type choice struct {
 	values  rules.Values
 }
 
-// explains is the share of the stalled time from which a cause that explains others is dealt with first.
+// explains is the share of the stalled time above which a cause that explains others is dealt with
+// first.
 const explains = 0.5
 
-// beside is 0 for what deals with a cause that explains the others, and 1 for the rest.
-func (k choice) beside() int {
+// secondary is 0 for a remedy of a cause that explains the others, and 1 for the rest.
+func (k choice) secondary() int {
 	if k.finding.Foremost && k.finding.Weight >= explains {
 		return 0
 	}
 	return 1
 }
 
-// paid is 1 for what costs more than before, and 0 for the rest.
+// paid is 1 for remedies that cost more than before, and 0 for the rest.
 func (k choice) paid() int {
 	if k.remedy.Money != "" && !k.remedy.Saves {
 		return 1
@@ -188,7 +192,7 @@ func (k choice) paid() int {
 	return 0
 }
 
-// effort orders actions: what is in force at once and free, what restarts, what is paid for.
+// effort orders actions: immediate and free ones, then restarts, then paid ones.
 func (k choice) effort() int {
 	e := 0
 	if k.recipe.Restart != "" {
@@ -200,16 +204,16 @@ func (k choice) effort() int {
 	return e
 }
 
-// unsure is 0 for what ended such stalls of the very engine where it was measured, and 1 for the rest.
-func (k choice) unsure() int {
+// unproven is 0 for remedies that, when measured on this engine, ended such stalls, and 1 for the rest.
+func (k choice) unproven() int {
 	if k.fix.Decisive {
 		return 0
 	}
 	return 1
 }
 
-// choose is the remedy as it is done where the database runs; false if it is refuted, done already
-// or not possible there.
+// choose returns the remedy in the form for the place where the database runs; false if it is
+// refuted, already done or not possible there.
 func (w *where) choose(c *rules.Case, f *rules.Finding, x rules.Fix, m *rules.Remedy,
 	refuted map[rules.Resource]bool) (choice, bool) {
 	if m = c.Pack.RemedyFor(w.database, m); m == nil ||
@@ -242,8 +246,9 @@ func (w *where) choose(c *rules.Case, f *rules.Finding, x rules.Fix, m *rules.Re
 	return choice{remedy: m, recipe: recipe, finding: f, fix: x, values: v}, true
 }
 
-// RecipeFor is the recipe of a remedy for a place, a cloud and a version; nil if there is none. If the
-// cloud is not known, only recipes for every cloud fit; if there are none for the place, the first for any.
+// RecipeFor is the recipe of a remedy for a place, a cloud and a version; nil if there is none. If
+// the cloud is unknown, only recipes for every cloud fit; if the place has none of these, the first
+// for any cloud.
 func RecipeFor(m *rules.Remedy, place rules.Place, cloud rules.Cloud, version string) *rules.Recipe {
 	if r := recipeFor(m, place, cloud, version); r != nil || cloud != "" {
 		return r
@@ -266,6 +271,7 @@ func recipeFor(m *rules.Remedy, place rules.Place, cloud rules.Cloud, version st
 			continue
 		}
 
+		// Recipes for specific versions are wrong half of the time if the version is unknown.
 		if version == "" && (r.From != "" || r.Before != "") {
 			continue
 		}
@@ -279,7 +285,7 @@ func recipeFor(m *rules.Remedy, place rules.Place, cloud rules.Cloud, version st
 	return nil
 }
 
-// compareVersions compares "3.5.10" and "3.5.6" number by number; what is missing counts as 0.
+// compareVersions compares "3.5.10" and "3.5.6" number by number; missing numbers count as 0.
 func compareVersions(a, b string) int {
 	x, y := strings.FieldsFunc(a, notDigit), strings.FieldsFunc(b, notDigit)
 	for i := range max(len(x), len(y)) {
@@ -299,7 +305,7 @@ func compareVersions(a, b string) int {
 
 func notDigit(r rune) bool { return r < '0' || r > '9' }
 
-// action prints a choice.
+// action prints a choice as an action.
 func (w *where) action(c *rules.Case, k choice, s Setting) Action {
 	m := k.remedy
 	p := printer{w: w, values: k.values}
@@ -314,7 +320,7 @@ func (w *where) action(c *rules.Case, k choice, s Setting) Action {
 	}
 }
 
-// Effort says in a few words what an action takes: "no restart, free".
+// Effort describes in a few words what an action takes: "no restart, free".
 func (a *Action) Effort() string {
 	out := "no restart"
 	if a.Restart != "" {
@@ -326,8 +332,8 @@ func (a *Action) Effort() string {
 	return out + "; " + a.Money
 }
 
-// Judged says when the action can be judged: "wait 2m until a checkpoint has passed, record 10m, then
-// compare".
+// Judged describes when the action can be judged: "wait 2m until a checkpoint has passed, record
+// 10m, then compare".
 func (a *Action) Judged() string {
 	return "wait " + units.Seconds(a.WaitS) + ", until " + a.Until + "; record for " + units.Seconds(a.RecordS) +
 		"; then compare"

@@ -22,13 +22,13 @@ func TestAdviceHasCommands(t *testing.T) {
 				t.Errorf("%s, advice %q: give it remedies (Do) or say why it has none (NoCommand)", r.ID, name)
 			}
 			if len(a.Do) > 0 && !slices.ContainsFunc(act.Fixes(pack, &r), func(x act.Fix) bool { return x.Advice == name && len(x.Remedies) > 0 }) {
-				t.Errorf("%s, advice %q: no engine has a way of its remedies", r.ID, name)
+				t.Errorf("%s, advice %q: no engine implements its remedies", r.ID, name)
 			}
 		}
 	}
 }
 
-// A remedy says everything that somebody must know before they do it, for every place.
+// For every place, a remedy contains everything that users must know before they apply it.
 func TestRemediesAreComplete(t *testing.T) {
 	names := map[string]string{}
 	for _, m := range pack.Remedies() {
@@ -38,13 +38,13 @@ func TestRemediesAreComplete(t *testing.T) {
 
 		names[m.Name] = m.Title
 		if m.Name == "" || m.Title == "" || m.Cost == "" && m.Money == "" || m.Wait <= 0 || m.Until == "" {
-			t.Errorf("%s: it lacks a name, a title, what it costs, or how long to wait until what: %+v", m.Name, m)
+			t.Errorf("%s: name, title, cost, wait or until is missing: %+v", m.Name, m)
 		}
 
 		for _, place := range rules.Places {
 			for _, cloud := range []rules.Cloud{"", rules.AWS, rules.Azure, rules.Google, rules.NoCloud} {
 				if act.RecipeFor(m, place, cloud, "") == nil {
-					t.Errorf("%s: nothing is said of %s in cloud %q", m.Name, place, cloud)
+					t.Errorf("%s: no recipe for %s in cloud %q", m.Name, place, cloud)
 				}
 			}
 		}
@@ -52,7 +52,7 @@ func TestRemediesAreComplete(t *testing.T) {
 		for i, r := range m.Recipes {
 			complete := len(r.Do) > 0 && len(r.Check) > 0 && (len(r.Undo) > 0) != (r.NoUndo != "") && (len(r.Keep) > 0) != (r.Kept != "")
 			if (r.None == "") != complete {
-				t.Errorf("%s, recipe %d: it needs Do, Check, Undo or NoUndo, Keep or Kept; or None", m.Name, i)
+				t.Errorf("%s, recipe %d: want Do, Check, Undo or NoUndo, and Keep or Kept; or None", m.Name, i)
 			}
 		}
 	}
@@ -62,8 +62,8 @@ func TestRemediesAreComplete(t *testing.T) {
 	}
 }
 
-// A shell can read every command that is printed, with example values, with none, and with values
-// that would do harm if they were not quoted.
+// A shell can parse every printed command, with example values, with none, and with values that
+// would do harm if they were not quoted.
 func TestShellReadsEveryCommand(t *testing.T) {
 	sh, err := exec.LookPath("bash")
 	if err != nil {
@@ -111,7 +111,8 @@ func TestShellReadsEveryCommand(t *testing.T) {
 	}
 }
 
-// remediesOf are those of an engine's rules and of everybody's, in its own way.
+// remediesOf are the remedies of an engine's rules and of the core's, as that engine implements
+// them.
 func remediesOf(database string) (out []*rules.Remedy) {
 	for _, r := range pack.Rules() {
 		if r.Engine != "" && r.Engine != database {

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// fakeCryptsetup knows one mapping, of the type in $TYPE, and keeps flags in the header of a LUKS2
-// volume alone.
+// fakeCryptsetup knows one mapping, of the type in $TYPE, and keeps flags in the header only for
+// LUKS2.
 const fakeCryptsetup = `#!/bin/sh
 case "$1" in
 status) printf '/dev/mapper/data is active and is in use.\n  type:    %s\n  flags:   discards\n' "$TYPE" ;;
@@ -25,8 +25,8 @@ refresh)
 esac
 `
 
-// Going back from dm-crypt without queues works for both kinds of LUKS, and plain mappings. It keeps
-// discards, and takes flags out of the header of LUKS2.
+// Undoing the bypass of dm-crypt's queues works for both kinds of LUKS and for plain mappings. It
+// keeps discards, and removes the flags from the header of LUKS2.
 func TestUndoOfCryptQueues(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {

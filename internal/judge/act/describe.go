@@ -30,11 +30,11 @@ func (p printer) steps(r *rules.Recipe) Steps {
 	return out
 }
 
-// A Description is a remedy as pages show it: for every place, with example values.
+// A Description is a remedy as shown on pages: for every place, with example values.
 type Description struct {
 	Remedy   string   `json:"remedy"`
 	Title    string   `json:"title"`
-	Database string   `json:"engine,omitempty"` // whose way it is; "" for everybody's
+	Database string   `json:"engine,omitempty"` // the engine that implements it; "" for all
 	Cost     string   `json:"cost"`
 	Money    string   `json:"money"`
 	WaitS    float64  `json:"wait_seconds"`
@@ -43,19 +43,19 @@ type Description struct {
 	Ways     []Way    `json:"ways"`
 }
 
-// A Way is how it is done in one place; Before and From bound the versions that it is for. Clouds are whose
-// hosts it is for; none is every host.
+// A Way describes how to do it in one place, for versions from From and before Before. Clouds are
+// the clouds whose hosts it applies to; none means every host.
 type Way struct {
 	Place  string   `json:"place"`
 	Clouds []string `json:"clouds,omitempty"`
 	From   string   `json:"from_version,omitempty"`
 	Before string   `json:"before_version,omitempty"`
-	// Tested is how these steps were tried; "" if there are none.
+	// Tested says how these steps were tested; "" if there are none.
 	Tested string `json:"tested,omitempty"`
 	Steps
 }
 
-// A Fix is a piece of a rule's advice with what carries it out.
+// A Fix is a piece of a rule's advice with the remedies that carry it out.
 type Fix struct {
 	Advice    string        `json:"advice"` // its name in the rule
 	Summary   string        `json:"summary"`
@@ -63,8 +63,8 @@ type Fix struct {
 	Remedies  []Description `json:"remedies"`
 }
 
-// Describe describes a remedy, in a database's way if it has its own. Values, if any, replace the
-// example's.
+// Describe describes a remedy as a database implements it. Values, if any, replace those of the
+// example.
 func Describe(pack *rules.Pack, database string, m *rules.Remedy, values rules.Values) Description {
 	p := printer{w: &where{database: database}, values: rules.Values{}}
 	maps.Copy(p.values, m.Example)
@@ -102,7 +102,7 @@ func Describe(pack *rules.Pack, database string, m *rules.Remedy, values rules.V
 	return out
 }
 
-// others are the places that earlier recipes, of all versions, do not have.
+// others are the places without an earlier recipe for all versions and clouds.
 func others(earlier []rules.Recipe) []rules.Place {
 	taken := map[rules.Place]bool{}
 	for _, r := range earlier {
@@ -119,7 +119,8 @@ func others(earlier []rules.Recipe) []rules.Place {
 	return out
 }
 
-// Fixes are a rule's pieces of advice, by name. A rule of no engine has every engine's ways.
+// Fixes are a rule's pieces of advice, by name. A rule without an engine shows every engine's
+// implementation.
 func Fixes(pack *rules.Pack, r *rules.Rule) []Fix {
 	out := []Fix{}
 	for _, name := range r.AdviceNames() {

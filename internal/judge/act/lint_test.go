@@ -9,22 +9,23 @@ import (
 	"plimsoll/internal/judge/act"
 )
 
-// What printed advice must not contain, because it has lost data or settings somewhere.
+// dangerous are patterns that printed advice must not contain, because they have lost data or
+// settings before.
 var dangerous = []struct {
 	name    string
 	pattern *regexp.Regexp
 }{
 	// "/journal xfs" is in the line of every database on the host.
 	{"deletes lines by a pattern that is not anchored to one mount point", regexp.MustCompile(`sed -i\S* '\\?[|#/][^ ][^']*d' /etc/fstab`)},
-	// A second look, after the change, would save the new value as the former one.
+	// A second look, after the change, would save the new value as the previous one.
 	{"saves without testing whether it was saved before", regexp.MustCompile(`^[^|]*\| tee ~/|^(?:cat|sysctl|kubectl get|docker inspect)[^|]*> ~/`)},
-	// The former value is not known: Plimsoll's own default would replace whatever was set.
-	{"goes back to a default instead of the former value", regexp.MustCompile(`rollout undo`)},
+	// The previous value is unknown: Plimsoll's own default would replace whatever was set.
+	{"goes back to a default instead of the previous value", regexp.MustCompile(`rollout undo`)},
 	// Without -c every container of the pod gets the limit.
 	{"limits every container of a pod", regexp.MustCompile(`kubectl set resources (?:[^;&|-]|-[^c])*$`)},
 }
 
-// Nothing that is printed in any place matches what has proved dangerous.
+// No printed line, in any place, matches a pattern that has proved dangerous.
 func TestAdviceIsNotDangerous(t *testing.T) {
 	seen := map[string]bool{}
 	for _, e := range pack.Engines() {
@@ -46,7 +47,7 @@ func TestAdviceIsNotDangerous(t *testing.T) {
 		t.Errorf("only %d lines are printed: the pack has lost some", len(seen))
 	}
 
-	// Each pattern finds what it is for.
+	// Each pattern matches the mistake that it is meant to catch.
 	for line, want := range map[string]string{
 		`sed -i '\|/journal xfs|d' /etc/fstab`:                        "deletes lines",
 		`sysctl vm.dirty_background_bytes | tee ~/plimsoll-undo.conf`: "saves without",
@@ -61,27 +62,28 @@ func TestAdviceIsNotDangerous(t *testing.T) {
 			return d.pattern.MatchString(line)
 		})
 		if i < 0 || !strings.HasPrefix(dangerous[i].name, want) {
-			t.Errorf("%q is not found", line)
+			t.Errorf("%q is not caught", line)
 		}
 	}
 
 	for _, line := range []string{`sudo sed -i.before '\# /var/lib/mongodb/journal #d' /etc/fstab`, `kubectl set resources "$OWNER" -c db --limits=cpu=4`} {
 		for _, d := range dangerous {
 			if d.pattern.MatchString(line) {
-				t.Errorf("%q is taken for what %s", line, d.name)
+				t.Errorf("%q is reported, although it is not a line that %s", line, d.name)
 			}
 		}
 	}
 }
 
-// A step to undo needs what looking showed or saved: it never falls back to a figure that Plimsoll assumes.
+// An undo step uses what Look showed or saved: it never falls back to a value that Plimsoll
+// assumes.
 func TestUndoHasNoFallback(t *testing.T) {
 	fallback := regexp.MustCompile(`\$\{[A-Z_]+:?-|\{\{or `)
 	for _, m := range pack.Remedies() {
 		for i := range m.Recipes {
 			for _, c := range m.Recipes[i].Undo {
 				if fallback.MatchString(c.Text) {
-					t.Errorf("%s: going back guesses a value: %s", m.Name, c.Text)
+					t.Errorf("%s: the undo guesses a value: %s", m.Name, c.Text)
 				}
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/judge/act"
 )
 
-// looks are the commands that change nothing, by their beginning.
+// looks are the prefixes of commands that change nothing.
 var looks = []string{
 	"az disk show ", "gcloud compute disks describe ", "tr ", "aws ec2 describe-", "aws rds describe-", "cat ", "cryptsetup status ", "df ", "docker inspect ", "docker ps", "docker stats --no-stream ", "du ", "echo", "etcdctl --endpoints=X alarm list", "etcdctl --endpoints=X endpoint ", "findmnt ", "free ",
 	"grep ", "kubectl get ", "kubectl describe ", "kubectl rollout status ", "ls ", "lsblk ", "mongosh ", "mongo ", "nproc", "psql ", "sysctl vm.", "systemctl is-active ",
@@ -18,27 +18,27 @@ var looks = []string{
 
 var (
 	quoted = regexp.MustCompile(`'[^']*'|\$\{[^}]*\}`)
-	// wraps is what runs another command: as another user, in a container, or on a node by a pod that
-	// Kubernetes makes for it.
+	// wraps matches prefixes that run another command: as another user, in a container, or on a node
+	// through a pod that Kubernetes creates for it.
 	wraps = regexp.MustCompile(`^(sudo( -u \w+)?|docker exec( -\w+)* \S+|kubectl exec( -\w+)*( \S+)+? --|kubectl debug node/\S+ -it( --\w+=\S+)* -- chroot /host|sh -c|env( \w+=\S+)+|nsenter( \S+)+? --|ETCDCTL_API=3|[A-Z_]+=\$\(|\(|\{ ) ?`)
 	cuts  = regexp.MustCompile(`;|\||&&|\$\(`)
 	saves = regexp.MustCompile(`> ?~/plimsoll-\S+\.before(\.new)?$`)
 	kept  = regexp.MustCompile(`(grep '\^ \*ALTER SYSTEM'|mv ~/plimsoll-\S+\.new|rm -f ~/plimsoll-\S+\.new)`)
-	// baseName is the last part of a path, in the name of a file.
+	// baseName matches the last component of a path, in a file name.
 	baseName = regexp.MustCompile(`\$\(basename [^()|;&>]*\)`)
-	// reads is a query of a database's shell, whose texts may well hold the statement that undoes something.
+	// reads matches a query in a database's shell, whose text may contain the statement that undoes something.
 	reads = regexp.MustCompile(`"SELECT [^"]*"`)
-	// sets is what a database's own shell changes something by.
+	// sets matches words with which a database's own shell changes something.
 	sets = regexp.MustCompile(`(?i)\b(alter|set|update|insert|delete|drop|create|vacuum|checkpoint|setParameter|pg_reload_conf)\b`)
 )
 
-// changes is the first part of a line that may change something; "" if it only looks.
+// changes returns the first part of a line that may change something; "" if the line only looks.
 func changes(line string) string {
 	if !strings.Contains(line, "pg_reload_conf") {
 		line = reads.ReplaceAllString(line, "X")
 	}
 
-	// What is kept for going back is filtered and renamed within the home folder.
+	// The saved state is filtered and renamed within the home folder.
 	line = kept.ReplaceAllString(line, "cat X")
 	for _, statement := range quoted.FindAllString(line, -1) {
 		if sets.MatchString(statement) && strings.HasPrefix(statement, "'") {
@@ -64,7 +64,7 @@ func changes(line string) string {
 			continue // a variable from a variable
 		}
 
-		// What is kept for going back is not a change.
+		// Saving the state for undo is not a change.
 		only := saves.ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(part, "2>/dev/null", ""), "2>&1", ""), "")
 		if strings.Contains(only, ">") || !slices.ContainsFunc(looks, func(l string) bool { return strings.HasPrefix(part+" ", l) }) {
 			return part
@@ -74,8 +74,8 @@ func changes(line string) string {
 	return ""
 }
 
-// What is printed to look, and to check, changes nothing, in every place; and what changes something
-// has its check, and its undo or why there is none.
+// Look and Check change nothing, in every place, and every change has its check, and its undo or
+// the reason why there is none.
 func TestLookingChangesNothing(t *testing.T) {
 	seen := 0
 	for _, e := range pack.Engines() {
@@ -100,7 +100,7 @@ func TestLookingChangesNothing(t *testing.T) {
 	for _, l := range []string{"sudo sysctl -w vm.dirty_bytes=1", "echo 1 > /sys/x", "cat x | sudo tee /etc/y", "aws ec2 modify-volume --iops 5", "docker exec db mongosh --eval 'db.adminCommand({setParameter: 1})'",
 		`sudo -u postgres psql -X -c 'ALTER SYSTEM RESET ALL'`, "kubectl delete pod x", "df -h; reboot"} {
 		if changes(l) == "" {
-			t.Errorf("%q passes", l)
+			t.Errorf("%q passes as harmless", l)
 		}
 	}
 }

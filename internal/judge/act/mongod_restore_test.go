@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// mongosh stands in for the client: it evaluates what it is given with a server whose settings are files.
-// As WiredTiger, it merges what is set at run time into what is in force.
+// mongosh is a stand-in for the client: it evaluates its input with a server whose settings are files.
+// Like WiredTiger, it merges run-time settings into the settings in effect.
 const mongosh = `#!/usr/bin/env node
 const fs = require("fs"), at = process.env.SERVER + "/", file = n => fs.existsSync(at + n) ? fs.readFileSync(at + n, "utf8") : "";
 const parse = t => { const o = {}; for (const m of t.matchAll(/([a-z_]+)=(\([^)]*\)|[^,]+)/g)) o[m[1]] = m[2][0] == "(" ? parse(m[2].slice(1, -1)) : m[2]; return o };
@@ -34,7 +34,7 @@ if (!process.argv.includes("--state") && process.argv[process.argv.indexOf("--po
 if (process.argv.includes("--state")) console.log(JSON.stringify(now())); else eval(process.argv[process.argv.indexOf("--eval") + 1]);
 `
 
-// mongodWay is a way of one of MongoDB's remedies.
+// mongodWay returns one of MongoDB's ways of a remedy.
 func mongodWay(t *testing.T, remedy string, place rules.Place, values rules.Values) act.Way {
 	t.Helper()
 	for _, m := range pack.Remedies() {
@@ -51,7 +51,7 @@ func mongodWay(t *testing.T, remedy string, place rules.Place, values rules.Valu
 	return act.Way{}
 }
 
-// benchOf is a bench for a way that is known.
+// benchOf makes a bench for a given way.
 func benchOf(t *testing.T, way act.Way, programs map[string]string, replaced ...string) *bench {
 	t.Helper()
 	bin := t.TempDir()
@@ -66,11 +66,11 @@ func benchOf(t *testing.T, way act.Way, programs map[string]string, replaced ...
 	return b
 }
 
-// What WiredTiger runs with comes back exactly, whether it was set at run time, in mongod.conf or not at all,
-// and however often one looks. Triggers are never changed.
+// WiredTiger's settings come back exactly, whether they were set at run time, in mongod.conf or not
+// at all, and however often the state is saved. Triggers are never changed.
 func TestEvictionRestored(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
-		t.Skip("node is not installed: it evaluates what mongosh is given")
+		t.Skip("node is not installed: the stand-in for mongosh needs it")
 	}
 
 	several := map[string]string{"configString": "eviction_dirty_target=3", "runtime": "eviction_dirty_target=6,cache_size=4G", "now": "eviction_dirty_target=6,cache_size=4096M"}
@@ -106,8 +106,8 @@ func TestEvictionRestored(t *testing.T) {
 	}
 }
 
-// The journal moves to its volume by a link, with fstab written first, and comes back. Of fstab only the line of
-// this mount point goes: other databases' journals stay.
+// The journal moves to its volume through a link, with fstab written first, and comes back. In
+// fstab only the line for this mount point is removed: other databases' journals stay.
 func TestJournalRestored(t *testing.T) {
 	machine := t.TempDir()
 	path := func(name string) string { return filepath.Join(machine, name) }
@@ -153,7 +153,7 @@ func TestJournalRestored(t *testing.T) {
 	}
 }
 
-// What the sources do not show is a variable that stops the command, never a guess.
+// Values that the sources do not show become variables that stop the command, never guesses.
 func TestJournalGuessesNothing(t *testing.T) {
 	way := mongodWay(t, "journal-apart", rules.Host, nil)
 	for _, variable := range []string{"DBPATH", "UNIT", "DEVICE"} {

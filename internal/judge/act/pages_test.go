@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-var update = flag.Bool("update", false, "write the commands into the rules' pages anew")
+var update = flag.Bool("update", false, "rewrite the commands in the rules' pages")
 
 const (
 	pagesRoot  = "../../.."
@@ -23,7 +23,7 @@ const (
 	fixesEnd   = "<!-- end of commands -->\n"
 )
 
-// The commands of a rule's page are those of its remedies, between two markers. Each remedy has one
+// The commands on a rule's page are those of its remedies, between two markers. Each remedy has one
 // page that shows it in full; others link to it.
 func TestPagesHaveTheCommands(t *testing.T) {
 	home := homes()
@@ -50,7 +50,7 @@ func TestPagesHaveTheCommands(t *testing.T) {
 				t.Error(err)
 			}
 		case is != want:
-			t.Errorf("%s: the commands are not those of the remedies; make generate writes them anew", r.Docs())
+			t.Errorf("%s: the commands differ from those of the remedies; run make generate", r.Docs())
 		}
 
 		if begins && !strings.HasPrefix(before[strings.LastIndex(before, "\n## ")+1:], "## Fix\n") {
@@ -61,7 +61,7 @@ func TestPagesHaveTheCommands(t *testing.T) {
 
 var codeBlock = regexp.MustCompile("(?s)\n *```[a-z]*\n(.*?)```")
 
-// What a page says by hand repeats no remedy: a command stands once, beside its rule.
+// Hand-written parts of a page repeat no remedy: each command is written once, next to its rule.
 func TestPagesRepeatNoCommand(t *testing.T) {
 	changes := map[string]string{}
 	for _, m := range pack.Remedies() {
@@ -75,7 +75,7 @@ func TestPagesRepeatNoCommand(t *testing.T) {
 	}
 
 	if len(changes) < 8 {
-		t.Errorf("only %v is looked for", changes)
+		t.Errorf("only %v is searched for", changes)
 	}
 
 	for _, r := range pack.Rules() {
@@ -94,15 +94,15 @@ func TestPagesRepeatNoCommand(t *testing.T) {
 		for _, block := range codeBlock.FindAllStringSubmatch(page, -1) {
 			for w, name := range changes {
 				if strings.Contains(strings.ToLower(block[1]), strings.ToLower(w)) {
-					t.Errorf("%s says %q by hand: that is remedy %s", r.Docs(), w, name)
+					t.Errorf("%s contains %q outside the markers: that is remedy %s", r.Docs(), w, name)
 				}
 			}
 		}
 	}
 }
 
-// whatItDoes is what is particular about a command: its program with the words up to the first that
-// is an option's value or a template, or the setting that it changes.
+// whatItDoes returns the characteristic part of a command: its program with the words up to the
+// first option value or template, or the setting that it changes.
 func whatItDoes(command string) string {
 	for _, setting := range []string{"wiredTigerEngineRuntimeConfig", "vm.dirty_background_bytes=", "set shared_buffers", "CPUQuota=", "MemoryMax="} {
 		if strings.Contains(strings.ToLower(command), strings.ToLower(setting)) {
@@ -130,8 +130,8 @@ func whatItDoes(command string) string {
 	return strings.Join(kept, " ")
 }
 
-// homes are the pages that show each remedy in full: a rule's of the same scope, else the first rule's
-// that any is.
+// homes returns the page that shows each remedy in full: that of a rule of the same scope,
+// otherwise that of the first rule with the remedy.
 func homes() map[string]string {
 	out, best := map[string]string{}, map[string]int{}
 	for _, r := range pack.Rules() {
@@ -160,7 +160,7 @@ func none(d *act.Description) bool {
 	return !slices.ContainsFunc(d.Ways, func(w act.Way) bool { return w.None == "" })
 }
 
-// fixesOf is what stands between the markers of a page; "" if its rule has no remedy.
+// fixesOf is the text between the markers of a page; "" if its rule has no remedy.
 func fixesOf(r *rules.Rule, home map[string]string) string {
 	var full, links strings.Builder
 	seen := map[string]bool{}
@@ -168,7 +168,7 @@ func fixesOf(r *rules.Rule, home map[string]string) string {
 		for i := range x.Remedies {
 			d := &x.Remedies[i]
 			if seen[d.Remedy] || none(d) && d.Database != r.Engine && home[d.Remedy] == r.Docs() {
-				continue // said once, or of another engine, and to say that there is nothing
+				continue // already on this page, or another engine's remedy without commands
 			}
 			seen[d.Remedy] = true
 			if home[d.Remedy] == r.Docs() {
@@ -196,7 +196,7 @@ var cloudNames = map[string]string{"aws": "AWS", "azure": "Azure", "gcp": "Googl
 
 var placeNames = map[string]string{"host": "a host", "docker": "Docker", "kubernetes": "Kubernetes", "rds": "Amazon RDS", "managed": "another provider's service"}
 
-// inFull is a remedy with all that must be known before it is done.
+// inFull describes a remedy with everything that users must know before they apply it.
 func inFull(d *act.Description, r *rules.Rule) string {
 	var b strings.Builder
 	b.WriteString("\n### " + d.Title + "\n\n")
@@ -230,7 +230,7 @@ func inFull(d *act.Description, r *rules.Rule) string {
 			for _, c := range w.Clouds {
 				names = append(names, cloudNames[c])
 			}
-			where += " of " + listed(names)
+			where += " in " + listed(names)
 		}
 
 		where = strings.NewReplacer("On Docker", "In Docker", "On Kubernetes", "In Kubernetes", "On another", "At another").Replace(where)
@@ -250,7 +250,7 @@ func inFull(d *act.Description, r *rules.Rule) string {
 
 		b.WriteString("\n" + wrap(where+":", "") + "\n\n```sh\n")
 
-		// Every step in every place: looking saves what undoing needs.
+		// Every step in every place: Look saves what Undo needs.
 		steps(&b, "look first", w.Look)
 		steps(&b, "do", w.Do)
 		steps(&b, "check", w.Check)

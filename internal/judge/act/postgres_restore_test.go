@@ -13,8 +13,9 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// A real PostgreSQL has the settings back that it had, whether ALTER SYSTEM had set them, postgresql.conf
-// or nothing, however often one looks: postgresql.auto.conf is as before.
+// A real PostgreSQL gets its previous settings back, whether they came from ALTER SYSTEM,
+// postgresql.conf or neither, however often the state is saved: postgresql.auto.conf ends up as
+// before.
 func TestServerSettingsRestored(t *testing.T) {
 	dir, err := os.MkdirTemp("", "plimsoll-restore-")
 	if err != nil {
@@ -83,7 +84,7 @@ func TestServerSettingsRestored(t *testing.T) {
 	}
 }
 
-// postgresWay is a way of one of PostgreSQL's remedies.
+// postgresWay returns one of PostgreSQL's ways of a remedy.
 func postgresWay(t *testing.T, remedy string, place rules.Place) act.Way {
 	t.Helper()
 	for _, m := range pack.Remedies() {
@@ -100,7 +101,7 @@ func postgresWay(t *testing.T, remedy string, place rules.Place) act.Way {
 	return act.Way{}
 }
 
-// What the reader sets in the shell reaches the server as a value, not as the name of a variable.
+// A variable set in the reader's shell reaches the server as a value, not as a variable's name.
 func TestStatementsTakeVariables(t *testing.T) {
 	for remedy, want := range map[string]string{
 		"end-blocker": "SELECT pg_terminate_backend(42)",
@@ -122,8 +123,8 @@ func TestStatementsTakeVariables(t *testing.T) {
 	}
 }
 
-// pg_wal moves, moves back and moves again: nothing nests, and the link leads to the WAL in use. Where the
-// copy fails, the server starts again on what it had.
+// pg_wal moves, moves back and moves again: nothing nests, and the link leads to the WAL in use. If
+// the copy fails, the server starts again on the old WAL.
 func TestWALMoved(t *testing.T) {
 	machine := t.TempDir()
 	at := func(name string) string { return filepath.Join(machine, name) }
@@ -137,7 +138,7 @@ func TestWALMoved(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// A server that starts writes to the WAL that it finds; cp fails once the disk is full.
+	// A starting server writes to the WAL that it finds; cp fails once the disk is full.
 	b := benchOf(t, postgresWay(t, "wal-apart", rules.Host), map[string]string{
 		"systemctl": "#!/bin/sh\necho $1 >>" + at("log") + "\ntest $1 != start || date +%s%N >>" + at("data/pg_wal/1") + "\n",
 		"findmnt":   "#!/bin/sh\n",
@@ -162,7 +163,7 @@ func TestWALMoved(t *testing.T) {
 		}
 
 		if info, err := os.Lstat(at("data/pg_wal")); err != nil || !info.IsDir() {
-			t.Fatalf("pg_wal is no folder: %v", err)
+			t.Fatalf("pg_wal is not a folder: %v", err)
 		}
 	}
 
@@ -177,6 +178,6 @@ func TestWALMoved(t *testing.T) {
 	}
 
 	if _, err := os.Lstat(at("wal/pg_wal.new")); err == nil {
-		t.Fatal("a part of the copy is left, which is in the way of the next")
+		t.Fatal("part of the copy is left behind and blocks the next one")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// A printer writes the templates of a remedy with values.
+// A printer expands the templates of a remedy with values.
 type printer struct {
 	w      *where
 	values rules.Values
@@ -17,12 +17,12 @@ type printer struct {
 
 var functions = template.FuncMap{
 	"q": func(v any) string { return shellword.Quote(textOf(v)) },
-	// ask is a value as one word, or a variable that must be set first.
+	// ask prints a value as one shell word, or a variable that must be set first.
 	"ask": func(v any, name, what string) string {
 		if text := textOf(v); text != "" {
 			return shellword.Quote(text)
 		}
-		// A quote in the words would be one for the shell, too.
+		// The shell would interpret quotes in the prompt, too.
 		return `"${` + name + `:?` + strings.NewReplacer(`"`, "", "'", "", "`", "", "$", "", "}", "", "\\",
 			"").Replace(what) + `}"`
 	},
@@ -59,8 +59,8 @@ func (p printer) text(text string) string {
 	return b.String()
 }
 
-// lines are the commands for a shell. Statements that follow each other are one call of the client.
-// A command that its values leave empty is left out.
+// lines returns the commands for a shell. Consecutive statements become one call of the client. A
+// command that is empty after expansion is left out.
 func (p printer) lines(all []rules.Command) []string {
 	out := []string{}
 	var statements []string
@@ -109,7 +109,7 @@ func (p printer) state(c rules.Command, text string) string {
 	case rules.Docker:
 		file += p.text(`-{{ask .name "CONTAINER" "the name of the container"}}`)
 	default:
-		// Several servers on one host have a file each.
+		// Each of several servers on one host gets its own file.
 		if port, err := strconv.ParseUint(p.w.facts["server.port"], 10, 16); err == nil && port > 0 {
 			file += "-" + strconv.FormatUint(port, 10)
 		}
@@ -119,14 +119,14 @@ func (p printer) state(c rules.Command, text string) string {
 
 	call := strings.Join(p.ask([]string{text}), "; ")
 	if c.Restores && c.Text == rules.Saved {
-		// Each line of the file is a statement, to be run in a call of its own.
+		// Each line of the file is a statement, to be run in a separate call.
 		each := strings.ReplaceAll(call, shellword.Quote(rules.Saved), `"$s"`)
 		return `test -s ` + file + ` && (while IFS= read -r s; do ` + each + ` </dev/null || exit 1; done <` +
 			file + `) && rm ` + file
 	}
 
 	if c.Restores {
-		// The client's statement is in single quotes, which end for what the file has.
+		// The client's statement is in single quotes, which must be closed around the file's content.
 		return `test -s ` + file + ` && ` + strings.ReplaceAll(call, rules.Saved, `'"$(cat `+file+`)"'`) +
 			` && rm ` + file
 	}
@@ -142,7 +142,8 @@ func (p printer) kernel(text string) string {
 	return "sudo " + text
 }
 
-// ask is the calls of the engine's client, in the database's container if it is in one.
+// ask returns the calls of the engine's client, run inside the database's container if there is
+// one.
 func (p printer) ask(statements []string) []string {
 	calls := statements
 	if p.w.client != nil {

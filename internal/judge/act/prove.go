@@ -9,15 +9,16 @@ import (
 )
 
 const (
-	// cyclesToProve is how many checkpoint cycles prove needs, and one for what is left at the ends.
+	// cyclesToProve is how many checkpoint cycles prove needs, plus one for partial cycles at the
+	// ends.
 	cyclesToProve = 7
-	// leastToProve is how long to record without cycles.
+	// leastToProve is how long to record if there are no cycles.
 	leastToProve = 10 * time.Minute
-	// wholeUpTo is how long a recording may be to be compared as a whole.
+	// wholeUpTo is the maximum length of a recording that is compared as a whole.
 	wholeUpTo = 2 * time.Hour
 )
 
-// ToProve is how long to record an engine, before and after.
+// ToProve is how long to record an engine, both before and after.
 func ToProve(pack *rules.Pack, database string) time.Duration {
 	for _, e := range pack.Engines() {
 		if e.Database == database {
@@ -27,9 +28,9 @@ func ToProve(pack *rules.Pack, database string) time.Duration {
 	return leastToProve
 }
 
-// goesOn reports whether a source that is read again holds what came after as well: a server's
-// address, or a folder that a program adds to.
-func goesOn(kind string) bool {
+// keepsGrowing reports whether reading a source again also yields later data: a server's address, or a
+// folder that a program appends to.
+func keepsGrowing(kind string) bool {
 	switch kind {
 	case "ftdc", "prometheus", "recording":
 		return true
@@ -37,17 +38,18 @@ func goesOn(kind string) bool {
 	return false
 }
 
-// live reports whether a source was sampled, so that nothing of it is left to compare with.
+// live reports whether a source was sampled live, so that no earlier data is left to compare with.
 func live(name string) bool { return hostOf(name) != "" || name == "host" }
 
 // A proof is how to compare before with after.
 type proof struct {
-	record  []string // before the change, if nothing of before is kept
+	record  []string // commands before the change, if no earlier data is kept
 	compare []string
 	seconds float64 // to record after the wait
 }
 
-// proofOf compares by the source that tells of clients: a comparison takes one of each side.
+// proofOf compares using the source that reports clients: a comparison takes one source for each
+// side.
 func proofOf(c *rules.Case, k choice, s Setting) proof {
 	if len(s.Sources) == 0 {
 		return proof{record: []string{}, compare: []string{}}
@@ -81,7 +83,7 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 	out := proof{record: []string{}, seconds: needed.Seconds()}
 	switch {
 	case s.Marked.Growing:
-		// It is run when the wait was over, so the change was made so long before.
+		// The command runs when the wait is over, so the change was made that long before.
 		dir, wait := shellword.Quote(s.Marked.Folder), strings.TrimSuffix(k.remedy.Wait.String(), "0s")
 		out.compare = []string{"plimsoll mark " + k.remedy.Name + " --at -" + wait + " --to " + dir,
 			"plimsoll prove " + dir + " --from " + at(s.Marked.At) + " --at-mark=" + k.remedy.Name +
@@ -93,7 +95,7 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 		out.record = []string{"plimsoll record " + name + " --out before --for " + long}
 		out.compare = []string{"plimsoll record " + name + " --out after --for " + long,
 			"plimsoll prove before after" + fix}
-	case goesOn(of.Kind):
+	case keepsGrowing(of.Kind):
 		out.compare = []string{`CHANGED=$(date -u +%Y-%m-%dT%H:%M:%SZ)`,
 			"plimsoll prove " + name + " " + name + times + ` --after-from "${CHANGED:?when the wait was over}"` + fix}
 	default:
@@ -107,8 +109,8 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 	return out
 }
 
-// before is the time that what comes after is compared with: all of it, or, of a long recording, the
-// incident with as much around it as prove needs.
+// before is the time to compare later data with: all of it or, for a long recording, the incident
+// with as much around it as prove needs.
 func before(s Setting, needed time.Duration) rules.Span {
 	span := s.Span
 	if span.To.Sub(span.From) <= wholeUpTo || s.Incident.From.IsZero() {

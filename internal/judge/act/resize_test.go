@@ -11,7 +11,8 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// kubectlLocal is kubectl without a cluster: the pod is a file, which the real kubectl reads and patches.
+// kubectlLocal is kubectl without a cluster: the pod is a file, which the real kubectl reads and
+// patches.
 const kubectlLocal = `#!/bin/sh
 patch() { REAL patch --local -f "$PODFILE" "$@"; }
 case "$*" in
@@ -28,8 +29,8 @@ case "$*" in
 esac
 `
 
-// A pod's container is resized in place by a patch that the real kubectl applies: its sidecars keep their
-// limits, a Guaranteed pod stays one, and going back restores the very resources.
+// A pod's container is resized in place by a patch that the real kubectl applies: its sidecars keep
+// their limits, a Guaranteed pod stays Guaranteed, and undo restores the exact resources.
 func TestPodResizeRestored(t *testing.T) {
 	kubectl, err := exec.LookPath("kubectl")
 	if err != nil {
@@ -63,7 +64,7 @@ func TestPodResizeRestored(t *testing.T) {
 				}
 
 				if same := strings.Count(got, `"cpu":"4"`) + strings.Count(got, `"memory":"12288Mi"`); (name == "guaranteed") != (same == 2) {
-					t.Errorf("the request follows the limit only where they were equal: %s", got)
+					t.Errorf("the request must follow the limit only if they were equal: %s", got)
 				}
 			})
 		}

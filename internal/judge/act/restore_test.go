@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/lab/mount"
 )
 
-// A bench runs printed commands: in a separate home folder, with programs that stand in for those that
-// cannot run in a test, and with folders of the machine replaced by others.
+// A bench runs printed commands in a separate home folder, with stand-ins for programs that cannot
+// run in a test, and with folders of the machine replaced by others.
 type bench struct {
 	t        *testing.T
 	way      act.Way
@@ -58,7 +58,7 @@ func newBenchIn(t *testing.T, remedy string, place rules.Place, cloud rules.Clou
 	return nil
 }
 
-// run runs lines in one shell, as someone who pastes them.
+// run runs lines in one shell, as if pasted.
 func (b *bench) run(lines ...[]string) string {
 	b.t.Helper()
 	text := b.replaced.Replace(strings.Join(slices.Concat(lines...), "\n"))
@@ -71,8 +71,8 @@ func (b *bench) run(lines ...[]string) string {
 	return string(out)
 }
 
-// restores checks that doing changes the state, that going back restores it, and that both can be repeated.
-// Looking again after the change does not lose the former state.
+// restores checks that Do changes the state, that Undo restores it, and that both can be repeated.
+// Looking again after the change must not lose the previous state.
 func (b *bench) restores(state func() string) {
 	b.t.Helper()
 	was := state()
@@ -84,7 +84,7 @@ func (b *bench) restores(state func() string) {
 		b.run(b.way.Look, b.way.Do)
 		done := state()
 		if done == was {
-			b.t.Fatalf("doing it changes nothing: %s", was)
+			b.t.Fatalf("Do changes nothing: %s", was)
 		}
 
 		b.run(b.way.Look, b.way.Check)
@@ -92,11 +92,11 @@ func (b *bench) restores(state func() string) {
 		b.run(b.way.Undo)
 
 		if got := state(); got != was {
-			b.t.Fatalf("it was %q, then %q, and after going back %q", was, done, got)
+			b.t.Fatalf("it was %q, then %q, and after undo %q", was, done, got)
 		}
 
 		if left, _ := os.ReadDir(b.home); len(left) > 0 {
-			b.t.Fatalf("going back leaves %s, which the next change would take for the former state", left[0].Name())
+			b.t.Fatalf("undo leaves %s behind, which the next change would mistake for the previous state", left[0].Name())
 		}
 	}
 }
@@ -110,7 +110,7 @@ func read(t *testing.T, path string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// The kernel's limits of dirty pages come back exactly: bytes, or a ratio, or a ratio of 0.
+// The kernel's limits for dirty pages come back exactly: bytes, or a ratio, or a ratio of 0.
 func TestDirtyBytesRestored(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: sets vm.dirty_background_*")
@@ -146,7 +146,7 @@ func TestDirtyBytesRestored(t *testing.T) {
 		b := newBench(t, "dirty-bytes", rules.Host, nil, map[string]string{}, "/etc/sysctl.d/99-zz-plimsoll.conf", kept, "grep -s", "true ")
 		b.restores(state)
 		if _, err := os.Stat(kept); err == nil {
-			t.Error("going back leaves the file that keeps it")
+			t.Error("undo leaves the file that makes it permanent")
 		}
 	}
 }
@@ -154,7 +154,7 @@ func TestDirtyBytesRestored(t *testing.T) {
 // A real loop device's writeback throttling comes back, whatever it was.
 func TestWritebackThrottlingRestored(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("needs root: makes a loop device")
+		t.Skip("needs root: creates a loop device")
 	}
 
 	image := filepath.Join(t.TempDir(), "image")
@@ -164,7 +164,7 @@ func TestWritebackThrottlingRestored(t *testing.T) {
 
 	out, err := exec.CommandContext(t.Context(), "losetup", "--find", "--show", image).Output()
 	if err != nil {
-		t.Skipf("no loop device can be made here: %v", err)
+		t.Skipf("cannot create a loop device here: %v", err)
 	}
 
 	device := strings.TrimSpace(string(out))
@@ -197,7 +197,7 @@ func TestWritebackThrottlingRestored(t *testing.T) {
 	}
 }
 
-// docker is a container's limits as Docker keeps them: --cpus is refused where --cpu-quota made the limit
+// docker keeps a container's limits as Docker does: --cpus is rejected if --cpu-quota set the limit
 // (moby, daemon/daemon_unix.go), and 0 changes nothing.
 const docker = `#!/bin/sh
 . "$LIMITS"
@@ -245,7 +245,7 @@ func TestDockerLimitsRestored(t *testing.T) {
 		b.restores(func() string { return read(t, limits) })
 
 		if b.run(b.way.Look, b.way.Do); !strings.Contains(read(t, limits), c.done) {
-			t.Errorf("%s: done, it is %s, want %s", c.limits, read(t, limits), c.done)
+			t.Errorf("%s: after Do it is %s, want %s", c.limits, read(t, limits), c.done)
 		}
 	}
 }
@@ -262,7 +262,7 @@ mkdir -p "$dir"
 for p; do printf '[Service]\n%s\n' "$p" >"$dir/50-${p%%=*}.conf"; done
 `
 
-// A unit's drop-ins come back as they were: none, or one that an earlier set-property left.
+// A unit's drop-ins come back as they were: none, or those of an earlier set-property.
 func TestUnitLimitsRestored(t *testing.T) {
 	for _, former := range []map[string]string{
 		{},
@@ -305,7 +305,7 @@ func files(t *testing.T, root string) string {
 	return all.String()
 }
 
-// An I/O limit of a group comes back, with the kernel's file replaced by one that holds a single device's.
+// A cgroup's I/O limit comes back. The kernel's file is replaced by one with a single device.
 func TestIOLimitRestored(t *testing.T) {
 	group := t.TempDir()
 	for name, text := range map[string]string{"io.max": "259:1 rbps=max wbps=max riops=max wiops=3000\n", "io.pressure": ""} {
@@ -318,9 +318,9 @@ func TestIOLimitRestored(t *testing.T) {
 	b.restores(func() string { return read(t, filepath.Join(group, "io.max")) })
 }
 
-// The speed of a resync comes back: the limit of all arrays, or the array's.
+// The speed of a resync comes back: the limit of all arrays, or the array's own.
 func TestSyncSpeedRestored(t *testing.T) {
-	// The kernel shows what is written with its scope; "system" removes the array's limit.
+	// The kernel shows the written value with its scope; "system" removes the array's own limit.
 	const tee = `#!/bin/sh
 read -r SPEED
 case "$SPEED" in

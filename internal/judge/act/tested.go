@@ -7,16 +7,16 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// How the steps of a way were tried. A test of this package does it again each time.
+// How the steps of a way were tested. Tests of this package repeat it each time.
 const (
 	onRealThing = "run on the real thing: look, do, check, undo"
-	withStandIn = "run with a stand-in for the program that acts, which refuses what its source or its API refuses"
-	localOnly   = "run with the real kubectl on a pod of its own, without a cluster"
-	onHostOnly  = "its statements ran on a host (%s); the call into the container did not"
-	readOnly    = "from documentation: the shell has read every command, and nothing has run"
+	withStandIn = "run with a stand-in for the program, which rejects what the program's source or API rejects"
+	localOnly   = "run with the real kubectl on a local pod manifest, without a cluster"
+	onHostOnly  = "the statements ran on a host (%s); the call into the container did not"
+	readOnly    = "from documentation: a shell has parsed every command, but none has run"
 )
 
-// A trial is a test that runs the steps of remedies in a place; cloud "" is any.
+// A trial is a test that runs the steps of remedies in a place; cloud "" means any.
 type trial struct {
 	test, how string
 	place     rules.Place
@@ -24,7 +24,7 @@ type trial struct {
 	remedies  []string
 }
 
-// trials are all of them. A test compares them with this package's tests.
+// trials are all trials. A test compares them with this package's tests.
 var trials = []trial{
 	{"TestDirtyBytesRestored", onRealThing, rules.Host, "", []string{"dirty-bytes"}},
 	{"TestWritebackThrottlingRestored", onRealThing, rules.Host, "", []string{"writeback-throttling"}},
@@ -49,7 +49,8 @@ var trials = []trial{
 	{"TestJournalRestored", withStandIn, rules.Host, "", []string{"journal-apart"}},
 }
 
-// tested says how the steps of a remedy were tried in a place and, if they are for one, a cloud.
+// tested returns how the steps of a remedy were tested in a place and, if they are specific to one,
+// a cloud.
 func tested(remedy string, place rules.Place, clouds []rules.Cloud) string {
 	for _, x := range trials {
 		if x.place == place && slices.Contains(x.remedies, remedy) &&
@@ -60,8 +61,8 @@ func tested(remedy string, place rules.Place, clouds []rules.Cloud) string {
 
 	if place == rules.Docker || place == rules.Kubernetes {
 		for _, x := range trials {
-			// What is said to a database's client is the same, in a container or not.
-			if asksClient[x.test] && slices.Contains(x.remedies, remedy) {
+			// The statements for a database's client are the same, in a container or not.
+			if testsClient[x.test] && slices.Contains(x.remedies, remedy) {
 				return fmt.Sprintf(onHostOnly, x.how)
 			}
 		}
@@ -70,5 +71,5 @@ func tested(remedy string, place rules.Place, clouds []rules.Cloud) string {
 	return readOnly
 }
 
-// asksClient are the trials of what a database's client is told.
-var asksClient = map[string]bool{"TestServerSettingsRestored": true, "TestEvictionRestored": true}
+// testsClient are the trials of statements for a database's client.
+var testsClient = map[string]bool{"TestServerSettingsRestored": true, "TestEvictionRestored": true}

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/judge/act"
 )
 
-// Every step that a rule prints says how it was tested, and each test that is named is here, with the
-// remedies that it is named for.
+// Every step that a rule prints says how it was tested, and each test named there exists and runs
+// the remedies that it is named for.
 func TestHowStepsWereTested(t *testing.T) {
 	table, err := os.ReadFile("tested.go")
 	if err != nil {
@@ -60,6 +60,6 @@ func TestHowStepsWereTested(t *testing.T) {
 	}
 
 	if ways < 100 || real < 20 {
-		t.Errorf("%d ways, %d tried on the real thing", ways, real)
+		t.Errorf("%d ways, %d tested on the real thing", ways, real)
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// aws is EBS's and RDS' API for one volume, with what they refuse: a gp3 has at most 0.25 MiB/s for each
-// IOPS, only a gp3 has a throughput, a gp2 has neither; RDS takes IOPS together with the allocated storage,
-// from 400 GiB and 12,000 IOPS on (Amazon EBS and RDS User Guides).
+// aws stands in for the APIs of EBS and RDS for one volume, and rejects what they reject: a gp3 has at most
+// 0.25 MiB/s per IOPS, only a gp3 has a throughput, a gp2 has neither; RDS accepts IOPS only together with
+// the allocated storage, from 400 GiB and 12,000 IOPS on (Amazon EBS and RDS User Guides).
 const aws = `#!/bin/sh
 read -r TYPE SIZE IOPS MIBS <"$STATE"
 fail() { echo "$*" >&2; exit 1; }
@@ -47,7 +47,7 @@ fi
 echo "$TYPE $SIZE $IOPS $MIBS" >"$STATE"
 `
 
-// az and gcloud keep a disk's figures in the same way.
+// az and gcloud keep a disk's limits in the same way.
 const (
 	az = `#!/bin/sh
 read -r SKU IOPS MBPS TIER <"$STATE"
@@ -82,7 +82,8 @@ echo "$TYPE $IOPS $MIBS" >"$STATE"
 `
 )
 
-// Volumes are ordered as their API takes it, never less than they had, and come back as they were.
+// Volume orders are valid for the API, never for less than the volume had, and can be undone
+// exactly.
 func TestVolumesRestored(t *testing.T) {
 	for _, c := range []struct {
 		remedy string
@@ -121,13 +122,13 @@ func TestVolumesRestored(t *testing.T) {
 
 			b.run(b.way.Look, b.way.Do)
 			if got := read(t, state); got != c.want {
-				t.Errorf("done, it is %s, want %s", got, c.want)
+				t.Errorf("after Do it is %s, want %s", got, c.want)
 			}
 		})
 	}
 }
 
-// What has nothing to order is left as it is: a gp2, a small gp3 of RDS, a Persistent Disk.
+// Volumes with nothing to order are left unchanged: a gp2, a small gp3 on RDS, a Persistent Disk.
 func TestVolumesWithNothingToOrder(t *testing.T) {
 	for _, c := range []struct {
 		remedy string
@@ -154,7 +155,7 @@ func TestVolumesWithNothingToOrder(t *testing.T) {
 		b.run(b.way.Undo)
 
 		if got := strings.TrimSpace(read(t, state)); got != c.state {
-			t.Errorf("%s of %s: it becomes %s", c.remedy, c.state, got)
+			t.Errorf("%s on %s: it becomes %s", c.remedy, c.state, got)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// where is where a database runs, as far as the sources show it.
+// where describes where a database runs, according to the sources.
 type where struct {
 	place    rules.Place
 	known    bool
@@ -16,22 +16,22 @@ type where struct {
 	database string
 	version  string
 	client   func(at rules.ClientAt, statements []string) []string
-	facts    map[string]string // of the sources
-	named    map[string]string // of the container, the unit, the instance
+	facts    map[string]string // from the sources
+	named    map[string]string // identifies the container, the unit, the instance
 }
 
-// amazonRDS ends the names of hosts of Amazon's service.
+// amazonRDS is the suffix of host names in Amazon's service.
 const amazonRDS = ".rds.amazonaws.com"
 
-// whereIs finds out by the sources' addresses, then by the labels and groups of containers. Without
-// either it is a host, and not known.
+// whereIs derives the place from the sources' addresses, then from the labels and cgroups of
+// containers. Without either it assumes a host, and marks that as unknown.
 func whereIs(c *rules.Case, s Setting) *where {
 	w := &where{place: rules.Host, facts: c.Facts, cloud: rules.CloudOf(c), named: map[string]string{}}
 	if len(c.Engines) > 0 {
 		w.database = c.Engines[0]
 	}
 
-	// Of several engines, the one whose operations stalled.
+	// With several engines, the one whose operations stalled counts.
 	if rule, err := c.Pack.Rule(c.Stall.Rule); err == nil && rule.Engine != "" {
 		w.database = rule.Engine
 	}
@@ -81,21 +81,21 @@ func whereIs(c *rules.Case, s Setting) *where {
 	return w
 }
 
-// onHost takes the host from the sources that run on one, and see its devices.
+// onHost takes the host's name from the sources that run on one and see its devices.
 func (w *where) onHost(sources []Source) {
 	for _, x := range sources {
 		if x.Kind != "host" && x.Kind != "iostat" || x.Host == "" {
 			continue
 		}
 		if w.host != "" && w.host != x.Host {
-			w.host = "" // several
+			w.host = "" // several hosts
 			return
 		}
 		w.host, w.known = x.Host, true
 	}
 }
 
-// hostOf is the host of an address, lower case; "" if a name is none.
+// hostOf is the host of an address, in lower case; "" if the name is not an address.
 func hostOf(name string) string {
 	_, rest, ok := strings.Cut(name, "://")
 	if !ok {
@@ -110,8 +110,8 @@ func hostOf(name string) string {
 	return strings.ToLower(host)
 }
 
-// byContainer reads a container's labels, and its group's path: kubepods is Kubernetes' and
-// docker-ID.scope or /docker/ID Docker's; a service is systemd's.
+// byContainer reads a container's labels and its cgroup's path: kubepods means Kubernetes,
+// docker-ID.scope or /docker/ID means Docker, a service means systemd.
 func (w *where) byContainer(l map[string]string) {
 	id := l["id"]
 	switch {
@@ -133,7 +133,7 @@ func (w *where) byContainer(l map[string]string) {
 	w.named["cgroup"] = id
 }
 
-// values are those of the place, for a finding: if it is about one container, that one's.
+// values identify the place for a finding; if the finding is about a container, that container.
 func (w *where) values(c *rules.Case, f *rules.Finding) rules.Values {
 	v := rules.Values{}
 	for _, k := range []string{"namespace", "pod", "container", "name", "unit", "cgroup", "instance"} {

@@ -10,10 +10,11 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// findWriter is the name of the action that makes the sources include what writes.
+// findWriter is the name of the action that finds the program that writes, so that it can be added
+// to the sources.
 const findWriter = "find-writer"
 
-// A writer is a program of this host that wrote much of all bytes, as the host source reports it.
+// A writer is a program on this host that wrote much of all bytes, as reported by the host source.
 type writer struct {
 	name, pid string
 	devices   []string // of its open files
@@ -21,7 +22,7 @@ type writer struct {
 	share     float64
 }
 
-// writersOf are the writers that the sources report, the largest first.
+// writersOf are the writers in the sources, the largest first.
 func writersOf(facts map[string]string) (out []writer) {
 	for i := 1; facts["writer."+strconv.Itoa(i)] != ""; i++ {
 		fields := strings.Fields(facts["writer."+strconv.Itoa(i)])
@@ -44,7 +45,7 @@ func writersOf(facts map[string]string) (out []writer) {
 	return out
 }
 
-// writerOf is the largest writer to a device; of one whose device is not known, any may be.
+// writerOf is the largest writer to a device. A writer whose devices are unknown may write to any.
 func writerOf(c *rules.Case, device string) (writer, bool) {
 	all := writersOf(c.Facts)
 	i := slices.IndexFunc(all,
@@ -55,8 +56,8 @@ func writerOf(c *rules.Case, device string) (writer, bool) {
 	return all[i], true
 }
 
-// asks is the command that diagnoses a writer, if it is a server that the program knows.
-func (w writer) asks(pack *rules.Pack) (product, command string) {
+// diagnosis is the command that diagnoses a writer, if it is a database server that Plimsoll knows.
+func (w writer) diagnosis(pack *rules.Pack) (product, command string) {
 	for _, e := range pack.Engines() {
 		if !slices.Contains(e.Programs, w.name) {
 			continue
@@ -73,8 +74,9 @@ func (w writer) asks(pack *rules.Pack) (product, command string) {
 	return "", ""
 }
 
-// first is the free step before anything is bought where no source shows what writes: its bursts are
-// what meets the limit. It is nil if a database is in the sources, or if there is a free action already.
+// first is the free step before buying anything if no source shows what writes: that program's
+// bursts are what hits the limit. It is nil if a database is in the sources, or if there is a free
+// action already.
 func (w *where) first(c *rules.Case, out []Action) *Action {
 	if len(c.Engines) > 0 || len(out) == 0 || out[0].Money == "" {
 		return nil
@@ -101,13 +103,13 @@ func (w *where) first(c *rules.Case, out []Action) *Action {
 		where = " to " + of.Subject
 	}
 
-	product, command := x.asks(c.Pack)
+	product, command := x.diagnosis(c.Pack)
 	if command != "" {
 		a.Title = "Diagnose " + product + ", which writes" + where + ": smaller bursts cost nothing"
 		a.Look = []string{command}
 	}
 
-	a.Notes = append(a.Notes, fmt.Sprintf("%s (pid %s%s) wrote %.0f %% of all bytes of this host's processes%s.",
+	a.Notes = append(a.Notes, fmt.Sprintf("%s (pid %s%s) wrote %.0f %% of all bytes written by this host's processes%s.",
 		x.name, x.pid, portOf(x), 100*x.share, where))
 	return a
 }

@@ -1,16 +1,16 @@
-// Package alerts writes the rule pack as rules that a Prometheus' own ruler evaluates: Prometheus,
+// Package alerts writes the rule pack as rules for a Prometheus-compatible ruler: Prometheus,
 // Thanos rule, Mimir's ruler, the Prometheus Operator, vmalert.
 //
 // A rule of the pack is a condition in PromQL and a judgement in Go. Only the condition can be
 // exported. So an alert says that a rule's condition held, over a cluster, for some part of the
-// last minutes, the newest included; whether that is why writes stall, how much of the stall it
-// explains and what to do is for `plimsoll diagnose` to say, which each alert names. Rules whose
-// condition says nothing without the judgement, or holds on a healthy database, are left out, each
+// last minutes, including the newest. Whether that is why writes stall, how much of the stall it
+// explains and what to do is decided by `plimsoll diagnose`, which each alert names. Rules are left
+// out if their condition means nothing without the judgement, or holds on a healthy database, each
 // with the reason ([LeftOut]).
 //
-// Signals become recording rules under their own names, in which the labels that tell clusters
-// apart are kept and all others, which differ from exporter to exporter, are gone: a signal of the
-// database's exporter then meets one of the node's. Conditions read as they do in the pack.
+// Signals become recording rules under their own names. They keep the labels that identify a
+// cluster and drop all others, which differ from exporter to exporter, so that a signal of the
+// database's exporter matches one of the node's. Conditions read as they do in the pack.
 package alerts
 
 import (
@@ -25,31 +25,31 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// Options say how the pack is written.
+// Options control how the pack is written.
 type Options struct {
-	// By are the labels that tell one database from another. None means cluster.
+	// By are the labels that identify a database. None means cluster.
 	By []string
-	// Window is the time that an alert looks back over. 0 means five minutes.
+	// Window is how far back an alert looks. 0 means five minutes.
 	Window time.Duration
-	// Interval is how often rules are evaluated: best as often as the series are scraped, for a
-	// stall that falls between two evaluations is not seen. 0 means 30 s.
+	// Interval is how often rules are evaluated: ideally as often as the series are scraped,
+	// because a stall between two evaluations is missed. 0 means 30 s.
 	Interval time.Duration
 }
 
-// The bounds of what is taken.
+// The bounds of the options, and constants of the exported rules.
 const (
 	intervalMin = time.Second
 	windowMax   = 24 * time.Hour
-	// rangeOf is how many intervals a range covers, so that one lost sample leaves two.
+	// rangeOf is how many intervals a range covers, so that two samples remain if one is lost.
 	rangeOf = 4
-	// heldShare is the part of the window in which a condition must have held: as the pack, which
-	// names no cause for less than a tenth of a stall.
+	// heldShare is the part of the window in which a condition must have held: like the pack, which
+	// reports no cause for less than a tenth of a stall.
 	heldShare = 0.1
-	// presentOf is how many intervals make the present: an alert is silent once the condition has not
-	// held for so long, though the window still holds the time in which it did. A burst every minute
-	// is met by one evaluation of four, half a minute apart.
+	// presentOf is how many intervals count as the present: an alert resolves once the condition
+	// has not held for that long, even if the window still contains time in which it did. With
+	// evaluations half a minute apart, a burst every minute is seen by one in four.
 	presentOf = 4
-	// heldLeast is in how many evaluations at least: one may be a scrape gone wrong.
+	// heldLeast is the minimum number of evaluations: a single one may be a failed scrape.
 	heldLeast = 2
 )
 
@@ -61,9 +61,9 @@ func (o Options) withDefaults() (Options, error) {
 	o.Interval = cmp.Or(o.Interval, 30*time.Second)
 	switch {
 	case o.Interval < intervalMin || o.Interval%time.Second != 0:
-		return o, fmt.Errorf("an interval of %s: want whole seconds", o.Interval)
+		return o, fmt.Errorf("interval %s: want whole seconds", o.Interval)
 	case o.Window < rangeOf*o.Interval || o.Window > windowMax || o.Window%time.Second != 0:
-		return o, fmt.Errorf("a window of %s: want whole seconds, from four intervals (%s) to %s", o.Window,
+		return o, fmt.Errorf("window %s: want whole seconds, from four intervals (%s) to %s", o.Window,
 			rangeOf*o.Interval, windowMax)
 	}
 	return o, nil
@@ -79,14 +79,14 @@ type Rule struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// A Group is evaluated rule by rule, each seeing what those before it recorded.
+// A Group is evaluated rule by rule; each rule sees the results of those before it.
 type Group struct {
 	Name     string `json:"name"`
 	Interval string `json:"interval"`
 	Rules    []Rule `json:"rules"`
 }
 
-// LeftOut says of each rule that is not exported why, by the rule's id.
+// LeftOut gives the reason why each rule that is not exported is left out, by the rule's ID.
 func LeftOut(pack *rules.Pack) map[string]string {
 	out := map[string]string{}
 	for _, r := range pack.Rules() {
@@ -97,8 +97,8 @@ func LeftOut(pack *rules.Pack) map[string]string {
 	return out
 }
 
-// Groups are the pack's rules for a ruler: first the signals, then the alerts, then those before a
-// limit is met.
+// Groups are the pack's rules for a ruler: first the signals, then the alerts, then the alerts on
+// headroom.
 func Groups(pack *rules.Pack, opt Options) ([]Group, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {
@@ -152,8 +152,8 @@ func Condition(when parser.Expr, opt Options) string {
 	return kept(when, opt).String()
 }
 
-// recorded is a signal over exporters' metrics. Its alternatives come in the pack's order: of two
-// that a server has both of, the first is taken.
+// recorded is a signal over exporters' metrics. Its alternatives are in the pack's order: if a
+// server has several, the first is used.
 func recorded(s *rules.Signal, opt Options) (string, error) {
 	var alts []string
 	for _, x := range s.Exprs {
@@ -161,13 +161,13 @@ func recorded(s *rules.Signal, opt Options) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("signal %s: %w", s.Name, err)
 		}
-		// Of what is told twice, by two jobs say, the larger is taken: a sum would count it twice.
+		// If two jobs report the same, use the larger value: a sum would count it twice.
 		alts = append(alts, fmt.Sprintf("max by (%s) (%s)", strings.Join(union(opt.By, s.By), ", "), kept(e, opt)))
 	}
 	return strings.Join(alts, "\nor\n"), nil
 }
 
-// kept makes every aggregation and every match keep the labels that tell clusters apart, and every
+// kept makes every aggregation and every match keep the labels that identify a cluster, and every
 // range cover two samples.
 func kept(e parser.Expr, opt Options) parser.Expr {
 	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
@@ -188,7 +188,7 @@ func kept(e parser.Expr, opt Options) parser.Expr {
 	return e
 }
 
-// union is a's elements and those of b that are not among them.
+// union is a followed by the elements of b that are not in it.
 func union(a, b []string) []string {
 	out := slices.Clone(a)
 	for _, x := range b {
@@ -199,12 +199,12 @@ func union(a, b []string) []string {
 	return out
 }
 
-// alert fires where a condition held in enough of the window's evaluations, and in one of the
-// newest: what is over pages nobody.
+// alert fires if a condition held in enough of the window's evaluations, and in one of the newest:
+// a stall that is over pages no one.
 func alert(r rules.Rule, condition string, opt Options) Rule {
 	evaluations := int(opt.Window / opt.Interval)
 	least := max(heldLeast, int(heldShare*float64(evaluations)+0.5))
-	severity := "info" // a cause is one only where something stalls: that is the symptom's to call for
+	severity := "info" // a cause matters only if something stalls, and the symptom's alert reports that
 
 	if r.Kind == rules.Symptom {
 		severity = "warning"
@@ -225,14 +225,15 @@ func alert(r rules.Rule, condition string, opt Options) Rule {
 		Labels: map[string]string{"severity": severity, "rule": r.ID, "kind": string(r.Kind)},
 		Annotations: map[string]string{
 			"summary": fmt.Sprintf("%s: %s%s", subject, suspected(r), lower(r.Title)),
-			"description": fmt.Sprintf("The condition of %s held in {{ $value }} of the %d evaluations of the last %s. %s The condition alone is no proof; for the verdict: plimsoll diagnose --prometheus URL %s --from -1h",
+			"description": fmt.Sprintf("The condition of %s held in {{ $value }} of the %d evaluations of the last %s. %s The condition alone proves nothing; for the verdict: plimsoll diagnose --prometheus URL %s --from -1h",
 				r.ID, evaluations, seconds(opt.Window), r.Cause, strings.Join(cluster, " ")),
 			"docs": r.Docs(),
 		},
 	}
 }
 
-// suspected stands before what a condition alone cannot prove. What clients feel is no suspicion.
+// suspected prefixes what a condition alone cannot prove. Symptoms, which clients notice, need no
+// proof.
 func suspected(r rules.Rule) string {
 	if r.Kind == rules.Symptom {
 		return ""
@@ -240,7 +241,7 @@ func suspected(r rules.Rule) string {
 	return "suspected: "
 }
 
-// Name is the alert's name of a rule: PlimsollDiskIopsCapped.
+// Name is the name of a rule's alert: PlimsollDiskIopsCapped.
 func Name(id string) string {
 	var b strings.Builder
 	b.WriteString("Plimsoll")

@@ -53,7 +53,7 @@ func TestPrometheusTakesTheRules(t *testing.T) {
 	}
 }
 
-// Every rule of the pack is exported, or it is said why it is not.
+// Every rule of the pack is either exported or left out with a reason.
 func TestEveryRuleIsExportedOrNot(t *testing.T) {
 	groups, err := alerts.Groups(pack, alerts.Options{})
 	if err != nil {
@@ -111,20 +111,20 @@ func TestPrometheusRuleIsTheSameRules(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefused(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	for _, opt := range []alerts.Options{{Interval: time.Millisecond}, {Window: time.Second}, {Window: 48 * time.Hour}} {
 		if _, err := alerts.Groups(pack, opt); err == nil {
-			t.Errorf("%+v is taken", opt)
+			t.Errorf("%+v is accepted", opt)
 		}
 	}
 	if _, err := alerts.YAML(pack, "helm", alerts.Options{}); err == nil {
-		t.Error("a form that is none is taken")
+		t.Error("an unknown form is accepted")
 	}
 }
 
 // Prometheus' own promtool runs the exported rules on the pack's scripts: in each case the
-// condition over recorded signals holds where the pack's does. (Each rule with the signals it reads
-// and no others: promtool evaluates all that a file has, at every second.)
+// condition over recorded signals holds whenever the pack's does. (Each rule gets only the signals
+// it reads: promtool evaluates everything in a file, at every second.)
 func TestPromtool(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
@@ -202,8 +202,8 @@ func TestPromtoolFires(t *testing.T) {
 			"input_series": []map[string]string{
 				{"series": `node_pressure_memory_stalled_seconds_total{cluster="a",instance="a:9100"}`, "values": "0+0x20 3+3x40"},
 				{"series": `node_pressure_memory_stalled_seconds_total{cluster="b",instance="b:9100"}`, "values": "0+0.1x60"},
-				// c's stall ends after nine minutes: two minutes later its alert is gone, long before its
-				// window.
+				// c's stall ends after nine minutes: two minutes later its alert has resolved, long before
+				// its window ends.
 				{"series": `node_pressure_memory_stalled_seconds_total{cluster="c",instance="c:9100"}`, "values": "0+0x20 3+3x16 51+0x24"},
 			},
 			"promql_expr_test": []map[string]any{alertCount("5m"),
@@ -215,7 +215,7 @@ func TestPromtoolFires(t *testing.T) {
 	run(t, dir, promtool, "test", "rules", "test.yaml")
 }
 
-// only are the groups with what one rule needs.
+// only reduces the groups to what one rule needs.
 func only(t *testing.T, groups []alerts.Group, r rules.Rule) []alerts.Group {
 	t.Helper()
 	when, err := rules.Parse(r.When)
@@ -257,7 +257,8 @@ func run(t *testing.T, dir, path string, args ...string) {
 	}
 }
 
-// unitTests are the cases of a rule's script that are sampled at a step, as promtool's unit tests.
+// unitTests are the cases of a rule's script that are sampled at the given step, as promtool's unit
+// tests.
 func unitTests(t *testing.T, r rules.Rule, step time.Duration, opt alerts.Options) (out []map[string]any) {
 	t.Helper()
 	when, err := rules.Parse(r.When)
@@ -307,7 +308,7 @@ type eval struct {
 	holds bool
 }
 
-// cases reads a rule's script as far as promtool needs it: one load, and evals of the condition.
+// cases reads as much of a rule's script as promtool needs: one load, and evals of the condition.
 func cases(t *testing.T, r rules.Rule) (out []scriptCase) {
 	t.Helper()
 	f, err := pack.Script(r.ID)

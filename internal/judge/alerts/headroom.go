@@ -8,21 +8,21 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// Alerts before a limit is met. What drains or fills is continued by PromQL's own regression; what a
-// watch computes, it exports.
+// Alerts before a limit is reached. What drains or fills is extrapolated by PromQL's own
+// regression; plimsoll watch exports what it computes itself.
 const (
-	headroomBack  = time.Hour     // what a slope rests on
-	headroomAhead = 4 * time.Hour // how long before the limit is met
+	headroomBack  = time.Hour     // range of the regression
+	headroomAhead = 4 * time.Hour // how long before the limit is reached
 	headroomFor   = 10 * time.Minute
 )
 
-// A limited is what is left of a limit, or what is used and the limit.
+// limited is the headroom left of a limit, or what is used and the limit.
 type limited struct {
 	name, what, then  string
 	left, used, limit *rules.Signal
 }
 
-// limits are those that drain or fill, the core's and the engines'.
+// limits are the limits that drain or fill, the core's and the engines'.
 func limits(pack *rules.Pack) []limited {
 	out := []limited{
 		{name: "Space", what: "space", then: "writes fail", left: rules.FilesystemAvailable},
@@ -39,7 +39,7 @@ func limits(pack *rules.Pack) []limited {
 	for _, e := range pack.Engines() {
 		for _, b := range e.Bounds {
 			if !b.Fills || b.Limit == nil {
-				continue // it comes and goes, and is no alert by itself
+				continue // a level that comes and goes is not an alert by itself
 			}
 			var name strings.Builder
 			for part := range strings.SplitSeq(e.Database+"_"+b.Resource, "_") {
@@ -52,7 +52,7 @@ func limits(pack *rules.Pack) []limited {
 	return out
 }
 
-// headroom are the alerts, and the signals that they read.
+// headroom returns the alerts, and the signals that they read.
 func headroom(pack *rules.Pack, opt Options) (group Group, signals []*rules.Signal) {
 	group = Group{Name: "plimsoll-headroom", Interval: seconds(opt.Interval)}
 	ahead := fmt.Sprintf("[%s], %.0f)", seconds(headroomBack), headroomAhead.Seconds())
@@ -72,7 +72,7 @@ func headroom(pack *rules.Pack, opt Options) (group Group, signals []*rules.Sign
 	watched := fmt.Sprintf("min by (%s) (plimsoll_seconds_to_limit) < %.0f",
 		strings.Join(union(opt.By, []string{"resource", "subject"}), ", "), headroomAhead.Seconds())
 	group.Rules = append(group.Rules,
-		headroomAlert("Watched", watched, "a limit that plimsoll watch follows", "see its page",
+		headroomAlert("Watched", watched, "a limit tracked by plimsoll watch", "see its page",
 			union(opt.By, []string{"resource", "subject"})))
 	return group, signals
 }
@@ -88,9 +88,9 @@ func headroomAlert(name, expr, what, then string, labels []string) Rule {
 		Alert: "PlimsollHeadroom" + name, Expr: expr, For: seconds(headroomFor),
 		Labels: map[string]string{"severity": "warning", "kind": "headroom"},
 		Annotations: map[string]string{
-			"summary": fmt.Sprintf("%s: %s is used up within %d hours at this rate", subject, what,
+			"summary": fmt.Sprintf("%s: at this rate, %s will be used up within %d hours", subject, what,
 				int(headroomAhead.Hours())),
-			"description": fmt.Sprintf("As it went in the last hour. Then: %s. For what is left of every limit: plimsoll diagnose, section headroom.",
+			"description": fmt.Sprintf("Extrapolated from the last hour. Once it is used up: %s. For the headroom of every limit: plimsoll diagnose, section headroom.",
 				then),
 			"docs": "docs/diagnose.md",
 		},

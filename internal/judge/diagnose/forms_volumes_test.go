@@ -78,7 +78,7 @@ func TestByteBalanceIsSpent(t *testing.T) {
 
 	r := cloudwatch().gauge(balance, bytes, "instance_id", id).gauge(full, ios, "instance_id", id).diagnose(diagnose.Options{})
 	wants(t, r, []string{"disk/instance-burst-exhausted"}, "disk/burst-exhausted", "disk/throughput-capped", "disk/iops-capped", "disk/always-busy", "disk/degraded")
-	if f := foundAnywhere(r, "disk/instance-burst-exhausted"); f == nil || !strings.Contains(f.Summary, "it is the machine's throughput that is used up, not a burst of the volume") {
+	if f := foundAnywhere(r, "disk/instance-burst-exhausted"); f == nil || !strings.Contains(f.Summary, "the machine's throughput burst is used up, not one of the volume") {
 		t.Errorf("%+v", f)
 	}
 

@@ -54,11 +54,11 @@ func TestTraceWeighsRules(t *testing.T) {
 
 	r := traced(t, rule, map[string]string{"flush mongod background_flush": "0.8", "device": "0.1"})
 	f = findingOf(r, rule)
-	if f == nil || f.Kind != diagnose.Cause || f.Measured != rules.Confirmed || f.Weight != weight || !strings.Contains(f.Summary, "A trace confirms it: of what slow calls of mongod waited, 89 %") {
+	if f == nil || f.Kind != diagnose.Cause || f.Measured != rules.Confirmed || f.Weight != weight || !strings.Contains(f.Summary, "A trace confirms it: 89 % of the waiting in slow calls of mongod") {
 		t.Errorf("confirmed: %+v", f)
 	}
 
-	if !strings.Contains(r.Verdict, "Explained by measurement, what slow calls of mongod waited: 89 % behind its own pages that the kernel flushed, 11 % the device itself.") {
+	if !strings.Contains(r.Verdict, "Explained by measurement, what slow calls of mongod waited: 89 % behind its own pages flushed by the kernel, 11 % the device itself.") {
 		t.Errorf("verdict %q", r.Verdict)
 	}
 

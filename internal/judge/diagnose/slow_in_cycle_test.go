@@ -41,7 +41,7 @@ func TestSlowDeviceInCheckpoints(t *testing.T) {
 	}
 
 	inCheckpoint := func(s float64) bool { return math.Mod(s, 68) > 40 && math.Mod(s, 68) <= 48 }
-	const said = "checkpoints, of up to 8.10 s"
+	const said = "checkpoints of up to 8.10 s"
 
 	r := run(t, true, inCheckpoint)
 	if !strings.HasPrefix(r.Verdict, "No stall") || !strings.Contains(r.Verdict, "nvme1n1 was slow in 17 of 17 "+said) {

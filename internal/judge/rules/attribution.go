@@ -9,22 +9,22 @@ import (
 // MinWaitShare is the share of the stalled waiting time above which a wait is worth a finding.
 const MinWaitShare = 0.05
 
-// IdleSaturation is the share of the stalled time in checkpoints below which writes do not wait for
-// any device.
+// IdleSaturation is the saturated share of the stalled time during checkpoints, below which writes
+// are not waiting for any device.
 const IdleSaturation = 0.1
 
-// LeastOfCell is the share above which a cell counts as covered by what signals report: the given
-// share, or half a second if their samples are many seconds apart.
+// LeastOfCell returns the share of a cell above which the cell counts as covered: the given share,
+// or half a second if the signals' samples are many seconds apart.
 func (t Time) LeastOfCell(share float64, of ...*Signal) float64 {
 	return min(share, 0.5/t.ResolutionS(of...))
 }
 
-// AftermathS is how long after a checkpoint a stall still counts as part of it: the writers that
-// waited are credited when they finish.
+// AftermathS is how long after a checkpoint a stall still counts as part of it: counters credit the
+// blocked writers only when they finish.
 const AftermathS = 2
 
-// WithAftermath extends checkpoints by the time in which the waiting writers finish. Where
-// checkpoints follow each other closely it adds less, so that some time is left between them.
+// WithAftermath extends checkpoints by the time in which blocked writers finish. If checkpoints
+// follow each other closely it adds less, so that some time remains between them.
 func (t Time) WithAftermath(running timeline.Mask) timeline.Mask {
 	var gaps []float64
 	eps := running.Episodes()
@@ -32,6 +32,8 @@ func (t Time) WithAftermath(running timeline.Mask) timeline.Mask {
 		gaps = append(gaps, float64(eps[i].First-eps[i-1].Last-1))
 	}
 	after := t.Cells(AftermathS * 1e9)
+	// A quarter of the usual gap at most: a condition that fills the gaps has nothing to compare
+	// with.
 	if gap := timeline.Quantile(gaps, 0.5); gap == gap {
 		after = min(after, int(gap/4))
 	}
@@ -47,20 +49,20 @@ const (
 	MaxChance        = 0.05
 )
 
-// Contrasts reports whether enough of the time under load is outside a condition, and whether so
-// many stalls would rarely coincide with it by chance.
+// Contrasts reports whether enough of the time under load is outside a condition, and whether this
+// much stalled time would rarely coincide with it by chance.
 func (st *Stalls) Contrasts(condition timeline.Mask) bool {
 	return st.Comparable(condition) && st.ChanceToMeet(condition) <= MaxChance
 }
 
-// MeetsByChance reports whether stalls fall into a condition about as long as they would if the two were
-// independent. It is false where there is no other time to compare with.
+// MeetsByChance reports whether stalls overlap a condition about as much as they would if the two
+// were independent. It is false if there is no other time to compare with.
 func (st *Stalls) MeetsByChance(condition timeline.Mask) bool {
 	return st.Stall.Any() && st.Comparable(condition) && st.ChanceToMeet(condition) > MaxChance
 }
 
-// SeverityIn grades a cause like SeverityOf, but calls nothing critical whose condition meets as many stalls
-// by chance in more than one case in 200.
+// SeverityIn grades a cause like SeverityOf, but never as critical if independent stalls would
+// overlap the condition as much in more than one case in 200.
 func (st *Stalls) SeverityIn(condition timeline.Mask, share float64) Severity {
 	s := st.SeverityOf(share)
 	if s == Critical && st.Comparable(condition) && st.ChanceToMeet(condition) > coincidenceSure {
@@ -75,15 +77,17 @@ func (st *Stalls) Comparable(condition timeline.Mask) bool {
 	return out >= minContrastCells && float64(out) >= minContrast*float64(st.Stall.Active.Count())
 }
 
-// chanceDraws is how many times the stalls are placed anew.
+// chanceDraws is how many random placements of the stalls are tried.
 const chanceDraws = 999
 
-// ChanceToMeet is the probability that stalls fall into a condition for as long as they do if the two
-// are independent. It compares whole stalls, because the seconds of one are no separate coincidences:
-// each is placed anew, anywhere under load, chanceDraws times. That stalls recur with the period of a
-// condition counts as evidence here, which is right for an engine's own cycle: five stalls in five
-// checkpoints of 20 s a minute are no coincidence. [Stalls.Coincidence] shifts all stalls together, so it
-// takes equal periods as given (0.3 for the same five), which is right for what recurs by itself.
+// ChanceToMeet is the probability that stalls overlap a condition as much as they do if the two are
+// independent. It moves whole stalls, because the seconds within one stall are not separate
+// coincidences: each stall is placed at random anywhere under load, chanceDraws times.
+//
+// If stalls recur with the period of a condition, that counts as evidence here, which is right for
+// an engine's own cycle: five stalls in five checkpoints of 20 s a minute are not a coincidence.
+// [Stalls.Coincidence] shifts all stalls together, so it takes equal periods as given (0.3 for the
+// same five). That is right for conditions that recur by themselves.
 func (st *Stalls) ChanceToMeet(condition timeline.Mask) float64 {
 	var places []int
 	for k, active := range st.Stall.Active {
@@ -97,6 +101,7 @@ func (st *Stalls) ChanceToMeet(condition timeline.Mask) float64 {
 		all = all.Or(st.Others)
 	}
 
+	// A stall that is interrupted for a moment is still one event.
 	stalls := all.Close(st.Cells(AftermathS * 1e9)).Episodes()
 	if len(stalls) == 0 || len(places) == 0 {
 		return 1
@@ -118,9 +123,9 @@ func (st *Stalls) ChanceToMeet(condition timeline.Mask) float64 {
 		seen += within(e.First, e.Cells())
 	}
 
-	// The same draws each time, so that a recording is judged the same each time.
+	// A fixed seed, so that a recording gets the same verdict each time.
 	r := rand.New(rand.NewPCG(1, 1))
-	asMuch := 1 // what was seen is one of the possible placements
+	asMuch := 1 // the observed placement is one of the possible ones
 	for range chanceDraws {
 		drawn := 0
 		for _, e := range stalls {
@@ -135,5 +140,5 @@ func (st *Stalls) ChanceToMeet(condition timeline.Mask) float64 {
 }
 
 // StallRatio is how many times as often cells must stall under a condition as without it before the
-// condition is called a cause. Below it the two may coincide by chance.
+// condition is called a cause. Below this the two may coincide by chance.
 const StallRatio = 2.0

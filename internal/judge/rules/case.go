@@ -11,41 +11,42 @@ type Case struct {
 	Time
 	Signals
 	Stalls
-	// Pack is what the case is judged by.
+	// Pack holds the rules that judge the case.
 	Pack *Pack
-	// Engines are the sources' databases.
+	// Engines are the databases that the sources belong to.
 	Engines []string
-	// Facts are settings that the sources reported ("cores", "memory_bytes",
+	// Facts are settings reported by the sources ("cores", "memory_bytes",
 	// "vm.dirty_background_bytes").
 	Facts map[string]string
-	// Provisioned are the devices whose limits are known: what their volumes were ordered with.
+	// Provisioned maps devices to the limits that their volumes were ordered with, if known.
 	Provisioned map[string]Provision
-	// Machine is the machine's type, if it is known; nil if not.
+	// Machine is the machine's type; nil if unknown.
 	Machine *Machine
-	// machineLimits is what machineCaps found; nil before it was asked.
+	// machineLimits caches the result of machineCaps; nil until the first call.
 	machineLimits *[]machineCap
-	// slow is what slowdowns found; nil before it was asked.
+	// slow caches the result of slowdowns; nil until the first call.
 	slow *[]*slowdown
 	// Trouble is the gaps and damage that the sources reported.
 	Trouble []Trouble
-	// SinceStart says that the recording is one page of metrics: its rates are means since the
-	// processes began.
+	// SinceStart is true if the recording is a single page of metrics: its rates are then means
+	// since the processes started.
 	SinceStart bool
-	// Clocks is the number of sources with a clock of their own.
+	// Clocks is the number of sources with separate clocks.
 	Clocks int
-	// Elsewhere, if not nil, says that the sources do not contain the data's device. Then no signal
-	// of a device is measured: those that the sources do contain would be taken for the data's.
+	// Elsewhere, if not nil, means that the sources do not contain the data's device. Then no
+	// device signal counts as measured, because the devices they do contain would be mistaken for
+	// it.
 	Elsewhere *Elsewhere
 }
 
-// A Provision is what a device's volume gives always.
+// A Provision is what a device's volume delivers at all times.
 type Provision struct {
 	IOPS, Throughput float64 // per second, bytes per second
 	Text             string  // "gp3 of 500 GiB"
-	Even             bool    // it has no burst: it gives the same always
+	Even             bool    // no burst: the limits never change
 }
 
-// NewCase makes a case from signals on a grid, without any stall.
+// NewCase makes a case from signals on a grid, without stalls.
 func NewCase(pack *Pack, grid timeline.Grid, tracks func(*Signal) []timeline.Track) *Case {
 	t := Time{Grid: grid}
 	return &Case{
@@ -57,11 +58,11 @@ func NewCase(pack *Pack, grid timeline.Grid, tracks func(*Signal) []timeline.Tra
 	}
 }
 
-// FactMachine is the fact that is the machine's type, as its provider calls it.
+// FactMachine is the fact that holds the machine's type, in its provider's spelling.
 const FactMachine = "instance_type"
 
-// MachineType is the type of the machine that the metrics are of, as they say it; "" if they do
-// not, or are of machines of several types.
+// MachineType is the machine type that the metrics report; "" if they report none or several
+// machines.
 func (c *Case) MachineType() string {
 	all := c.Signal(MachineInfo)
 	if len(all) != 1 {
@@ -70,23 +71,26 @@ func (c *Case) MachineType() string {
 	return all[0].Labels.Get(FactMachine)
 }
 
-// SlowFrom sets the mean latency above which a cell counts as stalled, whatever is usual; 0: none.
+// SlowFrom sets a fixed mean latency above which a cell counts as stalled, regardless of the usual
+// latency; 0 removes it.
 func (c *Case) SlowFrom(seconds float64) {
 	c.Time.SlowFromS, c.Signals.SlowFromS, c.Stalls.SlowFromS = seconds, seconds, seconds
 }
 
-// Sampled sets the sampling periods of signals in seconds, by their names.
+// Sampled sets the sampling periods of signals in seconds, by signal name.
 func (c *Case) Sampled(periods map[string]float64) {
 	c.Time.Periods, c.Signals.Periods, c.Stalls.Periods = periods, periods, periods
 }
 
-// Slice is the case of the cells from first to last, as if nothing else had been recorded. Its
-// stalled time may be changed; signals are shared.
+// Slice returns the part of the case from the first to the last cell, as if nothing else had been
+// recorded. Callers may change its stalled time; signals are shared.
 func (c *Case) Slice(first, last int) *Case {
 	out := *c
+	// These caches describe the whole recording.
 	out.slow, out.machineLimits = nil, nil
 	t := Time{Grid: c.Grid.Slice(first, last), SlowFromS: c.Time.SlowFromS, Periods: c.Time.Periods}
 	out.Time, out.Signals.Time, out.Stalls.Time = t, t, t
+	// Rules read the same signal many times, so each is cut only once.
 	cut := map[*Signal][]timeline.Track{}
 	out.Tracks = func(s *Signal) []timeline.Track {
 		tracks, ok := cut[s]

@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Stalls and a condition that have nothing to do with each other pass the test about as often as it
-// allows, however long either lasts.
+// Unrelated stalls and conditions pass the test about as often as it allows, however long either
+// lasts.
 func TestContrastsOfIndependentTimes(t *testing.T) {
 	const n, tries = 1200, 400
 	for _, of := range []struct{ stalls, stallCells, bursts, burstCells int }{{8, 1, 20, 20}, {8, 5, 40, 5}, {5, 20, 30, 10}, {20, 3, 100, 2}} {
@@ -39,8 +39,8 @@ func TestContrastsOfIndependentTimes(t *testing.T) {
 	}
 }
 
-// Stalls that fall into a condition again and again are no coincidence, nor is a long one that begins
-// and ends with it.
+// Stalls that repeatedly overlap a condition are not a coincidence, and neither is one long stall
+// that begins and ends with it.
 func TestContrastsOfCausedTimes(t *testing.T) {
 	const n = 300
 	mask := func(eps ...timeline.Episode) timeline.Mask { return timeline.MaskOf(n, eps) }

@@ -11,30 +11,30 @@ import (
 )
 
 // Two sources' clocks may differ. A refutation would then compare a stall with what the device did
-// at another time, and confidently refute what is true. If shifting the device's times by some
-// minutes aligns its saturated time with the stalled time, nothing is refuted.
+// at another time, and confidently rule out the true cause. So if shifting the device's times by a
+// few minutes aligns its saturated time with the stalled time, nothing is refuted.
 const (
 	shiftMax      = 10 * time.Minute
 	shiftBusy     = 0.9  // as in the caps' rules
-	shiftCells    = 500  // of the stalled cells that are examined, evenly spaced: bounds the work
-	shiftApart    = 0.3  // of the stalled time saturated without a shift, at most
-	shiftTogether = 0.7  // and when moved, at least
-	shiftCommon   = 0.5  // of all time saturated, at most: else any shift matches some of it
+	shiftCells    = 500  // stalled cells to examine, evenly spaced: bounds the work
+	shiftApart    = 0.3  // at most this share of the stalled time is saturated without a shift
+	shiftTogether = 0.7  // and at least this share with the shift
+	shiftCommon   = 0.5  // at most this share of all time is saturated: otherwise any shift matches
 	shiftEpisodes = 3    // one burst and one stall always match at some shift
-	shiftDraws    = 100  // placements of the stalls
-	shiftChance   = 0.05 // of them that match as well, at most
+	shiftDraws    = 100  // random placements of the stalls
+	shiftChance   = 0.05 // at most this share of them matches as well
 )
 
-// A Shift is how far a device's times would have to move to match the stalled time.
+// A Shift is how far a device's times have to move to match the stalled time.
 type Shift struct {
 	Device string
 	By     time.Duration // to add to the device's times
 	Now    float64       // share of the stalled time in which the device is saturated
-	Then   float64       // the same, moved
+	Then   float64       // the same, after the shift
 }
 
-// ClockShift looks for a device whose saturated time matches the stalled time after one shift for
-// all of it, the smallest that does. Sources that share a clock have no shift.
+// ClockShift looks for a device whose saturated time matches the stalled time after a single shift,
+// and returns the smallest such shift. Sources that share a clock have no shift.
 func (c *Case) ClockShift() (Shift, bool) {
 	if c.Clocks < 2 || !c.Stall.IsDatabase || len(c.Stall.Cells.Episodes()) < shiftEpisodes {
 		return Shift{}, false
@@ -43,6 +43,8 @@ func (c *Case) ClockShift() (Shift, bool) {
 	for _, t := range c.Signal(DiskBusy) {
 		busy := timeline.Where(t.Values, func(x float64) bool { return x > shiftBusy })
 		now := Share(busy, c.Stall.Cells)
+		// A device that already matches needs no shift, and one that is mostly busy matches at any
+		// shift.
 		if now > shiftApart || Share(busy, timeline.Known(t.Values)) > shiftCommon ||
 			len(busy.Episodes()) < shiftEpisodes {
 			continue
@@ -57,9 +59,9 @@ func (c *Case) ClockShift() (Shift, bool) {
 	return Shift{}, false
 }
 
-// bestShift returns the number of cells to move a mask by so that it covers most of the stalled
-// time, and the share it covers. Among shifts within a tenth of the best it takes the smallest,
-// because a recurring pattern matches again one period further.
+// bestShift returns the number of cells by which to move a mask so that it covers most of the
+// stalled time, and the share it covers. Among shifts within a tenth of the best it prefers the
+// smallest, because a recurring pattern matches again one period later.
 func bestShift(stalls, busy timeline.Mask, most int) (cells int, share float64) {
 	var stalled []int
 	for k, in := range stalls {
@@ -76,6 +78,7 @@ func bestShift(stalls, busy timeline.Mask, most int) (cells int, share float64) 
 		stalled = few
 	}
 
+	// Small shifts first: a larger one has to be clearly better, or next to the best so far.
 	for d := 1; d <= most; d++ {
 		for _, by := range []int{-d, d} {
 			hit := 0
@@ -94,33 +97,33 @@ func bestShift(stalls, busy timeline.Mask, most int) (cells int, share float64) 
 	return cells, share
 }
 
-// shiftByChance reports whether stalls at other times would often match the device's saturated time as well
-// at the best of all shifts: so many are tried that a device which is saturated much of the time matches
-// a few stalls at one of them. (Two things of one period always match at some shift, and no count can tell
-// whether that is the clocks.)
+// shiftByChance reports whether randomly placed stalls would often match the device's saturated
+// time as well at their best shift. So many shifts are tried that a device that is often saturated
+// matches a few stalls at one of them. (Two patterns with the same period always match at some
+// shift, and no count can show whether the clocks are the reason.)
 func (c *Case) shiftByChance(busy timeline.Mask, share float64) bool {
-	n, as := c.Grid.N, 0
-	r := rand.New(rand.NewPCG(1, 1)) // the same draws each time
+	n, matches := c.Grid.N, 0
+	r := rand.New(rand.NewPCG(1, 1)) // a fixed seed: the verdict must not change from run to run
 	for range shiftDraws {
-		elsewhere := make(timeline.Mask, n)
+		placed := make(timeline.Mask, n)
 		for _, e := range c.Stall.Cells.Episodes() {
 			first := r.IntN(max(1, n-e.Cells()))
 			for k := first; k < min(n, first+e.Cells()); k++ {
-				elsewhere[k] = true
+				placed[k] = true
 			}
 		}
-		if _, s := bestShift(elsewhere, busy, c.Cells(shiftMax)); s >= share {
-			as++
+		if _, s := bestShift(placed, busy, c.Cells(shiftMax)); s >= share {
+			matches++
 		}
 	}
 
-	return float64(as) > shiftChance*shiftDraws
+	return float64(matches) > shiftChance*shiftDraws
 }
 
-// trouble is the text of evidence/gap about a shift.
+// trouble reports a shift as a text of evidence/gap.
 func (s Shift) trouble(whole Span) Trouble {
 	return Trouble{Kind: "clock", Source: "clocks", Span: whole, Text: fmt.Sprintf(
-		"%s is saturated in %s of the stalled time, but in %s of it if its clock were %s: if the clocks of its source and the database's differ, give --offset SOURCE=%s; until then the disk is not ruled out",
+		"%s is saturated in %s of the stalled time, but would be in %s of it if its clock were %s: if its source's clock and the database's differ, set --offset SOURCE=%s; until then the disk is not ruled out",
 		s.Device, units.Percent(s.Now), units.Percent(s.Then), forward(s.By), s.By)}
 }
 

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A device that is saturated at times of its own matches a few stalls at some shift of its clock. That does
-// not keep it from being ruled out; that each burst meets a stall after the same shift does.
+// A device with its own saturation pattern matches a few stalls at some clock shift. That must not
+// prevent ruling it out. If every burst meets a stall after the same shift, that must.
 func TestClockShiftByChance(t *testing.T) {
 	const n, tries = 1800, 60
 	shifted, byChance := 0, 0
@@ -36,7 +36,7 @@ func TestClockShiftByChance(t *testing.T) {
 			byChance++
 		}
 
-		// The same bursts, stalls in eight of them by a clock that is 45 s ahead.
+		// The same bursts, with stalls in eight of them seen by a clock that is 45 s ahead.
 		stalls = make(timeline.Mask, n)
 		for i, e := range bursts.Episodes() {
 			for k := e.First - 45; k < e.Last-45 && i%2 == 0; k++ {
@@ -48,7 +48,7 @@ func TestClockShiftByChance(t *testing.T) {
 
 		c := clockCase(bursts, stalls)
 		if Share(bursts, stalls) > shiftApart {
-			continue // by chance it matches without a shift, too
+			continue // it happens to match without a shift, too
 		}
 
 		if _, off := c.ClockShift(); off {
@@ -57,11 +57,11 @@ func TestClockShiftByChance(t *testing.T) {
 	}
 
 	if byChance > tries/10 {
-		t.Errorf("of %d devices with times of their own %d match at a shift", tries, byChance)
+		t.Errorf("of %d independent devices, %d match at a shift", tries, byChance)
 	}
 
 	if shifted < tries/3 {
-		t.Errorf("a clock that is off is found in %d of up to %d", shifted, tries)
+		t.Errorf("a clock that is off was found in %d of at most %d cases", shifted, tries)
 	}
 }
 

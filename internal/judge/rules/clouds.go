@@ -2,10 +2,11 @@ package rules
 
 import "regexp"
 
-// Cloud is whose machines and volumes a host has.
+// Cloud is the provider of a host's machine and volumes.
 type Cloud string
 
-// The clouds. NoCloud is a host that is known to be in none of them; an empty Cloud is not known.
+// The clouds. NoCloud means that the host is known to be in none of them; an empty Cloud means
+// unknown.
 const (
 	AWS     Cloud = "aws"
 	Azure   Cloud = "azure"
@@ -16,7 +17,8 @@ const (
 // FactCloud is the fact that names the host's cloud.
 const FactCloud = "cloud"
 
-// machineNames are how each cloud calls its machine types: m6i.xlarge, Standard_D8s_v5, n2-standard-8.
+// machineNames are the naming patterns of each cloud's machine types: m6i.xlarge, Standard_D8s_v5,
+// n2-standard-8.
 var machineNames = []struct {
 	Cloud
 	pattern *regexp.Regexp
@@ -27,7 +29,8 @@ var machineNames = []struct {
 		regexp.MustCompile(`^[a-z][a-z0-9]*-(standard|highmem|highcpu|ultramem|megamem|hypermem|medium|small|micro|custom|node)`)},
 }
 
-// CloudOf is whose host a case is of, by what its sources report; "" if they do not.
+// CloudOf returns the cloud that a case's sources report or that its machine type implies; "" if
+// unknown.
 func CloudOf(c *Case) Cloud {
 	if named := Cloud(c.Facts[FactCloud]); named != "" {
 		return named

@@ -4,23 +4,24 @@ import "time"
 
 // Compared holds the figures by which two recordings of an engine are compared.
 type Compared struct {
-	// Operations lists its completions; the first that both recordings have is used.
+	// Operations lists possible counters of completions; the first that both recordings have is
+	// used.
 	Operations []Operations
-	// Writes and Reads are the clients' latencies, as the server counted them.
+	// Writes and Reads are the clients' latencies as counted by the server.
 	Writes, Reads Felt
-	// CycleEvery is the usual time from one cycle to the next; 0 where a recording does not
-	// separate them.
+	// CycleEvery is the usual time from one cycle to the next; 0 if recordings do not separate
+	// them.
 	CycleEvery time.Duration
-	// LastCycle is the duration of the last cycle, for recordings that have nothing else about
+	// LastCycle is the duration of the last cycle, for recordings that contain nothing else about
 	// cycles.
 	LastCycle *Signal
-	// Source is what to record it by.
+	// Source names the source to record with.
 	Source string
-	// Figures are further numbers.
+	// Figures are further numbers to compare.
 	Figures []Figure
-	// Inserts and Updates tell writes apart.
+	// Inserts and Updates count the kinds of writes separately.
 	Inserts, Updates *Signal
-	// Logged are the bytes that writes put into the log per second.
+	// Logged is the rate in bytes/s at which writes fill the log.
 	Logged *Signal
 }
 
@@ -33,7 +34,7 @@ type Felt struct {
 // Operations is the sum of completions per second, over the signals that were measured.
 type Operations struct {
 	Signals []*Signal
-	// EachCountsAll says that every instance counts all operations; then the busiest instance's
+	// EachCountsAll means that every instance counts all operations; then the busiest instance's
 	// count is used.
 	EachCountsAll bool
 }
@@ -43,8 +44,8 @@ type Operations struct {
 type Figure struct {
 	Name, Title, Unit string
 	Wanted            Wanted
-	// Felt marks what clients feel. These figures decide whether a change is better or worse as a
-	// whole.
+	// Felt marks the figures that clients notice. They decide whether a change as a whole is better
+	// or worse.
 	Felt bool
 
 	Classes      *Signal
@@ -53,10 +54,10 @@ type Figure struct {
 	Mean         *Signal
 }
 
-// Wanted is which way a figure should go.
+// Wanted is the direction in which a figure should change.
 type Wanted string
 
-// The ways.
+// The directions.
 const (
 	Less    Wanted = "less"
 	More    Wanted = "more"

@@ -8,15 +8,15 @@ import (
 const MinAttributable = 0.10
 
 const (
-	// coincidenceMost is the probability of a coincidence up to which a condition is a cause, and
-	// coincidenceSure up to which it may be a critical one. A recording has several incidents, and each
-	// is a further chance to be wrong.
+	// coincidenceMost is the highest probability of a coincidence at which a condition is still
+	// called a cause, and coincidenceSure that at which it may be critical. A recording contains
+	// several incidents, and each is another chance to be wrong.
 	coincidenceMost = 0.02
 	coincidenceSure = 0.005
 )
 
 // condition judges a rule by the cells in which its condition holds: how much of the stalled time
-// is due to them. What coincides with stalls as often by chance is no cause.
+// is due to them. A condition that coincides with stalls no more than by chance is not a cause.
 func (r Rule) condition(c *Case, subject string, cells timeline.Mask) (Finding, bool) {
 	fraction, pIn, pOut := c.Attributable(cells)
 	if fraction < MinAttributable {
@@ -27,9 +27,9 @@ func (r Rule) condition(c *Case, subject string, cells timeline.Mask) (Finding, 
 	f.Weight = fraction
 	f.Severity = c.SeverityOf(fraction)
 	f.Windows = c.Windows(cells.And(c.Stall.Cells.Widen(1, 1)))
-	f.Evidence = []Evidence{c.Figure("share of the time that stalled while it held", nil, pIn, "ratio", cells)}
+	f.Evidence = []Evidence{c.Figure("share of time stalled while it held", nil, pIn, "ratio", cells)}
 
-	// Without other time nothing can be compared, so it may be the usual state.
+	// With no other time to compare with, the condition may simply be the normal state.
 	if !c.Comparable(cells) {
 		f.Severity = lessThanCritical(f.Severity)
 		how := "nearly all"
@@ -37,7 +37,7 @@ func (r Rule) condition(c *Case, subject string, cells timeline.Mask) (Finding, 
 			how = "all"
 		}
 		f.Evidence = append(f.Evidence,
-			c.Remark("it held "+how+" the time: there is no other time to compare with"))
+			c.Remark("it held "+how+" the time, so there is no other time to compare with"))
 		return f, true
 	}
 
@@ -51,15 +51,15 @@ func (r Rule) condition(c *Case, subject string, cells timeline.Mask) (Finding, 
 	}
 
 	f.Evidence = append(f.Evidence,
-		c.Figure("share of the time that stalled while it did not", nil, pOut, "ratio",
+		c.Figure("share of time stalled while it did not", nil, pOut, "ratio",
 			c.Stall.Active.Without(cells)),
-		c.Figure("probability that it coincides as much with stalls by chance", nil, chance, "ratio",
+		c.Figure("probability that it coincides this much with stalls by chance", nil, chance, "ratio",
 			c.Stall.Active))
 
 	return f, true
 }
 
-// lessThanCritical is a severity, or a warning of a critical one.
+// lessThanCritical lowers critical to warning and leaves other severities alone.
 func lessThanCritical(s Severity) Severity {
 	if s == Critical {
 		return Warning

@@ -9,11 +9,11 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// idShown is how much of a container's 64-digit id is enough to find it.
+// idShown is how many digits of a container's 64-digit ID are enough to find it.
 const idShown = 12
 
-// containerName is a container's readable name: pod/container, its name, or the last part of its
-// cgroup's path.
+// containerName is a container's readable name: pod/container, its name, or the last component of
+// its cgroup path.
 func containerName(l labels.Labels) string {
 	if pod := l.Get("pod"); pod != "" {
 		if c := l.Get("container"); c != "" {
@@ -44,9 +44,8 @@ func containerName(l labels.Labels) string {
 	return id
 }
 
-// groupAbove returns the group that has the limit if that is a parent of the container's, such as a
-// pod's; "" for the container itself. The host source samples such a group if its limit is the
-// lowest.
+// groupAbove returns the parent cgroup, such as a pod's, if the limit is set there; "" if it is set
+// on the container itself. The host source samples a parent if its limit is the lowest.
 func (sig *Signals) groupAbove(l labels.Labels) Value {
 	id := l.Get("id")
 	for _, signal := range []*Signal{ContainerCPUUsed, ContainerMemoryUsed, ContainerWrites} {
@@ -59,7 +58,7 @@ func (sig *Signals) groupAbove(l labels.Labels) Value {
 	return ""
 }
 
-// ofContainer returns a signal's series for a track's container; nil if not measured.
+// ofContainer returns a signal's values for the container of a track; nil if not measured.
 func (sig *Signals) ofContainer(signal *Signal, of timeline.Track, more ...string) []float64 {
 	for _, t := range sig.Signal(signal) {
 		same := true
@@ -73,7 +72,7 @@ func (sig *Signals) ofContainer(signal *Signal, of timeline.Track, more ...strin
 	return nil
 }
 
-// figureOf adds evidence of a container if it was measured.
+// figureOf adds evidence about a container if the value was measured.
 func (c *Case) figureOf(f *Finding, text string, signal *Signal, value float64, unit string,
 	m timeline.Mask) {
 	if !math.IsNaN(value) {
@@ -81,11 +80,11 @@ func (c *Case) figureOf(f *Finding, text string, signal *Signal, value float64, 
 	}
 }
 
-// bindsShare is the share of the stalled time above which a container's limit explains what the
-// engine's own figures show.
+// bindsShare is the share of the stalled time above which a container's limit explains the engine's
+// own figures.
 const bindsShare = 0.5
 
-// ContainerBinds names the container's limits that held requests back in the stalled time, and the
+// ContainerBinds names the container limit that held requests back in the stalled time, and the
 // rule with the details; "" if none did.
 func (c *Case) ContainerBinds() (what, rule string) {
 	if !c.Stall.Any() {

@@ -6,28 +6,28 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// throttledShare is the share of the quota's periods in which a container was stopped, above which
-// clients feel it: at one in four, every fourth operation waits up to a tenth of a second.
+// throttledShare is the share of the quota's periods in which a container was throttled, above
+// which clients notice: at one in four, every fourth operation waits up to a tenth of a second.
 const throttledShare = 0.25
 
 func containerCPUThrottled() Rule {
 	r := Rule{ID: "container/cpu-throttled", Title: "The container's CPU quota binds", Kind: Cause,
 		Traced: forProcessor,
 		When:   fmt.Sprintf("plimsoll:container_cpu_throttled:ratio > %g", throttledShare),
-		Cause: "The kernel lets a container run until its quota of a period (100 ms) is used up and then stops all of its threads to the end of the period, whatever they hold: " +
-			"the thread that writes the log, the one whose fdatasync has just come back, the raft heartbeat. The disk has time to spare meanwhile, and the host's CPUs often do.",
+		Cause: "The kernel lets a container run until its quota for a period (100 ms) is used up and then stops all of its threads until the period ends, whatever they hold: " +
+			"the thread that writes the log, the one whose fdatasync has just returned, the raft heartbeat. Meanwhile the disk has spare capacity, and often so do the host's CPUs.",
 		Words: Words{
-			"throttled": "The {{with .group}}group {{.}}, which the container is in,{{else}}container{{end}} was at its CPU quota in {{.share}} of the stalled time: stopped in {{.stopped}} of the periods there.",
-			"used":      "It used {{.used}} of the {{.quota}} CPUs it may use{{with .busy}}; the host's were {{.}} busy{{end}}.",
+			"throttled": "The container{{with .group}}'s parent cgroup {{.}}{{end}} hit its CPU quota in {{.share}} of the stalled time: it was throttled in {{.stopped}} of the quota periods there.",
+			"used":      "It used {{.used}} of its quota of {{.quota}} CPUs{{with .busy}}; the host's CPUs were {{.}} busy{{end}}.",
 		},
 		Advice: map[string]Advice{
-			"raise": {Summary: "Raise the container's CPU limit, or take it away and keep the request (Kubernetes: resources.limits.cpu; Docker: --cpus; systemd: CPUQuota=)",
-				Expect:   "the stops end; a faster volume would change nothing",
-				TradeOff: "its neighbours can be crowded; with a limit taken away a pod is no longer of the class Guaranteed",
+			"raise": {Summary: "Raise the container's CPU limit, or remove it and keep the request (Kubernetes: resources.limits.cpu; Docker: --cpus; systemd: CPUQuota=)",
+				Expect:   "throttling stops; a faster volume would change nothing",
+				TradeOff: "its neighbours may get less CPU; without a limit, a pod no longer has the QoS class Guaranteed",
 				Do:       []*Remedy{raiseCPU}},
-			"threads": {Summary: "Let the engine know how many CPUs it has{{.hints}}",
-				Expect:   "fewer threads that use the quota up at once: the same work, shorter stops",
-				TradeOff: "hardly any", NoCommand: "it is set where the program is started"},
+			"threads": {Summary: "Configure the engine for the number of CPUs it really has{{.hints}}",
+				Expect:   "fewer threads use up the quota at the same time: the same work, with shorter stops",
+				TradeOff: "almost none", NoCommand: "it is set where the program is started"},
 		}}
 
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
@@ -40,7 +40,7 @@ func containerCPUThrottled() Rule {
 			}
 
 			if f.Severity == Critical && Share(cells, c.Stall.Active) >= cpuAlways {
-				f.Severity = Warning // hardly any other time is left to compare with
+				f.Severity = Warning // almost no other time is left to compare with
 			}
 
 			in := cells.And(c.Stall.Cells)
@@ -55,13 +55,13 @@ func containerCPUThrottled() Rule {
 					"busy": Part(timeline.Mean(timeline.At(c.One(CPUBusy), in)))})
 			}
 
-			c.figureOf(&f, "periods in which it was stopped, of those while stalled, mean", ContainerCPUThrottled,
+			c.figureOf(&f, "share of quota periods throttled while stalled, mean", ContainerCPUThrottled,
 				timeline.Mean(timeline.At(throttled, c.Stall.Cells)), "ratio", c.Stall.Cells)
-			c.figureOf(&f, "CPUs' time it was stopped, per second while stalled", ContainerCPUThrottledTime,
+			c.figureOf(&f, "CPU time throttled per second while stalled", ContainerCPUThrottledTime,
 				timeline.Mean(timeline.At(c.ofContainer(ContainerCPUThrottledTime, t), c.Stall.Cells)), "s/s",
 				c.Stall.Cells)
-			c.figureOf(&f, "CPUs used in these intervals, mean", ContainerCPUUsed, used, "", in)
-			c.figureOf(&f, "CPUs it may use", ContainerCPUQuota, quota, "", c.Stall.Observed)
+			c.figureOf(&f, "CPUs used in the throttled intervals, mean", ContainerCPUUsed, used, "", in)
+			c.figureOf(&f, "CPU quota", ContainerCPUQuota, quota, "", c.Stall.Observed)
 			f.Advise("raise", nil)
 			f.Advise("threads", Values{"hints": Called(c.Pack.hints(func(k Knowledge) string { return k.CoresHint }))})
 			out = append(out, f)

@@ -10,12 +10,12 @@ import (
 
 const (
 	// atLimit is the share of a container's I/O limit above which the limit counts as reached. The
-	// kernel lets requests through in slices of some 100 ms, and a writer that makes one request
+	// kernel lets requests through in slices of about 100 ms, and a writer that issues one request
 	// after the other loses the rest of each slice. An etcd under a limit of 25 writes/s made 16 to
 	// 23.
 	atLimit = 0.7
 	// roomBusy is the busy share below which a device has room for more. A busier one may itself be
-	// what holds requests back.
+	// the bottleneck.
 	roomBusy = 0.9
 )
 
@@ -32,7 +32,7 @@ var ioLimits = []ioLimit{
 	{ContainerRead, ContainerReadLimit, "bytes read", "rbps", "blkio.throttle.read_bps_device"},
 }
 
-// containerIOWhen holds where any of the limits is reached.
+// containerIOWhen is the condition that any of the limits is reached.
 func containerIOWhen() string {
 	var alts []string
 	for _, l := range ioLimits {
@@ -41,7 +41,7 @@ func containerIOWhen() string {
 	return strings.Join(alts, " or ")
 }
 
-const ioLimitOf = "The {{with .group}}limit on the group {{.}}, which the container is in,{{else}}container's limit{{end}} of {{.limit}} for {{.device}} "
+const ioLimitOf = "The {{if not .group}}container's {{end}}limit of {{.limit}} on {{.device}}{{with .group}}, set on the container's parent cgroup {{.}},{{end}} "
 
 func containerIOLimit() Rule {
 	r := Rule{ID: "container/io-limit", Title: "The container's I/O limit binds", Kind: Cause,
@@ -49,14 +49,14 @@ func containerIOLimit() Rule {
 		Cause: "A limit on the container's I/O (io.max, blkio.throttle) holds its requests back before the device sees them. The device is idle while the database waits as it would on a slow volume, and neither a faster nor a larger volume changes anything.",
 		Words: Words{
 			"in stalls": ioLimitOf + "was reached in {{.share}} of the stalled time.",
-			"in all":    ioLimitOf + "was reached for {{.for}} in all.",
-			"disk busy": "But {{.device}} itself was busy {{.busy}} of that time: both limits are near each other, or somebody else uses it up.",
-			"disk idle": "It is not the disk: {{.device}} was busy {{.busy}} of that time.",
+			"in all":    ioLimitOf + "was reached for {{.for}} in total.",
+			"disk busy": "But {{.device}} itself was busy {{.busy}} of that time: either both limits are close to each other, or another program is using up the device.",
+			"disk idle": "The disk is not the cause: {{.device}} was busy {{.busy}} of that time.",
 		},
 		Advice: map[string]Advice{
-			"raise": {Summary: "Raise the limit, up to what the volume gives: {{.key}} in io.max (cgroup v2), {{.keyV1}} (v1); systemd: IOWriteIOPSMax=, IOWriteBandwidthMax=; Docker: --device-write-iops, --device-write-bps (read likewise)",
-				Expect:   "requests reach the device; the stall ends, or the volume's own limit is met next",
-				TradeOff: "neighbours on the same volume feel this container's bursts", Do: []*Remedy{liftIO}},
+			"raise": {Summary: "Raise the limit, up to what the volume delivers: {{.key}} in io.max (cgroup v2), {{.keyV1}} (v1); systemd: IOWriteIOPSMax=, IOWriteBandwidthMax=; Docker: --device-write-iops, --device-write-bps (and the same for reads)",
+				Expect:   "requests reach the device; the stall ends, or the volume's own limit binds next",
+				TradeOff: "neighbours on the same volume notice this container's bursts", Do: []*Remedy{liftIO}},
 			"smaller": {Summary: "Make the bursts smaller: pace the checkpoint, bound dirty bytes",
 				Expect:   "the same bytes under the same limit, spread over more seconds",
 				TradeOff: "see the other findings", Do: []*Remedy{PaceWrites}},
@@ -96,6 +96,7 @@ func (r Rule) limitFinding(c *Case, l ioLimit, limit timeline.Track) (Finding, b
 		if c.Stall.Any() || Share(cells, c.Stall.Observed) < MinAttributable {
 			return f, false
 		}
+		// Nothing stalled, but the limit was reached for long enough to be worth a remark.
 		f, in = r.reached(c, containerName(limit.Labels)+" on "+dev, cells), cells
 	}
 
@@ -125,10 +126,10 @@ func (r Rule) limitFinding(c *Case, l ioLimit, limit timeline.Track) (Finding, b
 	}
 
 	c.figureOf(&f, "limit of the container on "+dev, l.limit, most, unit, c.Stall.Observed)
-	c.figureOf(&f, l.what+" of the container meanwhile, mean per second", l.rate,
+	c.figureOf(&f, l.what+" of the container meanwhile, mean rate", l.rate,
 		timeline.Mean(timeline.At(rate, in)), unit, in)
 	if full := c.ofContainer(ContainerPSIIOFull, limit); full != nil {
-		c.figureOf(&f, "share of that time in which all of its tasks waited for I/O (PSI), mean",
+		c.figureOf(&f, "share of that time in which all its tasks waited for I/O (PSI), mean",
 			ContainerPSIIOFull, timeline.Mean(timeline.At(full, in)), "ratio", in)
 	}
 
@@ -137,8 +138,8 @@ func (r Rule) limitFinding(c *Case, l ioLimit, limit timeline.Track) (Finding, b
 	return f, true
 }
 
-// reached reports a limit that was reached while nothing stalled. An engine whose log misses its
-// own criterion has felt it nevertheless.
+// reached reports a limit that was reached while nothing stalled. It still matters to an engine
+// whose log misses its own criterion.
 func (r Rule) reached(c *Case, subject string, cells timeline.Mask) Finding {
 	f := r.Finding(subject)
 	f.Severity, f.Windows = Info, c.Windows(cells.Close(3))
@@ -148,10 +149,10 @@ func (r Rule) reached(c *Case, subject string, cells timeline.Mask) Finding {
 	return f
 }
 
-// heldBack marks where a limit lets no more through: the rate is at it, or earlier requests have
-// not been let through yet. Version 1 counts requests when they arrive, so the burst of an entire
-// checkpoint is counted in one second and held back over many. Version 2 counts them when they are
-// let through.
+// heldBack marks the cells in which a limit holds requests back: the rate is at the limit, or
+// earlier requests have not been let through yet. Version 1 of cgroups counts requests when they
+// arrive, so the burst of an entire checkpoint is counted in one second and held back over many.
+// Version 2 counts them when they are let through.
 func (t Time) heldBack(rate, limit []float64) timeline.Mask {
 	out := make(timeline.Mask, t.Grid.N)
 	step := t.Grid.StepSeconds()
@@ -161,6 +162,7 @@ func (t Time) heldBack(rate, limit []float64) timeline.Mask {
 			behind = 0
 			continue
 		}
+		// behind is the backlog: requests counted on arrival but not yet let through.
 		had := behind > 0
 		behind = max(0, behind+(rate[k]-limit[k])*step)
 		out[k] = rate[k] >= atLimit*limit[k] || had
@@ -168,7 +170,7 @@ func (t Time) heldBack(rate, limit []float64) timeline.Mask {
 	return out.Close(1)
 }
 
-// containersHeldBack marks where any container's I/O limit lets no more through.
+// containersHeldBack marks the cells in which any container's I/O limit holds requests back.
 func (sig *Signals) containersHeldBack() timeline.Mask {
 	out := make(timeline.Mask, sig.Grid.N)
 	for _, l := range ioLimits {

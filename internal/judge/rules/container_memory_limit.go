@@ -11,11 +11,11 @@ import (
 func containerMemoryLimit() Rule {
 	r := Rule{ID: "container/memory-limit", Title: "The container's memory limit binds", Kind: Cause,
 		When: "plimsoll:container_psi_memory_full:ratio > 0.1",
-		Cause: "At memory.max every new page has to be taken back from somebody in the container first, and above memory.high each of its threads is put to sleep for it. " +
-			"The page cache is part of it, and so are dirty pages: a writer waits until some have reached the disk. The host has memory to spare meanwhile.",
+		Cause: "At memory.max every new page has to be reclaimed within the container first, and above memory.high each of its threads is put to sleep to reclaim pages. " +
+			"The page cache counts towards the limit, and so do dirty pages: a writer waits until some have reached the disk. Meanwhile the host has memory to spare.",
 		Words: Words{
-			"waited": "In {{.share}} of the stalled time all tasks of the {{with .group}}group {{.}}, which the container is in,{{else}}container{{end}} waited for memory, {{.mean}} of that time on average.",
-			"used":   "It had {{.used}} of its {{.limit}}.",
+			"waited": "In {{.share}} of the stalled time all tasks of the container{{with .group}}'s parent cgroup {{.}}{{end}} waited for memory, on average for {{.mean}} of that time.",
+			"used":   "It used {{.used}} of its limit of {{.limit}}.",
 		},
 		Advice: map[string]Advice{
 			"cache": {Summary: "Set the database's cache explicitly below the container's limit, with room for connections and for page cache{{.hints}}",
@@ -23,7 +23,7 @@ func containerMemoryLimit() Rule {
 				Do: []*Remedy{CacheWithin}},
 			"raise": {Summary: "Raise the container's memory limit (Kubernetes: resources.limits.memory; systemd: MemoryMax=, MemoryHigh=)",
 				Expect:   "the same, without a smaller cache",
-				TradeOff: "memory of the node",
+				TradeOff: "it takes memory from the node",
 				Do:       []*Remedy{raiseMemory}},
 		}}
 
@@ -51,13 +51,13 @@ func containerMemoryLimit() Rule {
 				c.Stall.Cells)
 
 			c.figureOf(&f, "limit of the container", ContainerMemoryLimit, limit, "bytes", c.Stall.Observed)
-			c.figureOf(&f, "most memory it had meanwhile, page cache included", ContainerMemoryUsed, used, "bytes", in)
-			c.figureOf(&f, "most of it dirty page cache", ContainerMemoryDirty,
+			c.figureOf(&f, "peak memory use meanwhile, including page cache", ContainerMemoryUsed, used, "bytes", in)
+			c.figureOf(&f, "peak dirty page cache meanwhile", ContainerMemoryDirty,
 				timeline.Max(timeline.At(c.ofContainer(ContainerMemoryDirty, t), in)), "bytes", in)
-			c.figureOf(&f, "times a second it met its limit while stalled, mean", ContainerMemoryReclaims,
+			c.figureOf(&f, "times per second it hit its limit while stalled, mean", ContainerMemoryReclaims,
 				timeline.Mean(timeline.At(c.ofContainer(ContainerMemoryReclaims, t), c.Stall.Cells)), "1/s",
 				c.Stall.Cells)
-			c.figureOf(&f, "memory available on the host while stalled, mean", MemoryAvailable,
+			c.figureOf(&f, "available memory of the host while stalled, mean", MemoryAvailable,
 				timeline.Mean(timeline.At(c.One(MemoryAvailable), c.Stall.Cells)), "bytes", c.Stall.Cells)
 			f.Advise("cache", Values{"hints": Called(c.Pack.hints(func(k Knowledge) string { return k.CacheHint }))})
 			f.Advise("raise", nil)
@@ -70,13 +70,14 @@ func containerMemoryLimit() Rule {
 	return r
 }
 
-// limitedMost drops groups that wait only because a parent or child is at its limit: of each line
-// of nested groups the one with the lowest limit stays.
+// limitedMost drops groups that wait only because a parent or child is at its limit: of each chain
+// of nested groups, the one with the lowest limit remains.
 func (sig *Signals) limitedMost(held []timeline.Track) []timeline.Track {
 	limit := func(t timeline.Track) float64 {
 		if x := timeline.Max(sig.ofContainer(ContainerMemoryLimit, t)); x == x {
 			return x
 		}
+		// A group without a known limit never wins over one with a limit.
 		return math.Inf(1)
 	}
 

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Nested groups wait together, and the one with the lowest limit is reported. Sibling groups are
-// each reported.
+// Nested groups wait together, and only the one with the lowest limit is reported. Sibling groups
+// are each reported.
 func TestLimitedMost(t *testing.T) {
 	track := func(id string, value float64) timeline.Track {
 		return timeline.Track{Labels: labels.FromStrings("id", id), Values: []float64{value}}
@@ -24,7 +24,7 @@ func TestLimitedMost(t *testing.T) {
 		{"the container has a lower one", map[string]float64{"/k/pod1": 2, "/k/pod1/c1": 1}, []string{"/k/pod1/c1", "/k/pod10"}},
 		{"both have the same", map[string]float64{"/k/pod1": 2, "/k/pod1/c1": 2}, []string{"/k/pod1/c1", "/k/pod10"}},
 		{"no limit is known", nil, []string{"/k/pod1/c1", "/k/pod10"}},
-		{"the least is on top", map[string]float64{"/k": 1, "/k/pod1": 2, "/k/pod10": 2}, []string{"/k"}},
+		{"the lowest limit is at the top", map[string]float64{"/k": 1, "/k/pod1": 2, "/k/pod10": 2}, []string{"/k"}},
 	} {
 		c := NewCase(nil, timeline.Grid{N: 1, StepMs: 1000}, func(s *Signal) (out []timeline.Track) {
 			if s == ContainerMemoryLimit {

@@ -2,20 +2,21 @@ package rules
 
 import "strings"
 
-// A HeldUp is what clients waited for in the stalled time, as their database counts it, if that was
-// not the storage of this host.
+// A HeldUp is what clients waited for in the stalled time, as counted by their database, if it was
+// not this host's storage.
 type HeldUp struct {
 	Share  float64 // of the clients, from 0 to 1
 	By     string  // "Lock relation, another session's lock"
-	Remote bool    // the storage of another host may be what they waited for
+	Remote bool    // they may have waited for another host's storage
 }
 
-// queuedAnyway is the share of the stalled time with a device's queue full from which waits do not
-// contradict the storage: whoever holds the lock that clients wait for may wait for the device.
+// queuedAnyway is the share of the stalled time with a full device queue, above which waits do not
+// contradict a storage cause: the holder of the lock that clients wait for may itself be waiting
+// for the device.
 const queuedAnyway = 0.5
 
-// heldUp is what the databases report about waits; false if none does, or if clients waited for
-// storage.
+// heldUp returns what the databases report about waits; false if none reports any, or if clients
+// waited for storage.
 func (c *Case) heldUp() (HeldUp, bool) {
 	if !c.Stall.Any() || !c.Stall.IsDatabase {
 		return HeldUp{}, false
@@ -51,9 +52,9 @@ func (r *Rule) aboutStorage() bool {
 	return r.Storage
 }
 
-// Contradict compares a finding about storage with what clients waited for. A cause that the waits
-// contradict explains nothing: it keeps its figures, and neither leads nor gives advice. That this
-// host's disk is idle does not acquit another host's.
+// Contradict compares a finding about storage with what clients waited for. If the waits contradict
+// a cause, the finding keeps its figures, but no longer leads and gives no advice. An idle disk on
+// this host does not rule out another host's disk.
 func (r *Rule) Contradict(c *Case, f *Finding) error {
 	if !r.aboutStorage() || f.Kind == Symptom {
 		return nil
@@ -71,17 +72,18 @@ func (r *Rule) Contradict(c *Case, f *Finding) error {
 			return nil
 		}
 		f.Title = strings.Replace(f.Title, "The disk is not", "This host's disk is not", 1)
+		// "Do not buy IOPS for this" holds for this host's volumes only.
 		for i := range f.Fixes {
 			f.Fixes[i].Summary = strings.Replace(f.Fixes[i].Summary, "for this", "on this host for this", 1)
 		}
 		return r.addWords(
-			f, "{{.share}} of the clients waited for {{.by}}: the disk of that host is in the path and was not judged here.",
+			f, "{{.share}} of the clients waited for {{.by}}: that host's disk is on the path and was not judged here.",
 			v)
 	}
 
 	f.Weight, f.Severity, f.Foremost, f.Opening, f.Closing = 0, Info, false, "", ""
 	f.Fixes = []Fix{}
-	return r.addWords(f, "It is not what clients waited for: {{.share}} of them waited for {{.by}}.", v)
+	return r.addWords(f, "Clients did not wait for this: {{.share}} of them waited for {{.by}}.", v)
 }
 
 func (r *Rule) addWords(f *Finding, words string, v Values) error {

@@ -1,6 +1,6 @@
 package rules
 
-// coreRules are the rules that belong to no engine, except those about what the sources lack.
+// coreRules are the rules that belong to no engine, except those about missing sources.
 func (p *Pack) coreRules() []Rule {
 	return []Rule{
 		fewAndLong(),

@@ -1,10 +1,10 @@
 package rules
 
-// counters are those of devices.
+// counters are the devices' counters.
 var counters = []Counter{
 	{Metric: "node_disk_io_time_seconds_total", Name: "plimsoll_device_busy_seconds_total", Label: "device",
 		As: "device", Scale: 1,
-		Help: "Time that a device had requests under way."},
+		Help: "Time during which a device had requests in flight."},
 	{Metric: "node_disk_written_bytes_total", Name: "plimsoll_device_written_bytes_total", Label: "device",
 		As: "device", Scale: 1,
 		Help: "Bytes written to a device."},
@@ -13,10 +13,10 @@ var counters = []Counter{
 		Help: "Writes that a device completed."},
 	{Metric: "node_disk_write_time_seconds_total", Name: "plimsoll_device_write_seconds_total", Label: "device",
 		As: "device", Scale: 1,
-		Help: "Time that writes of a device took, summed over them."},
+		Help: "Total time that a device's writes took."},
 }
 
-// Counters are the metrics that are exported unchanged.
+// Counters returns the metrics that are exported unchanged.
 func (p *Pack) Counters() []Counter {
 	out := counters[:len(counters):len(counters)]
 	for _, e := range p.engines {

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// The scripts give the seconds credited in each second, "?" where unknown. The result is the share
-// of each second with a wait in progress, drawn in tenths: . for none, # for all of it.
+// The scripts give the seconds credited in each second, "?" if unknown. The result is the share of
+// each second with a wait in progress, drawn in tenths: . for none, # for the whole second.
 func TestCredited(t *testing.T) {
 	datadriven.RunTest(t, "testdata/credited/waits", func(t *testing.T, d *datadriven.TestData) string {
 		step := 1
@@ -69,7 +69,7 @@ func tenth(x float64) byte {
 	return '0' + byte(math.Round(x*10))
 }
 
-// Spreading loses nothing while there is room: the time waited equals the time credited.
+// As long as there is room, spreading loses nothing: the time waited equals the time credited.
 func TestCreditedConserves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := []float64{}

@@ -9,23 +9,24 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A Criterion is what an engine's makers ask of its storage: a quantile of a duration.
+// A Criterion is what an engine's vendor requires of its storage: a quantile of a duration.
 type Criterion struct {
-	Key      string  // stays: "wal_fsync"
-	What     string  // for a sentence: "the WAL's fdatasync"
-	Calls    string  // for a count: "WAL fdatasyncs"
+	Key      string  // stable: "wal_fsync"
+	What     string  // in a sentence: "the WAL's fdatasync"
+	Calls    string  // after a count: "WAL fdatasyncs"
 	Quantile float64 // 0.99
 	LimitS   float64
-	// SlowS is the quantile from which clients notice each time, whatever the criterion.
+	// SlowS is the duration above which clients notice every call, regardless of the criterion.
 	SlowS  float64
-	Source string // who says so: "etcd's hardware page"
-	// Classes and Count are where a recording has the durations; nil if none does.
+	Source string // "etcd's hardware page"
+	// Classes and Count are the signals with the durations; nil if no recording has them.
 	Classes, Count *Signal
-	// Sync says that it is one fdatasync after one small write, so that a benchmark of those can answer.
+	// Sync means that each call is one fdatasync after a small write, so a benchmark of such calls
+	// can answer the question.
 	Sync bool
 }
 
-// Verdict of a Criterion.
+// A Verdict is the result of judging a Criterion.
 type Verdict string
 
 // The verdicts.
@@ -36,11 +37,11 @@ const (
 	Undetermined Verdict = "undetermined"
 )
 
-// leastForQuantile is how many operations lie beyond a quantile before it says anything.
+// leastForQuantile is how many operations have to lie beyond a quantile before it means anything.
 const leastForQuantile = 3.0
 
-// Judge compares a distribution with a criterion. It is undetermined if the classes around the limit
-// are missing, or if too few operations decide.
+// Judge compares a distribution with a criterion. The verdict is Undetermined if the classes around
+// the limit are missing, or if it depends on too few operations.
 func (k Criterion) Judge(t Totals) Verdict {
 	if t.All == 0 {
 		return Undetermined
@@ -51,6 +52,7 @@ func (k Criterion) Judge(t Totals) Verdict {
 
 	bulkFrom, bulkTo := t.Within(0.5)
 	switch {
+	// Interpolation within a class is trusted only if the class spans at most a factor of two.
 	case bulkFrom >= k.LimitS, typical > k.LimitS && bulkFrom > 0 && bulkTo <= 2*bulkFrom:
 		return MissesBulk
 	case to <= k.LimitS:
@@ -68,25 +70,26 @@ func (k Criterion) Judge(t Totals) Verdict {
 	return Meets
 }
 
-// MissesCriterion is the rule that judges one page of metrics, which has sums since the process began,
-// by an engine's criteria. In a longer recording the engine's own rules know when it was slow.
+// MissesCriterion is the rule that judges a single page of metrics, which has sums since the
+// process started, by an engine's criteria. In a longer recording the engine's own rules know when
+// it was slow.
 func MissesCriterion(id, product string, criteria []Criterion, advice map[string]Advice) Rule {
 	r := Rule{ID: id, Title: "The storage misses the database's own criterion", Kind: Cause, Sums: true,
 		Needs:   []*Signal{},
-		NoAlert: "it judges one page of metrics; the rules of each criterion have alerts",
-		Cause:   "Every write waits for these calls. One page of metrics has their durations since the process began: how many were slow, and not when.",
+		NoAlert: "it judges a single page of metrics; the rules for each criterion have alerts",
+		Cause:   "Every write waits for these calls. A single page of metrics holds their durations since the process started: it shows how many were slow, but not when.",
 		Words: Words{
 			"title, bulk":    "Most {{.calls}} are slow",
 			"title, all":     "Nearly all {{.calls}} are slow",
 			"title, tail":    "The slowest {{.calls}} miss the criterion",
-			"bulk":           "{{.what}} is slow in bulk: {{.q}} is {{.value}} against the criterion of {{.limit}} ({{.source}}), and the median {{.median}}.",
-			"tail":           "{{.what}} is slow in its tail only: {{.q}} is {{.value}} against the criterion of {{.limit}} ({{.source}}); the median is {{.median}}.",
+			"bulk":           "{{.what}} is slow in general: {{.q}} is {{.value}} against the criterion of {{.limit}} ({{.source}}), and the median is {{.median}}.",
+			"tail":           "{{.what}} is slow only in the tail: {{.q}} is {{.value}} against the criterion of {{.limit}} ({{.source}}); the median is {{.median}}.",
 			"over":           "{{.over}} of {{.all}} {{.calls}} ({{.share}}) took over {{.edge}}.",
 			"title, meets":   "{{.what}} meets the criterion",
-			"title, unknown": "Whether {{.calls}} meet the criterion is not known",
+			"title, unknown": "It is unknown whether {{.calls}} meet the criterion",
 			"meets":          "{{.what}} meets the criterion ({{.source}}): {{.q}} is {{.value}} against {{.limit}}, over {{.all}} {{.calls}}.",
-			"unknown":        "Whether {{.lower}} meets the criterion of {{.limit}} at {{.q}} ({{.source}}) is not known: of {{.all}} {{.calls}}, the histogram here shows only that {{.q}} is between {{.from}} and {{.to}}.",
-			"since":          "These are all since the process began: when the slow ones were is not known.",
+			"unknown":        "It is unknown whether {{.lower}} meets the criterion of {{.limit}} at {{.q}} ({{.source}}): for {{.all}} {{.calls}}, this histogram shows only that {{.q}} is between {{.from}} and {{.to}}.",
+			"since":          "These figures cover all calls since the process started; when the slow ones happened is unknown.",
 		},
 		Advice: advice,
 	}
@@ -121,7 +124,7 @@ func MissesCriterion(id, product string, criteria []Criterion, advice map[string
 	return r
 }
 
-// instances are the values of the label instance of a signal's series.
+// instances returns the distinct values of a signal's label "instance".
 func (sig *Signals) instances(s *Signal) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -134,7 +137,7 @@ func (sig *Signals) instances(s *Signal) []string {
 	return out
 }
 
-// NearlyAll is the share of the operations from which they count as all of them.
+// NearlyAll is the share above which operations count as all of them.
 const NearlyAll = 0.9
 
 func missFinding(r Rule, c *Case, k Criterion, t Totals, v Verdict, subject string) Finding {
@@ -144,7 +147,7 @@ func missFinding(r Rule, c *Case, k Criterion, t Totals, v Verdict, subject stri
 	from, _ := t.Within(k.Quantile)
 	values := k.values(t)
 
-	// Beyond a heartbeat, or whatever the engine says, each slow call is felt.
+	// Above SlowS, such as a heartbeat interval, clients notice every slow call.
 	f.Severity, f.Weight = Warning, 0.4
 	words, title := "tail", "title, tail"
 	over, edge, ok := t.Over(k.LimitS)
@@ -185,7 +188,7 @@ func missFinding(r Rule, c *Case, k Criterion, t Totals, v Verdict, subject stri
 	return f
 }
 
-// values are those of all words of a criterion.
+// values are the values that all words of a criterion use.
 func (k Criterion) values(t Totals) Values {
 	q := t.Quantile(k.Quantile)
 	from, to := t.Within(k.Quantile)
@@ -198,7 +201,7 @@ func (k Criterion) values(t Totals) Values {
 		value = "at most " + Seconds(to)
 	}
 
-	upTo := Value("more")
+	upTo := Value("infinity")
 	if !math.IsInf(to, 1) {
 		upTo = Seconds(to)
 	}
@@ -217,8 +220,8 @@ func instanceOf(product, instance string) string {
 	return product + " " + instance
 }
 
-// meetsFinding says that a criterion is met, or that it is not known: both are an answer to whether
-// the storage is good enough.
+// meetsFinding reports that a criterion is met, or that this is unknown: both answer the question
+// whether the storage is good enough.
 func meetsFinding(r Rule, c *Case, k Criterion, t Totals, v Verdict, subject string) Finding {
 	f := r.Finding(subject)
 	f.Kind, f.Severity, f.Cause = Refutation, Info, ""
@@ -241,7 +244,8 @@ func meetsFinding(r Rule, c *Case, k Criterion, t Totals, v Verdict, subject str
 	return f
 }
 
-// next is how many operations took longer than the lowest edge above a duration, and that edge.
+// next returns how many operations took longer than the lowest edge above a duration, and that
+// edge.
 func (t Totals) next(seconds float64) (n, edge float64, ok bool) {
 	for i, e := range t.Edges {
 		if e > seconds*(1+1e-9) {
@@ -251,7 +255,7 @@ func (t Totals) next(seconds float64) (n, edge float64, ok bool) {
 	return 0, 0, false
 }
 
-// medianText is the median, or what is known of it.
+// medianText is the median, or the bounds that are known.
 func medianText(t Totals) Value {
 	from, to := t.Within(0.5)
 	switch {
@@ -265,7 +269,7 @@ func medianText(t Totals) Value {
 
 func percentile(q float64) Value { return Value("p" + strconv.FormatFloat(100*q, 'g', 4, 64)) }
 
-// nearlyWhole is a part of a whole; one that is not quite the whole does not read "100 %".
+// nearlyWhole formats a ratio so that one just below the whole does not read "100 %".
 func nearlyWhole(r float64) Value {
 	if r > 0.99 && r < 1 {
 		return Value(fmt.Sprintf("%.1f %%", math.Min(99.9, 100*r)))

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Cycles are the engines' recurring bursts of writing that the recording contains.
+// Cycles are the engines' recurring bursts of writing in the recording.
 func (c *Case) Cycles() []Cycle {
 	var out []Cycle
 	for _, e := range c.Pack.Engines() {
@@ -20,13 +20,13 @@ func (c *Case) Cycles() []Cycle {
 	return out
 }
 
-// logApart reports whether a log is already on a device of its own.
+// logApart reports whether a log already has a separate device.
 func (c *Case) logApart() bool {
 	return slices.ContainsFunc(c.Pack.Engines(),
 		func(e Knowledge) bool { return e.Log.Apart != nil && e.Log.Apart(c) })
 }
 
-// besideLog names what clients waited for beside the log; "" if that is not known.
+// besideLog names what clients waited for in addition to the log; "" if unknown.
 func (c *Case) besideLog() Value {
 	for _, e := range c.Pack.Engines() {
 		if e.Log.Beside == nil {
@@ -39,7 +39,7 @@ func (c *Case) besideLog() Value {
 	return ""
 }
 
-// logLate reports whether a log's syncs miss their engine's own criterion.
+// logLate reports whether an engine's log syncs miss its own criterion.
 func (c *Case) logLate() bool {
 	return slices.ContainsFunc(c.Pack.Engines(),
 		func(e Knowledge) bool { return e.Log.Late != nil && e.Log.Late(&c.Signals) })

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Description describes a rule for readers. Its JSON is a contract: that of `plimsoll rules -o
-// json`.
+// A Description describes a rule for readers. Its JSON is a contract: the output of `plimsoll rules
+// -o json`.
 type Description struct {
 	ID     string `json:"id"`
 	Title  string `json:"title"`
@@ -33,7 +33,7 @@ type SignalDescription struct {
 // describedRange is the range in the PromQL shown; it must cover two samples of the queried server.
 const describedRange = "1m"
 
-// Describe returns a rule's description. An error is a mistake in the pack.
+// Describe returns a rule's description. An error means a mistake in the pack.
 func (p *Pack) Describe(r Rule) (Description, error) {
 	out := Description{ID: r.ID, Title: r.Title, Kind: string(r.Kind), Engine: r.Engine, Cause: r.Cause,
 		When: r.When, Docs: r.Docs(), Signals: []SignalDescription{}}

@@ -8,20 +8,20 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// The stalled seconds are found from what clients felt, never from a cause: from a database's own
-// latency if it reports one, else from its throughput, else from the time that requests spent at
-// the device.
+// Stalled seconds are found from what clients experienced, never from a cause: from a database's
+// own latency if it reports one, otherwise from its throughput, otherwise from the time that
+// requests spent at the device.
 //
-// A second is stalled when the mean latency in it is at least
+// A second is stalled if its mean latency is at least
 //
 //	clamp(5 x the median, floor, 100 ms)
 //
 // So a tenth of a second is a stall on any volume, and 20 ms are one for a database's operations if
-// they usually take four or less. Counters credit a wait when it ends. So the cells before it, in
+// they usually take 4 ms or less. Counters credit a wait when it ends. So the cells before it, in
 // which hardly any operation ended, are stalled too, as far back as twice the mean latency reaches.
 //
-// A detector is as coarse as the samples of its own signals. A grid may have shorter cells, because
-// something different was sampled more often.
+// A detector is as coarse as the samples of its own signals. The grid may have shorter cells,
+// because other signals were sampled more often.
 const (
 	StallFloorS   = 0.020 // of a database's operation
 	StallCeilingS = 0.100
@@ -29,14 +29,14 @@ const (
 	// minWaiting is how many operations must have been waiting, on average over a cell: a single
 	// slow write on an idle server is not a stall.
 	minWaiting = 0.5
-	// quietOps is the share of the usual completions below which a cell of slow operations counts as
-	// part of the wait that ended after it.
+	// quietOps is the share of the usual completions below which a cell with slow operations counts
+	// as part of the wait that ended after it.
 	quietOps = 0.5
 	// maxReachS bounds how far back a latency reaches.
 	maxReachS = 600
 )
 
-// Found returns a detector's stall as a list, empty if the detector could not judge.
+// Found returns a detector's stall as a list; empty if the detector could not judge.
 func Found(s Stall, ok bool) []Stall {
 	if !ok {
 		return nil
@@ -44,13 +44,14 @@ func Found(s Stall, ok bool) []Stall {
 	return []Stall{s}
 }
 
-// ByLatency finds stalled time by the mean latency of an interval, from a floor in seconds on. It
+// ByLatency finds stalled time by the mean latency per interval, with a floor in seconds. It
 // returns false if the stall's waiting or completions were not measured.
 func ByLatency(t Time, floor float64, s Stall) (Stall, bool) {
 	return ByLatencyUpTo(t, floor, StallCeilingS, s)
 }
 
-// ByLatencyUpTo does the same with a ceiling in seconds, from which an operation is always stalled.
+// ByLatencyUpTo does the same with a ceiling in seconds: a latency at or above it is always a
+// stall.
 func ByLatencyUpTo(t Time, floor, ceiling float64, s Stall) (Stall, bool) {
 	if s.Waiting == nil || s.Ops == nil {
 		return s, false
@@ -59,14 +60,14 @@ func ByLatencyUpTo(t Time, floor, ceiling float64, s Stall) (Stall, bool) {
 	return StalledCells(t, stallThresholds(t, s, floor, ceiling), s)
 }
 
-// ByUsual does the same where a mean says little about a client's wait, because some operations are
+// ByUsual does the same if a mean says little about a client's wait, because some operations are
 // long by nature. Then only a latency far from the usual one is a stall.
 func ByUsual(t Time, floor float64, s Stall) (Stall, bool) {
 	return ByLatencyUpTo(t, floor, math.Inf(1), s)
 }
 
-// stallThresholds returns the latencies above which cells are stalled, given what is usual around
-// each cell. A recording of a few hours has one threshold.
+// stallThresholds returns the latencies above which cells are stalled, based on the usual latency
+// around each cell. A recording of a few hours has a single threshold.
 func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
 	coarse := s.PeriodS >= coarseFromS && !s.Sampled
 	if coarse {
@@ -81,7 +82,7 @@ func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
 	}
 
 	var usual []float64
-	runs := t.Grid.Runs() // what was recorded months apart is judged apart
+	runs := t.Grid.Runs() // recordings made months apart are judged separately
 	for _, e := range runs {
 		part := timeline.UsualAround(each[e.First:e.Last+1], t.Cells(usualSpan), usualFactor)
 		if len(part) == 1 && len(runs) > 1 {
@@ -96,7 +97,7 @@ func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
 	}
 
 	for k, x := range usual {
-		// Where every other interval has a short stall in it, the median is one of those.
+		// If every other interval contains a short stall, the median is that of a stalled interval.
 		if x > mixed*quick {
 			x = quick
 		}
@@ -110,16 +111,16 @@ func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
 	return usual
 }
 
-// In an interval of many seconds the quick operations of the rest are in the mean of a stall of one:
-// a second at the floor raises the mean of ten by a tenth of it. So the floor falls with the
-// interval's length, not below coarseLeastS, which is still several times what is usual.
+// In an interval of many seconds, the mean of a one-second stall includes the quick operations of the
+// other seconds: one second at the floor raises the mean of ten by a tenth of the floor. So the floor
+// falls with the interval's length, but not below coarseLeastS, which is still several times the usual.
 const (
 	coarseFromS  = 5.0
 	coarseLeastS = 0.005
-	// What a short stall adds to a long interval's mean is the same whatever is usual, so it counts from
-	// coarseFactor times that on.
+	// A short stall adds the same to a long interval's mean whatever is usual, so it counts from
+	// coarseFactor times the usual.
 	coarseFactor = 2.0
-	mixed        = 1.5 // times the lower quartile: a median that is not of quiet intervals
+	mixed        = 1.5 // times the lower quartile: above this, the median is not that of quiet intervals
 )
 
 func coarseFloor(stepS, floor float64) float64 {
@@ -127,15 +128,15 @@ func coarseFloor(stepS, floor float64) float64 {
 }
 
 const (
-	// usualSpan is the time that determines what is usual: half of it on either side.
+	// usualSpan is the time over which the usual latency is determined, half of it on either side.
 	usualSpan = 4 * time.Hour
 	// usualFactor is the largest multiple of the whole recording's median that may count as usual
-	// around some time: a stall of hours must not.
+	// at some time, so that a stall of hours does not become the norm.
 	usualFactor = 4
 )
 
-// StalledCells marks the cells whose mean latency is at least their threshold, and the earlier
-// cells that this latency covers. A single threshold applies to all cells.
+// StalledCells marks the cells whose mean latency reaches their threshold, and the earlier cells
+// that this latency covers. A single threshold applies to all cells.
 func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
 	n := t.Grid.N
 	if t.SlowFromS > 0 {
@@ -154,7 +155,7 @@ func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
 	}
 
 	if timeline.Count(s.Latency) == 0 {
-		// Measured, and nothing was written: no stall.
+		// It was measured, but nothing was written: not a stall.
 		s.Cells = make(timeline.Mask, n)
 		return s, s.Observed.Count() > 0
 	}
@@ -168,16 +169,16 @@ func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
 	s.Cells = make(timeline.Mask, n)
 
 	for k := range n {
-		// Over one interval, or over as many as the latency covers: an eight-second wait of one writer
-		// is credited to the one second in which it ends.
+		// The minimum applies to one interval, or to as many as the latency covers: one writer's
+		// eight-second wait is credited to the second in which it ends.
 		if !(s.Latency[k] >= s.ThresholdAt(k)) || s.Waiting[k]*s.PeriodS < minWaiting*max(s.PeriodS, s.Latency[k]) {
 			continue
 		}
 
 		s.Cells[k] = true
 
-		// Requests that arrive evenly while nothing completes wait half that time on average, so
-		// the silence before may last twice the mean latency.
+		// Requests that arrive evenly while nothing completes wait half of that time on average, so
+		// the preceding silence may last twice the mean latency.
 		intervals := int(math.Ceil(min(2*s.Latency[k], maxReachS)/s.PeriodS)) - 1
 		for j := k - 1; j >= 0 && j >= k-intervals*q.interval && q.partOfWait(s, j); j-- {
 			s.Cells[j] = true
@@ -189,14 +190,14 @@ func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
 	return s, true
 }
 
-// StallThreshold is the latency from which operations are stalled that usually take so long, both in
-// seconds.
+// StallThreshold is the latency from which operations count as stalled, given their usual latency,
+// both in seconds.
 func StallThreshold(usual float64) float64 {
 	return min(max(StallFactor*usual, StallFloorS), StallCeilingS)
 }
 
-// Usual is the median of a value over time, or its lower quartile where every other interval has a
-// short burst in it. The value was read from some signals.
+// Usual is the median of a value over time, or its lower quartile if every other interval contains
+// a short burst. The value comes from the given signals.
 func (t Time) Usual(values []float64, of ...*Signal) float64 {
 	usual := timeline.Quantile(values, 0.5)
 	if t.ResolutionS(of...) < coarseFromS {
@@ -208,15 +209,14 @@ func (t Time) Usual(values []float64, of ...*Signal) float64 {
 	return usual
 }
 
-// A throughput stall: completions fall below ThroughputDrop of the usual rate while something is
-// waiting.
+// A throughput stall: completions fall below ThroughputDrop of the usual rate while requests wait.
 const (
 	ThroughputDrop = 0.3
 	minUsualOps    = 5.0
 )
 
-// ByThroughput judges completions where there is no latency. A pressure of at least atLeast shows
-// that clients were still asking.
+// ByThroughput judges completions if there is no latency. A pressure of at least atLeast shows that
+// clients were still sending requests.
 func ByThroughput(t Time, s Stall, pressure []float64, atLeast float64) (Stall, bool) {
 	if s.Ops == nil {
 		return s, false
@@ -226,6 +226,7 @@ func ByThroughput(t Time, s Stall, pressure []float64, atLeast float64) (Stall, 
 	s.Observed = timeline.Known(s.Ops)
 	s.Cells = make(timeline.Mask, t.Grid.N)
 
+	// The usual rate is that of cells with completions, so idle time does not lower it.
 	var active []float64
 	for _, x := range s.Ops {
 		if x > 0 {

@@ -8,32 +8,35 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Requests that always wait have no quiet time to compare with, so no stall shows. A queue in front of a
-// device that is never idle is a finding by itself, and what is constant shows which limit it is: a
-// limiter holds bytes or requests as still as a clock, and a rotating disk, whose seeks differ, neither.
+// If requests always wait, there is no quiet time to compare with, so no stall shows. A queue in
+// front of a device that is never idle is a finding by itself, and what stays constant shows which
+// limit it is: a limiter holds bytes or requests perfectly steady, while a spinning disk, whose
+// seeks differ, holds neither.
 const (
 	alwaysBusyShare = 0.8   // of the intervals with requests
 	queuedRequests  = 2.0   // waiting or in service, at the median
 	longWaitS       = 0.010 // of reads or of writes, at the median: several times what flash takes
-	// constantWithin is the half-width of the band in which a limited rate stays, and constantSamples how
-	// many samples show that it does.
+	// constantWithin is the half-width of the band in which a limited rate stays, and
+	// constantSamples is how many samples it takes to show that.
 	constantWithin  = 0.01
 	constantSamples = 3
-	// A device that is not busy all the time is at no limit, but a queue of slowQueue requests that each
+	// A device that is not always busy is at no limit, but a queue of slowQueue requests that each
 	// take slowWaitS shows that it is slow.
 	slowBusy  = 0.6
 	slowQueue = 4.0
 	slowWaitS = 0.020
-	// seekS is what one request takes on a disk that has to seek, at least, without waiting.
+	// seekS is the least time that one request takes on a disk that has to seek, without waiting.
 	seekS = 0.002
-	// mostlyOneKind is the share of the waiting from which reads or writes are what waits.
+	// mostlyOneKind is the share of the waiting above which it counts as waiting for reads, or for
+	// writes.
 	mostlyOneKind = 0.7
 	// nearBaseline is how near a rate is to a small volume's baseline.
 	nearBaseline = 0.08
 )
 
-// Baselines of small volumes that burst: what they give once their credits are used up. EBS: general
-// purpose volumes, gp2 (3 IOPS per GiB, at least 100); Azure: Premium SSD P1 to P4 (120) and P6 (240).
+// Baselines of small volumes that burst: their rates once the credits are used up. EBS: general
+// purpose volumes, gp2 (3 IOPS per GiB, at least 100); Azure: Premium SSD P1 to P4 (120) and P6
+// (240).
 var baselines = []struct {
 	iops float64
 	of   string
@@ -48,37 +51,37 @@ func diskAlwaysBusy() Rule {
 		When:    "plimsoll:disk_busy:ratio > 0.6 and plimsoll:disk_queue:requests > 2",
 		Needs:   []*Signal{DiskBusy, DiskQueue, DiskOps},
 		NoAlert: "it judges the whole recording; disk/iops-capped and disk/throughput-capped alert on saturation",
-		Cause:   "The device has requests in its queue at all times, so each new one waits for those before it. Nothing stalls compared with usual, because this is usual: whatever needs the device gets as much as it gives.",
+		Cause:   "The device always has requests in its queue, so each new one waits for those ahead of it. Nothing stalls compared with normal, because this is normal: the workload gets as much as the device delivers.",
 		Words: Words{
 			"bytes title":    "The{{.kind}} throughput cap binds",
 			"ops title":      "The{{.kind}} request rate is capped",
 			"credits title":  "Burst credits are used up: requests are capped at the baseline",
-			"seeks title":    "The disk is slow: each request seeks",
+			"seeks title":    "The disk is slow: every request seeks",
 			"unclear title":  "The device is always busy, and requests wait",
-			"waits":          "{{.device}} was {{.busy}} busy with {{.queue}} requests in its queue{{with .reads}}; reads take {{.}}{{end}}{{with .writes}}{{if $.reads}},{{else}};{{end}} writes take {{.}}{{end}} (medians).{{with .mostly}} Most of what waits is {{.}}.{{end}}",
-			"bytes":          "Its{{.kind}} throughput stays at {{.level}}, within 1 %: a limit, not the medium.",
-			"ops":            "Its{{.kind}} rate stays at {{.level}}, within 1 %: a limit, not the medium.",
-			"credits":        "That is the baseline of {{.volume}}, within 8 %: a volume that has used up its burst credits.",
-			"seeks":          "Neither requests nor bytes are constant, and one request takes {{.each}} of the device's time: it seeks. No limit shows.",
-			"slow":           "One request takes {{.each}} of the device's time, and it is not busy all the time: it seeks, and no limit shows.",
-			"unclear":        "Whether a limit or the medium is why does not show: {{.samples}} seen.",
-			"clients unhurt": "The database's clients did not wait meanwhile.",
+			"waits":          "{{.device}} was {{.busy}} busy with {{.queue}} requests in its queue{{with .reads}}; reads take {{.}}{{end}}{{with .writes}}{{if $.reads}},{{else}};{{end}} writes take {{.}}{{end}} (medians).{{with .mostly}} Most of the waiting is for {{.}}.{{end}}",
+			"bytes":          "Its{{.kind}} throughput stays within 1 % of {{.level}}: that is a limit, not the medium.",
+			"ops":            "Its{{.kind}} rate stays within 1 % of {{.level}}: that is a limit, not the medium.",
+			"credits":        "That is within 8 % of the baseline of {{.volume}}: a volume that has used up its burst credits.",
+			"seeks":          "Neither requests nor bytes are constant, and each request takes {{.each}} of device time: the disk seeks. No limit is visible.",
+			"slow":           "Each request takes {{.each}} of device time, and the device is not always busy: it seeks, and no limit is visible.",
+			"unclear":        "Whether a limit or the medium is the cause is not visible from {{.samples}}.",
+			"clients unhurt": "The database's clients did not wait during that time.",
 		},
 		Advice: map[string]Advice{
-			"raise": {Summary: "Raise the volume's limit above {{.level}}, or ask the device for less",
-				Expect: "the queue shrinks until the next limit is met", TradeOff: "the provider's price",
+			"raise": {Summary: "Raise the volume's limit above {{.level}}, or reduce the load on the device",
+				Expect: "the queue shrinks until the next limit binds", TradeOff: "the provider's price",
 				NoCommand: "it depends on the volume's type"},
 			"credits": {Summary: "Move to a volume whose baseline meets the demand, or that needs no credits (gp3 has 3,000 IOPS at any size)",
 				Expect:    "no waiting for credits",
 				TradeOff:  "the volume's price",
-				NoCommand: "it depends on what the volume is"},
-			"less": {Summary: "Ask the disk for less: more memory for the cache, an index instead of a scan, fewer programs on this disk; or move to flash",
-				Expect:    "a shorter queue: each request waits for those before it",
+				NoCommand: "it depends on the kind of volume"},
+			"less": {Summary: "Reduce the load on the disk: more memory for the cache, an index instead of a scan, fewer programs on this disk; or move to flash",
+				Expect:    "a shorter queue: each request waits for those ahead of it",
 				TradeOff:  "memory, or the price of flash",
-				NoCommand: "what asks for it has to be found first"},
+				NoCommand: "first find out what causes the load"},
 			"who": {Summary: "Find out which program makes the requests (pidstat -d 1, iotop)",
-				Expect: "whether the database or something different keeps the device busy", TradeOff: "none",
-				NoCommand: "it is a look, not a change"},
+				Expect: "whether the database or another program keeps the device busy", TradeOff: "none",
+				NoCommand: "this only inspects, it changes nothing"},
 		}}
 
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
@@ -96,7 +99,7 @@ func diskAlwaysBusy() Rule {
 	return r
 }
 
-// A busyDevice is one in front of which requests wait all the time.
+// A busyDevice is a device with requests waiting all the time.
 type busyDevice struct {
 	device                      string
 	active                      timeline.Mask // with requests
@@ -137,16 +140,18 @@ func (c *Case) alwaysBusy(device string) (busyDevice, bool) {
 		}
 	}
 
+	// Time spent waiting in the queue does not count: this is what a request costs the device.
 	x.each = x.busy / median(ops)
 
-	// What waits is what counts: quick reads next to a few slow writes are a healthy device.
+	// The kind of request that does most of the waiting counts: a device with quick reads and a few
+	// slow writes is healthy.
 	wait := x.writes
 	if x.readsWaiting > x.writesWaiting {
 		wait = x.reads
 	}
 
-	// Means of many seconds make a device that is busy at times look always busy. Clients that stall at
-	// times show that it is not.
+	// Averaged over many seconds, a device that is busy at times looks always busy. If clients stall
+	// only at times, it is not.
 	if c.ResolutionS(DiskBusy) >= coarseFromS && c.Stall.IsDatabase && c.Stall.Any() {
 		return x, false
 	}
@@ -157,11 +162,12 @@ func (c *Case) alwaysBusy(device string) (busyDevice, bool) {
 		return x, x.queue >= queuedRequests && wait >= longWaitS
 	}
 
+	// A longer wait is required of a device that is not at a limit.
 	return x, x.busy >= slowBusy && x.queue >= slowQueue && wait >= slowWaitS && x.each >= seekS
 }
 
-// capStalls reports whether a device has a limit that it meets at times while a database stalls: then it does
-// not seek, also if it is not at the limit all the time.
+// capStalls reports whether a device sometimes hits a limit while a database stalls. Such a device
+// does not seek, even if it is not at the limit all the time.
 func (c *Case) capStalls(device string) bool {
 	return c.Stall.IsDatabase && c.Stall.Any() && slices.ContainsFunc(c.Limits(),
 		func(l Limit) bool { return l.Device == device })
@@ -182,11 +188,12 @@ type limitedRate struct {
 	bytes bool
 }
 
-// constantRate finds the rate that a limiter holds still: of bytes, or of requests.
+// constantRate finds the rate that a limiter holds constant: bytes or requests.
 func (c *Case) constantRate(x busyDevice) (limitedRate, bool) {
 	get := func(s *Signal) []float64 { return timeline.At(c.For(s, "device", x.device), x.active) }
 	moved, written := get(DiskMoved), get(DiskWritten)
 
+	// There is no signal for bytes read.
 	read := make([]float64, len(moved))
 	for k := range read {
 		read[k] = moved[k] - at(written, k)
@@ -201,7 +208,7 @@ func (c *Case) constantRate(x busyDevice) (limitedRate, bool) {
 	bytes, ops := limitedRate{bytes: true}, limitedRate{}
 	foundBytes, foundOps := false, false
 
-	// A kind of requests that does not wait may be as constant as its demand.
+	// A kind of request that does not wait may be constant only because its demand is.
 	all := x.readsWaiting + x.writesWaiting
 	for _, of := range []struct {
 		kind       string
@@ -220,7 +227,7 @@ func (c *Case) constantRate(x busyDevice) (limitedRate, bool) {
 		}
 	}
 
-	// Requests of one size hold both still. Large ones reach a limit of bytes first.
+	// If all requests have the same size, both rates are constant. Large ones hit a byte limit first.
 	switch {
 	case foundBytes && foundOps:
 		_, small := baseline(ops.level)
@@ -235,7 +242,7 @@ func (c *Case) constantRate(x busyDevice) (limitedRate, bool) {
 	return ops, foundOps
 }
 
-// baseline is the kind of small volume whose baseline a rate is near.
+// baseline returns the kind of small volume whose baseline a rate is close to.
 func baseline(iops float64) (of string, ok bool) {
 	nearest := nearBaseline
 	for _, b := range baselines {
@@ -253,7 +260,7 @@ func (r Rule) alwaysBusyFinding(c *Case, x busyDevice) Finding {
 
 	switch {
 	case c.Stall.Any() && c.Stall.IsDatabase:
-		// It is busy all the time, so it does not show why clients stall now and then.
+		// A device that is always busy does not explain why clients stall now and then.
 		f.Weight, f.Foremost = Share(x.active, c.Stall.Cells), false
 	case c.Stall.Any():
 		f.Weight = Share(x.active, c.Stall.Cells)

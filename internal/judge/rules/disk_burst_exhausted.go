@@ -7,13 +7,13 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A burst is over when the ceiling of the saturated time falls by this factor and stays down. Burst
-// credits refill at the baseline rate only, so the ceiling does not rise again under load.
+// A burst has ended if the ceiling of the saturated time falls by this factor and stays down. Burst
+// credits refill only at the baseline rate, so the ceiling does not rise again under load.
 const (
 	burstDrop  = 1.5
 	burstCells = 8
-	// The load is unchanged if bytes fall with the requests (else only their size changed) and each
-	// request takes longer (else there are fewer clients).
+	// The load is unchanged if bytes fall with the requests (otherwise only their size changed) and each
+	// request takes longer (otherwise there are fewer clients).
 	burstAlike = 1.2
 )
 
@@ -21,23 +21,23 @@ func diskBurstExhausted() Rule {
 	r := Rule{ID: "disk/burst-exhausted", Title: "Burst credits ran out", Kind: Cause, Traced: atDevice,
 		When:  saturated,
 		Needs: []*Signal{}, AnyOf: []*Signal{DiskQueue, EBSBurstBalance},
-		NoAlert: "its condition is that of disk/iops-capped; that a ceiling fell in the middle of a load is seen over hours, not by PromQL",
-		Cause:   "Some volumes and instances run faster than their baseline while credits last (gp2 to 3,000 IOPS; st1 and sc1; burstable instances for 30 minutes). When they are spent the ceiling falls to the baseline, in the middle of the same load.",
+		NoAlert: "its condition is the same as for disk/iops-capped; a ceiling that falls under steady load shows over hours, not in PromQL",
+		Cause:   "Some volumes and instances run faster than their baseline while credits last (gp2 to 3,000 IOPS; st1 and sc1; burstable instances for 30 minutes). When the credits run out, the ceiling falls to the baseline, although the load has not changed.",
 		Words: Words{
-			"lower": "From {{.at}} UTC on {{.device}} made {{.after}} and no more while requests queued; before, it made {{.before}} and they did not. It stayed so for {{.for}}.",
+			"lower": "From {{.at}} UTC on, {{.device}} completed no more than {{.after}} while requests queued; before that it completed {{.before}} without queueing. This lasted {{.for}}.",
 			"fell":  "At {{.at}} UTC the ceiling of {{.device}} fell from {{.before}} to {{.after}} under the same load and stayed there.",
-			"spent": "The burst balance was spent for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}.",
+			"spent": "The burst balance was used up for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}.",
 		},
 		Advice: map[string]Advice{
-			"no credits": {Summary: "Replace gp2 (or st1, sc1) by gp3: no credits; 3,000 IOPS and 125 MiB/s always, more if bought",
+			"no credits": {Summary: "Replace gp2 (or st1, sc1) with gp3: no credits, always 3,000 IOPS and 125 MiB/s, more if provisioned",
 				Expect:   "a ceiling that does not move",
-				TradeOff: "gp3 costs less per GB than gp2 (0.08 to 0.10 USD a month, us-east-1), more than st1 (0.045); the change takes hours in which the volume is a little slower",
+				TradeOff: "gp3 costs less per GB than gp2 (0.08 to 0.10 USD a month, us-east-1), more than st1 (0.045); the change takes hours, during which the volume is a little slower",
 				Do:       []*Remedy{toGP3}},
-			"instance": {Summary: "If the instance is the burstable one, choose a size whose baseline carries the load",
+			"instance": {Summary: "If the instance is what bursts, choose a size whose baseline carries the load",
 				Expect:    "no cliff after 30 minutes",
 				TradeOff:  "the instance's price",
 				NoCommand: changesInstance},
-			"gp2": {Summary: "Replace gp2 by gp3 (no credits)", Expect: "a ceiling that does not move",
+			"gp2": {Summary: "Replace gp2 with gp3 (no credits)", Expect: "a ceiling that does not move",
 				TradeOff: "none in price at the same size", Do: []*Remedy{toGP3}},
 		}}
 
@@ -50,7 +50,7 @@ func diskBurstExhausted() Rule {
 			}{{DiskOps, "1/s"}, {DiskMoved, "bytes/s"}}
 
 			if findCeiling(&c.Signals, h, nil).requestBytes >= largeRequest {
-				slices.Reverse(measures) // a streaming disk is sold by its throughput
+				slices.Reverse(measures) // disks for streaming are sold by throughput
 			}
 
 			for _, m := range measures {
@@ -76,8 +76,8 @@ func diskBurstExhausted() Rule {
 	return r
 }
 
-// lower reports whether one volume stands still for hours under what it did quickly before: the limit
-// fell, which no trouble of the volume's own looks like.
+// lower reports whether one volume stays constant for hours below a rate that it served quickly
+// before: the limit fell. A fault of the volume itself does not look like this.
 func (s *slowdown) lower(how *burstEnd) bool {
 	return how != nil && *how == endLong && s.less && s.flat
 }
@@ -129,7 +129,7 @@ func (r Rule) ceilingFell(c *Case, held timeline.Track, signal *Signal, unit str
 		return Finding{}, false
 	}
 
-	// Both must be levels, not a drift, and the lower one must not be exceeded again.
+	// Both must be levels, not a drift, and the lower one must not be exceeded again afterwards.
 	if timeline.Quantile(after, 0.95) > lo*1.2 || timeline.Quantile(before, 0.25) < lo*1.2 {
 		return Finding{}, false
 	}
@@ -167,8 +167,8 @@ func (r Rule) ceilingFell(c *Case, held timeline.Track, signal *Signal, unit str
 	return f, true
 }
 
-// sameLoad reports whether a device's rate fell under a load that did not change: requests and
-// bytes fall together, and each request takes longer (queue / rate, Little's law).
+// sameLoad reports whether a device's rate fell although its load did not: requests and bytes fall
+// together, and each request takes longer (queue / rate, Little's law).
 func (sig *Signals) sameLoad(dev string, before, after timeline.Mask) bool {
 	get := func(signal *Signal) []float64 { return sig.For(signal, "device", dev) }
 	fell := func(v []float64) float64 {
@@ -176,7 +176,7 @@ func (sig *Signals) sameLoad(dev string, before, after timeline.Mask) bool {
 	}
 	ops, moved, queue := get(DiskOps), get(DiskMoved), get(DiskQueue)
 
-	// NaN, where one of them was not measured, rules nothing out.
+	// NaN, if one of them was not measured, rules nothing out.
 	if fell(ops) < burstAlike || fell(moved) < burstAlike {
 		return false
 	}
@@ -196,7 +196,7 @@ func (sig *Signals) sameLoad(dev string, before, after timeline.Mask) bool {
 	return !(fell(each) > 1/burstAlike)
 }
 
-// balanceSpent is the balance at which a volume is down to its baseline: CloudWatch rounds and
+// balanceSpent is the balance at which a volume is down to its baseline. CloudWatch rounds and
 // averages, so the last percent counts as none.
 const balanceSpent = 0.01
 
@@ -232,11 +232,12 @@ func (r Rule) creditsSpent(c *Case) []Finding {
 	return out
 }
 
-// leastSpent is the share of the stalled time in which credits must have been spent to be why.
+// leastSpent is the share of the stalled time without credits above which missing credits are the
+// cause.
 const leastSpent = 0.7
 
-// beginsWith reports whether stalls begin when the credits are spent: most are then, and where there
-// were credits under load it stalled half as often.
+// beginsWith reports whether stalls begin when the credits run out: most happen then, and while
+// there were credits, the load stalled at most half as often.
 func (c *Case) beginsWith(spent timeline.Mask) bool {
 	_, in, out := c.Attributable(spent)
 	if c.unrelated(spent) {

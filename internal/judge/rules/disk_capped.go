@@ -9,27 +9,27 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// capWords are those of both caps.
+// capWords are the words of both caps.
 var capWords = Words{
-	"binds":     "{{.device}} stands at {{.level}} and goes no higher: {{.for}} in all, and in {{.share}} of the stalled time.",
-	"always":    "{{.device}} stands at {{.level}} and goes no higher, for {{.for}} in all: {{.of}} of the time. {{.clients}} took {{.latency}} at the median, and there is no calm time to compare that with.",
-	"no stall":  "{{.device}} stands at {{.level}} for {{.for}} in all, and nothing stalled meanwhile.",
-	"hardly":    "{{.device}} stands at {{.level}} for {{.for}} in all, but hardly any stalled time falls into it.",
-	"chance":    "{{.device}} stands at {{.level}} for {{.for}} in all, and stalls coincide with that no more than by chance.",
+	"binds":     "{{.device}} plateaus at {{.level}} and goes no higher: for {{.for}} in total, and in {{.share}} of the stalled time.",
+	"always":    "{{.device}} plateaus at {{.level}} and goes no higher, for {{.for}} in total: {{.of}} of the time. {{.clients}} took {{.latency}} at the median, and there is no calm time to compare that with.",
+	"no stall":  "{{.device}} plateaus at {{.level}} for {{.for}} in total, but nothing stalled during that time.",
+	"hardly":    "{{.device}} plateaus at {{.level}} for {{.for}} in total, but hardly any of the stalled time falls within it.",
+	"chance":    "{{.device}} plateaus at {{.level}} for {{.for}} in total, but stalls coincide with that no more often than by chance.",
 	"recurring": "It recurs every {{.period}}.",
 
-	"counted":       "EBS counted {{.over}} over the {{.limit}} limit of {{.volume}} in the stalled time: {{.share}} of the time that its device was busy.",
-	"not counted":   "EBS did not count this limit as what held the volume while clients stalled.",
-	"counted alike": "EBS counted the volume's other limit for about as long: raised alone, this one helps little.",
-	"another":       "Another device was busy for longer while clients stalled: that is what they waited for.",
-	"part":          "Most of the stalled time is outside of it.",
+	"counted":       "During the stalled time, EBS counted {{.over}} over the {{.limit}} limit of {{.volume}}: {{.share}} of the time that its device was busy.",
+	"not counted":   "According to EBS's own counters, this limit did not hold the volume back while clients stalled.",
+	"counted alike": "EBS counted about as much time over the volume's other limit: raising only this one helps little.",
+	"another":       "Another device was busy longer while clients stalled: they waited for that one.",
+	"part":          "Most of the stalled time falls outside it.",
 }
 
-var bursts = Advice{Summary: "First make the bursts smaller: pace the checkpoint, bound the OS's dirty bytes{{if .apart}}{{else}}, or give the journal/WAL a volume of its own{{end}} (see the other findings)",
+var bursts = Advice{Summary: "First make the bursts smaller: pace the checkpoint, bound the OS's dirty bytes{{if .apart}}{{else}}, or move the journal/WAL to a separate volume{{end}} (see the other findings)",
 	Expect:   "the same bytes spread over more seconds; it costs nothing",
-	TradeOff: "less coalescing: more bytes written in all", Do: []*Remedy{PaceWrites}}
+	TradeOff: "less coalescing: more bytes written in total", Do: []*Remedy{PaceWrites}}
 
-// adviseBursts proposes smaller bursts, and a volume for the log unless it has one.
+// adviseBursts advises smaller bursts, and a separate volume for the log unless it already has one.
 func (c *Case) adviseBursts(f *Finding) {
 	v := Values{"apart": ""}
 	if c.logApart() {
@@ -38,10 +38,10 @@ func (c *Case) adviseBursts(f *Finding) {
 	f.Advise("bursts", v)
 }
 
-// mibs converts a rate to MiB/s, the unit in which volumes are sold.
+// mibs formats a rate in MiB/s, the unit in which volumes are sold.
 func mibs(bytesPerS float64) Value { return Value(fmt.Sprintf("%.0f MiB/s", bytesPerS/mib)) }
 
-// capFinding is the part that both caps' findings have in common.
+// capFinding builds the part that both caps' findings have in common.
 func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level Value, unit string,
 	metric *Signal) Finding {
 	f := r.Finding(k.device)
@@ -81,37 +81,37 @@ func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level Value, un
 	}
 	calm := k.saturated.Not()
 	f.Evidence = append(f.Evidence,
-		c.Figure("the plateau: the rate of "+units.Percent(p.Share)+" of the saturated intervals, within 5 %",
+		c.Figure("plateau: the rate of "+units.Percent(p.Share)+" of the saturated intervals, within 5 %",
 			metric, p.Level, unit, p.Cells),
-		c.Figure("share of the saturated intervals in which it was passed", metric, p.Above, "ratio", k.saturated),
+		c.Figure("share of the saturated intervals in which it was exceeded", metric, p.Above, "ratio", k.saturated),
 		c.Figure("median queue at the plateau", DiskQueue, median(DiskQueue, p.Cells), "requests", p.Cells),
 		c.Figure("median write await at the plateau", DiskWriteAwait, median(DiskWriteAwait, p.Cells),
 			"seconds", p.Cells),
-		c.Figure("median write await elsewhere", DiskWriteAwait, median(DiskWriteAwait, calm), "seconds", calm),
-		c.Figure("median request at saturation", nil, k.requestBytes, "bytes", k.saturated))
+		c.Figure("median write await at other times", DiskWriteAwait, median(DiskWriteAwait, calm), "seconds", calm),
+		c.Figure("median request size at saturation", nil, k.requestBytes, "bytes", k.saturated))
 
-	// What was not measured is no evidence.
+	// Drop figures that were not measured.
 	f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { return e.Value == nil })
 	if k.passed > p.Level*(1+capTolerance) {
 		f.Evidence = append(f.Evidence,
-			c.Figure("highest rate at other times: the limit does not hold all the time (credits, the instance's own, a throttled volume)",
+			c.Figure("highest rate at other times: the limit does not apply all the time (credits, the instance's limit, a throttled volume)",
 				metric, k.passed, unit, timeline.Known(dev(DiskBusy))))
 	}
 
 	if k.together && k.hasIOPS != k.hasTP {
 		f.Evidence = append(f.Evidence,
-			c.Remark("requests are of one size, so requests and bytes stand still together; this limit is the likelier one"))
+			c.Remark("all requests have the same size, so requests and bytes plateau together; this limit is the more likely one"))
 	}
 
 	return f
 }
 
-// alwaysFrom is the share of the time from which a resource is at its limit always.
+// alwaysFrom is the share of the time above which a resource counts as always at its limit.
 const alwaysFrom = 0.8
 
-// always reports whether a resource was at its limit nearly all the time while clients of a database
-// waited for long each, and marks the finding. Compared with what is usual nothing stalled, because
-// all of it is usual.
+// always reports whether a resource was at its limit nearly all the time while a database's clients
+// waited long for each operation, and marks the finding. Compared with normal nothing stalled,
+// because all of it is normal.
 func (c *Case) always(f *Finding, of float64) bool {
 	if c.Stall.Any() || of < alwaysFrom || !c.Stall.IsDatabase || !(c.usualLatency() >= StallFloorS) {
 		return false
@@ -126,12 +126,12 @@ func (c *Case) usualLatency() float64 {
 	return timeline.Quantile(timeline.At(c.Stall.Latency, c.Stall.Active), 0.5)
 }
 
-// Remark is evidence without a number, for the entire recording.
+// Remark is evidence without a number that covers the entire recording.
 func (t Time) Remark(text string) Evidence {
 	return Evidence{Text: text, From: t.Whole().From, To: t.Whole().To}
 }
 
-// ceilings are the devices' ceilings caused by a cap of the given kind, without those that EBS
+// ceilings are the devices' ceilings caused by a cap of the given kind, except those that EBS
 // itself attributes to the instance.
 func (c *Case) ceilings(held []timeline.Track, plateau func(ceiling) (timeline.Plateau, bool)) []ceiling {
 	var out []ceiling
@@ -141,7 +141,7 @@ func (c *Case) ceilings(held []timeline.Track, plateau func(ceiling) (timeline.P
 			continue
 		}
 
-		// What it does as quickly as ever at other times is no limit.
+		// A rate that it serves as quickly as ever at other times is not a limit.
 		if slices.ContainsFunc(slow,
 			func(s *slowdown) bool { return s.device == h.Labels.Get("device") && (!s.less || s.recovered) }) {
 			continue
@@ -150,6 +150,7 @@ func (c *Case) ceilings(held []timeline.Track, plateau func(ceiling) (timeline.P
 		k := findCeiling(&c.Signals, h, nil)
 		p, ok := plateau(k)
 		if !ok {
+			// The limit may have applied only while clients stalled.
 			if k, ok = c.ceilingInStall(h, plateau); ok {
 				p, _ = plateau(k)
 			}
@@ -163,12 +164,12 @@ func (c *Case) ceilings(held []timeline.Track, plateau func(ceiling) (timeline.P
 	return out
 }
 
-// aroundStall is how long around the stalled time the rate must stay under a ceiling that holds in
-// it.
+// aroundStall is how long before and after the stalled time the rate must stay under a ceiling that
+// holds in it, in nanoseconds.
 const aroundStall = 2e9
 
-// ceilingInStall looks for a ceiling that holds in the stalled time and is exceeded at other times:
-// a volume whose limit falls for a while.
+// ceilingInStall looks for a ceiling that holds in the stalled time but is exceeded at other times:
+// a volume whose limit drops for a while.
 func (c *Case) ceilingInStall(held timeline.Track,
 	plateau func(ceiling) (timeline.Plateau, bool)) (ceiling, bool) {
 	around := c.Cells(aroundStall)
@@ -193,7 +194,7 @@ func (c *Case) ceilingInStall(held timeline.Track,
 	return k, true
 }
 
-// company names the other devices at their ceilings in the same cells.
+// company names the other devices that are at their ceilings in the same cells.
 func (c *Case) company(k ceiling, all []ceiling, plateau func(ceiling) (timeline.Plateau, bool)) []Evidence {
 	p, _ := plateau(k)
 	var names []string
@@ -206,5 +207,5 @@ func (c *Case) company(k ceiling, all []ceiling, plateau func(ceiling) (timeline
 		return nil
 	}
 	return []Evidence{c.Remark(strings.Join(names, ", ") +
-		" stands still in the same intervals: parts of one stripe or, if they are not, the instance's own limit")}
+		" plateaued in the same intervals: these are parts of one stripe or, if not, the instance's own limit binds")}
 }

@@ -7,45 +7,45 @@ import (
 )
 
 // saturated is the condition under which a device may be at a cap: it is never idle, and requests
-// queue. A busy share alone says nothing about a device that serves many requests at once.
+// queue. A busy share alone says nothing about a device that serves many requests concurrently.
 const saturated = "plimsoll:disk_busy:ratio > 0.9 and plimsoll:disk_queue:requests > 2"
 
-// The same, as numbers.
+// The same condition as numbers.
 const (
 	saturatedBusy  = 0.9
 	saturatedQueue = 2
 )
 
-// A cap is a plateau that holds for most of the saturated time, is hardly ever exceeded, has a hard upper
-// edge, and at which requests wait for their turn.
+// A cap is a plateau that holds for most of the saturated time, is hardly ever exceeded, has a
+// sharp upper edge, and makes requests wait for their turn.
 const (
 	capTolerance = 0.05 // half-width of the band a capped rate stays in
 	capMinCells  = 5    // samples
 	capMinShare  = 0.35 // of the saturated cells
 	capMaxAbove  = 0.10 // of the saturated cells
-	// A device without any cap has a level, too, and a few of its rates are near each other by chance.
-	// capChance is up to which probability of that the level is a cap; capChanceWaits the same if
-	// requests wait far longer at it than below, and capChanceKnown if such a limit is on sale or the
-	// volume is known to have it.
+	// A device without a cap has a usual level, too, and some of its rates are close to each other by
+	// chance. capChance is the highest probability of that at which the level still counts as a cap;
+	// capChanceWaits applies if requests wait far longer at the level than below it, and capChanceKnown
+	// if such a limit is on sale or the volume is known to have it.
 	capChance      = 0.001
 	capChanceWaits = 0.003
 	capChanceKnown = 0.2
-	soldExact      = 0.01 // how near a plateau must be to a limit on sale for that
-	sameCells      = 0.8  // both rates are constant at once: the request size is constant
-	soldWithin     = 0.04 // how near a plateau must be to a limit on sale to get its name
-	// largeRequest separates the two caps where nothing else does: a gp3 with its baselines reaches
+	soldExact      = 0.01 // how close a plateau must be to a limit on sale for that
+	sameCells      = 0.8  // both rates are constant together: the request size is constant
+	soldWithin     = 0.04 // how close a plateau must be to a limit on sale to get its name
+	// largeRequest separates the two caps if nothing else does: a gp3 with its baselines reaches
 	// its throughput before its IOPS from 43 KiB on (125 MiB/s / 3,000), one with 16,000 IOPS and
 	// 1,000 MiB/s from 64 KiB on.
 	largeRequest = 64 << 10
-	// A fixed number of clients also makes a flat rate under a queue, on a volume that is simply
-	// that fast. Requests wait for a cap if the queue varies by queueVaries and the rate does not;
-	// if each takes waitFactor times as long as when the device is not saturated; or, with neither
+	// A fixed number of clients also makes a flat rate with a queue, on a volume that is simply
+	// that fast. Requests wait for a cap if the queue varies by queueVaries but the rate does not;
+	// if each takes waitFactor times as long as when the device is not saturated; or, if neither is
 	// visible, from waitS on.
 	queueVaries = 1.5
 	waitFactor  = 2.0
 	waitS       = 0.003
-	// Below a cap requests wait for less time than at it; where the medium makes them wait it is the
-	// other way round.
+	// At a cap, requests wait longer than below it; if the medium makes them wait, it is the other
+	// way round.
 	waitLonger = 1.2
 	minCalmOps = 20.0
 )
@@ -60,11 +60,12 @@ type ceiling struct {
 	iopsOf           *Signal // the signal of the plateau iops
 	// passed is the highest rate at other times, if the ceiling held for the stalled time only.
 	passed   float64
-	together bool // requests of one size: both rates are constant at once
+	together bool // all requests have the same size: both rates are constant together
 }
 
-// findCeiling looks for a device's ceiling in the cells where it was saturated. within, if not nil,
-// restricts the time in which a rate must not exceed it, because a limit may hold only for a while.
+// findCeiling looks for a device's ceiling in the cells in which it was saturated. within, if not
+// nil, restricts the time in which a rate must not exceed the ceiling, because a limit may apply
+// only for a while.
 func findCeiling(sig *Signals, held timeline.Track, within timeline.Mask) ceiling {
 	dev := held.Labels.Get("device")
 	k := ceiling{device: dev, saturated: timeline.Known(held.Values)}
@@ -72,7 +73,7 @@ func findCeiling(sig *Signals, held timeline.Track, within timeline.Mask) ceilin
 	moved := sig.For(DiskMoved, "device", dev)
 	var ok bool
 
-	// Rented volumes count reads and writes together. A cgroup or a hypervisor may limit them
+	// Cloud volumes limit reads and writes together. A cgroup or a hypervisor may limit them
 	// separately, and then only one of them is constant.
 	for _, signal := range []*Signal{DiskOps, DiskWrites, DiskReads} {
 		rate := sig.For(signal, "device", dev)
@@ -99,7 +100,7 @@ func findCeiling(sig *Signals, held timeline.Track, within timeline.Mask) ceilin
 			sizes[i] = moved[i] / ops[i]
 		}
 		k.requestBytes = timeline.Quantile(timeline.At(sizes, k.saturated), 0.5)
-		if math.IsInf(k.requestBytes, 0) { // bytes without requests: its counters contradict each other
+		if math.IsInf(k.requestBytes, 0) { // bytes without requests: the counters contradict each other
 			k.requestBytes = math.NaN()
 		}
 	} else {
@@ -110,7 +111,7 @@ func findCeiling(sig *Signals, held timeline.Track, within timeline.Mask) ceilin
 	return k
 }
 
-// only returns the values in some cells; all of them if the mask is nil.
+// only returns the values in the cells of a mask; all of them if the mask is nil.
 func only(values []float64, within timeline.Mask) []float64 {
 	if within == nil {
 		return values
@@ -124,13 +125,13 @@ func only(values []float64, within timeline.Mask) []float64 {
 	return out
 }
 
-// perSample is how many cells have the value of one sample of a signal.
+// perSample is how many cells share one sample of a signal.
 func (t Time) perSample(of *Signal) int {
 	return max(1, int(math.Round(t.ResolutionS(of)/t.Grid.StepSeconds())))
 }
 
-// isCap reports whether a plateau of a rate is a limit. known is a limit that such a volume may have; 0
-// if there is none.
+// isCap reports whether a plateau of a rate is a limit. known is a limit that such a volume may
+// have; 0 if none.
 func (k ceiling) isCap(sig *Signals, p timeline.Plateau, rate []float64, known float64) bool {
 	if p.Share < capMinShare || p.Above > capMaxAbove {
 		return false
@@ -149,13 +150,13 @@ func (k ceiling) isCap(sig *Signals, p timeline.Plateau, rate []float64, known f
 }
 
 // waits distinguishes requests that wait for their turn at a cap from a fixed number of clients
-// that each wait for the medium. By Little's law a request takes queue / rate. far reports whether they
-// wait many times as long as below the plateau.
+// that each wait for the medium. By Little's law a request takes queue / rate. far reports whether
+// requests wait many times as long as below the plateau.
 func (k ceiling) waits(sig *Signals, p timeline.Plateau, rate []float64) (waits, far bool) {
 	queue := sig.For(DiskQueue, "device", k.device)
 	ops := sig.For(DiskOps, "device", k.device)
 	if queue == nil || ops == nil {
-		return true, false // indistinguishable; the queue alone has to decide
+		return true, false // cannot distinguish them; the queue alone has to decide
 	}
 
 	at := timeline.At(queue, p.Cells)
@@ -176,7 +177,8 @@ func (k ceiling) waits(sig *Signals, p timeline.Plateau, rate []float64) (waits,
 		return varies || here >= waitS, false
 	}
 
-	// Where the queue does not vary either, clients that ask again and again look like a cap.
+	// If the queue does not vary either, clients in a closed loop look like a cap, so each request
+	// has to take clearly longer.
 	usual := timeline.Quantile(below, 0.5)
 	least := waitFactor
 	if varies {
@@ -186,23 +188,24 @@ func (k ceiling) waits(sig *Signals, p timeline.Plateau, rate []float64) (waits,
 	return here >= least*usual, here >= waitFactor*usual
 }
 
-// One rate stands stiller than the other if its spread is stillFactor times smaller, and the other's is
-// over stillLeast.
+// One rate is steadier than the other if its spread is stillFactor times smaller and the other's is
+// above stillLeast.
 const (
 	stillFactor = 3.0
 	stillLeast  = 0.02
 )
 
-// spread is how far most values of a rate are below the highest usual one, relative to that.
+// spread is how far most values of a rate are below its usual maximum, relative to that maximum.
 func spread(rate []float64, in timeline.Mask) float64 {
 	v := timeline.At(rate, in)
 	high := timeline.Quantile(v, 0.9)
 	return (high - timeline.Quantile(v, 0.35)) / high
 }
 
-// settle decides which cap binds where both rates are constant. With requests of one size both are
-// constant at once, and the likelier limit is one that is sold as such. Both stay if one provider
-// sells both (8 KiB x 16,000 is 125 MiB/s). If neither is sold, the size of the requests decides.
+// settle decides which cap binds if both rates are constant. If all requests have the same size,
+// both rates are constant together, and the more likely limit is one that is on sale. Both remain
+// if one provider sells both (8 KiB x 16,000 is 125 MiB/s). If neither is on sale, the request size
+// decides.
 func (k *ceiling) settle(sig *Signals) {
 	if !k.hasIOPS || !k.hasTP {
 		return
@@ -215,8 +218,7 @@ func (k *ceiling) settle(sig *Signals) {
 
 	k.together = true
 
-	// A limiter holds one of the two as still as a clock; the other varies as the size of the requests
-	// does.
+	// A limiter holds one of the two perfectly steady; the other varies with the request size.
 	switch i, t := spread(sig.For(k.iopsOf, "device", k.device), k.saturated),
 		spread(sig.For(DiskMoved, "device", k.device), k.saturated); {
 	case t > stillFactor*i && t > stillLeast:
@@ -241,15 +243,15 @@ func (k *ceiling) settle(sig *Signals) {
 	}
 }
 
-// A sold is a limit with which volumes are sold.
+// sold is a limit that volumes are sold with.
 type sold struct {
 	level float64
 	what  string
-	types []string // the catalogue's
+	types []string // as the catalogue names them
 	azure bool
 }
 
-// Limits with which volumes are sold. EBS: docs.aws.amazon.com/ebs, general-purpose and provisioned
+// Limits that volumes are sold with. EBS: docs.aws.amazon.com/ebs, general-purpose and provisioned
 // IOPS volumes; Azure: learn.microsoft.com, managed disk types (P series); both as of 2026-08.
 var iopsSold = []sold{
 	{level: 3000, what: "gp3's baseline, and gp2's burst", types: []string{"gp3", "gp2"}},
@@ -277,7 +279,7 @@ var throughputSold = []sold{
 func soldIOPS(level float64) (sold, bool)       { return nearest(iopsSold, level) }
 func soldThroughput(level float64) (sold, bool) { return nearest(throughputSold, level) }
 
-// nearest returns the limit on sale that is nearest to the level, if any is near enough.
+// nearest returns the limit on sale that is closest to the level, if any is close enough.
 func nearest(list []sold, level float64) (best sold, ok bool) {
 	off := math.Inf(1)
 	for _, s := range list {
@@ -288,7 +290,7 @@ func nearest(list []sold, level float64) (best sold, ok bool) {
 	return best, ok
 }
 
-// kindOfOps names what the IOPS plateau counts, unless it is reads and writes together.
+// kindOfOps names what the IOPS plateau counts; "" for reads and writes together.
 func (k ceiling) kindOfOps() string {
 	switch k.iopsOf {
 	case DiskWrites:

@@ -6,18 +6,18 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// EBS counts, apart, the time that a volume was over each of its limits. These are totals, so they
-// are exact at any sampling, and a stall of half a second is in them.
+// EBS counts the time that a volume was over each of its limits separately. These are totals, so
+// they are exact at any sampling period, and even a stall of half a second is in them.
 const (
-	// countedShare is the part of the time a device was busy in the stalls that it must have been over
-	// a limit.
+	// countedShare is the part of a device's busy time in the stalls that it must have been over a
+	// limit.
 	countedShare = 0.55
 	// asBusyAs is the part of the busiest device's time that a device must have been busy in the
-	// stalls: what else is at its limit meanwhile is not what clients wait for.
+	// stalls: clients do not wait for a less busy device, even if it is at its limit.
 	asBusyAs = 0.9
 )
 
-// A counted is what EBS counted of a volume's limits in the stalled time.
+// counted is what EBS counted over a volume's limits in the stalled time.
 type counted struct {
 	volume, device           string
 	iopsS, throughputS       float64 // seconds over each limit
@@ -25,8 +25,8 @@ type counted struct {
 	overIOPS, overThroughput timeline.Mask
 }
 
-// counted returns what EBS counted of the volumes that are as busy as any in the stalls; false if
-// it counted nothing.
+// counted returns what EBS counted for the volumes that are as busy as any in the stalls; false if
+// it did not count.
 func (c *Case) counted() (out []counted, measured bool) {
 	if !c.Stall.Any() {
 		return nil, false
@@ -51,6 +51,7 @@ func (c *Case) counted() (out []counted, measured bool) {
 	}
 
 	tracks := c.Signal(EBSVolumeIOPSExceeded)
+	// EBS's counters name volumes and the kernel's name devices, so each has to be matched.
 	for _, t := range tracks {
 		x := counted{volume: t.Labels.Get("volume_id"), overIOPS: over(t.Values), iopsS: sum(t.Values)}
 		tp := c.For(EBSVolumeThroughputExceeded, "volume_id", x.volume)
@@ -59,7 +60,7 @@ func (c *Case) counted() (out []counted, measured bool) {
 		switch {
 		case c.For(DiskBusy, "device", x.volume) != nil:
 			x.device = x.volume
-		case len(tracks) == 1: // which of several volumes a device is, nobody tells
+		case len(tracks) == 1: // with several volumes there is no telling which device is which
 			x.device = busiest
 		}
 
@@ -76,23 +77,23 @@ func (c *Case) counted() (out []counted, measured bool) {
 	return out, len(tracks) > 0
 }
 
-// binds reports whether a limit held the volume for most of the time it was busy, and for clearly as
-// long as the other: margin times.
+// binds reports whether a limit held the volume back for most of its busy time, and for at least
+// margin times as long as the other limit.
 func (x counted) binds(over, other, margin float64) bool {
 	return over >= countedShare*x.busyS && over >= margin*other
 }
 
-// Large requests are held for their bytes while small ones are held for their number, so both counts
-// grow where both limits are near each other. Raised alone, neither helps then: what is not held for its
-// number any more comes up against the bytes.
+// Large requests are delayed for their bytes while small ones are delayed for their number, so both
+// counts grow if both limits are close together. Raising one alone does not help then: requests no
+// longer delayed by one limit run into the other.
 const (
 	iopsMargin       = 1.5
 	throughputMargin = 1.2
 )
 
-// settledByCount keeps the findings of a cap that EBS's own count confirms, and adds what it shows
-// where no rate stands still for long enough. Where EBS does not count, only the devices that are as
-// busy as any in the stalls can be why.
+// settledByCount keeps the cap findings that EBS's own count confirms, and adds what it shows if no
+// rate is constant for long enough. If EBS does not count, only devices that are as busy as any in
+// the stalls can be the cause.
 func (r Rule) settledByCount(c *Case, found []Finding, margin float64,
 	wanted func(counted) (over, other float64, cells timeline.Mask), limit string, of *Signal,
 	metric string) []Finding {
@@ -115,6 +116,7 @@ func (r Rule) settledByCount(c *Case, found []Finding, margin float64,
 
 		switch {
 		case mine || f.Severity == Info:
+		// Raising one of two limits that bind alike does not help.
 		case alike:
 			f.Severity, f.Alike = Info, true
 			f.Say("counted alike", nil)
@@ -132,7 +134,7 @@ func (r Rule) settledByCount(c *Case, found []Finding, margin float64,
 			continue
 		}
 
-		if said := findSubject(out, x.device); said >= 0 {
+		if findSubject(out, x.device) >= 0 {
 			continue
 		}
 
@@ -156,7 +158,7 @@ func (r Rule) settledByCount(c *Case, found []Finding, margin float64,
 		f.Evidence = append(f.Evidence,
 			c.FigureOf("time over the volume's "+limit+" limit in the stalled time", metric, over, "seconds", cells),
 			c.Figure("time the device was busy in the stalled time", DiskBusy, x.busyS, "seconds", c.Stall.Cells),
-			c.Figure("highest rate of an interval", of, timeline.Max(c.For(of, "device", x.device)), of.Unit,
+			c.Figure("highest rate in an interval", of, timeline.Max(c.For(of, "device", x.device)), of.Unit,
 				c.Stall.Cells))
 
 		c.adviseBursts(&f)
@@ -166,7 +168,7 @@ func (r Rule) settledByCount(c *Case, found []Finding, margin float64,
 	return out
 }
 
-// minCountedS is how long a volume must have been over a limit for a finding.
+// minCountedS is how long a volume must have been over a limit for a finding, in seconds.
 const minCountedS = 0.5
 
 func findSubject(all []Finding, subject string) int {
@@ -178,7 +180,7 @@ func findSubject(all []Finding, subject string) int {
 	return -1
 }
 
-// settledByBusy demotes what stands at a cap while another device holds clients up.
+// settledByBusy demotes devices at a cap if clients waited for another device.
 func (c *Case) settledByBusy(found []Finding) []Finding {
 	most := 0.0
 	busy := func(device string) float64 {
@@ -204,15 +206,15 @@ func (c *Case) settledByBusy(found []Finding) []Finding {
 	return found
 }
 
-// mostOfStall is the share of the stalled time that a cap has to bind in to be why.
+// mostOfStall is the share of the stalled time during which a cap has to bind to be the cause.
 const mostOfStall = 0.5
 
-// overLimitS is the time over any limit, in seconds of each stalled interval, from which the disk is
+// overLimitS is the time over any limit, in seconds per stalled interval, above which the disk is
 // not ruled out.
 const overLimitS = 0.02
 
-// overLimit reports whether EBS counts time over a limit of a volume or of the instance in the stalls.
-// Where the CPUs have nothing to spare, a little of it in each interval is beside the matter.
+// overLimit reports whether EBS counted time over a limit of a volume or of the instance in the
+// stalls. If the CPUs were saturated, a little of it in each interval is irrelevant.
 func (c *Case) overLimit() bool {
 	around, most := c.Stall.Cells.Widen(1, 0), overLimitS
 	if c.starvedInStall() {

@@ -12,31 +12,31 @@ func diskDegraded() Rule {
 		Refutes: []Resource{VolumeIOPS, VolumeThroughput},
 		Needs:   []*Signal{DiskOps, DiskMoved}, AnyOf: []*Signal{DiskReadAwait, DiskWriteAwait},
 		NoAlert: "it compares a device with itself at other times, and with its peers",
-		Cause:   "The volume takes longer for each request, although it is asked for no more than it does quickly at other times, of the same size. Network volumes have such episodes, of minutes mostly: a replica that fails over, a path that is congested, a neighbour. Nothing that the database or its owner does makes it, and nothing bought for the volume prevents it.",
+		Cause:   "The volume takes longer for each request, although it gets no more requests than it serves quickly at other times, and of the same size. Network volumes have such episodes, mostly of minutes: a replica fails over, a path is congested, a neighbour is busy. Nothing that the database or its owner does causes it, and nothing bought for the volume prevents it.",
 		Words: Words{
-			"slow":       "{{.kind}} of {{.device}} took {{.slow}} where {{.usual}} is usual at that rate, for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}.",
-			"less":       "It completed {{.ops}} meanwhile, usually {{.usualOps}}, while its queue grew: the requests were there, and the volume was slow.",
-			"same":       "It was asked for {{.ops}}, usually {{.usualOps}}: no more than it does quickly at other times.",
-			"flat":       "Its rate hardly varied: it may have been held at {{.ops}} for that time.",
+			"slow":       "{{.kind}} on {{.device}} took {{.slow}} instead of the {{.usual}} usual at that rate, for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}.",
+			"less":       "It completed {{.ops}} instead of the usual {{.usualOps}} while its queue grew: there were enough requests, but the volume was slow.",
+			"same":       "It served {{.ops}}, usually {{.usualOps}}: no more than it serves quickly at other times.",
+			"flat":       "Its rate hardly varied: it may have been capped at {{.ops}} during that time.",
 			"recurring":  "It recurs every {{.period}}.",
-			"no credits": "{{.volume}} has no burst credits, so it is not those that run out.",
-			"peers":      "{{.peers}} did their requests as quickly as ever.",
-			"alone":      "No other device of this host had enough to do to be compared with.",
+			"no credits": "{{.volume}} has no burst credits, so exhausted credits are not the cause.",
+			"peers":      "{{.peers}} served requests as quickly as ever.",
+			"alone":      "No other device on this host was busy enough to compare with.",
 		},
 		Advice: map[string]Advice{
 			"case": {Summary: "Attach the evidence below to a support case, with the volume's id",
-				Expect:   "the provider looks at that volume at that time; a volume that keeps doing this is replaced",
-				TradeOff: "none", NoCommand: "the provider takes it in its console"},
-			"move": {Summary: "If it goes on, fail over to a member on another volume, or make a new volume from a snapshot and swap them",
-				Expect:    "another volume is another set of disks and paths",
-				TradeOff:  "a volume made from a snapshot is slow at the first touch of each block",
-				NoCommand: "which member takes over is the database's procedure, and yours"},
-			"survive": {Summary: "Spread the data over members whose volumes do not share a fault, and let requests time out on the slow one",
-				Expect:    "an episode costs one member, not all of them",
+				Expect:   "the provider examines that volume for that time; a volume that keeps doing this is replaced",
+				TradeOff: "none", NoCommand: "support cases are opened in the provider's console"},
+			"move": {Summary: "If it continues, fail over to a member on another volume, or create a new volume from a snapshot and swap them",
+				Expect:    "another volume uses other disks and paths",
+				TradeOff:  "a volume created from a snapshot is slow on the first access to each block",
+				NoCommand: "failover follows your database's own procedure"},
+			"survive": {Summary: "Spread the data over members whose volumes do not fail together, and let requests time out on the slow one",
+				Expect:    "an episode affects one member, not all of them",
 				TradeOff:  "more volumes",
-				NoCommand: "where the members lie is a matter of the layout: plimsoll plan"},
+				NoCommand: "placing the members is part of the layout: see plimsoll plan"},
 			"do not buy": {Summary: "Do not buy IOPS or throughput for this",
-				Expect:   "no change: the volume does more than this quickly at other times",
+				Expect:   "no change: at other times the volume serves more than this quickly",
 				TradeOff: "none; it saves money", NoCommand: nothingToDo},
 		}}
 
@@ -46,9 +46,9 @@ func diskDegraded() Rule {
 		for _, s := range all {
 			if s.instanceLimited || c.firstTouch(s.device) != nil || len(s.alike) > 0 && len(s.quick) == 0 ||
 				c.burstEnded(s) != nil {
-				continue // the host's: disk/instance-burst-exhausted
+				continue // the whole host is slow: disk/instance-burst-exhausted
 			}
-			// A stack is slow because its leg is, or by itself: disk/layer-slow.
+			// A stacked device is slow because its leg is, or by itself: disk/layer-slow.
 			if stacked(s.device) && (slices.ContainsFunc(all, func(o *slowdown) bool { return !stacked(o.device) }) ||
 				slices.ContainsFunc(c.layerLosses(), func(l *layerLoss) bool { return l.device == s.device })) {
 				continue
@@ -69,8 +69,8 @@ func (r Rule) degraded(c *Case, s *slowdown) Finding {
 	c.unsure(&f, s.slow)
 	f.Windows = c.Windows(s.cells.Close(3))
 
-	// Without a database that waits, and without a device that was quick meanwhile, the only witness is
-	// the device itself, whose latencies may vary that much by nature.
+	// Without a database that waits, and without another device that stayed quick, the only witness is
+	// the device itself, and its latencies may naturally vary that much.
 	if witnessed := c.Stall.IsDatabase || len(s.quick) > 0; witnessed {
 		f.Foremost = true
 	} else {
@@ -120,7 +120,7 @@ func (r Rule) degraded(c *Case, s *slowdown) Finding {
 	return f
 }
 
-// slowFigures are the numbers of a slowdown.
+// slowFigures returns the figures of a slowdown.
 func (c *Case) slowFigures(s *slowdown) []Evidence {
 	await := DiskReadAwait
 	if s.kind == "writes" {
@@ -129,12 +129,12 @@ func (c *Case) slowFigures(s *slowdown) []Evidence {
 
 	out := []Evidence{
 		c.Figure("median await of its "+s.kind+" meanwhile", await, s.slowS, "seconds", s.cells),
-		c.Figure("median await when it did at least as much, quickly", await, s.usualS, "seconds", s.calm),
-		c.Figure("intervals in which it did at least as much, quickly", nil, float64(s.calm.Count()), "", s.calm),
+		c.Figure("median await when it served at least as much, quickly", await, s.usualS, "seconds", s.calm),
+		c.Figure("intervals in which it served at least as much, quickly", nil, float64(s.calm.Count()), "", s.calm),
 		c.Figure("median requests completed meanwhile", DiskOps, s.ops, "1/s", s.cells),
-		c.Figure("median requests completed otherwise", DiskOps, s.usualOps, "1/s", s.cells.Not()),
+		c.Figure("median requests completed at other times", DiskOps, s.usualOps, "1/s", s.cells.Not()),
 		c.Figure("median bytes moved meanwhile", DiskMoved, s.moved, "bytes/s", s.cells),
-		c.Figure("median bytes moved otherwise", DiskMoved, s.usualMoved, "bytes/s", s.cells.Not()),
+		c.Figure("median bytes moved at other times", DiskMoved, s.usualMoved, "bytes/s", s.cells.Not()),
 	}
 
 	for _, x := range s.excluded {

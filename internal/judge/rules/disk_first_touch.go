@@ -6,22 +6,22 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Blocks of a volume made from a snapshot are fetched when they are first read. A scan of such a
-// volume is slow once, and many times as quick the second time.
+// Blocks of a volume created from a snapshot are fetched when they are first read. A scan of such a
+// volume is slow once, and many times as fast the second time.
 const (
 	touchReads    = 5.0   // a second: the device is read from
-	touchFactor   = 4.0   // the first reads take so many times as long
-	touchLeastS   = 0.002 // and at least so long: flash answers in less
-	touchFaster   = 3.0   // a scan then goes so many times as fast
-	touchCells    = 3     // samples on either side at least
-	touchPass     = 0.5   // of the first reads' bytes: read again in fewer intervals, they are as good
-	touchDecline  = -0.8  // rank correlation of the await with time, of random reads over the volume
-	touchQueue    = 8.0   // more in flight: it is the queue that they wait in
-	touchAlike    = 2.0   // sizes of requests may differ by so much
-	touchContends = 1.5   // times the later writes: more would be why
+	touchFactor   = 4.0   // the first reads take this many times as long
+	touchLeastS   = 0.002 // and at least this long: flash answers in less
+	touchFaster   = 3.0   // later, a scan is this many times as fast
+	touchCells    = 3     // minimum samples on either side
+	touchPass     = 0.5   // of the first reads' bytes, if fewer samples follow
+	touchDecline  = -0.8  // rank correlation of await with time, for random reads over the volume
+	touchQueue    = 8.0   // with more in flight, requests wait in the queue
+	touchAlike    = 2.0   // request sizes may differ by this factor
+	touchContends = 1.5   // times the later writes: more writes would be the cause
 )
 
-// A touch is a device whose first reads were slow.
+// touch is a device whose first reads were slow.
 type touch struct {
 	device        string
 	first, later  timeline.Mask
@@ -31,7 +31,8 @@ type touch struct {
 	declined      bool
 }
 
-// firstTouch finds how a device's first reads compare with its later ones; nil if they were not slow.
+// firstTouch compares a device's first reads with its later ones; nil if the first ones were not
+// slow.
 func (c *Case) firstTouch(dev string) *touch {
 	await, reads := c.For(DiskReadAwait, "device", dev), c.For(DiskReads, "device", dev)
 	moved, queue, ops := c.For(DiskMoved, "device", dev), c.For(DiskQueue, "device", dev),
@@ -49,7 +50,7 @@ func (c *Case) firstTouch(dev string) *touch {
 			continue
 		}
 		cells = append(cells, k)
-		// The cells of one sample are one value.
+		// The cells of one sample share one value.
 		if len(cells)%sample == 0 {
 			vals = append(vals, await[k])
 		}
@@ -74,13 +75,14 @@ func (c *Case) firstTouch(dev string) *touch {
 	t.firstS, t.thenS = median(await, t.first), median(await, t.later)
 	t.firstBytes, t.thenBytes = median(moved, t.first), median(moved, t.later)
 
-	// It is over: hardly any later read is as slow, and hardly any of the first is quick.
+	// The two phases are distinct: hardly any later read is as slow, and hardly any first read is quick.
 	if t.firstS < touchFactor*t.thenS || t.firstS < touchLeastS ||
 		timeline.Quantile(timeline.At(await, t.later), 0.9) > t.firstS/2 ||
 		timeline.Quantile(timeline.At(await, t.first), 0.1) < 1.5*t.thenS {
 		return nil
 	}
 
+	// Larger requests, a longer queue or more writes would explain slow reads as well.
 	sizes := ratio(moved, ops)
 	if a, b := median(sizes, t.first), median(sizes, t.later); a > touchAlike*b || b > touchAlike*a {
 		return nil
@@ -94,6 +96,8 @@ func (c *Case) firstTouch(dev string) *touch {
 		return nil
 	}
 
+	// Random reads hit more and more blocks that are already there; a sequential scan just gets
+	// faster.
 	t.declined = declines(vals) <= touchDecline
 	if !t.declined && median(reads, t.later) < touchFaster*median(reads, t.first) {
 		return nil
@@ -105,7 +109,7 @@ func (c *Case) firstTouch(dev string) *touch {
 // declineBlocks is how many medians a series is reduced to for its rank correlation with time.
 const declineBlocks = 64
 
-// declines is the rank correlation of a series with time.
+// declines returns the rank correlation of a series with time.
 func declines(vals []float64) float64 {
 	size := (len(vals) + declineBlocks - 1) / declineBlocks
 	var blocks, order []float64
@@ -126,8 +130,8 @@ func declines(vals []float64) float64 {
 	return timeline.Correlation(ranks, order)
 }
 
-// fallAfter is the least squares change point of the logarithms of positive values at which they
-// fall, with so many of them at least before and after.
+// fallAfter returns the least-squares change point at which the logarithms of positive values fall,
+// with at least the given number of values before and after.
 func fallAfter(vals []float64, leastBefore, leastAfter int) (at int, ok bool) {
 	var total float64
 	for _, x := range vals {
@@ -150,23 +154,23 @@ func fallAfter(vals []float64, leastBefore, leastAfter int) (at int, ok bool) {
 
 func diskFirstTouch() Rule {
 	r := Rule{ID: "disk/first-touch",
-		Title: "The first reads of each block are slow: a volume made from a snapshot",
+		Title: "The first read of each block is slow: a volume created from a snapshot",
 		Kind:  Cause, Whole: true,
 		Needs:   []*Signal{DiskReadAwait, DiskReads, DiskMoved},
 		NoAlert: "it compares a device's first reads with its later ones",
-		Cause:   "A volume made from a snapshot is there at once, and its blocks are not: each is fetched from object storage when it is first touched, which takes tens of milliseconds. The second time it is as quick as any. Nothing that is bought for the volume makes the first touch faster.",
+		Cause:   "A volume created from a snapshot is available immediately, but its blocks are not: each is fetched from object storage on first access, which takes tens of milliseconds. The second time it is as fast as any other. Nothing bought for the volume makes the first access faster.",
 		Words: Words{
-			"slow":     "The first reads of {{.device}} took {{.first}} each at {{.firstBytes}}, the later ones {{.then}} at {{.thenBytes}}: {{.times}} times as quick, of the same size and without a longer queue.",
-			"declined": "It fell all the time, as more and more blocks had been read before.",
-			"guess":    "Whether the volume was made from a snapshot is not in these figures; another volume that was slow for just that time would look the same.",
+			"slow":     "The first reads from {{.device}} took {{.first}} each at {{.firstBytes}}, later ones {{.then}} at {{.thenBytes}}: {{.times}} times as fast, although request size and queue were about the same.",
+			"declined": "The read time fell steadily, as more and more blocks had been read before.",
+			"guess":    "These figures do not show whether the volume was created from a snapshot; a volume that was slow for just that time would look the same.",
 		},
 		Advice: map[string]Advice{
-			"initialize": {Summary: "Read the whole volume once before it is used (fio or dd, reading only), or create it with a VolumeInitializationRate, or with fast snapshot restore",
-				Expect:    "{{.then}} a read from the beginning",
-				TradeOff:  "the time of one pass at some 10 to 40 MB/s without it; fast snapshot restore costs USD 0.75 an hour and zone, an initialization rate per GB",
-				NoCommand: "which volume, and with which tool, depends on how it is made"},
+			"initialize": {Summary: "Read the whole volume once before using it (fio or dd, read-only), or create it with a VolumeInitializationRate, or with fast snapshot restore",
+				Expect:    "{{.then}} per read from the start",
+				TradeOff:  "one pass at about 10 to 40 MB/s if you read it yourself; fast snapshot restore costs USD 0.75 per hour and zone, an initialization rate is charged per GB",
+				NoCommand: "the volume and the tool depend on how it is created"},
 			"do not buy": {Summary: "Do not buy IOPS or throughput for this",
-				Expect: "no change: what is waited for is not the volume's limit", TradeOff: "none; it saves money",
+				Expect: "no change: requests do not wait for the volume's limit", TradeOff: "none; it saves money",
 				NoCommand: nothingToDo},
 		}}
 

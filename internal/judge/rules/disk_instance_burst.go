@@ -6,17 +6,16 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// An instance's burst lasts 30 minutes at least (EC2 user guide, EBS-optimized instances). What is
-// asked of a small instance's storage exceeds its baseline from instanceLeastOps or
-// instanceLeastBytes on: the smallest have 250 IOPS and 43 Mbit/s (t3.nano, m-family from 3,600
-// IOPS and 650 Mbit/s).
+// An instance's burst lasts at least 30 minutes (EC2 user guide, EBS-optimized instances). A load
+// can exceed a small instance's baseline only from instanceLeastOps or instanceLeastBytes on: the
+// smallest have 250 IOPS and 43 Mbit/s (t3.nano; the m family starts at 3,600 IOPS and 650 Mbit/s).
 const (
 	instanceBurst      = 30 * time.Minute
 	instanceLeastOps   = 250.0
 	instanceLeastBytes = 5e6
-	// Volumes that are slow together for instanceTogether are held by what they share.
+	// Volumes that are slow together for instanceTogether are limited by something they share.
 	instanceTogether = 5 * time.Minute
-	// balanceLeft is the lowest balance with which a bucket is not what holds the instance.
+	// balanceLeft is the lowest balance at which a bucket does not limit the instance.
 	balanceLeft   = 0.2
 	instanceHolds = 0.8 // of the time from its first slow interval to its last
 )
@@ -26,11 +25,11 @@ type burstEnd string
 
 const (
 	endCounted  burstEnd = "counted"  // EBS counts the time over the instance's limit
-	endTogether burstEnd = "together" // all volumes of the host at once
-	endLong     burstEnd = "long"     // one volume, for hours at the same load
+	endTogether burstEnd = "together" // all volumes of the host became slow together
+	endLong     burstEnd = "long"     // one volume was slow for hours at the same load
 )
 
-// burstEnded reports how a slowdown shows the end of an instance's burst; nil if it does not.
+// burstEnded returns how a slowdown shows the end of an instance's burst; nil if it does not.
 func (c *Case) burstEnded(s *slowdown) *burstEnd {
 	how := endLong
 	eps := s.cells.Episodes()
@@ -43,6 +42,8 @@ func (c *Case) burstEnded(s *slowdown) *burstEnd {
 	switch {
 	case s.instanceLimited:
 		how = endCounted
+	// A quick neighbour rules out a shared limit, and without faster time before there was no
+	// burst.
 	case len(s.quick) > 0 || !much || Share(s.cells, within) < instanceHolds || before.Count() == 0:
 		return nil
 	case len(s.alike) > 0 && lasted >= instanceTogether:
@@ -59,28 +60,28 @@ func diskInstanceBurst() Rule {
 		Traced: atDevice, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
 		When:  "plimsoll:instance_io_balance:ratio <= 0.01 or plimsoll:instance_byte_balance:ratio <= 0.01",
 		Needs: []*Signal{}, AnyOf: []*Signal{InstanceIOBalance, InstanceByteBalance, DiskReadAwait, DiskWriteAwait},
-		Cause: "Small and middle instance types reach their EBS maximum for 30 minutes a day at least and have a lower baseline otherwise. When the burst is used up, the same load meets the baseline: all volumes of the instance together get slow, for the rest of the day, whatever the volumes were bought for.",
+		Cause: "Small and medium instance types reach their EBS maximum for at least 30 minutes a day and otherwise have a lower baseline. When the burst is used up, the same load hits the baseline: all volumes of the instance become slow together, for the rest of the day, whatever they are provisioned with.",
 		Words: Words{
-			"spent":       "The instance's {{.what}} balance was spent for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}: all its volumes together have its baseline only.",
-			"other left":  "Its {{.other}} balance was at {{.left}} or more: it is the machine's {{.what}} that is used up, not a burst of the volume.",
-			"slower":      "{{.kind}} of {{.device}} took {{.slow}} from {{.at}} UTC on, {{.usual}} before, at the same load ({{.ops}} and {{.moved}}; before {{.usualOps}}).",
-			"counted":     "EBS counted the time over the instance's limit meanwhile, and none before, although as much was done.",
-			"together":    "The other volumes of the host ({{.alike}}) became slow with it: it is what they share.",
-			"long":        "It stayed so for {{.for}}. A volume's own trouble seldom lasts so long; an instance's burst that is used up does, and so does a volume that is degraded.",
-			"daily":       "{{.kind}} of {{.device}} take {{.fast}} for {{.for}} each day and {{.usual}} for the rest of it, at the same load ({{.ops}}): an instance's burst is refilled once in 24 hours and used up by a load over its baseline.",
+			"spent":       "The instance's {{.what}} balance was used up for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}: all its volumes together get only its baseline.",
+			"other left":  "Its {{.other}} balance stayed at {{.left}} or more: the machine's {{.what}} burst is used up, not one of the volume.",
+			"slower":      "{{.kind}} on {{.device}} took {{.slow}} from {{.at}} UTC on, {{.usual}} before that, at the same load ({{.ops}} and {{.moved}}; {{.usualOps}} before).",
+			"counted":     "During that time EBS counted time over the instance's limit, and none before, although the load was as high.",
+			"together":    "The host's other volumes ({{.alike}}) became slow at the same time: the cause is something they share.",
+			"long":        "This lasted {{.for}}. A fault of the volume itself seldom lasts that long; an exhausted instance burst does, and so does a degraded volume.",
+			"daily":       "{{.kind}} on {{.device}} take {{.fast}} for {{.for}} each day and {{.usual}} for the rest of the day, at the same load ({{.ops}}): an instance's burst refills once every 24 hours, and a load above its baseline uses it up.",
 			"daily title": "Fast for a while each day: the instance's baseline is too low for the load",
 			"long title":  "Slow at the same load for hours: the instance's burst is used up, or the volume is degraded",
 		},
 		Advice: map[string]Advice{
-			"look": {Summary: "Look at the instance's EBSIOBalance% and EBSByteBalance% in CloudWatch (of RDS too) and at InstanceEBSIOPSExceededCheck: 0 % is a burst used up; 100 % means that the volume is degraded, and the evidence below is for a support case",
-				Expect: "the one or the other, in a minute", TradeOff: "none", NoCommand: nothingToDo},
-			"instance": {Summary: "Choose an instance type whose EBS baseline, not its maximum, carries the load; leave the volumes",
-				Expect:    "no cliff after the burst; the volumes give what they were bought for",
+			"look": {Summary: "Check the instance's EBSIOBalance% and EBSByteBalance% in CloudWatch (also available for RDS) and InstanceEBSIOPSExceededCheck: 0 % means that the burst is used up; 100 % means that the volume is degraded, and the evidence below is for a support case",
+				Expect: "one answer or the other, within a minute", TradeOff: "none", NoCommand: nothingToDo},
+			"instance": {Summary: "Choose an instance type whose EBS baseline, not its maximum, carries the load; leave the volumes as they are",
+				Expect:    "no cliff after the burst; the volumes deliver what they are provisioned with",
 				TradeOff:  "the instance's price; a restart",
 				NoCommand: changesInstance},
 			"weighting": weightingAdvice,
-			"do not buy": {Summary: "Do not buy IOPS or throughput of the volume for this",
-				Expect: "no change: the instance's limit is met first", TradeOff: "none; it saves money",
+			"do not buy": {Summary: "Do not buy IOPS or throughput for the volume to fix this",
+				Expect: "no change: the instance's limit binds first", TradeOff: "none; it saves money",
 				NoCommand: nothingToDo},
 		}}
 
@@ -142,8 +143,8 @@ func (r Rule) burstUsed(c *Case, s *slowdown, how burstEnd) Finding {
 	return f
 }
 
-// instanceSpent reports whether a balance of an instance was spent in most of some cells: then it is the
-// instance that holds its volumes there, and none of their own limits or credits.
+// instanceSpent reports whether a balance of an instance was used up in most of some cells. Then
+// the instance limits its volumes there, not their own limits or credits.
 func (c *Case) instanceSpent(cells timeline.Mask) bool {
 	const most = 0.5
 	for _, of := range []*Signal{InstanceIOBalance, InstanceByteBalance} {
@@ -156,7 +157,7 @@ func (c *Case) instanceSpent(cells timeline.Mask) bool {
 	return false
 }
 
-// balancesSpent are the instances whose burst balance is spent, as CloudWatch reports it.
+// balancesSpent reports the instances whose burst balance is used up, according to CloudWatch.
 func (r Rule) balancesSpent(c *Case) []Finding {
 	var out []Finding
 	for _, of := range []struct {

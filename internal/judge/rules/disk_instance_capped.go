@@ -5,29 +5,29 @@ import (
 )
 
 // exceededShare is the share of a cell spent over a limit above which the cell counts. A finding
-// needs exceededS seconds in all; less is not worth reporting. EBS counts, in microseconds, the
-// time in which demand was over the limit.
+// needs exceededS seconds in total; less is not worth reporting. EBS counts the time in which
+// demand was over the limit, in microseconds.
 const (
 	exceededShare = 0.05
 	exceededS     = 2.0
 )
 
-// weightingAdvice gives EBS a part of the network's bandwidth, on instances that can.
+// weightingAdvice shifts network bandwidth to EBS, on instances that support it.
 var weightingAdvice = Advice{
 	Summary:   "On M8, C8, R8 and X8 instances, set the bandwidth weighting to ebs-1",
-	Expect:    "25 % more EBS bandwidth, if bytes and not requests are the limit",
-	TradeOff:  "as much less network bandwidth; no charge",
-	NoCommand: "aws ec2 modify-instance-network-performance-options takes it from a stopped instance only, and what is on its instance store is lost with the stop",
+	Expect:    "25 % more EBS bandwidth, if bytes rather than requests are the limit",
+	TradeOff:  "network bandwidth falls by the same amount; no charge",
+	NoCommand: "aws ec2 modify-instance-network-performance-options works only on a stopped instance, and stopping it loses the data on its instance store",
 }
 
 var instanceAdvice = map[string]Advice{
-	"instance": {Summary: "Move to an instance type with a higher EBS limit; leave the volume",
-		Expect:   "the wait ends where the next limit begins: the volume's",
+	"instance": {Summary: "Move to an instance type with a higher EBS limit; leave the volume as it is",
+		Expect:   "less waiting, until the next limit binds: the volume's",
 		TradeOff: "the instance's price; a restart", NoCommand: changesInstance},
 	"weighting": weightingAdvice,
 	"spread": {Summary: "Spread load: other volumes of this instance share the limit",
-		Expect: "what they use becomes free", TradeOff: "work elsewhere",
-		NoCommand: "what can go elsewhere is yours to say"},
+		Expect: "the part they use becomes available", TradeOff: "more load on other hosts",
+		NoCommand: "only you know which load can move"},
 }
 
 func diskInstanceCapped() Rule {
@@ -36,10 +36,10 @@ func diskInstanceCapped() Rule {
 		Traced: atDevice, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
 		When:  "plimsoll:ebs_instance_iops_exceeded:ratio > 0.05 or plimsoll:ebs_instance_throughput_exceeded:ratio > 0.05",
 		Needs: []*Signal{}, AnyOf: []*Signal{iopsOver, tpOver},
-		Cause: "An EC2 instance has its own limit for all its volumes together, often lower than the volume's. EBS counts the time spent over each limit apart (NVMe log page 0xD0), so this is measured, not guessed.",
+		Cause: "An EC2 instance has its own limit for all its volumes together, often lower than the volume's. EBS counts the time spent over each limit separately (NVMe log page 0xD0), so this is measured, not guessed.",
 		Words: Words{"exceeded": "The instance's limit was exceeded for {{with .IOPS}}{{.}} (IOPS){{end}}{{if and .IOPS .throughput}} and {{end}}{{with .throughput}}{{.}} (throughput){{end}}" +
 			"{{with .share}}, in {{.}} of the stalled time{{end}}. A larger volume will not help.",
-			"chance": "Stalls coincide with that no more than by chance."},
+			"chance": "Stalls coincide with that no more often than by chance."},
 		Advice: instanceAdvice}
 
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
@@ -110,7 +110,7 @@ func diskInstanceCapped() Rule {
 	return r
 }
 
-// volumesOwn is the time over the volume's own limits, as far as EBS reported it.
+// volumesOwn is the time over the volume's own limits, if EBS reported it.
 func (sig *Signals) volumesOwn(vol string) []Evidence {
 	var out []Evidence
 	for _, s := range []struct {

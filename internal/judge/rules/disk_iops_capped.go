@@ -14,14 +14,14 @@ func diskIOPSCapped() Rule {
 	r := Rule{ID: "disk/iops-capped", Title: "The volume's IOPS cap binds", Kind: Cause, Traced: atDevice,
 		When:  saturated,
 		Needs: []*Signal{DiskBusy, DiskQueue, DiskOps},
-		Cause: "A rented volume serves so many requests a second and makes the rest wait in its queue. The device is never idle, the queue is deep, and the rate stands at one figure that it does not pass.",
+		Cause: "A cloud volume serves a fixed number of requests per second and makes the rest wait in its queue. The device is never idle, the queue is deep, and the rate plateaus at a level that it does not exceed.",
 		Words: capWords,
 		Advice: map[string]Advice{
 			"bursts": bursts,
 			"raise": {Summary: "Then raise the volume's IOPS above {{.iops}}",
-				Expect:   "the time at the cap shrinks in proportion, until {{with .request}}requests of {{.}} meet the throughput limit or the instance's{{else}}the throughput limit or the instance's is met{{end}}",
+				Expect:   "the time at the cap shrinks in proportion, until {{with .request}}requests of {{.}} hit the throughput limit or the instance's limit{{else}}the throughput limit or the instance's limit binds{{end}}",
 				TradeOff: raiseIOPSCosts, Do: []*Remedy{raiseIOPS}},
-			"raise both": {Summary: "Then raise the volume's IOPS above {{.iops}} and its throughput above {{.throughput}}: both limits are met at once",
+			"raise both": {Summary: "Then raise the volume's IOPS above {{.iops}} and its throughput above {{.throughput}}: both limits bind at the same time",
 				Expect:   "the time at the caps shrinks in proportion; raising one alone changes nothing",
 				TradeOff: raiseIOPSCosts, Do: []*Remedy{raiseBoth}},
 		}}
@@ -36,7 +36,7 @@ func diskIOPSCapped() Rule {
 			f.Cap = &Cap{IOPS: k.iops.Level, Types: limit.types}
 
 			if sold {
-				f.Evidence = append(f.Evidence, c.Remark(string(level)+" is "+limit.what+", within 4 %"))
+				f.Evidence = append(f.Evidence, c.Remark(string(level)+" is within 4 % of "+limit.what))
 			}
 
 			f.Evidence = append(f.Evidence, c.company(k, all, atIOPS)...)

@@ -15,34 +15,35 @@ const (
 	serialMaxSat    = 0.02 // of that time with a deep queue
 	deepQueue       = 2.0
 	serialMinRate   = 5.0
-	serialInFlight  = 1.4 // requests in flight while busy: a burst's average may be one, too
-	// An append that grows its file is two requests at once, the data and the file system's journal.
-	// The one sync that waits for both is as serial.
+	serialInFlight  = 1.4 // requests in flight while busy: over time, a burst may average one, too
+	// An append that grows its file is two concurrent requests, the data and the file system's
+	// journal. A sync that waits for both is just as serial.
 	syncQueueHigh = 2.0
 	syncDeep      = 2.5
 	serialMinS    = 5.0
 	serialLongS   = 60.0
-	// Another device that is saturated in most of the stalled time is what clients wait for.
+	// If another device is saturated in most of the stalled time, clients wait for that one.
 	elsewhereShare = 0.5
 	alwaysWaiting  = 0.75 // busy share above which the latency, not the demand, determines the rate
 )
 
 // A serial writer exactly at a cap looks like one bound by latency, with one difference: a cap's
-// rate does not vary, while that of n requests with independent latencies varies by their
+// rate does not vary, while the rate of n requests with independent latencies varies by their
 // coefficient of variation over sqrt(n). On volumes that coefficient is 0.2 to 0.5 (fio's sync
-// latencies of gp2 and gp3: 0.51, 0.34 and 0.21). Under pinnedCV only a clock can make the rate.
+// latencies on gp2 and gp3: 0.51, 0.34 and 0.21). Only a limiter can produce a rate that varies
+// less than pinnedCV implies.
 const (
 	pinnedCV     = 0.1
 	pinnedSpread = 3.3  // 5th to 95th percentile of a normal distribution, in deviations
-	pinnedJitter = 2e-3 // seconds a sampler's clock is off
+	pinnedJitter = 2e-3 // seconds of jitter in a sampler's clock
 	pinnedBusy   = 0.9  // a writer at a cap always has a request waiting
 	pinnedPassed = 1.05 // a rate over this multiple at any other time shows that there is no cap
 	pinnedCells  = 8
 )
 
-// pacedS is the latency above which a cap may make a serial writer's latency, although its rate
-// varies. Flash volumes answer in 0.2 to 2 ms (EBS promises "single-digit" for gp2 and gp3, and
-// gives 0.5 to 1; Azure's premium disks 2 on average), while a gp2 without credits lets one request
+// pacedS is the latency above which a cap may cause a serial writer's latency, even if its rate
+// varies. Flash volumes answer in 0.2 to 2 ms (EBS promises "single-digit" for gp2 and gp3 and
+// delivers 0.5 to 1; Azure's premium disks average 2), while a gp2 without credits lets one request
 // through every 10 ms.
 const pacedS = 0.004
 
@@ -51,8 +52,8 @@ func diskLatencyBound() Rule {
 		Refutes: []Resource{VolumeIOPS},
 		When:    "plimsoll:disk_queue:requests > 0.5 and plimsoll:disk_queue:requests < 2 and plimsoll:disk_writes:rate > 5",
 		Needs:   []*Signal{}, AnyOf: []*Signal{DiskQueue, FioIodepth},
-		NoAlert: "it refutes: no more IOPS are to be bought",
-		Cause:   "The writer waits for one request before it makes the next (a WAL's or a journal's fdatasync). Its rate is one over the latency, whatever the volume would allow. A cap that is not reached can be raised without any effect.",
+		NoAlert: "it is a refutation: it advises against buying IOPS",
+		Cause:   "The writer waits for each request before it issues the next (the fdatasync of a WAL or journal). Its rate is one over the latency, whatever the volume allows. Raising a cap that is not reached has no effect.",
 		Words:   serialWords, Advice: serialAdvice}
 
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
@@ -73,42 +74,42 @@ func diskLatencyBound() Rule {
 }
 
 var serialWords = Words{
-	"serial":  "{{.device}} serves one request at a time: {{.rate}} requests/s at {{.each}} each, a queue of {{.queue}}.",
-	"idle":    "It has no request for {{.idle}} of the time: no cap holds it, and raising the volume's IOPS buys nothing.",
+	"serial":  "{{.device}} serves one request at a time: {{.rate}} requests/s at {{.each}} each, with a queue of {{.queue}}.",
+	"idle":    "It is idle for {{.idle}} of the time: no cap holds it back, and raising the volume's IOPS buys nothing.",
 	"latency": "The limit is the latency; raising the volume's IOPS buys nothing.",
 
-	"ambiguous title": "One request at a time, at {{.rate}}/s without variation: its latency, or a cap at just that figure",
-	"ambiguous":       "The rate does not vary as latencies do, so a clock may make it: if the volume is provisioned with {{.rate}} IOPS, that cap binds; if with more, the latency does and IOPS buy nothing.",
+	"ambiguous title": "One request at a time, at {{.rate}}/s without variation: limited by latency, or by a cap at exactly that rate",
+	"ambiguous":       "The rate varies less than latencies do, so a limiter may set it: if the volume is provisioned with {{.rate}} IOPS, that cap binds; if with more, latency is the limit and IOPS buy nothing.",
 
 	"paced title": "One request at a time, at {{.each}} each: a slow medium, or a cap that spaces them",
-	"paced":       `Flash takes 0.2 to 2 ms. A cap of some {{or .limit "?"}} IOPS would look the same (a gp2 out of credits, a small Azure disk), and so would a magnetic or an overloaded disk. More IOPS help against the cap, not against the others.`,
+	"paced":       `Flash takes 0.2 to 2 ms. A cap of about {{or .limit "?"}} IOPS would look the same (a gp2 out of credits, a small Azure disk), and so would a magnetic or an overloaded disk. More IOPS help against a cap, but not against the others.`,
 
-	"fio": "Job {{.job}} makes one write at a time: {{.rate}} a second at {{.each}} each, {{.waiting}} of its time spent waiting" +
-		"{{with .runs}} (the best of {{.}} runs; the least made {{$.least}}){{end}}. The limit is the latency; raising the volume's IOPS buys nothing" +
-		"{{with .sold}}, unless the volume is held at just this rate: {{$.rate}} IOPS is {{.}}{{end}}.",
+	"fio": "Job {{.job}} issues one write at a time: {{.rate}} per second at {{.each}} each, with {{.waiting}} of its time spent waiting" +
+		"{{with .runs}} (the best of {{.}} runs; the slowest made {{$.least}}){{end}}. The limit is the latency; raising the volume's IOPS buys nothing" +
+		"{{with .sold}}, unless the volume is capped at exactly this rate: {{$.rate}} IOPS is {{.}}{{end}}.",
 }
 
-const trialCosts = "a trial costs a day of the higher price; EBS lets a volume be modified again once the change is completed"
+const trialCosts = "a trial costs a day at the higher price; EBS lets you modify a volume again once the change is completed"
 
 var serialAdvice = map[string]Advice{
 	"no IOPS": {Summary: "Do not buy IOPS for this", Expect: "no change: the cap is not reached",
 		TradeOff: "none; it saves money", NoCommand: nothingToDo},
 	"ambiguous": {Summary: "Look up what the volume is provisioned with; if it is about {{.rate}} IOPS, raise it once and compare",
-		Expect: "one writer's rate grows up to one over the volume's latency, no further", TradeOff: trialCosts,
+		Expect: "a single writer's rate grows up to one over the volume's latency, but no further", TradeOff: trialCosts,
 		NoCommand: lookUpVolume},
-	"paced": {Summary: `Look up what the volume is provisioned with and, of gp2, its BurstBalance; if it is about {{or .limit "?"}} IOPS, raise it`,
-		Expect: "one writer's rate grows up to one over the volume's own latency", TradeOff: trialCosts,
+	"paced": {Summary: `Look up what the volume is provisioned with and, for gp2, its BurstBalance; if it is about {{or .limit "?"}} IOPS, raise it`,
+		Expect: "a single writer's rate grows up to one over the volume's own latency", TradeOff: trialCosts,
 		NoCommand: lookUpVolume},
 	"batch": {Summary: "Make fewer, larger syncs: batch writes, use more clients at once (group commit)",
 		Expect: "the same syncs carry more writes", TradeOff: "each write waits for its batch",
 		NoCommand: "the clients decide how many write at the same time"},
 	"latency": {Summary: "Use a volume with a lower latency: io2 Block Express (under 0.5 ms on average, according to AWS), local NVMe",
-		Expect:    "the rate of one writer grows by the ratio of the latencies; {{.each}} each now",
+		Expect:    "a single writer's rate grows by the ratio of the latencies; now {{.each}} per request",
 		TradeOff:  "io2: USD 0.125 per GB and 0.065 per IOPS a month; local NVMe is lost with the instance",
-		NoCommand: "another kind of volume has to be filled first: plimsoll plan and emit write the steps"},
-	"preallocate": {Summary: "Write into preallocated files: an append that grows a file costs further journal writes of the file system",
-		Expect: "two to three device writes an append become one", TradeOff: "space taken in advance",
-		NoCommand: "the program that writes decides"},
+		NoCommand: "the data has to move to another kind of volume first: plimsoll plan and emit write the steps"},
+	"preallocate": {Summary: "Write into preallocated files: an append that grows a file costs additional journal writes of the file system",
+		Expect: "two to three device writes per append become one", TradeOff: "space reserved in advance",
+		NoCommand: "it depends on the program that writes"},
 }
 
 func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
@@ -128,8 +129,8 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 	serial := timeline.Known(held.Values).And(timeline.Where(queue, func(x float64) bool { return x < high }))
 	deep := timeline.Where(queue, func(x float64) bool { return x > tooDeep })
 
-	// A writer with little to do leaves the device idle between its requests; that says nothing of the
-	// time in which it has as much as the device can do.
+	// A writer with little to do leaves the device idle between its requests. That says nothing about
+	// the time in which it keeps the device busy.
 	demanded := writing
 	if c.Seconds(serial) >= serialLongS {
 		demanded = writing.And(timeline.Where(queue, func(x float64) bool { return x > serialQueueLow }))
@@ -148,7 +149,7 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 
 	rate := timeline.Quantile(timeline.At(ops, serial), 0.5)
 	q := timeline.Quantile(timeline.At(queue, serial), 0.5)
-	if !(rate > 0) { // its counters contradict each other
+	if !(rate > 0) { // the counters contradict each other
 		return Finding{}, false
 	}
 
@@ -175,7 +176,7 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 	case c.pinned(ops, busy, serial):
 		f.question("ambiguous", said)
 	case each >= pacedS && c.mayBePaced(serial):
-		// Each request takes longer than on a flash volume: a cap may make the pause.
+		// Each request takes longer than on a flash volume: a cap may cause the pause.
 		f.question("paced", said)
 	case occupied < alwaysWaiting:
 		f.Say("idle", said)
@@ -190,12 +191,12 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 	return f, true
 }
 
-// cappedInStall is the share of the stalled time at a device's limit from which the limit, not the
-// latency of one request after the other, is what is waited for.
+// cappedInStall is the share of the stalled time at a device's limit above which clients wait for
+// the limit, not for the latency of one request after the other.
 const cappedInStall = 0.1
 
-// capped reports whether a device stands at a limit while clients stall, or if nothing stalls at any
-// time: then more of it does help.
+// capped reports whether a device is at a limit while clients stall or, if nothing stalls, at any
+// time. Then raising the limit does help.
 func (c *Case) capped(dev string) bool {
 	queue, busy := c.For(DiskQueue, "device", dev), c.For(DiskBusy, "device", dev)
 	if deep := timeline.Where(queue, func(x float64) bool { return x > saturatedQueue }).
@@ -231,7 +232,7 @@ func (c *Case) saturatedElsewhere(dev string) bool {
 	return false
 }
 
-// question weakens the refutation if a cap may make the rate: more IOPS may then be exactly what
+// question weakens the refutation if a cap may set the rate: more IOPS may then be exactly what
 // helps.
 func (f *Finding) question(words string, v Values) {
 	f.Kind, f.Severity = Symptom, Info
@@ -278,8 +279,8 @@ func inFlight(queue, busy []float64, m timeline.Mask) float64 {
 	return timeline.Quantile(timeline.At(v, m), 0.5)
 }
 
-// pinned reports whether a serial writer's rate varies so little that a cap may make it: the rate
-// is never exceeded, and EBS, if it reports, does not say that no volume was over its limit.
+// pinned reports whether a serial writer's rate varies so little that a cap may set it: the rate is
+// never exceeded, and EBS, if it reports, does not show that no volume was over its limit.
 func (sig *Signals) pinned(ops, busy []float64, serial timeline.Mask) bool {
 	in := timeline.At(ops, serial)
 	if timeline.Count(in) < pinnedCells {
@@ -291,6 +292,7 @@ func (sig *Signals) pinned(ops, busy []float64, serial timeline.Mask) bool {
 	}
 
 	rate, step := timeline.Quantile(in, 0.5), sig.Grid.StepSeconds()
+	// The bound is what n independent latencies would vary by, plus the sampler's own jitter.
 	spread := (timeline.Quantile(in, 0.95) - timeline.Quantile(in, 0.05)) / rate
 	if spread > pinnedSpread*pinnedCV/math.Sqrt(rate*step)+pinnedJitter/step {
 		return false
@@ -303,7 +305,7 @@ func (sig *Signals) pinned(ops, busy []float64, serial timeline.Mask) bool {
 	return sig.mayBeCapped(serial)
 }
 
-// mayBeCapped reports whether EBS says that a volume was over its limit. Without EBS's figures it
+// mayBeCapped reports whether EBS shows that a volume was over its limit. Without EBS's figures it
 // may have been.
 func (sig *Signals) mayBeCapped(serial timeline.Mask) bool {
 	exceeded := sig.Signal(EBSVolumeIOPSExceeded)
@@ -315,11 +317,11 @@ func (sig *Signals) mayBeCapped(serial timeline.Mask) bool {
 	return len(exceeded) == 0
 }
 
-// pacedShare is the share of a serial writer's time over a limit below which the limit does not make its
-// latency: it would be over it all the time.
+// pacedShare is the share of a serial writer's time over a limit, below which the limit does not
+// cause its latency: otherwise it would be over the limit all the time.
 const pacedShare = 0.2
 
-// mayBePaced reports whether a cap may make a serial writer's latency, as far as EBS counts.
+// mayBePaced reports whether a cap may cause a serial writer's latency, if EBS counts it.
 func (sig *Signals) mayBePaced(serial timeline.Mask) bool {
 	exceeded := sig.Signal(EBSVolumeIOPSExceeded)
 	for _, t := range exceeded {

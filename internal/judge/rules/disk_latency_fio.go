@@ -8,7 +8,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// serialFioWaits is the share of its time above which a job of depth one waits for the device.
+// serialFioWaits is the share of its time that a job of depth one waits for the device, above which
+// it counts as serial.
 const serialFioWaits = 0.7
 
 // A fioRun is one report of a fio job.
@@ -17,7 +18,7 @@ type fioRun struct {
 	first, last              int // cells
 }
 
-// each is the time one write takes with its sync.
+// each is the time that one write takes, including its sync.
 func (x fioRun) each() float64 {
 	if x.sync == x.sync {
 		return x.write + x.sync
@@ -28,7 +29,8 @@ func (x fioRun) each() float64 {
 // maxFioRuns bounds how many reports of one job are judged separately.
 const maxFioRuns = 16
 
-// fioRuns are the reports of a job in order: trials on different volumes have the same name.
+// fioRuns returns the reports of a job in order: trials on different volumes have the same job
+// name.
 func (sig *Signals) fioRuns(job string) []fioRun {
 	get := func(signal *Signal) []float64 { return sig.For(signal, "job", job) }
 	at := func(v []float64, k int) float64 {
@@ -45,6 +47,7 @@ func (sig *Signals) fioRuns(job string) []fioRun {
 		if !(x.depth > 0) || !(x.rate > 0) {
 			continue
 		}
+		// A report repeats in every cell until the next one.
 		if n := len(out); n > 0 && out[n-1].rate == x.rate && out[n-1].each() == x.each() {
 			out[n-1].last = k
 		} else if n < maxFioRuns {

@@ -8,54 +8,54 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A device made of others takes as long for a request as the slowest of them that it asks. What it
-// takes longer is lost in itself, as long as the devices below have room: a full queue makes
-// requests wait above it before the device below counts them.
+// A stacked device takes as long for a request as the slowest of the devices below that it uses.
+// Any extra time is lost in the layer itself, as long as the devices below have room: a full queue
+// makes requests wait above it before the device below counts them.
 const (
 	layerFactor = 2.0   // times the slowest device below, for the time to be lost above it
-	layerLeastS = 0.002 // and longer by so many seconds
+	layerLeastS = 0.002 // and at least this many seconds longer
 	legFactor   = 3.0   // times the other legs, for one leg to be the slow one
-	legMoreOps  = 1.5   // times the other legs' requests: more than that is a busy leg
-	othersBytes = 2.0   // times the layer's own bytes below it: more are other layers' requests
-	// A RAID reads what nobody asked for: a parity's old data, or all of a leg in a resync. From
-	// extraReads bytes for each byte written, at a rate of extraLeast, it matters; it is felt where
+	legMoreOps  = 1.5   // times the other legs' requests: above this the leg is busy, not slow
+	othersBytes = 2.0   // times the layer's own bytes below it: more come from other layers
+	// A RAID reads more than its users request: a parity's old data, or all of a leg during a
+	// resync. It matters from extraReads bytes per byte written, at a rate of extraLeast, if
 	// requests take extraWaitS.
 	extraReads = 0.5
 	extraLeast = 1e6
 	extraWaitS = 0.01
-	// A layer and what is below it are matched by their bytes where nobody says what lies below: in
-	// sumsMost of the time to within sumsNear.
+	// If the sources do not report what is below a layer, it is matched by its bytes: equal to
+	// within sumsNear for sumsMost of the time.
 	sumsNear = 0.2
 	sumsMost = 0.9
 	sumsMin  = 8 // intervals
 )
 
-// A layer is a device made of others.
+// A layer is a device built on others: a stacked device.
 type layer struct {
 	device string
 	below  []string
-	made   string // "crypt", "lvm", "mpath", "raid5"; "" if not known
-	called string // device-mapper's name; "" if not known
-	syncs  string // what a RAID did besides when the recording began; "" if not known
+	made   string // "crypt", "lvm", "mpath", "raid5"; "" if unknown
+	called string // device-mapper's name; "" if unknown
+	syncs  string // a RAID's sync_action when the recording began; "" if unknown
 }
 
 // syncing reports whether a RAID was being checked or rebuilt when the recording began.
 func (l layer) syncing() bool { return l.syncs != "" && l.syncs != "idle" && l.syncs != "frozen" }
 
-// A layerLoss is what a layer makes requests wait for.
+// A layerLoss is a layer that makes requests wait.
 type layerLoss struct {
 	layer
 	kind                string // "reads" or "writes"
 	why                 string // "leg", "sync", "parity", "layer"
 	cells               timeline.Mask
 	upperS, lowerS      float64 // median await of the layer, and of the slowest device below
-	leg                 string  // the slow one
+	leg                 string  // the slow leg
 	othersS             float64 // median await of the slowest other leg
-	asked, moved, extra float64 // mean bytes/s: of the layer; of the devices below; read unasked
+	asked, moved, extra float64 // mean bytes/s: of the layer; of the devices below; read in excess
 }
 
-// layers are the stacked devices and what lies below each: as the host says, or where there is only
-// one and its bytes leave no doubt.
+// layers are the stacked devices and the devices below each, as reported by the host or, if there
+// is only one, as implied by its bytes.
 func (c *Case) layers() []layer {
 	var out []layer
 	var named, plain []string
@@ -94,8 +94,8 @@ func (c *Case) layers() []layer {
 	return out
 }
 
-// sameBytes is the one device that moves the bytes of another, or, of the only layer, all of them
-// together; nil if that is not certain.
+// sameBytes returns the one device that moves the same bytes as dev or, if dev is the only layer,
+// all of them if their sum matches; nil if that is not certain.
 func (c *Case) sameBytes(dev string, plain []string, only bool) []string {
 	host := hostOf(dev)
 	var near, same []string
@@ -119,15 +119,15 @@ func (c *Case) sameBytes(dev string, plain []string, only bool) []string {
 	return nil
 }
 
-// hostOf is the part of a device's name that names its host; "" of most.
+// hostOf is the part of a device's name that names its host; mostly "".
 func hostOf(device string) string { return device[:strings.LastIndexByte(device, '/')+1] }
 
-// lostSeldom is the share of the time up to which a layer may be slower than what is below it and is
-// judged through that nevertheless.
+// lostSeldom is the share of the time for which a layer may be slower than the devices below and
+// still be judged through them.
 const lostSeldom = 0.02
 
-// JudgedBelow are the layers that move the bytes of the devices below them and take no longer: what
-// they wait for is seen there, and counts once.
+// JudgedBelow returns the layers that move the bytes of the devices below them and take no longer.
+// Waits show at the devices below and must count only once.
 func (c *Case) JudgedBelow() map[string]bool {
 	out := map[string]bool{}
 	for _, l := range c.layers() {
@@ -158,7 +158,7 @@ func (c *Case) JudgedBelow() map[string]bool {
 	return out
 }
 
-// sumsTo reports whether devices together move the bytes of another.
+// sumsTo reports whether the devices below together move the bytes of a device.
 func (c *Case) sumsTo(device string, below ...string) bool {
 	own, sum := c.For(DiskMoved, "device", device), c.sum(DiskMoved, below)
 	busy := timeline.Where(own, func(x float64) bool { return x > 0 })
@@ -167,7 +167,7 @@ func (c *Case) sumsTo(device string, below ...string) bool {
 		math.Abs(timeline.Sum(sum)-timeline.Sum(own)) <= sameRates*timeline.Sum(own)
 }
 
-// sum adds up a signal of some devices.
+// sum adds up a signal over devices.
 func (c *Case) sum(of *Signal, devices []string) []float64 {
 	out := make([]float64, c.Grid.N)
 	for _, dev := range devices {
@@ -178,7 +178,7 @@ func (c *Case) sum(of *Signal, devices []string) []float64 {
 	return out
 }
 
-// layerLosses are the layers that make requests wait in the stalled time, each once.
+// layerLosses returns each layer that makes requests wait in the stalled time, once.
 func (c *Case) layerLosses() []*layerLoss {
 	if !c.Stall.Any() {
 		return nil
@@ -198,6 +198,7 @@ func (c *Case) layerLosses() []*layerLoss {
 			loss := &layerLoss{layer: l, kind: kind.name}
 			if c.slowLeg(loss, upper, kind.await, kind.ops) || c.extraWork(loss, upper) ||
 				c.lostInside(loss, upper, kind.await, kind.bytes) {
+				// Of reads and writes, the kind that explains more of the stalled time.
 				if best == nil || loss.cells.And(c.Stall.Cells).Count() > best.cells.And(c.Stall.Cells).Count() {
 					best = loss
 				}
@@ -213,8 +214,8 @@ func (c *Case) layerLosses() []*layerLoss {
 	return out
 }
 
-// slowest is the highest await of some devices in a cell or the one before it, since counters may
-// credit a wait to either. NaN is no request below.
+// slowest is the highest await of the devices in each cell or the one before it, since counters may
+// credit a wait to either. NaN means no request below.
 func (c *Case) slowest(await *Signal, devices []string) []float64 {
 	out := make([]float64, c.Grid.N)
 	for k := range out {
@@ -232,8 +233,8 @@ func (c *Case) slowest(await *Signal, devices []string) []float64 {
 	return out
 }
 
-// slowLeg reports whether one leg is slower than the others at no more requests. One that is slower
-// than it was itself is disk/degraded's.
+// slowLeg reports whether one leg is slower than the others at no more requests. A leg that is
+// slower than it used to be belongs to disk/degraded.
 func (c *Case) slowLeg(l *layerLoss, upper []float64, await, ops *Signal) bool {
 	if len(l.below) < 2 {
 		return false
@@ -254,6 +255,7 @@ func (c *Case) slowLeg(l *layerLoss, upper []float64, await, ops *Signal) bool {
 			continue
 		}
 
+		// A leg with more requests than the others is slow because it is busy.
 		busiest := 0.0
 		for _, o := range others {
 			busiest = max(busiest, timeline.Quantile(timeline.At(c.For(ops, "device", o), in), 0.5))
@@ -274,7 +276,7 @@ func (c *Case) slowLeg(l *layerLoss, upper []float64, await, ops *Signal) bool {
 	return false
 }
 
-// extraWork reports whether a RAID's legs read much that it was not asked for while requests waited.
+// extraWork reports whether a RAID's legs read much more than was requested while requests waited.
 func (c *Case) extraWork(l *layerLoss, upper []float64) bool {
 	if !strings.HasPrefix(l.made, "raid") {
 		return false
@@ -293,7 +295,8 @@ func (c *Case) extraWork(l *layerLoss, upper []float64) bool {
 		return false
 	}
 
-	// A parity is read with a write: its old value and the old data, or the rest of the stripe.
+	// A write reads parity: its old value and the old data, or the rest of the stripe. More than that
+	// cannot come from writes.
 	bound := max(3, float64(len(l.below)))
 	l.why = "parity"
 	if l.syncing() || !slices.Contains([]string{"raid4", "raid5", "raid6"}, l.made) ||
@@ -305,8 +308,8 @@ func (c *Case) extraWork(l *layerLoss, upper []float64) bool {
 	return true
 }
 
-// unasked is the bytes that the devices below a layer read beyond those that it, and other layers on
-// them, were asked for.
+// unasked is the bytes that the devices below a layer read beyond what the layer, and other layers
+// on the same devices, were asked for.
 func (c *Case) unasked(l layer) []float64 {
 	on := c.onSame(l)
 	below, belowWritten := c.sum(DiskMoved, l.below), c.sum(DiskWritten, l.below)
@@ -318,7 +321,7 @@ func (c *Case) unasked(l layer) []float64 {
 	return out
 }
 
-// onSame are the devices that share one below with a layer, itself included.
+// onSame returns the layers that share a device below with a layer, itself included.
 func (c *Case) onSame(l layer) []string {
 	var out []string
 	for _, o := range c.layers() {
@@ -330,7 +333,7 @@ func (c *Case) onSame(l layer) []string {
 }
 
 // lostInside reports whether requests wait in the layer while the devices below are quick and have
-// room. bytes is the signal of the kind's bytes; nil is those that are not written.
+// room. bytes is the signal for the bytes of this kind of request; nil means reads.
 func (c *Case) lostInside(l *layerLoss, upper []float64, await, bytes *Signal) bool {
 	lower := c.slowest(await, l.below)
 	full := make(timeline.Mask, c.Grid.N)
@@ -352,6 +355,7 @@ func (c *Case) lostInside(l *layerLoss, upper []float64, await, bytes *Signal) b
 
 	in := cells.And(c.Stall.Cells)
 	if Share(cells, c.Stall.Cells) < MinAttributable ||
+		// Saturated CPUs delay every layer, so they would be the cause.
 		timeline.Quantile(timeline.At(c.One(CPUBusy), in), 0.5) >= slowCPU {
 		return false
 	}
@@ -363,6 +367,7 @@ func (c *Case) lostInside(l *layerLoss, upper []float64, await, bytes *Signal) b
 		}
 		return timeline.Sum(timeline.At(all, in)) - timeline.Sum(timeline.At(written, in))
 	}
+	// The devices below also serve other layers, so their await says little about this one.
 	if slices.ContainsFunc(l.below, func(dev string) bool { return moved(dev) > othersBytes*moved(l.device) }) {
 		return false
 	}

@@ -11,47 +11,47 @@ import (
 func diskLayerSlow() Rule {
 	r := Rule{ID: "disk/layer-slow", Title: "A layer above the disk makes requests wait", Kind: Cause,
 		Needs: []*Signal{DiskOps, DiskMoved, DiskBusy, DiskQueue}, AnyOf: []*Signal{DiskReadAwait, DiskWriteAwait},
-		NoAlert: "it compares a device with those below it, and which lie below it no metric says",
-		Cause:   "The file system is on a device that is made of others: encryption, a logical volume, a RAID. What such a layer does to a request takes time of its own, which the disks do not count: it waits for a thread that encrypts it, for the parity that must be read first, for a copy that a snapshot needs, for the slowest leg.",
+		NoAlert: "it compares a device with those below it, and no metric shows which those are",
+		Cause:   "The file system is on a stacked device: encryption, a logical volume, a RAID. Such a layer adds its own time to each request, which the disks do not count: the request waits for a thread that encrypts it, for parity that must be read first, for a copy that a snapshot needs, or for the slowest leg.",
 		Words: Words{
-			"inside":    "{{.kind}} of {{.device}} took {{.upper}} while {{.below}} below took {{.lower}} for each and had room{{with .share}}, in {{.}} of the stalled time{{end}}: the time is lost in {{.made}}.",
-			"leg":       "{{.kind}} of {{.device}} took {{.upper}}: its leg {{.leg}} took {{.lower}} for each where the others took at most {{.others}}, at no more requests{{with .share}}, in {{.}} of the stalled time{{end}}.",
+			"inside":    "{{.kind}} on {{.device}} took {{.upper}} while {{.below}} below took {{.lower}} each and had room{{with .share}}, in {{.}} of the stalled time{{end}}: the time is lost in {{.made}}.",
+			"leg":       "{{.kind}} on {{.device}} took {{.upper}}: its leg {{.leg}} took {{.lower}} each while the others took at most {{.others}}, although it served no more requests{{with .share}}, in {{.}} of the stalled time{{end}}.",
 			"leg title": "One leg is slower than the others",
-			"parity":    "{{.kind}} of {{.device}} took {{.upper}}{{with .share}}, in {{.}} of the stalled time{{end}}. It was asked for {{.asked}}, and its legs moved {{.moved}}, {{.ratio}} times as much: they read {{.extra}} that nobody asked for, since a write of part of a stripe needs the old parity.",
-			"sync":      "{{.kind}} of {{.device}} took {{.upper}}{{with .share}}, in {{.}} of the stalled time{{end}}. It was asked for {{.asked}}, and its legs moved {{.moved}}, {{.ratio}} times as much.",
-			"known":     "Its sync_action was {{.syncs}} when the recording began: the RAID reads its legs besides.",
-			"not known": "Either the RAID was being checked or rebuilt (/proc/mdstat tells), or somebody else reads the same disks.",
+			"parity":    "{{.kind}} on {{.device}} took {{.upper}}{{with .share}}, in {{.}} of the stalled time{{end}}. Its load was {{.asked}}, but its legs moved {{.moved}}, {{.ratio}} times as much: they read an extra {{.extra}}, because writing part of a stripe needs the old parity.",
+			"sync":      "{{.kind}} on {{.device}} took {{.upper}}{{with .share}}, in {{.}} of the stalled time{{end}}. Its load was {{.asked}}, but its legs moved {{.moved}}, {{.ratio}} times as much.",
+			"known":     "Its sync_action was {{.syncs}} when the recording began: the RAID also reads its legs for that.",
+			"not known": "Either the RAID was being checked or rebuilt (see /proc/mdstat), or another program reads the same disks.",
 		},
 		Advice: map[string]Advice{
-			"queue": {Summary: "Let dm-crypt encrypt where the request comes from, without its queues",
-				Expect:   "a request waits for its own encryption only, not for a thread and those before it",
-				TradeOff: "the CPU that asks does the work; on spinning disks the order of writes gets worse",
+			"queue": {Summary: "Let dm-crypt encrypt on the CPU that issues the request, without its queues",
+				Expect:   "a request waits only for its own encryption, not for a thread and the requests queued there",
+				TradeOff: "the issuing CPU does the work; on spinning disks the order of writes gets worse",
 				Do:       []*Remedy{bypassCryptQueues}},
-			"snapshot": {Summary: "Look whether {{.device}} has a snapshot that is no longer needed, or a thin pool without space: lvs -a -o +devices,data_percent",
-				Expect:    "without a snapshot a first write of a block copies nothing",
-				TradeOff:  "none, if the snapshot is a backup that was read",
-				NoCommand: "which snapshot is still needed, only you know"},
-			"look": {Summary: "Look what {{.device}} is, and what it waits for: dmsetup table, dmsetup status; for paths: multipath -ll",
-				Expect:   "the layer, and a path that failed or a queue that is full",
-				TradeOff: "none", NoCommand: "what is to be done depends on the layer"},
-			"whose": {Summary: "Look whether {{.device}} is being checked or rebuilt (cat /proc/mdstat); if not, find who else reads its disks: iotop, pidstat -d",
-				Expect:   "what reads besides the database",
-				TradeOff: "none", NoCommand: "what is to be done depends on who reads"},
+			"snapshot": {Summary: "Check whether {{.device}} has a snapshot that is no longer needed, or a thin pool without space: lvs -a -o +devices,data_percent",
+				Expect:    "without a snapshot, the first write to a block copies nothing",
+				TradeOff:  "none, if the snapshot is a backup that has been copied",
+				NoCommand: "only you know which snapshots are still needed"},
+			"look": {Summary: "Find out what kind of layer {{.device}} is and what it waits for: dmsetup table, dmsetup status; for paths: multipath -ll",
+				Expect:   "the layer, and a failed path or a full queue",
+				TradeOff: "none", NoCommand: "the next step depends on the layer"},
+			"whose": {Summary: "Check whether {{.device}} is being checked or rebuilt (cat /proc/mdstat); if not, find out what else reads its disks: iotop, pidstat -d",
+				Expect:   "what reads in addition to the database",
+				TradeOff: "none", NoCommand: "the next step depends on what reads"},
 			"slower": {Summary: "Lower the speed of the resync while clients work",
 				Expect:   "requests no longer wait behind it",
-				TradeOff: "it takes longer, and a RAID that lost a leg has no redundancy so long",
+				TradeOff: "it takes longer, and meanwhile a RAID that lost a leg has no redundancy",
 				Do:       []*Remedy{slowSync}},
 			"mirror": {Summary: "Put the database on RAID 10 instead of parity",
-				Expect:   "a small write is two writes, and no read",
-				TradeOff: "half of the space is mirrors", NoCommand: "it is a new array, and the data moves"},
+				Expect:   "a small write is two writes, without a read",
+				TradeOff: "half of the space goes to mirrors", NoCommand: "it needs a new array, and the data has to move"},
 			"cache": {Summary: "If the writes are sequential, raise the RAID's md/stripe_cache_size, and write in multiples of a stripe",
 				Expect:    "whole stripes are written without reading",
-				TradeOff:  "a page of memory for each leg and entry; random writes gain nothing",
-				NoCommand: "whether stripes fill depends on the writes: try it on a copy"},
-			"replace": {Summary: "Look at {{.leg}} (smartctl -a, dmesg, its path or volume), and replace it: mdadm --replace, with a spare",
-				Expect:    "the RAID is as quick as its other legs",
-				TradeOff:  "its data is copied meanwhile, which slows it for that time",
-				NoCommand: "which disk takes its place, only you know"},
+				TradeOff:  "a page of memory per leg and entry; random writes gain nothing",
+				NoCommand: "whether stripes fill up depends on the writes: try it on a copy"},
+			"replace": {Summary: "Check {{.leg}} (smartctl -a, dmesg, its path or volume), and replace it: mdadm --replace, with a spare",
+				Expect:    "the RAID is as fast as its other legs",
+				TradeOff:  "its data is copied, which slows the RAID until that is done",
+				NoCommand: "only you know which disk takes its place"},
 		}}
 
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
@@ -112,9 +112,9 @@ func (r Rule) layerSlow(c *Case, f *Finding, l *layerLoss) {
 		}
 	default:
 		f.Evidence = append(f.Evidence,
-			c.Figure("bytes that "+l.device+" was asked for, mean", DiskMoved, l.asked, "bytes/s", in),
-			c.Figure("bytes that its legs moved, mean", DiskMoved, l.moved, "bytes/s", in),
-			c.Figure("bytes read from its legs that it was not asked for, mean", DiskMoved, l.extra, "bytes/s", in))
+			c.Figure("bytes requested of "+l.device+", mean", DiskMoved, l.asked, "bytes/s", in),
+			c.Figure("bytes moved by its legs, mean", DiskMoved, l.moved, "bytes/s", in),
+			c.Figure("extra bytes read from its legs, mean", DiskMoved, l.extra, "bytes/s", in))
 
 		f.Say(l.why, v)
 		if l.why == "parity" {
@@ -133,7 +133,7 @@ func (r Rule) layerSlow(c *Case, f *Finding, l *layerLoss) {
 	}
 }
 
-// calledLayer is what a reader calls the layer.
+// calledLayer is the layer's name in texts.
 func (l layer) calledLayer() Value {
 	switch {
 	case l.made == "crypt":
@@ -150,9 +150,9 @@ func (l layer) calledLayer() Value {
 
 const (
 	cryptName = `{{ask .mapping "MAPPING" "the name of the encrypted mapping, as dmsetup ls --target crypt shows it"}}`
-	// cryptKeeps is the option that a mapping has already and refresh would take away.
+	// cryptKeeps is the option that a mapping already has and that refresh would otherwise remove.
 	cryptKeeps = `$(sudo cryptsetup status ` + cryptName + ` | grep -qw discards && echo --allow-discards)`
-	// cryptHeader is the option that takes flags out of the volume's header, which only LUKS2 has.
+	// cryptHeader is the option that removes flags from the volume's header, which only LUKS2 has.
 	cryptHeader = `$(sudo cryptsetup status ` + cryptName + ` | grep -qw LUKS2 && echo --persistent)`
 	theArray    = `{{ask .disk "ARRAY" "the array, such as md0"}}`
 	syncFolder  = `/sys/block/` + theArray + `/md`
@@ -160,7 +160,7 @@ const (
 )
 
 // bypassCryptQueues makes dm-crypt work in the context of the request. (cryptsetup-refresh(8); the
-// flags are Linux 5.9's and cryptsetup 2.3.4's.)
+// flags need Linux 5.9 and cryptsetup 2.3.4.)
 var bypassCryptQueues = &Remedy{
 	Name: "crypt-queues", Title: "Bypass dm-crypt's queues",
 	Recipes: []Recipe{
@@ -172,14 +172,14 @@ var bypassCryptQueues = &Remedy{
 				` --perf-no_read_workqueue --perf-no_write_workqueue ` + cryptName),
 			Check: OnShell(`sudo cryptsetup status ` + cryptName),
 			Undo:  OnShell(`sudo cryptsetup refresh ` + cryptHeader + ` ` + cryptKeeps + ` ` + cryptName),
-			Notes: []string{"It needs Linux 5.9 and cryptsetup 2.3.4, and asks for the passphrase or takes --key-file. The mapping stays in use.",
-				"--persistent is LUKS2's. LUKS1 and plain: to keep it, write no-read-workqueue,no-write-workqueue into the mapping's options in /etc/crypttab instead; to undo it, take them out again.",
-				"If the status shows same_cpu_crypt or submit_from_crypt_cpus, give refresh these options, too: it takes away what it is not given."}},
+			Notes: []string{"It needs Linux 5.9 and cryptsetup 2.3.4, and prompts for the passphrase unless you pass --key-file. The mapping stays in use.",
+				"--persistent needs LUKS2. For LUKS1 and plain mappings, keep it by adding no-read-workqueue,no-write-workqueue to the mapping's options in /etc/crypttab; to undo it, remove them again.",
+				"If the status shows same_cpu_crypt or submit_from_crypt_cpus, pass these options to refresh, too: it removes flags that it is not given."}},
 		{Places: []Place{Kubernetes},
-			None: "the mapping is the node's: it is opened with these options there, in the node group's configuration"},
+			None: "the mapping belongs to the node: open it with these options there, in the node group's configuration"},
 		{Places: []Place{RDS, Managed}, None: notOurHost},
 	},
-	Cost: "the CPU that asks does the encryption; on spinning disks writes are no longer sorted",
+	Cost: "the issuing CPU does the encryption; on spinning disks writes are no longer sorted",
 	Wait: time.Minute, Until: "a minute of the usual load has passed",
 	Size: func(c *Case, f *Finding) Values {
 		return Values{"mapping": Called(c.Facts["called."+f.Subject])}
@@ -187,8 +187,8 @@ var bypassCryptQueues = &Remedy{
 	Example: Values{"mapping": "data"},
 }
 
-// slowSync bounds a RAID's resync. (Linux, Documentation/admin-guide/md.rst: sync_speed_max in
-// KiB/s; "system" is the limit of all arrays.)
+// slowSync limits the speed of a RAID's resync. (Linux, Documentation/admin-guide/md.rst:
+// sync_speed_max in KiB/s; "system" is the limit of all arrays.)
 var slowSync = &Remedy{
 	Name: "sync-speed", Title: "Lower the speed of the RAID's resync",
 	Recipes: []Recipe{
@@ -201,13 +201,13 @@ var slowSync = &Remedy{
 			Undo: OnShell(`read -r SPEED SCOPE < ` + syncBefore +
 				` && { test "$SCOPE" = "(local)" || SPEED=system; } && echo "$SPEED" | sudo tee ` + syncFolder +
 				`/sync_speed_max && rm ` + syncBefore),
-			Kept: "it lasts until the array is stopped, which is longer than a resync takes",
-			Notes: []string{"10000 is 10 MB/s for each leg. sync_speed_min must not be above it.",
-				"After a leg was lost do this only if the time without redundancy is bearable. A monthly check can be moved to a quiet hour instead."}},
-		{Places: []Place{Kubernetes}, None: "the RAID is the node's: on the node, as on any host"},
+			Kept: "it lasts until the array is stopped, so it outlasts the resync",
+			Notes: []string{"10000 means 10 MB/s per leg. sync_speed_min must not be higher.",
+				"After losing a leg, do this only if you can accept the longer time without redundancy. A monthly check can be moved to a quiet hour instead."}},
+		{Places: []Place{Kubernetes}, None: "the RAID belongs to the node: do it there, as on any host"},
 		{Places: []Place{RDS, Managed}, None: notOurHost},
 	},
-	Cost: "the resync takes longer; a RAID that lost a leg has no redundancy so long",
+	Cost: "the resync takes longer; meanwhile a RAID that lost a leg has no redundancy",
 	Wait: time.Minute, Until: "a minute of the usual load has passed",
 	Size: func(_ *Case, f *Finding) Values {
 		v := Values{"disk": ""}

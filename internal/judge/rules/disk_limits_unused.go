@@ -7,38 +7,38 @@ import (
 )
 
 // Limits are unused if EBS counts no time over them, or if the device did far more at other times
-// than ever in the stalled time. A mean over seconds hides what reaches a limit for an instant, so
-// the second needs samples of a second or two. Where the volume's limits are known, they are compared
-// with what it did; in longer intervals only if its queue was short, because a burst at a limit fills
-// it.
+// than ever in the stalled time. A mean over seconds hides a limit that is hit only for a moment,
+// so the second criterion needs samples of a second or two. If the volume's limits are known, they
+// are compared with its load; in longer intervals only if the queue was short, because a burst at a
+// limit fills it.
 const (
-	unusedShare  = 0.01 // of the stalled time over a limit, at most
-	unusedKnown  = 0.9  // of the stalled time that is counted
+	unusedShare  = 0.01 // at most this share of the stalled time is over a limit
+	unusedKnown  = 0.9  // at least this share of the stalled time is measured
 	unusedStepS  = 2.0
-	unusedPart   = 0.5 // of what it did at other times
+	unusedPart   = 0.5 // of its load at other times
 	unusedAround = 3e9
 	unusedBusy   = 0.05 // less is idle
-	unusedCells  = 5    // intervals at other times in which it did so much
+	unusedCells  = 5    // intervals at other times with that load
 	unusedQueue  = 4.0  // requests in flight on average
-	unusedFull   = 0.9  // busy as a device that has no time to spare
+	unusedFull   = 0.9  // busy share of a saturated device
 	unusedStands = 0.5  // share of the stalled time in which requests wait
-	unusedEven   = 1.1  // a rate that hardly varies: its highest over its median
+	unusedEven   = 1.1  // highest over median of a rate that hardly varies
 )
 
 func diskLimitsUnused() Rule {
 	r := Rule{ID: "disk/limits-unused",
-		Title: "The volume's limits are not met: more IOPS or throughput buys nothing",
+		Title: "The volume's limits are not reached: more IOPS or throughput buys nothing",
 		Kind:  Refutation, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
 		Needs: []*Signal{}, AnyOf: []*Signal{DiskOps, EBSVolumeIOPSExceeded},
-		NoAlert: "it refutes: nothing is to be bought",
-		Cause:   "A volume's IOPS and throughput are limits, not a speed. Requests wait for them only while they are met. Where they are not, what is waited for is each request's own latency, their order, or something else altogether.",
+		NoAlert: "it is a refutation: there is nothing to buy",
+		Cause:   "A volume's IOPS and throughput are limits, not its speed. Requests wait for them only while they are reached. Otherwise requests wait for their own latency, for each other, or for something else entirely.",
 		Words: Words{
-			"given":   "While {{.clients}} stalled, {{.device}} did {{.ops}} and {{.moved}} at most: {{.opsPart}} of the IOPS and {{.movedPart}} of the throughput that {{.volume}} gives.",
+			"given":   "While {{.clients}} stalled, {{.device}} did at most {{.ops}} and {{.moved}}: {{.opsPart}} of the IOPS and {{.movedPart}} of the throughput that {{.volume}} provides.",
 			"counted": "While {{.clients}} stalled, EBS counted no time over the volume's limits.",
-			"seen":    "While {{.clients}} stalled, {{.device}} did at most {{.ops}} and {{.moved}}, {{.opsPart}} and {{.movedPart}} of what it does at other times.",
+			"seen":    "While {{.clients}} stalled, {{.device}} did at most {{.ops}} and {{.moved}}, {{.opsPart}} and {{.movedPart}} of its rates at other times.",
 		},
 		Advice: map[string]Advice{"do not buy": {Summary: "Do not buy IOPS, throughput or a larger volume for this",
-			Expect: "no change: the limits are not met", TradeOff: "none; it saves money", NoCommand: nothingToDo}}}
+			Expect: "no change: the limits are not reached", TradeOff: "none; it saves money", NoCommand: nothingToDo}}}
 
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		if !c.Stall.Any() || !c.Stall.IsDatabase && len(c.Provisioned) == 0 || c.Change != nil ||
@@ -65,7 +65,7 @@ func diskLimitsUnused() Rule {
 	return r
 }
 
-// countedUnused reports whether EBS counts the time over limits, and there was none.
+// countedUnused reports whether EBS counts the time over limits and counted none.
 func (c *Case) countedUnused(f *Finding) bool {
 	iops, throughput := c.Signal(EBSVolumeIOPSExceeded), c.Signal(EBSVolumeThroughputExceeded)
 	if len(iops) == 0 || len(throughput) == 0 {
@@ -91,8 +91,8 @@ func (c *Case) countedUnused(f *Finding) bool {
 	return true
 }
 
-// givenUnused reports whether every device that is not idle stays far below the limits of its volume,
-// which are known.
+// givenUnused reports whether the volume limits of every device that is not idle are known and the
+// device stays far below them.
 func (c *Case) givenUnused(f *Finding) bool {
 	f.Evidence = nil
 	around := c.Cells(unusedAround)
@@ -107,6 +107,7 @@ func (c *Case) givenUnused(f *Finding) bool {
 		}
 
 		p, known := c.Provisioned[dev]
+		// One device with unknown limits is enough to make the claim unsafe.
 		if !known || moved == nil || p.IOPS <= 0 || p.Throughput <= 0 ||
 			Share(timeline.Known(t.Values), c.Stall.Cells) < unusedKnown {
 			return false
@@ -170,7 +171,7 @@ func (c *Case) seenUnused(f *Finding) bool {
 			return false
 		}
 
-		// What it did at other times, in more than an instant.
+		// The rates that it sustained at other times for more than a moment.
 		can, canMove := nth(timeline.At(t.Values, cells.Not()), unusedCells),
 			nth(timeline.At(moved, cells.Not()), unusedCells)
 		if !(can > 0 && ops <= unusedPart*can) || !(canMove > 0 && bytes <= unusedPart*canMove) {
@@ -199,8 +200,8 @@ func (c *Case) seenUnused(f *Finding) bool {
 	return true
 }
 
-// standsStill reports whether a device completes an even number of requests while more wait, in most of
-// the stalled time: a limit that fell, however much it did before.
+// standsStill reports whether a device completes a constant number of requests while more wait, in
+// most of the stalled time: its limit dropped, no matter how much it did before.
 func (c *Case) standsStill(dev string, ops []float64) bool {
 	busy, queue := c.For(DiskBusy, "device", dev), c.For(DiskQueue, "device", dev)
 	if busy == nil || queue == nil {
@@ -214,7 +215,7 @@ func (c *Case) standsStill(dev string, ops []float64) bool {
 		timeline.Quantile(rate, 0.9) <= unusedEven*timeline.Quantile(rate, 0.5)
 }
 
-// nth is the n-th highest of values; NaN of fewer.
+// nth is the n-th highest value; NaN if there are fewer.
 func nth(values []float64, n int) float64 {
 	top := timeline.Top(values, n)
 	if top.Count() < n {

@@ -8,30 +8,32 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A limit may be the machine's, for all its volumes together, although each volume looks as if it met
-// one of its own. Without the provider's count two things tell: the sum of the volumes stands still
-// while each of them varies, or a level is one that this type of machine has and its volume has not.
+// A limit may be the machine's, for all its volumes together, even though each volume looks as if
+// it hit a limit of its own. Without the provider's count, two signs show that: the sum of the
+// volumes is constant while each of them varies, or the level is a limit that this machine type has
+// and the volume does not.
 const (
-	machineCarries = 0.1  // of the sum: a volume that does less is no part of it
-	machineVaries  = 0.05 // the spread of each part, at least
-	machineBoth    = 0.5  // of the plateau in which at least two parts are saturated
-	machineWithin  = 0.04 // how near a plateau must be to the machine's limit
+	machineCarries = 0.1  // of the sum: a volume with less does not count
+	machineVaries  = 0.05 // minimum spread of each volume
+	machineBoth    = 0.5  // share of the plateau in which at least two volumes are saturated
+	machineWithin  = 0.04 // how close a plateau must be to the machine's limit
 )
 
 func diskMachineCapped() Rule {
 	r := Rule{ID: "disk/machine-capped", Title: "The machine's limit binds, not a volume's", Kind: Cause,
 		When: saturated, Needs: []*Signal{DiskBusy, DiskQueue, DiskOps},
 		Refutes: []Resource{VolumeIOPS, VolumeThroughput},
-		NoAlert: "its condition is that of disk/iops-capped; what several volumes do together is not in it",
-		Cause:   "A machine has a limit for all its volumes together: a baseline and a burst (EC2), with and without the host's cache (Azure), by its cores (Google Cloud). Volumes that meet it wait like volumes at a limit of their own, and what is bought on the volumes changes nothing.",
-		Words: Words{"machine": "{{if .alone}}{{.devices}} stands{{else}}{{.devices}} together stand{{end}} at {{.level}} for {{.for}} in all{{with .share}}, in {{.}} of the stalled time{{end}}" +
-			"{{if not .alone}}, while each of them varies{{end}}: {{with .known}}that is {{.}}{{else}}a limit that they share{{end}}. A larger volume will not help."},
+		NoAlert: "its condition is the same as for disk/iops-capped, which does not show what several volumes do together",
+		Cause:   "A machine has a limit for all its volumes together: a baseline and a burst (EC2), with and without the host's cache (Azure), by its cores (Google Cloud). Volumes that hit it wait like volumes at their own limits, and buying more for the volumes changes nothing.",
+		Words: Words{"machine": "{{if .alone}}{{.devices}} plateaus{{else}}{{.devices}} together plateau{{end}} at {{.level}} for {{.for}} in total{{with .share}}, in {{.}} of the stalled time{{end}}" +
+			"{{if not .alone}}, while each of them varies{{end}}: {{with .known}}that is {{.}}{{else}}they share a limit{{end}}. A larger volume will not help."},
 		Advice: instanceAdvice}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding { return r.machines(c) }
 	return r
 }
 
-// A Machine is what a type of machine gives to all its volumes together: Maximum is for a while.
+// A Machine is what a machine type provides to all its volumes together: Baseline permanently,
+// Maximum for a while.
 type Machine struct {
 	Name              string
 	Baseline, Maximum Provision
@@ -42,14 +44,14 @@ type machineCap struct {
 	timeline.Plateau
 	of      *Signal // DiskOps or DiskMoved
 	devices []string
-	known   string // "the baseline of m6i.large"; "" where only the sum tells
+	known   string // "the baseline of m6i.large"; "" if only the sum shows it
 }
 
-// machineCaps are the machine's limits that bind. They are looked for once.
+// machineCaps are the machine's limits that bind, computed once.
 func (c *Case) machineCaps() []machineCap {
 	if c.machineLimits == nil {
 		found := []machineCap{}
-		if len(c.Signal(EBSInstanceIOPSExceeded)) == 0 { // else disk/instance-capped is exact
+		if len(c.Signal(EBSInstanceIOPSExceeded)) == 0 { // otherwise disk/instance-capped is exact
 			found = c.findMachineCaps()
 		}
 		c.machineLimits = &found
@@ -63,6 +65,7 @@ func (c *Case) findMachineCaps() []machineCap {
 	for _, t := range c.Signal(DiskOps) {
 		dev := t.Labels.Get("device")
 		host := dev[:strings.LastIndexByte(dev, '/')+1]
+		// A stacked device would count the bytes of the devices below again.
 		if stacked(strings.TrimPrefix(dev, host)) || c.For(DiskBusy, "device", dev) == nil ||
 			c.For(DiskQueue, "device", dev) == nil {
 			continue
@@ -91,7 +94,8 @@ func (c *Case) findMachineCaps() []machineCap {
 	return out
 }
 
-// machineCap looks for a limit of one kind, and says how still the sum stands at it.
+// machineCap looks for a limit of one kind. stillness is the spread of the sum at the limit: lower
+// is steadier.
 func (c *Case) machineCap(devices []string, of *Signal) (m machineCap, stillness float64, ok bool) {
 	sum := make([]float64, c.Grid.N)
 	any := make(timeline.Mask, c.Grid.N)
@@ -139,7 +143,7 @@ func (c *Case) machineCap(devices []string, of *Signal) (m machineCap, stillness
 	}
 
 	if again {
-		return m, 0, false // a partition or a layer counts once more what another did
+		return m, 0, false // a partition or a layer counts another device's requests again
 	}
 
 	if m.known = c.machineLevel(m, p.Level); m.known != "" {
@@ -149,8 +153,8 @@ func (c *Case) machineCap(devices []string, of *Signal) (m machineCap, stillness
 	return m, stillness, vary >= 2 && vary == len(m.devices) && both >= 2
 }
 
-// machineLevel says which limit of the machine's type a level is; "" if none, or if one volume that
-// stands at it may have that limit itself.
+// machineLevel returns which limit of the machine type a level matches; "" if none, or if the only
+// volume at that level may have the limit itself.
 func (c *Case) machineLevel(m machineCap, level float64) string {
 	if c.Machine == nil {
 		return ""
@@ -169,6 +173,7 @@ func (c *Case) machineLevel(m machineCap, level float64) string {
 			continue
 		}
 
+		// With several volumes the level is a sum, which no volume's limit explains.
 		if len(m.devices) == 1 {
 			own, known := c.Provisioned[m.devices[0]]
 			gives := own.IOPS
@@ -195,7 +200,7 @@ func (c *Case) machineBinds(cells timeline.Mask) bool {
 		func(m machineCap) bool { return Share(m.Cells.Widen(1, 1), cells) >= machineBoth })
 }
 
-// machines are the findings of machine's limits that nobody counted.
+// machines are the findings for machine limits that the provider does not count.
 func (r Rule) machines(c *Case) []Finding {
 	var out []Finding
 	for _, m := range c.machineCaps() {
@@ -230,14 +235,14 @@ func (r Rule) machines(c *Case) []Finding {
 		}
 
 		f.Say("machine", v)
-		f.Evidence = []Evidence{c.Figure("the plateau: the volumes' rate together, in "+string(Part(m.Share))+
+		f.Evidence = []Evidence{c.Figure("plateau: the volumes' combined rate, in "+string(Part(m.Share))+
 			" of the saturated intervals, within 5 %", m.of, m.Level, unit, m.Cells)}
 
 		for _, dev := range m.devices {
 			rate := timeline.At(c.For(m.of, "device", dev), m.Cells)
 			f.Evidence = append(f.Evidence,
-				c.Figure("lowest tenth of "+dev+" there", m.of, timeline.Quantile(rate, 0.1), unit, m.Cells),
-				c.Figure("highest tenth of "+dev+" there", m.of, timeline.Quantile(rate, 0.9), unit, m.Cells))
+				c.Figure("10th percentile of "+dev+" at the plateau", m.of, timeline.Quantile(rate, 0.1), unit, m.Cells),
+				c.Figure("90th percentile of "+dev+" at the plateau", m.of, timeline.Quantile(rate, 0.9), unit, m.Cells))
 		}
 
 		f.Advise("instance", nil)

@@ -17,12 +17,12 @@ const (
 	idleFlush      = 0.30  // share of the stalled time with a device in a flush
 	idleQueued     = 0.30  // share of the stalled time in stalls with a queue burst
 	worstSeconds   = 6
-	// Over a long interval, an average hides a stall of a few seconds in which the device was never
-	// idle. From coarseStepS on the limit is stricter.
+	// Averaged over a long interval, a few seconds in which the device was never idle do not show. From
+	// coarseStepS on the limits are stricter.
 	coarseStepS      = 5.0
 	coarseBusyMedian = 0.20
 	coarseBusyP95    = 0.50
-	// It is as it was where no request takes long on average, far less than clients waited.
+	// The usual limits still apply if no request takes long on average, far less than clients waited.
 	quickAwaitS = 0.002
 	quickTimes  = 20
 )
@@ -31,12 +31,12 @@ func diskNotTheCause() Rule {
 	r := Rule{ID: "disk/not-the-cause", Title: "The disk is not the cause", Kind: Refutation, Traced: noDevice,
 		Refutes: DiskResources,
 		When:    "plimsoll:disk_busy:ratio < 0.9",
-		NoAlert: "it refutes: a healthy disk is no reason to page anybody",
-		Cause:   "While clients waited, every device had time to spare. A faster volume would have been idle more.",
+		NoAlert: "it is a refutation: a healthy disk is no reason to page anyone",
+		Cause:   "While clients waited, every device had spare capacity. A faster volume would only have been idle more.",
 		Words: Words{"idle": "While {{.clients}} stalled, the busiest device ({{.device}}) was busy {{.mean}} of the time, at most {{.most}} in any interval" +
 			"{{with .iops}}, with at most {{.}} IOPS{{end}}. A faster or larger volume will not help."},
 		Advice: map[string]Advice{"do not buy": {Summary: "Do not buy IOPS or throughput for this",
-			Expect: "no change: the device was not what writes waited for", TradeOff: "none; it saves money",
+			Expect: "no change: writes did not wait for the device", TradeOff: "none; it saves money",
 			NoCommand: nothingToDo}}}
 
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
@@ -57,22 +57,22 @@ func diskNotTheCause() Rule {
 		}
 
 		if _, off := c.ClockShift(); off {
-			return nil // evidence/gap says so
+			return nil // evidence/gap reports it
 		}
 
-		// The kernel counts a flush separately, not in the busy time. Where the flush itself is the
-		// complaint (etcd's fdatasync), a busy share without it refutes nothing.
+		// The kernel counts a flush separately, not in the busy time. If flushes are what clients wait for
+		// (etcd's fdatasync), a busy share without them refutes nothing.
 		flush, measured := c.flushing(c.Stall.Cells)
 		if flush > idleFlush || !measured && c.Stall.OfLog {
 			return nil
 		}
 
 		if c.overLimit() || c.providerLimited() || c.volumeStalls() {
-			return nil // of a volume or of the instance, as EBS counts it
+			return nil // the provider counted a limit or a fault of the volume or the instance
 		}
 
 		if queued, _ := c.QueuedShare(c.Stall.Cells); queued > idleQueued {
-			return nil // in stalls shorter than two samples, which a sample's busy share cannot show
+			return nil // stalls shorter than two samples do not show in a sample's busy share
 		}
 
 		if full := c.One(PSIIOFull); full != nil &&
@@ -100,7 +100,7 @@ func (c *Case) busiestInStall() (timeline.Track, bool) {
 	var best timeline.Track
 	high := -1.0
 	for _, t := range c.Signal(DiskBusy) {
-		// The device must have been measured in nearly all of the stalled time.
+		// Skip devices that were not measured in nearly all of the stalled time.
 		if Share(timeline.Known(t.Values), c.Stall.Cells) < 0.9 {
 			continue
 		}
@@ -111,8 +111,9 @@ func (c *Case) busiestInStall() (timeline.Track, bool) {
 	return best, high >= 0
 }
 
-// flushing is the largest share of the cells' time that any device spent in flush requests, which
-// the kernel counts separately from the busy time (kernel: Documentation/admin-guide/iostats.rst).
+// flushing is the largest share of the cells' time that any device spent in flush requests. The
+// kernel counts these separately from the busy time (kernel:
+// Documentation/admin-guide/iostats.rst).
 func (sig *Signals) flushing(cells timeline.Mask) (share float64, measured bool) {
 	for _, t := range sig.Signal(DiskFlushes) {
 		dev := t.Labels.Get("device")
@@ -156,20 +157,21 @@ func (c *Case) idleDevice(busy timeline.Track) bool {
 		!(timeline.Quantile(await, 0.5) > idleAwaitS)
 }
 
-// Where the CPUs had nothing to spare in starvedMost of the stalled time, a device that is seldom
-// saturated in it is not why the rest stalls as well.
+// If the CPUs were saturated in starvedMost of the stalled time, a device that is rarely saturated
+// in it does not explain why the rest stalled as well.
 const (
 	starvedMost   = 0.9
 	besideSeldom  = 0.15 // of the stalled time
 	besideInQueue = 2.0  // requests
 )
 
-// starvedInStall reports whether the CPUs, or a container's share of them, had nothing to spare while
+// starvedInStall reports whether the CPUs, or a container's share of them, were saturated while
 // clients stalled.
 func (c *Case) starvedInStall() bool { return Share(c.starved(), c.Stall.Cells) >= starvedMost }
 
-// besideCPU reports whether a device serves its requests at once, one or two at a time, in nearly all
-// of the stalled time. It may be busy all the time: with a log's syncs, one after the other.
+// besideCPU reports whether a device serves its requests immediately, one or two at a time, in
+// nearly all of the stalled time. It may still be always busy: with a log's syncs, one after the
+// other.
 func (c *Case) besideCPU(busy timeline.Track) bool {
 	dev := busy.Labels.Get("device")
 	queue, await := c.For(DiskQueue, "device", dev), c.For(DiskWriteAwait, "device", dev)
@@ -181,8 +183,8 @@ func (c *Case) besideCPU(busy timeline.Track) bool {
 		!(timeline.Quantile(timeline.At(await, c.Stall.Cells), 0.5) > quickAwaitS)
 }
 
-// quickDevice reports whether a device's requests of both kinds are so quick, on average over each
-// interval, that no burst among them can have held up clients for as long as they were.
+// quickDevice reports whether a device's reads and writes are so quick, on average over each
+// interval, that no burst among them can have held up clients for as long as they stalled.
 func (c *Case) quickDevice(dev string) bool {
 	stalled := timeline.Quantile(timeline.At(c.Stall.Latency, c.Stall.Cells), 0.5)
 	if c.roomForStall(dev) {
@@ -197,9 +199,9 @@ func (c *Case) quickDevice(dev string) bool {
 	return stalled == stalled
 }
 
-// roomForStall reports whether a device's samples are so much further apart than those of the stalls that
-// its requests of one interval took longer, one after the other, than clients stalled in it: all of that
-// may have been in the stall.
+// roomForStall reports whether a device's samples are much further apart than those of the stalls,
+// and its requests in one interval took longer in sequence than clients stalled in it: all of them
+// may have fallen into the stall.
 func (c *Case) roomForStall(dev string) bool {
 	periodS := c.ResolutionS(DiskBusy)
 	if periodS < pinpointFactor*max(c.Stall.PeriodS, c.Grid.StepSeconds()) {
@@ -226,9 +228,9 @@ func (r Rule) fillNotTheCause(c *Case, f *Finding, busiest timeline.Track) {
 	f.Evidence = append(f.Evidence,
 		c.Figure("busy share of "+dev+" while stalled, 95th percentile", DiskBusy, timeline.Quantile(in, 0.95),
 			"ratio", stalled),
-		c.Figure("busy share of "+dev+", most in any interval of the recording", DiskBusy,
+		c.Figure("highest busy share of "+dev+" in any interval of the recording", DiskBusy,
 			timeline.Max(busiest.Values), "ratio", timeline.Known(busiest.Values)),
-		c.Figure("write IOPS of "+dev+", most in any interval", DiskWrites, timeline.Max(get(DiskWrites)), "1/s",
+		c.Figure("highest write IOPS of "+dev+" in any interval", DiskWrites, timeline.Max(get(DiskWrites)), "1/s",
 			timeline.Known(busiest.Values)),
 		c.Figure("write await of "+dev+" while stalled, median", DiskWriteAwait,
 			timeline.Quantile(timeline.At(get(DiskWriteAwait), stalled), 0.5), "seconds", stalled))
@@ -236,7 +238,7 @@ func (r Rule) fillNotTheCause(c *Case, f *Finding, busiest timeline.Track) {
 	if c.Stall.Latency != nil {
 		worst := timeline.Top(c.Stall.Latency, worstSeconds)
 		f.Evidence = append(f.Evidence,
-			c.Figure(fmt.Sprintf("busy share of %s in the %d intervals of the highest latency, highest of them", dev,
+			c.Figure(fmt.Sprintf("highest busy share of %s in the %d intervals with the highest latency", dev,
 				worst.Count()),
 				DiskBusy, timeline.Max(timeline.At(busiest.Values, worst)), "ratio", worst))
 
@@ -244,7 +246,7 @@ func (r Rule) fillNotTheCause(c *Case, f *Finding, busiest timeline.Track) {
 			if rho := timeline.Correlation(c.Stall.Latency, moved); rho == rho {
 				f.Evidence = append(f.Evidence,
 					c.Figure("correlation of latency with the bytes "+dev+
-						" moved (a disk that makes writes wait gives a positive one)", nil, rho, "", timeline.Known(moved)))
+						" moved (positive if the disk makes writes wait)", nil, rho, "", timeline.Known(moved)))
 			}
 		}
 	}

@@ -3,15 +3,16 @@ package rules
 import "plimsoll/internal/record/timeline"
 
 const (
-	// consumedFull is the share of a disk's limit from which a minute's mean counts as at the limit: the
-	// mean of a minute that was at it for most of the time.
+	// consumedFull is the share of a disk's limit above which a minute's mean counts as at the
+	// limit: the disk was then at it for most of that minute.
 	consumedFull = 0.95
-	// throttledOps and throttledBytes are the rates of delayed requests and bytes that matter.
+	// throttledOps and throttledBytes are the rates of delayed requests and bytes from which they
+	// matter.
 	throttledOps   = 1.0
 	throttledBytes = 1e6
 )
 
-// A providerLimit is a limit that a provider counts itself.
+// A providerLimit is a limit that the provider itself counts.
 type providerLimit struct {
 	signal *Signal
 	from   float64
@@ -31,17 +32,17 @@ func diskProviderCapped() Rule {
 		When:  "plimsoll:azure_consumed_iops:ratio >= 0.95 or plimsoll:azure_consumed_throughput:ratio >= 0.95 or plimsoll:google_throttled_ops:rate > 1 or plimsoll:google_throttled_bytes:rate > 1e6",
 		Needs: []*Signal{}, AnyOf: []*Signal{AzureIOPSConsumed, AzureBytesConsumed, GoogleOpsThrottled,
 			GoogleBytesThrottled},
-		Cause: "Azure reports which part of a disk's limit is used, and Google Cloud which requests it delayed because the limit was reached. So this is measured by those who limit it, and not inferred from rates.",
+		Cause: "Azure reports how much of a disk's limit is used, and Google Cloud how many requests it delayed because the limit was reached. So this is measured where the limit is enforced, and not inferred from rates.",
 		Words: Words{
-			"used":      "{{.device}} used its {{.limit}} limit up for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}: {{.most}} of it at most.",
-			"throttled": "Requests of {{.device}} were delayed at its {{.limit}} limit for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}: {{.most}} at most.",
-			"chance":    "Stalls coincide with that no more than by chance.",
+			"used":      "{{.device}} used up its {{.limit}} limit for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}: at most {{.most}} of it.",
+			"throttled": "Requests to {{.device}} were delayed at its {{.limit}} limit for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}: at most {{.most}}.",
+			"chance":    "Stalls coincide with that no more often than by chance.",
 		},
 		Advice: map[string]Advice{
 			"bursts": bursts,
-			"raise": {Summary: "Then raise the disk's {{.limit}}, by its size, tier or provisioned figures as its type allows (az disk update, gcloud compute disks update)",
-				Expect:   "the time at the limit shrinks in proportion, until the machine's own limit is met",
-				TradeOff: "the provider's price", NoCommand: "what a disk can be raised to depends on its type"},
+			"raise": {Summary: "Then raise the disk's {{.limit}} through its size, tier or provisioned figures, depending on its type (az disk update, gcloud compute disks update)",
+				Expect:   "the time at the limit shrinks in proportion, until the machine's own limit binds",
+				TradeOff: "the provider's price", NoCommand: "it depends on the disk's type"},
 		}}
 
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
@@ -91,7 +92,7 @@ func (r Rule) providerCapped(c *Case, l providerLimit, t timeline.Track) (Findin
 
 	c.unsure(&f, at)
 
-	f.Evidence = []Evidence{c.Figure("highest value of an interval", l.signal, most, l.signal.Unit, at)}
+	f.Evidence = []Evidence{c.Figure("highest value in an interval", l.signal, most, l.signal.Unit, at)}
 	c.adviseBursts(&f)
 	f.Advise("raise", Values{"limit": l.of})
 

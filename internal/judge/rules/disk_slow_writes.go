@@ -3,7 +3,7 @@ package rules
 func diskSlowWrites() Rule {
 	r := SymptomRule("disk/slow-writes", "The device's writes are slow",
 		"plimsoll:disk_write_await:seconds >= 0.1 and plimsoll:disk_queue:requests >= 0.5",
-		"Time from a write's queueing to its completion, as the kernel counts it. It includes waiting in the device's own queue, which on a rented volume is where a cap makes requests wait.")
+		"The time from queueing a write to its completion, as the kernel counts it. It includes waiting in the device's own queue, which is where a cap makes requests wait on a cloud volume.")
 	r.Needs = []*Signal{DiskWriteAwait}
 	return r
 }
@@ -11,7 +11,7 @@ func diskSlowWrites() Rule {
 func diskSlowReads() Rule {
 	r := SymptomRule("disk/slow-reads", "The device's reads are slow",
 		"plimsoll:disk_read_await:seconds >= 0.1 and plimsoll:disk_queue:requests >= 0.5",
-		"Time from a read's queueing to its completion, as the kernel counts it. A read waits behind whatever fills the device's queue, and somebody waits for nearly every read.")
+		"The time from queueing a read to its completion, as the kernel counts it. A read waits behind whatever fills the device's queue, and nearly every read blocks a client.")
 	r.Needs = []*Signal{DiskReadAwait}
 	return r
 }

@@ -14,15 +14,15 @@ func diskThroughputCapped() Rule {
 	r := Rule{ID: "disk/throughput-capped", Title: "The volume's throughput cap binds", Kind: Cause,
 		Traced: atDevice, When: saturated,
 		Needs:   []*Signal{DiskBusy, DiskQueue, DiskMoved},
-		NoAlert: "its condition is that of disk/iops-capped; the rate that stands still shows which of the two limits binds",
-		Cause:   "A rented volume moves so many bytes a second and makes the rest wait in its queue. With large requests this limit is met before the IOPS limit, and buying IOPS changes nothing.",
+		NoAlert: "its condition is the same as for disk/iops-capped; the rate that plateaus shows which of the two limits binds",
+		Cause:   "A cloud volume moves a fixed number of bytes per second and makes the rest wait in its queue. With large requests this limit binds before the IOPS limit, and buying IOPS changes nothing.",
 		Words:   capWords,
 		Advice: map[string]Advice{
 			"bursts": bursts,
-			"raise": {Summary: "Then raise the volume's throughput above {{.throughput}}; leave its IOPS",
-				Expect:   "the time at the cap shrinks in proportion, until the instance's own limit is met",
+			"raise": {Summary: "Then raise the volume's throughput above {{.throughput}}; leave its IOPS as they are",
+				Expect:   "the time at the cap shrinks in proportion, until the instance's own limit binds",
 				TradeOff: raiseThroughputCosts, Do: []*Remedy{raiseThroughput}},
-			"raise both": {Summary: "Then raise the volume's throughput above {{.throughput}} and its IOPS above {{.iops}}: both limits are met at once",
+			"raise both": {Summary: "Then raise the volume's throughput above {{.throughput}} and its IOPS above {{.iops}}: both limits bind at the same time",
 				Expect:   "the time at the caps shrinks in proportion; raising one alone changes nothing",
 				TradeOff: raiseThroughputCosts, Do: []*Remedy{raiseBoth}},
 		}}
@@ -38,7 +38,7 @@ func diskThroughputCapped() Rule {
 
 			if sold {
 				f.Evidence = append(f.Evidence,
-					c.Remark(fmt.Sprintf("%s (%s) is %s, within 4 %%", level, mibs(k.throughput.Level), limit.what)))
+					c.Remark(fmt.Sprintf("%s (%s) is within 4 %% of %s", level, mibs(k.throughput.Level), limit.what)))
 			}
 
 			c.adviseBursts(&f)
@@ -55,7 +55,7 @@ func diskThroughputCapped() Rule {
 
 			if iops == iops && !(k.hasIOPS && k.together) {
 				f.Evidence = append(f.Evidence,
-					c.Figure("median IOPS at the plateau: not what binds", DiskOps, iops, "1/s", k.throughput.Cells))
+					c.Figure("median IOPS at the plateau: not the limit that binds", DiskOps, iops, "1/s", k.throughput.Cells))
 			}
 
 			f.Evidence = append(f.Evidence, c.company(k, all, atThroughput)...)

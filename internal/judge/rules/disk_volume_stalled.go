@@ -2,27 +2,27 @@ package rules
 
 import "plimsoll/internal/record/timeline"
 
-// stalledCheck is the share of a period's minutes that failed EBS's check from which it counts: any minute
-// of five.
+// stalledCheck is the share of a period's minutes that failed EBS's check, above which the check
+// counts as failed: any minute of five.
 const stalledCheck = 0.1
 
 func diskVolumeStalled() Rule {
 	r := Rule{ID: "disk/volume-stalled", Title: "EBS's own check found the volume stalled", Kind: Cause,
 		Traced: atDevice, Refutes: []Resource{VolumeIOPS, VolumeThroughput},
 		When:  "plimsoll:ebs_stalled:ratio > 0.1",
-		Cause: "EBS checks each minute whether a volume completes its requests. One that completed none in a minute although requests waited is stalled: its storage or the path to it is at fault. Nothing that the database does makes it, and nothing bought for the volume prevents it.",
+		Cause: "EBS checks each minute whether a volume completes its requests. A volume that completed none in a minute although requests waited is stalled: its storage or the path to it is at fault. Nothing that the database does causes it, and nothing bought for the volume prevents it.",
 		Words: Words{
 			"stalled": "{{.volume}} failed EBS's check (VolumeStalledIOCheck) for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}.",
-			"chance":  "Stalls coincide with that no more than by chance.",
+			"chance":  "Stalls coincide with that no more often than by chance.",
 		},
 		Advice: map[string]Advice{
 			"case": {Summary: "Open a support case with the volume's id and these times",
-				Expect: "AWS looks at that volume at that time", TradeOff: "none",
-				NoCommand: "the provider takes it in its console"},
+				Expect: "AWS examines that volume for that time", TradeOff: "none",
+				NoCommand: "support cases are opened in the provider's console"},
 			"move": {Summary: "If it does not recover, detach and attach it, stop and start the instance, or fail over to a member on another volume",
 				Expect:    "another path to the storage, or another volume",
-				TradeOff:  "an interruption of the member",
-				NoCommand: "which member takes over is the database's procedure, and yours"},
+				TradeOff:  "the member is interrupted",
+				NoCommand: "failover follows your database's own procedure"},
 			"do not buy": {Summary: "Do not buy IOPS or throughput for this",
 				Expect: "no change: the volume completes nothing at all", TradeOff: "none; it saves money",
 				NoCommand: nothingToDo},
@@ -48,7 +48,7 @@ func diskVolumeStalled() Rule {
 			f.Say("stalled", said)
 			switch {
 			case !c.Stall.Any():
-				f.Severity = Warning // nobody may have used it, and it is a fault nevertheless
+				f.Severity = Warning // a fault even if no client used the volume
 			case f.Severity != Info && c.unrelated(failed):
 				f.Severity = Info
 				f.Say("chance", nil)

@@ -6,16 +6,17 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// What a database hands to the operating system reaches some device. If the devices in the sources
-// wrote hardly any of it, the data lies on a device that the sources do not contain, and the ones
-// they do contain say nothing about it.
+// Bytes that a database hands to the operating system end up on some device. If the devices in the
+// sources wrote hardly any of them, the data is on a device that the sources do not contain, and
+// the ones they do contain say nothing about it.
 const (
-	leastHanded = 64e6 // bytes: less may lie in the page cache, or be noise
-	// arrivedShare is the share of the handed bytes below which they went elsewhere. Pages that are
-	// written again before the kernel flushes them arrive once, but not so seldom as one in five.
+	leastHanded = 64e6 // bytes: less may still be in the page cache, or be noise
+	// arrivedShare is the share of the handed bytes below which they went to another device. Pages
+	// that are written again before the kernel flushes them arrive once, but not as rarely as one
+	// in five.
 	arrivedShare = 0.2
-	// handedS is how long a recording must be if it does not report the dirty page cache: several
-	// times as long as the kernel keeps a dirty page (30 s, vm.dirty_expire_centisecs).
+	// handedS is the minimum length of a recording that does not report the dirty page cache:
+	// several times as long as the kernel keeps a dirty page (30 s, vm.dirty_expire_centisecs).
 	handedS = 120
 )
 
@@ -23,12 +24,12 @@ const (
 type Elsewhere struct {
 	Handed  float64 // bytes that the database handed to the operating system
 	Arrived float64 // bytes that the devices in the sources wrote in the same time
-	Device  string  // the one among them that wrote the most
+	Device  string  // the one that wrote the most
 	Cells   timeline.Mask
 }
 
-// FindElsewhere compares what the databases handed over with what the devices wrote; nil if the
-// sources do not contain both, or if it arrived.
+// FindElsewhere compares the bytes that the databases handed over with those that the devices
+// wrote; nil if the sources do not contain both, or if the bytes arrived.
 func FindElsewhere(c *Case) *Elsewhere {
 	handed := c.handed()
 	if handed == nil || !c.Measured(DiskWritten) {
@@ -54,6 +55,7 @@ func FindElsewhere(c *Case) *Elsewhere {
 		}
 	}
 
+	// Both sides must be measured in the same cells.
 	e.Cells = cells.And(devices)
 	e.Handed = timeline.Sum(timeline.At(handed, e.Cells)) * step
 	e.Arrived = timeline.Sum(timeline.At(written, e.Cells)) * step
@@ -70,8 +72,8 @@ func FindElsewhere(c *Case) *Elsewhere {
 	return e
 }
 
-// handed is the bytes per second that the recording's databases handed to the operating system; nil
-// if none reports it.
+// handed is the bytes per second that the databases in the recording handed to the operating
+// system; nil if none reports it.
 func (c *Case) handed() []float64 {
 	var out []float64
 	for _, e := range c.Pack.Engines() {
@@ -98,8 +100,8 @@ func (c *Case) handed() []float64 {
 	return out
 }
 
-// stillDirty is how many more bytes of the page cache waited to be written at the end of the
-// recording than at its beginning.
+// stillDirty is by how many bytes the part of the page cache that waits to be written grew during
+// the recording.
 func (c *Case) stillDirty() (bytes float64, known bool) {
 	for _, s := range []*Signal{MemoryDirty, MemoryWriteback} {
 		first, last := math.NaN(), math.NaN()
@@ -123,14 +125,14 @@ func (c *Case) stillDirty() (bytes float64, known bool) {
 func evidenceElsewhere() Rule {
 	r := Rule{ID: "evidence/volume-not-seen", Title: "The data's volume is not in these sources", Kind: Symptom,
 		Needs: []*Signal{}, Whole: true,
-		NoAlert: "it compares sums over the whole time",
-		Cause:   "A database's own capture lists physical devices only. A volume behind a loop device, NBD, a bare device mapper or a network file system (NFS, EFS) is missing there; so is every device that a log of chosen devices leaves out.",
+		NoAlert: "it compares totals over the whole recording",
+		Cause:   "A database's own capture lists physical devices only. A volume behind a loop device, NBD, a bare device mapper or a network file system (NFS, EFS) is missing there, and so is every device that a log of selected devices leaves out.",
 		Words: Words{
-			"elsewhere": "The database handed {{.handed}} to the operating system, and the devices in these sources wrote {{.arrived}} in the same time ({{.device}} the most). The data lies on a device that is not among them. The volume is neither accused nor ruled out.",
-			"headline":  "The data lies on a device that is not in these sources: its volume is neither accused nor ruled out. Add `iostat -xt 1`, node_exporter or `plimsoll record host`.",
+			"elsewhere": "The database handed {{.handed}} to the operating system, but the devices in these sources wrote only {{.arrived}} in the same time ({{.device}} the most). The data is on a device that is not among them, so its volume is neither confirmed as the cause nor ruled out.",
+			"headline":  "The data is on a device that is not in these sources: its volume is neither confirmed as the cause nor ruled out. Add `iostat -xt 1`, node_exporter or `plimsoll record host`.",
 		},
-		Advice: map[string]Advice{"add": {Summary: "Record the volume beside this source: `iostat -xt 1` on the host, node_exporter's metrics, or `plimsoll record host`, and diagnose both together",
-			Expect: "the volume's queue and limits are judged, and the disk is accused or ruled out", TradeOff: "none",
+		Advice: map[string]Advice{"add": {Summary: "Record the volume in addition to this source: `iostat -xt 1` on the host, node_exporter's metrics, or `plimsoll record host`, and diagnose both together",
+			Expect: "the volume's queue and limits are judged, and the disk is confirmed as the cause or ruled out", TradeOff: "none",
 			NoCommand: nothingToDo}}}
 
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
@@ -145,8 +147,8 @@ func evidenceElsewhere() Rule {
 			"device": Called(e.Device)})
 		f.Close("headline", nil)
 		f.Evidence = []Evidence{
-			c.Figure("handed to the operating system by the database", nil, e.Handed, "bytes", e.Cells),
-			c.Figure("written by all devices in the sources", DiskWritten, e.Arrived, "bytes", e.Cells),
+			c.Figure("bytes that the database handed to the operating system", nil, e.Handed, "bytes", e.Cells),
+			c.Figure("bytes that all devices in the sources wrote", DiskWritten, e.Arrived, "bytes", e.Cells),
 		}
 
 		f.Advise("add", nil)

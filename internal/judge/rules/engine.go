@@ -7,31 +7,33 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Knowledge is what the pack takes from an engine's folder. A field that is not set is something
-// the engine does not report.
+// Knowledge is everything that the pack takes from an engine's folder. A field that is not set is
+// something the engine does not report.
 type Knowledge struct {
 	// Database names the engine in recordings and rules, Product is its name for people.
 	Database, Product string
-	// Programs are the names of the engine's processes, at most 15 bytes as the kernel has them.
+	// Programs are the names of the engine's processes, at most 15 bytes as the kernel truncates
+	// them.
 	Programs []string
-	// Scheme is that of the addresses of its live source; "" if it has none. The list of engines sets it.
+	// Scheme is the URL scheme of its live source; "" if it has none. The list of engines sets it.
 	Scheme string
 	// Anchor is a signal with few series that every recording of this engine has, and no other
-	// engine's.
+	// engine's recordings.
 	Anchor *Signal
-	// Agreed, if not nil, is read from a metric that all members of one cluster report alike, so that
-	// members of different clusters can be kept separate.
+	// Agreed, if not nil, is read from a metric that all members of a cluster report alike, so that
+	// members of different clusters can be told apart.
 	Agreed *Signal
-	// Signals are those that the folder declares.
+	// Signals are the signals that the folder declares.
 	Signals Group
-	// Host lists further ways to read the core's signals: what the engine reports about its host.
+	// Host lists additional expressions for the core's signals: what the engine reports about its
+	// host.
 	Host map[*Signal][]string
 	// Rules are in the order in which they are judged; Scripts are their tests.
 	Rules   []Rule
 	Scripts fs.FS
 
-	// Stalls finds stalled time in the engine's own figures, if there are any. It reads the signals
-	// of Felt and no others.
+	// Stalls finds stalled time in the engine's own figures, if there are any. It reads only the
+	// signals in Felt.
 	Stalls func(sig *Signals) []Stall
 	Felt   []*Signal
 	// Account attributes the stalled waiting by the engine's own wait counters; nil if the
@@ -40,61 +42,64 @@ type Knowledge struct {
 	// Handed is the bytes per second that the engine handed to the operating system for its files;
 	// nil if not measured.
 	Handed func(sig *Signals) []float64
-	// Folder is the fact that has the folder of the engine's files on its host; "" if no source
-	// reports it.
+	// Folder is the name of the fact with the folder of the engine's files on its host; "" if no
+	// source reports it.
 	Folder string
-	// Throttled is what the kernel's writeback throttling did to the engine's writes, for each file
-	// system on which it was measured.
+	// Throttled is the measured effect of the kernel's writeback throttling on the engine's writes,
+	// for each file system tested.
 	Throttled []Throttled
-	// HeldUp is what clients waited for in the stalled time; false if the engine does not report it
-	// or if they waited for this host's storage.
+	// HeldUp returns what clients waited for in the stalled time; false if the engine does not
+	// report it or if they waited for this host's storage.
 	HeldUp func(c *Case) (HeldUp, bool)
 	// Cycle is the engine's recurring burst of writing, if the recording contains it.
 	Cycle func(sig *Signals) (Cycle, bool)
 	Log   Log
 
-	// Latencies are distributions of durations that are kept in classes.
+	// Latencies are distributions of durations that are kept in histogram classes.
 	Latencies []Latency
-	// Criteria are what the engine's makers ask of its storage.
+	// Criteria are what the engine's vendor requires of its storage.
 	Criteria []Criterion
-	// Synced, if not nil, is what a client gets by the time of one sync, if there are no criteria.
+	// Synced, if not nil, is what a client gets from the duration of one sync, for engines without
+	// criteria.
 	Synced *Synced
-	// Bounds are limits of the engine's own, below which it makes nobody wait.
+	// Bounds are limits of the engine itself, below which it makes no client wait.
 	Bounds []Bound
-	// Plots are signals that a diagnosis draws.
+	// Plots are the signals that a diagnosis draws.
 	Plots    []Plot
 	Compared Compared
 	// Counters are the metrics that watch exports unchanged.
 	Counters []Counter
 
-	// Remedies are the engine's ways of remedies that every engine has its own of.
+	// Remedies are the engine's implementations of the remedies that every engine implements
+	// itself.
 	Remedies map[*Remedy]*Remedy
-	// Client are the commands that give statements to the engine's own shell; nil if there is none
-	// that takes a command line.
+	// Client returns the commands that run statements in the engine's own shell; nil if it has no
+	// shell with a command line.
 	Client func(at ClientAt, statements []string) []string
-	// Settings are signals and the beginnings of facts' names that are settings of the engine.
+	// Settings are signals, and SettingFacts the prefixes of facts' names, that hold settings of
+	// the engine.
 	Settings     []*Signal
 	SettingFacts []string
-	// ManagedHosts are the ends of host names at which a provider runs the engine.
+	// ManagedHosts are suffixes of host names at which a provider runs the engine.
 	ManagedHosts []string
 
-	// Providers say where the engine's metrics can be obtained.
+	// Providers list where the engine's metrics can be obtained.
 	Providers []Provider
-	// Exporter says what a metrics server has to scrape for it.
+	// Exporter describes what a metrics server has to scrape for the engine.
 	Exporter string
 	// CoresHint and CacheHint name the settings for the engine's CPUs and cache size.
 	CoresHint, CacheHint string
 }
 
-// ClientAt is where an engine's client runs, and of which version the server is. Facts are those of
-// the sources, such as the server's port.
+// ClientAt describes where an engine's client runs and the server's version. Facts come from the
+// sources, such as the server's port.
 type ClientAt struct {
 	Place   Place
 	Version string
 	Facts   map[string]string
 }
 
-// Short is the engine's name in a table: the product without its maker.
+// Short is the engine's name in a table: the product without its vendor.
 func (k Knowledge) Short() string {
 	words := strings.Fields(k.Product)
 	return words[len(words)-1]
@@ -104,69 +109,71 @@ func (k Knowledge) Short() string {
 type Log struct {
 	// Syncing is the share of each cell with a sync in progress; nil if not measured.
 	Syncing func(sig *Signals) []float64
-	// Apart reports whether the log is already on another device than the data.
+	// Apart reports whether the log is already on a different device from the data.
 	Apart func(c *Case) bool
-	// Beside names what clients waited for beside the log in a good part of the stalled time ("room
-	// in the cache"), so that a quicker log alone does not end the stall; "" if there is no such
-	// thing.
+	// Beside names what clients waited for in addition to the log in a good part of the stalled
+	// time ("room in the cache"), so that a faster log alone does not end the stall; "" if there is
+	// nothing else.
 	Beside func(c *Case) string
 	// Late reports whether syncs miss the engine's own criterion.
 	Late func(sig *Signals) bool
-	// Serial is evidence that the writes made one at a time in some cells are the syncs.
+	// Serial returns evidence that the writes made one at a time in some cells are the syncs.
 	Serial func(sig *Signals, cells timeline.Mask) []Evidence
 }
 
 // A Cycle is a recurring burst of writing: a checkpoint.
 type Cycle struct {
-	// Cells are those in which a cycle ran, or wrote.
+	// Cells are the cells in which a cycle ran or wrote.
 	Cells timeline.Mask
-	// Took is the time credited per second when a cycle ends; nil if only running cycles are
-	// reported.
+	// Took is the time credited per second when a cycle ends; nil if the engine reports only
+	// running cycles.
 	Took []float64
 	// Before and After are how many cells around a cycle count as part of it.
 	Before, After int
 	// Flushes is the rule for cycles whose own fsync makes the kernel write its dirty pages; "" if
 	// they do not.
 	Flushes string
-	// Left says that what a cycle writes is known to stay in the page cache until then.
+	// Left means that what a cycle writes is known to stay in the page cache until the cycle's
+	// fsync.
 	Left bool
 }
 
-// Spent is a part of the stalled time and where it was spent.
+// Spent is a part of the stalled time and what it was spent on.
 type Spent struct {
 	Share   string  `json:"share"`   // "journal fdatasync", "execution queue", "unexplained"
 	Seconds float64 `json:"seconds"` // of waiting, summed over operations
-	Of      float64 `json:"of"`      // the whole it is a part of, in the same seconds
+	Of      float64 `json:"of"`      // the total that it is a part of, in the same seconds
 	// Overlaps is true if another Spent may count the same time.
 	Overlaps bool   `json:"overlaps,omitempty"`
 	Note     string `json:"note,omitempty"`
-	// Otherwise is the share of the time under load without a stall in which it held as well.
+	// Otherwise is the share of the time under load without a stall in which the same held.
 	Otherwise float64 `json:"-"`
 }
 
-// A Latency is a distribution of durations: a signal whose series are classes, by their label le.
+// A Latency is a distribution of durations: a signal whose series are histogram classes, labelled
+// le.
 type Latency struct {
 	Classes *Signal
 	Subject string // "PostgreSQL commits"
 }
 
-// A Bound is a limit of an engine's own: a trigger, a number of tickets, a quota.
+// A Bound is a limit of the engine itself: a trigger, a number of tickets, a quota.
 type Bound struct {
-	Resource string  // a key that stays: "cache_dirty"
+	Resource string  // a stable key: "cache_dirty"
 	Title    string  // "dirty part of the cache"
 	Used     *Signal // what is used, in the unit of the limit
-	// Level makes what is used of the signal's values by cell, where these are not it; nil if they
-	// are. Unit is then its unit, "" for the signal's.
+	// Level converts the signal's values by cell to what is used; nil if no conversion is needed.
+	// Unit is then the result's unit, "" for the signal's.
 	Level func(sig *Signals, values []float64) []float64
 	Unit  string
-	// The limit is what Fact finds among a source's settings, or else Limit, a signal with the
-	// labels of Used, or else At.
+	// The limit is what Fact finds among a source's settings, otherwise Limit, a signal with the
+	// labels of Used, otherwise At.
 	Fact  func(facts map[string]string) (limit float64, ok bool)
 	Limit *Signal
 	At    float64
-	Text  string // where the limit is from: "the default of eviction_dirty_trigger"
+	Text  string // where the limit comes from: "the default of eviction_dirty_trigger"
 	Then  string // what happens at the limit: "writes fail"
-	// Fills says that what is used stays used, as in a store: it does not come and go.
+	// Fills means that the level only grows, as in a store: it does not come and go.
 	Fills bool
 }
 
@@ -188,14 +195,14 @@ type Counter struct {
 	Label, As string
 }
 
-// A Provider is what provides the metrics whose names begin with a prefix.
+// A Provider offers the metrics whose names begin with a prefix.
 type Provider struct {
 	Prefix string
 	Ways   []Way
 }
 
-// A Way is something to provide next time.
+// A Way is something that users can provide next time.
 type Way struct {
-	Kind string // of the source that it makes: whoever gave one is not asked for it again; "" if none
+	Kind string // the kind of source it creates, not requested from users who gave one; "" if none
 	Text string
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Figure is evidence with a number that was read from a signal, or from several (nil), in the time
-// that the cells of m cover.
+// covered by the cells of m.
 func (t Time) Figure(text string, of *Signal, value float64, unit string, m timeline.Mask) Evidence {
 	if of == nil {
 		return t.FigureOf(text, "", value, unit, m)
@@ -34,9 +34,9 @@ func (r Rule) Finding(subject string) Finding {
 	return Finding{Rule: r.ID, Kind: r.Kind, Title: r.Title, Subject: subject, Cause: r.Cause, Docs: r.Docs()}
 }
 
-// serious reports whether enough time stalled to wake somebody for: a hundredth of it (and five
-// seconds), or five minutes. A single interval of many seconds that was judged by one look at the
-// sessions is not enough: they may have waited for a fraction of a second.
+// serious reports whether enough time stalled to wake someone up for: a hundredth of it (and five
+// seconds), or five minutes. A single interval of many seconds that was judged by one snapshot of
+// the sessions is not enough: they may have waited for a fraction of a second.
 func (t Time) serious(s Stall) bool {
 	stalled, seen := t.Seconds(s.AsSampled().Without(s.Unsure)), t.Seconds(s.Observed)
 	if s.Sampled && t.Seconds(s.AsSampled()) <= s.PeriodS && s.PeriodS >= coarseFromS {
@@ -52,13 +52,13 @@ const (
 	trifleShare = 1e-4
 )
 
-// Trifle reports whether so little of the recording stalled that nothing follows from it.
+// Trifle reports whether so little of the recording stalled that it justifies no conclusion.
 func Trifle(stalledS, watchedS float64) bool {
 	return stalledS <= trifleS && stalledS < trifleShare*watchedS
 }
 
 // SeverityOf grades a cause by the share of the stalled time that it explains and by how much time
-// stalled in all.
+// stalled in total.
 func (st *Stalls) SeverityOf(share float64) Severity {
 	switch {
 	case !st.Stall.Any() || share < 0.05 ||

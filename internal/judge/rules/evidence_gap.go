@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	maxTroubles = 12   // gaps and damages listed in one finding
+	maxTroubles = 12   // gaps and damaged places listed in one finding
 	minHoleS    = 15.0 // as in package timeline: a sampler may be late by seconds while the host stalls
 )
 
 func evidenceGap() Rule {
 	r := Rule{ID: "evidence/gap", Title: "Part of the evidence is missing", Kind: Symptom, Needs: []*Signal{},
 		Whole:   true,
-		NoAlert: "it judges what a source reports about itself, not series",
-		Cause:   "A sampler that stops is a fact of its own: the database restarted, the host was too busy to write its statistics, or the file is damaged. What was not sampled is not judged.",
+		NoAlert: "it judges a source's own notes, not series",
+		Cause:   "A sampler that stops is evidence in itself: the database restarted, the host was too busy to write its statistics, or the file is damaged. Time without samples is not judged.",
 		Words: Words{
 			"trouble": "{{if .next}}and {{end}}{{.trouble}}",
 			"judged":  "in the sources{{with .lost}}; {{.}} without samples{{end}}. The rest was judged.",
 		},
-		Advice: map[string]Advice{"look": {Summary: "Look at what happened at the gaps: a restart (the uptime starts again), a sampler that got no CPU or whose own write stalled",
+		Advice: map[string]Advice{"look": {Summary: "Check what happened at the gaps: a restart (the uptime starts again), a sampler that got no CPU or whose own writes stalled",
 			Expect: "the worst seconds are often the missing ones", TradeOff: "none", NoCommand: nothingToDo}}}
 
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
@@ -98,7 +98,7 @@ func evidenceGap() Rule {
 	return r
 }
 
-// holes are stretches within the recording in which no signal has a value and about which no source
+// holes are periods within the recording in which no signal has a value and about which no source
 // has a note: a metrics server records nothing about failed scrapes.
 func (c *Case) holes() []Trouble {
 	known := make(timeline.Mask, c.Grid.N)
@@ -119,13 +119,13 @@ func (c *Case) holes() []Trouble {
 
 		span := c.Span(e)
 		if span.Seconds() < minHoleS {
-			continue // a counter that started again
+			continue // a restarted counter leaves a short hole
 		}
 
-		told := slices.ContainsFunc(c.Trouble, func(t Trouble) bool {
+		reported := slices.ContainsFunc(c.Trouble, func(t Trouble) bool {
 			return t.Span.From.Before(span.To) && t.Span.To.After(span.From)
 		})
-		if !told {
+		if !reported {
 			out = append(out, Trouble{Kind: "gap", Source: "all sources",
 				Text: "no sample for " + units.Seconds(span.Seconds()), Span: span})
 		}

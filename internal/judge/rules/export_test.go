@@ -5,8 +5,8 @@ import (
 	"text/template"
 )
 
-// CheckWords checks the syntax of a rule's templates. It is a test's: at each start of the program it took
-// an eighth of the time.
+// CheckWords checks the syntax of a rule's templates. It exists only in tests: at program start it
+// took an eighth of the time.
 func (r *Rule) CheckWords() error {
 	check := func(name, text string) error {
 		if _, err := template.New(name).Parse(text); err != nil {

@@ -7,14 +7,14 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// An instance's burst is refilled once every 24 hours (EC2 user guide, EBS-optimized instances: 30 minutes
-// at least, once in 24 hours). A load over the baseline uses it up each day: fast for a while, and then
-// slow, at the same rate.
+// An instance's burst is refilled once every 24 hours (EC2 user guide, EBS-optimized instances: at
+// least 30 minutes, once in 24 hours). A load above the baseline uses it up each day: it is fast
+// for a while and then slow, at the same rate.
 const (
 	fastLeast   = instanceTogether
-	fastMost    = 0.5 // of the time: otherwise the slow time is what differs
+	fastMost    = 0.5 // of the time: above this, slow is the exception
 	fastDay     = 24 * time.Hour
-	fastDayOff  = time.Hour // the refill drifts with when the burst began
+	fastDayOff  = time.Hour // the refill drifts with the start of the burst
 	fastDaysMin = 2
 )
 
@@ -27,8 +27,8 @@ type dailyBurst struct {
 	each          time.Duration // how long it is fast, median
 }
 
-// fastDaily finds how a device is fast for a while each day at the load that is slow otherwise; nil if it
-// is not.
+// fastDaily finds out how a device is fast for a while each day, under a load that is slow
+// otherwise; nil if it is not.
 func (c *Case) fastDaily(device string) *dailyBurst {
 	ops, moved := c.For(DiskOps, "device", device), c.For(DiskMoved, "device", device)
 	if ops == nil || moved == nil {
@@ -50,7 +50,7 @@ func (c *Case) fastDaily(device string) *dailyBurst {
 		quick := timeline.Where(await,
 			func(x float64) bool { return x <= usual/slowFactor && usual >= x+slowLeastS })
 
-		// Whether it is fast is judged where as much is done, how long it is so by the latency alone.
+		// The latency alone shows how long it is fast, but only time under the usual load counts as proof.
 		fast := quick.Close(c.Cells(time.Minute))
 		var days []timeline.Episode
 		for _, e := range fast.Episodes() {
@@ -78,10 +78,10 @@ func (c *Case) fastDaily(device string) *dailyBurst {
 	return nil
 }
 
-// minOfFast is the share of a fast stretch in which as much is done as usual.
+// minOfFast is the minimum share of a fast period in which the load is as high as usual.
 const minOfFast = 0.4
 
-// daily reports whether episodes begin whole days apart.
+// daily reports whether episodes start whole days apart.
 func (c *Case) daily(all []timeline.Episode) bool {
 	for i := 1; i < len(all); i++ {
 		apart := c.Grid.Start(all[i].First).Sub(c.Grid.Start(all[i-1].First))

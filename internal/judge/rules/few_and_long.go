@@ -7,27 +7,28 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Long operations of few clients raise the mean latency like a stall: one client that runs
-// half-second queries of a report, one after the other, alone. Nobody else waits for them.
+// Long operations of a few clients raise the mean latency like a stall, for example one client that
+// runs half-second report queries one after the other, alone. No other client waits for them.
 const (
 	fewWaiting = 2.5  // operations waiting at the same time, on average
 	fewOps     = 10.0 // completions per second, there and usually: one client, back to back, at StallCeilingS
-	leastLong  = 3.0  // operations: fewer are one slow operation and its own wait
+	leastLong  = 3.0  // operations: fewer may be a single slow operation and its own wait
 	fewGap     = time.Minute
 	fewAround  = 30 * time.Minute // time on either side from which the usual rate is taken
 
-	// The same operations became slow, instead of long ones being added, where nearly all intervals are
-	// slow (slowNearly) and no more complete than usual: one client that runs long operations adds at
-	// least addedLeast of them to each interval in which one ends.
+	// If nearly all intervals are slow (slowNearly) and no more operations complete than usual, the
+	// usual operations became slow; no long ones were added. A client that runs long operations
+	// adds at least addedLeast of them to each interval in which one ends.
 	slowNearly = 0.8
 	addedLeast = 0.5
-	// usualSpread is how many standard deviations of a usual count are no addition.
+	// usualSpread is by how many standard deviations a count may exceed the usual without counting
+	// as added.
 	usualSpread = 2.0
 )
 
-// ApartFew removes the long operations of few clients from a stall: where two or three at a time
-// completed at a few per second, no more than that complete when nothing stalls, and they are not the
-// usual operations, which took far less before.
+// ApartFew separates the long operations of a few clients from a stall: two or three at a time,
+// completing a few per second, no more than complete when nothing stalls, and not the usual
+// operations, which took far less before.
 func ApartFew(t Time, s Stall) Stall {
 	if s.Waiting == nil || s.Ops == nil || s.OfLog || !s.Any() {
 		return s
@@ -48,9 +49,10 @@ func ApartFew(t Time, s Stall) Stall {
 		from, to := max(0, e.First-around), min(len(s.Ops), e.Last+around+1)
 		usual := timeline.At(s.Ops[from:to], busy[from:to])
 		if timeline.Quantile(usual, 0.75) > fewOps {
-			continue // usually many are fast, so these are waiting
+			continue // usually many complete quickly, so these are waiting
 		}
 
+		// Enough calm time shows whether these are the usual operations, slowed down.
 		calm := timeline.At(s.Latency[from:to], busy[from:to])
 		if timeline.Count(calm) >= e.Cells() && s.sameOperations(t, e, timeline.Mean(usual),
 			timeline.Quantile(calm, 0.5)) {
@@ -69,8 +71,8 @@ func ApartFew(t Time, s Stall) Stall {
 	return s
 }
 
-// sameOperations reports whether the operations of an episode are the usual ones, slowed down: nearly
-// all of its intervals are slow, and no more operations complete than usual.
+// sameOperations reports whether the operations of an episode are the usual ones, slowed down:
+// nearly all of its intervals are slow, and no more operations complete than usual.
 func (s Stall) sameOperations(t Time, e timeline.Episode, usualOps, usualS float64) bool {
 	latency := s.Latency[e.First : e.Last+1]
 	slow := timeline.Where(latency, func(x float64) bool { return x >= StallFactor*usualS }).Count()
@@ -85,14 +87,14 @@ func (s Stall) sameOperations(t Time, e timeline.Episode, usualOps, usualS float
 func fewAndLong() Rule {
 	r := Rule{ID: "queries/few-and-long", Title: "A few clients run long operations", Kind: Symptom,
 		Needs: []*Signal{}, Whole: true,
-		NoAlert: "it judges what is usual around each time",
-		Cause:   "A report, an export or a scan: one client or two run operations that are long by themselves, one after the other. The mean latency is high because nobody else asks. It is not a stall: nobody waits for anything but their own work.",
+		NoAlert: "it compares each time with the usual around it",
+		Cause:   "A report, an export or a scan: one or two clients run operations that take long by nature, one after the other. The mean latency is high because no other client is active. It is not a stall: clients wait only for their own work.",
 		Words: Words{
-			"few": "For {{.for}}, {{.clients}} took {{.median}} each (the longest mean of an interval {{.worst}}): {{.waiting}} at once, {{.rate}}, {{.ops}} operations in all. Nobody else waited.",
+			"few": "For {{.for}}, {{.clients}} took {{.median}} each (highest mean of an interval: {{.worst}}): {{.waiting}} at a time, {{.rate}}, {{.ops}} operations in total. No other client waited.",
 		},
-		Advice: map[string]Advice{"look": {Summary: "If they should be quicker, look at the operations: the slow query log, explain, a missing index. More IOPS help only if they read from a saturated disk",
+		Advice: map[string]Advice{"look": {Summary: "If they should be faster, look at the operations: the slow query log, explain, a missing index. More IOPS help only if they read from a saturated disk",
 			Expect: "less work per operation", TradeOff: "an index costs writes and memory",
-			NoCommand: "the operations decide"}}}
+			NoCommand: "it depends on the operations"}}}
 
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		var out []Finding
@@ -119,9 +121,9 @@ func fewAndLong() Rule {
 				"ops": Number(timeline.Sum(ops) * c.Grid.StepSeconds())})
 
 			f.Evidence = []Evidence{
-				c.Figure("operations at once, mean", nil, waiting, "", s.Few),
+				c.Figure("concurrent operations, mean", nil, waiting, "", s.Few),
 				c.Figure("completions, mean", nil, rate, "1/s", s.Few),
-				c.Figure("mean latency of an interval, median", nil, timeline.Quantile(latency, 0.5), "seconds", s.Few),
+				c.Figure("mean latency per interval, median", nil, timeline.Quantile(latency, 0.5), "seconds", s.Few),
 			}
 
 			f.Advise("look", nil)

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// FilesDevice is the device that bears the databases' files: the one whose mount, as the host
-// reports it, holds the folder that the engine reports. It is "" where that is not known: no folder,
-// no mounts, several devices, a device without figures. A folder below nothing but / is not known
-// either: that of a container is not the host's.
+// FilesDevice is the device that holds the databases' files: the one whose mount, as reported by
+// the host, contains the folder reported by the engine. It is "" if unknown: no folder, no mounts,
+// several devices, a device without figures. A folder on the root file system counts as unknown,
+// because a container's root is not the host's.
 func (c *Case) FilesDevice() string {
 	found := ""
 	for _, e := range c.Pack.Engines() {
@@ -25,7 +25,7 @@ func (c *Case) FilesDevice() string {
 	return found
 }
 
-// mountedBelow is the device of the innermost mount that holds a folder; "" for the root's.
+// mountedBelow is the device of the innermost mount that contains a folder; "" for the root.
 func (c *Case) mountedBelow(folder string) string {
 	device, inner := "", "/"
 	for name, value := range c.Facts {

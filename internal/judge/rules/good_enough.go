@@ -7,27 +7,27 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Synced is what one client of an engine gets from a disk by the time of one sync, for engines whose
-// makers state no criterion.
+// Synced is what one client of an engine gets from a disk, given the duration of one sync, for
+// engines whose vendor states no criterion.
 type Synced struct {
-	// Does is what is done at most once a sync: "commits at most %s times per second".
+	// Does describes what can happen at most once per sync: "commits at most %s times per second".
 	Does   string
 	Source string
 }
 
-// Signals of what benchmarks printed (package record/benchmark), and of fio's syncs.
+// Signals of benchmark reports (package record/benchmark), and of fio's syncs.
 var (
 	FioSyncQuantile = core.Add(Signal{Name: SignalPrefix + "fio_sync_latency:seconds", Unit: "seconds",
 		Help: "quantiles of a fio job's syncs", By: []string{"job", "quantile"},
 		Exprs: []string{`fio_sync_latency_seconds`}})
 	BenchSync = core.Add(Signal{Name: SignalPrefix + "bench_sync_latency:mean", Unit: "seconds",
-		Help: "mean of one small write and its sync, by method", By: []string{"benchmark", "method"},
+		Help: "mean duration of one small write and its sync, by method", By: []string{"benchmark", "method"},
 		Exprs: []string{`bench_sync_latency_mean_seconds`}})
 	BenchWrites = core.Add(Signal{Name: SignalPrefix + "bench_writes:rate", Unit: "1/s",
 		Help: "writes per second in a benchmark of a whole server", By: []string{"benchmark", "engine"},
 		Exprs: []string{`bench_writes_per_second`}})
 	BenchAsked = core.Add(Signal{Name: SignalPrefix + "bench_writes_asked:rate", Unit: "1/s",
-		Help: "writes per second that a benchmark asked for", By: []string{"benchmark", "engine"},
+		Help: "writes per second that a benchmark requested", By: []string{"benchmark", "engine"},
 		Exprs: []string{`bench_writes_asked_per_second`}})
 	BenchClients = core.Add(Signal{Name: SignalPrefix + "bench_clients:count", Unit: "",
 		Help: "clients of a benchmark", By: []string{"benchmark", "engine"},
@@ -40,17 +40,18 @@ var (
 		Exprs: []string{`bench_passed`}})
 )
 
-// A measuredSync is what a benchmark says of one write and its sync.
+// A measuredSync is what a benchmark reports about one write and its sync.
 type measuredSync struct {
 	subject   string
 	mean, p99 float64 // seconds; p99 is NaN if it was not measured
 	max       float64
-	inferred  bool // from the rate: the report has no figures of syncs
+	inferred  bool // from the rate: the report has no figures for syncs
 	unsynced  bool // nothing shows that the job synced
 	signal    *Signal
 }
 
-// hiddenSync is the share of a write's time outside the write itself from which the rest is its sync.
+// hiddenSync is the share of a write's time spent outside the write itself, above which the rest
+// counts as its sync.
 const hiddenSync = 0.2
 
 // measuredSyncs are those of all benchmarks in the sources.
@@ -66,6 +67,7 @@ func (c *Case) measuredSyncs() []measuredSync {
 		x := runs[len(runs)-1]
 		m := measuredSync{subject: "fio job " + job, mean: x.sync, p99: math.NaN(), max: math.NaN(),
 			signal: FioSyncLatency}
+		// fio prints the quantile as 0.99, 0.990000 or 0.9900000, depending on its version.
 		for _, q := range c.Signal(FioSyncQuantile) {
 			if q.Labels.Get("job") == job && strings.HasPrefix(q.Labels.Get("quantile"), "0.99") &&
 				len(strings.TrimRight(q.Labels.Get("quantile"), "0")) == len("0.99") {
@@ -87,7 +89,7 @@ func (c *Case) measuredSyncs() []measuredSync {
 		}
 	}
 
-	// Of several methods, the one that engines use on Linux.
+	// Of several methods, prefer the one that engines use on Linux.
 	var best *measuredSync
 	for _, t := range c.Signal(BenchSync) {
 		m := measuredSync{subject: t.Labels.Get("benchmark") + ", " + t.Labels.Get("method"),
@@ -108,25 +110,25 @@ func goodEnough() Rule {
 	r := Rule{ID: "storage/good-enough", Title: "Is this storage good enough?", Kind: Symptom, Whole: true,
 		Needs: []*Signal{}, AnyOf: []*Signal{FioIodepth, BenchSync, BenchWrites},
 		NoAlert: "it judges benchmarks",
-		Cause:   "A database that promises durability waits for a sync of its log for each write, or for a group of them. So the latency of one small write with its sync decides, and IOPS at a deep queue do not.",
+		Cause:   "A database that promises durability waits for a sync of its log for each write, or for a group of them. So the latency of one small write with its sync is what matters, not the IOPS at a deep queue.",
 		Words: Words{
 			"yes":      "Good enough for {{.product}}: yes. {{.q}} of {{.subject}}'s syncs is {{.value}}, against {{.limit}} ({{.source}}).",
 			"no":       "Good enough for {{.product}}: no. {{.q}} of {{.subject}}'s syncs is {{.value}}, against {{.limit}} ({{.source}}).",
-			"no, mean": "Good enough for {{.product}}: no. Already the mean of {{.subject}}'s syncs is {{.mean}}, and the criterion is {{.q}} under {{.limit}} ({{.source}}).",
+			"no, mean": "Good enough for {{.product}}: no. Even the mean of {{.subject}}'s syncs is {{.mean}}, and the criterion is {{.q}} under {{.limit}} ({{.source}}).",
 			"probably": "Good enough for {{.product}}: probably. The mean of {{.subject}}'s syncs is {{.mean}}, but the criterion is {{.q}} under {{.limit}} ({{.source}}), and this report has no {{.q}}: `plimsoll probe` measures it, or fio with --fdatasync=1 --output-format=json.",
 			"unlikely": "Good enough for {{.product}}: unlikely. The mean of {{.subject}}'s syncs is {{.mean}}, close to the criterion of {{.q}} under {{.limit}} ({{.source}}), and this report has no {{.q}}.",
-			"inferred": "The report has no figures of syncs: {{.mean}} is what passes between two writes.",
-			"unsynced": "Good enough for {{.product}}: not known from this report. {{.subject}}'s writes take {{.mean}} on average, and nothing in it shows a sync after each: run fio with --rw=write --bs=2300 --ioengine=sync --fdatasync=1 --output-format=json.",
-			"device":   "Good enough for {{.product}}: probably, if {{.subject}} synced each write (fdatasync=1 or sync=1), which this report does not show. A write takes {{.mean}} on average, so it reached the device; the criterion is {{.q}} under {{.limit}} ({{.source}}), and the report has no {{.q}} of syncs.",
+			"inferred": "The report has no figures for syncs: {{.mean}} is the time that passes between two writes.",
+			"unsynced": "Good enough for {{.product}}: unknown from this report. {{.subject}}'s writes take {{.mean}} on average, and nothing in it shows a sync after each write: run fio with --rw=write --bs=2300 --ioengine=sync --fdatasync=1 --output-format=json.",
+			"device":   "Good enough for {{.product}}: probably, if {{.subject}} synced each write (fdatasync=1 or sync=1), which this report does not show. A write takes {{.mean}} on average, so it reached the device; the criterion is {{.q}} under {{.limit}} ({{.source}}), and the report has no {{.q}} for syncs.",
 			"slow":     "Good enough for {{.product}}: no. {{.subject}}'s writes alone take {{.mean}} on average, and the criterion is {{.q}} under {{.limit}} with a sync ({{.source}}).",
-			"clients":  "{{.product}} states no criterion: one client {{.does}} ({{.source}}); clients at the same time share a sync.",
-			"passed":   "Good enough for {{.product}}: yes, for {{.clients}} clients with {{.asked}} writes per second: {{.benchmark}} passed, the slowest write took {{.slowest}}. It measures the whole cluster, not the disk alone.",
-			"failed":   "Good enough for {{.product}}: no, not for {{.clients}} clients with {{.asked}} writes per second: {{.benchmark}} reached {{.rate}} writes per second, and the slowest took {{.slowest}}. It measures the whole cluster, so the network and the CPUs count too; fdatasync's p99 tells them apart.",
+			"clients":  "{{.product}} states no criterion: one client {{.does}} ({{.source}}); concurrent clients share a sync.",
+			"passed":   "Good enough for {{.product}}: yes, for {{.clients}} clients with {{.asked}} writes per second: {{.benchmark}} passed, and the slowest write took {{.slowest}}. It measures the whole cluster, not only the disk.",
+			"failed":   "Good enough for {{.product}}: no, not for {{.clients}} clients with {{.asked}} writes per second: {{.benchmark}} reached {{.rate}} writes per second, and the slowest took {{.slowest}}. It measures the whole cluster, so the network and the CPUs count too; fdatasync's p99 shows the disk's part.",
 		},
 		Advice: map[string]Advice{"measure": {Summary: "Measure one small write with its sync where the log will be: `plimsoll probe DIR`, or fio --rw=write --bs=2300 --ioengine=sync --fdatasync=1 --size=22m --output-format=json",
 			Expect:    "a p99 that the criterion can be compared with",
 			TradeOff:  "22 MB are written",
-			NoCommand: "the folder has to be chosen"}},
+			NoCommand: "you have to choose the folder"}},
 	}
 
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
@@ -140,7 +142,7 @@ func goodEnough() Rule {
 	return r
 }
 
-// answers compares one benchmark of syncs with what each engine asks: the engines with a criterion
+// answers compares one benchmark of syncs with each engine's requirements, engines with a criterion
 // first.
 func (r Rule) answers(c *Case, m measuredSync) []Finding {
 	var first, then []Finding
@@ -170,7 +172,7 @@ func (r Rule) answer(c *Case, m measuredSync, product, words string, v Values) F
 	f := r.Finding(product + " on " + m.subject)
 	f.Severity, f.Weight = Info, 0.5
 	if words != "clients" {
-		f.Weight = 1 // a criterion goes before what has none
+		f.Weight = 1 // engines with a criterion come first
 	}
 
 	if strings.HasPrefix(words, "no") || words == "slow" {
@@ -194,8 +196,8 @@ func (r Rule) answer(c *Case, m measuredSync, product, words string, v Values) F
 	return f
 }
 
-// answer names the words for a benchmark. A mean decides only what it proves: over the limit it is a
-// no; far below it is a probably.
+// answer returns the name of the words for a benchmark. A mean decides only as much as it proves:
+// above the limit the answer is no, far below it probably.
 func (k Criterion) answer(m measuredSync) string {
 	const (
 		farBelow = 4
@@ -222,7 +224,7 @@ func (k Criterion) answer(m measuredSync) string {
 	return "unlikely"
 }
 
-// benchmarks are the answers of benchmarks of a whole server, which have their own criteria.
+// benchmarks are the answers from benchmarks of a whole server, which have their own criteria.
 func (r Rule) benchmarks(c *Case) []Finding {
 	var out []Finding
 	for _, t := range c.Signal(BenchWrites) {
@@ -230,7 +232,7 @@ func (r Rule) benchmarks(c *Case) []Finding {
 		of := func(s *Signal) float64 { return timeline.Max(c.For(s, "engine", engine)) }
 		passed := of(BenchPassed)
 		if math.IsNaN(passed) || !(of(BenchAsked) > 0) || !(of(BenchClients) > 0) || math.IsNaN(of(BenchSlowest)) {
-			continue // the report was cut
+			continue // the report was truncated
 		}
 
 		product := engine
@@ -255,7 +257,7 @@ func (r Rule) benchmarks(c *Case) []Finding {
 		f.Open(words, v)
 		whole := make(timeline.Mask, c.Grid.N).Not()
 		f.Evidence = []Evidence{c.Figure("writes per second", BenchWrites, timeline.Max(t.Values), "1/s", whole),
-			c.Figure("writes asked for", BenchAsked, of(BenchAsked), "1/s", whole),
+			c.Figure("writes requested per second", BenchAsked, of(BenchAsked), "1/s", whole),
 			c.Figure("slowest write", BenchSlowest, of(BenchSlowest), "seconds", whole)}
 		out = append(out, f)
 	}

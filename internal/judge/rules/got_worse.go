@@ -6,20 +6,20 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A Change is a stretch in which operations took clearly longer than usual, without a stall.
+// A Change is a period in which operations took clearly longer than usual, without a stall.
 type Change struct {
-	Stall Stall // whose
+	Stall Stall // the operations
 	Cells timeline.Mask
 	// UsualS and ThenS are median latencies in seconds, UsualOps and ThenOps completions per second.
 	UsualS, ThenS, UsualOps, ThenOps float64
-	// Connected is how many clients had a connection there, where no latency is known: then the
-	// latencies are clients over completions, and only their ratio means something.
+	// Connected is how many clients were connected, if no latency is known. The latencies are then
+	// clients over completions, and only their ratio is meaningful.
 	Connected float64
-	Growing   bool // it grew all the time
-	SameLoad  bool // no more completed
+	Growing   bool // the latency grew steadily
+	SameLoad  bool // no more operations completed
 }
 
-// LessDone reports whether clearly fewer operations completed while as many waited.
+// LessDone reports whether clearly fewer operations completed although as many waited.
 func (x Change) LessDone() bool { return x.ThenOps < lessDone*x.UsualOps }
 
 const lessDone = 0.75
@@ -27,19 +27,19 @@ const lessDone = 0.75
 func gotWorse() Rule {
 	r := Rule{ID: "evidence/got-worse", Title: "It got slower, without a stall", Kind: Symptom,
 		Needs:   []*Signal{},
-		NoAlert: "it compares a stretch of time with all the rest",
-		Cause:   "Operations took clearly longer for a good part of the time than they usually do. Nobody was held up for long, and yet clients that ask one thing after the other got that much less done.",
+		NoAlert: "it compares a period with the rest of the recording",
+		Cause:   "Operations took clearly longer than usual for a good part of the time. No client was blocked for long, but clients that send one request after the other got that much less done.",
 		Words: Words{
-			"slower":    "{{.clients}} took {{.then}} where {{.usual}} is usual ({{.times}} times as long), for {{.for}}.",
-			"fewer":     "{{.clients}}: {{.thenOps}} completed, usually {{.usualOps}}, for {{.for}}, while {{.connected}} clients stayed connected. Whether less was asked or each took longer is not in these figures.",
-			"grew":      "{{.clients}} took {{.usual}} at first and {{.then}} in the end ({{.times}} times as long), growing over {{.for}}.",
-			"same load": "No more was asked meanwhile: {{.thenOps}} completed, usually {{.usualOps}}.",
-			"less":      "Less was done: {{.thenOps}} completed, usually {{.usualOps}}, while as many waited.",
-			"more load": "More was asked meanwhile: {{.thenOps}} completed, usually {{.usualOps}}.",
+			"slower":    "{{.clients}} took {{.then}} instead of the usual {{.usual}} ({{.times}} times as long), for {{.for}}.",
+			"fewer":     "{{.clients}}: {{.thenOps}} completed, usually {{.usualOps}}, for {{.for}}, while {{.connected}} clients stayed connected. These figures do not show whether clients sent less or each operation took longer.",
+			"grew":      "{{.clients}} took {{.usual}} at first and {{.then}} at the end ({{.times}} times as long), growing over {{.for}}.",
+			"same load": "The load was no higher meanwhile: {{.thenOps}} completed, usually {{.usualOps}}.",
+			"less":      "Throughput fell: {{.thenOps}} completed, usually {{.usualOps}}, while as many waited.",
+			"more load": "The load was higher meanwhile: {{.thenOps}} completed, usually {{.usualOps}}.",
 		},
-		Advice: map[string]Advice{"compare": {Summary: "Compare what changed there: the load's kind, a volume's credits or its neighbours, a plan, a cache that no longer holds the data",
-			Expect: "what made it slower, before it stalls", TradeOff: "none",
-			NoCommand: "what changed has to be found first"}}}
+		Advice: map[string]Advice{"compare": {Summary: "Find out what changed then: the kind of load, a volume's credits or its neighbours, a query plan, a cache that no longer holds the data",
+			Expect: "you find what made it slower, before it stalls", TradeOff: "none",
+			NoCommand: "first find out what changed"}}}
 
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		x := c.Change
@@ -57,13 +57,13 @@ func gotWorse() Rule {
 			"connected": Number(math.Round(x.Connected))}
 
 		completions := []Evidence{
-			c.Figure("completions there, median", nil, x.ThenOps, "1/s", x.Cells),
+			c.Figure("completions in that period, median", nil, x.ThenOps, "1/s", x.Cells),
 			c.Figure("usual completions", nil, x.UsualOps, "1/s", x.Stall.Observed),
 		}
 
 		f.Advise("compare", nil)
 		if x.Connected > 0 {
-			// What is asked for varies in any service, and clients stay connected to their pools.
+			// The load of any service varies, while clients stay connected through their pools.
 			f.Severity = Info
 			f.Say("fewer", v)
 			f.Evidence = completions
@@ -87,8 +87,8 @@ func gotWorse() Rule {
 		}
 
 		f.Evidence = append([]Evidence{
-			c.Figure("mean latency of an interval there, median", nil, x.ThenS, "seconds", x.Cells),
-			c.Figure("usual mean latency of an interval", nil, x.UsualS, "seconds", x.Stall.Observed),
+			c.Figure("mean latency per interval in that period, median", nil, x.ThenS, "seconds", x.Cells),
+			c.Figure("usual mean latency per interval", nil, x.UsualS, "seconds", x.Stall.Observed),
 		}, completions...)
 
 		return []Finding{f}

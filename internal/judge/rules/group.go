@@ -9,5 +9,6 @@ func (g *Group) Add(s Signal) *Signal {
 	return &s
 }
 
-// core holds the signals that belong to no engine: of disks, hosts, containers, fio and clients.
+// core holds the signals that belong to no engine: those of disks, hosts, containers, fio and
+// clients.
 var core Group

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// anotherLeast is the share of what slow calls waited from which another program is a cause.
+	// anotherLeast is the share of the slow calls' waiting above which another program is a cause.
 	anotherLeast = 0.1
 )
 
@@ -16,14 +16,14 @@ func hostAnotherProgram() Rule {
 	r := Rule{ID: "host/another-program", Title: "Syncs wait behind another program's I/O", Kind: Cause,
 		Needs:   []*Signal{TraceWait, TraceSlower},
 		NoAlert: "a trace runs only for a while",
-		Cause:   "All programs on a device share its queue, and all files of a file system share its journal. A sync waits until the requests in front of it are done, whoever made them. Counters of the device do not show whose they are; a trace does.",
+		Cause:   "All programs on a device share its queue, and all files of a file system share its journal. A sync waits until the requests ahead of it are done, whichever program issued them. The device's counters do not show which program that was; a trace does.",
 		Words: Words{
-			"behind": "Of what slow calls of {{.programs}} waited, {{.share}} was behind I/O of {{.other}}: {{.most}} {{.how}}.",
+			"behind": "Slow calls of {{.programs}} spent {{.share}} of their waiting time behind I/O of {{.other}}: {{.most}} {{.how}}.",
 		},
 		Advice: map[string]Advice{
-			"apart": {Summary: "Give {{.other}} another volume, bound its I/O (io.max, systemd's IOWriteBandwidthMax), or run it when nobody waits",
-				Expect:   "up to {{.share}} of what the traced calls waited ends",
-				TradeOff: "it takes longer", NoCommand: "what the other program is for decides which of these fits"}}}
+			"apart": {Summary: "Move {{.other}} to another volume, limit its I/O (io.max, systemd's IOWriteBandwidthMax), or run it when no client waits",
+				Expect:   "up to {{.share}} of the traced calls' waiting ends",
+				TradeOff: "it takes longer", NoCommand: "which of these fits depends on what the other program does"}}}
 
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		t := c.Traced()
@@ -35,6 +35,7 @@ func hostAnotherProgram() Rule {
 		for _, other := range t.others() {
 			share, most := 0.0, -1
 			for i, w := range t.Waits {
+				// A lock is the engine's own business, even if another program holds it.
 				if w.Behind != other || w.Wait == wait.Lock {
 					continue
 				}
@@ -56,9 +57,9 @@ func hostAnotherProgram() Rule {
 				"most": Part(t.Waits[most].Share), "how": Called(t.Waits[most].Text)}
 			f.Say("behind", v)
 			f.Evidence = []Evidence{
-				c.Figure("measured by a trace: share of what slow calls waited that was behind "+other, TraceWait, share,
+				c.Figure("measured by a trace: share of the slow calls' waiting that was behind "+other, TraceWait, share,
 					"ratio", t.cells),
-				c.Figure("what slow calls waited in the stalled time, summed", TraceWait, t.WaitedS, "seconds", t.cells),
+				c.Figure("total waiting of slow calls in the stalled time", TraceWait, t.WaitedS, "seconds", t.cells),
 				c.Figure("stalled time in which the trace ran", TraceSlower, t.StalledS, "seconds", t.cells),
 			}
 
@@ -72,7 +73,8 @@ func hostAnotherProgram() Rule {
 	return r
 }
 
-// others are the programs in the way that are not the callers' own, the one that cost most first.
+// others are the programs other than the callers' own that calls waited behind, the most costly
+// first.
 func (t *Traced) others() []string {
 	var out []string
 	for _, w := range t.Waits {

@@ -2,28 +2,28 @@ package rules
 
 import "plimsoll/internal/record/timeline"
 
-// cpuAlways is the share of the time above which saturation is the usual state.
+// cpuAlways is the share of the time above which saturation is the normal state.
 const cpuAlways = 0.90
 
-// saturatedToo is the share of the stalled time above which a saturated device beside busy CPUs
-// counts as busy.
+// saturatedToo is the share of the stalled time above which a device counts as saturated in
+// addition to the CPUs.
 const saturatedToo = 0.30
 
 func hostCPUSaturated() Rule {
 	r := Rule{ID: "host/cpu-saturated", Title: "The CPUs are saturated", Kind: Cause, Traced: forProcessor,
 		When:  "plimsoll:cpu_busy:ratio > 0.9",
-		Cause: "Operations wait for a CPU. Everything the database does gets slower at once, its eviction and checkpoints too, and the disk has time to spare.",
+		Cause: "Operations wait for a CPU. Everything the database does becomes slower together, including eviction and checkpoints, while the disk has spare capacity.",
 		Words: Words{
-			"busy":          "The CPUs were over 90 % busy in {{.share}} of the stalled time (on average {{.mean}} busy in it).",
-			"no stall":      "The CPUs were over 90 % busy for {{.for}}: {{.of}} of the time (on average {{.mean}} busy in it). Nothing stalled meanwhile, as far as these sources show.",
-			"always":        "The CPUs were over 90 % busy for {{.for}}: {{.of}} of the time (on average {{.mean}} busy in it). {{.clients}} took {{.latency}} at the median, and there is no calm time to compare that with.",
-			"disk as well":  "The device {{.device}} was saturated in {{.share}} of it: begin there.",
-			"unseen":        "Whether the data's volume was saturated as well is not known: its device is not in these sources.",
-			"either, cause": "Operations wait for a CPU, and everything the database does gets slower at once. Here a device was saturated in a good part of the stalled time as well: one may hide the other.",
+			"busy":          "The CPUs were over 90 % busy in {{.share}} of the stalled time (on average {{.mean}} busy).",
+			"no stall":      "The CPUs were over 90 % busy for {{.for}}: {{.of}} of the time (on average {{.mean}} busy). These sources show no stall in that time.",
+			"always":        "The CPUs were over 90 % busy for {{.for}}: {{.of}} of the time (on average {{.mean}} busy). {{.clients}} took {{.latency}} at the median, and there is no calm time to compare that with.",
+			"disk as well":  "The device {{.device}} was also saturated in {{.share}} of it: start there.",
+			"unseen":        "It is unknown whether the data's volume was saturated as well: its device is not in these sources.",
+			"either, cause": "Operations wait for a CPU, and everything the database does becomes slower together. Here a device was saturated in a good part of the stalled time as well: one may hide the other.",
 		},
 		Advice: map[string]Advice{"use less": {Summary: "Find what uses the CPU (slow queries, missing indexes, compression, many connections) or use an instance with more cores",
-			Expect:   "waiting for a CPU ends; {{with .device}}waiting for {{.}} does not{{else}}{{if .unseen}}whether clients wait for the volume as well is not known, because its device is not in these sources{{else}}a faster volume would change nothing{{end}}{{end}}",
-			TradeOff: "the instance's price", NoCommand: "what uses the CPU decides: pidstat -u 1 10 shows it"}}}
+			Expect:   "waiting for a CPU ends; {{with .device}}waiting for {{.}} does not{{else}}{{if .unseen}}it is unknown whether clients also wait for the volume, because its device is not in these sources{{else}}a faster volume would change nothing{{end}}{{end}}",
+			TradeOff: "the instance's price", NoCommand: "it depends on what uses the CPU: pidstat -u 1 10 shows it"}}}
 
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		if len(held) == 0 {
@@ -38,15 +38,15 @@ func hostCPUSaturated() Rule {
 		in := Share(cells, c.Stall.Cells)
 		f, ok := r.condition(c, "host", cells)
 		if !ok {
-			// Saturated nearly always, so there is hardly any other time to compare with. Where
-			// there is, it stalled as often, and the CPUs do not explain it.
+			// The CPUs are nearly always saturated, so there is hardly any other time to compare with. If
+			// there is, clients stalled as often in it, and the CPUs do not explain the stalls.
 			if in < 0.5 || Share(cells, c.Stall.Active) < cpuAlways {
 				return nil
 			}
 			f = r.Finding("host")
 			f.Weight, f.Severity = in, c.SeverityOf(in)
 			f.Evidence = append(f.Evidence,
-				c.Remark("it held nearly all the time: there is no other time to compare with"))
+				c.Remark("it held nearly all the time, so there is no other time to compare with"))
 			f.Windows = c.Windows(cells.And(c.Stall.Cells))
 		}
 
@@ -80,7 +80,7 @@ func hostCPUSaturated() Rule {
 		}
 
 		if dev, share := c.saturatedInStall(); share >= saturatedToo {
-			// If a device also holds everybody up, a busy CPU is seldom what they wait for first.
+			// If a device also holds everything up, clients seldom wait for a busy CPU first.
 			if f.Severity == Critical {
 				f.Severity = Warning
 			}
@@ -96,11 +96,12 @@ func hostCPUSaturated() Rule {
 	return r
 }
 
-// longWithoutStall is the share of the time from which busy CPUs are reported although nothing stalled.
+// longWithoutStall is the share of the time above which busy CPUs are reported even though nothing
+// stalled.
 const longWithoutStall = 0.5
 
-// withoutStall is a finding where the CPUs are busy for most of the time and nothing stalled: a warning
-// if no source reports what clients felt, or if they always waited for long.
+// withoutStall is the finding if the CPUs are busy for most of the time and nothing stalled: a
+// warning if no source reports what clients experienced, or if they always waited long.
 func (r Rule) withoutStall(c *Case, cells timeline.Mask) []Finding {
 	busy := c.One(CPUBusy)
 	of := Share(cells, timeline.Known(busy))

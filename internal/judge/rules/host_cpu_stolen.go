@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// stolenShare is the share of the CPUs' time from which what the hypervisor withholds is felt: one
-	// second in five.
+	// stolenShare is the share of the CPUs' time withheld by the hypervisor above which it is
+	// noticeable: one second in five.
 	stolenShare = 0.2
 	// creditsSpent is the number of CPU credits at which a burstable instance is down to its baseline.
 	// CloudWatch averages, so it seldom reports exactly 0.
@@ -19,19 +19,19 @@ func hostCPUStolen() Rule {
 	r := Rule{ID: "host/cpu-stolen", Title: "The hypervisor withholds CPU time", Kind: Cause,
 		Traced: forProcessor,
 		When:   fmt.Sprintf("plimsoll:cpu_stolen:ratio > %g", stolenShare),
-		Cause:  "A virtual machine that wants to run waits until the hypervisor lets it: its neighbours need the CPUs, or it is a burstable instance without credits. Programs on it cannot see this. They use little CPU time and get slower anyway, and so do the threads that sync the log.",
+		Cause:  "A virtual machine that is ready to run waits until the hypervisor lets it: its neighbours need the CPUs, or it is a burstable instance without credits. Programs on it cannot see this. They use little CPU time but become slower anyway, and so do the threads that sync the log.",
 		Words: Words{
-			"stolen":  "The hypervisor withheld {{.mean}} of the CPUs' time in the stalled time, and over {{.least}} in {{.share}} of it. The machine itself used {{.busy}}.",
-			"credits": "Its CPU credits were used up: as few as {{.credits}} were left. It runs at its baseline until it earns more.",
-			"unknown": "Whether it is a burstable instance without credits, or its neighbours need the CPUs, is not in these sources.",
+			"stolen":  "The hypervisor withheld {{.mean}} of the CPU time while clients stalled, and more than {{.least}} during {{.share}} of the stalled time. The machine itself used {{.busy}}.",
+			"credits": "Its CPU credits were used up, down to {{.credits}}. It runs at its baseline until it earns more.",
+			"unknown": "These sources do not show whether it is a burstable instance without credits or its neighbours need the CPUs.",
 		},
 		Advice: map[string]Advice{
-			"credits": {Summary: "On a burstable instance (AWS T, Azure B), look at the CPU credits; if they are used up, switch to unlimited credits or choose a type with fixed performance",
-				Expect:    "the CPU time that is withheld now is given; the queries are not at fault",
-				TradeOff:  "unlimited credits cost USD 0.05 for each vCPU hour over the baseline (T3, Linux); another type has its own price",
+			"credits": {Summary: "On a burstable instance (AWS T, Azure B), check the CPU credits; if they are used up, switch to unlimited credits or choose a type with fixed performance",
+				Expect:    "the machine gets the CPU time that is withheld now; the queries are not at fault",
+				TradeOff:  "unlimited credits cost USD 0.05 per vCPU hour above the baseline (T3, Linux); another type has its own price",
 				NoCommand: changesInstance},
 			"move": {Summary: "Otherwise stop and start the machine, which moves it to another host, or use dedicated cores",
-				Expect: "other neighbours", TradeOff: "a restart; what is on its instance store is lost",
+				Expect: "different neighbours", TradeOff: "a restart; the data on its instance store is lost",
 				NoCommand: changesInstance},
 		}}
 

@@ -2,17 +2,18 @@ package rules
 
 import "plimsoll/internal/record/timeline"
 
-// minThrottledS is the least time at a limit that cannot come from an interval's edge.
+// minThrottledS is the least time at a limit, in seconds, that cannot be an artefact of an
+// interval's edge.
 const minThrottledS = 3.0
 
 func hostIOThrottled() Rule {
 	r := Rule{ID: "host/io-throttled", Title: "I/O waits above the device", Kind: Cause, Traced: aboveDevice,
 		When:  "plimsoll:psi_io_full:ratio > 0.5 and on() (max(plimsoll:disk_busy:ratio) < 0.6)",
-		Cause: "Tasks wait for I/O while no device shown is busy. Something holds the requests back before the device counts them: a container's or a cgroup's I/O limit (blkio, io.max), a network file system, or a device that this source does not show.",
+		Cause: "Tasks wait for I/O while no device shown is busy. Something holds the requests back before the device counts them: an I/O limit of a container or cgroup (blkio, io.max), a network file system, or a device that this source does not show.",
 		Words: Words{"waited": "In {{.share}} of the stalled time all tasks waited for I/O, but no device was busy."},
-		Advice: map[string]Advice{"limits": {Summary: "Look at the container's I/O limits (cgroup io.max, blkio.throttle.*), and at devices missing here (record S_TIME_FORMAT=ISO iostat -xt 1 on the node)",
-			Expect:   "the limit that binds is found; raising it costs nothing if the volume has room",
-			TradeOff: "less isolation from neighbours", NoCommand: "the limit has to be found first"}}}
+		Advice: map[string]Advice{"limits": {Summary: "Check the container's I/O limits (cgroup io.max, blkio.throttle.*), and devices missing here (record S_TIME_FORMAT=ISO iostat -xt 1 on the node)",
+			Expect:   "you find the limit that binds; raising it costs nothing if the volume has room",
+			TradeOff: "less isolation from neighbours", NoCommand: "first find the limit"}}}
 
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		if len(held) == 0 {
@@ -21,10 +22,10 @@ func hostIOThrottled() Rule {
 
 		cells := timeline.Known(held[0].Values)
 		if flush, _ := c.flushing(cells); flush > idleFlush {
-			return nil // the device is in its flushes, which the busy share leaves out
+			return nil // the device is busy with flushes, which the busy share does not include
 		}
 		if c.Seconds(cells.And(c.Stall.Cells)) < minThrottledS {
-			return nil // a carry-over from one interval into the next looks like this too
+			return nil // a wait that carries over from one interval to the next looks like this too
 		}
 		if Share(c.containersHeldBack(), cells.And(c.Stall.Cells)) >= 0.5 {
 			return nil // container/io-limit knows the limit that this rule only infers
@@ -38,7 +39,7 @@ func hostIOThrottled() Rule {
 		full := c.One(PSIIOFull)
 		f.Say("waited", Values{"share": Part(Share(cells, c.Stall.Cells))})
 		f.Evidence = append(f.Evidence,
-			c.Figure("share of time in which all tasks waited for I/O (PSI), mean of these intervals", PSIIOFull,
+			c.Figure("share of time in which all tasks waited for I/O (PSI), mean over these intervals", PSIIOFull,
 				timeline.Mean(timeline.At(full, cells)), "ratio", cells))
 
 		if busiest, ok := c.busiestInStall(); ok {

@@ -2,14 +2,14 @@ package rules
 
 import "plimsoll/internal/record/timeline"
 
-// swapping is how many pages a second swapped out mean that memory is short.
+// swapping is the rate of pages swapped out per second above which memory counts as short.
 const swapping = 100.0
 
 func hostMemoryLimit() Rule {
 	r := Rule{ID: "host/memory-limit", Title: "Memory is short", Kind: Cause,
 		When:  "plimsoll:psi_memory_full:ratio > 0.1 or plimsoll:swap_out:rate > 100",
 		Needs: []*Signal{}, AnyOf: []*Signal{PSIMemoryFull, SwapOut},
-		Cause: "The kernel reclaims or swaps memory the database is using; every thread may be stopped by it, and the reclaim itself writes to the disk. In a container the limit is the container's, not the host's.",
+		Cause: "The kernel reclaims or swaps memory that the database is using; this can stop every thread, and the reclaim itself writes to the disk. In a container, the container's limit applies, not the host's.",
 		Words: Words{"short": "The host was short of memory in {{.share}} of the stalled time."},
 		Advice: map[string]Advice{"cache": {Summary: "Set the database's cache explicitly below the host's or container's memory, with room for connections and page cache",
 			Expect: "no reclaim under load", TradeOff: "more reads from the disk if the working set no longer fits",

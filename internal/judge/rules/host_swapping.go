@@ -5,24 +5,24 @@ import "plimsoll/internal/record/timeline"
 func hostSwapping() Rule {
 	r := Rule{ID: "host/swapping", Title: "The database's memory is on the swap device", Kind: Cause,
 		When:  "plimsoll:swap_in:rate > 100",
-		Cause: "Memory that was swapped out is read back page by page when it is touched, and the thread that touched it waits for each. A cache that is partly swapped out costs a disk read where it promised none, and the swap device's queue is shared with the data's if both are on one volume.",
+		Cause: "Memory that was swapped out is read back page by page when it is accessed, and the accessing thread waits for each page. A cache that is partly swapped out causes disk reads that it is meant to avoid, and if swap and data are on one volume, they share its queue.",
 		Words: Words{
-			"swapped": "{{.rate}} pages were read back from swap per second on average in the stalled time, over 100 in {{.share}} of it.",
-			"out":     "{{.out}} per second were swapped out meanwhile: memory is short now.",
-			"before":  "None were swapped out meanwhile: they had been before, by something that needed the memory then.",
+			"swapped": "On average, {{.rate}} pages per second were read back from swap in the stalled time, and more than 100 during {{.share}} of it.",
+			"out":     "Meanwhile {{.out}} per second were swapped out: memory is short now.",
+			"before":  "None were swapped out meanwhile: that happened earlier, when something else needed the memory.",
 		},
 		Advice: map[string]Advice{
-			"smaller": {Summary: "Set the database's cache so that it fits into the host's memory beside everything else, and find what else takes it",
-				Expect:    "nothing of it is swapped out",
+			"smaller": {Summary: "Set the database's cache so that it fits into the host's memory with everything else, and find out what else uses memory",
+				Expect:    "no part of it is swapped out",
 				TradeOff:  "more reads from the disk if the working set no longer fits",
-				NoCommand: "how large the working set is, only you can say"},
+				NoCommand: "only you know how large the working set is"},
 			"tend": {Summary: "Set vm.swappiness=1 on a database's host",
 				Expect: "the kernel drops page cache before it swaps the database out", TradeOff: "less page cache",
-				NoCommand: "it keeps the next page from being swapped out and brings none back"},
-			"back": {Summary: "If memory is free again, bring it back at once, at a quiet hour: swapoff -a && swapon -a",
+				NoCommand: "it prevents further swapping, but brings no page back"},
+			"back": {Summary: "If memory is free again, bring all pages back in one go at a quiet hour: swapoff -a && swapon -a",
 				Expect:    "the pages are read once, in order",
 				TradeOff:  "it fails, or kills a process, if they do not fit",
-				NoCommand: "whether the memory stays free, only you can say: without it the kernel kills a process"},
+				NoCommand: "only you know whether the memory stays free: if not, the kernel kills a process"},
 		}}
 
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {

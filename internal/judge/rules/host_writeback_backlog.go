@@ -9,15 +9,15 @@ import (
 )
 
 // An episode is a flush of the page cache if at least flushShare of what the device wrote came from
-// the dirty bytes, or if writeback was in progress in most of it. A backlog under minBacklogBytes
-// does not count. And the flush must be felt: the device is saturated in most of the episode or,
-// where the limit is above the device (a cgroup's), all tasks wait for I/O.
+// the dirty bytes, or if writeback was in progress during most of it. A backlog under
+// minBacklogBytes does not count. And the flush must have an effect: the device is saturated in
+// most of the episode or, if the limit is above the device (a cgroup's), all tasks wait for I/O.
 const (
 	flushShare         = 0.3
 	minBacklogBytes    = 20e6
-	writebackBytes     = 0.5e6 // in flight: a queue of 5 requests of 100 KB
+	writebackBytes     = 0.5e6 // in flight: equal to a queue of 5 requests of 100 KB
 	tolerableStallS    = 0.5
-	byCheckpoint       = 0.8 // share of a flush's time in checkpoints above which they cause it
+	byCheckpoint       = 0.8 // share of a flush's time in checkpoints, above which they cause it
 	backlogLookBackS   = 5
 	minBacklogCoverage = 0.25
 	feltIOFull         = 0.3
@@ -25,11 +25,11 @@ const (
 )
 
 var backlogWords = Words{
-	"flushing":   "In {{.share}} of the stalled time the OS was flushing its page cache: up to {{.peak}} dirty{{with .took}}, which at the volume's {{$.rate}}/s is {{.}} of writing that everything else waits behind{{end}}.",
-	"checkpoint": "It is a checkpoint's fsync that asks for it (see {{.see}}).",
-	"handed":     "Only {{.stood}} of what was written stood there before: the rest was handed over meanwhile, so to bound it shortens little.",
-	"too fast":   "It came faster than the volume writes: written as it came, up to {{.left}} of writing would still stand there in most of the stalled time, so to bound it shortens little.",
-	"no room":    "There is little room to write the same bytes earlier: the volume is asked for nearly all that it can do.",
+	"flushing":   "In {{.share}} of the stalled time the OS was flushing its page cache: up to {{.peak}} dirty{{with .took}}, which at the volume's {{$.rate}}/s takes {{.}} to write, and everything else waits behind it{{end}}.",
+	"checkpoint": "A checkpoint's fsync causes the flush (see {{.see}}).",
+	"handed":     "Only {{.stood}} of what was written was in the page cache before: the rest arrived during the flush, so bounding the backlog would shorten it only a little.",
+	"too fast":   "Data arrived faster than the volume writes: even if written immediately, a backlog of up to {{.left}} of writing would remain in most of the stalled time, so bounding it would shorten the flush only a little.",
+	"no room":    "There is little room to write the same bytes earlier: the load uses nearly all of the volume's capacity.",
 }
 
 var backlogAdvice = map[string]Advice{
@@ -37,14 +37,14 @@ var backlogAdvice = map[string]Advice{
 		Summary: "Bound the OS's dirty bytes: vm.dirty_background_bytes = " +
 			"{{with .bytes}}{{.}} ({{$.mib}} MiB: the volume's {{$.rate}}/s x {{$.tolerable}} s of tolerable stall){{else}}the volume's bytes/s x 0.5 s of tolerable stall{{end}}",
 		Expect:   "the flush starts early and stays short; measured on a storage engine alone, a 3,000 IOPS volume: write p99 7.9 s to 0.27 s",
-		TradeOff: "about 40 % more bytes to the device: less coalescing", Do: []*Remedy{BoundDirtyBytes}},
-	"apart": {Summary: "Put the journal/WAL on a volume of its own",
-		Expect:   "its fdatasync no longer waits behind data{{with .beside}}; the stall does not end with it, because clients also wait for {{.}}{{else}}; in the same measurement p99 4.7 ms{{end}}",
+		TradeOff: "about 40 % more bytes written to the device: less coalescing", Do: []*Remedy{BoundDirtyBytes}},
+	"apart": {Summary: "Put the journal/WAL on a separate volume",
+		Expect:   "its fdatasync no longer waits behind data{{with .beside}}; that alone does not end the stall, because clients also wait for {{.}}{{else}}; in the same measurement p99 4.7 ms{{end}}",
 		TradeOff: "one more volume; a snapshot of a single volume is no longer consistent; reads still wait",
 		Do:       []*Remedy{LogApart}},
 }
 
-// dirtyLimits are the kernel's limits of dirty pages, as the host reports them.
+// dirtyLimits are the kernel's limits for dirty pages, as the host reports them.
 func (c *Case) dirtyLimits() []Evidence {
 	var out []Evidence
 	for _, k := range []string{"vm.dirty_background_bytes", "vm.dirty_background_ratio",
@@ -61,7 +61,7 @@ func hostWritebackBacklog() Rule {
 		Traced: behindBuffered,
 		When:   "(plimsoll:memory_dirty:bytes > 20e6 or plimsoll:memory_writeback:bytes > 20e6) and on() (max(plimsoll:disk_busy:ratio) > 0.9)",
 		Needs:  []*Signal{MemoryDirty, DiskWritten},
-		Cause:  "Buffered writes (checkpoints, eviction, data files) collect in the page cache until they are 30 s old (vm.dirty_expire_centisecs), an fsync asks for them, or a share of memory is dirty, which on a large host never comes. Then they all go to the volume at once, and a journal's or a WAL's small fdatasync waits behind them.",
+		Cause:  "Buffered writes (checkpoints, eviction, data files) collect in the page cache until they are 30 s old (vm.dirty_expire_centisecs), an fsync asks for them, or a share of memory is dirty, which never happens on a large host. Then they all go to the volume together, and a small fdatasync of a journal or WAL waits behind them.",
 		Words:  backlogWords,
 		Advice: backlogAdvice}
 
@@ -88,7 +88,7 @@ func hostWritebackBacklog() Rule {
 		f.Windows = c.Windows(b.cells)
 		f.PeriodS = c.Period(b.cells.Close(c.Cells(5e9)))
 
-		// In a stall all writes may be credited to its end, so a median would be zero.
+		// All writes of a stall may be credited to its end, so a median would be zero.
 		rate := timeline.Quantile(timeline.At(written, b.cells), 0.5)
 		if !(rate > minFlushRate) {
 			rate = timeline.Mean(timeline.At(written, b.cells))
@@ -111,6 +111,9 @@ func hostWritebackBacklog() Rule {
 			enough = mostlyStoodCoarse
 		}
 
+		// Bounding helps only if the bytes were there before, if the volume keeps up, and if it has
+		// room to write them earlier. An fsync that flushes what a cycle left behind is an
+		// exception to the first two.
 		switch {
 		case known && stood < enough && !fsyncs:
 			f.Severity = Info
@@ -133,12 +136,12 @@ func hostWritebackBacklog() Rule {
 
 		f.Evidence = []Evidence{
 			c.Figure("most dirty page cache before a stall", MemoryDirty, b.peak, "bytes", b.cells),
-			c.Figure("dirty page cache otherwise, median", MemoryDirty,
+			c.Figure("dirty page cache at other times, median", MemoryDirty,
 				timeline.Quantile(timeline.At(dirty, c.NotStalled()), 0.5), "bytes", c.NotStalled()),
 			c.Figure("bytes written per second while flushing", DiskWritten, rate, "bytes/s", b.cells),
-			c.Figure("share of what was written in the stalls that had stood in the page cache before", nil, stood,
+			c.Figure("share of the bytes written in the stalls that were in the page cache before", nil, stood,
 				"ratio", b.cells),
-			c.Figure("share of what was written in these stalls that came out of the dirty bytes", nil, b.fromCache,
+			c.Figure("share of the bytes written in these stalls that came from the dirty bytes", nil, b.fromCache,
 				"ratio", b.cells),
 		}
 
@@ -163,7 +166,7 @@ func hostWritebackBacklog() Rule {
 	return r
 }
 
-// backgroundBytes is the recommended bound on the dirty bytes for a volume of this rate, in whole
+// backgroundBytes is the recommended bound on dirty bytes for a volume with this rate, in whole
 // MiB.
 func backgroundBytes(rate float64) float64 {
 	return max(1, math.Round(rate*tolerableStallS/mib)) * mib
@@ -171,7 +174,7 @@ func backgroundBytes(rate float64) float64 {
 
 type backlog struct {
 	cells timeline.Mask // the stalls in which the page cache was flushed
-	// everywhere is where it was flushed, in stalls or not.
+	// everywhere is when the page cache was flushed, in stalls or not.
 	everywhere timeline.Mask
 	peak       float64 // bytes
 	fromCache  float64 // share of the written bytes
@@ -184,11 +187,11 @@ func backlogEpisodes(c *Case, dirty, writeback, written []float64) backlog {
 	felt := c.feltFlush()
 	late := c.lateWrites()
 
-	// flushed reports whether an episode is a flush, and how much of it: the highest backlog before and in it,
-	// how far the dirty bytes fell, and the bytes written.
+	// flushed reports whether an episode is a flush, together with the highest backlog before and during
+	// it, by how much the dirty bytes fell, and the bytes written.
 	flushed := func(e timeline.Episode) (peak, fell, wrote float64, ok bool) {
-		// An unbounded queue (blk-throttle's) takes everything immediately. Then the pages are
-		// under writeback.
+		// An unbounded queue (blk-throttle's) accepts everything immediately. The pages are then under
+		// writeback instead of dirty.
 		peak = timeline.Max(dirty[max(0, e.First-look) : e.Last+1])
 		if writeback != nil {
 			peak = max(peak, timeline.Max(writeback[max(0, e.First-look):e.Last+1]))
@@ -236,8 +239,8 @@ func backlogEpisodes(c *Case, dirty, writeback, written []float64) backlog {
 	return b
 }
 
-// feltFlush reports whether a flush in an episode made others wait, by the first sign that was
-// measured. Without one, writeback in progress is enough.
+// feltFlush reports whether a flush in an episode made other requests wait, by the first sign that
+// was measured. If none was, writeback in progress is enough.
 func (c *Case) feltFlush() func(e timeline.Episode, flushing bool) bool {
 	saturated, known := c.Saturated()
 	saturated = saturated.Or(c.queueBursts()) // a flush of half a second saturates no interval
@@ -253,11 +256,11 @@ func (c *Case) feltFlush() func(e timeline.Episode, flushing bool) bool {
 	}
 }
 
-// lateS is the mean time of a device's writes from which a flush of less than an interval is felt.
+// lateS is the mean write time above which a flush shorter than an interval has an effect.
 const lateS = 0.050
 
-// lateWrites marks where the writes of some device took that long, in a queue that is far longer than
-// usual.
+// lateWrites marks the cells in which the writes of some device took that long, in a queue far
+// longer than usual.
 func (c *Case) lateWrites() timeline.Mask {
 	m := make(timeline.Mask, c.Grid.N)
 	for _, t := range c.Signal(DiskWriteAwait) {

@@ -11,28 +11,28 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Throttled is what the kernel's writeback throttling did to an engine's writes on a file system, as
-// measured: the p99 in seconds with it and without.
+// Throttled is the measured effect of the kernel's writeback throttling on an engine's writes on a
+// file system: the p99 in seconds with and without it.
 type Throttled struct {
 	Filesystem string
 	OnS, OffS  float64
 	Where      string // the volume and the load
-	// Disagree says that other runs of the same showed the opposite, so that nothing follows.
+	// Disagree means that repeated runs showed the opposite, so there is no conclusion.
 	Disagree bool
 }
 
-// Helps reports whether the throttling made the writes clearly quicker.
+// Helps reports whether the throttling made the writes clearly faster.
 func (x Throttled) Helps() bool { return !x.Disagree && x.OnS < 0.8*x.OffS }
 
 const (
 	throttlingShare = 0.25 // of the stalled time with a saturated device
 	throttlingWrite = 0.5  // of the device's requests are writes
-	// With throttling, 9 requests stood in the queue of a volume that the page cache saturated, and
-	// 108 without. Where the setting is not recorded, a queue in between decides; and where fewer
-	// than so many stand there, it is not what others wait behind.
+	// With throttling, a volume saturated by the page cache had 9 requests in its queue, without it
+	// 108. If the setting is not recorded, a queue length in between decides; a shorter queue does
+	// not hold others up.
 	longQueue   = 48
-	longInCells = 0.5 // of the saturated cells, at least
-	notRecorded = 0.5 // of the weight, where the setting is not known
+	longInCells = 0.5 // at least this share of the saturated cells
+	notRecorded = 0.5 // of the weight, if the setting is unknown
 )
 
 func hostWritebackThrottling() Rule {
@@ -41,19 +41,19 @@ func hostWritebackThrottling() Rule {
 		When:    saturated,
 		Needs:   []*Signal{MemoryDirty, DiskQueue, DiskWrites},
 		NoAlert: "whether it is off is a setting, not a series",
-		Cause:   "The kernel can bound how many of the page cache's writes are in flight at a device (writeback throttling, block/blk-wbt.c). Where that is off, a flush fills the whole queue, and a log's fdatasync or a page's read waits behind all of it.",
+		Cause:   "The kernel can bound how many of the page cache's writes are in flight at a device (writeback throttling, block/blk-wbt.c). If it is off, a flush fills the whole queue, and a log's fdatasync or the read of a page waits behind all of it.",
 		Words: Words{
 			"unknown":     "Writeback throttling may be off",
-			"off":         "Writeback throttling is off on {{.device}} (wbt_lat_usec 0). In the stalled time {{.queue}} requests stood in its queue (median while saturated), {{.writes}} of them writes, and each sync or read waited behind them.",
-			"not told":    "In the stalled time {{.queue}} requests stood in the queue of {{.device}} (median while saturated), {{.writes}} of them writes, and each sync or read waited behind them. With the kernel's writeback throttling a comparable run had 9. Whether it is on is not in these sources: look at /sys/block/{{.device}}/queue/wbt_lat_usec (0 is off; no such file or an error: the kernel has none).",
-			"closing":     "The queue looks as if the kernel's writeback throttling were off: look at /sys/block/{{.device}}/queue/wbt_lat_usec.",
+			"off":         "Writeback throttling is off on {{.device}} (wbt_lat_usec 0). In the stalled time its queue held {{.queue}} requests (median while saturated), {{.writes}} of them writes, and each sync or read waited behind them.",
+			"not known":   "In the stalled time the queue of {{.device}} held {{.queue}} requests (median while saturated), {{.writes}} of them writes, and each sync or read waited behind them. With the kernel's writeback throttling a comparable run had 9. These sources do not show whether it is on: check /sys/block/{{.device}}/queue/wbt_lat_usec (0 is off; if the file is missing or unreadable, the kernel does not support it).",
+			"closing":     "The queue looks as if the kernel's writeback throttling were off: check /sys/block/{{.device}}/queue/wbt_lat_usec.",
 			"measured":    "Measured for {{.engine}} on {{.filesystem}} ({{.where}}): write p99 {{.off}} without it, {{.on}} with it.",
-			"file system": "The file system is not in these sources.",
+			"file system": "These sources do not show the file system.",
 		},
 		Advice: map[string]Advice{"on": {
-			Summary: "Turn it on: 2000 in /sys/block/{{.device}}/queue/wbt_lat_usec",
-			Expect:  "a flush keeps few requests in flight, and syncs and reads pass; it needs no restart and costs no money",
-			TradeOff: "fewer and smaller writes: a restore or a bulk load takes longer, and at a volume's IOPS cap less is written: where dirty pages grow from checkpoint to checkpoint, writes stall again (measured: after six minutes).{{with .harmed}} Not for every pair of engine and file system: {{.}}.{{end}} " +
+			Summary: "Turn it on: write 2000 to /sys/block/{{.device}}/queue/wbt_lat_usec",
+			Expect:  "a flush keeps few requests in flight, so syncs and reads get through; it needs no restart and costs no money",
+			TradeOff: "fewer and smaller writes: a restore or a bulk load takes longer, and at a volume's IOPS cap less is written: if dirty pages grow from checkpoint to checkpoint, writes stall again (measured: after six minutes).{{with .harmed}} It does not help every combination of engine and file system: {{.}}.{{end}} " +
 				"The bfq scheduler turns it off again, and some 4.18 kernels hang with it",
 			Decisive: true, Do: []*Remedy{throttleWriteback}}}}
 
@@ -74,7 +74,7 @@ func hostWritebackThrottling() Rule {
 	return r
 }
 
-// unthrottled judges one saturated device.
+// unthrottled judges a saturated device.
 func (r Rule) unthrottled(c *Case, held timeline.Track) (Finding, bool) {
 	dev := held.Labels.Get("device")
 	cells := timeline.Known(held.Values).And(c.Stall.Cells)
@@ -93,6 +93,8 @@ func (r Rule) unthrottled(c *Case, held timeline.Track) (Finding, bool) {
 		return Finding{}, false
 	}
 
+	// Without a measurement for this engine and file system, or with one that disagrees, say
+	// nothing.
 	measured := c.throttled(dev)
 	if len(measured) == 0 || slices.ContainsFunc(measured, func(m engineThrottled) bool { return !m.Helps() }) {
 		return Finding{}, false
@@ -108,7 +110,7 @@ func (r Rule) unthrottled(c *Case, held timeline.Track) (Finding, bool) {
 	} else {
 		f.Weight *= notRecorded
 		f.Entitle("unknown", nil)
-		f.Say("not told", said)
+		f.Say("not known", said)
 		f.Close("closing", said)
 	}
 
@@ -146,14 +148,14 @@ func (r Rule) unthrottled(c *Case, held timeline.Track) (Finding, bool) {
 	return f, true
 }
 
-// engineThrottled is a measurement with the engine's name for people.
+// engineThrottled is a measurement with the engine's display name.
 type engineThrottled struct {
 	Throttled
 	product string
 }
 
-// throttled are the measurements of the recording's engines on a device's file system, or on all if
-// that is not known.
+// throttled are the measurements for the recording's engines on a device's file system, or on all
+// file systems if it is unknown.
 func (c *Case) throttled(device string) []engineThrottled {
 	fs := c.FileSystem(device)
 	var out []engineThrottled
@@ -170,14 +172,14 @@ func (c *Case) throttled(device string) []engineThrottled {
 	return out
 }
 
-// harmed names the pairs of engine and file system on which the throttling did harm.
+// harmed names the combinations of engine and file system that the throttling made worse.
 func (p *Pack) harmed() Value {
 	var out []string
 	for _, e := range p.Engines() {
 		for _, x := range e.Throttled {
 			switch {
 			case x.Disagree:
-				out = append(out, fmt.Sprintf("%s on %s was quicker with it in some runs and slower in others", e.Product,
+				out = append(out, fmt.Sprintf("%s on %s was faster with it in some runs and slower in others", e.Product,
 					x.Filesystem))
 			case !x.Helps():
 				out = append(out, fmt.Sprintf("%s on %s had a p99 of %s with it and %s without", e.Product, x.Filesystem,
@@ -188,8 +190,9 @@ func (p *Pack) harmed() Value {
 	return Value(strings.Join(out, "; "))
 }
 
-// FileSystem is the file system on a device, as the host's mounts say ("mount./data" = "xfs rw
-// /dev/nvme1n1"), or the one that a lab or a simulation has on all its volumes; "" if neither is known.
+// FileSystem is the file system on a device according to the host's mounts ("mount./data" = "xfs rw
+// /dev/nvme1n1"), or the one that a lab or a simulation uses on all volumes; "" if neither is
+// known.
 func (c *Case) FileSystem(device string) string {
 	for name, value := range c.Facts {
 		fields := strings.Fields(value)
@@ -200,8 +203,8 @@ func (c *Case) FileSystem(device string) string {
 	return c.Facts["filesystem"]
 }
 
-// WritebackQueue is how many requests stood in a device's queue, as a median, while it was saturated
-// by writes of the page cache, and how many cells that was; without such cells, NaN and 0.
+// WritebackQueue is the median number of requests in a device's queue while writes of the page
+// cache saturated it, and for how many cells they did; without such cells, NaN and 0.
 func (c *Case) WritebackQueue(device string, saturated timeline.Mask) (queue float64, cells int) {
 	if !(timeline.Max(c.dirtyOrWriteback()) >= minBacklogBytes) {
 		return math.NaN(), 0
@@ -214,11 +217,11 @@ func (c *Case) WritebackQueue(device string, saturated timeline.Mask) (queue flo
 	return timeline.Quantile(timeline.At(c.For(DiskQueue, "device", device), at), 0.5), at.Count()
 }
 
-// LongQueue is a queue of the page cache's writes that the kernel's throttling does not let arise.
+// LongQueue is a queue of page-cache writes that is too long for the kernel's throttling to be on.
 const LongQueue = longQueue
 
-// Throttling says on which file systems measurements of the throttling with an engine agree, and
-// whether it helped there.
+// Throttling returns the file systems on which measurements of the throttling with an engine agree,
+// and whether it helped there.
 func Throttling(measured []Throttled) map[string]bool {
 	out := map[string]bool{}
 	for _, x := range measured {
@@ -229,7 +232,7 @@ func Throttling(measured []Throttled) map[string]bool {
 	return out
 }
 
-// dirtyOrWriteback is the page cache that waits to be written or is being written.
+// dirtyOrWriteback is the part of the page cache that waits to be written or is being written.
 func (c *Case) dirtyOrWriteback() []float64 {
 	out := slices.Clone(c.One(MemoryDirty))
 	for k, x := range c.One(MemoryWriteback) {

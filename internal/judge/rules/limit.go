@@ -7,28 +7,28 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A Limit is the rate at which a device stays while requests queue, by the criteria of the rules
+// A Limit is the rate at which a device plateaus while requests queue, by the criteria of the rules
 // that report a cap.
 type Limit struct {
 	Device string
-	// IOPS and Throughput (bytes/s) are the caps found; nil: none was reached. With requests of one
-	// size both rates are constant at the same time. Then only the likelier cap is given, unless
-	// both are sold together.
+	// IOPS and Throughput (bytes/s) are the caps found; nil if none was reached. If all requests
+	// have the same size, both rates are constant at the same time. Then only the more likely cap
+	// is given, unless both are sold together.
 	IOPS, Throughput *timeline.Plateau
-	// Counts is what the IOPS count: "" (reads and writes together), "read" or "write", as a cgroup
-	// or a hypervisor may limit them.
+	// Counts is what the IOPS count: "" (reads and writes together), "read" or "write" if a cgroup
+	// or a hypervisor limits only one of them.
 	Counts string
-	// SoldIOPS and SoldThroughput say where such a limit is sold: "gp3's baseline, and gp2's
-	// burst"; "" if nowhere.
+	// SoldIOPS and SoldThroughput name the volumes sold with such a limit: "gp3's baseline, and
+	// gp2's burst"; "" if none.
 	SoldIOPS, SoldThroughput string
-	// Saturated marks where the device was never idle and requests queued.
+	// Saturated marks the cells in which the device was never idle and requests queued.
 	Saturated timeline.Mask
-	// RequestBytes is the median size of a request there; NaN if not known.
+	// RequestBytes is the median request size there; NaN if unknown.
 	RequestBytes float64
 }
 
 // Limits returns the ceilings of all devices with a busy share and a queue length, in the order of
-// the signal's series. A device that was never saturated has a Limit without caps.
+// the signal's series. The Limit of a device that was never saturated has no caps.
 func (sig *Signals) Limits() []Limit {
 	var out []Limit
 	for _, t := range sig.Signal(DiskBusy) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// asks are the methods by which a Judge names words or advice.
-var asks = map[string]bool{"Say": true, "Entitle": true, "Explain": true, "Advise": true}
+// sayingMethods are the methods by which a Judge names words or advice.
+var sayingMethods = map[string]bool{"Say": true, "Entitle": true, "Explain": true, "Advise": true}
 
 // TestNamedWords checks every name that a Judge gives to words or advice of its package. A wrong
 // one in a branch that no script reaches would fail a user's diagnosis.
@@ -37,7 +37,7 @@ func TestNamedWords(t *testing.T) {
 			ast.Inspect(f, func(n ast.Node) bool {
 				switch n := n.(type) {
 				case *ast.CallExpr:
-					if sel, ok := n.Fun.(*ast.SelectorExpr); ok && asks[sel.Sel.Name] && len(n.Args) > 0 {
+					if sel, ok := n.Fun.(*ast.SelectorExpr); ok && sayingMethods[sel.Sel.Name] && len(n.Args) > 0 {
 						if text, ok := literal(n.Args[0]); ok {
 							named[text] = fset.Position(n.Pos())
 						}
@@ -67,7 +67,7 @@ func TestNamedWords(t *testing.T) {
 	}
 }
 
-// engineFolders are those that have rules.
+// engineFolders are the folders of engines that have rules.
 func engineFolders(t *testing.T) []string {
 	t.Helper()
 	out, err := filepath.Glob("../../engine/*/judge")

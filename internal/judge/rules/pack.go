@@ -11,9 +11,9 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// A Pack is every signal and every rule: those of disks, hosts, containers and evidence, and those
-// of the engines that it was made from. A nil Pack has none. A Pack is immutable and may be used
-// from several goroutines.
+// A Pack holds every signal and every rule: those of disks, hosts, containers and evidence, and
+// those of the engines that it was made from. A nil Pack is empty. A Pack is immutable and safe for
+// concurrent use.
 type Pack struct {
 	engines []Knowledge
 	signals []*Signal
@@ -22,9 +22,9 @@ type Pack struct {
 	wanted  func() func(metric string) bool
 }
 
-// NewPack makes the pack of the core and of some engines. It panics if two signals or two rules have
-// one name, or if a rule or a signal is invalid: the pack is part of the program, and each of its
-// tests makes one.
+// NewPack makes the pack of the core and of the given engines. It panics if two signals or two
+// rules have the same name, or if a rule or a signal is invalid: the pack is part of the program,
+// and every test of it makes one.
 func NewPack(engines []Knowledge) *Pack {
 	p := &Pack{engines: engines, byName: map[string]*Signal{}}
 	p.addSignals()
@@ -40,6 +40,7 @@ func (p *Pack) addSignals() {
 				panic("signal defined twice: " + s.Name)
 			}
 
+			// The declared signal is shared by all packs, so extend a copy.
 			complete := *s
 			for _, e := range p.engines {
 				complete.Exprs = append(slices.Clip(complete.Exprs), e.Host[s]...)
@@ -62,8 +63,9 @@ func (p *Pack) addSignals() {
 	}
 }
 
-// addRules sorts rules into the order in which they are judged: first what the sources lack, then
-// what clients feel, then why. Findings have another order: they are ranked by what they explain.
+// addRules sorts rules into the order in which they are judged: first missing evidence, then
+// symptoms that clients notice, then causes. Findings have a different order: they are ranked by
+// what they explain.
 func (p *Pack) addRules() {
 	symptom := func(r Rule) bool { return r.Kind == Symptom }
 	ofEngines := func(wanted func(Rule) bool) (out []Rule) {
@@ -91,11 +93,11 @@ func (p *Pack) addRules() {
 	}
 }
 
-// check checks that a rule uses signals of the pack, and sets Needs if the rule does not.
+// check verifies that a rule uses signals of the pack, and sets Needs if the rule does not.
 func (p *Pack) check(r *Rule) error {
 	for _, s := range slices.Concat(r.Needs, r.AnyOf) {
 		if p.byName[s.Name] == nil {
-			return fmt.Errorf("it needs %s, which is no signal", s.Name)
+			return fmt.Errorf("it needs %s, which is not a signal", s.Name)
 		}
 	}
 
@@ -112,7 +114,7 @@ func (p *Pack) check(r *Rule) error {
 	for _, name := range Names(e) {
 		s := p.byName[name]
 		if s == nil {
-			return fmt.Errorf("its condition reads %s, which is no signal", name)
+			return fmt.Errorf("its condition reads %s, which is not a signal", name)
 		}
 		read = append(read, s)
 	}
@@ -124,7 +126,7 @@ func (p *Pack) check(r *Rule) error {
 	return nil
 }
 
-// Engines are those that the pack was made from, in the list's order.
+// Engines are the engines that the pack was made from, in order.
 func (p *Pack) Engines() []Knowledge {
 	if p == nil {
 		return nil
@@ -132,7 +134,7 @@ func (p *Pack) Engines() []Knowledge {
 	return p.engines
 }
 
-// hints are the engines' remarks on a setting, in brackets; "" if there are none.
+// hints are the engines' remarks on a setting, in parentheses; "" if there are none.
 func (p *Pack) hints(of func(Knowledge) string) string {
 	var out []string
 	for _, e := range p.Engines() {
@@ -157,7 +159,7 @@ func (p *Pack) Signal(name string) *Signal {
 	return p.byName[name]
 }
 
-// Rules is every rule, in the order in which they are judged.
+// Rules returns every rule, in the order in which they are judged.
 func (p *Pack) Rules() []Rule {
 	if p == nil {
 		return nil
@@ -172,7 +174,7 @@ func (p *Pack) Rule(id string) (Rule, error) {
 			return r, nil
 		}
 	}
-	return Rule{}, fmt.Errorf("no rule %q in the pack; `plimsoll rules list` names them", id)
+	return Rule{}, fmt.Errorf("no rule %q in the pack; `plimsoll rules list` lists them", id)
 }
 
 // Scripts are the test scripts of the rules, by folder: testdata/<id with - for />.test in each.
@@ -231,8 +233,8 @@ func (p *Pack) Metrics(s *Signal) []string {
 	return out
 }
 
-// MetricsOf reports which metrics only an engine has: those of its signals, and of what it reports
-// about its host, without those that the core reads too.
+// MetricsOf returns a test for metrics that only an engine has: those of its signals, and of what
+// it reports about its host, without those that the core reads too.
 func (p *Pack) MetricsOf(e Knowledge) func(metric string) bool {
 	shared, _ := metricsOf(core)
 	exact, patterns := metricsOf(e.Signals)
@@ -267,8 +269,8 @@ func metricsOf(signals Group) (exact map[string]bool, patterns []*labels.Matcher
 	return exact, patterns
 }
 
-// Inline writes a condition over signals as PromQL over exporters' metrics: each
-// signal becomes its alternatives joined by "or", with $w replaced by the given range.
+// Inline writes a condition over signals as PromQL over exporters' metrics: each signal becomes its
+// alternatives joined by "or", with $w replaced by the given range.
 func (p *Pack) Inline(expr, window string) (string, error) {
 	const mark = "\x00"
 	e, err := Parse(expr)
@@ -299,5 +301,6 @@ func (p *Pack) Inline(expr, window string) (string, error) {
 		text = replaceName(text, n, mark+"("+strings.Join(alts, " or ")+")")
 	}
 
+	// The mark kept later replacements out of text that was already inlined.
 	return strings.ReplaceAll(text, mark, ""), nil
 }

@@ -37,11 +37,11 @@ func TestSignals(t *testing.T) {
 			}
 
 			if s.Help == "" || !slices.Contains(units, s.Unit) {
-				t.Errorf("help %q, unit %q: want a help and one of the units %q", s.Help, s.Unit, units)
+				t.Errorf("help %q, unit %q: want a help text and one of the units %q", s.Help, s.Unit, units)
 			}
 
 			if len(s.Exprs) == 0 {
-				t.Error("nothing to read it from")
+				t.Error("no expression to read it from")
 			}
 
 			for _, x := range s.Exprs {
@@ -52,7 +52,7 @@ func TestSignals(t *testing.T) {
 				}
 
 				if e.Type() != parser.ValueTypeVector {
-					t.Errorf("%s gives a %s, want a vector", x, e.Type())
+					t.Errorf("%s has type %s, want a vector", x, e.Type())
 				}
 
 				for _, n := range rules.Names(e) {
@@ -94,18 +94,18 @@ func TestWantedCoversSignals(t *testing.T) {
 	}
 
 	if wanted("go_goroutines") {
-		t.Error("go_goroutines is wanted, and no signal reads it")
+		t.Error("go_goroutines is wanted, but no signal reads it")
 	}
 }
 
-// Rules name a database as recordings and scenarios do.
-func TestEnginesAreCalledAsElsewhere(t *testing.T) {
+// Rules use the same database names as recordings and scenarios.
+func TestEngineNamesMatchRegistry(t *testing.T) {
 	for _, e := range pack.Engines() {
 		known := func(x *parts.Engine) bool {
 			return x.Database == e.Database && x.Product == e.Product
 		}
 		if !slices.ContainsFunc(engines.All(), known) {
-			t.Errorf("%s (%s) is no engine's name", e.Database, e.Product)
+			t.Errorf("%s (%s) is not the name of an engine", e.Database, e.Product)
 		}
 	}
 }
@@ -116,12 +116,12 @@ func TestRulesAreWellFormed(t *testing.T) {
 	for _, r := range pack.Rules() {
 		t.Run(strings.ReplaceAll(r.ID, "/", "-"), func(t *testing.T) {
 			if !id.MatchString(r.ID) || seen[r.ID] {
-				t.Errorf("id %q: want family/name in lower case, once in the pack", r.ID)
+				t.Errorf("id %q: want family/name in lower case, unique in the pack", r.ID)
 			}
 
 			seen[r.ID] = true
 			if r.Title == "" || r.Cause == "" || r.Judge == nil {
-				t.Error("a rule has a title, a cause and a judge")
+				t.Error("a rule needs a title, a cause and a judge")
 			}
 
 			if strings.HasSuffix(r.Title, ".") || !strings.HasSuffix(r.Cause, ".") && !strings.HasSuffix(r.Cause, ".)") {
@@ -134,7 +134,7 @@ func TestRulesAreWellFormed(t *testing.T) {
 
 			for _, n := range slices.Concat(r.Needs, r.AnyOf) {
 				if pack.Signal(n.Name) == nil {
-					t.Errorf("needs %s, which is no signal", n.Name)
+					t.Errorf("needs %s, which is not a signal", n.Name)
 				}
 			}
 
@@ -155,7 +155,7 @@ func TestRulesAreWellFormed(t *testing.T) {
 func checkWhen(t *testing.T, r rules.Rule) {
 	t.Helper()
 	if r.When == "" {
-		return // judged on what the sources report, not on series
+		return // judged by what the sources report, not by series
 	}
 
 	e, err := rules.Parse(r.When)
@@ -170,7 +170,7 @@ func checkWhen(t *testing.T, r rules.Rule) {
 
 	for _, n := range names {
 		if pack.Signal(n) == nil {
-			t.Errorf("the condition reads %s, which is no signal", n)
+			t.Errorf("the condition reads %s, which is not a signal", n)
 		}
 	}
 
@@ -185,7 +185,7 @@ func checkWhen(t *testing.T, r rules.Rule) {
 
 	e, err = rules.Parse(inlined)
 	if err != nil {
-		t.Fatalf("written over exporters' metrics: %v", err)
+		t.Fatalf("inlined over exporters' metrics: %v", err)
 	}
 
 	for _, n := range rules.Names(e) {
@@ -234,7 +234,7 @@ func TestPages(t *testing.T) {
 	}
 
 	for p := range orphans {
-		t.Errorf("docs/rules/%s is of no rule in the pack", p)
+		t.Errorf("docs/rules/%s belongs to no rule in the pack", p)
 	}
 }
 

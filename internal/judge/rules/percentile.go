@@ -11,8 +11,9 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// P99 is the 99th percentile of a signal whose series are the classes of a histogram, over the whole
-// time, of one instance; NaN if it was not measured. It interpolates as histogram_quantile does.
+// P99 is the 99th percentile, over the whole recording and for one instance, of a signal whose
+// series are the classes of a histogram; NaN if not measured. It interpolates like
+// histogram_quantile.
 func (sig *Signals) P99(classes *Signal, instance string) float64 {
 	type class struct{ edge, upTo float64 }
 	var all []class

@@ -7,7 +7,7 @@ import (
 )
 
 // A stall shorter than two samples never fills a sample. Its queue shows as a burst in the cell in
-// which the stall began or, since operations are credited when they end, in the cell before.
+// which the stall began or, because operations are credited when they end, in the cell before.
 const (
 	shortStallCells = 2
 	burstQueue      = 4.0 // times the device's usual queue
@@ -15,14 +15,14 @@ const (
 )
 
 // QueuedShare is the share of the cells in which requests queued at a device: it was saturated or,
-// in a stretch of two cells or fewer, had a burst in its queue.
+// in a run of two cells or fewer, its queue had a burst.
 func (c *Case) QueuedShare(in timeline.Mask) (share float64, measured bool) {
 	queued, measured := c.Saturated()
 	if !measured {
 		return 0, false
 	}
 
-	// Where stalls are known by the minute only, a minute is the shortest of them.
+	// If stalls are only known per minute, the shortest stall is a minute.
 	full, burst := queued, c.queueBursts()
 	short := shortStallCells
 	if sampled := int(math.Round(c.Stall.PeriodS / c.Grid.StepSeconds())); sampled > short {
@@ -44,7 +44,8 @@ func (c *Case) QueuedShare(in timeline.Mask) (share float64, measured bool) {
 	return Share(queued, in), true
 }
 
-// coarsest is how far apart the samples of the stalls or of a device's signal are, in seconds.
+// coarsest is the longer of the sampling periods of the stalls and of a device's signal, in
+// seconds.
 func (c *Case) coarsest(of *Signal) float64 { return max(c.Stall.PeriodS, c.ResolutionS(of)) }
 
 // queueBursts marks the cells in which some device's queue is far longer than usual and the device

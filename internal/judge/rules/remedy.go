@@ -5,83 +5,83 @@ import (
 	"time"
 )
 
-// A Remedy carries out advice: the commands that change something, with how to look before, how to
-// check it, how to make it last and how to undo it. It is written once and printed by verdicts, by
-// `plimsoll rules show` and in the rules' pages.
+// A Remedy carries out advice: the commands that change something, with commands to look first, to
+// check the result, to make it permanent and to undo it. It is written once and printed by
+// verdicts, by `plimsoll rules show` and in the rules' pages.
 //
-// Every text is a template over [Values]: those of the advice, those that Size computes, and where
-// the database runs (package act lists them). A value that is not known is empty. What only the
-// reader knows is asked for with {{ask .volume "VOLUME" "the volume's id"}}: the value, quoted for a
-// shell, or a variable that stops the command with these words until it is set.
+// Every text is a template over [Values]: those of the advice, those that Size computes, and the
+// place where the database runs (package act lists them). An unknown value is empty. Values that
+// only the reader knows are prompted for with {{ask .volume "VOLUME" "the volume's id"}}: the
+// value, quoted for a shell, or a variable that stops the command with these words until it is set.
 type Remedy struct {
 	Name  string // as `prove --fix` takes it: "dirty-bytes"
 	Title string // what to do, in the imperative, a few words
-	// Relieves are the resources that it gives more of. A verdict that refutes one of them does not
+	// Relieves are the resources that it adds to. A verdict that refutes one of them does not
 	// propose it.
 	Relieves []Resource
-	// Recipes are tried in order: the first for the place and the version is the one to print.
+	// Recipes are tried in order: the first that fits the place and the version is printed.
 	Recipes []Recipe
-	Cost    string        // what it costs besides money; "" for nothing
-	Money   string        // what is paid for; "" for nothing
-	Saves   bool          // with it less is paid than before
+	Cost    string        // what it costs apart from money; "" for nothing
+	Money   string        // what it costs in money; "" for nothing
+	Saves   bool          // it saves money
 	Wait    time.Duration // until it can be judged
-	Until   string        // what has happened by then
-	// Raises are figures of `prove` that it makes larger on purpose: there they are as meant, not
+	Until   string        // what must have happened by then
+	// Raises are figures of `prove` that it increases on purpose: they count as intended, not as
 	// worse.
 	Raises []string
-	// Settings are what it changes: names of facts that sources report, or of signals. By them
-	// `prove` sees that it was done, and of two remedies that change the same only the first is
-	// proposed.
+	// Settings are what it changes: names of facts that sources report, or of signals. From these,
+	// `prove` recognizes that it was done, and of two remedies that change the same setting only
+	// the first is proposed.
 	Settings []string
 	// Size computes values from the case and the finding; nil for none. An empty result that a
 	// recipe asks for becomes a variable.
 	Size func(c *Case, f *Finding) Values
-	// Needed reports whether it still makes a difference: false if the recording has the setting
-	// already; nil if that is never known.
+	// Needed reports whether the remedy would still make a difference: false if the recording
+	// already has the setting. It is nil if that is never known.
 	Needed func(c *Case, v Values) bool
-	// Example are values for pages, where no recording is at hand.
+	// Example holds values for pages, which have no recording.
 	Example Values
 }
 
-// A Recipe is how to do it in one kind of place, or with some versions.
+// A Recipe carries out a remedy in one kind of place, or with some versions.
 type Recipe struct {
 	Places []Place // none: everywhere
-	// Clouds are whose hosts it is for; none is every host. Where the cloud is not known, a recipe for
-	// every host goes before those for some.
+	// Clouds are the clouds whose hosts it applies to; none means every host. If the cloud is
+	// unknown, a recipe for every host takes precedence over those for some.
 	Clouds []Cloud
-	// From is the first version that it is for and Before the first that it is no longer for; "" is
-	// no bound. A version that is not known is within any bounds.
+	// From is the first version that it applies to and Before the first that it no longer applies
+	// to; "" means no bound. An unknown version is within any bounds.
 	From, Before string
-	// None says why it cannot be done there; then there are no commands.
+	// None says why it cannot be done there; such a recipe has no commands.
 	None string
-	// Look changes nothing: it shows the present values, and keeps them where Undo needs them. Do is
-	// in force at once, or after Restart. Keep makes it last beyond a restart; Check shows that it
-	// took effect; Undo brings back what was there. All can be run in the order in which they stand.
+	// Look changes nothing: it shows the present values, and saves them if Undo needs them. Do
+	// takes effect immediately, or after Restart. Keep makes it survive a restart; Check shows that
+	// it took effect; Undo restores the previous state. All can be run in the order listed.
 	Look, Do, Keep, Check, Undo []Command
-	// Kept says why there is nothing to make it last, and NoUndo why there is nothing to undo.
+	// Kept says why there is nothing to make permanent, and NoUndo why there is nothing to undo.
 	Kept, NoUndo string
 	Restart      string // what is restarted; "" for nothing
 	Notes        []string
 }
 
-// A Command is a line for a shell, or what a database's own shell is given.
+// A Command is a line for a shell, or statements for a database's own shell.
 type Command struct {
 	By   By
 	Text string
-	// State names the file that keeps what the client prints, once, and Lines is what its lines begin
-	// with. With Restores the file is read: what it has takes the place of [Saved] in Text.
+	// State names the file that saves the client's output, once, and Lines is the prefix of the
+	// lines saved. With Restores the file is read: its content replaces [Saved] in Text.
 	State, Lines string
 	Restores     bool
 }
 
-// Saved is the place of the saved state in a statement that restores it.
+// Saved is the placeholder for the saved state in a statement that restores it.
 const Saved = "$SAVED"
 
 // By is who runs a command.
 type By int
 
-// The ways to run a command: on any machine with the provider's tools; on the database's host; by
-// the host's kernel, whatever the host is; by the engine's client.
+// The ways to run a command: on any machine with the provider's tools; on the database's host; as root
+// on the host's kernel, whatever the place; by the engine's client.
 const (
 	Anywhere By = iota
 	OnHost
@@ -101,13 +101,13 @@ func Kernel(lines ...string) []Command { return commands(OnKernel, lines) }
 // Ask is described at Tool: all lines are statements for one call of the engine's client.
 func Ask(lines ...string) []Command { return commands(ByClient, lines) }
 
-// Save is statements of the engine's client that print the present state: lines with the given
-// beginning. They are kept in a file of that name, and a second look does not overwrite them.
+// Save makes statements of the engine's client that print the present state, as lines with the
+// given prefix. They are saved in the named file, which a second look does not overwrite.
 func Save(file, lines string, statements ...string) []Command {
 	return []Command{{By: ByClient, Text: strings.Join(statements, "; "), State: file, Lines: lines}}
 }
 
-// Restore is a statement of the engine's client that sets what the file has.
+// Restore makes a statement of the engine's client that sets what the file contains.
 func Restore(file, statement string) []Command {
 	return []Command{{By: ByClient, Text: statement, State: file, Restores: true}}
 }
@@ -132,10 +132,10 @@ const (
 	Managed    Place = "managed" // another provider's service
 )
 
-// Places are all of them, in the order of pages.
+// Places are all places, in the order used on pages.
 var Places = []Place{Host, Docker, Kubernetes, RDS, Managed}
 
-// Resource is what a remedy gives more of.
+// Resource is something that a remedy adds to.
 type Resource string
 
 // The resources.
@@ -147,17 +147,17 @@ const (
 	Writeback        Resource = "writeback"
 )
 
-// DiskResources are all that a device gives: what a disk that is not the cause refutes.
+// DiskResources are all resources of a device: a disk that is not the cause refutes all of them.
 var DiskResources = []Resource{VolumeIOPS, VolumeThroughput, VolumeLatency, OwnVolume, Writeback}
 
-// Remedies that every engine carries out in its own way: [Knowledge.Remedies] has the engine's.
+// Remedies that every engine implements itself, in [Knowledge.Remedies].
 var (
-	LogApart    = &Remedy{Name: "log-apart", Title: "Give the log a volume of its own"}
+	LogApart    = &Remedy{Name: "log-apart", Title: "Move the log to a separate volume"}
 	PaceWrites  = &Remedy{Name: "pace", Title: "Spread the checkpoint's writes"}
 	CacheWithin = &Remedy{Name: "cache-within", Title: "Size the cache below the limit"}
 )
 
-// Remedies are all of them, the core's and the engines', each once.
+// Remedies are all remedies, the core's and the engines', each once.
 func (p *Pack) Remedies() []*Remedy {
 	var out []*Remedy
 	seen := map[*Remedy]bool{}
@@ -182,7 +182,8 @@ func (p *Pack) Remedies() []*Remedy {
 	return out
 }
 
-// RemedyFor is an engine's way of a remedy, or the remedy itself; nil if it is nobody's.
+// RemedyFor is an engine's implementation of a remedy, or the remedy itself; nil if neither has
+// recipes.
 func (p *Pack) RemedyFor(database string, m *Remedy) *Remedy {
 	for _, e := range p.Engines() {
 		if own := e.Remedies[m]; own != nil && e.Database == database {
@@ -195,9 +196,9 @@ func (p *Pack) RemedyFor(database string, m *Remedy) *Remedy {
 	return m
 }
 
-// Why some advice has no command.
+// Reasons why some advice has no command.
 const (
 	nothingToDo     = "there is nothing to change"
-	changesInstance = "another instance type means to stop the instance, and what is on its instance store is lost: follow your own procedure, one member at a time"
-	lookUpVolume    = "what the volume is provisioned with decides: aws ec2 describe-volumes shows it"
+	changesInstance = "changing the instance type requires stopping the instance, which loses the data on its instance store: follow your own procedure, one member at a time"
+	lookUpVolume    = "it depends on what the volume is provisioned with: aws ec2 describe-volumes shows it"
 )

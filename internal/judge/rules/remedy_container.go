@@ -19,17 +19,17 @@ const (
 	theGroup     = `/sys/fs/cgroup{{ask .cgroup "CGROUP" "the group of the container, /system.slice/... of /proc/PID/cgroup"}}`
 )
 
-// once saves what a command prints, the first time only: looking again after the change must not replace
-// the former state. Then it shows what is saved.
+// once saves a command's output, the first time only: a second look after the change must not
+// replace the previous state. It then shows what was saved.
 func once(file, command string) []Command {
 	return OnShell(`test -s `+file+` || `+command+` > `+file, `cat `+file)
 }
 
 // resizePod changes a running container's limit in place, without a restart: Kubernetes' pod resize
-// (KEP-1287), on by default from 1.33 on and stable in 1.35. `kubectl set resources` on the owner would
-// restart every pod, and do nothing for a pod whose owner is a ReplicaSet of an older revision. The request
-// follows only where it equalled the limit: otherwise a Guaranteed pod would become Burstable, which the
-// API refuses.
+// (KEP-1287), on by default from 1.33 on and stable in 1.35. `kubectl set resources` on the owner
+// would restart every pod, and do nothing for a pod whose owner is a ReplicaSet of an older
+// revision. The request is raised only if it equalled the limit: otherwise a Guaranteed pod would
+// become Burstable, which the API rejects.
 func resizePod(resource, amount string) Recipe {
 	saved := `~/plimsoll-` + resource + `-` + thePod + `.before`
 	own := func(of, field string) string {
@@ -50,17 +50,18 @@ func resizePod(resource, amount string) Recipe {
 			`kubectl get pod`+inNamespace+` `+thePod+
 				` -o jsonpath='{.status.conditions[?(@.type=="PodResizePending")].message}'; echo`),
 		Undo: Tool(patch + `'"$(cat ` + saved + `)"'}]}}' && rm ` + saved),
-		Kept: "change it where the pod is declared, too (manifest, chart or the operator's resource): a new pod starts with the old limit",
+		Kept: "also change it where the pod is declared (manifest, chart or the operator's resource): a new pod starts with the old limit",
 		Notes: []string{
-			"It needs Kubernetes 1.33 and kubectl 1.32. Before that the limit is changed in the owner's template, which restarts the pods.",
-			"A container whose resizePolicy is RestartContainer is restarted. Before 1.34 a memory limit cannot be lowered in place, so there the undo is refused."}}
+			"It needs Kubernetes 1.33 and kubectl 1.32. With older versions, change the limit in the owner's template, which restarts the pods.",
+			"A container whose resizePolicy is RestartContainer is restarted. Before 1.34 a memory limit cannot be lowered in place, so the undo is rejected there."}}
 }
 
-var providersLimit = Recipe{Places: []Place{RDS, Managed}, None: "the limit is that of the instance's size"}
+var providersLimit = Recipe{Places: []Place{RDS, Managed}, None: "the limit comes with the instance's size"}
 
-// setProperty changes properties of a systemd unit until the next boot, and with --keep for good: by drop-ins
-// named 50-PROPERTY.conf (systemd, src/core/unit.c, unit_write_setting). Going back removes them and restores
-// those that were there, because a property set to its old value would outrank the unit file from then on.
+// setProperty changes properties of a systemd unit until the next boot, and permanently with Keep,
+// through drop-ins named 50-PROPERTY.conf (systemd, src/core/unit.c, unit_write_setting). Undo
+// removes them and restores those that were there before, because a property set back to its old
+// value would override the unit file from then on.
 func setProperty(resource, show string, properties ...string) Recipe {
 	saved := `~/plimsoll-` + resource + `-` + theUnit + `.before.tar`
 	var names []string
@@ -74,7 +75,7 @@ func setProperty(resource, show string, properties ...string) Recipe {
 	set := theUnit + ` ` + strings.Join(properties, " ")
 	return Recipe{Places: []Place{Host},
 		Look: OnShell(`systemctl show -p `+show+` `+theUnit+`; free -m`,
-			// Without any such file, tar complains, and the archive is empty.
+			// If there are no drop-ins, tar complains and the archive is empty.
 			`test -e `+saved+` || tar -C / -cf `+saved+` etc/systemd/system.control/`+theUnit+
 				`.d run/systemd/system.control/`+theUnit+`.d 2>/dev/null || test -e `+saved),
 		Do:    OnShell(`sudo systemctl set-property --runtime ` + set),
@@ -86,8 +87,8 @@ func setProperty(resource, show string, properties ...string) Recipe {
 
 const dockerCPU = `~/plimsoll-cpu-` + theName + `.before`
 
-// raiseCPU in Docker follows how the limit was made: --cpus is refused where --cpu-quota made it (moby,
-// daemon/daemon_unix.go, verifyPlatformContainerResources).
+// In Docker, raiseCPU depends on how the limit was set: --cpus is rejected if --cpu-quota set it
+// (moby, daemon/daemon_unix.go, verifyPlatformContainerResources).
 var raiseCPU = &Remedy{
 	Name: "cpu-limit", Title: "Raise the container's CPU limit",
 	Recipes: []Recipe{
@@ -106,17 +107,17 @@ var raiseCPU = &Remedy{
 				`if [ "$QUOTA" -gt 0 ]; then docker update --cpu-period "$PERIOD" --cpu-quota "$QUOTA" `+theName+
 					`; else docker update --cpus "$(awk -v n="$NANO" 'BEGIN { print n / 1e9 }')" `+theName+
 					`; fi && rm `+dockerCPU),
-			Kept: "set it where the container is made: docker run --cpus, or compose's cpus"},
+			Kept: "also set it where the container is created: docker run --cpus, or compose's cpus"},
 		setProperty("cpu", "CPUQuotaPerSecUSec", "CPUQuota={{.percent}}%"),
 		providersLimit,
 	},
-	Cost: "its neighbours can be crowded when the node is full",
-	Wait: 2 * time.Minute, Until: "the new quota has held for some of its periods",
+	Cost: "its neighbours may get less CPU when the node is full",
+	Wait: 2 * time.Minute, Until: "the new quota has applied for some of its periods",
 	Size: sizeCPU, Example: Values{"cpus": "4", "percent": "400"},
 }
 
-// sizeCPU is twice the quota: how much more the container would use is not known while it is held. It is
-// whole percents, as systemd and the quota of a period of 100 ms take them.
+// sizeCPU is twice the quota: how much the container would use is unknown while it is limited. It
+// is a whole number of percent, as systemd and the quota for a period of 100 ms require.
 func sizeCPU(c *Case, f *Finding) Values {
 	quota := timeline.Max(c.ofSubject(ContainerCPUQuota, f))
 	if !(quota > 0) {
@@ -140,19 +141,19 @@ var raiseMemory = &Remedy{
 				`docker inspect -f '{{"{{"}}.HostConfig.Memory{{"}}"}} {{"{{"}}.HostConfig.MemorySwap{{"}}"}}' `+theName),
 				OnShell(`free -m`)...),
 			Do: OnShell(`read -r MEMORY SWAP < `+dockerMemory,
-				// MemorySwap is memory and swap together; -1 is unlimited. What is swap stays.
+				// MemorySwap is memory plus swap; -1 is unlimited. The swap part must not change.
 				`test "$SWAP" -le 0 || SWAP=$(({{.mib}} * 1048576 + SWAP - MEMORY))`,
 				`docker update --memory {{.mib}}m --memory-swap "$SWAP" `+theName),
 			Check: OnShell(`docker stats --no-stream ` + theName),
 			Undo: OnShell(`read -r MEMORY SWAP < `+dockerMemory,
 				`docker update --memory "$MEMORY" --memory-swap "$SWAP" `+theName+` && rm `+dockerMemory),
-			Kept:  "set it where the container is made: docker run --memory, or compose's mem_limit",
+			Kept:  "also set it where the container is created: docker run --memory, or compose's mem_limit",
 			Notes: []string{lowerMemory}},
 		withNotes(setProperty("memory", "MemoryMax,MemoryHigh,MemoryCurrent", "MemoryHigh=infinity",
 			"MemoryMax={{.mib}}M"), lowerMemory),
 		providersLimit,
 	},
-	Cost: "memory of the node: look that it is free",
+	Cost: "memory of the node: check that it is free",
 	Wait: 5 * time.Minute, Until: "the page cache has grown into it",
 	Raises: []string{"page_cache_dirty"},
 	Size: func(c *Case, f *Finding) Values {
@@ -165,7 +166,7 @@ var raiseMemory = &Remedy{
 	Example: Values{"mib": "12288"},
 }
 
-const lowerMemory = "To lower it again under what is in use can end in the OOM killer: undo it when the load is low."
+const lowerMemory = "Lowering it again below what is in use can trigger the OOM killer: undo it when the load is low."
 
 func withNotes(r Recipe, notes ...string) Recipe {
 	r.Notes = append(r.Notes, notes...)
@@ -174,8 +175,8 @@ func withNotes(r Recipe, notes ...string) Recipe {
 
 const groupLimits = `~/plimsoll-io-limit-"$(basename ` + theGroup + `)".before`
 
-// liftIO removes an I/O limit where the kernel keeps it; whatever made the container made the limit,
-// and makes it again.
+// liftIO removes an I/O limit at the cgroup. Whatever created the container also set the limit, and
+// sets it again at the next start.
 var liftIO = &Remedy{
 	Name: "io-limit", Title: "Lift the container's I/O limit on the device",
 	Recipes: []Recipe{
@@ -188,20 +189,20 @@ var liftIO = &Remedy{
 			// The kernel takes one device with its limits at a time (Documentation/admin-guide/cgroup-v2.rst).
 			Undo: OnShell(`while read -r LIMIT; do echo "$LIMIT" | sudo tee ` + theGroup + `/io.max; done < ` +
 				groupLimits + ` && rm ` + groupLimits),
-			Kept:  "lift it where it was set (systemd's IOWriteIOPSMax=, docker run --device-write-iops), or it comes back with the next start",
-			Notes: []string{"With cgroup v1 the files are those of blkio.throttle; see the rule's page."}},
+			Kept:  "also lift it where it was set (systemd's IOWriteIOPSMax=, docker run --device-write-iops), or it comes back at the next start",
+			Notes: []string{"With cgroup v1, use the blkio.throttle files; see the rule's page."}},
 		{Places: []Place{Kubernetes},
-			None: "Kubernetes has no I/O limit: what set this one (the runtime's blockio class, an operator, a daemon on the node) has to lift it"},
+			None: "Kubernetes has no I/O limits: lift it where it was set (the runtime's blockio class, an operator, a daemon on the node)"},
 		providersLimit,
 	},
-	Cost: "neighbours on the same volume feel this container's bursts",
+	Cost: "neighbours on the same volume notice this container's bursts",
 	Wait: 2 * time.Minute, Until: "a checkpoint has passed without the limit",
 	Raises:  []string{"iops", "throughput", "utilisation"},
 	Size:    sizeLift,
 	Example: Values{"lift": "wiops=max wbps=max"},
 }
 
-// sizeLift lifts the limits that were measured, or all of them.
+// sizeLift lifts the limits that were measured; all of them if none was.
 func sizeLift(c *Case, f *Finding) Values {
 	out := Values{"lift": "riops=max rbps=max wiops=max wbps=max", "device": ""}
 	if _, dev, ok := strings.Cut(f.Subject, " on "); ok {
@@ -222,8 +223,7 @@ func sizeLift(c *Case, f *Finding) Values {
 	return out
 }
 
-// ofSubject is a container's signal where a finding is about that container, and the device that it
-// names, if any.
+// ofSubject is a signal of the container, and of the device if any, that a finding's subject names.
 func (c *Case) ofSubject(signal *Signal, f *Finding) []float64 {
 	name, dev, _ := strings.Cut(f.Subject, " on ")
 	for _, t := range c.Signal(signal) {
@@ -234,8 +234,8 @@ func (c *Case) ofSubject(signal *Signal, f *Finding) []float64 {
 	return nil
 }
 
-// ContainerOf is what identifies the container that a finding is about, or else the database's own
-// where only one was measured.
+// ContainerOf returns the labels that identify the container that a finding is about, otherwise
+// those of the database's own container if only one was measured.
 func (c *Case) ContainerOf(f *Finding) map[string]string {
 	name, _, _ := strings.Cut(f.Subject, " on ")
 	found := map[string]map[string]string{}

@@ -9,17 +9,17 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-const notOurHost = "the host and its kernel are the provider's"
+const notOurHost = "the host and its kernel belong to the provider"
 
-// A file that sorts after 99-sysctl.conf, which is /etc/sysctl.conf on Debian: the last setting wins.
+// The file must sort after 99-sysctl.conf, which is /etc/sysctl.conf on Debian: the last setting wins.
 const (
 	dirtyKept   = `/etc/sysctl.d/99-zz-plimsoll.conf`
 	dirtyBefore = `~/plimsoll-dirty-bytes.before`
 )
 
 // BoundDirtyBytes makes the kernel write early. The bytes and the ratio of each limit exclude each
-// other: writing one sets the other to 0, and 0 bytes are refused (mm/page-writeback.c). So what is
-// put back is the one that was not 0.
+// other: writing one sets the other to 0, and 0 bytes are rejected (mm/page-writeback.c). So the
+// undo restores the one that was not 0.
 var BoundDirtyBytes = &Remedy{
 	Name: "dirty-bytes", Title: "Make the kernel write dirty pages early",
 	Relieves: []Resource{Writeback},
@@ -30,21 +30,21 @@ var BoundDirtyBytes = &Remedy{
 			Keep: OnShell(`echo 'vm.dirty_background_bytes = {{.bytes}}' | sudo tee `+
 				dirtyKept, `grep -s dirty_background /etc/sysctl.conf /etc/sysctl.d/*.conf`),
 			Check: OnShell(`sysctl vm.dirty_background_bytes; grep -E '^(Dirty|Writeback):' /proc/meminfo`),
-			// If both were 0, the ratio was in force.
+			// If both were 0, the ratio was in effect.
 			Undo: OnShell(`sudo rm -f `+dirtyKept, `{ grep -v ' = 0$' `+dirtyBefore+` || grep ratio `+dirtyBefore+
 				`; } | sudo sysctl -p - && rm `+dirtyBefore),
-			Notes: []string{"A later line for vm.dirty_background_ratio in /etc/sysctl.conf would win after a boot: the last command of keeping it shows every file that sets one."}},
+			Notes: []string{"A later line for vm.dirty_background_ratio in /etc/sysctl.conf would win after a reboot: the last command under \"keep\" shows every file that sets one."}},
 		{Places: []Place{Kubernetes},
 			Look:  Kernel(`sysctl vm.dirty_background_bytes vm.dirty_background_ratio`),
 			Do:    Kernel(`sysctl -w vm.dirty_background_bytes={{.bytes}}`),
 			Check: Kernel(`sysctl vm.dirty_background_bytes`),
 			Undo:  Kernel(`sysctl -w {{ask .undo "FORMER" "what the first command showed and was not 0, such as vm.dirty_background_ratio=10"}}`),
-			Kept:  "it belongs into the node group's configuration (user data, a tuning DaemonSet): a new node starts without it, and a pod cannot set it",
-			Notes: []string{"It is the node's setting: every pod on it has it. kubectl debug needs 1.30, and leaves a finished pod, node-debugger-...: delete it."}},
+			Kept:  "it belongs in the node group's configuration (user data, a tuning DaemonSet): a new node starts without it, and a pod cannot set it",
+			Notes: []string{"This is a setting of the node and affects every pod on it. kubectl debug needs 1.30, and leaves a finished pod node-debugger-... behind: delete it."}},
 		{Places: []Place{RDS, Managed}, None: notOurHost},
 	},
-	Cost: "about 40 % more bytes to the device: less coalescing; it holds for everything on the host",
-	Wait: 2 * time.Minute, Until: "what was dirty before is written, and a checkpoint has passed",
+	Cost: "about 40 % more bytes written to the device: less coalescing; it applies to everything on the host",
+	Wait: 2 * time.Minute, Until: "the earlier dirty pages are written and a checkpoint has passed",
 	Raises:   []string{"iops", "throughput", "utilisation"},
 	Settings: []string{"vm.dirty_background_bytes", "vm.dirty_background_ratio"},
 	Size:     sizeDirtyBytes,
@@ -57,15 +57,15 @@ var BoundDirtyBytes = &Remedy{
 }
 
 const (
-	// dirtyAsBound is how much above the advised bound one counts as this bound.
+	// dirtyAsBound is how far above the advised bound a setting still counts as that bound.
 	dirtyAsBound = 1.5
-	// dirtyUnknown is the bound where no device tells what it writes: half a second of 48 MiB/s, which
-	// the smallest volumes of the clouds give.
+	// dirtyUnknown is the bound if no device's write rate is known: half a second of 48 MiB/s,
+	// which the smallest cloud volumes deliver.
 	dirtyUnknown = 24 * mib
 )
 
-// sizeDirtyBytes is what the device that writes most in the stalled time writes in the time that a
-// stall may take.
+// sizeDirtyBytes is how much the device that writes most in the stalled time writes in the time
+// that a stall may take.
 func sizeDirtyBytes(c *Case, _ *Finding) Values {
 	written := timeline.At(c.MostWritten(c.Stall.Cells), c.Stall.Cells)
 	rate := timeline.Quantile(written, 0.5)
@@ -78,7 +78,7 @@ func sizeDirtyBytes(c *Case, _ *Finding) Values {
 		bytes = backgroundBytes(rate)
 	}
 
-	// undo is for a place where nothing can be saved
+	// undo is for places where nothing can be saved.
 	out := Values{"bytes": Value(fmt.Sprintf("%.0f", bytes)), "undo": ""}
 	for _, k := range []string{"vm.dirty_background_bytes", "vm.dirty_background_ratio"} {
 		if n, err := strconv.ParseInt(c.Facts[k], 10, 64); err == nil && n > 0 {
@@ -89,8 +89,7 @@ func sizeDirtyBytes(c *Case, _ *Finding) Values {
 	return out
 }
 
-// throttleWriteback turns the kernel's writeback throttling on for one device. The bfq scheduler
-// turns it off again.
+// throttleWriteback turns the kernel's writeback throttling on for one device.
 var throttleWriteback = &Remedy{
 	Name: "writeback-throttling", Title: "Turn the kernel's writeback throttling on",
 	Relieves: []Resource{Writeback},
@@ -105,8 +104,8 @@ var throttleWriteback = &Remedy{
 			Check: OnShell(`cat ` + wbtFile),
 			Undo:  OnShell(`sudo rm -f `+wbtKept, `sudo tee `+wbtFile+` < `+wbtBefore+` && rm `+wbtBefore),
 			Notes: []string{
-				"Not with the bfq scheduler, which turns it off again, nor on a 4.18 kernel, of which some hang with it. No such file: the kernel has none.",
-				"The rule that keeps it recognises the disk by its serial, because names change with a boot. A disk without a serial cannot be recognised.",
+				"Do not use it with the bfq scheduler, which turns it off again, or on 4.18 kernels, some of which hang with it. If the file does not exist, the kernel does not support it.",
+				"The udev rule recognises the disk by its serial number, because names change at boot. A disk without a serial number cannot be recognised.",
 			}},
 		{Places: []Place{Kubernetes},
 			Look:  Kernel(`cat ` + wbtFile),
@@ -114,11 +113,11 @@ var throttleWriteback = &Remedy{
 			Check: Kernel(`cat ` + wbtFile),
 			Undo: Kernel(`sh -c "echo "{{ask .was "FORMER" "the figure that the first command showed"}}" > ` +
 				wbtFile + `"`),
-			Kept:  "it belongs into the node group's configuration, as a udev rule: a new node starts without it",
-			Notes: []string{"It is the node's device: every pod on it has it. Not with the bfq scheduler, nor on a 4.18 kernel."}},
+			Kept:  "it belongs in the node group's configuration, as a udev rule: a new node starts without it",
+			Notes: []string{"This is a device of the node and affects every pod on it. Do not use it with the bfq scheduler or on a 4.18 kernel."}},
 		{Places: []Place{RDS, Managed}, None: notOurHost},
 	},
-	Cost: "fewer and smaller writes: a restore or a bulk load takes longer; if Dirty in /proc/meminfo grows from checkpoint to checkpoint afterwards, the volume needs more IOPS too",
+	Cost: "fewer and smaller writes: a restore or a bulk load takes longer; if Dirty in /proc/meminfo then grows from checkpoint to checkpoint, the volume needs more IOPS too",
 	Wait: 2 * time.Minute, Until: "a checkpoint has passed",
 	Raises: []string{"page_cache_dirty"},
 	Size: func(c *Case, f *Finding) Values {

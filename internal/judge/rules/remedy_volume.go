@@ -7,44 +7,44 @@ import (
 	"time"
 )
 
-// What EBS sells (Amazon EBS User Guide, "Amazon EBS volume types"). A gp3 has at most 80,000 IOPS and
-// 2,000 MiB/s, and 0.25 MiB/s for each IOPS; an io2 Block Express has at most 256,000 IOPS.
+// EBS limits and prices (Amazon EBS User Guide, "Amazon EBS volume types"). A gp3 has at most 80,000 IOPS,
+// 2,000 MiB/s, and 0.25 MiB/s per IOPS; an io2 Block Express has at most 256,000 IOPS.
 const (
 	gp3MostIOPS    = 80_000
 	gp3MostMiBs    = 2_000
 	gp3FreeIOPS    = 3_000
 	gp3FreeMiBs    = 125
-	gp3IOPSPrice   = 0.005 // USD a month each, us-east-1
+	gp3IOPSPrice   = 0.005 // USD per month and IOPS, us-east-1
 	gp3MiBsPrice   = 0.04
 	gp3MiBsPerIOPS = 0.25
 	io2MostIOPS    = 256_000
 	stepIOPS       = 500
 	stepMiBs       = 25
-	// asMeasured is how far a plateau may be above its limit.
+	// asMeasured is how far a measured plateau may exceed its limit.
 	asMeasured = 0.005
 )
 
 const (
 	volumeID     = `{{ask .volume "VOLUME" "the id of the volume, vol-..."}}`
 	claimsVolume = `VOLUME=$(kubectl get pv "$(kubectl get pvc{{with .namespace}} -n {{q .}}{{end}} {{ask .claim "CLAIM" "the volume claim of the database"}} -o jsonpath='{.spec.volumeName}')" -o jsonpath='{.spec.csi.volumeHandle}'); echo "$VOLUME"`
-	ownCloud     = "The commands are for EBS, because no source shows which cloud it is. Elsewhere, order the same figures of the provider."
+	ownCloud     = "The commands are for EBS, because no source shows which cloud this is. In other clouds, order the same figures from the provider."
 	instanceToo  = "The machine has a limit, too: aws ec2 describe-instance-types shows it under EbsInfo. More than that buys nothing."
-	fourADay     = "EBS takes the next change of a volume when this one is completed, and four in 24 hours: the undo waits for that, too."
-	byClass      = "The claim's class does not know of it: order new volumes the same way, by a StorageClass or a VolumeAttributesClass."
+	fourADay     = "EBS accepts the next change to a volume only when this one has completed, and four in 24 hours: the undo has to wait for that, too."
+	byClass      = "The claim's class does not include this change: order new volumes the same way, through a StorageClass or a VolumeAttributesClass."
 )
 
-// An order is what is ordered of a volume: IOPS, MiB/s, or both.
+// An order is what to order for a volume: IOPS, MiB/s, or both.
 type order struct{ iops, mibs bool }
 
-// modifyVolume are the ways to change a volume online, in each cloud. Looking saves what the volume is
-// provisioned with; what is ordered is never less, and undoing orders exactly that again.
+// modifyVolume returns the recipes that change a volume online, for each cloud. Look saves what the
+// volume is provisioned with; Do never orders less than that; Undo orders exactly that again.
 func modifyVolume(o order) []Recipe {
 	unknown := o.onEBS(volumeID, nil, "", Host, Docker)
 	unknown.Notes = append(unknown.Notes, ownCloud)
 	aws := o.onEBS(volumeID, nil, AWS, Host, Docker)
 	return []Recipe{
 		{Places: []Place{Host, Docker, Kubernetes}, Clouds: []Cloud{NoCloud},
-			None: "the host is in none of the clouds whose volumes are known: its storage's administration sets this"},
+			None: "the host is in none of the clouds that Plimsoll knows: this is set where its storage is administered"},
 		aws, o.onAzure(`{{ask .volume "DISK" "the disk's resource id, /subscriptions/..."}}`, nil, Host, Docker),
 		o.onGoogle(nil, Host, Docker), unknown,
 		o.onEBS(`"$VOLUME"`, Tool(claimsVolume), AWS, Kubernetes),
@@ -62,8 +62,8 @@ func clouds(c Cloud) []Cloud {
 	return []Cloud{c}
 }
 
-// onEBS orders of a gp3, io1 or io2. More MiB/s of a gp3 need IOPS that carry them; other types have no
-// MiB/s to order, and a gp2 neither.
+// onEBS orders for a gp3, io1 or io2. More MiB/s on a gp3 need IOPS that carry them; other types,
+// including gp2, have no MiB/s to order.
 func (o order) onEBS(volume string, first []Command, cloud Cloud, places ...Place) Recipe {
 	saved := `~/plimsoll-volume-` + volume + `.before`
 	var want []Command
@@ -100,8 +100,9 @@ func (o order) onEBS(volume string, first []Command, cloud Cloud, places ...Plac
 	return r
 }
 
-// onAzure orders of a Premium SSD v2 or an Ultra disk. A Premium SSD has what its tier has: a higher tier is
-// ordered without a restart, and lowered again once in 12 hours (Azure, "Change your performance tier").
+// onAzure orders for a Premium SSD v2 or an Ultra disk. A Premium SSD has the limits of its tier: a
+// higher tier can be ordered without a restart, and lowered again once in 12 hours (Azure, "Change
+// your performance tier").
 func (o order) onAzure(disk string, first []Command, places ...Place) Recipe {
 	saved := `~/plimsoll-azure-disk-"$(basename ` + disk + `)".before`
 	show := `az disk show --ids ` + disk +
@@ -130,9 +131,9 @@ func (o order) onAzure(disk string, first []Command, places ...Place) Recipe {
 		Check: Tool(show),
 		Undo:  slices.Concat(load, modify(`"$TIER"`), OnShell(`rm `+saved)),
 		Kept:  "it lasts",
-		Notes: []string{"A tier is lowered at most once in 12 hours, and a Premium SSD v2 changed four times in 24 hours: the undo waits for that, too.",
+		Notes: []string{"A tier can be lowered at most once in 12 hours, and a Premium SSD v2 changed four times in 24 hours: the undo has to wait for that, too.",
 			"The machine has a limit, too: its size's \"max uncached disk throughput\". More than that buys nothing.",
-			"A Standard SSD or HDD has no tier to order: it has to become a Premium SSD."},
+			"A Standard SSD or HDD has no tier to order: change it to a Premium SSD."},
 	}
 
 	if len(first) > 0 {
@@ -142,7 +143,7 @@ func (o order) onAzure(disk string, first []Command, places ...Place) Recipe {
 	return r
 }
 
-// onGoogle orders of a Hyperdisk. A Persistent Disk's limits follow its size, which cannot shrink.
+// onGoogle orders for a Hyperdisk. A Persistent Disk's limits follow its size, which cannot shrink.
 func (o order) onGoogle(first []Command, places ...Place) Recipe {
 	disk, zone := `{{ask .volume "DISK" "the name of the disk"}}`, `"${ZONE:?the zone of the disk}"`
 	if len(first) > 0 {
@@ -150,7 +151,7 @@ func (o order) onGoogle(first []Command, places ...Place) Recipe {
 		disk, zone = `"$DISK"`, `"$ZONE"`
 	}
 
-	saved := `~/plimsoll-google-disk-` + zone + `-` + disk + `.before` // a name is one zone's
+	saved := `~/plimsoll-google-disk-` + zone + `-` + disk + `.before` // names are unique only within a zone
 	show := `gcloud compute disks describe ` + disk + ` --zone ` + zone +
 		` --format 'value(type.basename(),provisionedIops,provisionedThroughput)'`
 	update, options := `gcloud compute disks update `+disk+` --zone `+zone, ""
@@ -176,8 +177,8 @@ func (o order) onGoogle(first []Command, places ...Place) Recipe {
 		Check: Tool(show),
 		Undo:  slices.Concat(load, modify, OnShell(`rm `+saved)),
 		Kept:  "it lasts",
-		Notes: []string{"A Hyperdisk's figures change once in four hours: the undo waits for that, too.",
-			"The machine has a limit, too, by its type and number of vCPUs. More than that buys nothing."},
+		Notes: []string{"A Hyperdisk's limits can be changed once in four hours: the undo has to wait for that, too.",
+			"The machine has a limit, too, which depends on its type and number of vCPUs. More than that buys nothing."},
 	}
 
 	if len(first) > 0 {
@@ -187,9 +188,9 @@ func (o order) onGoogle(first []Command, places ...Place) Recipe {
 	return r
 }
 
-// onRDS orders of a DB instance's gp3 from 400 GiB on, which begins at 12,000 IOPS and 500 MiB/s; smaller
-// ones have the baseline only, and storage cannot shrink. IOPS are ordered together with the allocated
-// storage (RDS API, ModifyDBInstance; RDS User Guide, "gp3 storage").
+// onRDS orders for a DB instance's gp3 of 400 GiB or more, which starts at 12,000 IOPS and 500
+// MiB/s; smaller ones have only the baseline, and storage cannot shrink. IOPS are ordered together
+// with the allocated storage (RDS API, ModifyDBInstance; RDS User Guide, "gp3 storage").
 func (o order) onRDS() Recipe {
 	const (
 		db    = `{{ask .instance "DB" "the identifier of the instance"}}`
@@ -219,16 +220,17 @@ func (o order) onRDS() Recipe {
 		Check: Tool(show),
 		Undo:  slices.Concat(load, modify, OnShell(`rm `+saved)),
 		Kept:  "it lasts",
-		Notes: []string{"The instance is in the state storage-optimization for hours, and its storage cannot be changed again for six hours: the undo waits for that, too.",
-			"Only instances with gp3 of 400 GiB and more (Oracle: 200) have IOPS and throughput to order. To grow a smaller one to 400 GiB gives 12,000 IOPS, and cannot be undone."}}
+		Notes: []string{"The instance stays in the state storage-optimization for hours, and its storage cannot be changed again for six hours: the undo has to wait for that, too.",
+			"IOPS and throughput can be ordered only for instances with gp3 of 400 GiB or more (Oracle: 200). Growing a smaller one to 400 GiB gives 12,000 IOPS, and cannot be undone."}}
 }
 
-// theVolume is what all of them change: EBS takes one change at a time, and no source reports it.
+// theVolume is what all of these remedies change: EBS accepts one change at a time, and no source
+// reports the setting.
 var theVolume = []string{"volume"}
 
 const (
-	volumeMoney   = "{{with .dollars}}about USD {{.}} a month if it is a gp3 (us-east-1){{else}}what is added, at the price of the volume's type{{end}}"
-	volumeChanged = "the change is optimizing or completed"
+	volumeMoney   = "{{with .dollars}}about USD {{.}} a month if it is a gp3 (us-east-1){{else}}the added amount, at the price of the volume's type{{end}}"
+	volumeChanged = "the change is in the state optimizing or completed"
 )
 
 var raiseIOPS = &Remedy{
@@ -258,12 +260,12 @@ var raiseBoth = &Remedy{
 	Example: Values{"iops": "6000", "mibs": "250", "dollars": "20"},
 }
 
-// raises reports whether what is ordered is more than what binds: beyond the largest volume there is
+// raises reports whether the order exceeds the limit that binds: beyond the largest volume there is
 // nothing to order.
 func raises(_ *Case, v Values) bool { return v["less"] == "" }
 
-// sizeVolume doubles the cap that binds. What a burst needs is not known before it is served. The price is
-// that of a gp3, and is left out where only other types have as much.
+// sizeVolume doubles the cap that binds. How much a burst needs is unknown until it is served. The
+// price is that of a gp3, and is left out if only other types reach that much.
 func sizeVolume(_ *Case, f *Finding) Values {
 	v := Values{"iops": "6000", "mibs": "250", "dollars": "", "less": "", "volume": volumeOf(f)}
 	if f.Cap == nil {
@@ -286,7 +288,7 @@ func sizeVolume(_ *Case, f *Finding) Values {
 
 	if limit := f.Cap.Throughput / mib; limit > 0 {
 		mibs = max(gp3FreeMiBs, min(gp3MostMiBs, math.Ceil(2*limit*(1-asMeasured)/stepMiBs)*stepMiBs))
-		// Throughput needs IOPS that carry it.
+		// A gp3's throughput needs enough IOPS to carry it.
 		if need := mibs / gp3MiBsPerIOPS; need > iops {
 			dollars += (need - max(gp3FreeIOPS, iops)) * gp3IOPSPrice
 			iops = need
@@ -305,7 +307,7 @@ func sizeVolume(_ *Case, f *Finding) Values {
 	return v
 }
 
-// volumeOf is the id of an EBS volume that a finding is about; "" if it is about a device.
+// volumeOf is the ID of the EBS volume that a finding is about; "" if it is about a device.
 func volumeOf(f *Finding) Value {
 	if len(f.Subject) > 4 && f.Subject[:4] == "vol-" {
 		return Called(f.Subject)
@@ -313,9 +315,9 @@ func volumeOf(f *Finding) Value {
 	return ""
 }
 
-// toGP3 replaces a volume with credits by one without, if it is one: a ceiling that fell may be the
-// instance's. A gp3 without options has 3,000 IOPS and 125 MiB/s, less than a gp2 of over 1,000 GiB
-// or of over 170 GiB has, so both are ordered as the gp2 had them.
+// toGP3 replaces a volume that has credits, if it is one: a ceiling that fell may be the
+// instance's. A gp3 without options has 3,000 IOPS and 125 MiB/s, less than a gp2 of more than
+// 1,000 GiB or 170 GiB respectively, so both are ordered as the gp2 had them.
 var toGP3 = &Remedy{
 	Name: "gp3", Title: "Change a gp2 volume to gp3, which has no credits",
 	Relieves: []Resource{VolumeIOPS, VolumeThroughput},
@@ -323,10 +325,10 @@ var toGP3 = &Remedy{
 		gp3Of(volumeID, nil, Host, Docker), gp3Of(`"$VOLUME"`, Tool(claimsVolume), Kubernetes),
 		{Places: []Place{Host, Docker, Kubernetes}, Clouds: []Cloud{Azure, Google, NoCloud},
 			None: "gp2 and gp3 are Amazon's"},
-		{Places: []Place{RDS}, None: "RDS sets this by its storage type: change that in a maintenance window"},
+		{Places: []Place{RDS}, None: "on RDS this depends on the storage type: change that in a maintenance window"},
 		{Places: []Place{Managed}, None: "the provider sells its own sizes"},
 	},
-	Money: "less than gp2: USD 0.08 instead of 0.10 for each GB a month, and USD 5 for 250 MiB/s (us-east-1)",
+	Money: "less than gp2: USD 0.08 instead of 0.10 per GB and month, plus USD 5 for 250 MiB/s (us-east-1)",
 	Saves: true,
 	Wait:  30 * time.Minute, Until: volumeChanged,
 	Raises: []string{"iops", "throughput"}, Settings: theVolume,

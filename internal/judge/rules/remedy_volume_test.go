@@ -2,7 +2,8 @@ package rules
 
 import "testing"
 
-// Twice the cap that binds is ordered, within what the volume's type sells, and never less than it has.
+// The order is twice the cap that binds, within what the volume's type offers, and never less than
+// the volume has.
 func TestSizeVolume(t *testing.T) {
 	for _, c := range []struct {
 		cap                 Cap
@@ -11,7 +12,7 @@ func TestSizeVolume(t *testing.T) {
 	}{
 		{Cap{IOPS: 3000}, "6000", "125", "15.0", true},
 		{Cap{IOPS: 50_000}, "80000", "125", "150", true},
-		{Cap{IOPS: 100_133}, "199500", "125", "", true}, // only an io2 has as much: no gp3's maximum, and no gp3's price
+		{Cap{IOPS: 100_133}, "199500", "125", "", true}, // only an io2 has that much, so neither gp3's maximum nor its price applies
 		{Cap{IOPS: 256_000}, "256000", "125", "", false},
 		{Cap{Throughput: 125 * mib}, "3000", "250", "5.00", true},
 		{Cap{Throughput: 750 * mib}, "6000", "1500", "45.0", true}, // 3,000 IOPS carry 750 MiB/s
@@ -34,10 +35,10 @@ func TestCloudOf(t *testing.T) {
 			c.Facts[FactMachine] = machine
 		}
 		if got := CloudOf(c); got != want {
-			t.Errorf("%q is of %q, want %q", machine, got, want)
+			t.Errorf("%q: cloud %q, want %q", machine, got, want)
 		}
 		if c.Facts[FactCloud] = "none"; CloudOf(c) != NoCloud {
-			t.Errorf("%q: what the firmware says goes first", machine)
+			t.Errorf("%q: the firmware's report must take precedence", machine)
 		}
 	}
 }

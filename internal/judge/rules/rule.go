@@ -3,12 +3,12 @@
 // A rule is a claim about a recording, with the condition under which it holds. The condition is
 // PromQL over signals, and a signal is PromQL over exporters' metric names, with an alternative for
 // each way in which a source may report it. So the same rule judges a recording, a simulation and,
-// exported, a Prometheus server. Where the condition holds, the rule's Judge examines those seconds
-// and returns its findings in numbers, if it has any.
+// exported, a Prometheus server. If the condition holds, the rule's Judge examines those seconds
+// and returns findings with numbers, if it has any.
 //
 // There are three kinds of findings: a symptom (what hurts), a cause (why), and a refutation (what
 // is not the cause, or what will not help). A rule whose signals a source cannot provide is not
-// measurable. It is never judged on a zero that nobody measured.
+// measurable. A missing measurement is never treated as zero.
 //
 // Each rule has one file here, one script in testdata with a positive, a negative and a
 // not-measurable case, and one page in docs/rules.
@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Severity says how much a finding matters.
+// Severity is how much a finding matters.
 type Severity string
 
 // The severities, from worst to least.
@@ -31,7 +31,7 @@ const (
 	Info     Severity = "info"
 )
 
-// Kind says what a finding is.
+// Kind is the kind of a finding.
 type Kind string
 
 // The kinds of findings.
@@ -46,8 +46,8 @@ type Rule struct {
 	ID    string // "disk/iops-capped"
 	Title string // a few words: "The volume's IOPS cap binds"
 	Kind  Kind
-	// the database it is about, as recordings name it; set by the pack. "" is the disk, the host or
-	// the data
+	// Engine is the database that the rule is about, as recordings name it; set by the pack. It is
+	// "" for rules about the disk, the host or the data.
 	Engine string
 	// When is PromQL over signals (names starting with "plimsoll:"). It holds in the cells where
 	// the result is not empty.
@@ -56,28 +56,29 @@ type Rule struct {
 	Needs []*Signal
 	// AnyOf are signals of which the rule requires at least one.
 	AnyOf []*Signal
-	// Whole says that the rule judges an entire recording, not the stalled time of one incident.
+	// Whole means that the rule judges an entire recording, not the stalled time of one incident.
 	Whole bool
-	// Storage says that the cause makes clients wait for this host's storage, so that other waits
-	// contradict it. Rules of disks do so in any case.
+	// Storage means that the cause makes clients wait for this host's storage, so that other waits
+	// contradict it. Rules about disks always do.
 	Storage bool
-	// Sums says that the rule can judge sums since a process began, which is all that one page of
-	// metrics has.
+	// Sums means that the rule can judge sums since a process started, which is all that a single
+	// page of metrics has.
 	Sums bool
 	// Cause explains the mechanism to a reader who does not know it.
 	Cause string
-	// Words and Advice are the texts for what Judge finds, by name.
+	// Words and Advice are the texts for Judge's findings, by name.
 	Words  Words
 	Advice map[string]Advice
-	// Refutes are resources of which more would change nothing where a finding of this rule is a
-	// refutation, or a cause that weighs.
+	// Refutes are resources that would not help if a finding of this rule is a refutation, or a
+	// cause with weight.
 	Refutes []Resource
-	// Traced is what a trace of system calls sees if the rule is right; nil if a trace cannot tell.
+	// Traced is what a trace of system calls shows if the rule is right; nil if a trace cannot show
+	// it.
 	Traced *Mechanism
-	// NoAlert says why the condition alone makes no alert; "" if it does.
+	// NoAlert says why the condition alone is not an alert; "" if it is.
 	NoAlert string
-	// Judge turns the cells where When holds into findings, in numbers. It receives one track for
-	// each label set of the result.
+	// Judge turns the cells in which When holds into findings, in numbers. It receives one track
+	// for each label set of the result.
 	Judge func(c *Case, held []timeline.Track) []Finding
 }
 
@@ -86,7 +87,7 @@ func (r Rule) Docs() string {
 	return "docs/rules/" + strings.ReplaceAll(r.ID, "/", "-") + ".md"
 }
 
-// A Span is a stretch of time.
+// A Span is a period of time.
 type Span struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
@@ -100,7 +101,7 @@ type Finding struct {
 	Rule     string     `json:"rule"` // "disk/iops-capped"
 	Severity Severity   `json:"severity"`
 	Kind     Kind       `json:"kind"`
-	Subject  string     `json:"subject"`         // what it is about: "nvme1n1", "mongodb"
+	Subject  string     `json:"subject"`         // "nvme1n1", "mongodb"
 	Title    string     `json:"title"`           // a few words
 	Summary  string     `json:"summary"`         // one or two sentences with the numbers
 	Cause    string     `json:"cause,omitempty"` // the mechanism
@@ -111,50 +112,49 @@ type Finding struct {
 	// PeriodS is the time between its recurrences in seconds, if regular.
 	PeriodS float64 `json:"period_seconds,omitempty"`
 	Docs    string  `json:"docs,omitempty"` // the rule's page
-	// Ongoing says that it held still when the recording ended, or was about to recur: of what is
-	// being watched, that it is true now.
+	// Ongoing means that it still held when the recording ended, or was about to recur. For a live
+	// source, it is true now.
 	Ongoing bool `json:"ongoing,omitempty"`
-	// SupportCase is what to attach to a provider's support case; nil if the finding is not about a
-	// volume's own fault.
+	// SupportCase is the attachment for a provider's support case; nil if the finding is not about
+	// a fault of a volume.
 	SupportCase *SupportCase `json:"support_case,omitempty"`
-	// Measured is what a trace makes of it: Confirmed, Partly or RuledOut; "" if none ran or it cannot
-	// tell.
+	// Measured is the result of comparing it with a trace: Confirmed, Partly or RuledOut; "" if no
+	// trace ran or if a trace cannot show it.
 	Measured string `json:"measured,omitempty"`
 	// Cap is the volume's limit that binds; nil if the finding is not about one.
 	Cap *Cap `json:"-"`
-	// Always says that a resource was at its limit nearly all the time, so that nothing tells what
-	// would be usual without.
+	// Always means that a resource was at its limit nearly all the time, so nothing shows what
+	// would be normal without it.
 	Always bool `json:"-"`
-	// Alike says that a volume's other limit binds for as long, so that neither is the cause alone.
+	// Alike means that a volume's other limit binds for as long, so neither is the cause alone.
 	Alike bool `json:"-"`
-	// Foremost says that the finding explains others that explain as much: a volume that became slow
-	// by itself is why a checkpoint takes long on it.
+	// Foremost means that the finding explains others with the same weight: a volume that became
+	// slow by itself is why a checkpoint on it takes long.
 	Foremost bool `json:"-"`
 
-	// Effect says that the finding shows where clients waited, and not why: any other cause of its
+	// Effect means that the finding shows where clients waited, but not why: any other cause of its
 	// severity is listed before it.
 	Effect bool `json:"-"`
 
-	// Opening and Closing are sentences with which the finding begins or ends the verdict; "" if it
-	// has none.
+	// Opening and Closing are sentences that begin or end the verdict; "" for none.
 	Opening string `json:"-"`
 	Closing string `json:"-"`
 
-	// Asked is what the Judge asked for and [Rule.Write] has not yet written.
+	// Asked is what the Judge requested and [Rule.Write] has not written yet.
 	Asked Asked `json:"-"`
 }
 
-// A Cap is a volume's limit: of IOPS or of throughput (bytes/s); the other is 0.
+// A Cap is a volume's limit, either on IOPS or on throughput (bytes/s); the other is 0.
 type Cap struct {
 	IOPS, Throughput float64
-	// Types are the catalogue's volumes that are sold with such a limit.
+	// Types are the volume types in the catalogue that are sold with such a limit.
 	Types []string
 }
 
-// Evidence is one number that a finding rests on. Value is nil when the text is enough.
+// Evidence is one number that supports a finding. Value is nil if the text is enough.
 type Evidence struct {
 	Text   string    `json:"text"`
-	Metric string    `json:"metric"` // metric or signal it was read from
+	Metric string    `json:"metric"` // the metric or signal it was read from
 	Value  *float64  `json:"value"`
 	Unit   string    `json:"unit"` // "seconds", "bytes", "bytes/s", "ratio", "1/s", ""
 	From   time.Time `json:"from"`
@@ -167,9 +167,9 @@ type Fix struct {
 	Expect   string `json:"expect"`
 	TradeOff string `json:"trade_off"`
 
-	// Do carries it out, with the values of the advice.
+	// Do carries out the fix, with the values of the advice.
 	Do     []*Remedy `json:"-"`
 	Values Values    `json:"-"`
-	// Decisive is the advice's.
+	// Decisive is copied from the advice.
 	Decisive bool `json:"-"`
 }

@@ -3,15 +3,15 @@ package rules
 import "plimsoll/internal/record/timeline"
 
 // WaitShare is the share of the stalled waiting time that a wait counter (seconds credited per
-// second) accounts for, with both sums. seconds is never more than of.
+// second) accounts for, with both totals. seconds never exceeds of.
 //
 // Operations are credited when they end, and so are the waits within them. So the sums cover whole
-// episodes and a cell on either side; they are never compared second by second. What the counter
-// grows by in calm time is subtracted: steady readers and background threads wait as much without
-// any stall.
+// episodes and a cell on either side; they are never compared second by second. The counter's
+// growth in calm time is subtracted: steady readers and background threads wait as much without any
+// stall.
 //
-// A counter that includes other operations than the stalled ones gets what these operations waited
-// in all (also seconds per second) as others. The rise is then divided in proportion.
+// If a counter includes operations other than the stalled ones, pass what those waited in total
+// (also seconds per second) as others. The rise is then divided in proportion.
 func (c *Case) WaitShare(signal *Signal, others ...*Signal) (share, seconds, of float64, ok bool) {
 	around, of, ok := c.stalledWaiting(signal)
 	if !ok {
@@ -26,8 +26,8 @@ func (c *Case) WaitShare(signal *Signal, others ...*Signal) (share, seconds, of 
 	return share, share * of, of, true
 }
 
-// WaitShareOfOwn is the same for a counter that includes the stalled operations and no others. What is
-// usual is then a wait of each operation: where few operations complete, little waiting is usual.
+// WaitShareOfOwn is the same for a counter that includes only the stalled operations. The usual
+// wait is then per operation: if few operations complete, little waiting is usual.
 func (c *Case) WaitShareOfOwn(signal *Signal) (share, seconds, of float64, ok bool) {
 	around, of, ok := c.stalledWaiting(signal)
 	if !ok {
@@ -37,8 +37,8 @@ func (c *Case) WaitShareOfOwn(signal *Signal) (share, seconds, of float64, ok bo
 	return share, share * of, of, true
 }
 
-// stalledWaiting is what the stalled operations waited, and the cells in which they were credited with
-// it; false if that or the counter was not measured.
+// stalledWaiting is how long the stalled operations waited, and the cells in which this was
+// credited; false if that or the counter was not measured.
 func (c *Case) stalledWaiting(counter *Signal) (around timeline.Mask, seconds float64, ok bool) {
 	if c.One(counter) == nil || c.Stall.Waiting == nil || !c.Stall.Any() {
 		return nil, 0, false
@@ -48,9 +48,9 @@ func (c *Case) stalledWaiting(counter *Signal) (around timeline.Mask, seconds fl
 	return around, seconds, seconds > 0
 }
 
-// rise is by how much a counter's growth in the cells (per second) exceeds what is usual: in calm time
-// of the same length or, with ops, in calm operations of the same number. Calm is the time under load
-// away from any stall. Without any such time the whole growth counts.
+// rise is by how much a counter's growth in the cells (per second) exceeds the usual: in calm time
+// of the same length or, with ops, over the same number of calm operations. Calm is the time under
+// load away from any stall. Without any calm time the whole growth counts.
 func (c *Case) rise(rate, ops []float64, cells timeline.Mask) float64 {
 	var calm timeline.Mask
 	for apart := calmApart; apart >= 0; apart-- {
@@ -75,8 +75,8 @@ func (c *Case) rise(rate, ops []float64, cells timeline.Mask) float64 {
 	return max(0, grown) * c.Grid.StepSeconds()
 }
 
-// Cells this close to a stall may be credited with its waits. Where little time is further away, what
-// is less far has to do.
+// Cells this close to a stall may be credited with its waits. If little time is further away, closer
+// cells have to do.
 const (
 	calmApart      = 2
 	leastCalmCells = 5
@@ -84,7 +84,7 @@ const (
 
 // Attributable is the share of the stalled cells that would not have stalled without the condition,
 // if cells with and without it differ in nothing else. It is the population attributable fraction
-// of epidemiology, coverage x (1 - pOut/pIn), where pIn and pOut are the shares of cells that
+// from epidemiology, coverage x (1 - pOut/pIn), where pIn and pOut are the shares of cells that
 // stalled with and without the condition. Only time under load counts: otherwise idle time would
 // make any condition that occurs under load look guilty.
 func (st *Stalls) Attributable(condition timeline.Mask) (fraction, pIn, pOut float64) {
@@ -92,7 +92,7 @@ func (st *Stalls) Attributable(condition timeline.Mask) (fraction, pIn, pOut flo
 	if st.Stall.Intervals == nil {
 		return fraction, pIn, pOut
 	}
-	// A condition that is known by the interval only is compared with intervals.
+	// A condition that is only known per interval is compared with intervals.
 	if f, in, out := st.attributable(condition, st.Stall.Intervals); f > fraction {
 		return f, in, out
 	}
@@ -109,7 +109,7 @@ func (st *Stalls) attributable(condition, stalled timeline.Mask) (fraction, pIn,
 	return Share(condition, stalled) * (1 - pOut/pIn), pIn, pOut
 }
 
-// Saturated marks where any device is never idle and has requests queued.
+// Saturated marks the cells in which any device is never idle and has requests queued.
 func (sig *Signals) Saturated() (m timeline.Mask, measured bool) {
 	m = make(timeline.Mask, sig.Grid.N)
 	for _, t := range sig.Signal(DiskBusy) {
@@ -120,7 +120,8 @@ func (sig *Signals) Saturated() (m timeline.Mask, measured bool) {
 	return m, measured
 }
 
-// saturated marks where the device of a track of DiskBusy is; false if its queue is not measured.
+// saturated does the same for the device of one track of DiskBusy; false if its queue is not
+// measured.
 func (sig *Signals) saturated(busy timeline.Track) (timeline.Mask, bool) {
 	q := sig.For(DiskQueue, "device", busy.Labels.Get("device"))
 	if q == nil {

@@ -8,8 +8,9 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// What a counter grows by in calm time is no share of a stall, nor is there a share beyond the whole. In coarse
-// intervals, in which a wait is credited next to its stall, calm is what is furthest away.
+// A counter's growth in calm time is not part of a stall, and the share is never more than the
+// whole. In coarse intervals, in which a wait is credited next to its stall, only the cells
+// furthest away are calm.
 func TestWaitShare(t *testing.T) {
 	counter := &Signal{Name: "counter"}
 	for name, c := range map[string]struct {
@@ -20,7 +21,7 @@ func TestWaitShare(t *testing.T) {
 	}{
 		"only in the stall":      {20, 0, 0, 80, 0.8},
 		"steady":                 {20, 80, 80, 80, 0},
-		"steady, and more":       {20, 40, 40, 80, 0.28}, // (80 - 40) of 100, and no rise next to it; 100 + 2 x 20 are the whole
+		"steady, and more":       {20, 40, 40, 80, 0.28}, // (80 - 40) of 100, and no rise next to it; the whole is 100 + 2 x 20
 		"beyond the whole":       {20, 0, 0, 1e6, 1},
 		"credited next to it":    {4, 0, 40, 60, 1},
 		"steady in coarse cells": {4, 30, 30, 30, 0},

@@ -13,17 +13,17 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// A Signal is a quantity that rules use, independent of who measured it.
+// A Signal is a quantity that rules use, independent of the source that measured it.
 type Signal struct {
 	Name string // "plimsoll:disk_busy:ratio"
 	Unit string // "ratio", "seconds", "bytes", "bytes/s", "1/s", "s/s", ""
 	Help string
-	// Exprs are PromQL over exporters' metrics, the most exact first. The first whose metrics a
+	// Exprs are PromQL over exporters' metrics, the most exact first. The first one whose metrics a
 	// recording has is used. $w is replaced by a range that covers two samples.
 	Exprs []string
-	// Coarse are alternatives for recordings in which nothing has one of Exprs: what a provider reports
-	// of its volumes, in means of a minute. $p is replaced by the seconds of a sum. Rules exported to a
-	// server do without them.
+	// Coarse are alternatives for recordings without the metrics of Exprs: a provider's own figures
+	// for its volumes, as means over a minute. $p is replaced by the period of a sum in seconds.
+	// Rules exported to a server do not use them.
 	Coarse []string
 	// By lists the labels that distinguish its series; a source's other labels (job, instance) are
 	// dropped.
@@ -33,32 +33,32 @@ type Signal struct {
 // SignalPrefix starts every signal's name.
 const SignalPrefix = "plimsoll:"
 
-// window replaces $w where it only has to parse: on a timeline, irate is the interval's own rate
-// whatever its range.
+// window replaces $w when it only has to parse: on a timeline, irate is the interval's own rate
+// whatever the range.
 const window = "1m"
 
-// periodS is the least time of CloudWatch's sums in seconds.
+// periodS is the shortest period of CloudWatch's sums in seconds.
 const periodS = 60.0
 
-// Over writes an alternative for sums of so many seconds, and of no less than a minute.
+// Over writes an alternative for sums over the given number of seconds, at least a minute.
 func Over(expr string, sumsS float64) string {
 	return strings.ReplaceAll(expr, "$p", strconv.FormatFloat(max(periodS, sumsS), 'f', -1, 64))
 }
 
 var promql = parser.NewParser(parser.Options{})
 
-// parsed are the expressions that were parsed, by their text: a diagnosis asks several times for each of
-// the pack's, and parsing them was two fifths of its time. parsedMax bounds them.
+// parsed caches parsed expressions by their text: a diagnosis needs each of the pack's expressions
+// several times, and parsing them took two fifths of its time. parsedMax bounds the cache.
 var (
 	parsed      sync.Map // of parser.Expr
-	parsedNames sync.Map // what Names returns, by these
+	parsedNames sync.Map // what Names returns, by parsed expression
 	parsedCount atomic.Int64
 )
 
 const parsedMax = 10_000
 
-// Parse parses one of a signal's alternatives or a rule's condition. The result is shared: it must not be
-// changed.
+// Parse parses one of a signal's alternatives or a rule's condition. The result is shared: callers
+// must not change it.
 func Parse(expr string) (parser.Expr, error) {
 	if e, ok := parsed.Load(expr); ok {
 		return e.(parser.Expr), nil
@@ -75,7 +75,7 @@ func Parse(expr string) (parser.Expr, error) {
 }
 
 // Names are the distinct metric names that an expression reads, in order. A selector without an
-// exact name has none. They must not be changed.
+// exact name has none. Callers must not change the result.
 func Names(e parser.Expr) []string {
 	if known, ok := parsedNames.Load(e); ok {
 		return known.([]string)
@@ -100,7 +100,8 @@ func names(e parser.Expr) []string {
 	return out
 }
 
-// Patterns are the regular expressions by which an expression selects metrics without an exact name.
+// Patterns are the regular expressions with which an expression selects metrics that have no exact
+// name.
 func Patterns(e parser.Expr) []string {
 	var out []string
 	for _, m := range namePatterns(e) {
@@ -109,7 +110,7 @@ func Patterns(e parser.Expr) []string {
 	return out
 }
 
-// namePatterns are the matchers by which an expression selects metrics without an exact name.
+// namePatterns are the matchers with which an expression selects metrics that have no exact name.
 func namePatterns(e parser.Expr) []*labels.Matcher {
 	var out []*labels.Matcher
 	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {

@@ -1,17 +1,17 @@
 package rules
 
-// What only Azure or Google Cloud report of their disks. Both have one latency of reads and writes
-// together; [DiskWriteAwait] and [DiskReadAwait] take it for each, and findings name it as what it is.
+// Signals that only Azure or Google Cloud report for their disks. Both have one latency for reads and
+// writes combined; [DiskWriteAwait] and [DiskReadAwait] each use it, and findings say that it is combined.
 //
-// Azure: azure-metrics-exporter's names; the consumed percentages of a machine are by its data disks
-// (learn.microsoft.com, Disk metrics). Google: stackdriver_exporter's names; throttled_* counts what was
+// Azure: azure-metrics-exporter's names; a machine's consumed percentages are per data disk
+// (learn.microsoft.com, Disk metrics). Google: stackdriver_exporter's names; throttled_* counts requests
 // delayed in a minute because the disk's limit was reached (cloud.google.com, metrics of compute).
 var (
 	AzureLatency = core.Add(Signal{Name: SignalPrefix + "azure_latency:seconds", Unit: "seconds",
-		By: []string{"device"}, Help: "latency of reads and writes together, as Azure Monitor reports it",
+		By: []string{"device"}, Help: "combined latency of reads and writes, as reported by Azure Monitor",
 		Exprs: []string{azureDisk("virtualmachines_data_disk_latency_average_milliseconds") + " / 1e3"}})
 	GoogleLatency = core.Add(Signal{Name: SignalPrefix + "google_latency:seconds", Unit: "seconds",
-		By: []string{"device"}, Help: "latency of reads and writes together, as Google Cloud Monitoring reports it",
+		By: []string{"device"}, Help: "combined latency of reads and writes, as reported by Google Cloud Monitoring",
 		Exprs: []string{googleDisk("average_io_latency") + " / 1e6"}})
 
 	AzureIOPSConsumed  = azureConsumed("iops", "iops")
@@ -20,7 +20,8 @@ var (
 	GoogleOpsThrottled   = googleThrottled("ops", "operations", "1/s")
 	GoogleBytesThrottled = googleThrottled("bytes", "bytes", "bytes/s")
 
-	// EBSStalledCheck is 1 of a minute in which a volume completed nothing although requests waited.
+	// EBSStalledCheck is 1 for a minute in which a volume completed no requests although some
+	// waited.
 	EBSStalledCheck = core.Add(Signal{Name: SignalPrefix + "ebs_stalled:ratio", Unit: "ratio",
 		By:   []string{"volume_id"},
 		Help: "share of the minutes in which EBS's own check found the volume stalled (VolumeStalledIOCheck)",
@@ -42,7 +43,7 @@ func googleDisk(metric string) string {
 func azureConsumed(name, metric string) *Signal {
 	return core.Add(Signal{Name: SignalPrefix + "azure_consumed_" + name + ":ratio", Unit: "ratio",
 		By: []string{"device"}, Help: "share of the disk's " + name +
-			" limit that was used, as Azure Monitor reports it",
+			" limit that was used, as reported by Azure Monitor",
 		Exprs: []string{azureDisk("virtualmachines_data_disk_"+metric+
 			"_consumed_percentage_average_percent") + " / 100"}})
 }
@@ -50,12 +51,12 @@ func azureConsumed(name, metric string) *Signal {
 func googleThrottled(name, what, unit string) *Signal {
 	return core.Add(Signal{Name: SignalPrefix + "google_throttled_" + name + ":rate", Unit: unit,
 		By: []string{"device"}, Help: what +
-			" per second that were delayed because the disk's limit was reached, as Google Cloud Monitoring reports it",
+			" per second that were delayed because the disk's limit was reached, as reported by Google Cloud Monitoring",
 		Exprs: []string{"(" + googleDisk("throttled_read_"+name+"_count") + " + " +
 			googleDisk("throttled_write_"+name+"_count") + ") / 60"}})
 }
 
-// CombinedLatency reports whether a device's latency is known of reads and writes together only.
+// CombinedLatency reports whether a device's latency is known only for reads and writes combined.
 func (sig *Signals) CombinedLatency(device string) bool {
 	for _, of := range []*Signal{AzureLatency, GoogleLatency, SysstatLatency} {
 		if sig.For(of, "device", device) != nil {

@@ -4,9 +4,9 @@ func client(name, unit, help string, exprs ...string) *Signal {
 	return core.Add(Signal{Name: SignalPrefix + name, Unit: unit, Help: help, Exprs: exprs})
 }
 
-// Signals of what clients asked and felt, as the client side counted it, and of distributions that
-// are kept in classes. Each class is a separate series, so that classes can be summed over many
-// seconds before a percentile is taken.
+// Signals of the clients' load and latencies, as counted on the client side, and of distributions in
+// histogram classes. Each class is a separate series, so that classes can be summed over many
+// seconds before a percentile is computed.
 var (
 	ClientWrites = client("client_writes:rate",
 		"1/s", "writes answered per second, as the load generator counted them",

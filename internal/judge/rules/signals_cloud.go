@@ -1,18 +1,18 @@
 package rules
 
-// What a provider reports of its volumes stands in for the host's counters where no source has these.
-// The device is then the volume's id.
+// If no source has the host's counters, a provider's figures for its volumes replace them. The
+// device is then the volume's ID.
 //
-// CloudWatch's names are those of prometheus/cloudwatch_exporter, which YACE writes alike but for
-// the labels. Of what time their sums are, the figures tell ([ProviderSums]): a minute at least, in
-// which EBS reports. A burst of some seconds is lost in a minute's mean.
+// CloudWatch's names are those of prometheus/cloudwatch_exporter; YACE writes the same names with
+// other labels. The period of their sums follows from the figures ([ProviderSums]): at least a
+// minute, which is how often EBS reports. A burst of a few seconds disappears in a minute's mean.
 //
-// Amazon RDS has no volumes to be seen, only instances: rates and means of its storage, by
-// prometheus/cloudwatch_exporter's and YACE's names. The device is then the instance's identifier.
+// Amazon RDS shows no volumes, only instances: rates and means of their storage, by the names of
+// prometheus/cloudwatch_exporter and YACE. The device is then the instance's identifier.
 //
 // The counters of a volume's NVMe log page 0xD0 have three names: the EBS CSI driver's, the
-// CloudWatch agent's (its receiver awsebsnvme, as an OpenTelemetry exporter for Prometheus writes it,
-// with _total or without) and Container Insights' (with node_ before).
+// CloudWatch agent's (its receiver awsebsnvme, as an OpenTelemetry exporter for Prometheus writes
+// it, with or without _total) and Container Insights' (prefixed with node_).
 func init() {
 	const minute = " / $p"
 	volume := func(metric string) string {
@@ -25,7 +25,7 @@ func init() {
 		page := func(counter string) string { return volume("irate(" + n.of(counter) + "[$w])") }
 		ops, moved := page(n.writes)+" + "+page(n.reads), page(n.writeBytes)+" + "+page(n.readBytes)
 
-		// Requests in flight on average, by Little's law: seconds waited per second.
+		// Mean requests in flight, by Little's law: seconds waited per second.
 		inFlight := "(" + page(n.writeTime) + " + " + page(n.readTime) + ")" + n.perSecond
 		for _, x := range []struct {
 			of   *Signal
@@ -41,7 +41,7 @@ func init() {
 		}
 
 		if n.perSecond == "" {
-			continue // the CSI driver's are the signals' own
+			continue // the signals already read the CSI driver's counters
 		}
 
 		for of, counter := range map[*Signal]string{
@@ -74,7 +74,7 @@ func init() {
 		DiskWritten: rds("write_throughput"), DiskMoved: rds("write_throughput") + " + " + rds("read_throughput"),
 		DiskWriteAwait: rds("write_latency"), DiskReadAwait: rds("read_latency"),
 		DiskQueue: rds("disk_queue_depth"),
-		// Nobody reports for how long it was idle: it was busy for no more than the queue's mean.
+		// RDS does not report idle time, but the device was busy for at most the mean queue.
 		DiskBusy: "clamp_max(" + rds("disk_queue_depth") + ", 1)",
 	} {
 		of.Coarse = append(of.Coarse, expr)
@@ -87,11 +87,11 @@ func init() {
 				`, "volume_id", "$1", "dbinstance_identifier", "(.+)"), "volume_id", "$1", "dimension_DBInstanceIdentifier", "(.+)") / 100`)
 	}
 
-	// 1 for each minute in which more was asked for than the limit.
+	// The checks are 1 for each minute in which demand exceeded the limit.
 	check := func(metric, label, dimension string) []string {
 		var out []string
 
-		// A sum counts the minutes of its period that were over the limit; the others are their share.
+		// A sum counts the minutes over the limit in its period; the other statistics are their share.
 		for _, statistic := range []string{"_average", "_maximum", "_sum"} {
 			of := metric + statistic
 			if statistic == "_sum" {
@@ -115,7 +115,7 @@ func init() {
 		"instance_id", "InstanceId")
 }
 
-// ProviderSums are CloudWatch's metrics by which the time is found that its sums are of: the seconds
+// ProviderSums are the CloudWatch metrics from which the period of its sums is derived: the seconds
 // of requests, the mean number of requests in flight, the seconds without any, and other sums.
 var ProviderSums = struct {
 	Seconds, Others []string
@@ -127,20 +127,19 @@ var ProviderSums = struct {
 	InFlight: "aws_ebs_volume_queue_length_average", Idle: "aws_ebs_volume_idle_time_sum",
 }
 
-// StorageOfRDS has a series for each instance of Amazon RDS: its storage is no volume that anybody
-// sees.
+// StorageOfRDS has a series for each instance of Amazon RDS, whose volumes are not visible.
 var StorageOfRDS = core.Add(Signal{Name: SignalPrefix + "rds_storage:rate", Unit: "1/s",
 	By:   []string{"device"},
 	Help: "writes per second of an RDS instance's storage", Exprs: []string{rds("write_iops")}})
 
-// rds is a metric of an instance of Amazon RDS.
+// rds is a metric of an Amazon RDS instance.
 func rds(metric string) string {
 	return `label_replace(label_replace(aws_rds_` + metric +
 		`_average, "device", "$1", "dbinstance_identifier", "(.+)"), "device", "$1", "dimension_DBInstanceIdentifier", "(.+)")`
 }
 
-// A pageName is how an exporter names the counters of log page 0xD0, and what makes seconds of its
-// times.
+// A pageName is how an exporter names the counters of log page 0xD0, and the expression that
+// converts its times to seconds.
 type pageName struct {
 	prefix, suffix, perSecond                                 string
 	reads, writes, readBytes, writeBytes, readTime, writeTime string

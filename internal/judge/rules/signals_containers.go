@@ -2,14 +2,14 @@ package rules
 
 // Signals of containers, under cAdvisor's names (its docs/storage/prometheus.md): from a kubelet's
 // /metrics/cadvisor, a cAdvisor, or the host source's own cgroup. A container is identified by
-// those it has of pod and container, name (Docker) and id (the cgroup's path). What cAdvisor has no
-// name for, such as io.max, comes only from the host source.
+// whichever of these labels it has: pod and container, name (Docker), and id (the cgroup's path).
+// Metrics that cAdvisor lacks, such as io.max, come only from the host source.
 var (
 	ContainerCPUThrottled = container("container_cpu_throttled:ratio",
-		"ratio", "share of the quota's periods in which the container was stopped",
+		"ratio", "share of the quota's periods in which the container was throttled",
 		`irate(container_cpu_cfs_throttled_periods_total[$w]) / irate(container_cpu_cfs_periods_total[$w])`)
 	ContainerCPUThrottledTime = container("container_cpu_throttled_time:ratio",
-		"s/s", "seconds per second that the container's CPUs were stopped, summed over CPUs",
+		"s/s", "CPU seconds per second for which the container was throttled, summed over CPUs",
 		`irate(container_cpu_cfs_throttled_seconds_total[$w])`)
 	ContainerCPUUsed = container("container_cpu_used:count", "", "CPUs that the container used",
 		`sum by (namespace, pod, container, name, id) (irate(container_cpu_usage_seconds_total[$w]))`)
@@ -18,13 +18,13 @@ var (
 	ContainerMemoryLimit = container("container_memory_limit:bytes", "bytes", "the container's memory limit",
 		`container_spec_memory_limit_bytes > 0`)
 	ContainerMemoryUsed = container("container_memory_used:bytes",
-		"bytes", "memory of the container, page cache included",
+		"bytes", "memory of the container, including page cache",
 		`container_memory_usage_bytes`)
 	ContainerMemoryDirty = container("container_memory_dirty:bytes",
-		"bytes", "page cache of the container that waits to be written back",
+		"bytes", "page cache of the container waiting to be written back",
 		`plimsoll_container_memory_file_dirty_bytes`)
 	ContainerMemoryReclaims = container("container_memory_reclaims:rate",
-		"1/s", "times per second that the container met memory.high or memory.max",
+		"1/s", "times per second that the container hit memory.high or memory.max",
 		`sum by (namespace, pod, container, name, id) (irate(plimsoll_container_memory_events_total{event=~"high|max"}[$w]))`,
 		`irate(container_memory_failcnt[$w])`)
 	ContainerPSIMemoryFull = container("container_psi_memory_full:ratio",
@@ -42,13 +42,13 @@ var (
 	ContainerRead = containerDevice("container_read:bytes", "bytes/s",
 		"bytes that the container read per second", "container_fs_reads_bytes_total")
 	ContainerWritesLimit = containerLimit("container_writes_limit:rate", "1/s",
-		"writes per second that the container is let make", "plimsoll_container_io_limit_writes_per_second")
+		"writes per second that the container may make", "plimsoll_container_io_limit_writes_per_second")
 	ContainerReadsLimit = containerLimit("container_reads_limit:rate", "1/s",
-		"reads per second that the container is let make", "plimsoll_container_io_limit_reads_per_second")
+		"reads per second that the container may make", "plimsoll_container_io_limit_reads_per_second")
 	ContainerWrittenLimit = containerLimit("container_written_limit:bytes", "bytes/s",
-		"bytes per second that the container is let write", "plimsoll_container_io_limit_write_bytes_per_second")
+		"bytes per second that the container may write", "plimsoll_container_io_limit_write_bytes_per_second")
 	ContainerReadLimit = containerLimit("container_read_limit:bytes", "bytes/s",
-		"bytes per second that the container is let read", "plimsoll_container_io_limit_read_bytes_per_second")
+		"bytes per second that the container may read", "plimsoll_container_io_limit_read_bytes_per_second")
 )
 
 func container(name, unit, help string, exprs ...string) *Signal {
@@ -68,8 +68,8 @@ func containerLimit(name, unit, help, metric string) *Signal {
 	return core.Add(ofDevice(ofContainer(name, unit, help, metric)))
 }
 
-// ofDevice gives a container's device the node's name: cAdvisor has /dev/sda where node_exporter
-// has sda.
+// ofDevice gives a container's device the node's name: cAdvisor writes /dev/sda for node_exporter's
+// sda.
 func ofDevice(s Signal) Signal {
 	s.By = append(s.By, "device")
 	for i, x := range s.Exprs {

@@ -39,10 +39,10 @@ var (
 	DiskMoved = disk("disk_moved:bytes", "bytes/s", "bytes read and written per second",
 		`irate(node_disk_written_bytes_total[]) + irate(node_disk_read_bytes_total[])`)
 	DiskWriteAwait = disk("disk_write_await:seconds",
-		"seconds", "mean time of a write from its queueing to its completion",
+		"seconds", "mean time of a write from queueing to completion",
 		`irate(node_disk_write_time_seconds_total[]) / irate(node_disk_writes_completed_total[])`)
 	DiskReadAwait = disk("disk_read_await:seconds",
-		"seconds", "mean time of a read from its queueing to its completion",
+		"seconds", "mean time of a read from queueing to completion",
 		`irate(node_disk_read_time_seconds_total[]) / irate(node_disk_reads_completed_total[])`)
 	DiskFlushAwait = disk("disk_flush_await:seconds", "seconds", "mean time of a flush request",
 		`irate(node_disk_flush_requests_time_seconds_total[]) / irate(node_disk_flush_requests_total[])`)
@@ -60,23 +60,23 @@ var (
 		"share of the time the instance's throughput limit was exceeded", "aws_ebs_csi_ec2_exceeded_tp_seconds_total")
 	EBSBurstBalance = core.Add(Signal{Name: SignalPrefix + "ebs_burst_balance:ratio",
 		Unit: "ratio", By: []string{"volume_id"},
-		Help: "burst credits left, as CloudWatch's BurstBalance reports",
+		Help: "remaining burst credits, as reported by CloudWatch's BurstBalance",
 		Exprs: []string{ofDimension("aws_ebs_burst_balance_average", "volume_id", "VolumeId") + ` / 100`,
 			ofDimension("aws_ebs_burst_balance_minimum", "volume_id", "VolumeId") + ` / 100`}})
 	InstanceIOBalance = balance("instance_io_balance:ratio",
-		"I/O burst credits of an instance left, as CloudWatch's EBSIOBalance% reports", "ebsiobalance")
+		"remaining I/O burst credits of an instance, as reported by CloudWatch's EBSIOBalance%", "ebsiobalance")
 	InstanceByteBalance = balance("instance_byte_balance:ratio",
-		"throughput burst credits of an instance left, as CloudWatch's EBSByteBalance% reports", "ebsbyte_balance")
+		"remaining throughput burst credits of an instance, as reported by CloudWatch's EBSByteBalance%", "ebsbyte_balance")
 )
 
-// ofDimension names a CloudWatch metric's dimension by one label, whichever exporter wrote it:
+// ofDimension maps a CloudWatch metric's dimension to one label, whichever exporter wrote it:
 // prometheus/cloudwatch_exporter has volume_id, YACE dimension_VolumeId.
 func ofDimension(metric, label, dimension string) string {
 	return `label_replace(` + metric + `, "` + label + `", "$1", "dimension_` + dimension + `", "(.+)")`
 }
 
-// balance is a burst balance of an EC2 instance, or of an RDS instance. cloudwatch_exporter writes %
-// as _, YACE as _percent.
+// balance is a burst balance of an EC2 or RDS instance. cloudwatch_exporter writes % as _, YACE as
+// _percent.
 func balance(name, help, metric string) *Signal {
 	s := Signal{Name: SignalPrefix + name, Unit: "ratio", Help: help, By: []string{"instance_id"}}
 	for _, of := range []struct{ space, label, dimension string }{{"ec2", "instance_id", "InstanceId"},

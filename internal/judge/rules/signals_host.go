@@ -22,7 +22,7 @@ var (
 		`node_memory_Writeback_bytes`)
 	MemoryTotal = host("memory_total:bytes", "bytes", "the host's memory",
 		`node_memory_MemTotal_bytes`)
-	MemoryAvailable = host("memory_available:bytes", "bytes", "memory that can be had without swapping",
+	MemoryAvailable = host("memory_available:bytes", "bytes", "memory available without swapping",
 		`node_memory_MemAvailable_bytes`)
 	SwapIn = host("swap_in:rate", "1/s", "pages swapped in per second",
 		`irate(node_vmstat_pswpin[$w])`)
@@ -35,7 +35,7 @@ var (
 		"ratio", "share of all CPUs' time that a hypervisor withheld while they had work",
 		`sum(irate(node_cpu_seconds_total{mode="steal"}[$w])) / sum(irate(node_cpu_seconds_total[$w]))`)
 	CPUCredits = host("cpu_credits:count",
-		"", "CPU credits of a burstable instance left, as CloudWatch's CPUCreditBalance reports",
+		"", "remaining CPU credits of a burstable instance, as reported by CloudWatch's CPUCreditBalance",
 		`min(aws_ec2_cpucredit_balance_minimum)`, `min(aws_ec2_cpucredit_balance_average)`,
 		`min(aws_rds_cpucredit_balance_minimum)`, `min(aws_rds_cpucredit_balance_average)`)
 	CPUIowait = host("cpu_iowait:ratio", "ratio", "share of all CPUs' time idle with I/O outstanding",

@@ -1,12 +1,12 @@
 package rules
 
-// What Azure Monitor and Google Cloud Monitoring report of disks stands in for the host's counters as
+// Azure Monitor's and Google Cloud Monitoring's figures for disks replace the host's counters as
 // CloudWatch's metrics do; the device is then the disk's name.
 //
-// Azure's names are those of azure-metrics-exporter by Grafana's template,
-// azure_{type}_{metric}_{aggregation}_{unit}: a disk's own, or a machine's for each of its data disks.
-// Google's are stackdriver_exporter's: counts of a minute. Both report one latency for reads and
-// writes together.
+// Azure's names are those of azure-metrics-exporter with Grafana's template,
+// azure_{type}_{metric}_{aggregation}_{unit}: a disk's own, or a machine's for each of its data
+// disks. Google's are stackdriver_exporter's: counts per minute. Both report one latency for reads
+// and writes combined.
 func init() {
 	azure := func(metric string) string {
 		return `label_replace(azure_microsoft_compute_` + metric + `, "device", "$1", "resourceName", "(.+)")`
@@ -45,7 +45,7 @@ func init() {
 		{google("average_io_queue_depth"), google("average_io_latency") + " / 1e6"},
 	} {
 		DiskQueue.Coarse = append(DiskQueue.Coarse, x.queue)
-		// Nobody reports for how long it was idle: it was busy for no more than the queue's mean.
+		// Neither reports idle time, but the device was busy for at most the mean queue.
 		DiskBusy.Coarse = append(DiskBusy.Coarse, "clamp_max("+x.queue+", 1)")
 		DiskWriteAwait.Coarse, DiskReadAwait.Coarse = append(DiskWriteAwait.Coarse, x.latency),
 			append(DiskReadAwait.Coarse, x.latency)

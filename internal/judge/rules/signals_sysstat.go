@@ -1,11 +1,11 @@
 package rules
 
-// SysstatLatency is what sar and sysstat before 9.1.5 know of a device's latency: that of reads and writes
-// together. [DiskWriteAwait] and [DiskReadAwait] take it for each, and findings name it as what it is.
-// The counters are made of a log's figures: see package iostat.
+// SysstatLatency is the only latency of a device that sar and sysstat before 9.1.5 report: that of
+// reads and writes combined. [DiskWriteAwait] and [DiskReadAwait] each use it, and findings say
+// that it is combined. Package iostat makes the counters from a log's figures.
 var SysstatLatency = core.Add(Signal{Name: SignalPrefix + "sysstat_latency:seconds", Unit: "seconds",
 	By:    []string{"device"},
-	Help:  "latency of reads and writes together, as sar reports it",
+	Help:  "combined latency of reads and writes, as reported by sar",
 	Exprs: []string{sysstatLatency}})
 
 const sysstatLatency = "irate(sysstat_disk_request_seconds_total[$w]) / irate(sysstat_disk_requests_total[$w])"

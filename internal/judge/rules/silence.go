@@ -7,31 +7,30 @@ import (
 )
 
 // A silence is a time in which hardly anything completed although operations waited. Fewer
-// completions alone show nothing: clients ask for less between two batches, at night and after a
-// deployment that stops traffic. What shows that operations waited is
+// completions alone prove nothing: clients send less between two batches, at night and after a
+// deployment that stops traffic. Two things show that operations waited:
 //
-//   - a count of them: queued writers, pending proposals, sessions executing, a busy device; or
-//   - the interval after the silence, to which counters credit the waits. The mean latency there
-//     hides them: a server with 64 connections has 64 waits of nine seconds, and then thousands of
-//     fast writes that clients had held back. So the sum of the waits counts, if the mean is not a
-//     normal one.
+// - a count of them: queued writers, pending proposals, sessions executing, a busy device; or - the
+// interval after the silence, to which counters credit the waits. The mean latency there hides
+// them: a server with 64 connections has 64 waits of nine seconds, and then thousands of fast
+// writes that clients had held back. So the total of the waits counts, unless the mean is normal.
 const (
-	// silentOps is the share of the usual completions up to which hardly anything completed.
+	// silentOps is the share of the usual completions up to which a cell counts as silent.
 	silentOps = 0.1
-	// silentWaiters is how many operations must have waited through a silence, on average, by what is
-	// credited after it.
+	// silentWaiters is how many operations must have waited through a silence, on average,
+	// according to what is credited after it.
 	silentWaiters = 4
-	// slowerThanUsual is from which multiple of the usual latency one is not normal.
+	// slowerThanUsual is the multiple of the usual latency from which a latency is not normal.
 	slowerThanUsual = 2.0
 	// queuedAtLeast is how many operations a source must have counted as waiting, on average.
 	queuedAtLeast = 1.0
-	// undeterminedS and undeterminedPeriods are how long a silence at the end is, at least, before
-	// anything is said about it.
+	// undeterminedS and undeterminedPeriods are the minimum length of a silence at the end before
+	// it is reported.
 	undeterminedS       = 10.0
 	undeterminedPeriods = 3
 )
 
-// A quiet is what is usual for a detector's operations, to recognize silence by.
+// quiet holds what is usual for a detector's operations, to recognize silence.
 type quiet struct {
 	stepS    float64
 	interval int     // cells between two samples
@@ -47,13 +46,13 @@ func quietOf(t Time, s Stall) quiet {
 // silent reports whether hardly anything completed in a cell.
 func (q quiet) silent(s Stall, k int) bool { return s.Ops[k] <= silentOps*q.ops }
 
-// partOfWait reports whether a cell before a stalled one belongs to the same wait: it is silent, or its
-// operations were few and slow.
+// partOfWait reports whether a cell before a stalled one belongs to the same wait: it is silent, or
+// its operations were few and slow.
 func (q quiet) partOfWait(s Stall, k int) bool {
 	return q.silent(s, k) || s.Ops[k] <= quietOps*q.ops && s.Latency[k] >= slowerThanUsual*q.latency
 }
 
-// mark marks the silences of a stall, and what cannot be determined at the end.
+// mark marks the silences of a stall, and the undetermined one at the end.
 func (q quiet) mark(s *Stall) {
 	if !(q.ops >= minUsualOps) {
 		return
@@ -77,7 +76,7 @@ func (q quiet) mark(s *Stall) {
 	}
 }
 
-// ends is the cell after the last one in which anything is known of a detector's operations.
+// ends is the cell after the last one with any data on a detector's operations.
 func ends(s Stall) int {
 	end := len(s.Ops)
 	for end > 0 && math.IsNaN(s.Ops[end-1]) {
@@ -86,7 +85,7 @@ func ends(s Stall) int {
 	return end
 }
 
-// judge decides about the silence from one cell to the cell before another.
+// judge decides about the silence from cell first to the cell before end.
 func (q quiet) judge(s *Stall, first, end int) {
 	length := float64(end-first) * q.stepS
 	if !(length >= s.ThresholdAt(first)) {
@@ -100,7 +99,7 @@ func (q quiet) judge(s *Stall, first, end int) {
 	case counted:
 		fill(s.Cells, first, end)
 	case !atEnd && q.credited(*s, end, length):
-		// What is credited to an interval has waited in part of it too.
+		// Operations credited to the next interval also waited for part of it.
 		fill(s.Cells, first, min(end+q.interval, len(s.Cells)))
 	case atEnd && !known && first > 0 && length >= max(undeterminedS, undeterminedPeriods*s.PeriodS):
 		s.Undetermined = make(timeline.Mask, len(s.Cells))
@@ -122,8 +121,8 @@ func (q quiet) counted(s Stall, first, end int) (waited, known bool) {
 	return timeline.Mean(in) >= least, timeline.Count(in) > 0
 }
 
-// credited reports whether the cell after a silence is credited with waits as long as it. What a
-// source samples at a moment is not credited later.
+// credited reports whether the cell after a silence is credited with waits as long as the silence.
+// Values that a source samples at one moment are not credited later.
 func (q quiet) credited(s Stall, k int, silence float64) bool {
 	return !s.Sampled && silence <= maxReachS && s.Latency[k] >= StallFactor*q.latency &&
 		(s.Waiting[k]-q.latency*s.Ops[k])*s.PeriodS >= silentWaiters*silence

@@ -7,16 +7,16 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// mostlyInCycle is the share of a device's slow time in an engine's cycles from which they are why it is
-// slow, and slowInCycle the share of the cycles' time in which it is slow from which they are one reason, if
-// more than chance.
+// mostlyInCycle is the share of a device's slow time within an engine's cycles, above which the
+// cycles are the reason. slowInCycle is the share of the cycles' time in which it is slow, above
+// which they are one reason, if that is more than chance.
 const (
 	mostlyInCycle = 0.5
 	slowInCycle   = 0.4
 )
 
-// sayInCycle adds to a symptom of a device that it is slow while an engine writes its checkpoints, which is
-// what there is to know if no client stalls.
+// sayInCycle adds to a device's symptom that it is slow while an engine writes its checkpoints,
+// which is the main thing to know if no client stalls.
 func (c *Case) sayInCycle(f *Finding, s Stall) {
 	for _, k := range c.Cycles() {
 		near := k.Cells.Widen(k.Before, k.After)
@@ -53,7 +53,7 @@ func (c *Case) sayInCycle(f *Finding, s Stall) {
 	}
 }
 
-// tookS is how long a cycle took in seconds: what it was credited with, or the time in which it ran.
+// tookS is how long a cycle took in seconds: its credited time, otherwise the time in which it ran.
 func (k Cycle) tookS(t Time, e timeline.Episode) float64 {
 	step := t.Grid.StepSeconds()
 	took := float64(e.Cells()) * step

@@ -10,54 +10,54 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A volume that takes longer for each request, although it is asked for no more than it does
-// quickly at other times, has itself become slow. All that usually makes requests wait can be told
-// from this by the counters: a burst moves more, a cap is the most that was ever done, larger
-// requests take longer each, a busy CPU delays everything.
+// If a volume takes longer for each request, although its load is no higher than what it serves
+// quickly at other times, the volume itself has become slow. The counters rule out the usual
+// reasons for waiting: a burst moves more, a cap is the highest rate ever reached, larger requests
+// take longer each, a busy CPU delays everything.
 const (
 	slowFactor   = 3.0   // times the usual await of the same kind of request
 	slowLeastS   = 0.001 // longer than usual, in seconds
-	slowCells    = 4     // intervals at least, of the slow time
-	slowRequests = 20.0  // requests at least, in the slow time
-	calmCells    = 8     // intervals at least in which the device did as much quickly
-	calmQuick    = 0.8   // of the intervals with as much to do that are quick
+	slowCells    = 4     // minimum intervals of the slow time
+	slowRequests = 20.0  // minimum requests in the slow time
+	calmCells    = 8     // minimum intervals in which the device served as much quickly
+	calmQuick    = 0.8   // share of the intervals with as much load that are quick
 	calmGap      = 2.0   // times the 95th percentile of the intervals that are not slow
 	asMuchOps    = 0.95
 	asMuchBytes  = 0.9
-	notMore      = 1.2 // times the usual rates: more than that is a burst, and a burst queues
+	notMore      = 1.2 // times the usual rates: above this it is a burst, and a burst queues
 	alikeSize    = 1.5 // times the usual size of a request
-	// Where a volume is slow, what waits is written together, so requests grow. Their bytes are no
-	// reason if they take ownBytes of the time at most at leastRate, which is less than volumes do.
+	// On a slow volume, waiting writes are merged, so requests grow. Their bytes are not the reason if
+	// they take at most ownBytes of the time at leastRate, which is less than volumes deliver.
 	leastRate   = 20e6
 	ownBytes    = 0.1
-	quickFactor = 1.5 // of its usual await: a peer that is no slower than ever
-	alikeFactor = 2.0 // and one that is slow too
+	quickFactor = 1.5 // times its usual await: a peer below this is as quick as ever
+	alikeFactor = 2.0 // and one above this is slow too
 	flushFactor = 2.0 // times the usual flushes: each empties a cache first
 	slowCPU     = 0.95
-	sameRates   = 0.03 // two devices that do the same are one: a partition, a volume of one leg
-	slowLimit   = 0.3  // of the slow time over a limit of EBS's: then that is why
+	sameRates   = 0.03 // two devices with the same rates are one: a partition, a volume of one leg
+	slowLimit   = 0.3  // share of the slow time over an EBS limit above which the limit is the cause
 )
 
 // A slowdown is a device that became slow by itself.
 type slowdown struct {
 	device string
 	kind   string // "reads" or "writes"
-	// cells are slow; calm are those in which it did at least as much, quickly.
+	// cells are slow; in calm ones the device served at least as much, quickly.
 	cells, calm timeline.Mask
-	// slow are all cells in which requests took that much longer, also while nothing stalled.
+	// slow are all cells in which requests took that much longer, including those in which nothing
+	// stalled.
 	slow timeline.Mask
 	slowS, usualS, ops, usualOps,
 	moved, usualMoved float64
 	flat            bool     // its rate hardly varies meanwhile, as at a limit
-	less            bool     // it did clearly less than usual while requests queued
-	recovered       bool     // right after the slow time it did as much as ever: no credits refill under load
+	less            bool     // it served clearly less than usual while requests queued
+	recovered       bool     // right after the slow time it served as much as ever: credits do not refill under load
 	quick, alike    []string // devices with traffic that were quick meanwhile, or slow too
-	excluded        []string // what the counters exclude
-	instanceLimited bool     // EBS says that the instance's limit was exceeded
+	excluded        []string // reasons that the counters rule out
+	instanceLimited bool     // EBS counted time over the instance's limit
 }
 
-// slowdowns are the devices that were slow by themselves in the stalled time. They are looked for
-// once.
+// slowdowns are the devices that were slow by themselves in the stalled time, computed once.
 func (c *Case) slowdowns() []*slowdown {
 	if c.slow == nil {
 		found := c.findSlowdowns()
@@ -94,7 +94,7 @@ func (c *Case) findSlowdowns() []*slowdown {
 	return out
 }
 
-// slowdown compares one kind of request of a device with comparable time; nil if it was no slower.
+// slowdown compares one kind of request on a device with comparable time; nil if it was no slower.
 func (c *Case) slowdown(dev, kind string, all, await, ops []float64) *slowdown {
 	moved := c.For(DiskMoved, "device", dev)
 	around := c.Stall.Active.Without(c.Stall.Cells.Widen(1, 1))
@@ -106,13 +106,13 @@ func (c *Case) slowdown(dev, kind string, all, await, ops []float64) *slowdown {
 	s := &slowdown{device: dev, kind: kind}
 	usual := timeline.Quantile(timeline.At(await, around), 0.5)
 
-	// The slow cells of the stalled time: the device's counters may credit a wait a cell later.
+	// The slow cells in the stalled time: the device's counters may credit a wait a cell later.
 	slow := timeline.Where(await, func(x float64) bool { return x >= slowFactor*usual && x >= usual+slowLeastS })
 	s.slow = slow
 	s.cells = reaching(slow, c.Stall.Cells.Widen(1, 1))
 	requests := timeline.Sum(timeline.At(ops, s.cells)) * c.Grid.StepSeconds()
 
-	// The slow cells of all time, since those above were chosen by the stalls.
+	// The test for chance uses all slow cells, since those above were selected by the stalls.
 	if c.unrelated(slow) {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (c *Case) slowdown(dev, kind string, all, await, ops []float64) *slowdown {
 	s.slowS = timeline.Quantile(timeline.At(await, s.cells), 0.5)
 	size := s.moved / s.ops
 
-	// Comparable are the cells with as much to do, of requests that are no smaller.
+	// Comparable cells have as high a load, with requests that are no smaller.
 	kindOps := timeline.Quantile(timeline.At(ops, s.cells), 0.5)
 	around = around.Without(s.cells)
 
@@ -151,7 +151,7 @@ func (c *Case) slowdown(dev, kind string, all, await, ops []float64) *slowdown {
 
 	in := timeline.At(all, s.cells)
 
-	// A slowdown is another state, and not the far end of what varies all the time.
+	// A slowdown is a distinct state, not just the far end of a latency that always varies.
 	others := timeline.Where(ops, func(x float64) bool { return x > 0 }).Without(slow.Widen(1, 1))
 	if timeline.Quantile(timeline.At(await, others), 0.95) > s.slowS/calmGap {
 		return nil
@@ -163,27 +163,28 @@ func (c *Case) slowdown(dev, kind string, all, await, ops []float64) *slowdown {
 		0.5) > timeline.Quantile(timeline.At(queue, s.calm), 0.5)
 	s.recovered = s.recovers(all, await)
 	s.excluded = append(s.excluded,
-		fmt.Sprintf("More to do: %s and %s meanwhile; it did at least as much in %d other intervals, %s of them quickly.",
+		fmt.Sprintf("Higher load: %s and %s meanwhile; it served at least as much in %d other intervals, %s of them quickly.",
 			units.Value(s.ops, "1/s"), units.Value(s.moved, "bytes/s"), comparable.Count(),
 			units.Percent(Share(s.calm, comparable))),
-		fmt.Sprintf("Larger requests: %s each meanwhile, %s in the time it is compared with.", units.Bytes(size),
+		fmt.Sprintf("Larger requests: %s each meanwhile, %s in the time used for comparison.", units.Bytes(size),
 			units.Bytes(timeline.Quantile(timeline.At(ratio(moved, all), s.calm), 0.5))))
 
 	return s
 }
 
-// Degraded reports whether a device was slow by itself in most of some cells and then as quick as ever.
+// Degraded reports whether a device was slow by itself in most of some cells and then as quick as
+// ever.
 func (c *Case) Degraded(cells timeline.Mask) bool {
 	return slices.ContainsFunc(c.slowdowns(), func(s *slowdown) bool {
 		return s.recovered && !s.instanceLimited && Share(s.cells.Widen(1, 1), cells) >= degradedMost
 	})
 }
 
-// degradedMost is the share of a time in which a device was slow by itself from which what waits for the
-// device is no cause.
+// degradedMost is the share of a time in which a device was slow by itself, above which waiting for
+// that device is not a separate cause.
 const degradedMost = 0.7
 
-// recovers reports whether a device did as much as ever, quickly, right after it was slow.
+// recovers reports whether a device served as much as ever, quickly, right after it was slow.
 func (s *slowdown) recovers(ops, await []float64) bool {
 	eps := s.cells.Episodes()
 	last := eps[len(eps)-1].Last
@@ -193,10 +194,10 @@ func (s *slowdown) recovers(ops, await []float64) bool {
 		after) >= calmQuick
 }
 
-// slowGap is how many quicker cells may lie within one stretch of slow ones.
+// slowGap is how many quicker cells may interrupt a run of slow ones.
 const slowGap = 2
 
-// reaching returns the stretches of a mask that reach into some cells, as far as they go.
+// reaching returns the whole runs of a mask that overlap the given cells.
 func reaching(mask, into timeline.Mask) timeline.Mask {
 	out := make(timeline.Mask, len(mask))
 	for _, e := range mask.Close(slowGap).Episodes() {
@@ -207,7 +208,7 @@ func reaching(mask, into timeline.Mask) timeline.Mask {
 	return out
 }
 
-// ratio is one series by another.
+// ratio divides one series by another; NaN if the divisor is not positive.
 func ratio(a, b []float64) []float64 {
 	out := make([]float64, len(a))
 	for k := range out {
@@ -218,7 +219,8 @@ func ratio(a, b []float64) []float64 {
 	return out
 }
 
-// ownFault excludes what else delays requests: limits that EBS counts, flushes, the CPUs and memory.
+// ownFault rules out other reasons for delayed requests: limits that EBS counts, flushes, the CPUs
+// and memory.
 func (c *Case) ownFault(s *slowdown) bool {
 	over := func(signals ...*Signal) (share float64, measured bool) {
 		for _, of := range signals {
@@ -237,14 +239,14 @@ func (c *Case) ownFault(s *slowdown) bool {
 	}
 
 	if counted {
-		s.excluded = append(s.excluded, "The volume's own limits: EBS counts "+units.Percent(volume)+
+		s.excluded = append(s.excluded, "The volume's own limits: EBS counted "+units.Percent(volume)+
 			" of the time over them.")
 	}
 
 	instance, counted := over(EBSInstanceIOPSExceeded, EBSInstanceThroughputExceeded)
 	s.instanceLimited = instance >= slowLimit
 	if counted && !s.instanceLimited {
-		s.excluded = append(s.excluded, "The instance's limits: EBS counts "+units.Percent(instance)+
+		s.excluded = append(s.excluded, "The instance's limits: EBS counted "+units.Percent(instance)+
 			" of the time over them.")
 	}
 
@@ -254,7 +256,7 @@ func (c *Case) ownFault(s *slowdown) bool {
 			return false
 		}
 		s.excluded = append(s.excluded,
-			fmt.Sprintf("More flushes: %s meanwhile, %s otherwise.", units.Value(then, "1/s"),
+			fmt.Sprintf("More flushes: %s meanwhile, %s at other times.", units.Value(then, "1/s"),
 				units.Value(usual, "1/s")))
 	}
 
@@ -275,7 +277,7 @@ func (c *Case) ownFault(s *slowdown) bool {
 	return true
 }
 
-// peersOf compares the other devices with themselves in the same time.
+// peersOf compares each other device with itself at other times.
 func (c *Case) peersOf(s *slowdown) {
 	own := c.For(DiskOps, "device", s.device)
 	for _, t := range c.Signal(DiskOps) {
@@ -285,8 +287,8 @@ func (c *Case) peersOf(s *slowdown) {
 			continue
 		}
 
-		// Members that replicate each other do the same requests, too: only those that take as long are
-		// the same ones, or lie on each other.
+		// Members that replicate each other also issue the same requests. Only devices whose requests take
+		// as long, or that are layered on each other, are the same device.
 		if sameDevice(own, t.Values, s.cells.Or(s.calm)) &&
 			(onEachOther(s.device, dev) || then*alikeFactor > s.slowS) {
 			continue
@@ -302,11 +304,11 @@ func (c *Case) peersOf(s *slowdown) {
 
 	if len(s.quick) > 0 {
 		s.excluded = append(s.excluded, "The host and its path to storage: "+string(joined(s.quick))+
-			" did their requests as quickly as ever meanwhile.")
+			" served requests as quickly as ever meanwhile.")
 	}
 }
 
-// eachOf is how long a device's requests took, of both kinds: seconds waited over requests.
+// eachOf is how long a device's reads and writes took: seconds waited over requests.
 func (c *Case) eachOf(dev string, ops []float64, in timeline.Mask) float64 {
 	waited := 0.0
 	for _, kind := range [][2]*Signal{{DiskReadAwait, DiskReads}, {DiskWriteAwait, DiskWrites}} {
@@ -336,16 +338,16 @@ func sameDevice(a, b []float64, in timeline.Mask) bool {
 		math.Abs(timeline.Sum(x)-timeline.Sum(y)) <= sameRates*timeline.Sum(x)
 }
 
-// onEachOther reports whether one device may lie on the other, by their names.
+// onEachOther reports whether one device may be layered on the other, by their names.
 func onEachOther(a, b string) bool {
 	return stacked(a) || stacked(b) || strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }
 
-// layerNames are how the kernel names devices that are made of others: device-mapper's (LVM, dm-crypt,
+// layerNames are the kernel's prefixes for stacked devices: device-mapper (LVM, dm-crypt,
 // multipath), RAIDs, loop devices, bcache and DRBD.
 var layerNames = []string{"dm-", "md", "mpath", "loop", "bcache", "drbd"}
 
-// stacked reports whether a device is made of others.
+// stacked reports whether a device is built on others, by its name.
 func stacked(device string) bool {
 	name := strings.TrimPrefix(device, hostOf(device))
 	return slices.ContainsFunc(layerNames, func(p string) bool { return strings.HasPrefix(name, p) })

@@ -6,25 +6,25 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A mean of many seconds does not show for how many of them clients waited. It bounds that:
+// A mean over many seconds does not show for how many of them clients waited. It bounds that:
 //
-//   - No operation of an interval waited longer than the longest wait in it, so their mean is no longer
-//     than that wait either. A mean that is a stall by itself contains at least one stalled second.
-//   - Clients that all wait for d of an interval's T seconds complete nothing meanwhile and what they
-//     usually do otherwise, so the mean is the usual one times T / (T - d). Clients that keep asking
-//     wait more, and stall for less of it. So an interval that is no stall by its mean may hide one of
-//     T x (1 - usual / mean).
+// - No operation of an interval waited longer than the longest wait in it, so the mean is no longer
+// than that wait either. A mean that is a stall by itself contains at least one stalled second. -
+// If clients all wait for d of an interval's T seconds, they complete nothing then and the usual
+// amount otherwise, so the mean is the usual one times T / (T - d). Clients in a closed loop wait
+// more, and stall for less of it. So an interval whose mean is not a stall may hide one of T x (1 -
+// usual / mean).
 const (
-	// hidesFrom is the multiple of the usual latency from which an interval may hide a stall: means
-	// vary by less than that without one.
+	// hidesFrom is the multiple of the usual latency from which an interval may hide a stall:
+	// without one, means vary by less.
 	hidesFrom = 1.25
-	// secondS is the resolution to which stalled time is known at best.
+	// secondS is the finest resolution at which stalled time is known.
 	secondS = 1.0
 )
 
-// StalledRange bounds the stalled time in seconds: some stalled cells of a detector with long intervals
-// may have stalled for part of it only, and others may hide a stall. seen restricts the cells in which
-// it looks for hidden ones.
+// StalledRange bounds the stalled time in seconds: stalled cells of a detector with long intervals
+// may have stalled for only part of it, and others may hide a stall. seen restricts the cells in
+// which it looks for hidden ones.
 func (t Time) StalledRange(s Stall, seen timeline.Mask) (least, most float64) {
 	stalled := s.AsSampled()
 	calm := timeline.At(s.Latency, s.Observed.Without(stalled))
@@ -48,7 +48,8 @@ func (t Time) StalledRange(s Stall, seen timeline.Mask) (least, most float64) {
 	return min(least, most), most
 }
 
-// leastOf is how long at least operations stalled in one interval of a length in seconds.
+// leastOf is the minimum time for which operations stalled in an interval of the given length, both
+// in seconds.
 func (s Stall) leastOf(e timeline.Episode, usual, lengthS float64) float64 {
 	if s.Ops != nil && timeline.Max(s.Ops[e.First:e.Last+1]) == 0 {
 		return lengthS
@@ -74,12 +75,12 @@ func (s Stall) leastOf(e timeline.Episode, usual, lengthS float64) float64 {
 	return min(max(secondS, mean), lengthS)
 }
 
-// deviceStallS is the latency from which a device's requests may stall, in seconds: several times what
-// flash takes.
+// deviceStallS is the latency from which a device's requests may stall, in seconds: several times
+// what flash takes.
 const deviceStallS = 0.005
 
-// intervals divides a mask's episodes into the intervals of a detector whose samples are so many
-// seconds apart.
+// intervals divides a mask's episodes into the sampling intervals of a detector with the given
+// period.
 func (t Time) intervals(m timeline.Mask, periodS float64) []timeline.Episode {
 	cells := max(1, int(math.Round(periodS/t.Grid.StepSeconds())))
 	var out []timeline.Episode
@@ -91,14 +92,14 @@ func (t Time) intervals(m timeline.Mask, periodS float64) []timeline.Episode {
 	return out
 }
 
-// pinpointFactor is how many times as often a device must be sampled as clients' operations before it
-// shows where in an interval they stalled.
+// pinpointFactor is how many times as often as clients' operations a device must be sampled to show
+// when in an interval they stalled.
 const pinpointFactor = 2
 
-// Pinpoint finds where in the stalled intervals of a detector with long ones a device that is sampled
-// more often was slow or saturated: the seconds for which causes are looked for. An interval in which no
-// device was remains whole. It only chooses the time that is looked at: whether that device has to do with
-// the stalls is decided by whole intervals.
+// Pinpoint narrows the stalled intervals of a detector with long ones to the seconds in which a
+// device that is sampled more often was slow or saturated: causes are searched for in these. An
+// interval without such a device remains whole. This only selects the time to examine: whether that
+// device caused the stalls is decided by whole intervals.
 func (c *Case) Pinpoint(all []Stall) {
 	for i := range all {
 		s := &all[i]
@@ -121,8 +122,8 @@ func (c *Case) Pinpoint(all []Stall) {
 	}
 }
 
-// devicesWaited is where requests of some device were slow or queued, by samples at most so many seconds
-// apart.
+// devicesWaited marks the cells in which requests of some device were slow or queued, according to
+// samples at most mostS seconds apart.
 func (c *Case) devicesWaited(all []Stall, mostS float64) timeline.Mask {
 	out := make(timeline.Mask, c.Grid.N)
 	for _, s := range all {

@@ -9,15 +9,15 @@ import (
 // Stalls are the stalled time, found before any cause is judged.
 type Stalls struct {
 	Time
-	// Stall is the one for which causes are judged.
+	// Stall is the stall whose causes are judged.
 	Stall Stall
-	// Symptoms are the detectors that fired, worst first, including the chosen one (Stall).
+	// Symptoms are the detectors that fired, worst first, including Stall.
 	Symptoms []Stall
-	// Others is the stalled time of the same operations that belongs to other incidents; nil if there
-	// is none. Incidents are told apart by the conditions that held, so whether a condition and stalls
-	// coincide by chance is counted over all of it.
+	// Others is the stalled time of the same operations in other incidents; nil if there is none.
+	// Incidents are separated by the conditions that held, so whether a condition and stalls
+	// coincide by chance is computed over all of them.
 	Others timeline.Mask
-	// Change, if not nil, is what the case is about: no stall, but slower than usual.
+	// Change, if not nil, is the subject of the case: no stall, but slower than usual.
 	Change *Change
 }
 
@@ -35,69 +35,70 @@ const (
 	DeviceReads  Class = "device reads"
 )
 
-// A Stall is the stalled time that one detector found: of one class of operation of one database,
+// A Stall is the stalled time found by one detector: for one class of operation of one database,
 // member or device.
 type Stall struct {
 	Rule    string // the symptom rule that reports it
 	Subject string // "mongodb writes"
 	Class   Class
-	// Of are the signals that the detector reads, and PeriodS how far apart their samples are, in
+	// Of are the signals that the detector reads. PeriodS is the distance of their samples in
 	// seconds: a cell, or the longest sampling period of these signals.
 	Of      []*Signal
 	PeriodS float64
 	// Latency is the operations' mean latency in seconds, or nil if the detector judges throughput.
 	Latency []float64
-	// Waiting is the number of operations waiting at once (seconds waited per second), or nil.
+	// Waiting is the number of operations waiting concurrently (seconds waited per second), or nil.
 	Waiting []float64
 	// Ops is the operations completed per second, or nil.
 	Ops []float64
-	// Connected is the number of clients with a connection, or nil. It tells whether clients stayed
-	// where no latency is known.
+	// Connected is the number of connected clients, or nil. If no latency is known, it shows
+	// whether clients stayed.
 	Connected []float64
-	// Queued is how many operations waited at one moment of each interval, as the engine or the device
-	// counts them, or nil. It shows whether clients waited while nothing completed.
+	// Queued is how many operations waited at one moment of each interval, as counted by the engine
+	// or the device, or nil. It shows whether clients waited while nothing completed.
 	Queued []float64
-	// Sampled says that Waiting was counted at one moment of each interval, so it is no mean of it.
+	// Sampled means that Waiting was counted at one moment of each interval, so it is not a mean.
 	Sampled   bool
 	Threshold float64 // seconds above which a cell is stalled; 0 if throughput is judged
-	// Thresholds are the thresholds of each cell if what is usual changes; else nil.
+	// Thresholds are the thresholds of each cell if the usual latency changes; otherwise nil.
 	Thresholds []float64
 	Cells      timeline.Mask
-	// Intervals marks the stalled intervals as sampled where Cells are the parts of them in which a
-	// signal that is sampled more often shows what happened; otherwise nil.
+	// Intervals marks the stalled sampling intervals if Cells are only the parts of them that
+	// [Case.Pinpoint] selected; otherwise nil.
 	Intervals timeline.Mask
-	// Unsure marks the stalled cells in which operations took longer than usual, but not as long as in a
-	// stall: that clients waited before they were asked for as well is likely, and how long is not known.
-	// Such cells alone make nothing critical. It is nil where there are none.
+	// Unsure marks stalled cells in which operations took longer than usual, but not as long as in
+	// a stall: clients probably waited before sending requests, for an unknown time. Such cells
+	// alone never make a finding critical. It is nil if there are none.
 	Unsure timeline.Mask
-	// Undetermined marks a silence at the end of the recording: as nothing completed any more and no
-	// source counts who waits, it is a stall or the end of the demand. It is nil if there is none.
+	// Undetermined marks a silence at the end of the recording: nothing completed any more and no
+	// source counts waiting clients, so it is either a stall or the end of the load. It is nil if
+	// there is none.
 	Undetermined timeline.Mask
-	// Few marks where a few clients ran long operations and nobody else waited: slow, but not a
-	// stall.
+	// Few marks the cells in which a few clients ran long operations and no other client waited:
+	// slow, but not a stall.
 	Few timeline.Mask
-	// Observed marks where the detector could judge at all.
+	// Observed marks the cells that the detector could judge.
 	Observed timeline.Mask
-	// Active marks where clients asked for something. Only such time is compared with the stalled
-	// time, because an idle database does not stall whatever its disk does.
+	// Active marks the cells with load. Only these are compared with the stalled time, because an
+	// idle database does not stall whatever its disk does.
 	Active timeline.Mask
 	// IsDatabase is true for a database's own figures, false for a device's.
 	IsDatabase bool
-	// OfLog says that the stalled operations are the log's syncs themselves.
+	// OfLog means that the stalled operations are the log's syncs themselves.
 	OfLog bool
-	// Aside says that this stall is judged only if the recording has no other.
+	// Aside means that this stall is judged only if the recording has no other.
 	Aside bool
-	// Combined says that the latency is one of reads and writes together.
+	// Combined means that the latency covers reads and writes combined.
 	Combined bool
-	// Foremost says that this is a stall of clients' writes: it takes precedence over a longer
-	// stall of something else.
+	// Foremost means that this is a stall of clients' writes: it takes precedence over a longer
+	// stall of anything else.
 	Foremost bool
 }
 
 // Any reports whether anything stalled.
 func (s Stall) Any() bool { return s.Cells.Count() > 0 }
 
-// AsSampled marks the stalled time as it was sampled: whole intervals of the detector's own signals.
+// AsSampled marks the stalled time as sampled: whole intervals of the detector's own signals.
 func (s Stall) AsSampled() timeline.Mask {
 	if s.Intervals != nil {
 		return s.Intervals
@@ -105,8 +106,7 @@ func (s Stall) AsSampled() timeline.Mask {
 	return s.Cells
 }
 
-// Called names the stall's subject so that a sentence can begin with it, which a device's name
-// cannot.
+// Called names the stall's subject so that it can begin a sentence, which a device's name cannot.
 func (s Stall) Called() string {
 	switch {
 	case s.IsDatabase || s.Subject == "":
@@ -127,7 +127,7 @@ func (s Stall) ThresholdAt(k int) float64 {
 	return s.Threshold
 }
 
-// Slice is the stall of the cells from first to last. Its masks are copies.
+// Slice is the stall in the cells from first to last. Its masks are copies.
 func (s Stall) Slice(first, last int) Stall {
 	s.Connected, s.Queued = part(s.Connected, first, last), part(s.Queued, first, last)
 	s.Latency, s.Waiting, s.Ops, s.Thresholds = part(s.Latency, first, last), part(s.Waiting, first, last),
@@ -140,7 +140,7 @@ func (s Stall) Slice(first, last int) Stall {
 	return s
 }
 
-// part is a part of a series; nil of none.
+// part is a part of a series; nil for nil.
 func part[S ~[]E, E any](s S, first, last int) S {
 	if s == nil {
 		return nil

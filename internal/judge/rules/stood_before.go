@@ -8,20 +8,21 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A stall in which the volume writes what stood in the page cache already is the cache's: bounded, it
-// would have been written by then. A stall in which it writes what was handed over meanwhile (a
-// checkpoint's own pages) stays, because a database hands pages over faster than a volume takes them.
-// In simulations that were run again with vm.dirty_background_bytes at 1 MB, nothing stalled any more
-// where mostlyStood of the bytes had stood there before, and as much stalled as before where less had.
+// If the volume, during a stall, writes bytes that were already in the page cache, the cache is the
+// cause: with a bound, they would have been written by then. If it writes bytes that arrived during
+// the stall (a checkpoint's own pages), the stall remains, because a database hands pages over
+// faster than a volume accepts them. We re-ran simulations with vm.dirty_background_bytes at 1 MB:
+// nothing stalled any more if mostlyStood of the bytes had been in the cache before, and as much
+// stalled as before if less had.
 const (
 	mostlyStood       = 0.6
 	mostlyStoodCoarse = 0.4
-	// stoodSince is how long before a stall the page cache is looked at: the stall's first seconds may
-	// be credited late.
+	// stoodSince is how long before a stall the page cache is examined: the stall's first seconds
+	// may be credited late.
 	stoodSince = 3 * time.Second
-	// The same bytes can be written earlier only where there is room: stalls take less than spreadable
-	// of the time under load, and the volume makes less than spreadableOps of its highest rate of
-	// requests on average. (Written early, they are more and smaller requests.)
+	// The same bytes can be written earlier only if there is room: stalls take less than spreadable
+	// of the time under load, and the volume's mean request rate is below spreadableOps of its
+	// highest. (Written early, the requests are smaller and more numerous.)
 	spreadable       = 0.35
 	spreadableCoarse = 0.7
 	spreadableOps    = 0.7
@@ -31,7 +32,7 @@ const (
 func (c *Case) roomToSpread() bool {
 	most := spreadable
 	if c.Grid.StepSeconds() > 2 {
-		most = spreadableCoarse // a stall of a second takes an interval
+		most = spreadableCoarse // even a one-second stall occupies a whole interval
 	}
 
 	if Share(c.Stall.Cells, c.Stall.Active) > most {
@@ -49,16 +50,17 @@ func (c *Case) roomToSpread() bool {
 	return !(used > spreadableOps)
 }
 
-// Pages that are written early are written more than once: measured, earlyFactor times the bytes.
+// Pages written early are written more than once: we measured earlyFactor times the bytes.
 const earlyFactor = 1.4
 
-// stillStalled is the share of the stalled time that stays, from which to write early is no remedy.
+// stillStalled is the share of the stalled time that would remain, above which writing early is not
+// a remedy.
 const stillStalled = 0.5
 
-// leftOver is for how many seconds the volume would still write in a stall, at most, if the kernel wrote
-// each page as soon as it is dirty, and the share of the stalled time in which that is too long: what is
-// written now, and what the page cache gains, put into a queue that the volume empties at the rate at
-// which it flushes.
+// leftOver estimates the backlog if the kernel wrote each page as soon as it is dirty: the highest
+// in a stall, in seconds of writing, and the share of the stalled time in which it is too long. The
+// model is a queue that receives what is written now plus the growth of the page cache, and that
+// the volume empties at its flush rate.
 func (c *Case) leftOver(flush timeline.Mask) (seconds, tooLong float64) {
 	dirty, writeback, written := c.One(MemoryDirty), c.One(MemoryWriteback), c.MostWritten(c.Stall.Cells)
 	rate := timeline.Quantile(timeline.At(written, flush), 0.9)
@@ -78,7 +80,7 @@ func (c *Case) leftOver(flush timeline.Mask) (seconds, tooLong float64) {
 			}
 		}
 
-		if came != came { // something was not measured here
+		if came != came { // one of the series has no value here
 			came = 0
 		}
 
@@ -91,7 +93,7 @@ func (c *Case) leftOver(flush timeline.Mask) (seconds, tooLong float64) {
 	return most / rate, Share(long, c.Stall.Cells)
 }
 
-// usedOf is a rate's mean as a share of its highest.
+// usedOf is a rate's mean as a share of its maximum.
 func usedOf(rate []float64) float64 {
 	if used := timeline.Mean(rate) / timeline.Quantile(rate, 0.99); used > 0 {
 		return used
@@ -99,17 +101,17 @@ func usedOf(rate []float64) float64 {
 	return 0
 }
 
-// leftToFsync reports whether a flush is a cycle's whose writes stay in the page cache until its own
-// fsync, while the kernel throttles what it writes back by itself. Bounded, these bytes are written
-// in the background, behind which nobody's sync waits; an fsync's are not throttled.
+// leftToFsync reports whether a flush belongs to a cycle whose writes stay in the page cache until
+// its own fsync, while the kernel throttles its own writeback. With a bound, these bytes are
+// written in the background, and no sync waits behind them; an fsync's writes are not throttled.
 func (c *Case) leftToFsync(flush timeline.Mask) bool {
 	return c.mayBeThrottled() && slices.ContainsFunc(c.Cycles(), func(k Cycle) bool {
 		return k.Left && Share(k.Cells.Widen(1, 1), flush) >= byCheckpoint
 	})
 }
 
-// mayBeThrottled reports whether the kernel throttles writeback, which it does unless somebody turned
-// it off, on each device that is measured.
+// mayBeThrottled reports whether the kernel may throttle writeback on every measured device: it
+// does unless the setting is off.
 func (c *Case) mayBeThrottled() bool {
 	for _, t := range c.Signal(DiskBusy) {
 		if c.Facts["wbt_lat_usec."+t.Labels.Get("device")] == "0" {
@@ -119,26 +121,26 @@ func (c *Case) mayBeThrottled() bool {
 	return true
 }
 
-// StoodBefore is the share of the bytes that the device that writes most wrote in the stalls that had
-// stood dirty in the page cache before they began; false if that was not measured.
+// StoodBefore is the share of the bytes written in the stalls, by the device that writes most, that
+// were dirty in the page cache before they began; false if not measured.
 func (c *Case) StoodBefore() (share float64, measured bool) {
 	dirty, written := c.One(MemoryDirty), c.MostWritten(c.Stall.Cells)
 	if dirty == nil || written == nil {
 		return 0, false
 	}
 
-	// Counters credit what is done, so a short stall's bytes may be in the cells beside it. A cell of
-	// many seconds has room for both.
-	beside := 0
+	// Counters credit completed writes, so a short stall's bytes may be in the neighbouring cells. A cell
+	// of many seconds has room for both.
+	around := 0
 	if c.Grid.StepSeconds() <= 2 {
-		beside = 1
+		around = 1
 	}
 
 	var stood, wrote float64
 	for _, e := range c.Stall.Cells.Episodes() {
 		before := timeline.Max(dirty[max(0, e.First-c.Cells(stoodSince)):e.First])
-		out := timeline.Sum(written[max(0, e.First-beside):min(len(written),
-			e.Last+1+beside)]) * c.Grid.StepSeconds()
+		out := timeline.Sum(written[max(0, e.First-around):min(len(written),
+			e.Last+1+around)]) * c.Grid.StepSeconds()
 		if math.IsNaN(before) {
 			continue
 		}
@@ -152,15 +154,16 @@ func (c *Case) StoodBefore() (share float64, measured bool) {
 	return stood / wrote, true
 }
 
-// PageCacheStood reports whether most of what was written in the stalls had stood in the page cache
+// PageCacheStood reports whether most of the bytes written in the stalls were in the page cache
 // before.
 func (c *Case) PageCacheStood() bool {
 	share, measured := c.StoodBefore()
 	return measured && share >= c.mostlyStood()
 }
 
-// mostlyStood is the share from which it is the page cache's. In an interval of many seconds, what was
-// written at its quiet end is in the bytes, and the cache grows after it was looked at.
+// mostlyStood is the share above which the page cache is the cause. An interval of many seconds
+// includes bytes written at its quiet end, and the cache keeps growing after it was sampled, so the
+// share is lower.
 func (c *Case) mostlyStood() float64 {
 	if c.Grid.StepSeconds() > 2 {
 		return mostlyStoodCoarse

@@ -8,23 +8,23 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A SupportCase is what a provider's support asks for about a volume: when it was slow, by which
-// counters, how it did at other times and how its peers did, and what was excluded. A person
-// attaches it as it is.
+// A SupportCase is the evidence about a volume that a provider's support needs: when it was slow,
+// by which counters, how it and its peers did at other times, and what was ruled out. Users attach
+// it unchanged.
 type SupportCase struct {
 	Device string `json:"device"`
-	// Volume is the provider's id, where a source reports exactly one; "" if not known.
+	// Volume is the provider's ID if the sources report exactly one; "" if unknown.
 	Volume string    `json:"volume_id,omitempty"`
 	From   time.Time `json:"from"`
 	To     time.Time `json:"to"`
-	// SlowS is how much of that time it was slow, in seconds.
+	// SlowS is for how many seconds of that time it was slow.
 	SlowS    float64   `json:"slow_seconds"`
 	Counters []Counted `json:"counters"`
 	Excluded []string  `json:"excluded"`
 }
 
-// Counted is one counter of a device: its median while the volume was slow, and in the time that it
-// is compared with; nil where it was not measured.
+// Counted is one counter of a device: its median while the volume was slow and in the time used for
+// comparison; nil if not measured.
 type Counted struct {
 	Device  string   `json:"device"`
 	Counter string   `json:"counter"`
@@ -34,7 +34,7 @@ type Counted struct {
 	Usual   *float64 `json:"usual"`
 }
 
-// caseCounters are what is listed of the slow device, and the first of them of its peers.
+// caseCounters are the counters listed for the slow device; its peers get the first few.
 var caseCounters = []struct {
 	name string
 	of   *Signal
@@ -90,7 +90,7 @@ func (s *slowdown) supportCase(c *Case) *SupportCase {
 	return out
 }
 
-// onlyVolume is the id of the volume that EBS's counters are of, if they are of one.
+// onlyVolume is the ID of the volume in EBS's counters, if there is exactly one.
 func (sig *Signals) onlyVolume() string {
 	t := sig.Signal(EBSVolumeIOPSExceeded)
 	if len(t) != 1 {
@@ -99,7 +99,7 @@ func (sig *Signals) onlyVolume() string {
 	return t[0].Labels.Get("volume_id")
 }
 
-// measured is a figure; nil if it is none.
+// measured is a pointer to a figure; nil if it is not finite.
 func measured(x float64) *float64 {
 	if x != x || x-x != 0 {
 		return nil

@@ -2,21 +2,21 @@ package rules
 
 import "plimsoll/internal/record/timeline"
 
-// symptomWords are those of every symptom.
+// symptomWords are the words of every symptom.
 var symptomWords = Words{
 	"stalled":           "{{.stalled}} of {{.watched}} stalled ({{.share}}), in {{.episodes}} of at most {{.longest}}.",
-	"not felt":          "{{.clients}} hardly stalled meanwhile: clients did not feel it.",
-	"in cycle":          "{{.share}} of it falls into checkpoints: it was slow in {{.slow}} of {{.all}}, of up to {{.longest}}, most at {{.at}} UTC.",
-	"in cycle headline": "{{.device}} was slow in {{.slow}} of {{.all}}, of up to {{.longest}}, and no client waited for it.",
+	"not felt":          "{{.clients}} hardly stalled meanwhile: clients did not notice.",
+	"in cycle":          "{{.share}} of that time falls within checkpoints: the device was slow in {{.slow}} of {{.all}} of up to {{.longest}}, slowest at {{.at}} UTC.",
+	"in cycle headline": "{{.device}} was slow in {{.slow}} of {{.all}} of up to {{.longest}}, but no client waited for it.",
 	"combined title":    "The device's requests are slow",
-	"combined":          "The latency is one of reads and writes together: which of them waited is not known.",
+	"combined":          "Reads and writes share one latency figure, so it is unknown which of them waited.",
 	"recurring":         "They recur every {{.period}}.",
 	"latency":           "Mean latency in a stalled interval: median {{.median}}, worst {{.worst}}{{with .calm}}; otherwise {{.}}{{end}}.",
 }
 
-// SymptomRule makes a symptom rule, which reports the stalled time that the detector of its name
-// found. when is the same condition for use where no median over the whole recording is available,
-// as in an exported alert.
+// SymptomRule makes a symptom rule, which reports the stalled time found by the detector with its
+// ID. when is the same condition without a median over the whole recording, for use in an exported
+// alert.
 func SymptomRule(id, title, when, cause string) Rule {
 	r := Rule{ID: id, Title: title, Kind: Symptom, When: when, Cause: cause, Words: symptomWords}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
@@ -57,8 +57,7 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 	}
 
 	if !s.IsDatabase && c.Stall.IsDatabase {
-		// The clients' stalls are known, so a device's slowness matters only as far as clients felt
-		// it.
+		// The clients' stalls are known, so a slow device matters only if clients noticed.
 		if felt := Share(c.Stall.Cells, s.Cells); felt < MinAttributable {
 			f.Severity = Info
 			f.Say("not felt", Values{"clients": Called(c.Stall.Subject)})
@@ -75,16 +74,16 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 		f.Say("recurring", Values{"period": Seconds(f.PeriodS)})
 	}
 
-	// No operation ended in the stalled cells, so there is no latency to report.
+	// If no operation ended in the stalled cells, there is no latency to report.
 	if lat := timeline.At(s.Latency, s.Cells); timeline.Count(lat) > 0 {
 		calm := timeline.Quantile(timeline.At(s.Latency, s.Observed.Without(s.Cells)), 0.5)
 		f.Say("latency", Values{"median": Seconds(timeline.Quantile(lat, 0.5)), "worst": Seconds(timeline.Max(lat)),
 			"calm": Seconds(calm)})
 		f.Evidence = append(f.Evidence,
 			c.Figure("worst mean latency in one interval", nil, timeline.Max(lat), "seconds", s.Cells),
-			c.Figure("median of the intervals' mean latency over the whole recording", nil,
+			c.Figure("median of the mean latency per interval over the whole recording", nil,
 				timeline.Quantile(s.Latency, 0.5), "seconds", s.Observed),
-			c.Figure("95th percentile of the intervals' mean latency", nil, timeline.Quantile(s.Latency, 0.95),
+			c.Figure("95th percentile of the mean latency per interval", nil, timeline.Quantile(s.Latency, 0.95),
 				"seconds", s.Observed),
 			c.Figure("latency from which an interval counts as stalled", nil, s.Threshold, "seconds", s.Observed))
 	}

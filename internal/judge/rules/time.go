@@ -15,14 +15,14 @@ type Time struct {
 	// SlowFromS, if not 0, is a user's setting: the mean latency above which a cell counts as
 	// stalled, whatever is usual.
 	SlowFromS float64
-	// Periods are the sampling periods of signals in seconds, by a signal's name. A signal that is
-	// sampled less often than once a cell has the same value in all cells of an interval.
+	// Periods are the sampling periods of signals in seconds, by signal name. A signal that is
+	// sampled less than once per cell has the same value in all cells of an interval.
 	Periods map[string]float64
 }
 
-// ResolutionS is the shortest time in seconds for which all of some signals are known: a cell, or
-// their sampling period if that is longer. How coarse a judgement is depends on what it reads, not on
-// how often something different was sampled.
+// ResolutionS is the shortest time in seconds at which all of the given signals are known: a cell,
+// or their sampling period if that is longer. A judgement is as coarse as the signals that it
+// reads, however often others were sampled.
 func (t Time) ResolutionS(of ...*Signal) float64 {
 	longest := t.Grid.StepSeconds()
 	for _, s := range of {
@@ -31,7 +31,7 @@ func (t Time) ResolutionS(of ...*Signal) float64 {
 	return longest
 }
 
-// Seconds is the stalled time.
+// Seconds is the total time of a mask's cells.
 func (t Time) Seconds(m timeline.Mask) float64 { return float64(m.Count()) * t.Grid.StepSeconds() }
 
 // Span is an episode's time.
@@ -63,8 +63,8 @@ func (t Time) Windows(m timeline.Mask) []Span {
 	return out
 }
 
-// Only long episodes are recurrences. Those shorter than this share of the longest are noise
-// between them.
+// Only long episodes count as recurrences. Episodes shorter than this share of the longest are
+// noise between them.
 const recurringLength = 0.25
 
 // Period is the period in seconds of a mask's episodes; 0 if irregular.
@@ -78,7 +78,7 @@ func (t Time) Period(m timeline.Mask) float64 {
 	eps = slices.DeleteFunc(eps,
 		func(e timeline.Episode) bool { return float64(e.Cells()) < recurringLength*float64(longest) })
 
-	// Distances are in time, not in cells: months may lie between two runs of a server.
+	// Distances are measured in time, not in cells: two runs of a server may be months apart.
 	for i, e := range eps {
 		first := int(t.Grid.Start(e.First).Sub(t.Grid.Start(0)) / t.Grid.Step())
 		eps[i] = timeline.Episode{First: first, Last: first + e.Cells() - 1}
@@ -98,9 +98,9 @@ func (t Time) Cells(d time.Duration) int {
 }
 
 // Credited spreads the time that a counter is credited with when a wait ends back over the wait
-// itself. rate is seconds credited per second; at most one wait at a time is assumed (a journal's
+// itself. rate is seconds credited per second; it assumes at most one wait at a time (a journal's
 // sync, a checkpoint's write). The result is the share of each cell in which a wait was in
-// progress, 0 to 1. Where the counter grows by less than the cell's length, the cell keeps it.
+// progress, 0 to 1. If the counter grows by less than the cell's length, the cell keeps all of it.
 func (t Time) Credited(rate []float64) []float64 {
 	if rate == nil {
 		return nil
@@ -121,6 +121,7 @@ func (t Time) Credited(rate []float64) []float64 {
 			if math.IsNaN(out[j]) {
 				out[j] = 0
 			}
+			// A cell that is already full of waiting passes the rest on to the cell before it.
 			room := min(step*(1-out[j]), left)
 			if room > 0 {
 				out[j] += room / step
@@ -132,5 +133,5 @@ func (t Time) Credited(rate []float64) []float64 {
 	return out
 }
 
-// maxCreditCells bounds how far back a wait is credited.
+// maxCreditCells bounds how far back a wait is spread.
 const maxCreditCells = 600

@@ -11,15 +11,16 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Totals are a histogram's counts over a recording's whole time, of one instance. Any of its classes
-// may be missing, as in pages that people cut before they paste them.
+// Totals are a histogram's counts over the whole recording, for one instance. Any of its classes
+// may be missing, as in pages that people shorten before pasting them.
 type Totals struct {
 	All   float64   // operations
 	Edges []float64 // finite upper edges in seconds, ascending
 	UpTo  []float64 // operations that took at most as long as the edge
 }
 
-// TotalsOf sums a signal whose series are classes. counted, which may be nil, has all operations.
+// TotalsOf sums a signal whose series are classes. counted, which may be nil, counts all
+// operations.
 func (sig *Signals) TotalsOf(classes, counted *Signal, instance string) Totals {
 	step := sig.Grid.StepSeconds()
 	type class struct{ edge, upTo float64 }
@@ -52,7 +53,8 @@ func (sig *Signals) TotalsOf(classes, counted *Signal, instance string) Totals {
 	return out
 }
 
-// Within are the edges between which a quantile is known to be: up to +Inf if no class contains it.
+// Within returns the edges that a quantile is known to be between; to is +Inf if no class contains
+// it.
 func (t Totals) Within(q float64) (from, to float64) {
 	for i, n := range t.UpTo {
 		if n >= q*t.All {
@@ -63,7 +65,7 @@ func (t Totals) Within(q float64) (from, to float64) {
 	return from, math.Inf(1)
 }
 
-// Quantile is interpolated as histogram_quantile does; NaN if no finite class contains it.
+// Quantile interpolates as histogram_quantile does; NaN if no finite class contains the quantile.
 func (t Totals) Quantile(q float64) float64 {
 	from, to := t.Within(q)
 	if t.All == 0 || math.IsInf(to, 1) {
@@ -87,8 +89,8 @@ func (t Totals) Quantile(q float64) float64 {
 	return from + (to-from)*(q*t.All-below)/(upTo-below)
 }
 
-// Over is how many operations took longer than the highest edge that is not above a duration, and that
-// edge; false if there is none.
+// Over returns how many operations took longer than the highest edge at or below a duration, and
+// that edge; false if there is none.
 func (t Totals) Over(seconds float64) (n, edge float64, ok bool) {
 	for i, e := range t.Edges {
 		if e <= seconds*(1+1e-9) {

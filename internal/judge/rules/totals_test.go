@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A criterion is judged by what the classes prove: with classes missing around the limit it is not
-// known, neither good nor bad.
+// A criterion is judged by what the classes prove: if classes around the limit are missing, the
+// result is unknown, neither good nor bad.
 func TestCriterionByTotals(t *testing.T) {
 	k := Criterion{Quantile: 0.99, LimitS: 0.010}
 	inf := math.Inf(1)

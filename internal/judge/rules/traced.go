@@ -11,45 +11,46 @@ import (
 	"plimsoll/internal/trace/wait"
 )
 
-// A trace measures what slow calls wait for, request by request, where rules infer it from what
-// happened at the same time. So in stalled time in which a trace ran, each rule's mechanism is
+// A trace measures what slow calls wait for, request by request, while rules infer it from what
+// happened at the same time. So if a trace ran in the stalled time, each rule's mechanism is
 // compared with it: [Rule.Weigh].
 
-// A Mechanism is what a trace sees in slow calls if a rule is right.
+// A Mechanism is what a trace shows in slow calls if a rule is right.
 type Mechanism struct {
-	// Waits are what the calls wait for: any of these.
+	// Waits are the kinds of waits that count: any of these.
 	Waits []wait.Class
-	// Within says that what is in the way is the program's own.
+	// Within means that the calls wait behind the program's own I/O.
 	Within bool
-	// Without says that the calls do not wait for these.
+	// Without means that the calls do not wait for these.
 	Without bool
 }
 
 // The mechanisms that several rules share.
 var (
-	// atDevice is a device that is slower than what is asked of it, whoever asks.
+	// atDevice is a device that is slower than its load, whichever program causes the load.
 	atDevice = &Mechanism{Waits: []wait.Class{wait.Own, wait.Sync, wait.Flush, wait.Requests, wait.Journal,
 		wait.Block, wait.Queue, wait.Throttle, wait.WBT, wait.Device, wait.Flushing}}
 	// noDevice is the opposite.
 	noDevice = &Mechanism{Waits: atDevice.Waits, Without: true}
-	// behindBuffered are calls behind pages that were written into the page cache before.
+	// behindBuffered is waiting behind pages that were written into the page cache before.
 	behindBuffered = &Mechanism{Waits: []wait.Class{wait.Own, wait.Sync, wait.Flush, wait.Journal,
 		wait.Throttle, wait.WBT}}
-	// aboveDevice is what holds requests back before the device has them.
+	// aboveDevice is waiting for something that holds requests back before they reach the device.
 	aboveDevice  = &Mechanism{Waits: []wait.Class{wait.Limit, wait.Block, wait.Throttle, wait.WBT}}
 	cgroupLimit  = &Mechanism{Waits: []wait.Class{wait.Limit, wait.Throttle}}
 	forProcessor = &Mechanism{Waits: []wait.Class{wait.CPU}}
 )
 
-// BehindCheckpoint is a log's sync behind the pages that the same program's checkpoint writes.
+// BehindCheckpoint is a log's sync that waits behind pages written by the same program's
+// checkpoint.
 var BehindCheckpoint = &Mechanism{Waits: []wait.Class{wait.Own, wait.Sync, wait.Flush, wait.Requests,
 	wait.Journal, wait.Throttle, wait.WBT}, Within: true}
 
 // Traced is what a trace measured in the stalled time. Its JSON is a contract.
 type Traced struct {
-	Programs []string `json:"programs"` // whose calls; the one that waited most is first
-	// StalledS is the stalled time in which the trace ran, and WaitedS what slow calls waited in it,
-	// summed over the calls.
+	Programs []string `json:"programs"` // the callers; the one that waited most is first
+	// StalledS is the stalled time in which the trace ran, and WaitedS the total time that slow calls
+	// waited in it.
 	StalledS float64 `json:"traced_stalled_seconds"`
 	WaitedS  float64 `json:"waited_seconds"`
 	// SlowerS is the duration from which a call is slow.
@@ -60,23 +61,23 @@ type Traced struct {
 	Stages    []StageTime  `json:"stages"` // the same time by stage
 
 	each  []float64     // by cell, how many explained calls waited at once
-	cells timeline.Mask // that were looked at
+	cells timeline.Mask // the cells examined
 }
 
-// A TracedWait is what slow calls waited for one thing.
+// A TracedWait is how long slow calls waited for one thing.
 type TracedWait struct {
 	Wait wait.Class `json:"wait"`
-	// Behind is the program that was in the way, "" if none or the call itself was; Own says that it
-	// is the caller's own.
+	// Behind is the program that the calls waited behind, "" if none or the caller itself; Own
+	// means that it was the caller itself.
 	Behind  string  `json:"behind,omitempty"`
 	Own     bool    `json:"own,omitempty"`
-	Why     string  `json:"why,omitempty"` // the reason of what was in the way
+	Why     string  `json:"why,omitempty"` // the reason for the request that was in the way
 	Text    string  `json:"text"`          // in words, after a share: "behind ..."
 	Seconds float64 `json:"seconds"`
 	Share   float64 `json:"share"` // of WaitedS
 }
 
-// A StageTime is what slow calls spent in one stage.
+// A StageTime is how much time slow calls spent in one stage.
 type StageTime struct {
 	Stage   string  `json:"stage"`
 	Seconds float64 `json:"seconds"`
@@ -84,18 +85,19 @@ type StageTime struct {
 }
 
 const (
-	// Less measured than this says nothing about a stall.
+	// A trace with less measured time than this shows nothing about a stall.
 	tracedLeastS = 2.0
 	waitedLeastS = 0.5
-	// programLeast is the share of the waiting from which a program is named.
+	// programLeast is the share of the waiting above which a program is named.
 	programLeast = 0.01
-	// tracedAround is how many seconds around a stall count: operations are credited when they end,
-	// and the calls that they waited for were earlier.
+	// tracedAround is how long around a stall counts, in nanoseconds: operations are credited when
+	// they end, and the calls that they waited for were earlier.
 	tracedAround = 1e9
 )
 
-// Traced is what a trace measured in the stalled time: of the programs of the databases that
-// stalled, or where a device did of all calls on it. It is nil if none ran in it, or saw too little.
+// Traced is what a trace measured in the stalled time: for the programs of the stalled databases
+// or, if a device stalled, for all calls on it. It is nil if no trace ran then or if it saw too
+// little.
 func (c *Case) Traced() *Traced {
 	slower := c.One(TraceSlower)
 	if slower == nil || !c.Stall.Any() {
@@ -112,7 +114,7 @@ func (c *Case) Traced() *Traced {
 	return t
 }
 
-// add adds up the waits in the cells.
+// add adds up the waits in the examined cells.
 func (t *Traced) add(c *Case) {
 	t.each = make([]float64, c.Grid.N)
 	step := c.Grid.StepSeconds()
@@ -175,10 +177,10 @@ func (t *Traced) add(c *Case) {
 	}
 }
 
-// hurts reports whether the calls of a program on a device are those of what stalled.
+// hurts reports whether a program's calls on a device are part of the stall.
 func (c *Case) hurts(program, device string) bool {
 	if !c.Stall.IsDatabase {
-		// A device that no call is known to be on is one above or below those that are.
+		// If no call is known on the stalled device, it is layered above or below the ones with calls.
 		return device == c.Stall.Subject || c.For(TraceWait, "device", c.Stall.Subject) == nil
 	}
 	for _, e := range c.Pack.Engines() {
@@ -189,7 +191,7 @@ func (c *Case) hurts(program, device string) bool {
 	return false
 }
 
-// finish makes shares and orders.
+// finish computes shares and sorts.
 func (t *Traced) finish() {
 	t.Explained /= t.WaitedS
 	for i := range t.Waits {
@@ -211,46 +213,46 @@ func (t *Traced) finish() {
 	})
 }
 
-// waitTexts are the waits in words; the others depend on who was in the way.
+// waitTexts describe waits that do not depend on which program was in the way.
 var waitTexts = map[wait.Class]string{
 	wait.Own: "behind its own pages under writeback", wait.Journal: "in the file system's journal",
 	wait.Lock:  "behind a lock",
-	wait.Block: "in the block layer", wait.Queue: "behind requests of nobody that was seen",
-	wait.Throttle: "throttled, because too much memory was dirty",
+	wait.Block: "in the block layer", wait.Queue: "behind requests of unknown origin",
+	wait.Throttle: "throttled because too much memory was dirty",
 	wait.WBT:      "in the kernel's writeback throttling", wait.Limit: "at a limit of its cgroup",
 	wait.Device: "the device itself", wait.Flushing: "the device's flushes",
-	wait.CPU: "ready to run, without a processor", wait.Kernel: "the kernel's own work",
+	wait.CPU: "runnable, but without a CPU", wait.Kernel: "the kernel's own work",
 	wait.Unknown: "unexplained",
 }
 
-// requestTexts are requests by their reason.
+// requestTexts describe requests by their reason.
 var requestTexts = map[string]string{"direct_write": "direct writes", "read": "reads", "discard": "discards"}
 
-// text is a wait in words, after a share of the time.
+// text describes a wait, to follow a share of the time.
 func (w *TracedWait) text() string {
 	if text, ok := waitTexts[w.Wait]; ok {
 		return text
 	}
 
-	whose := cmp.Or(w.Behind, "somebody") + "'s"
+	owner := cmp.Or(w.Behind, "an unknown program") + "'s"
 	if w.Own {
-		whose = "its own"
+		owner = "its own"
 	}
 
 	switch w.Wait {
 	case wait.Sync:
-		return "behind what " + whose + " sync wrote"
+		return "behind the writes of " + owner + " sync"
 	case wait.Flush:
-		return "behind " + whose + " pages that the kernel flushed"
+		return "behind " + owner + " pages flushed by the kernel"
 	case wait.Requests:
-		return "behind " + whose + " " + cmp.Or(requestTexts[w.Why], "requests")
+		return "behind " + owner + " " + cmp.Or(requestTexts[w.Why], "requests")
 	}
 
 	return strings.ReplaceAll(string(w.Wait), "_", " ")
 }
 
-// Of is the share of the waiting that a mechanism predicts, and the most that it may be: what is
-// unexplained may all be that.
+// Of is the share of the waiting that a mechanism predicts, and the most that it may be, since all
+// of the unexplained part may belong to it.
 func (t *Traced) Of(m *Mechanism) (share, most float64) {
 	for _, w := range t.Waits {
 		if slices.Contains(m.Waits, w.Wait) && (!m.Within || w.Behind == "") {
@@ -275,8 +277,8 @@ func (t *Traced) Who() string {
 	return strings.Join(names, ", ")
 }
 
-// Covered is the share of some cells' time in which an explained call waited; each cell counts by its
-// weight, or all alike if weights is nil.
+// Covered is the share of some cells' time in which an explained call waited. Each cell counts by
+// its weight, or equally if weights is nil.
 func (t *Traced) Covered(cells timeline.Mask, weights []float64) float64 {
 	var covered, whole float64
 	for k, in := range cells {
@@ -300,34 +302,34 @@ func (t *Traced) Covered(cells timeline.Mask, weights []float64) float64 {
 	return covered / whole
 }
 
-// What a trace makes of a finding.
+// The results of comparing a finding with a trace.
 const (
-	Confirmed = "confirmed" // most of the waiting is what the rule says
+	Confirmed = "confirmed" // most of the waiting is what the rule predicts
 	Partly    = "partly"
 	RuledOut  = "ruled out"
 )
 
 const (
-	// confirmedFrom is the share of the waiting from which a trace confirms a mechanism, and
-	// ruledOutBelow the share that it must have at least, lest it is ruled out.
+	// confirmedFrom is the share of the waiting above which a trace confirms a mechanism, and
+	// ruledOutBelow the share below which it rules it out.
 	confirmedFrom = 0.5
 	ruledOutBelow = 0.1
-	// coveredLeast is the share of the traced stalled time in which slow calls waited, below which they
-	// are not what clients waited for.
+	// coveredLeast is the share of the traced stalled time with waiting slow calls, below which
+	// clients waited for something else.
 	coveredLeast = 0.3
 )
 
 // weighedWords are what a trace adds to a finding.
 var weighedWords = Words{
-	Confirmed: "A trace confirms it: of what slow calls of {{.programs}} waited, {{.share}} was of this kind ({{.most}}).",
-	Partly:    "A trace saw less of it: of what slow calls of {{.programs}} waited, {{.share}} was of this kind ({{.most}}).",
-	RuledOut:  "A trace rules it out: of what slow calls of {{.programs}} waited, {{.share}} was of this kind, and {{.most}}.",
+	Confirmed: "A trace confirms it: {{.share}} of the waiting in slow calls of {{.programs}} was of this kind ({{.most}}).",
+	Partly:    "A trace confirms it only in part: {{.share}} of the waiting in slow calls of {{.programs}} was of this kind ({{.most}}).",
+	RuledOut:  "A trace rules it out: {{.share}} of the waiting in slow calls of {{.programs}} was of this kind, but {{.most}}.",
 	"title":   "A trace rules out: {{.title}}",
 }
 
-// Weigh compares a written finding with what a trace measured, if the rule says what a trace would
-// see. A cause that it contradicts becomes a refutation, with the evidence; a refutation that it
-// contradicts is dropped: keep is false.
+// Weigh compares a written finding with a trace's measurements, if the rule says what a trace would
+// show. A cause that the trace contradicts becomes a refutation, with the evidence; a refutation
+// that it contradicts is dropped: keep is false.
 func (r *Rule) Weigh(c *Case, t *Traced, f *Finding) (keep bool, err error) {
 	if t == nil || r.Traced == nil || f.Kind == Symptom ||
 		t.Covered(c.Stall.Cells.And(t.cells), nil) < coveredLeast {
@@ -344,6 +346,7 @@ func (r *Rule) Weigh(c *Case, t *Traced, f *Finding) (keep bool, err error) {
 		f.Measured = RuledOut
 	}
 
+	// Advice not to buy anything must not contradict a measurement.
 	if f.Kind == Refutation && f.Measured != Confirmed {
 		return false, nil
 	}
@@ -358,7 +361,7 @@ func (r *Rule) Weigh(c *Case, t *Traced, f *Finding) (keep bool, err error) {
 
 	f.Summary = strings.TrimSpace(f.Summary + " " + text)
 	f.Evidence = append(f.Evidence,
-		c.Figure("measured by a trace: share of this mechanism in what slow calls waited", TraceWait, share,
+		c.Figure("measured by a trace: share of this mechanism in the slow calls' waiting", TraceWait, share,
 			"ratio", t.cells))
 
 	switch f.Measured {

@@ -7,24 +7,26 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Clients that find all connections in use wait in front of the server, for one of their pool. The
-// server's own latencies do not contain that wait and may be quick all along: 32 connections that the
-// CPUs complete 2,000 operations per second for take 16 ms each, however long the queue in front is.
-// Where all connections execute and the CPUs or a device have nothing to spare, more is asked for than
-// can be done. (Where both have time to spare, clients may ask again immediately, and no client waits.)
-// Engines leave out the time of a stall by their own latencies, in which all connections execute
-// anyway: otherwise a device would add to a stall that it has no part in.
+// Clients that find all connections in use wait in front of the server, for a connection of their
+// pool. The server's own latencies do not contain that wait and may stay low: 32 connections for
+// which the CPUs complete 2,000 operations per second take 16 ms each, however long the queue in
+// front is. If all connections execute and the CPUs or a device are saturated, the load exceeds the
+// capacity. (If both have spare capacity, clients may just send the next request immediately, and
+// no client waits.) Engines exclude stalls by their own latencies, in which all connections execute
+// anyway: otherwise a device would add to a stall that it did not cause.
 const (
 	outOfCPU = 0.9
-	// waitInFrontS is for how long that must last: less is a burst, which the latencies tell.
+	// waitInFrontS is for how long that must last: anything shorter is a burst, which the latencies
+	// show.
 	waitInFrontS = 10.0
-	// inFrontGap is for how long in between a connection may be idle: they are looked at at one moment.
+	// inFrontGap is how long a connection may be idle in between: connections are sampled at one
+	// moment.
 	inFrontGap = 2 * time.Second
 )
 
-// InFront is where clients wait in front of a server: all of its connections have an operation in
-// progress (usedUp) for waitInFrontS or longer, and the CPUs, a container's share of them or a device
-// have nothing to spare.
+// InFront marks the cells in which clients wait in front of a server: all of its connections have
+// an operation in progress (usedUp) for waitInFrontS or longer, and the CPUs, a container's share
+// of them or a device are saturated.
 func (sig *Signals) InFront(usedUp timeline.Mask) timeline.Mask {
 	saturated, _ := sig.Saturated()
 	out := make(timeline.Mask, sig.Grid.N)
@@ -39,8 +41,8 @@ func (sig *Signals) InFront(usedUp timeline.Mask) timeline.Mask {
 	return out
 }
 
-// starved is where the CPUs, or a container's share of them, have nothing to spare. What a hypervisor
-// withholds is not there either.
+// starved marks the cells in which the CPUs, or a container's share of them, are saturated. CPU
+// time withheld by a hypervisor counts as used.
 func (sig *Signals) starved() timeline.Mask {
 	used := slices.Clone(sig.One(CPUBusy))
 	for k, x := range sig.One(CPUStolen) {

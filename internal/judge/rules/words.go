@@ -13,41 +13,41 @@ import (
 )
 
 // Words are a rule's sentences, by name. They are templates of text/template over [Values]: "A sync
-// was under way in {{.covered}} of the stalled time". A Judge computes values and names a template;
-// it writes no sentences.
+// was in progress in {{.covered}} of the stalled time". A Judge computes values and names a
+// template; it writes no sentences.
 type Words map[string]string
 
 // Advice is a [Fix] whose parts are templates like [Words].
 type Advice struct {
 	Summary, Expect, TradeOff string
-	// Do carries it out, the first first. NoCommand says why nothing does.
+	// Do carries it out, in order of preference. NoCommand says why there is no command.
 	Do        []*Remedy
 	NoCommand string
-	// Decisive says that it is one setting which, measured on the very engine, ended such stalls: it is
-	// tried before what takes no more effort.
+	// Decisive means that it is a single setting that, measured on this engine, ended such stalls:
+	// it is tried before advice that takes no more effort.
 	Decisive bool
 }
 
 // Values are the figures and names that templates use.
 type Values map[string]Value
 
-// A Value is a figure or a name as it reads in a sentence. An empty one was not measured, and a
-// template can test for it: {{with .calm}}; outside it one takes {{.}}{{end}}.
+// A Value is a figure or a name as it reads in a sentence. It is empty if not measured, and a
+// template can test for that: {{with .calm}}; outside it one takes {{.}}{{end}}.
 type Value string
 
 // Seconds formats a duration: "8.10 s". NaN gives an empty Value, here and below.
 func Seconds(s float64) Value { return of(s, units.Seconds) }
 
-// Part is a part of a whole: "87 %".
+// Part formats a part of a whole: "87 %".
 func Part(r float64) Value { return of(r, units.Percent) }
 
-// Bytes is an amount of data: "3.46 GB".
+// Bytes formats an amount of data: "3.46 GB".
 func Bytes(b float64) Value { return of(b, units.Bytes) }
 
-// Number is a figure without a unit.
+// Number formats a figure without a unit.
 func Number(x float64) Value { return of(x, units.Number) }
 
-// Of formats a figure with a unit as evidence has it: "1/s", "bytes/s".
+// Of formats a figure with a unit as used in evidence: "1/s", "bytes/s".
 func Of(x float64, unit string) Value {
 	return of(x, func(x float64) string { return units.Value(x, unit) })
 }
@@ -70,21 +70,21 @@ func of(x float64, text func(float64) string) Value {
 	return Value(text(x))
 }
 
-// A Saying is a template that a Judge asked for by name, with its values.
+// A Saying is a template that a Judge requested by name, with its values.
 type Saying struct {
 	Name   string
 	Values Values
 }
 
-// Asked is everything that a Judge asked for in a finding; [Rule.Write] writes it and clears it.
+// Asked is everything that a Judge requested for a finding; [Rule.Write] writes it and clears it.
 type Asked struct {
 	Says, Advises []Saying
 	Title, Cause  *Saying // replaces the rule's own; nil if not
 	Opens, Closes *Saying // begins or ends the verdict; nil if not
 }
 
-// Say adds words of the finding's rule to its summary. Words that begin with a mark (", ; . :")
-// follow the text before them without a space.
+// Say adds words of the finding's rule to its summary. Words that begin with a punctuation mark (",
+// ; . :") follow the preceding text without a space.
 func (f *Finding) Say(words string, v Values) { f.Asked.Says = append(f.Asked.Says, Saying{words, v}) }
 
 // Entitle and Explain replace the finding's title and its cause with words of its rule.
@@ -104,8 +104,8 @@ func (f *Finding) Advise(advice string, v Values) {
 	f.Asked.Advises = append(f.Asked.Advises, Saying{advice, v})
 }
 
-// Write makes the sentences of a finding from its rule's words and its Judge's values. It fails if
-// the rule has no words of a name, or if they use a value that does not exist.
+// Write turns a finding's requests into sentences, from its rule's words and its Judge's values. It
+// fails if the rule has no words with a name, or if they use a value that does not exist.
 func (r *Rule) Write(f *Finding) error {
 	var b strings.Builder
 	for _, s := range f.Asked.Says {
@@ -176,8 +176,8 @@ func (r *Rule) print(text, name string, v Values) (string, error) {
 	return b.String(), nil
 }
 
-// AdviceNames are the names of a rule's advice: what has a command before what has none, each in
-// alphabetical order.
+// AdviceNames are the names of a rule's advice: advice with a command first, both in alphabetical
+// order.
 func (r *Rule) AdviceNames() []string {
 	names := slices.Sorted(maps.Keys(r.Advice))
 	slices.SortStableFunc(names, func(a, b string) int {
@@ -186,7 +186,7 @@ func (r *Rule) AdviceNames() []string {
 	return names
 }
 
-// effort is what a piece of advice takes, for ordering: nothing, a restart, money, no command.
+// effort ranks a piece of advice by what it takes: nothing, a restart, money, no command.
 func effort(a Advice) int {
 	if len(a.Do) == 0 {
 		return 4

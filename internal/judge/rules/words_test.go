@@ -55,7 +55,7 @@ func TestWriteRefuses(t *testing.T) {
 
 	for _, bad := range []Rule{{Words: Words{"a": ""}}, {Words: Words{"a": "{{.b"}}, {Advice: map[string]Advice{"a": {Summary: "s", Expect: "e"}}}} {
 		if bad.CheckWords() == nil {
-			t.Errorf("%+v passes", bad)
+			t.Errorf("%+v passes the check", bad)
 		}
 	}
 }
