@@ -12,29 +12,29 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// EnvPassword is the environment variable with the password for an address that has a user and no
-// password, so that the password is not visible to every user of the machine.
+// EnvPassword is the environment variable with the password for an address that has a user but no
+// password, so that other users of the machine cannot see the password.
 const EnvPassword = source.EnvPassword
 
 // addressBytesMax bounds an address; a URI with a dozen hosts and options takes a few hundred
 // bytes.
 const addressBytesMax = 4096
 
-// An Address says where a server is. It holds secrets and shows none of them.
+// An Address identifies a server. It contains secrets and never shows them.
 type Address struct {
 	kind   Addresses
 	parsed *address.Address
-	raw    string // for drivers, with its secrets
+	raw    string // with its secrets, for drivers
 	hosts  []string
 }
 
-// Parse reads an address. Errors show nothing of it.
+// Parse parses an address. Errors never quote it, because it may contain a password.
 func (k Kinds) Parse(text string, getenv func(string) string) (*Address, error) {
 	scheme, _, _ := strings.Cut(text, "://")
 	kind := k.of(scheme)
 	switch {
 	case len(text) > addressBytesMax:
-		return nil, fmt.Errorf("an address has at most %d bytes", addressBytesMax)
+		return nil, fmt.Errorf("address too long: want at most %d bytes", addressBytesMax)
 	case kind == nil || scheme == text:
 		return nil, errors.New("an address must begin with " +
 			k.list(func(a *Addresses) string { return a.Begin }, " or "))
@@ -56,13 +56,13 @@ func (k Kinds) Parse(text string, getenv func(string) string) (*Address, error) 
 	a.parameter()
 
 	if len(a.hosts) == 0 && !kind.Socket {
-		return nil, errors.New("the address names no host")
+		return nil, errors.New("the address has no host")
 	}
 
 	return a, nil
 }
 
-// parameter finds hosts in a parameter. A folder there is that of a socket.
+// parameter finds hosts in a query parameter. A folder there is that of a Unix socket.
 func (a *Address) parameter() {
 	values, err := url.ParseQuery(a.parsed.Query)
 	if a.kind.HostParameter == "" || err != nil {
@@ -75,16 +75,16 @@ func (a *Address) parameter() {
 	}
 }
 
-// Engine is the scenario's key of the engine that answers there.
+// Engine returns the server's engine as its key in scenarios.
 func (a *Address) Engine() string { return a.kind.Engine }
 
-// Product is its product name.
+// Product returns the engine's product name.
 func (a *Address) Product() string { return a.kind.Product }
 
-// Kind is the kind of address that this is.
+// Kind returns the kind of address.
 func (a *Address) Kind() *Addresses { return &a.kind }
 
-// Hosts returns the hosts with their ports, as given. Empty: a socket on this machine.
+// Hosts returns the hosts with their ports, as given. Empty means a socket on this machine.
 func (a *Address) Hosts() []string { return a.hosts }
 
 // Secure reports whether the scheme asks for TLS.
@@ -93,10 +93,10 @@ func (a *Address) Secure() bool { return slices.Contains(a.kind.Secure, a.parsed
 // User returns user and password, for drivers only; "" if there is none.
 func (a *Address) User() (name, password string) { return a.parsed.User, a.parsed.Password }
 
-// Secret is the address with its secrets, for drivers only.
+// Secret returns the address with its secrets, for drivers only.
 func (a *Address) Secret() string { return a.raw }
 
-// String returns the part that may be shown: product and hosts.
+// String returns the part that is safe to show: product and hosts.
 func (a *Address) String() string {
 	if len(a.hosts) == 0 {
 		return a.Product() + " on this machine"
@@ -107,8 +107,8 @@ func (a *Address) String() string {
 // GoString returns the same as String, so that %#v shows no secrets either.
 func (a *Address) GoString() string { return a.String() }
 
-// Local reports whether the server is on this machine, as far as its name shows. If so, this
-// machine's devices and cores are the server's.
+// Local reports whether the server is on this machine, judging by its name. If so, this machine's
+// devices and CPUs are the server's.
 func (a *Address) Local() bool {
 	for _, h := range a.hosts {
 		name := h

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// kinds are those of three engines.
+// kinds covers three engines.
 var kinds = Kinds{
 	{
 		Engine: "etcd", Product: "etcd", Schemes: []string{"etcd", "http", "https"}, Secure: []string{"https"},
@@ -21,7 +21,7 @@ var kinds = Kinds{
 
 func TestWanted(t *testing.T) {
 	if got, want := kinds.Wanted(), "for example etcd://127.0.0.1:2379, postgres://user@host/ or mongodb://user@host/"; got != want {
-		t.Errorf("%s, not %s", got, want)
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 
@@ -52,15 +52,15 @@ func TestParse(t *testing.T) {
 		}
 
 		if got != want {
-			t.Errorf("%s is %q, not %q", text, got, want)
+			t.Errorf("%s is %q, want %q", text, got, want)
 		}
 	}
 	for text, want := range map[string]string{
 		"":                           "an address must begin with",
 		"db-1:5432":                  "an address must begin with",
 		"mysql://root:s3cret@db/":    "an address must begin with",
-		"etcd://":                    "names no host",
-		"mongodb://me:s3cret@/":      "names no host",
+		"etcd://":                    "has no host",
+		"mongodb://me:s3cret@/":      "has no host",
 		"mongodb://me:s3%zzcret@h/":  "the address's password cannot be read",
 		"etcd://me:s3cret@bad host/": "no host that can be one",
 		"etcd://h\x1b[31m":           "control character",
@@ -68,12 +68,12 @@ func TestParse(t *testing.T) {
 	} {
 		_, err := kinds.Parse(text, none)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "cret") {
-			t.Errorf("%q: %v, not %q", text, err, want)
+			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
 }
 
-// Nothing that prints an address shows its secrets, and neither does an error that was redacted.
+// Printing an address never shows its secrets, nor does a redacted error.
 func TestSecretsAreNotShown(t *testing.T) {
 	env := func(name string) string { return map[string]string{EnvPassword: "hunter 2"}[name] }
 	for _, text := range []string{
@@ -172,7 +172,7 @@ workload:
   document: {size: 1kB}
 `
 
-// What is said beforehand is what will be.
+// The announcement matches what the run does.
 func TestIntent(t *testing.T) {
 	a, err := kinds.Parse("etcd://me:s3cret@h:1", none)
 	if err != nil {
@@ -183,9 +183,9 @@ func TestIntent(t *testing.T) {
 		sets []string
 		want string
 	}{
-		"open": {nil, "creates keys below plimsoll_lab_x/ on etcd at h:1 (etcd 3.6.0), writes about 3975 documents (3.98 MB) within 1m0s and 1000 of them before that, and removes it at the end"},
+		"open": {nil, "creates keys below plimsoll_lab_x/ on etcd at h:1 (etcd 3.6.0), writes about 3975 documents (3.98 MB) within 1m0s, 1000 of them beforehand, and removes it at the end"},
 		"closed": {[]string{"workload.arrivals={clients: 8}"},
-			"creates keys below plimsoll_lab_x/ on etcd at h:1 (etcd 3.6.0), writes 1000 documents (1.00 MB), then for 1m0s as many as its clients can send, and removes it at the end"},
+			"creates keys below plimsoll_lab_x/ on etcd at h:1 (etcd 3.6.0), writes 1000 documents (1.00 MB), then as many as its clients can send for 1m0s, and removes it at the end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc, err := language.Parse("test.yaml", []byte(text), c.sets)
@@ -195,7 +195,7 @@ func TestIntent(t *testing.T) {
 
 			in := IntentOf(a, "plimsoll_lab_x", sc, &Inspection{Server: "etcd 3.6.0"})
 			if got := in.Plan(); got != c.want {
-				t.Errorf("%s\nnot %s", got, c.want)
+				t.Errorf("%s\nwant %s", got, c.want)
 			}
 
 			in.Keep = true

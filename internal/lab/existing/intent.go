@@ -13,22 +13,21 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// NamePrefix begins the name of everything that a run creates on a server. So a role can be given
-// rights to just that, and people recognise it.
+// NamePrefix begins the name of everything that a run creates on a server. This allows a role to be
+// limited to such names, and makes them recognizable.
 const NamePrefix = "plimsoll_lab_"
 
-// nameBytesMax is the smallest limit that an engine sets for a name: PostgreSQL's NAMEDATALEN minus
-// one.
+// nameBytesMax is the smallest limit of any engine for a name: PostgreSQL's NAMEDATALEN minus one.
 const nameBytesMax = 63
 
 var names = regexp.MustCompile(`^` + NamePrefix + `[a-z0-9_]{1,50}$`)
 
-// NewName returns a unique name with 50 random bits. They come from the kernel and not from the
-// scenario's seed, because two runs of one seed on one server are two databases.
+// NewName returns a unique name with 50 random bits. They come from the kernel instead of the
+// scenario's seed, because two runs with the same seed on one server need two databases.
 func NewName() string { return NamePrefix + strings.ToLower(rand.Text()[:10]) }
 
-// CheckName reports what is wrong with a name that a user gave. The run removes what has this name,
-// so it must be recognisable as ours.
+// CheckName reports what is wrong with a name given by the user. The run removes whatever has this
+// name, so it must be recognizable as ours.
 func CheckName(name string) error {
 	if !names.MatchString(name) || len(name) > nameBytesMax {
 		return fmt.Errorf("%q is not a valid name: want %s, then up to %d of a-z, 0-9 and _", name, NamePrefix,
@@ -37,17 +36,17 @@ func CheckName(name string) error {
 	return nil
 }
 
-// An Intent is what a run is going to do to a server.
+// An Intent describes what a run is going to do to a server.
 type Intent struct {
 	Address *Address
-	Name    string // the database's, or the prefix
+	Name    string // name of the database, or the key prefix
 	Loaded  int64  // documents loaded before the workload starts
 	Bytes   units.Size
-	Writes  int64 // expected during the workload; -1: unknown, in a closed loop
+	Writes  int64 // expected during the workload; -1: unknown, for a closed loop
 	Written units.Size
 	Within  time.Duration
 	Keep    bool
-	// Inspection is what was found there; nil if nobody has looked.
+	// Inspection is what was found on the server; nil if it has not been inspected.
 	Inspection *Inspection
 }
 
@@ -64,7 +63,7 @@ func IntentOf(a *Address, name string, sc *scenario.Scenario, seen *Inspection) 
 	return in
 }
 
-// writes returns how many writes the workload sends, and the size of their documents.
+// writes returns how many writes the workload sends, and their total document size.
 func writes(sc *scenario.Scenario) (n int64, bytes units.Size) {
 	w := sc.Workloads()
 	if w.IsClosed() && w.Rate() == 0 {
@@ -76,8 +75,8 @@ func writes(sc *scenario.Scenario) (n int64, bytes units.Size) {
 		return n, units.Size(float64(n) * float64(w.DocumentSize()))
 	}
 
-	// The mean over the first operations: sizes have a distribution, and a push carries only one
-	// entry.
+	// Use the mean over the first operations, because sizes have a distribution and a push carries
+	// only one entry.
 	src, op := w.Open(sc.Seed), workload.Op{}
 	end := vtime.At(span(sc))
 
@@ -89,7 +88,7 @@ func writes(sc *scenario.Scenario) (n int64, bytes units.Size) {
 		}
 	}
 
-	if count < 10_000 { // these are all of them
+	if count < 10_000 { // the workload has no more
 		return int64(count), units.Size(sum)
 	}
 
@@ -98,15 +97,15 @@ func writes(sc *scenario.Scenario) (n int64, bytes units.Size) {
 
 func span(sc *scenario.Scenario) time.Duration { return (sc.Run.Warmup + sc.Run.Duration).Std() }
 
-// Expected is the volume of documents that the run writes, loading included.
+// Expected is the total size of the documents that the run writes, including loading.
 func (in *Intent) Expected() units.Size { return in.Bytes + in.Written }
 
-// What says what is created: "database plimsoll_lab_x".
+// What names what is created: "database plimsoll_lab_x".
 func (in *Intent) What() string {
 	return in.Address.Kind().made(in.Name)
 }
 
-// Plan describes what is going to happen, as the beginning of a sentence.
+// Plan describes what is going to happen, in a form that begins a sentence.
 func (in *Intent) Plan() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "creates %s on %s", in.What(), in.Address)
@@ -115,12 +114,12 @@ func (in *Intent) Plan() string {
 	}
 
 	if in.Writes < 0 {
-		fmt.Fprintf(&b, ", writes %d documents (%v), then for %v as many as its clients can send", in.Loaded,
+		fmt.Fprintf(&b, ", writes %d documents (%v), then as many as its clients can send for %v", in.Loaded,
 			in.Bytes, in.Within)
 	} else {
 		fmt.Fprintf(&b, ", writes about %d documents (%v) within %v", in.Loaded+in.Writes, in.Expected(), in.Within)
 		if in.Loaded > 0 {
-			fmt.Fprintf(&b, " and %d of them before that", in.Loaded)
+			fmt.Fprintf(&b, ", %d of them beforehand", in.Loaded)
 		}
 	}
 

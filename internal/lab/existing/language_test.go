@@ -9,5 +9,5 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// language is what the tests' scenarios may say.
+// language parses the scenarios of these tests.
 var language = scenario.NewLanguage([]*scenario.Engine{&mongodb.Spec, &etcd.Spec, &postgres.Spec, &iris.Spec, &streams.Spec})

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// A PerfLoad is the load of a check.
+// A PerfLoad describes the load of a check.
 type PerfLoad struct {
 	Name     string // s, m, l or xl
 	Duration time.Duration
@@ -32,6 +32,6 @@ type PerfResult struct {
 	JSON any
 	// Met reports whether no criterion failed.
 	Met bool
-	// Document is the result for people.
+	// Document is the human-readable result.
 	Document *document.Document
 }

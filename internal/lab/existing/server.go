@@ -12,13 +12,13 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// An Engine is one whose existing servers a run can use.
+// An Engine can be measured on an existing server.
 type Engine struct {
 	Addresses Addresses
-	// New prepares a run's use of a server. It sends nothing yet.
+	// New prepares the use of a server. It sends nothing yet.
 	New func(sc *scenario.Scenario, opt Options) (Server, error)
-	// NewPerfCheck prepares a check of a server by the criteria of the engine's own tools, and sends
-	// nothing yet; nil: there are none.
+	// NewPerfCheck prepares a check of a server by the criteria of the engine's own tools, without
+	// sending anything yet; nil: the engine has none.
 	NewPerfCheck func(opt Options, load PerfLoad) (*PerfCheck, error)
 }
 
@@ -26,24 +26,24 @@ type Engine struct {
 type Addresses struct {
 	// Engine and Product are the engine's key in scenarios and its product name.
 	Engine, Product string
-	// Schemes come without "://"; Secure are those that ask for TLS.
+	// Schemes come without "://"; Secure are those that require TLS.
 	Schemes, Secure []string
-	// Begin describes the schemes in errors. Example and Usage show an address, in errors and in a
+	// Begin describes the schemes in errors. Example and Usage show an address in errors and in a
 	// flag's help.
 	Begin, Example, Usage string
-	// Socket says that an address without a host means a socket on this machine.
+	// Socket means that an address without a host is a socket on this machine.
 	Socket bool
-	// HostParameter is a parameter that also names hosts, "" if there is none.
+	// HostParameter is a query parameter that also names hosts; "" if there is none.
 	HostParameter string
-	// Files says that flags give the TLS files. Otherwise they are parameters of the address, and
-	// Parameters names them.
+	// Files means that flags specify the TLS files. Otherwise parameters of the address do, and
+	// Parameters lists them.
 	Files      bool
 	Parameters string
-	// Makes is what a run creates there, with %s for its name; "": a database.
+	// Makes describes what a run creates there, with %s for its name; "": a database.
 	Makes string
 }
 
-// Options say how a run uses a server.
+// Options configure how a run uses a server.
 type Options struct {
 	Address *Address
 	// Name is the name of everything that the run creates there.
@@ -53,12 +53,12 @@ type Options struct {
 	Keep bool
 }
 
-// Files are for TLS: a client's certificate with its key, and the authority that signed the
+// Files are used for TLS: a client certificate with its key, and the authority that signed the
 // servers' certificates. "": no client certificate, and the system's authorities.
 type Files struct{ Cert, Key, CACert string }
 
-// A Server is a lab.Server that was already running: Start creates what the run needs there and
-// nothing else, and Stop removes it, unless it is to be kept.
+// A Server is a lab.Server that is already running: Start creates what the run needs there and
+// nothing else, and Stop removes it unless it is to be kept.
 type Server interface {
 	lab.Server
 	// Inspect connects and reports what it finds; it writes nothing. The error says what prevents a
@@ -66,22 +66,22 @@ type Server interface {
 	Inspect(ctx context.Context, sc *scenario.Scenario) (*Inspection, error)
 }
 
-// ErrNotOurs is the error of killing or starting a server that somebody else runs.
-var ErrNotOurs = errors.New("an existing server is neither killed nor started")
+// ErrNotOurs is returned for attempts to kill or start a server that the lab did not start.
+var ErrNotOurs = errors.New("cannot kill or start an existing server")
 
-// An Inspection is what was found on a server before anything is written.
+// An Inspection describes a server before anything is written to it.
 type Inspection struct {
 	// Server is the product with its version: "PostgreSQL 15.18".
 	Server string
-	// Notes are what the user should know before agreeing, a sentence each.
+	// Notes are things the user should know before agreeing, one sentence each.
 	Notes []string
-	// Least is the least privilege that the user needs there.
+	// Least is the minimum privilege that the user needs there.
 	Least string
-	// Remove is the command that removes what a killed run leaves.
+	// Remove is the command that removes what a killed run leaves behind.
 	Remove string
 }
 
-// Kinds are the kinds of addresses of all engines, in the order of the engines' names.
+// Kinds lists the kinds of addresses of all engines, sorted by engine.
 type Kinds []Addresses
 
 // KindsOf returns the kinds of some engines.
@@ -94,12 +94,12 @@ func KindsOf(able []engine.With[*Engine]) Kinds {
 	return k
 }
 
-// Wanted shows what an address looks like: "for example etcd://127.0.0.1:2379 or ...".
+// Wanted shows examples of addresses: "for example etcd://127.0.0.1:2379 or ...".
 func (k Kinds) Wanted() string {
 	return "for example " + k.list(func(a *Addresses) string { return a.Example }, " or ")
 }
 
-// Usage is the help of a flag that takes an address.
+// Usage is the help text of a flag that takes an address.
 func (k Kinds) Usage() string { return k.list(func(a *Addresses) string { return a.Usage }, ", ") }
 
 func (k Kinds) list(of func(*Addresses) string, last string) string {
@@ -116,7 +116,7 @@ func (k Kinds) list(of func(*Addresses) string, last string) string {
 	return b.String()
 }
 
-// of returns the kind of address with this scheme, nil if there is none.
+// of returns the kind of address with this scheme; nil if there is none.
 func (k Kinds) of(scheme string) *Addresses {
 	for i := range k {
 		if slices.Contains(k[i].Schemes, scheme) {
@@ -126,7 +126,7 @@ func (k Kinds) of(scheme string) *Addresses {
 	return nil
 }
 
-// made is what a run creates on a server.
+// made describes what a run creates on a server.
 func (a *Addresses) made(name string) string {
 	if a.Makes == "" {
 		return "database " + name

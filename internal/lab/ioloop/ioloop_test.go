@@ -50,7 +50,7 @@ func TestLay(t *testing.T) {
 
 	text, err := os.ReadFile(f.Name())
 	if err != nil || sum != length || !bytes.Equal(text, bytes.Repeat([]byte{7}, length)) {
-		t.Errorf("%d bytes told, %d written, %v", sum, len(text), err)
+		t.Errorf("%d bytes reported, %d written, %v", sum, len(text), err)
 	}
 
 	over, cancel := context.WithCancel(t.Context())
@@ -66,6 +66,6 @@ func TestLay(t *testing.T) {
 
 	defer closed.Close()
 	if err := Lay(t.Context(), closed, length, nil, func(int64) {}); err == nil {
-		t.Error("a file that is open for reading was written")
+		t.Error("a read-only file was written")
 	}
 }

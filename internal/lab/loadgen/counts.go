@@ -14,29 +14,28 @@ import (
 
 // A Result is the outcome of a run so far.
 type Result struct {
-	// Operations were acknowledged before the end. They are in roughly the order of
-	// acknowledgement.
+	// Operations were acknowledged before the end, roughly in order of acknowledgement.
 	Operations []latency.Operation
-	// Asked are the operations due in the measured time. Refused are those of them that arrived
+	// Asked counts the operations due in the measured time, and Refused those of them that arrived
 	// while too many were waiting.
 	Asked, Refused int64
-	Failed         int64            // with an error
-	Errors         map[string]int64 // by text; the number of different texts is bounded
-	// How late operations began although a connection was free, in an open loop's warm-up and
-	// measured time.
+	Failed         int64            // operations that returned an error
+	Errors         map[string]int64 // by text; the number of distinct texts is bounded
+	// How late operations began although a connection was free, in the warm-up and measured time of
+	// an open loop.
 	LateP50, LateP99, LateMax units.Duration
-	// Behind says that the load generator could not keep up: its lateness is a significant part of
-	// the latencies. That is the case if its median is over 100 us and a tenth of theirs, or its
-	// p99 over 1 ms and a tenth of theirs.
+	// Behind means that the load generator could not keep up, so that its lateness is a significant
+	// part of the latencies: its median exceeds 100 us plus a tenth of theirs, or its p99 exceeds 1
+	// ms plus a tenth of theirs.
 	Behind bool
-	// Pauses are those of this machine. The operations that they explain are marked.
+	// Pauses are those of this machine. Operations affected by them are marked.
 	Pauses Pauses
-	// Forgotten counts the keys beyond the number that can be remembered.
+	// Forgotten counts writes to keys beyond the number that can be remembered.
 	Forgotten int64
 }
 
-// How late a load generator may be, besides a tenth of the latencies, before it is reported. Rented
-// volumes take 500 us and more for a write, and a virtual machine's timers and cores are
+// How late a load generator may be, in addition to a tenth of the latencies, before it is reported.
+// Rented volumes take 500 us and more for a write, and a virtual machine's timers and CPUs are
 // occasionally this late.
 const (
 	lateP50 = 100 * time.Microsecond
@@ -51,39 +50,39 @@ func behind(late, all *latency.Distribution) bool {
 	return over(50, lateP50) || over(99, lateP99)
 }
 
-// Known is what is known about a key's writes.
+// Known is what is known about the writes of a key.
 type Known struct{ Acknowledged, Issued uint64 } // Seq; 0: none
 
-// Totals are the counters of a run, warm-up included, as an exporter in its clients would report
-// them.
+// Totals are the counters of a run, including the warm-up, as an exporter in its clients would
+// report them.
 type Totals struct {
-	At                           vtime.Instant // the workload's time
+	At                           vtime.Instant // workload time
 	Asked, Done, Refused, Failed int64
-	Waiting                      int64 // sent and not answered, failed or refused
+	Waiting                      int64 // sent but not answered, failed or refused
 	Reads, Writes                KindTotals
-	// P99 is that of all operations in the measured time so far; 0: there are none.
+	// P99 is the p99 of all operations in the measured time so far; 0: none.
 	P99 units.Duration
 }
 
-// KindTotals are those of one kind of operation.
+// KindTotals are the totals of one kind of operation.
 type KindTotals struct {
 	Done int64
 	Took units.Duration // summed over operations
 	// Max is the longest since the last call of Totals.
 	Max units.Duration
-	// Felt is their latency as a histogram, in a recording's buckets.
+	// Felt is the latency histogram, in a recording's buckets.
 	Felt latency.Buckets
 }
 
-// counts are what a Generator counts, under its lock.
+// counts are a Generator's counters, guarded by its lock.
 type counts struct {
 	operations                       []latency.Operation
 	askedAll, refusedAll             int64
 	asked, refused, finished, failed int64 // asked and refused: of the measured time
 	errors                           map[string]int64
-	first                            error // the one that is returned
+	first                            error // the one to return
 	reads, writes                    KindTotals
-	all                              latency.Distribution // of the measured time
+	all                              latency.Distribution // in the measured time
 	lateness                         latency.Distribution
 	forgotten                        int64
 }
@@ -116,7 +115,7 @@ func (c *counts) fail(err error) {
 	c.errors[text]++
 }
 
-// failing reports whether more operations failed than may.
+// failing reports whether too many operations failed.
 func (c *counts) failing() bool { return c.failed*errorsShare > c.failed+c.finished }
 
 func (c *counts) failure() error {
@@ -141,14 +140,14 @@ func (d *Generator) refused(at vtime.Instant) {
 	}
 }
 
-// late counts by how much an operation began later than it could have.
+// late records how much later than possible an operation began.
 func (d *Generator) late(by vtime.Instant) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.count.lateness.Add(int64(by))
 }
 
-// issued remembers that a write is about to be sent.
+// issued records that a write is about to be sent.
 func (d *Generator) issued(op *lab.Op) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -161,21 +160,21 @@ func (d *Generator) issued(op *lab.Op) {
 	d.known[op.Key] = k
 }
 
-// Known returns what is known about each key that was written. It needs Config.Remember, and may be
-// called between two Runs.
+// Known returns what is known about each key that was written. It requires Config.Remember, and may
+// be called between two Runs.
 func (d *Generator) Known() map[uint64]Known { return d.known }
 
 // Found records which write of a key survived a power loss: from now on it counts as acknowledged.
 func (d *Generator) Found(key, seq uint64) { d.known[key] = Known{Acknowledged: seq, Issued: seq} }
 
-// At converts a time of day to the workload's time, which stopped while the server was down.
+// At converts wall clock time to workload time, which stops while the server is down.
 func (d *Generator) At(t time.Time) vtime.Instant {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	at := vtime.Instant(0)
 	for i := range d.spans {
 		s := &d.spans[i]
-		// by the wall clock: t may come from another process
+		// Round(0) strips the monotonic reading: t may come from another process.
 		since := t.Round(0).Sub(s.wall.Round(0))
 		if since < 0 && i > 0 {
 			break
@@ -185,7 +184,7 @@ func (d *Generator) At(t time.Time) vtime.Instant {
 	return at
 }
 
-// Totals returns how far the run has come.
+// Totals returns the counters so far.
 func (d *Generator) Totals() Totals {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -199,12 +198,13 @@ func (d *Generator) Totals() Totals {
 		s := &d.spans[n-1]
 		t.At = min(s.at+d.clock.Now()-s.clock, s.end)
 	}
+	// Each maximum covers one interval between two calls.
 	c.reads.Max, c.writes.Max = 0, 0
 	return t
 }
 
-// Result returns the outcome of the Runs so far. It fails, with the first error, if more than one
-// operation in a hundred did.
+// Result returns the outcome of the Runs so far. If more than one operation in a hundred failed, it
+// returns the first error as well.
 func (d *Generator) Result() (*Result, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -18,11 +18,11 @@ import (
 
 // Bounds of what a run keeps.
 const (
-	// operations that wait for a connection, as in the simulation; more are refused
+	// operations waiting for a connection, as in the simulation; any more are refused
 	waitingMax    = 1 << 19
 	operationsMax = 16_000_000 // acknowledged operations, 24 bytes each
 	rememberedMax = 4_000_000  // keys whose writes are remembered
-	errorsMax     = 16         // different error texts
+	errorsMax     = 16         // distinct error texts
 )
 
 // One operation in errorsShare may fail. The share is checked once errorsLeast have failed.
@@ -32,7 +32,7 @@ const (
 )
 
 // patienceDefault is how long a run waits at its end for operations in flight: longer than the
-// longest stalls that were observed on volumes with limits.
+// longest stalls observed on volumes with limits.
 const patienceDefault = 30 * time.Second
 
 // A Doer performs operations: a lab.Server, or a substitute for one.
@@ -45,13 +45,13 @@ type Config struct {
 	Server   Doer
 	Workload *workload.Workload
 	Seed     random.Seed
-	// From and End bound the measured time: what begins before From is warm-up, and nothing begins
-	// from End on.
+	// From and End bound the measured time: operations due before From are warm-up, and none begins
+	// at or after End.
 	From, End vtime.Instant
-	// Patience is how long a Run waits at its end for operations in flight. 0: 30 s.
+	// Patience is how long a Run waits at its end for operations in flight; 0: 30 s.
 	Patience time.Duration
-	// Remember keeps what was acknowledged, for Known. No two writes of a key are then in flight at
-	// the same time.
+	// Remember keeps what was acknowledged, for Known. No two writes of a key are then in flight
+	// concurrently.
 	Remember bool
 
 	clock clock // nil: the real clock
@@ -62,16 +62,16 @@ type Config struct {
 type Generator struct {
 	cfg    Config
 	clock  clock
-	source workload.Source  // of an open loop
-	closed *workload.Closed // of a closed loop
+	source workload.Source  // for an open loop
+	closed *workload.Closed // for a closed loop
 	next   lab.Op           // the next operation of an open loop
-	drawn  bool             // next is valid
+	drawn  bool             // next is set
 
-	turn  sync.Mutex // clients of a closed loop draw operations in order
+	turn  sync.Mutex // makes clients of a closed loop draw operations in order
 	locks [256]sync.Mutex
 	seq   atomic.Uint64
-	cut   atomic.Bool // the run was ended, so failures are expected
-	over  atomic.Bool // no operation begins any more
+	cut   atomic.Bool // the run is over, so failures are expected
+	over  atomic.Bool // no more operations begin
 
 	pauses pauseMeter
 
@@ -83,14 +83,14 @@ type Generator struct {
 	stop  context.CancelFunc // cancels the current Run
 }
 
-// A span is one Run: from when to when it ran by the clock, and at which workload time it began.
+// A span is one Run: when it began by each clock, and the workload time that it covers.
 type span struct {
 	wall    time.Time
 	clock   vtime.Instant
 	at, end vtime.Instant
 }
 
-// New makes a load generator at the beginning of the workload's time.
+// New creates a load generator at the beginning of workload time.
 func New(cfg Config) *Generator {
 	d := &Generator{cfg: cfg, clock: cfg.clock, known: map[uint64]Known{}}
 	if d.clock == nil {
@@ -107,10 +107,10 @@ func New(cfg Config) *Generator {
 	return d
 }
 
-// Run continues from where the last Run ended, up to an instant of the workload's time. If ended is
-// not nil, Run then calls it while operations are in flight, and aborts them. Otherwise it waits
-// for them. It fails if more than one operation in a hundred does, and with the context's error
-// when that ends.
+// Run continues where the last Run ended, up to an instant of workload time. If ended is not nil,
+// Run then calls it while operations are in flight, and aborts them; otherwise it waits for them.
+// It fails if more than one operation in a hundred does, and with the context's error if the
+// context ends.
 func (d *Generator) Run(ctx context.Context, until vtime.Instant, ended func() error) error {
 	until = min(until, d.cfg.End)
 	work, cancel := context.WithCancel(ctx)
@@ -128,7 +128,7 @@ func (d *Generator) Run(ctx context.Context, until vtime.Instant, ended func() e
 	d.stop = cancel
 	d.mu.Unlock()
 
-	if d.cfg.clock == nil { // a test's clock is not paused with the machine
+	if d.cfg.clock == nil { // a test's clock is not affected by pauses of the machine
 		d.pauses.start(d.now)
 		defer d.pauses.end()
 	}
@@ -136,6 +136,7 @@ func (d *Generator) Run(ctx context.Context, until vtime.Instant, ended func() e
 	var workers sync.WaitGroup
 	finish := d.start(work, &workers, until)
 	d.wait(work, until)
+	// From here on, failures are caused by the power loss or the end of the run.
 	d.cut.Store(true)
 
 	var err error
@@ -166,23 +167,23 @@ func (d *Generator) err() error {
 	return d.fatal
 }
 
-// now returns the workload's time.
+// now returns the current workload time.
 func (d *Generator) now() vtime.Instant {
 	s := &d.spans[len(d.spans)-1] // appended to only between Runs
 	return s.at + d.clock.Now() - s.clock
 }
 
-// wait waits for an instant of the workload's time.
+// wait waits for an instant of workload time.
 func (d *Generator) wait(ctx context.Context, until vtime.Instant) {
 	s := &d.spans[len(d.spans)-1]
 	d.clock.Wait(ctx, until-s.at+s.clock)
 }
 
-// start starts all workers, and returns a function to be called at the end.
+// start starts all workers and returns a function to call at the end.
 func (d *Generator) start(ctx context.Context, workers *sync.WaitGroup, until vtime.Instant) (ended func()) {
 	if d.closed != nil {
 		for client := range d.closed.Clients() {
-			workers.Go(func() { d.ask(ctx, client, until) })
+			workers.Go(func() { d.client(ctx, client, until) })
 		}
 		return func() {}
 	}
@@ -207,8 +208,8 @@ func (d *Generator) start(ctx context.Context, workers *sync.WaitGroup, until vt
 	}
 }
 
-// lanes are the queues: one for all connections, or one for each if every key has its own
-// connection.
+// lanes returns the queues: one for all connections, or, with Remember, one for each, so that all
+// writes of a key use the same connection.
 func (d *Generator) lanes() []chan lab.Op {
 	n := 1
 	if d.cfg.Remember {
@@ -221,7 +222,7 @@ func (d *Generator) lanes() []chan lab.Op {
 	return out
 }
 
-// dispatch sends operations to the lanes when they are due.
+// dispatch hands operations to the lanes when they are due.
 func (d *Generator) dispatch(ctx context.Context, lanes []chan lab.Op, until vtime.Instant) {
 	for {
 		if !d.drawn {
@@ -245,6 +246,7 @@ func (d *Generator) dispatch(ctx context.Context, lanes []chan lab.Op, until vti
 		}
 
 		d.asked(d.next.At)
+		// The dispatcher must never block, or it would delay all later operations.
 		select {
 		case lane <- d.next:
 		default:
@@ -255,12 +257,12 @@ func (d *Generator) dispatch(ctx context.Context, lanes []chan lab.Op, until vti
 	}
 }
 
-// serve is a connection of an open loop.
+// serve runs a connection of an open loop.
 func (d *Generator) serve(ctx context.Context, conn int, lane <-chan lab.Op) {
 	free := d.now()
 	for op := range lane {
 		if d.over.Load() || ctx.Err() != nil {
-			continue // it waits forever
+			continue // it counts as still waiting
 		}
 		d.late(d.now() - max(op.At, free))
 		d.do(ctx, conn, &op)
@@ -268,8 +270,8 @@ func (d *Generator) serve(ctx context.Context, conn int, lane <-chan lab.Op) {
 	}
 }
 
-// ask is a client of a closed loop.
-func (d *Generator) ask(ctx context.Context, client int, until vtime.Instant) {
+// client runs a client of a closed loop.
+func (d *Generator) client(ctx context.Context, client int, until vtime.Instant) {
 	var op lab.Op
 	for ctx.Err() == nil && !d.over.Load() {
 		d.turn.Lock()
@@ -292,6 +294,8 @@ func (d *Generator) ask(ctx context.Context, client int, until vtime.Instant) {
 		}
 
 		if d.cfg.Remember {
+			// Serializes the writes of a key, so that their sequence numbers match their order on
+			// the server.
 			lock := &d.locks[op.Key%uint64(len(d.locks))]
 			lock.Lock()
 			op.Seq = d.seq.Add(1)
@@ -305,7 +309,7 @@ func (d *Generator) ask(ctx context.Context, client int, until vtime.Instant) {
 	}
 }
 
-// do performs an operation and counts it.
+// do executes an operation and counts it.
 func (d *Generator) do(ctx context.Context, conn int, op *lab.Op) {
 	remember := d.cfg.Remember && op.Kind.Writes()
 	if remember {
@@ -343,7 +347,7 @@ func (d *Generator) do(ctx context.Context, conn int, op *lab.Op) {
 	d.count.done(latency.Operation{At: op.At, Took: int64(now - op.At), Write: op.Kind.Writes()}, d.cfg.From)
 }
 
-// failed counts an error, and ends the run if there are too many.
+// failed counts an error and ends the run if there are too many.
 func (d *Generator) failed(err error) {
 	if d.count.fail(err); d.count.failed >= errorsLeast && d.count.failing() {
 		d.end(d.count.failure())

@@ -23,7 +23,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// bubble is the clock of a synctest bubble, which advances when all goroutines wait.
+// bubble is the clock of a synctest bubble, which advances once all goroutines wait.
 type bubble struct{ start time.Time }
 
 func (b bubble) Now() vtime.Instant { return vtime.Instant(time.Since(b.start)) }
@@ -41,7 +41,7 @@ type server func(ctx context.Context, conn int, op *lab.Op) error
 
 func (s server) Do(ctx context.Context, conn int, op *lab.Op) error { return s(ctx, conn, op) }
 
-// takes is a server on which every operation takes this long, on any number of connections.
+// takes returns a server on which every operation takes this long, on any number of connections.
 func takes(d time.Duration) server {
 	return func(ctx context.Context, _ int, _ *lab.Op) error {
 		select {
@@ -62,7 +62,7 @@ func resolve(t testing.TB, spec workload.Spec) *workload.Workload {
 	return w
 }
 
-// every is an open loop that inserts at this rate.
+// every returns an open loop that inserts at this rate.
 func every(t testing.TB, rate units.Frequency, connections int) *workload.Workload {
 	return resolve(t, workload.Spec{
 		Arrivals: &workload.Arrivals{Constant: &rate}, Mix: &workload.Mix{Insert: 1}, Connections: connections,
@@ -87,7 +87,7 @@ func result(t *testing.T, d *Generator) *Result {
 func at(seconds float64) vtime.Instant { return vtime.Instant(seconds * 1e9) }
 
 // TestQueuedFromTheIntendedStart: one connection takes 20 ms per operation, and one is due every 10
-// ms. Each waits for those before it, and half are never answered.
+// ms. Each waits for its predecessors, and half are never answered.
 func TestQueuedFromTheIntendedStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := began(Config{Server: takes(20 * time.Millisecond), Workload: every(t, 100, 1), From: at(1), End: at(3)})
@@ -98,13 +98,13 @@ func TestQueuedFromTheIntendedStart(t *testing.T) {
 		r := result(t, d)
 		for i, op := range r.Operations {
 			if want := int64(20e6) * int64(i+1); int64(op.At-r.Operations[0].At)+op.Took != want {
-				t.Fatalf("operation %d, due at %v, took %d: it was not answered in its turn", i, op.At, op.Took)
+				t.Fatalf("operation %d, due at %v, took %d: it was answered out of order", i, op.At, op.Took)
 			}
 		}
 
 		first := r.Operations[0].At
 		if n := int64(len(r.Operations)); n != int64(at(3)-first-1)/20e6 || r.Asked < 199 || r.Asked > 201 || r.Refused != 0 {
-			t.Errorf("%d answered, %d asked in the measured time, %d refused", n, r.Asked, r.Refused)
+			t.Errorf("%d answered, %d due in the measured time, %d refused", n, r.Asked, r.Refused)
 		}
 
 		if r.LateMax != 0 || r.Behind {
@@ -139,19 +139,19 @@ func TestStallIsFelt(t *testing.T) {
 			if op.Took > 0 {
 				slow++
 				if want := int64(at(3) - op.At); op.Took != want {
-					t.Errorf("meant for %v it took %v, want %v", op.At, op.Took, want)
+					t.Errorf("due at %v, took %v, want %v", op.At, op.Took, want)
 				}
 			}
 		}
 
 		if slow < 99 || slow > 101 {
-			t.Errorf("%d felt the stall, want 100", slow)
+			t.Errorf("%d operations were delayed by the stall, want 100", slow)
 		}
 	})
 }
 
 // TestClosedLoop: three clients of a server that takes 10 ms send 300 operations per second, each
-// only when it has its answer.
+// only after its previous answer.
 func TestClosedLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -160,7 +160,7 @@ func TestClosedLoop(t *testing.T) {
 			mu.Lock()
 			under[conn]++
 			if under[conn] != 1 {
-				t.Errorf("client %d asked twice at a time", conn)
+				t.Errorf("client %d has two operations in flight", conn)
 			}
 			mu.Unlock()
 			time.Sleep(10 * time.Millisecond)
@@ -191,7 +191,7 @@ func TestClosedLoop(t *testing.T) {
 	})
 }
 
-// TestErrors: a few are counted by their text, many end the run with the first of them.
+// TestErrors: a few errors are counted by text; many end the run with the first one.
 func TestErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		each int
@@ -262,8 +262,8 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// TestContinuesAfterPowerLoss: the workload's time stops while the server is down, no operation is
-// skipped, and what is remembered is what was acknowledged.
+// TestContinuesAfterPowerLoss: workload time stops while the server is down, no operation is
+// skipped, and the remembered writes are the acknowledged ones.
 func TestContinuesAfterPowerLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -272,7 +272,7 @@ func TestContinuesAfterPowerLoss(t *testing.T) {
 		s := server(func(ctx context.Context, _ int, op *lab.Op) error {
 			mu.Lock()
 			if busy[op.Key] {
-				t.Errorf("two writes of key %d at a time", op.Key)
+				t.Errorf("two concurrent writes of key %d", op.Key)
 			}
 
 			if op.Seq <= stored[op.Key] {
@@ -331,7 +331,7 @@ func TestContinuesAfterPowerLoss(t *testing.T) {
 
 		r := result(t, d)
 		if r.Failed != 0 || r.Asked < 999 || r.Asked > 1000 || len(r.Operations) < 980 {
-			t.Errorf("%d asked, %d answered, %d failed", r.Asked, len(r.Operations), r.Failed)
+			t.Errorf("%d due, %d answered, %d failed", r.Asked, len(r.Operations), r.Failed)
 		}
 
 		if len(d.Known()) != 20 {
@@ -341,9 +341,9 @@ func TestContinuesAfterPowerLoss(t *testing.T) {
 		for since, want := range map[time.Duration]vtime.Instant{
 			500 * time.Millisecond: at(.5), 30 * time.Second: at(1), 61500 * time.Millisecond: at(1.5), time.Hour: at(2),
 		} {
-			// The server was cut at 1 s; nothing was in flight for longer.
+			// The power was cut at 1 s, with nothing in flight for longer than 10 ms.
 			if got := d.At(before.Add(since)); math.Abs(float64(got-want)) > 10e6 {
-				t.Errorf("%v after the start the workload's time is %v, want %v", since, got, want)
+				t.Errorf("%v after the start, workload time is %v, want %v", since, got, want)
 			}
 		}
 	})
@@ -352,7 +352,7 @@ func TestContinuesAfterPowerLoss(t *testing.T) {
 // TestReal uses the real clock. It asserts nothing about lateness; -v prints it.
 func TestReal(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a second of real time")
+		t.Skip("takes a second of real time")
 	}
 
 	rate := units.Frequency(2000)
@@ -370,7 +370,7 @@ func TestReal(t *testing.T) {
 		asked++
 	}
 
-	// On a busy machine the last ones may be too late.
+	// On a busy machine the last ones may be late.
 	if len(r.Operations) > asked || len(r.Operations) < asked/2 {
 		t.Errorf("%d of %d operations were answered", len(r.Operations), asked)
 	}
@@ -379,7 +379,7 @@ func TestReal(t *testing.T) {
 		t.Error("no read was sent")
 	}
 
-	t.Logf("began late: p50 %v, p99 %v, at most %v; behind %v", r.LateP50, r.LateP99, r.LateMax, r.Behind)
+	t.Logf("began late by: p50 %v, p99 %v, max %v; behind %v", r.LateP50, r.LateP99, r.LateMax, r.Behind)
 }
 
 // TestLateness prints how late operations begin on this machine, by rate. It is a measurement:
@@ -397,7 +397,7 @@ func TestLateness(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := result(t, d)
-			t.Logf("GOMAXPROCS %d, %6.0f/s: p50 %v, p99 %v, at most %v; behind %v", procs, float64(rate), r.LateP50, r.LateP99, r.LateMax, r.Behind)
+			t.Logf("GOMAXPROCS %d, %6.0f/s: p50 %v, p99 %v, max %v; behind %v", procs, float64(rate), r.LateP50, r.LateP99, r.LateMax, r.Behind)
 		}
 		runtime.GOMAXPROCS(old)
 	}
@@ -418,11 +418,11 @@ func TestBehind(t *testing.T) {
 		late, all *latency.Distribution
 		want      bool
 	}{
-		"punctual":                     {of(60, 60, 90), of(700, 800, 900), false},
-		"late by half the median":      {of(400, 400, 400), of(700, 800, 900), true},
-		"a bad p99 of short latencies": {of(60, 60, 3000), of(700, 800, 4000), true},
-		"the same of long ones":        {of(60, 60, 3000), of(700, 800, 400_000), false},
-		"nothing asked":                {of(), of(), false},
+		"punctual":                       {of(60, 60, 90), of(700, 800, 900), false},
+		"late by half the median":        {of(400, 400, 400), of(700, 800, 900), true},
+		"a bad p99 of short latencies":   {of(60, 60, 3000), of(700, 800, 4000), true},
+		"the same p99 of long latencies": {of(60, 60, 3000), of(700, 800, 400_000), false},
+		"no operations":                  {of(), of(), false},
 	} {
 		if got := behind(c.late, c.all); got != c.want {
 			t.Errorf("%s: %v", name, got)

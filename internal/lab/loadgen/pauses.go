@@ -15,31 +15,31 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// A virtual machine is paused now and then: the hypervisor gives its cores to something else for
-// milliseconds and does not report it. Everything that waits then waits longer, which is not the
-// database's latency. One thread per core, with the highest priority, asks to be woken every
-// millisecond; if it is woken late, nothing ran on that core. (Gil Tene's jHiccup finds pauses of a
-// Java machine this way.)
+// Virtual machines are paused now and then: the hypervisor gives their CPUs to something else for
+// milliseconds, without reporting it. Everything that waits then waits longer, which is not the
+// database's latency. One thread per CPU, with the highest priority, asks to be woken every
+// millisecond; if it is woken late, nothing ran on that CPU. (Gil Tene's jHiccup detects pauses of
+// a Java VM this way.)
 const (
 	pauseTick  = time.Millisecond
-	pauseLeast = 500 * time.Microsecond // lateness from which on it is a pause
-	pausesMax  = 1 << 20                // kept at most: more than the milliseconds in a quarter of an hour
+	pauseLeast = 500 * time.Microsecond // minimum lateness that counts as a pause
+	pausesMax  = 1 << 20                // bound on the pauses kept: more than the milliseconds in a quarter of an hour
 )
 
-// Pauses says how long this machine was paused in the measured time.
+// Pauses summarizes how long this machine was paused in the measured time.
 type Pauses struct {
 	Count   int
-	Total   units.Duration // counted once, however many cores were paused
+	Total   units.Duration // overlapping pauses of several CPUs count once
 	Longest units.Duration
-	// Aside are operations whose latency was at least half pauses: they count as done, without a
-	// latency.
+	// Aside counts operations of whose latency at least half was pauses: they count as done,
+	// without a latency.
 	Aside int64
 }
 
-// A pause is that of one core, in the workload's time.
+// A pause is a pause of one CPU, in workload time.
 type pause struct{ from, to vtime.Instant }
 
-// A pauseMeter looks for pauses during a Run.
+// A pauseMeter detects pauses during a Run.
 type pauseMeter struct {
 	mu   sync.Mutex
 	all  []pause
@@ -47,11 +47,11 @@ type pauseMeter struct {
 	done sync.WaitGroup
 }
 
-// start begins measuring on every core. now returns the workload's time.
+// start begins measuring on every CPU. now returns workload time.
 func (m *pauseMeter) start(now func() vtime.Instant) {
 	m.stop = make(chan struct{})
 	for cpu := range runtime.NumCPU() {
-		m.done.Go(func() { m.look(cpu, m.stop, now) })
+		m.done.Go(func() { m.watch(cpu, m.stop, now) })
 	}
 }
 
@@ -60,18 +60,18 @@ func (m *pauseMeter) end() {
 	m.done.Wait()
 }
 
-func (m *pauseMeter) look(cpu int, stop <-chan struct{}, now func() vtime.Instant) {
-	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+func (m *pauseMeter) watch(cpu int, stop <-chan struct{}, now func() vtime.Instant) {
+	runtime.LockOSThread() // never unlocked, so the thread with its changed priority ends with the goroutine
 	var only unix.CPUSet
 	only.Set(cpu)
 
 	if unix.SchedSetaffinity(0, &only) != nil {
-		return // a core that this process may not use
+		return // this process may not use that CPU
 	}
 
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 
-	// Without the privilege the thread waits for others, which is not a pause.
+	// Without the privilege, the thread would wait for other threads, which is not a pause.
 	if unix.SchedSetAttr(0, &unix.SchedAttr{
 		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 3,
 	}, 0) != nil {
@@ -98,7 +98,7 @@ func (m *pauseMeter) look(cpu int, stop <-chan struct{}, now func() vtime.Instan
 	}
 }
 
-// apply sets operations aside, and returns the pauses from an instant on.
+// apply marks the operations to set aside and returns the pauses from an instant on.
 func (m *pauseMeter) apply(ops []latency.Operation, from vtime.Instant) Pauses {
 	m.mu.Lock()
 	all := joined(m.all)
@@ -125,7 +125,7 @@ func (m *pauseMeter) apply(ops []latency.Operation, from vtime.Instant) Pauses {
 	return p
 }
 
-// joined merges the pauses of all cores, in order and without overlaps.
+// joined merges the pauses of all CPUs into a sorted list without overlaps.
 func joined(all []pause) []pause {
 	sorted := slices.Clone(all)
 	slices.SortFunc(sorted, func(a, b pause) int { return int(a.from - b.from) })
@@ -140,7 +140,7 @@ func joined(all []pause) []pause {
 	return out
 }
 
-// paused returns how much of a span the machine was paused. all is in order.
+// paused returns for how long the machine was paused within a span. all is sorted.
 func paused(all []pause, from, to vtime.Instant) (sum vtime.Instant) {
 	first, _ := slices.BinarySearchFunc(all, from, func(p pause, t vtime.Instant) int { return int(p.to - t) })
 	for _, p := range all[first:] {

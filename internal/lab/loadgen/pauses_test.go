@@ -13,8 +13,8 @@ import (
 
 const ms = vtime.Instant(time.Millisecond)
 
-// An operation is set aside if pauses explain half of its latency, on whichever core. A stall of
-// seconds is not, although some pause falls into it.
+// An operation is set aside if pauses, on any CPU, make up half of its latency. A stall of seconds
+// is not set aside just because some pauses fall into it.
 func TestAside(t *testing.T) {
 	m := pauseMeter{all: []pause{{10 * ms, 14 * ms}, {12 * ms, 16 * ms}, {50 * ms, 52 * ms}}}
 	ops := []latency.Operation{
@@ -39,7 +39,7 @@ func TestAside(t *testing.T) {
 	}
 }
 
-// The meter stops when asked, and its threads use the clock that they are given.
+// The meter stops on request, and its threads use the given clock.
 func TestPauseMeterEnds(t *testing.T) {
 	var m pauseMeter
 	began := time.Now()
@@ -48,7 +48,7 @@ func TestPauseMeterEnds(t *testing.T) {
 	m.end()
 	for _, p := range m.all {
 		if p.to-p.from < vtime.Instant(pauseLeast) || p.from < 0 {
-			t.Errorf("%+v is no pause", p)
+			t.Errorf("%+v is not a pause", p)
 		}
 	}
 }

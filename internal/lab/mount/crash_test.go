@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dieAt makes the daemon kill itself at its n-th step, or after a while.
+// dieAt makes the daemon kill itself at its n-th step, or after some time.
 func dieAt(n, after string) {
 	die := func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) }
 	if left, err := strconv.Atoi(n); err == nil {
@@ -31,8 +31,8 @@ func dieAt(n, after string) {
 	}
 }
 
-// kill starts a daemon that will be killed, and reports whether it was ready before. Then it
-// removes everything that the daemon left.
+// kill starts a daemon that is going to be killed, and reports whether it became ready first. Then
+// it removes everything that the daemon left behind.
 func kill(t *testing.T, opt Options) (ready bool) {
 	t.Helper()
 	m, err := Start(context.Background(), opt)
@@ -54,7 +54,8 @@ func kill(t *testing.T, opt Options) (ready bool) {
 	return err == nil
 }
 
-// Whatever the daemon recorded or made last when it was killed, the next one finds and removes it.
+// Whatever the daemon recorded or created last before it was killed, the next one finds and removes
+// it.
 func TestKilledAtEachStep(t *testing.T) {
 	command, images := lab(t), t.TempDir()
 	at := t.TempDir()
@@ -75,7 +76,7 @@ func TestKilledAtEachStep(t *testing.T) {
 		if ready {
 			t.Logf("ready after %d steps", n-1)
 			if n < 8 {
-				t.Error("too few steps to have been any")
+				t.Error("too few steps: the test did not kill anything")
 			}
 			return
 		}
@@ -86,7 +87,7 @@ func TestKilledAtEachStep(t *testing.T) {
 	}
 }
 
-// The same between steps, while something is being made.
+// The same at random times, in the middle of a step.
 func TestKilledAnyTime(t *testing.T) {
 	command := lab(t)
 	seed := rand.Uint64()
@@ -103,13 +104,12 @@ func TestKilledAnyTime(t *testing.T) {
 	}
 }
 
-// A mount that somebody else made where we were about to mount is not removed, nor are folders that
-// contain one.
+// Another program's mount at our mount point is not removed, nor are folders that contain one.
 func TestSweepLeavesForeignMounts(t *testing.T) {
 	command := lab(t)
 	at := t.TempDir()
 
-	// the mount point is recorded, but nothing is mounted there
+	// At step 8 the mount point is recorded, but nothing is mounted there yet.
 	t.Setenv("PLIMSOLL_TEST_LAB_STEP", "8")
 	var states []*State
 	var err error
@@ -142,7 +142,7 @@ func TestSweepLeavesForeignMounts(t *testing.T) {
 	}
 
 	if _, err := Sweep(); err == nil || !strings.Contains(err.Error(), "unmount it") {
-		t.Errorf("a folder with somebody else's mount in it: %v", err)
+		t.Errorf("a folder that contains another program's mount: %v", err)
 	}
 
 	for _, dir := range []string{at, inside} {

@@ -30,13 +30,13 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// order says what a daemon mounts: the first line that it receives.
+// order specifies what the daemon mounts. It is the first line of its input.
 type order struct {
 	File       string   `json:"file"`
 	Text       []byte   `json:"text"` // the file's content, as the owner read it
 	Sets       []string `json:"sets"`
 	FileSystem string   `json:"filesystem"`
-	Dir        string   `json:"dir"`    // "": folders of the daemon's own
+	Dir        string   `json:"dir"`    // "": folders created by the daemon
 	Images     string   `json:"images"` // folder for image files; "": in memory
 	PowerLoss  bool     `json:"power_loss"`
 	Volatile   bool     `json:"volatile"`
@@ -44,8 +44,8 @@ type order struct {
 	Owner      int      `json:"owner"` // the process that sends the order
 }
 
-// told is a line that the daemon prints before it is ready.
-type told struct {
+// startMessage is a line that the daemon prints until it is ready.
+type startMessage struct {
 	Log   string `json:"log,omitempty"`
 	Error string `json:"error,omitempty"`
 	Ready *ready `json:"ready,omitempty"`
@@ -75,9 +75,9 @@ type daemon struct {
 	sc       *scenario.Scenario
 	state    *State
 	host     *disk.Host
-	tell     func(told) error
-	ready    atomic.Bool // the answer is on its way
-	began    string      // when the owner did, see State
+	send     func(startMessage) error
+	ready    atomic.Bool // the ready message is about to be sent
+	began    string      // start time of the owner, see State
 
 	mu      sync.Mutex
 	volumes []*served
@@ -86,27 +86,27 @@ type daemon struct {
 	once    sync.Once
 }
 
-// orderBytesMax bounds the first line, which this program writes itself.
+// orderBytesMax bounds the first line, which this program itself writes.
 const orderBytesMax = 1 << 20
 
-// Serve is the daemon: the hidden verb `lab serve`. It reads what to mount from in, reports on out
-// when it is ready, and serves until it is told to quit, the context ends or, unless it is
-// detached, in ends. Everything is undone when it returns.
+// Serve runs the daemon: the hidden verb `lab serve`. It reads from in what to mount, reports
+// readiness on out, and serves until it is asked to quit, the context ends or, unless it is
+// detached, in is closed. It undoes everything before it returns.
 func Serve(ctx context.Context, language *scenario.Language, in io.Reader, out io.Writer) error {
 	lines := bufio.NewReaderSize(in, orderBytesMax)
-	unix.Umask(0o022)              // the database is not root and must reach its volumes
-	signal.Ignore(syscall.SIGPIPE) // the owner may have ended
+	unix.Umask(0o022)              // the database does not run as root, but must reach its volumes
+	signal.Ignore(syscall.SIGPIPE) // the owner may have exited
 
 	line, err := lines.ReadSlice('\n')
 	if err != nil {
-		return fmt.Errorf("what to mount: %w (this command is internal: use lab mount)", err)
+		return fmt.Errorf("cannot read what to mount: %w (this command is internal: use lab mount)", err)
 	}
 
 	enc := json.NewEncoder(out)
 	d := &daemon{language: language, quit: make(chan struct{}),
-		tell: func(t told) error { return enc.Encode(t) }}
+		send: func(t startMessage) error { return enc.Encode(t) }}
 	if err := json.Unmarshal(line, &d.order); err != nil {
-		return fmt.Errorf("what to mount: %w", err)
+		return fmt.Errorf("cannot read what to mount: %w", err)
 	}
 
 	d.began = startOf(d.order.Owner)
@@ -114,7 +114,8 @@ func Serve(ctx context.Context, language *scenario.Language, in io.Reader, out i
 	defer cancel()
 	go func() {
 		_, _ = io.Copy(io.Discard, lines)
-		if !d.order.Detached || !d.ready.Load() { // the owner is gone, or whoever waits for the answer
+		// The input ends when the owner exits. A detached daemon survives that once it is ready.
+		if !d.order.Detached || !d.ready.Load() {
 			d.restoreSettings()
 			d.stop()
 			cancel()
@@ -122,33 +123,34 @@ func Serve(ctx context.Context, language *scenario.Language, in io.Reader, out i
 	}()
 
 	if err := d.serve(ctx); err != nil {
-		_ = d.tell(told{Error: err.Error()}) // whoever started it may be gone
+		_ = d.send(startMessage{Error: err.Error()}) // the owner may have exited
 		return err
 	}
 
 	return nil
 }
 
-// ownerPatience is how long an owner that has closed its end may take to end. One that lives restores the
-// settings itself.
+// ownerPatience is how long an owner that has closed its end may take to exit. A live owner
+// restores the settings itself.
 const ownerPatience = 2 * time.Second
 
-// restoreSettings restores the kernel settings that an owner changed and could not restore: it was killed.
+// restoreSettings restores the kernel settings that a killed owner could not restore.
 func (d *daemon) restoreSettings() {
 	select {
 	case <-d.quit:
-		return // it ends in order
+		return // an orderly shutdown
 	default:
 	}
 	for end := time.Now().Add(ownerPatience); alive(d.order.Owner, d.began) && time.Now().Before(end); {
-		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // it may not be a child, and is about to end
+		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // it may not be a child, and is about to exit
 	}
 	if !alive(d.order.Owner, d.began) {
-		_, _ = sweepSettings() // no one sees its result; the next command tries again
+		_, _ = sweepSettings() // there is nobody to report to; the next command tries again
 	}
 }
 
-// parse reads what to mount, with assignments over it. The text does not change if the file does.
+// parse parses the scenario with assignments applied. It uses the text that the owner read, even if
+// the file has changed since.
 func (d *daemon) parse(sets []string) (*scenario.Scenario, error) {
 	return d.language.NewFile(d.order.File, d.order.Text).ParseVolumes(sets)
 }
@@ -164,6 +166,8 @@ func (d *daemon) serve(ctx context.Context) (err error) {
 		return err
 	}
 
+	// A fresh context, because the daemon's own may have ended, which is the usual reason to clean
+	// up.
 	defer func() {
 		end, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
@@ -204,8 +208,8 @@ func (d *daemon) serve(ctx context.Context) (err error) {
 
 	defer d.watch()()
 	d.ready.Store(true)
-	if d.tell(told{Ready: r}) != nil {
-		d.stop() // nobody would know of it
+	if d.send(startMessage{Ready: r}) != nil {
+		d.stop() // the owner is gone, so no client could ever use it
 	}
 
 	select {
@@ -215,7 +219,7 @@ func (d *daemon) serve(ctx context.Context) (err error) {
 
 	end, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	return srv.Shutdown(end) // the order to quit is answered first
+	return srv.Shutdown(end) // answers the quit request first
 }
 
 func (d *daemon) mountAll(ctx context.Context) error {
@@ -250,7 +254,8 @@ func (d *daemon) mountAll(ctx context.Context) error {
 	return d.pace(true)
 }
 
-// mountOne records each step before it takes it.
+// mountOne mounts one volume. It records each step before taking it, so that a later process can
+// undo it if this one is killed.
 func (d *daemon) mountOne(ctx context.Context, p part, model volume.Volume, alone bool) error {
 	name, o := p.name, p.order
 	v := &served{name: name, fs: d.order.FileSystem}
@@ -282,11 +287,12 @@ func (d *daemon) mountOne(ctx context.Context, p part, model volume.Volume, alon
 		return err
 	}
 
+	// mkfs and mount would otherwise use up the volume's burst credits.
 	v.disk.Pace(false, nil)
 	opt := blockdev.Options{
 		Slots: slots(model), MaxRequest: d.sc.Host.MaxRequest, Scheduler: string(d.sc.Host.Scheduler),
 		WbtLatUsec: d.sc.Host.WbtLatUsec,
-		Log:        func(line string) { _ = d.tell(told{Log: line}) },
+		Log:        func(line string) { _ = d.send(startMessage{Log: line}) },
 	}
 
 	if v.device, err = blockdev.Attach(ctx, v.disk, entry.FUSE, opt); err != nil {
@@ -307,7 +313,7 @@ func (d *daemon) mountOne(ctx context.Context, p part, model volume.Volume, alon
 		return err
 	}
 
-	if d.order.Dir != "" && v.dir != d.order.Dir { // a folder below the one that is locked
+	if d.order.Dir != "" && v.dir != d.order.Dir { // a subfolder of the locked one
 		unlock, err := claim(ctx, v.dir)
 		if err != nil {
 			return err
@@ -323,7 +329,8 @@ func (d *daemon) mountOne(ctx context.Context, p part, model volume.Volume, alon
 	return mountFileSystem(v.fs, v.device.Path(), v.dir, d.sc.Host.MountOptions)
 }
 
-// slots is how many requests a volume's block layer keeps in flight, up to the loop driver's 128.
+// slots returns how many requests a volume's block layer keeps in flight, up to the loop driver's
+// 128.
 func slots(v volume.Volume) int {
 	if q, ok := v.(interface{ Slots() int }); ok {
 		return min(q.Slots(), 128)
@@ -331,7 +338,8 @@ func slots(v volume.Volume) int {
 	return 0
 }
 
-// place finds or makes the folder a volume is mounted on.
+// place finds or creates the folder on which a volume is mounted. It records the folders that it
+// creates.
 func (d *daemon) place(name string, alone bool) (string, error) {
 	base := d.order.Dir
 	switch {
@@ -360,7 +368,7 @@ func (d *daemon) place(name string, alone bool) (string, error) {
 	return dir, nil
 }
 
-// pace lets requests through immediately, or makes them wait for volumes that start again.
+// pace lets requests through immediately, or makes them wait for newly started volumes.
 func (d *daemon) pace(paced bool) error {
 	models := make([]volume.Volume, len(d.volumes))
 	if paced {
@@ -376,7 +384,7 @@ func (d *daemon) pace(paced bool) error {
 	return d.reset()
 }
 
-// reset starts counting again.
+// reset restarts the counters.
 func (d *daemon) reset() error {
 	for _, v := range d.volumes {
 		v.disk.ResetStats()

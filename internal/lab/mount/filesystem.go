@@ -15,9 +15,9 @@ import (
 	"plimsoll/internal/model/kernel"
 )
 
-// A file system's tools and options. What mkfs would leave for the kernel to do later in the
-// background (ext4's inode tables) is not done at all, because it would compete with what is
-// measured.
+// fileSystems holds each file system's tool and options. Initialization that mkfs would leave to
+// the kernel to do later in the background (ext4's inode tables) is skipped altogether, because it
+// would compete with the measured load.
 var fileSystems = map[string]struct {
 	program, debian string
 	args            []string
@@ -32,11 +32,11 @@ var fileSystems = map[string]struct {
 func makeFileSystem(ctx context.Context, fs, device string) error {
 	f, ok := fileSystems[fs]
 	if !ok {
-		return fmt.Errorf("file system %q: ext4 or xfs", fs)
+		return fmt.Errorf("file system %q: want ext4 or xfs", fs)
 	}
 	program, err := exec.LookPath(f.program)
 	if err != nil {
-		return fmt.Errorf("%s is not installed: apt-get install %s, or choose the other of ext4 and xfs",
+		return fmt.Errorf("%s is not installed: apt-get install %s, or use the other of ext4 and xfs",
 			f.program, f.debian)
 	}
 	out, err := exec.CommandContext(ctx, program, append(f.args, device)...).CombinedOutput()
@@ -46,7 +46,7 @@ func makeFileSystem(ctx context.Context, fs, device string) error {
 	return nil
 }
 
-// flags are mount options that the system call takes separately from the file system's own.
+// flags are the mount options that mount(2) takes as flags instead of as file system options.
 var flags = map[string]uintptr{
 	"noatime": unix.MS_NOATIME, "relatime": unix.MS_RELATIME, "strictatime": unix.MS_STRICTATIME,
 	"nodiratime": unix.MS_NODIRATIME,
@@ -70,10 +70,10 @@ func mountFileSystem(fs, device, dir string, options kernel.MountOptions) error 
 
 	if err := unix.Mount(device, dir, fs, set, strings.Join(own, ",")); err != nil {
 		if options != "" && errors.Is(err, unix.EINVAL) {
-			return fmt.Errorf("mounting %s (%s) on %s: the kernel refuses the mount options %s", device, fs,
+			return fmt.Errorf("cannot mount %s (%s) on %s: the kernel rejects the mount options %s", device, fs,
 				dir, options)
 		}
-		return fmt.Errorf("mounting %s (%s) on %s: %w", device, fs, dir, err)
+		return fmt.Errorf("cannot mount %s (%s) on %s: %w", device, fs, dir, err)
 	}
 
 	return os.Chmod(dir, 0o777) // the database does not run as root

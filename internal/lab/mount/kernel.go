@@ -11,22 +11,22 @@ import (
 )
 
 // The emulator knows how late it answers. It cannot know how long a request takes to reach it, or
-// the answer to get back. The kernel counts both (blockdev.Seen). So each volume's mean in the
-// kernel is compared with the planned mean, in spans of ten seconds, as for the emulator's own
-// lateness.
+// how long the answer takes to get back. The kernel's counters include both (blockdev.Seen). Each
+// volume's mean latency in the kernel is therefore compared with the planned mean, in spans of ten
+// seconds, like the emulator's own lateness.
 
-// The bounds of the path, beyond the time that is subtracted for it: a volume whose mean over ten
-// seconds exceeds both is slow. Measured on two cores, with planned latencies of 0.7 to 58 ms: an
-// excess of 0 to 0.1 ms in streams of fio, also with two busy loops in parallel; 0.1 to 0.5 ms of
+// Bounds on the path time in excess of what is subtracted for it: a volume is slow if its mean over
+// ten seconds exceeds both. Measured on two cores, with planned latencies of 0.7 to 58 ms: an
+// excess of 0 to 0.1 ms under fio, also with two busy loops in parallel; 0.1 to 0.5 ms on top of
 // 2.3 to 4.5 ms next to a busy database.
 const (
 	slowBeyond  = units.Duration(100 * time.Microsecond)
 	slowShare   = 5 // in addition, a fifth of the planned latency
 	slowSeconds = 10
-	slowLeast   = 100 // requests in the span; fewer prove nothing
+	slowLeast   = 100 // minimum requests in the span; fewer prove nothing
 )
 
-// A sight is the counters at an instant, or their difference between two.
+// A sight is a snapshot of the counters, or the difference of two.
 type sight struct {
 	requests    int64 // reads and writes, as the kernel counts them
 	took, asked units.Duration
@@ -36,9 +36,9 @@ func (s sight) since(before sight) sight {
 	return sight{s.requests - before.requests, s.took - before.took, s.asked - before.asked}
 }
 
-// added is by how much a request took longer than planned, on average, and whether that exceeds the
-// bounds. If the kernel splits a request, the plan includes the times of its parts, and the excess
-// comes out too small.
+// added returns by how much requests took longer than planned, on average, and whether that exceeds
+// the bounds. If the kernel splits requests, the plan includes the latency of each part, and the
+// excess is underestimated.
 func (s sight) added() (units.Duration, bool) {
 	if s.requests < slowLeast {
 		return 0, false
@@ -48,16 +48,16 @@ func (s sight) added() (units.Duration, bool) {
 	return added, added > slowBeyond+s.asked/n/slowShare
 }
 
-// A comparison covers one volume since counting began.
+// A comparison compares one volume's latencies since its counters were reset.
 type comparison struct {
 	from    sight
-	span    sight // when the current ten seconds began
-	seconds int   // of them
+	span    sight // at the start of the current ten seconds
+	seconds int   // elapsed in the current span
 	worst   units.Duration
 	slow    bool
 }
 
-// second adds the counters of the next second.
+// second processes the counters of the next second.
 func (c *comparison) second(now sight) {
 	if c.seconds++; c.seconds < slowSeconds {
 		return
@@ -107,12 +107,13 @@ func (d *daemon) watch() (stop func()) {
 func (d *daemon) compare() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	// Without pacing there is no plan to compare with.
 	if !d.paced {
 		return
 	}
 	for _, v := range d.volumes {
 		s := v.disk.Stats()
-		if now, err := v.sight(&s); err == nil { // it fails while the device is being removed
+		if now, err := v.sight(&s); err == nil { // fails while the device is being removed
 			v.kernel.second(now)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// What ten seconds of one kind result in.
+// The verdict after ten identical seconds.
 func TestComparison(t *testing.T) {
 	const ms = units.Duration(time.Millisecond)
 	for name, tt := range map[string]struct {
@@ -24,12 +24,12 @@ func TestComparison(t *testing.T) {
 		added units.Duration
 		slow  bool
 	}{
-		"as asked":            {sight{1000, 1000 * ms, 1000 * ms}, 0, false},
+		"as planned":          {sight{1000, 1000 * ms, 1000 * ms}, 0, false},
 		"within the bounds":   {sight{1000, 1250 * ms, 1000 * ms}, ms / 4, false},
 		"over both":           {sight{1000, 1400 * ms, 1000 * ms}, ms * 4 / 10, true},
-		"a share of much":     {sight{1000, 10900 * ms, 10000 * ms}, ms * 9 / 10, false},
-		"fewer than say much": {sight{9, 900 * ms, 9 * ms}, 0, false},
-		"sooner than asked":   {sight{1000, 900 * ms, 1000 * ms}, 0, false},
+		"a small share":       {sight{1000, 10900 * ms, 10000 * ms}, ms * 9 / 10, false},
+		"too few requests":    {sight{9, 900 * ms, 9 * ms}, 0, false},
+		"faster than planned": {sight{1000, 900 * ms, 1000 * ms}, 0, false},
 	} {
 		start := sight{77, 5 * ms, 0}
 		c, now := comparison{from: start, span: start}, start
@@ -47,7 +47,7 @@ func TestComparison(t *testing.T) {
 			t.Errorf("%s, a second later: added %v, slow %v", name, c.worst, c.slow)
 		}
 
-		// Later seconds do not make up for it.
+		// A slow span is not forgotten.
 		for range 2 * slowSeconds {
 			now.requests += 1000
 			now.took, now.asked = now.took+1000*ms, now.asked+1000*ms
@@ -55,13 +55,13 @@ func TestComparison(t *testing.T) {
 		}
 
 		if c.slow != tt.slow {
-			t.Errorf("%s, and all is well afterwards: slow %v", name, c.slow)
+			t.Errorf("%s, followed by good spans: slow %v", name, c.slow)
 		}
 	}
 }
 
-// Requests that wait before they reach the emulator are late. The emulator cannot know that, but
-// the kernel does.
+// Requests delayed before they reach the emulator are late. The emulator cannot know that, but the
+// kernel does.
 func TestKernelSeesThePath(t *testing.T) {
 	command := lab(t)
 	m := start(t, Options{File: write(t, "type: custom\nsize: 1GiB\niops: 20000\nlatency: {write: {p50: 2ms, p99: 2ms}, read: {p50: 2ms, p99: 2ms}}\n"), Command: command})
@@ -78,19 +78,19 @@ func TestKernelSeesThePath(t *testing.T) {
 	const at, readers = 16, 16
 	s := status(t, m)
 	if s.Kernel != nil || s.Asked != nil || s.Slow {
-		t.Errorf("before anything was asked: %+v", s)
+		t.Errorf("before any request: %+v", s)
 	}
 
 	readDirect(t, name, readers, at, func() {})
 	s = status(t, m)
 
-	// The emulator answers early by the time that the path takes, so the kernel's mean may be
+	// The emulator answers early by the time spent on the path, so the kernel's mean may be
 	// slightly below the planned one.
 	if s.Kernel == nil || s.Asked == nil || *s.Asked < 1.5e-3 || *s.Kernel < *s.Asked/2 {
 		t.Fatalf("asked %v s, the kernel saw %v s", s.Asked, s.Kernel)
 	}
 
-	// A busy machine may have been slow by itself; what follows counts alone.
+	// A busy machine may have been slow on its own; only what follows counts.
 	if err := m.ResetStats(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -131,8 +131,8 @@ func status(t *testing.T, m *Machine) *VolumeStatus {
 	return &s.Volumes[0]
 }
 
-// readDirect reads a file past the page cache with several readers, each so many times and at least
-// until f returns.
+// readDirect reads a file with direct I/O and several readers, each at least the given number of
+// times, and until f returns.
 func readDirect(t *testing.T, name string, readers, times int, f func()) {
 	t.Helper()
 	done := make(chan struct{})

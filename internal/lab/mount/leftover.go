@@ -15,15 +15,15 @@ import (
 	"plimsoll/internal/lab/blockdev"
 )
 
-// A Leftover is something of a lab that is there though no state speaks of it any more.
+// A Leftover is a remnant of a lab that no state records any more.
 type Leftover struct {
 	What   string
 	Remedy string // a command
 }
 
-// Leftovers finds loop devices and mounts of labs that no process serves and no state names: a state
-// was deleted, or its folder unmounted. They are only reported: a lab in a container may have its
-// states elsewhere.
+// Leftovers finds loop devices and mounts of labs that no process serves and no state records,
+// because the state was deleted or its folder unmounted. They are only reported, not removed: a lab
+// in a container may keep its states elsewhere.
 func Leftovers() ([]Leftover, error) {
 	mounts, err := mounted()
 	if err != nil {
@@ -42,7 +42,7 @@ func Leftovers() ([]Leftover, error) {
 			return out, err
 		}
 
-		what := fmt.Sprintf("/dev/%s, which nobody serves any more, is ", device)
+		what := fmt.Sprintf("/dev/%s, which no process serves any more, is ", device)
 		var of []Leftover
 		for _, m := range mountsFrom(mounts, number) {
 			var covered *coverError
@@ -61,7 +61,7 @@ func Leftovers() ([]Leftover, error) {
 		}
 
 		if of == nil {
-			of = []Leftover{{what + "left", "losetup -d /dev/" + device}}
+			of = []Leftover{{what + "left over", "losetup -d /dev/" + device}}
 		}
 
 		out = append(out, of...)
@@ -69,7 +69,7 @@ func Leftovers() ([]Leftover, error) {
 
 	for _, m := range mounts {
 		if m.fs == "fuse.plimsoll" && below(m.dir, Root) && !known(m.dir) {
-			out = append(out, Leftover{"a file system of a lab's daemon is mounted at " + m.dir,
+			out = append(out, Leftover{"a file system of a lab daemon is mounted at " + m.dir,
 				"umount -l " + shellword.Quote(m.dir)})
 		}
 	}
@@ -77,7 +77,7 @@ func Leftovers() ([]Leftover, error) {
 	return out, nil
 }
 
-// known reports whether a volume's folder belongs to a state that is written down.
+// known reports whether a volume's folder belongs to a recorded state.
 func known(folder string) bool {
 	_, err := os.Stat(filepath.Join(filepath.Dir(folder), stateName))
 	return !errors.Is(err, fs.ErrNotExist)

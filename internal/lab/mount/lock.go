@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LockRoot is the folder of locks, one per machine. It is separate from Root, because tests may
-// have several Roots on a machine.
+// LockRoot is the folder for machine-wide locks. It is separate from Root, because tests may use
+// several Roots on one machine.
 const LockRoot = "/run/plimsoll"
 
-// Lock takes the lock with this name on this machine, waiting while another process holds it. If it
-// has to wait it first calls waiting, unless that is nil. The lock ends with unlock, or with the
-// process.
+// Lock takes the machine-wide lock with this name, waiting while another process holds it. If it
+// has to wait, it first calls waiting, unless that is nil. The lock is released by unlock, or when
+// the process exits.
 func Lock(ctx context.Context, name string, waiting func()) (unlock func(), err error) {
 	if err := os.MkdirAll(LockRoot, 0o755); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func Lock(ctx context.Context, name string, waiting func()) (unlock func(), err 
 			return func() { _ = f.Close() }, nil
 		case !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR):
 			_ = f.Close()
-			return nil, fmt.Errorf("locking %s: %w", f.Name(), err)
+			return nil, fmt.Errorf("cannot lock %s: %w", f.Name(), err)
 		case try == 0 && waiting != nil:
 			waiting()
 		}
@@ -46,6 +46,7 @@ func Lock(ctx context.Context, name string, waiting func()) (unlock func(), err 
 		case <-ctx.Done():
 			_ = f.Close()
 			return nil, ctx.Err()
+		// A blocking flock could not be interrupted by the context, so poll.
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

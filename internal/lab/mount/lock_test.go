@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// TestLock: one process holds it at a time; one that waits is notified, and can be cancelled.
+// TestLock: only one process holds the lock; a waiting one is notified and can be cancelled.
 func TestLock(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("locks of the machine need root")
+		t.Skip("machine-wide locks need root")
 	}
 
 	name := fmt.Sprintf("test-%s-%d", t.Name(), os.Getpid())

@@ -28,73 +28,73 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// Options say what to mount, and how.
+// Options configure what to mount, and how.
 type Options struct {
 	// File is a scenario or a single volume, and Sets are assignments over it. Text is the file's
-	// content; nil: Start reads it.
+	// content; if nil, Start reads the file.
 	File string
 	Text []byte
 	Sets []string
 	// FileSystem is ext4 or xfs; "": the scenario's.
 	FileSystem string
-	// Dir is where to mount: a single volume there, several in folders below it by their names
-	// (m2/data if there are several machines). "": in a folder of the daemon's own.
+	// Dir is the mount point: a single volume is mounted there, several in subfolders by their
+	// names (m2/data if there are several machines). "": in a folder created by the daemon.
 	Dir string
-	// Images is a folder that the images are kept in; "": in memory.
+	// Images is a folder for the images; "": in memory.
 	Images string
 	// PowerLoss enables Cut and makes each write slightly more expensive.
 	PowerLoss bool
-	// VolatileCache makes the disks report that a write is durable only after a flush, as drives of
-	// your own do. Rented volumes have no such cache: what they acknowledged is durable.
+	// VolatileCache makes writes durable only after a flush, as on physical drives. Rented volumes
+	// have no such cache: what they acknowledge is durable.
 	VolatileCache bool
-	// Detached leaves the volumes mounted when this process ends.
+	// Detached leaves the volumes mounted when this process exits.
 	Detached bool
-	// Command is how to start the daemon; nil: this program's `lab serve`.
+	// Command starts the daemon; nil: this program's `lab serve`.
 	Command []string
 	// Log receives the daemon's messages; may be nil.
 	Log func(line string)
 }
 
-// A Machine is the mounted volumes of a daemon: those of one machine, or of a whole cluster.
+// A Machine controls a daemon's mounted volumes: those of one machine, or of a whole cluster.
 type Machine struct {
-	Dirs    map[string]string // where each volume is mounted, by name
+	Dirs    map[string]string // mount point of each volume, by name
 	Devices map[string]string // "loop3"
 	Scratch string            // a folder that is removed with the machine
 
 	socket string
 	client *http.Client
 	owned  *owned
-	alive  func() bool // for a daemon that is not a child of this process
+	alive  func() bool // for a daemon that is not a child process
 }
 
-// owned is the daemon as a child of this process.
+// owned is a daemon that is a child of this process.
 type owned struct {
 	cmd     *exec.Cmd
 	stdin   io.Closer
-	stderr  *bytes.Buffer // to be read when it has ended
-	unguard func()        // to be called when it has ended
+	stderr  *bytes.Buffer // only valid once it has exited
+	unguard func()        // call it once the daemon has exited
 	mu      sync.Mutex
 	gone    bool
 }
 
-// guard cleans up after a daemon that was killed, for example by the kernel for lack of memory.
-// Such a process may be unable to end (see State.Alive), and its owner would wait for it.
+// guard cleans up after a daemon that was killed, for example by the OOM killer. Such a process may
+// be unable to exit (see State.Alive), and its owner would wait for it forever.
 func guard(pid int) (unguard func()) {
 	ended, done := make(chan struct{}), make(chan struct{})
 	began := startOf(pid)
 	go func() {
 		defer close(done)
-		look := time.NewTicker(guardEach)
-		defer look.Stop()
+		tick := time.NewTicker(guardEach)
+		defer tick.Stop()
 
 		for {
 			select {
 			case <-ended:
 				return
-			case <-look.C:
+			case <-tick.C:
 			}
 			if !alive(pid, began) {
-				_, _ = Sweep() // the owner notices because the daemon ends
+				_, _ = Sweep() // lets the daemon exit, which the owner notices
 				return
 			}
 		}
@@ -128,14 +128,14 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 		return nil, err
 	}
 
-	// not CommandContext: the daemon must shut down in order
+	// Not CommandContext, which would kill the daemon: it must shut down in order.
 	cmd := exec.Command(opt.Command[0], opt.Command[1:]...)
 
-	// One core more than there are: the clock's thread must not wait for one.
+	// One more thread than there are CPUs: the clock's thread must never wait for one.
 	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(max(4, runtime.NumCPU()+1)))
-	cmd.Dir = "/" // the owner's folder may be on a volume that is unmounted later
+	cmd.Dir = "/" // the owner's working directory may be on a volume that is unmounted later
 
-	// Ctrl-C goes to the owner, which notifies the daemon
+	// Ctrl-C must only reach the owner, which then stops the daemon.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	var stderr bytes.Buffer
 	if !opt.Detached {
@@ -153,7 +153,7 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 	}
 
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting the lab's daemon: %w", err)
+		return nil, fmt.Errorf("cannot start the lab's daemon: %w", err)
 	}
 
 	m := &Machine{owned: &owned{cmd: cmd, stdin: stdin, stderr: &stderr, unguard: guard(cmd.Process.Pid)}}
@@ -177,6 +177,7 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 
 	m.Dirs, m.Devices, m.Scratch, m.socket = r.Dirs, r.Devices, r.Scratch, r.Socket
 	m.client = dial(r.Socket)
+	// From now on nothing ties the daemon to this process.
 	if opt.Detached {
 		pid := cmd.Process.Pid
 		began := startOf(pid)
@@ -220,14 +221,14 @@ func (opt *Options) order() (order, error) {
 	return o, folder(opt.Images)
 }
 
-// folder reports images that are to be kept in something else than a folder.
+// folder reports an error if images are to be kept in something other than a folder.
 func folder(images string) error {
 	if images == "" {
 		return nil
 	}
 	info, err := os.Stat(images)
 	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is a file: want a folder for the images", images)
+		err = fmt.Errorf("%s is not a folder: specify a folder for the images", images)
 	}
 	if err != nil {
 		return fmt.Errorf("images: %w", err)
@@ -238,11 +239,11 @@ func folder(images string) error {
 // greet sends the order and waits until the daemon is ready.
 func (m *Machine) greet(o order, to io.Writer, from io.Reader, log func(string)) (*ready, error) {
 	if err := json.NewEncoder(to).Encode(o); err != nil {
-		return nil, fmt.Errorf("the lab's daemon: %w", err)
+		return nil, fmt.Errorf("cannot send the order to the lab's daemon: %w", err)
 	}
 
 	for lines := bufio.NewScanner(from); lines.Scan(); {
-		var t told
+		var t startMessage
 		if err := json.Unmarshal(lines.Bytes(), &t); err != nil {
 			return nil, fmt.Errorf("unexpected output of the lab's daemon: %q", lines.Text())
 		}
@@ -268,7 +269,7 @@ func dial(socket string) *http.Client {
 	}}}
 }
 
-// Attach returns the machine of a state whose daemon runs.
+// Attach returns the machine for the state of a running daemon.
 func Attach(s *State) (*Machine, error) {
 	if s.Socket == "" || !s.Alive() {
 		return nil, fmt.Errorf("the daemon of the volumes mounted by process %d does not respond", s.PID)
@@ -294,13 +295,13 @@ func (m *Machine) ask(ctx context.Context, method, path string, q request) (*ans
 
 	resp, err := m.client.Do(r)
 	if err != nil {
-		return nil, fmt.Errorf("the lab's daemon: %w", err)
+		return nil, fmt.Errorf("cannot reach the lab's daemon: %w", err)
 	}
 
 	defer resp.Body.Close()
 	var a answer
 	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
-		return nil, fmt.Errorf("the lab's daemon: %w", err)
+		return nil, fmt.Errorf("cannot read the answer of the lab's daemon: %w", err)
 	}
 	if a.Busy {
 		return nil, &BusyError{a.Error}
@@ -321,7 +322,8 @@ func (m *Machine) Status(ctx context.Context) (*Status, error) {
 	return a.Status, nil
 }
 
-// Set changes limits by assignments of the same form as for a scenario: "volumes.data.iops=16000".
+// Set changes limits, with assignments of the same form as for a scenario:
+// "volumes.data.iops=16000".
 func (m *Machine) Set(ctx context.Context, sets []string) (*Status, error) {
 	a, err := m.ask(ctx, http.MethodPost, "/set", request{Sets: sets})
 	if err != nil {
@@ -331,7 +333,7 @@ func (m *Machine) Set(ctx context.Context, sets []string) (*Status, error) {
 }
 
 // Pace sets whether requests wait for their volumes. With false they return immediately, for
-// example while data is loaded; with true the volumes start again. A machine starts paced.
+// example while data is loaded; with true the volumes restart. A machine starts paced.
 func (m *Machine) Pace(ctx context.Context, paced bool) error {
 	_, err := m.ask(ctx, http.MethodPost, "/pace", request{Paced: &paced})
 	return err
@@ -343,7 +345,7 @@ func (m *Machine) ResetStats(ctx context.Context) error {
 	return err
 }
 
-// Cut turns off the power of all volumes at the same time: from now on every request fails.
+// Cut turns off the power of all volumes simultaneously: from now on every request fails.
 func (m *Machine) Cut(ctx context.Context, c disk.Cut) (CutReport, error) {
 	a, err := m.ask(ctx, http.MethodPost, "/cut", request{Cut: &c})
 	if err != nil {
@@ -352,13 +354,14 @@ func (m *Machine) Cut(ctx context.Context, c disk.Cut) (CutReport, error) {
 	return a.Cut, nil
 }
 
-// Recover restores the power and mounts again. Processes that had files open must have ended.
+// Recover restores the power and mounts the volumes again. Processes that had files open must have
+// exited.
 func (m *Machine) Recover(ctx context.Context) error {
 	_, err := m.ask(ctx, http.MethodPost, "/recover", request{})
 	return err
 }
 
-// ended waits until a daemon that was told to quit has undone everything.
+// ended waits until a daemon that was asked to quit has undone everything.
 func (m *Machine) ended(ctx context.Context) error {
 	for m.alive() {
 		select {
@@ -370,7 +373,7 @@ func (m *Machine) ended(ctx context.Context) error {
 	return m.left()
 }
 
-// left removes what a daemon that has ended could not, or explains what it is.
+// left removes what a daemon that has exited could not remove, or explains why that is impossible.
 func (m *Machine) left() error {
 	if _, err := os.Stat(filepath.Join(m.Scratch, stateName)); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -391,7 +394,7 @@ func (m *Machine) Close(ctx context.Context, force bool) error {
 
 	_, err := m.ask(ctx, http.MethodPost, "/quit", request{Force: force})
 	if m.owned == nil && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)) {
-		// It no longer listens: somebody else told it to, and it is about to go.
+		// It no longer listens, because another process has stopped it, and is about to exit.
 		going, cancel := context.WithTimeout(ctx, 40*time.Second)
 		defer cancel()
 		if left := m.ended(going); left == nil || ctx.Err() == nil && going.Err() == nil {
@@ -406,7 +409,7 @@ func (m *Machine) Close(ctx context.Context, force bool) error {
 		return m.ended(ctx)
 	}
 
-	// Whatever it answered, the end of its input ends it.
+	// Whatever it answered, closing its input makes it exit.
 	m.owned.gone = true
 	defer m.owned.unguard()
 	_ = m.owned.stdin.Close()
@@ -424,11 +427,11 @@ func (m *Machine) Close(ctx context.Context, force bool) error {
 		if text := strings.TrimSpace(m.owned.stderr.String()); text != "" {
 			err = fmt.Errorf("%w: %s", err, text)
 		}
-		return fmt.Errorf("the lab's daemon: %w", err)
+		return fmt.Errorf("the lab's daemon failed: %w", err)
 	case <-time.After(40 * time.Second):
 		_ = m.owned.cmd.Process.Kill()
 		ended := <-done
 		_, err := Sweep()
-		return errors.Join(fmt.Errorf("the lab's daemon did not end and was killed (%w)", ended), err)
+		return errors.Join(fmt.Errorf("the lab's daemon did not exit and was killed (%w)", ended), err)
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/lab/disk"
 )
 
-// The test binary is also the daemon, and one that holds kernel settings.
+// The test binary also serves as the daemon, and as a process that holds kernel settings.
 func TestMain(m *testing.M) {
 	if value := os.Getenv("PLIMSOLL_TEST_SETTING"); value != "" {
 		holdSetting(value)
@@ -43,8 +43,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// lab gives a test state folders of its own, and the command of a daemon that uses them. They must
-// be empty at the end.
+// lab gives a test its own state folder, and returns the command of a daemon that uses it. The
+// folder must be empty at the end.
 func lab(t *testing.T) []string {
 	t.Helper()
 	if err := blockdev.Available(); err != nil {
@@ -76,7 +76,7 @@ func nothingLeft(t *testing.T, root string) {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mounts")
 	if err != nil || bytes.Contains(mounts, []byte(root)) {
-		t.Errorf("mounts are left below %s: %v", root, err)
+		t.Errorf("mounts were left below %s: %v", root, err)
 	}
 
 	files, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
@@ -91,7 +91,7 @@ func nothingLeft(t *testing.T, root string) {
 	}
 
 	if entries, err := os.ReadDir(root); err != nil || len(entries) > 0 {
-		t.Errorf("states are left: %v %v", entries, err)
+		t.Errorf("states were left: %v %v", entries, err)
 	}
 }
 
@@ -129,7 +129,7 @@ func start(t *testing.T, opt Options) *Machine {
 	return m
 }
 
-// synced writes a file and makes it durable.
+// synced writes a file and syncs it.
 func synced(path string, data []byte) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -163,7 +163,7 @@ func TestMountsScenarioVolumes(t *testing.T) {
 		}
 	}
 
-	// Limits change while the volumes are in use; sizes do not.
+	// Limits can change while the volumes are in use; sizes cannot.
 	if s, err = m.Set(context.Background(), []string{"volumes.journal.iops=500"}); err != nil || !strings.Contains(strings.Join(s.Volumes[1].Gives, " "), "500 IOPS") {
 		t.Errorf("%+v: %v", s, err)
 	}
@@ -174,7 +174,7 @@ func TestMountsScenarioVolumes(t *testing.T) {
 		}
 	}
 
-	// An open file prevents an orderly end.
+	// An open file prevents an orderly shutdown.
 	f, err := os.Open(filepath.Join(m.Dirs["data"], "file"))
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestMountsScenarioVolumes(t *testing.T) {
 	}
 
 	if _, err := os.Stat(filepath.Join(m.Dirs["journal"], "file")); err != nil {
-		t.Errorf("the other volume did not come back: %v", err)
+		t.Errorf("the other volume was not mounted again: %v", err)
 	}
 
 	if err := f.Close(); err != nil {
@@ -202,7 +202,7 @@ func TestMountOptionsAndScheduler(t *testing.T) {
 	command := lab(t)
 	text := strings.Replace(two, "host: {filesystem: xfs}", "host: {filesystem: ext4, mount_options: 'noatime,commit=7', scheduler: mq-deadline}", 1)
 	m := start(t, Options{File: write(t, text), PowerLoss: true, Command: command})
-	look := func(when string) {
+	check := func(when string) {
 		t.Helper()
 		mounts, err := os.ReadFile("/proc/self/mounts")
 		if err != nil {
@@ -224,7 +224,7 @@ func TestMountOptionsAndScheduler(t *testing.T) {
 		}
 	}
 
-	look("at first")
+	check("at first")
 	if _, err := m.Set(context.Background(), []string{"host.scheduler=none"}); err == nil || !strings.Contains(err.Error(), "cannot change") {
 		t.Errorf("a scheduler was changed: %v", err)
 	}
@@ -237,10 +237,10 @@ func TestMountOptionsAndScheduler(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	look("after a loss of power")
+	check("after a power loss")
 }
 
-// A power loss loses what was not synced, and nothing else; the file systems mount again.
+// A power loss only loses what was not synced, and the file systems mount again.
 func TestPowerLoss(t *testing.T) {
 	command := lab(t)
 	for _, fs := range []string{"ext4", "xfs"} {
@@ -280,7 +280,7 @@ func TestPowerLoss(t *testing.T) {
 		}
 
 		if got, err := os.ReadFile(filepath.Join(dir, "lost")); err == nil && len(got) == 4<<18 {
-			t.Errorf("%s: a file that was never written back has survived", fs)
+			t.Errorf("%s: a file that was never written back survived", fs)
 		}
 
 		if err := synced(filepath.Join(dir, "more"), []byte("more")); err != nil {
@@ -293,7 +293,7 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-// The daemon is killed: the next process removes what it left.
+// If the daemon is killed, the next process removes what it left behind.
 func TestSweepAfterKill(t *testing.T) {
 	command := lab(t)
 	m, err := Start(context.Background(), Options{File: write(t, two), Command: command})
@@ -324,14 +324,14 @@ func TestSweepAfterKill(t *testing.T) {
 	m.owned.gone = true
 }
 
-// sweepVolumes sweeps, and returns what it did aside from kernel settings: those are of all tests
-// that run on this machine.
+// sweepVolumes sweeps, and returns what it did apart from kernel settings, which all tests on this
+// machine share.
 func sweepVolumes() ([]string, error) {
 	did, err := Sweep()
 	return slices.DeleteFunc(did, func(line string) bool { return strings.HasPrefix(line, "restored ") }), err
 }
 
-// The owner dies: the daemon notices and undoes everything.
+// If the owner dies, the daemon notices and undoes everything.
 func TestEndsWithItsOwner(t *testing.T) {
 	command := lab(t)
 	m, err := Start(context.Background(), Options{File: write(t, two), Command: command})
@@ -347,7 +347,7 @@ func TestEndsWithItsOwner(t *testing.T) {
 	nothingLeft(t, Root)
 }
 
-// Closing what a killed daemon served says that it was killed, and leaves nothing.
+// Closing the machine of a killed daemon reports that it was killed, and leaves nothing behind.
 func TestCloseAfterKill(t *testing.T) {
 	command := lab(t)
 	m, err := Start(context.Background(), Options{File: write(t, two), Command: command})
@@ -355,12 +355,13 @@ func TestCloseAfterKill(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	m.owned.unguard() // or it sweeps first
+	m.owned.unguard() // otherwise it would sweep first
 	if err := m.owned.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 
-	// Until it has ended, not until it was told to: then its socket refuses.
+	// Wait until the process has really exited, not just until the signal was sent: then its socket
+	// refuses connections.
 	for {
 		c, err := net.Dial("unix", m.socket)
 		if err != nil {
@@ -377,7 +378,7 @@ func TestCloseAfterKill(t *testing.T) {
 	nothingLeft(t, Root)
 }
 
-// A daemon without an owner stays, and can be found again.
+// A daemon without an owner keeps running and can be found again.
 func TestDetached(t *testing.T) {
 	command := lab(t)
 	at := t.TempDir()
@@ -400,7 +401,7 @@ func TestDetached(t *testing.T) {
 	}
 
 	if m.Dirs["data"] != at {
-		t.Errorf("mounted at %v, not at %s", m.Dirs, at)
+		t.Errorf("mounted at %v, want %s", m.Dirs, at)
 	}
 
 	if err := m.Close(context.Background(), false); err != nil {
@@ -421,7 +422,7 @@ func TestCannotMount(t *testing.T) {
 		"a bad volume":   {"type: gp3\nsize: 1GiB\niops: 90000\n", "iops", Options{}},
 		"no volume":      {"hello", "", Options{}},
 		"a file system":  {"type: gp3\nsize: 1GiB\n", "ext4 or xfs", Options{FileSystem: "zfs"}},
-		"options of xfs": {"type: gp3\nsize: 1GiB\n", "refuses the mount options logbsize=32k", Options{FileSystem: "ext4", Sets: []string{"host.mount_options=logbsize=32k"}}},
+		"options of xfs": {"type: gp3\nsize: 1GiB\n", "rejects the mount options logbsize=32k", Options{FileSystem: "ext4", Sets: []string{"host.mount_options=logbsize=32k"}}},
 		"too small":      {"type: custom\nsize: 1MiB\nlatency: {like: gp3}\n", "mkfs", Options{FileSystem: "xfs"}},
 	} {
 		c.opt.File, c.opt.Command = write(t, c.text), command

@@ -25,13 +25,13 @@ type mountPoint struct {
 	source     string // "/dev/loop3"
 }
 
-// String names what is mounted, for people: "/dev/loop3 (xfs)".
+// String describes the mounted file system: "/dev/loop3 (xfs)".
 func (m *mountPoint) String() string { return fmt.Sprintf("%s (%s)", m.source, m.fs) }
 
-// mounted are all mounts of this process' namespace.
+// mounted returns all mounts of this process's namespace.
 func mounted() ([]mountPoint, error) { return mountsOf("self") }
 
-// mountsOf are the mounts that a process sees.
+// mountsOf returns the mounts that a process sees.
 func mountsOf(pid string) ([]mountPoint, error) {
 	mounts, err := procfs.Mounts(pid)
 	return mountPoints(mounts), err
@@ -46,7 +46,7 @@ func mountPoints(mounts []*procfs.Mount) []mountPoint {
 	return out
 }
 
-// mountsFrom are the mounts of a device, wherever they are.
+// mountsFrom returns all mounts of a device.
 func mountsFrom(mounts []mountPoint, device string) []mountPoint {
 	var out []mountPoint
 	for _, m := range mounts {
@@ -57,7 +57,7 @@ func mountsFrom(mounts []mountPoint, device string) []mountPoint {
 	return out
 }
 
-// deviceNumber is a device's number as mountinfo writes it: "7:3" for "loop3".
+// deviceNumber returns a device's number in mountinfo's format: "7:3" for "loop3".
 func deviceNumber(name string) (string, error) {
 	var st unix.Stat_t
 	if err := unix.Stat("/dev/"+name, &st); err != nil {
@@ -66,7 +66,7 @@ func deviceNumber(name string) (string, error) {
 	return fmt.Sprintf("%d:%d", unix.Major(st.Rdev), unix.Minor(st.Rdev)), nil
 }
 
-// openMount opens what a path leads to, without reading it, and returns the id of its mount.
+// openMount opens a path without reading it, and returns the ID of the mount that it leads to.
 func openMount(path string) (f *os.File, id int, err error) {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -84,9 +84,9 @@ func openMount(path string) (f *os.File, id int, err error) {
 		err, f.Close())
 }
 
-// cover explains what hides a mount or is mounted inside it, and how to remove it; nil: nothing. A
-// path leads to the uppermost mount only, so what is below another's mount must wait for its
-// removal.
+// cover explains what hides a mount or is mounted inside it, and how to remove that; nil: nothing.
+// A path only leads to the topmost mount, so what is below another program's mount cannot be
+// unmounted until that is gone.
 func (m *mountPoint) cover(mounts []mountPoint) error {
 	if err := m.carries(mounts); err != nil {
 		return err
@@ -101,7 +101,8 @@ func (m *mountPoint) cover(mounts []mountPoint) error {
 		return nil
 	}
 
-	above := map[int]bool{m.id: true} // it and those that it is mounted in
+	// Collect this mount and its ancestors. Anything else above the folder hides it.
+	above := map[int]bool{m.id: true}
 	for found := true; found; {
 		found = false
 		for _, n := range mounts {
@@ -119,13 +120,13 @@ func (m *mountPoint) cover(mounts []mountPoint) error {
 	}
 
 	if err == nil {
-		err = fmt.Errorf("%s is mounted at %s, but the path does not lead to it", m, m.dir)
+		err = fmt.Errorf("%s is mounted at %s, but is not reachable by that path", m, m.dir)
 	}
 
 	return err
 }
 
-// carries explains what others have mounted on it or in it, the uppermost first.
+// carries explains what others have mounted on top of or inside it, the topmost first.
 func (m *mountPoint) carries(mounts []mountPoint) error {
 	for _, n := range mounts {
 		if n.parent != m.id || n.device == m.device {
@@ -147,18 +148,18 @@ func (m *mountPoint) carries(mounts []mountPoint) error {
 	return nil
 }
 
-// A coverError says what is mounted over one of our mounts.
+// A coverError says what is mounted over one of our mounts, and how to unmount that.
 type coverError struct{ what, command string }
 
 func (e *coverError) Error() string { return e.what + ": " + e.command + ", then try again" }
 
-// below reports whether a path is under a folder.
+// below reports whether a path is inside a folder.
 func below(path, dir string) bool {
 	return strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// unmountNow unmounts it. By force it goes even if files are open there, which then fail. What
-// others have mounted on it or in it stays, with an error.
+// unmountNow unmounts it. With force it does so even if files are open there, which then fail. If
+// others have mounted something on top of or inside it, it fails instead.
 func (m *mountPoint) unmountNow(mounts []mountPoint, force bool) error {
 	if err := m.cover(mounts); err != nil {
 		return err
@@ -174,14 +175,15 @@ func (m *mountPoint) unmountNow(mounts []mountPoint, force bool) error {
 
 	defer f.Close()
 	if id != m.id {
-		return fmt.Errorf("%s: something else was just mounted there; try again", m.dir)
+		return fmt.Errorf("%s: another file system was just mounted there; try again", m.dir)
 	}
 
-	// By its descriptor: by its name, what somebody mounts there in this moment would go.
+	// Unmount by descriptor: by now, the path could lead to a file system that another process has
+	// just mounted there.
 	return unix.Unmount("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), unix.MNT_DETACH)
 }
 
-// A holder is a process in whose own mount namespace a device is mounted.
+// A holder is a process in a separate mount namespace in which a device is mounted.
 type holder struct {
 	pid  string
 	name string
@@ -189,16 +191,16 @@ type holder struct {
 }
 
 func (h *holder) Error() string {
-	return fmt.Sprintf("process %s (%s) has it mounted at %s in a mount namespace of its own: stop that process, or: %s",
+	return fmt.Sprintf("process %s (%s) has it mounted at %s in a separate mount namespace: stop that process, or run: %s",
 		h.pid, h.name, h.dir, h.remedy())
 }
 
-// remedy is the command that unmounts it there.
+// remedy returns the command that unmounts it there.
 func (h *holder) remedy() string {
 	return fmt.Sprintf("nsenter -t %s -m umount -l %s", h.pid, shellword.Quote(h.dir))
 }
 
-// holders looks for a device in the mount namespaces of all other processes that this one sees, one
+// holders finds a device in the mount namespaces of all other visible processes, and returns one
 // process for each.
 func holders(device string) []*holder {
 	own, err := os.Readlink("/proc/self/ns/mnt")
@@ -206,7 +208,7 @@ func holders(device string) []*holder {
 		return nil
 	}
 
-	spaces, _ := filepath.Glob("/proc/[0-9]*/ns/mnt") // its only error is a bad pattern
+	spaces, _ := filepath.Glob("/proc/[0-9]*/ns/mnt") // only fails for a bad pattern
 	seen := map[string]bool{own: true}
 
 	var out []*holder
@@ -218,13 +220,13 @@ func holders(device string) []*holder {
 
 		pid := strings.Split(path, "/")[2]
 		mounts, err := mountsOf(pid)
-		if err != nil { // it has ended; another may be in the same namespace
+		if err != nil { // it has exited; another process may be in the same namespace
 			continue
 		}
 
 		seen[space] = true
 		if of := mountsFrom(mounts, device); len(of) > 0 {
-			number, _ := strconv.Atoi(pid) // of the pattern
+			number, _ := strconv.Atoi(pid) // the pattern only matches numbers
 			out = append(out, &holder{pid, procfs.Comm(number), of[0].dir})
 		}
 	}
@@ -232,7 +234,7 @@ func holders(device string) []*holder {
 	return out
 }
 
-// stillMounted explains where a device is mounted, in this namespace or in another; nil: nowhere.
+// stillMounted explains where a device is mounted, in this namespace or another; nil: nowhere.
 func stillMounted(device string) error {
 	mounts, err := mounted()
 	if err != nil {
@@ -245,7 +247,7 @@ func stillMounted(device string) error {
 			errs = append(errs, err)
 			continue
 		}
-		errs = append(errs, &BusyError{fmt.Sprintf("%s is mounted at %s too: umount %s, then try again", &m, m.dir,
+		errs = append(errs, &BusyError{fmt.Sprintf("%s is also mounted at %s: umount %s, then try again", &m, m.dir,
 			shellword.Quote(m.dir))})
 	}
 
@@ -256,8 +258,8 @@ func stillMounted(device string) error {
 	return errors.Join(errs...)
 }
 
-// Free reports why nothing can be mounted on a folder: it is not there, not empty, or something is
-// mounted on it or in it already.
+// Free reports why nothing can be mounted on a folder: it does not exist, is not empty, or already
+// has something mounted on or inside it.
 func Free(dir string) error {
 	mounts, err := mounted()
 	if err != nil {
@@ -267,7 +269,7 @@ func Free(dir string) error {
 	var at string
 	for _, m := range mounts {
 		if m.dir == dir || below(m.dir, dir) {
-			at = fmt.Sprintf("%s is already mounted on %s", &m, m.dir) // the last is the uppermost
+			at = fmt.Sprintf("%s is already mounted on %s", &m, m.dir) // the last one is on top
 		}
 	}
 
@@ -277,11 +279,11 @@ func Free(dir string) error {
 
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return fmt.Errorf("the mount point: %w", err)
+		return fmt.Errorf("cannot read the mount point: %w", err)
 	}
 
 	if len(entries) > 0 {
-		return fmt.Errorf("the mount point %s is not empty: name an empty folder", dir)
+		return fmt.Errorf("the mount point %s is not empty: specify an empty folder", dir)
 	}
 
 	return nil

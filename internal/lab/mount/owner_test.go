@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// holdLab mounts a volume and changes a setting as lab run does, says which device it has, and waits to
-// be killed.
+// holdLab mounts a volume and changes a setting like lab run, prints the device, and waits to be
+// killed.
 func holdLab(file string) {
 	err := os.Unsetenv("PLIMSOLL_TEST_LAB_OWNER") // for the daemon
 	m, startErr := Start(context.Background(), Options{File: file, Command: []string{os.Args[0]}})
@@ -33,9 +33,9 @@ func holdLab(file string) {
 	select {}
 }
 
-// machine is what a lab changes on a machine and has to bring back: the settings of dirty pages, the loop
-// devices' files and queues, and the mounts below root. The loop driver itself sets rotational whenever a
-// device gets a file.
+// machine returns what a lab changes on a machine and has to restore: the settings of dirty pages,
+// the loop devices' files and queues, and the mounts below root. It omits rotational, which the
+// loop driver itself sets whenever a device gets a file.
 func machine(t *testing.T, root string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -45,7 +45,7 @@ func machine(t *testing.T, root string) map[string]string {
 			t.Fatal(err)
 		}
 		for _, f := range files {
-			if text, err := os.ReadFile(f); err == nil { // a device may be cleared just now
+			if text, err := os.ReadFile(f); err == nil { // a device may have just been cleared
 				out[f] = strings.TrimSpace(string(text))
 			}
 		}
@@ -78,7 +78,7 @@ func machine(t *testing.T, root string) map[string]string {
 	return out
 }
 
-// changed are the entries that differ, without those of loop devices that another process uses.
+// changed returns the entries that differ, ignoring loop devices that other processes use.
 func changed(before, now map[string]string, device string) []string {
 	var out []string
 	names := maps.Clone(before)
@@ -86,14 +86,14 @@ func changed(before, now map[string]string, device string) []string {
 	for name := range names {
 		other := strings.HasPrefix(name, "/sys/block/") && !strings.HasPrefix(name, "/sys/block/"+device+"/")
 		if before[name] != now[name] && !other {
-			out = append(out, fmt.Sprintf("%s: %q, it was %q", name, now[name], before[name]))
+			out = append(out, fmt.Sprintf("%s: %q, was %q", name, now[name], before[name]))
 		}
 	}
 	return out
 }
 
-// When the owner of a lab is killed, its daemon restores everything: settings, queues, devices, mounts.
-// No other command is needed.
+// If a lab's owner is killed, its daemon restores everything: settings, queues, devices, mounts. No
+// other command is needed.
 func TestOwnerIsKilled(t *testing.T) {
 	needSettings(t)
 	lab(t)
@@ -142,12 +142,13 @@ func TestOwnerIsKilled(t *testing.T) {
 	}
 }
 
-// Images in something else than a folder are an error, and a record of such images does not stop a sweep.
+// Images in something other than a folder are an error, and a record of such images does not block
+// a sweep.
 func TestImagesInAFile(t *testing.T) {
 	command := lab(t)
 	file := write(t, "type: gp3\nsize: 1GiB\n")
 	_, err := Start(t.Context(), Options{File: file, Command: command, Images: file})
-	if err == nil || !strings.Contains(err.Error(), "is a file: want a folder for the images") {
+	if err == nil || !strings.Contains(err.Error(), "is not a folder: specify a folder for the images") {
 		t.Errorf("started with %v", err)
 	}
 

@@ -16,7 +16,7 @@ type part struct {
 	order catalog.Order
 }
 
-// prefix begins the names of the volumes of machine k, counted from 1.
+// prefix returns the prefix for the names of machine k's volumes, counted from 1.
 func prefix(sc *scenario.Scenario, k int) string {
 	if sc.MemberCount() == 1 {
 		return ""
@@ -35,7 +35,7 @@ func partsOf(sc *scenario.Scenario) []part {
 	return out
 }
 
-// build makes new volumes.
+// build creates new volumes.
 func build(sc *scenario.Scenario) ([]volume.Volume, error) {
 	var out []volume.Volume
 	for k := 1; k <= sc.MemberCount(); k++ {

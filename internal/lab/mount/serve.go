@@ -24,10 +24,10 @@ func (d *daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	reply(w, d.act(r, &q)) // whoever asked may read slowly: no lock is held
+	reply(w, d.act(r, &q)) // without holding the lock: the client may read slowly
 }
 
-// act does what was asked.
+// act executes a request.
 func (d *daemon) act(r *http.Request, q *request) answer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -43,7 +43,7 @@ func (d *daemon) act(r *http.Request, q *request) answer {
 		}
 	case "POST /pace":
 		if q.Paced == nil {
-			err = errors.New("the request does not say whether to pace")
+			err = errors.New("paced: missing in the request")
 		} else {
 			err = d.pace(*q.Paced)
 		}
@@ -58,7 +58,7 @@ func (d *daemon) act(r *http.Request, q *request) answer {
 			d.stop()
 		}
 	default:
-		err = fmt.Errorf("%s %s is not a request of the lab's daemon", r.Method, r.URL.Path)
+		err = fmt.Errorf("unknown request %s %s", r.Method, r.URL.Path)
 	}
 
 	if err != nil {
@@ -118,8 +118,8 @@ func (d *daemon) status() (*Status, error) {
 	return s, nil
 }
 
-// set changes limits while the volumes are in use. They start again with the limits of the changed
-// scenario; their sizes and file systems stay.
+// set changes limits while the volumes are in use. The volumes restart with the limits of the
+// changed scenario; their sizes and file systems stay.
 func (d *daemon) set(sets []string) error {
 	all := overlay(d.order.Sets, sets)
 	sc, err := d.parse(all)
@@ -154,8 +154,8 @@ func (d *daemon) set(sets []string) error {
 	return nil
 }
 
-// overlay appends assignments to earlier ones and keeps only the last for each key: a machine may
-// receive them for days.
+// overlay appends assignments to earlier ones but keeps only the last for each key, because a
+// machine may receive assignments for days.
 func overlay(before, later []string) []string {
 	var out []string
 	all := slices.Concat(before, later)
@@ -170,7 +170,7 @@ func overlay(before, later []string) []string {
 
 func (d *daemon) cut(q *request) (CutReport, error) {
 	if q.Cut == nil {
-		return nil, errors.New("the request does not say how to cut the power")
+		return nil, errors.New("cut: missing in the request")
 	}
 	out := CutReport{}
 	for _, v := range d.volumes {
@@ -183,9 +183,10 @@ func (d *daemon) cut(q *request) (CutReport, error) {
 	return out, nil
 }
 
-// revive mounts everything again after a cut, as a machine does when it boots: the file system
-// replays its journal. Processes that had files open must have ended.
+// revive mounts everything again after a power loss, as a machine does at boot: the file system
+// replays its journal. Processes that had files open must have exited.
 func (d *daemon) revive(ctx context.Context) error {
+	// Unmount all before any gets its power back: a file system that saw the power loss is read-only.
 	for _, v := range d.volumes {
 		device, err := v.number()
 		if err == nil {
@@ -195,14 +196,14 @@ func (d *daemon) revive(ctx context.Context) error {
 			err = gone(ctx, device, aftercut)
 		}
 		if err != nil {
-			return fmt.Errorf("after the loss of power: %w", err)
+			return fmt.Errorf("cannot recover from the power loss: %w", err)
 		}
 	}
 
 	for _, v := range d.volumes {
 		v.disk.Revive()
 		if err := mountFileSystem(v.fs, v.device.Path(), v.dir, d.sc.Host.MountOptions); err != nil {
-			return fmt.Errorf("after the loss of power: %w", err)
+			return fmt.Errorf("cannot recover from the power loss: %w", err)
 		}
 	}
 

@@ -20,7 +20,7 @@ import (
 
 const lone = "type: gp3\nsize: 1GiB\n"
 
-// mountsAt counts what is mounted on a folder.
+// mountsAt counts the mounts on a folder.
 func mountsAt(t *testing.T, dir string) (n int) {
 	t.Helper()
 	mounts, err := mounted()
@@ -35,7 +35,7 @@ func mountsAt(t *testing.T, dir string) (n int) {
 	return n
 }
 
-// another mounts a file system of its own, with a file in it.
+// another mounts a foreign file system with a file in it.
 func another(t *testing.T, dir string) {
 	t.Helper()
 	if err := unix.Mount("theirs", dir, "tmpfs", 0, "size=1m"); err != nil {
@@ -56,7 +56,8 @@ func wants(t *testing.T, err error, words ...string) {
 	}
 }
 
-// Of several that mount on one folder at once one does, and the others are told what is there.
+// If several processes mount on the same folder, one succeeds and the others report what is already
+// there.
 func TestMountsOnOneFolderDoNotStack(t *testing.T) {
 	command := lab(t)
 	at := t.TempDir()
@@ -103,8 +104,8 @@ func TestMountsOnOneFolderDoNotStack(t *testing.T) {
 	nothingLeft(t, Root)
 }
 
-// What somebody has mounted on the volume, in it or over the folder that it is in stays, by force
-// too, and so does the volume: the error names it.
+// If another program has mounted something on top of the volume, inside it or over its parent
+// folder, even a forced close leaves that mount and the volume in place, and the error names it.
 func TestAnothersMountOnTop(t *testing.T) {
 	command := lab(t)
 	parent := t.TempDir()
@@ -149,8 +150,7 @@ func TestAnothersMountOnTop(t *testing.T) {
 	}
 }
 
-// A volume that is mounted at a second place stays until that is unmounted, or by force goes from
-// both.
+// A volume that is also mounted elsewhere stays until that mount is removed; with force, both are.
 func TestMountedTwice(t *testing.T) {
 	command := lab(t)
 	for _, force := range []bool{false, true} {
@@ -167,7 +167,7 @@ func TestMountedTwice(t *testing.T) {
 		if !force {
 			wants(t, m.Close(context.Background(), false), "mounted at "+too, "umount "+too)
 			if err := synced(filepath.Join(at, "file"), []byte("alive")); err != nil || mountsAt(t, at) != 1 {
-				t.Errorf("the volume did not come back: %v", err)
+				t.Errorf("the volume was not mounted again: %v", err)
 			}
 			if err := unix.Unmount(too, 0); err != nil {
 				t.Fatal(err)
@@ -179,15 +179,15 @@ func TestMountedTwice(t *testing.T) {
 		}
 
 		if mountsAt(t, at)+mountsAt(t, too) > 0 {
-			t.Errorf("force %v: mounts are left", force)
+			t.Errorf("force %v: mounts were left", force)
 		}
 
 		nothingLeft(t, Root)
 	}
 }
 
-// apart starts a process with a mount namespace of its own, a copy of this one. Of the emulated
-// volumes it keeps only the one at a folder: another package's tests may have theirs mounted.
+// apart starts a process in a new mount namespace, a copy of this one. Of the emulated volumes, the
+// copy keeps only the one at the given folder: other packages' tests may have volumes mounted.
 func apart(t *testing.T, at string) (pid string, end func()) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -200,7 +200,7 @@ func apart(t *testing.T, at string) (pid string, end func()) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS} // mounts are made private by os/exec
 
 	if err := cmd.Start(); err != nil {
-		t.Skipf("a mount namespace: %v", err)
+		t.Skipf("cannot create a mount namespace: %v", err)
 	}
 
 	_ = r.Close()
@@ -218,7 +218,7 @@ func apart(t *testing.T, at string) (pid string, end func()) {
 
 	for _, m := range mounts {
 		if strings.HasPrefix(m.source, "/dev/loop") && m.dir != at {
-			// What has ended meanwhile need not be unmounted.
+			// Mounts that are already gone need not be unmounted.
 			_ = exec.Command("nsenter", "-t", pid, "-m", "umount", "-l", m.dir).Run()
 		}
 	}
@@ -226,8 +226,8 @@ func apart(t *testing.T, at string) (pid string, end func()) {
 	return pid, end
 }
 
-// A volume that a process has in a mount namespace of its own stays, with the command that takes it
-// from there.
+// A volume mounted in another mount namespace stays, and the error gives the command that unmounts
+// it there.
 func TestMountedInAnotherNamespace(t *testing.T) {
 	command := lab(t)
 	at := t.TempDir()
@@ -240,7 +240,7 @@ func TestMountedInAnotherNamespace(t *testing.T) {
 	for _, force := range []bool{false, true} {
 		wants(t, m.Close(context.Background(), force), "process "+pid+" (cat)", "nsenter -t "+pid+" -m umount -l "+at)
 		if err := synced(filepath.Join(at, "file"), []byte("alive")); err != nil || mountsAt(t, at) != 1 {
-			t.Errorf("force %v: the volume did not come back: %v", force, err)
+			t.Errorf("force %v: the volume was not mounted again: %v", force, err)
 		}
 	}
 
@@ -250,8 +250,8 @@ func TestMountedInAnotherNamespace(t *testing.T) {
 	}
 }
 
-// The daemon is killed while its volume is covered, and while another namespace has it. What it
-// left stays written down until it can go, and each attempt says what to do.
+// The daemon is killed while its volume is covered, and while another namespace has it mounted. The
+// leftovers stay recorded until they can be removed, and each attempt says what to do.
 func TestWhatCannotBeSwept(t *testing.T) {
 	command := lab(t)
 	at := t.TempDir()
@@ -294,12 +294,12 @@ func TestWhatCannotBeSwept(t *testing.T) {
 	_, err = Sweep()
 	wants(t, err, "nsenter -t "+pid)
 	if n := mountsAt(t, at); n > 0 {
-		t.Errorf("%d mounts are left here", n)
+		t.Errorf("%d mounts were left here", n)
 	}
 
-	// Somebody deletes the state: what is left is still found.
+	// Even after the state is deleted, the leftovers are found.
 	if left, err := Leftovers(); err != nil || len(left) > 0 {
-		t.Errorf("found though it is known: %v, %v", left, err)
+		t.Errorf("reported although it is recorded: %v, %v", left, err)
 	}
 
 	if err := os.Rename(states[0].dir, states[0].dir+".away"); err != nil {
@@ -321,12 +321,11 @@ func TestWhatCannotBeSwept(t *testing.T) {
 	}
 
 	if blockdev.Owns(m.Devices["data"], filepath.Join(m.Scratch, "fuse-0")) {
-		t.Error("the device is left")
+		t.Error("the device was left")
 	}
 }
 
-// A folder that another program has locked is waited for, and a mount point is not taken from under
-// it.
+// Claiming waits for a folder locked by another process, and refuses a folder that is not empty.
 func TestClaim(t *testing.T) {
 	dir := t.TempDir()
 	unlock, err := claim(t.Context(), dir)

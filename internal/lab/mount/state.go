@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/lab/blockdev"
 )
 
-// Root is the folder of all states. It is a variable so that tests have their own.
+// Root is the folder with all states. It is a variable so that tests can use their own.
 var Root = "/run/plimsoll/lab"
 
 const stateName = "state.json"
@@ -29,17 +29,17 @@ const stateName = "state.json"
 // stateBytesMax bounds a state's file: a machine has at most a few dozen volumes.
 const stateBytesMax = 1 << 20
 
-// A State is what a process made that outlives it.
+// A State records what a process created that outlives it.
 type State struct {
 	PID int `json:"pid"`
-	// the process' start by the kernel's clock, because pids are reused
+	// Start time of the process on the kernel's clock, because PIDs are reused.
 	Started string `json:"started"`
-	Since   string `json:"since"` // for people
-	// About is the name of what is mounted, for people.
+	Since   string `json:"since"` // human-readable
+	// About is the name of the mounted scenario or volume.
 	About   string       `json:"about"`
 	Socket  string       `json:"socket,omitempty"`
 	Volumes []StateEntry `json:"volumes,omitempty"`
-	// Files are files, and Dirs empty folders, that were made and must be removed.
+	// Files and Dirs (which are empty) were created and must be removed.
 	Files []string `json:"files,omitempty"`
 	Dirs  []string `json:"dirs,omitempty"`
 
@@ -49,14 +49,14 @@ type State struct {
 // A StateEntry is one volume.
 type StateEntry struct {
 	Name   string `json:"name"`
-	FUSE   string `json:"fuse"`             // the folder on which the image's file system is mounted
+	FUSE   string `json:"fuse"`             // mount point of the image's file system
 	Device string `json:"device,omitempty"` // "loop3"
 	Dir    string `json:"dir,omitempty"`    // where the volume is mounted
 }
 
-// newState makes a folder for the state of this process.
+// newState creates a folder for this process's state.
 func newState(about string) (*State, error) {
-	// A database does not run as root, and has to reach its volumes.
+	// The database does not run as root, but has to reach its volumes below this folder.
 	if err := os.MkdirAll(Root, 0o755); err != nil {
 		return nil, err
 	}
@@ -89,18 +89,18 @@ func (s *State) save() error {
 // step is called before and after each save, so that tests can kill the process there.
 var step = func() {}
 
-// startOf returns when a process started, in ticks since boot; "" if there is none.
+// startOf returns when a process started, in ticks since boot; "" if it does not exist.
 func startOf(pid int) string {
 	p, err := procfs.ProcessOf("/proc", pid)
-	if err != nil || p.State == "Z" { // a zombie holds nothing
+	if err != nil || p.State == "Z" { // a zombie holds no resources
 		return ""
 	}
 	return p.Start
 }
 
-// Alive reports whether the process still runs. A killed one does not, although it may exist
-// forever: one of its threads waits for the kernel to read a device, and the device waits for that
-// very process to answer.
+// Alive reports whether the process is still running. A killed process is not, although it may
+// exist forever: one of its threads waits for the kernel to read from a device, and the device
+// waits for an answer of that same process.
 func (s *State) Alive() bool { return alive(s.PID, s.Started) }
 
 // alive reports whether the process with that start time still runs.
@@ -126,7 +126,7 @@ func killed(pid int) bool {
 	return false
 }
 
-// States returns all recorded states, of running and of dead processes.
+// States returns all recorded states, of running and dead processes.
 func States() ([]*State, error) {
 	entries, err := os.ReadDir(Root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -142,7 +142,7 @@ func States() ([]*State, error) {
 	for _, e := range entries {
 		s, err := readState(filepath.Join(Root, e.Name()))
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // it is being made or removed
+		case errors.Is(err, fs.ErrNotExist): // it is being created or removed
 		case err != nil:
 			errs = append(errs, err)
 		default:
@@ -161,7 +161,7 @@ func readState(dir string) (*State, error) {
 	}
 
 	if info.Size() > stateBytesMax {
-		return nil, fmt.Errorf("%s: %d bytes are not a state of plimsoll", path, info.Size())
+		return nil, fmt.Errorf("%s: not a plimsoll state: %d bytes", path, info.Size())
 	}
 
 	text, err := os.ReadFile(path)
@@ -177,7 +177,7 @@ func readState(dir string) (*State, error) {
 	return s, nil
 }
 
-// Sweep removes what dead processes have left, and returns what it was, one line each.
+// Sweep removes what dead processes left behind, and returns one line for each thing removed.
 func Sweep() (did []string, err error) {
 	restored, settingsErr := sweepSettings()
 	if restored != "" {
@@ -196,7 +196,7 @@ func Sweep() (did []string, err error) {
 				did = append(did, fmt.Sprintf("removed what process %d left behind: %s", s.PID, s.summary()))
 			}
 			if err != nil {
-				err = fmt.Errorf("what process %d left behind cannot be removed: %w", s.PID, err)
+				err = fmt.Errorf("cannot remove what process %d left behind: %w", s.PID, err)
 			}
 			errs = append(errs, err)
 		}
@@ -207,7 +207,7 @@ func Sweep() (did []string, err error) {
 	return did, errors.Join(settingsErr, err)
 }
 
-// sweepUnwritten removes folders of processes that died before they recorded anything, or after
+// sweepUnwritten removes the folders of processes that died before they recorded anything, or after
 // they undid everything.
 func sweepUnwritten() error {
 	entries, err := os.ReadDir(Root)
@@ -254,13 +254,13 @@ func (s *State) summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// undo removes everything in a state, in the reverse order of its creation. It continues after an
-// error, and then keeps the state.
+// undo removes everything in a state, in reverse order of creation. After an error it continues
+// with the rest, but keeps the state.
 func (s *State) undo() error {
 	var errs []error
 
-	// First make sure that nothing waits for a process that cannot answer: neither that process nor
-	// this one.
+	// First fail all pending requests: neither the dead process nor this one may wait for a process
+	// that cannot answer.
 	for _, v := range s.Volumes {
 		if below(v.FUSE, s.dir) {
 			errs = append(errs, blockdev.Abort(v.FUSE)) // fails all requests
@@ -268,13 +268,13 @@ func (s *State) undo() error {
 	}
 
 	for _, v := range slices.Backward(s.Volumes) {
-		if below(v.FUSE, s.dir) { // only what is ours
+		if below(v.FUSE, s.dir) { // ignore folders that a damaged record names elsewhere
 			errs = append(errs, v.undo())
 		}
 	}
 
 	for _, f := range s.Files {
-		// ENOTDIR: the folder was none when it was recorded, or is replaced by now.
+		// ENOTDIR: the recorded folder was never one, or has been replaced since.
 		if err := os.Remove(f); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
 			errs = append(errs, err)
 		}
@@ -287,14 +287,14 @@ func (s *State) undo() error {
 	}
 
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("undoing %s: %w", s.dir, err)
+		return fmt.Errorf("cannot undo %s: %w", s.dir, err)
 	}
 
 	return s.remove()
 }
 
-// remove removes the folder, the state last, so that a process that dies in between leaves
-// something to be found. Anything that somebody else mounted in it stays.
+// remove removes the folder, with the state file last, so that a process that dies in between
+// leaves something to find. It fails if another program has mounted something inside the folder.
 func (s *State) remove() error {
 	mounts, err := mounted()
 	if err != nil {
@@ -303,7 +303,7 @@ func (s *State) remove() error {
 
 	for _, m := range mounts {
 		if below(m.dir, s.dir) {
-			return fmt.Errorf("undoing %s: %s is still mounted on %s: unmount it", s.dir, &m, m.dir)
+			return fmt.Errorf("cannot undo %s: %s is still mounted on %s: unmount it", s.dir, &m, m.dir)
 		}
 	}
 
@@ -326,8 +326,8 @@ func (s *State) remove() error {
 	return os.RemoveAll(s.dir)
 }
 
-// undo takes away a volume's mounts and its device, if that is still the one that was set up for it:
-// numbers are reused.
+// undo removes a volume's mounts and its device, provided that the device is still the one created
+// for it: device numbers are reused.
 func (v *StateEntry) undo() error {
 	var err error
 	ours := blockdev.Owns(v.Device, v.FUSE)
@@ -342,7 +342,7 @@ func (v *StateEntry) undo() error {
 	err = errors.Join(err, blockdev.Reap(v.FUSE, v.Device))
 	if err != nil && ours {
 		if held := stillMounted(device); held != nil {
-			err = held // that is why
+			err = held // the more specific cause
 		}
 		err = fmt.Errorf("volume %s on /dev/%s: %w", v.Name, v.Device, err)
 	}
@@ -350,7 +350,7 @@ func (v *StateEntry) undo() error {
 	return err
 }
 
-// locked runs f while no other process makes or sweeps states.
+// locked runs f while no other process creates or sweeps states.
 func locked(f func() error) error {
 	root, err := os.Open(Root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -359,9 +359,9 @@ func locked(f func() error) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close() // and unlock
+	defer root.Close() // which also unlocks it
 	if err := unix.Flock(int(root.Fd()), unix.LOCK_EX); err != nil {
-		return fmt.Errorf("locking %s: %w", Root, err)
+		return fmt.Errorf("cannot lock %s: %w", Root, err)
 	}
 	return f()
 }

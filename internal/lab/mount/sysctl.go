@@ -16,15 +16,17 @@ import (
 	"time"
 )
 
-// Settings are kernel settings that are changed temporarily. What they were is recorded first, so
-// that Sweep, or the next who changes settings, restores them if this process cannot.
+// Settings are kernel settings that are changed temporarily. Their previous values are recorded
+// first, so that Sweep, or the next process that changes settings, can restore them if this process
+// cannot.
 //
-// The record lies beside the lock and not below Root, because there is one kernel: whoever gets the
-// lock of a killed process must know that what it finds is not the original.
+// The record is stored with the lock instead of below Root, because there is only one kernel: a
+// process that gets the lock of a killed process must know that the current values are not the
+// original ones.
 type Settings struct {
 	PID     int    `json:"pid"`
 	Started string `json:"started"` // see State
-	// Before are files of /proc/sys with their previous contents.
+	// Before maps files in /proc/sys to their previous contents.
 	Before map[string]string `json:"before"`
 
 	saved  bool
@@ -37,8 +39,8 @@ const (
 )
 
 // SetSysctl changes settings given by name ("vm.dirty_background_bytes"); Restore brings back the
-// old values. Until then other processes that change settings wait, because they would take these
-// values for the original ones.
+// old values. Until then other processes that change settings wait, because they would record these
+// values as the original ones.
 func SetSysctl(values map[string]string) (*Settings, error) {
 	unlock, err := Lock(context.Background(), settingsLock, nil)
 	if err != nil {
@@ -57,7 +59,8 @@ func (s *Settings) set(values map[string]string) error {
 		return err
 	}
 
-	if left != nil { // by a process that was killed: the lock is ours
+	// We hold the lock, so an existing record is from a killed process.
+	if left != nil {
 		if err := left.restore(); err != nil {
 			return err
 		}
@@ -69,6 +72,7 @@ func (s *Settings) set(values map[string]string) error {
 		}
 	}
 
+	// The record must be complete before the first change.
 	if err := s.save(); err != nil {
 		return err
 	}
@@ -80,14 +84,14 @@ func (s *Settings) set(values map[string]string) error {
 			err = os.WriteFile(path, []byte(value), 0o644)
 		}
 		if err != nil {
-			return fmt.Errorf("the setting %s = %s: %w", name, value, err)
+			return fmt.Errorf("cannot set %s = %s: %w", name, value, err)
 		}
 	}
 
 	return nil
 }
 
-// keep notes what a setting is.
+// keep records a setting's current value.
 func (s *Settings) keep(name string) error {
 	path, err := sysctlPath(name)
 	if err != nil {
@@ -96,12 +100,13 @@ func (s *Settings) keep(name string) error {
 
 	old, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("the setting %s: %w", name, err)
+		return fmt.Errorf("cannot read the setting %s: %w", name, err)
 	}
 
 	s.Before[path] = strings.TrimSpace(string(old))
 
-	// Setting one of a pair sets the other to 0; a former 0 must not be written back over it.
+	// Setting one of a pair resets the other to 0. A previous value of 0 must not be written back,
+	// because that would reset the other one.
 	if pair, ok := pairs[name]; ok {
 		other, err := sysctlPath(pair)
 		if err != nil {
@@ -129,8 +134,8 @@ func (s *Settings) save() error {
 	return os.Rename(tmp, settingsRecord)
 }
 
-// recorded returns the settings that are changed now, by a process that runs or one that was killed;
-// nil: none.
+// recorded returns the settings that are currently changed, by a running or a killed process; nil:
+// none.
 func recorded() (*Settings, error) { return readSettings(settingsRecord) }
 
 func readSettings(record string) (*Settings, error) {
@@ -144,7 +149,7 @@ func readSettings(record string) (*Settings, error) {
 	}
 	if info.Size() > stateBytesMax {
 		return nil,
-			fmt.Errorf("%s: %d bytes are not a record of plimsoll: restore the kernel's settings (sysctl --system), then remove the file",
+			fmt.Errorf("%s: not a plimsoll record (%d bytes): restore the kernel's settings (sysctl --system), then remove the file",
 				record, info.Size())
 	}
 
@@ -160,6 +165,8 @@ func readSettings(record string) (*Settings, error) {
 	s := &Settings{}
 	err = json.Unmarshal(text, s)
 	for path := range s.Before {
+		// This process runs as root, so it must not write to arbitrary paths that a damaged record
+		// names.
 		if err == nil && (filepath.Clean(path) != path || !strings.HasPrefix(path, procSys)) {
 			err = fmt.Errorf("%q is not a kernel setting", path)
 		}
@@ -173,7 +180,7 @@ func readSettings(record string) (*Settings, error) {
 	return s, nil
 }
 
-// restore writes the old values. The caller holds the lock.
+// restore writes back the old values. The caller holds the lock.
 func (s *Settings) restore() error {
 	var errs []error
 	for path, value := range s.Before {
@@ -182,7 +189,7 @@ func (s *Settings) restore() error {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("restoring kernel settings: %w", err)
+		return fmt.Errorf("cannot restore kernel settings: %w", err)
 	}
 	if err := os.Remove(settingsRecord); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -190,10 +197,10 @@ func (s *Settings) restore() error {
 	return nil
 }
 
-// sweepPatience is how long a killed process may hold its lock: until the kernel has ended it.
+// sweepPatience is how long a killed process may keep its lock until it has exited.
 const sweepPatience = 30 * time.Second
 
-// sweepSettings restores what a killed process has left changed, and says what it was.
+// sweepSettings restores what a killed process left changed, and describes it.
 func sweepSettings() (did string, err error) {
 	for end := time.Now().Add(sweepPatience); ; {
 		s, err := recorded()
@@ -212,13 +219,13 @@ func sweepSettings() (did string, err error) {
 			return "", err
 		case time.Now().After(end):
 			return "",
-				fmt.Errorf("process %d was killed and does not end: the kernel settings that it changed cannot be restored",
+				fmt.Errorf("cannot restore the kernel settings changed by process %d: it was killed but does not exit",
 					s.PID)
 		}
 	}
 }
 
-// sweep restores the settings, unless somebody did before the lock was there.
+// sweep restores the settings, unless another process did so before the lock was acquired.
 func (s *Settings) sweep(unlock func()) (did string, err error) {
 	defer unlock()
 	now, err := recorded()
@@ -230,12 +237,12 @@ func (s *Settings) sweep(unlock func()) (did string, err error) {
 	}
 	var names []string
 	for _, path := range slices.Sorted(maps.Keys(s.Before)) {
-		names = append(names, "the setting "+strings.ReplaceAll(strings.TrimPrefix(path, procSys), "/", "."))
+		names = append(names, strings.ReplaceAll(strings.TrimPrefix(path, procSys), "/", "."))
 	}
-	return fmt.Sprintf("restored what process %d had changed: %s", s.PID, strings.Join(names, ", ")), nil
+	return fmt.Sprintf("restored settings changed by process %d: %s", s.PID, strings.Join(names, ", ")), nil
 }
 
-// pairs are settings of which one is in effect while the other is 0
+// pairs are settings of which only one is in effect, and the other reads as 0
 // (Documentation/admin-guide/sysctl/vm.rst).
 var pairs = map[string]string{
 	"vm.dirty_background_bytes": "vm.dirty_background_ratio",
@@ -258,13 +265,14 @@ func sysctlPath(name string) (string, error) {
 	return procSys + strings.ReplaceAll(name, ".", "/"), nil
 }
 
-// Restore restores the settings. A second call does nothing. What cannot be restored stays recorded.
+// Restore restores the settings. A second call does nothing. Settings that cannot be restored stay
+// recorded.
 func (s *Settings) Restore() error {
 	if s == nil || s.unlock == nil {
 		return nil
 	}
 	var err error
-	if s.saved { // else nothing was changed, and the record is another's
+	if s.saved { // otherwise nothing was changed, and a record would be another process's
 		err = s.restore()
 	}
 	s.unlock()

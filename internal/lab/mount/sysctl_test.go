@@ -21,7 +21,7 @@ const (
 	backgroundRatio = "/proc/sys/vm/dirty_background_ratio"
 )
 
-// holdSetting changes a setting, says so, and waits to be killed.
+// holdSetting changes a setting, prints a line, and waits to be killed.
 func holdSetting(value string) {
 	if _, err := SetSysctl(map[string]string{background: value}); err != nil {
 		fmt.Println(err)
@@ -40,8 +40,8 @@ func readSetting(t *testing.T, path string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// originals reads the settings while no other process has them changed: tests of other packages
-// run in parallel.
+// originals reads the settings while no other process has changed them: tests of other packages run
+// in parallel.
 func originals(t *testing.T) (bytes, ratio string) {
 	t.Helper()
 	unlock, err := Lock(context.Background(), settingsLock, nil)
@@ -92,7 +92,7 @@ func TestSysctl(t *testing.T) {
 	}
 
 	if b, r := originals(t); b != bytes || r != ratio {
-		t.Errorf("restored to %s and %s, it was %s and %s", b, r, bytes, ratio)
+		t.Errorf("restored to %s and %s, was %s and %s", b, r, bytes, ratio)
 	}
 
 	for _, bad := range []string{"", "vm..x", "../../etc/passwd", "vm/dirty", "vm.nothing_like_it"} {
@@ -102,8 +102,8 @@ func TestSysctl(t *testing.T) {
 	}
 }
 
-// A process is killed while others wait to change the same setting, or before anybody sweeps:
-// neither takes its value for the original one.
+// A process is killed while others wait to change the same setting, or before a sweep: neither
+// takes its value for the original one.
 func TestKilledWithSettings(t *testing.T) {
 	needSettings(t)
 	bytes, ratio := originals(t)
@@ -112,14 +112,14 @@ func TestKilledWithSettings(t *testing.T) {
 		name string
 		do   func() error
 	}{
-		{"who waits for the lock", func() error {
+		{"a process that waits for the lock", func() error {
 			s, err := SetSysctl(map[string]string{background: "58720256"})
 			if err != nil {
 				return err
 			}
 			return s.Restore()
 		}},
-		{"who sweeps", func() error {
+		{"a sweep", func() error {
 			_, err := Sweep()
 			return err
 		}},
@@ -145,7 +145,7 @@ func TestKilledWithSettings(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			go func() { done <- next.do() }() // the killed one need not have ended
+			go func() { done <- next.do() }() // the killed process may not have exited yet
 			_ = holder.Wait()
 			if err := <-done; err != nil {
 				t.Error(err)
@@ -166,11 +166,11 @@ func TestKilledWithSettings(t *testing.T) {
 	}
 
 	if b, r := originals(t); b != bytes || r != ratio {
-		t.Errorf("restored to %s and %s, it was %s and %s", b, r, bytes, ratio)
+		t.Errorf("restored to %s and %s, was %s and %s", b, r, bytes, ratio)
 	}
 }
 
-// A record that is none is an error that says what to do.
+// An invalid record is an error that says what to do.
 func TestForeignSettingsRecord(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "settings.json")
 	for _, text := range []string{"", "{", `{"before": {"/etc/passwd": "x"}}`, `{"before": {"/proc/sys/../../etc/passwd": "x"}}`, strings.Repeat(" ", stateBytesMax+1)} {

@@ -14,14 +14,15 @@ import (
 	"plimsoll/internal/base/shellword"
 )
 
-// A BusyError says that a volume is in use, which force overrides.
+// A BusyError means that a volume is in use, which force overrides.
 type BusyError struct{ Text string }
 
 func (e *BusyError) Error() string { return e.Text }
 
-// unmountDevice unmounts a device's file system at a folder, waiting a little for processes that
-// are about to exit. By force it goes from everywhere in this namespace, even if it is in use.
-// Mounts are recognised by their device: what somebody else has mounted there meanwhile stays.
+// unmountDevice unmounts a device's file system from a folder, waiting a little for processes that
+// are about to exit. With force it is unmounted everywhere in this namespace, even if it is in use.
+// Mounts are recognized by their device, so another program's mount on the same folder is not
+// affected.
 func unmountDevice(ctx context.Context, device, dir string, force bool) error {
 	const tries = 20
 	for try := 1; ; try++ {
@@ -33,7 +34,7 @@ func unmountDevice(ctx context.Context, device, dir string, force bool) error {
 		var at *mountPoint
 		for _, m := range mountsFrom(mounts, device) {
 			if m.dir == dir || force {
-				at = &m // the uppermost, if there are several
+				at = &m // the topmost, if there are several
 			}
 		}
 
@@ -44,13 +45,13 @@ func unmountDevice(ctx context.Context, device, dir string, force bool) error {
 		err = at.unmountNow(mounts, force)
 		var covered *coverError
 		switch {
-		case err == nil, errors.Is(err, unix.EINVAL): // EINVAL: it is not mounted any more
+		case err == nil, errors.Is(err, unix.EINVAL): // EINVAL: no longer mounted
 			try = 0
 			continue
 		case errors.As(err, &covered):
 			return err
 		case !errors.Is(err, unix.EBUSY):
-			return fmt.Errorf("unmounting %s: %w", at.dir, err)
+			return fmt.Errorf("cannot unmount %s: %w", at.dir, err)
 		case try == tries || ctx.Err() != nil:
 			return &BusyError{fmt.Sprintf("%s is in use: stop the processes that use it (fuser -vm %s)", dir,
 				shellword.Quote(dir))}
@@ -63,10 +64,10 @@ func unmountDevice(ctx context.Context, device, dir string, force bool) error {
 	}
 }
 
-// number is the volume's device in mountinfo.
+// number returns the volume's device number in mountinfo's format.
 func (v *served) number() (string, error) { return deviceNumber(v.device.Name()) }
 
-// place finds the volume among all mounts; nil: it is not mounted at its folder.
+// place finds the volume among all mounts; nil if it is not mounted on its folder.
 func (v *served) place() (own *mountPoint, all []mountPoint, err error) {
 	device, err := v.number()
 	if err != nil {
@@ -83,7 +84,7 @@ func (v *served) place() (own *mountPoint, all []mountPoint, err error) {
 	return nil, all, nil
 }
 
-// hidden explains why the volume cannot be used where it is mounted; nil: it can.
+// hidden explains why the volume cannot be used at its mount point; nil if it can.
 func (v *served) hidden() error {
 	own, all, err := v.place()
 	switch {
@@ -95,11 +96,11 @@ func (v *served) hidden() error {
 	return own.cover(all)
 }
 
-// release unmounts all volumes, or none: what has been unmounted already comes back if one is in
-// use, has another's mount on it, or is mounted elsewhere too.
+// release unmounts either all volumes or none: if one is in use, covered by another mount, or also
+// mounted elsewhere, those already unmounted are mounted again.
 func (d *daemon) release(ctx context.Context, force bool) error {
 	for _, v := range d.volumes {
-		v.disk.Pace(false, nil) // what is dirty need not wait
+		v.disk.Pace(false, nil) // write back dirty pages without delay
 	}
 
 	for i := len(d.volumes) - 1; i >= 0; i-- {
@@ -124,16 +125,16 @@ func (d *daemon) release(ctx context.Context, force bool) error {
 	return nil
 }
 
-// How long a mount that is not ours may last before it counts. Whoever makes a mount namespace has
-// copies of all mounts for a moment (a service that starts, a container). After a loss of power it
-// is worth waiting longer: while a copy is left, the file system that saw the power go is still
-// there, read-only, and mounting the device again would only show that one.
+// How long to ignore a foreign mount of a volume. A new mount namespace (of a service or container
+// that is starting) briefly has copies of all mounts. After a power loss it is worth waiting
+// longer: while a copy exists, the file system that saw the power loss is still alive, read-only,
+// and mounting the device again would only return that one.
 const (
 	passing  = 2 * time.Second
 	aftercut = time.Minute
 )
 
-// gone waits until a device is mounted nowhere. Its error explains where it still is.
+// gone waits until a device is not mounted anywhere. Its error explains where it still is.
 func gone(ctx context.Context, device string, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -158,12 +159,12 @@ func (d *daemon) remount(v *served) error {
 	return mountFileSystem(v.fs, v.device.Path(), v.dir, d.sc.Host.MountOptions)
 }
 
-// unmountAll undoes everything, whoever uses it. What cannot be undone, because others have mounted
-// something on it or have it mounted elsewhere, stays written down.
+// unmountAll undoes everything, even if it is in use. What cannot be undone, because others have
+// mounted something on it or have it mounted elsewhere, stays recorded.
 func (d *daemon) unmountAll(ctx context.Context) error {
 	var errs []error
 	for _, v := range d.volumes {
-		v.disk.Pace(false, nil) // what is dirty need not wait
+		v.disk.Pace(false, nil) // write back dirty pages without delay
 	}
 
 	for i := len(d.volumes) - 1; i >= 0; i-- {
@@ -180,7 +181,7 @@ func (d *daemon) unmountAll(ctx context.Context) error {
 	d.volumes = nil
 	undone := d.state.undo()
 	if undone == nil {
-		errs = nil // whatever went wrong before, nothing is left
+		errs = nil // earlier errors do not matter: nothing is left
 	}
 
 	errs = append(errs, undone)
@@ -191,15 +192,16 @@ func (d *daemon) unmountAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// claimWithin is how long another may have a mount point locked: mounting takes a second or two.
+// claimWithin is how long another process may keep a mount point locked: mounting takes a second or
+// two.
 const claimWithin = time.Minute
 
-// claim locks a folder for as long as something is being mounted on it, and reports what is there
-// already. Two that mount on one folder at once would stack.
+// claim locks a folder while something is being mounted on it, and fails if anything is already
+// there. Without it, two processes that mount on the same folder would stack their mounts.
 func claim(ctx context.Context, dir string) (unlock func(), err error) {
 	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("the mount point: %w", err)
+		return nil, fmt.Errorf("cannot open the mount point: %w", err)
 	}
 
 	unlock = func() { _ = f.Close() }
@@ -208,13 +210,13 @@ func claim(ctx context.Context, dir string) (unlock func(), err error) {
 
 	for {
 		locked := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		err := Free(dir) // only now: whoever had the lock has mounted
+		err := Free(dir) // after locking: the previous holder of the lock has mounted by now
 		switch {
 		case err != nil:
 		case locked == nil:
 			return unlock, nil
 		case !errors.Is(locked, unix.EWOULDBLOCK) && !errors.Is(locked, unix.EINTR):
-			err = fmt.Errorf("locking %s: %w", dir, locked)
+			err = fmt.Errorf("cannot lock %s: %w", dir, locked)
 		}
 
 		if err == nil {

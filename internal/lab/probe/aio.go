@@ -42,7 +42,7 @@ type event struct {
 	_            int64
 }
 
-// A queue keeps direct I/O in flight from one thread.
+// A queue keeps direct I/O in flight from a single thread.
 type queue struct {
 	context uintptr
 	blocks  []iocb
@@ -51,7 +51,7 @@ type queue struct {
 	memory  []byte
 }
 
-// newQueue makes a queue of this depth, with a buffer of this many bytes per slot.
+// newQueue creates a queue of this depth, with a buffer of this size for each slot.
 func newQueue(depth, bytes int) (*queue, error) {
 	q := &queue{blocks: make([]iocb, depth), submit: make([]*iocb, 0, depth), events: make([]event, depth)}
 	var err error
@@ -69,14 +69,14 @@ func newQueue(depth, bytes int) (*queue, error) {
 
 	if _, _, errno := unix.Syscall(unix.SYS_IO_SETUP, uintptr(depth), uintptr(unsafe.Pointer(&q.context)),
 		0); errno != 0 {
-		return nil, errors.Join(fmt.Errorf("probe: asynchronous I/O, %d in flight: %w; fs.aio-max-nr bounds it",
+		return nil, errors.Join(fmt.Errorf("probe: cannot set up asynchronous I/O with %d in flight: %w; the limit is fs.aio-max-nr",
 			depth, errno), unix.Munmap(q.memory))
 	}
 
 	return q, nil
 }
 
-// add prepares an operation of slot i for the next send.
+// add prepares an operation in slot i for the next send.
 func (q *queue) add(i, fd int, opcode uint16, offset int64) {
 	b := &q.blocks[i]
 	b.fd, b.opcode, b.offset = uint32(fd), opcode, offset
@@ -93,7 +93,7 @@ func (q *queue) send() error {
 			continue
 		}
 		if errno != 0 {
-			return fmt.Errorf("probe: submitting I/O: %w", errno)
+			return fmt.Errorf("probe: cannot submit I/O: %w", errno)
 		}
 		left = left[n:]
 	}
@@ -101,8 +101,7 @@ func (q *queue) send() error {
 	return nil
 }
 
-// reap waits for at least one operation to finish, at most for the timeout, and returns all that
-// have.
+// reap waits for at least one operation to finish, up to the timeout, and returns all that have.
 func (q *queue) reap(timeout time.Duration) ([]event, error) {
 	ts := unix.NsecToTimespec(max(int64(timeout), 0))
 	n, _, errno := unix.Syscall6(unix.SYS_IO_GETEVENTS, q.context, 1, uintptr(len(q.events)),
@@ -111,17 +110,17 @@ func (q *queue) reap(timeout time.Duration) ([]event, error) {
 		return nil, nil
 	}
 	if errno != 0 {
-		return nil, fmt.Errorf("probe: waiting for I/O: %w", errno)
+		return nil, fmt.Errorf("probe: cannot wait for I/O: %w", errno)
 	}
 	return q.events[:n], nil
 }
 
-// close waits for what is in flight, and frees the queue.
+// close waits for operations in flight and frees the queue.
 func (q *queue) close() error {
 	_, _, errno := unix.Syscall(unix.SYS_IO_DESTROY, q.context, 0, 0)
 	if errno != 0 {
 		// The kernel may still write into the memory, so it is not freed.
-		return fmt.Errorf("probe: ending asynchronous I/O: %w", errno)
+		return fmt.Errorf("probe: cannot end asynchronous I/O: %w", errno)
 	}
 	return unix.Munmap(q.memory)
 }

@@ -15,7 +15,7 @@ type clock struct{ start time.Time }
 
 func (c clock) now() int64 { return int64(time.Since(c.start)) }
 
-// slice is how long a wait sleeps before it checks whether the context has ended.
+// slice is the maximum sleep before a wait checks whether the context has ended.
 const slice = 50 * time.Millisecond
 
 // wait sleeps in the kernel until an instant, because the runtime's timers may be 1.15 ms late in
@@ -31,9 +31,10 @@ func (c clock) wait(ctx context.Context, until int64) bool {
 	return ctx.Err() == nil
 }
 
-// punctual gives the calling goroutine a thread of its own that wakes up on time, until it ends.
+// punctual gives the calling goroutine a dedicated thread that wakes up on time, for the rest of
+// its life.
 func punctual() {
-	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-	// Timers of a thread may be late by its slack, 50 us by default.
+	runtime.LockOSThread() // never unlocked, so the thread with its changed slack ends with the goroutine
+	// By default, a thread's timers may be late by a slack of 50 us.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 }

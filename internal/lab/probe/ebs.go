@@ -15,19 +15,19 @@ import (
 	"plimsoll/internal/record/ebs"
 )
 
-// Limits says which limit of an Amazon EBS volume, or of the instance, was exceeded during a probe,
-// according to the volume's own statistics (NVMe log page 0xD0).
+// Limits says which limits of an Amazon EBS volume, or of the instance, were exceeded during a
+// probe, according to the volume's own statistics (NVMe log page 0xD0).
 type Limits struct {
-	// Reason says why nothing is known; "" if something is.
+	// Reason says why this is unknown; "" if it is known.
 	Reason string `json:"not_measurable,omitempty"`
-	// Seconds during the probe in which more was asked than the limit allows.
+	// Seconds during the probe in which the demand exceeded the limit.
 	VolumeIOPS         float64 `json:"volume_iops_exceeded_seconds"`
 	VolumeThroughput   float64 `json:"volume_throughput_exceeded_seconds"`
 	InstanceIOPS       float64 `json:"instance_iops_exceeded_seconds"`
 	InstanceThroughput float64 `json:"instance_throughput_exceeded_seconds"`
 }
 
-// Bit names the limits that were exceeded.
+// Bit lists the limits that were exceeded.
 func (l *Limits) Bit() []string {
 	var out []string
 	for _, x := range []struct {
@@ -44,10 +44,10 @@ func (l *Limits) Bit() []string {
 	return out
 }
 
-// sysBlock is where devices are listed by their numbers.
+// sysBlock is the folder that lists devices by number.
 var sysBlock = "/sys/dev/block"
 
-// deviceOf returns the name of the device under a path, and a function that reads its statistics.
+// deviceOf returns the name of the device below a path, and a function that returns its statistics.
 func deviceOf(path string) (name string, stats func() (*ebs.StatsPage, error)) {
 	none := func(reason string) func() (*ebs.StatsPage, error) {
 		return func() (*ebs.StatsPage, error) { return nil, errors.New(reason) }
@@ -60,7 +60,7 @@ func deviceOf(path string) (name string, stats func() (*ebs.StatsPage, error)) {
 	link := fmt.Sprintf("%s/%d:%d", sysBlock, unix.Major(st.Dev), unix.Minor(st.Dev))
 	real, err := filepath.EvalSymlinks(link)
 	if err != nil {
-		return "", none("the file system is on no block device")
+		return "", none("the file system is not on a block device")
 	}
 
 	if _, err := os.Stat(filepath.Join(real, "partition")); err == nil {
@@ -69,12 +69,12 @@ func deviceOf(path string) (name string, stats func() (*ebs.StatsPage, error)) {
 
 	name = filepath.Base(real)
 	if !strings.HasPrefix(name, "nvme") {
-		return name, none(name + " is no NVMe device; only Amazon's tell which limit was exceeded")
+		return name, none(name + " is not an NVMe device; only Amazon EBS volumes report which limit was exceeded")
 	}
 
 	if !slices.ContainsFunc(ebs.Volumes("/"), func(v ebs.Volume) bool { return v.Device == name }) {
 		return name,
-			none(name + " is no Amazon EBS volume by its identify string; only those tell which limit was exceeded")
+			none(name + " is not an Amazon EBS volume, judging by its identify string; only those report which limit was exceeded")
 	}
 
 	first, err := ebs.Read("/dev/" + name)
@@ -85,7 +85,7 @@ func deviceOf(path string) (name string, stats func() (*ebs.StatsPage, error)) {
 	return name, func() (*ebs.StatsPage, error) { return first, nil }
 }
 
-// limitsSince compares the statistics with the earlier ones.
+// limitsSince compares the current statistics with earlier ones.
 func limitsSince(path string, before func() (*ebs.StatsPage, error)) Limits {
 	a, err := before()
 	if err != nil {
@@ -99,11 +99,11 @@ func limitsSince(path string, before func() (*ebs.StatsPage, error)) Limits {
 	return exceeded(a, b)
 }
 
-// exceeded returns by how much limits were exceeded between two pages.
+// exceeded returns for how long limits were exceeded between two pages.
 func exceeded(s, later *ebs.StatsPage) Limits {
 	grew := func(a, b uint64) float64 {
 		if b < a {
-			return 0 // the volume was reattached
+			return 0 // the volume was reattached, which resets its counters
 		}
 		return float64(b-a) / 1e6
 	}

@@ -19,33 +19,33 @@ import (
 	"plimsoll/internal/lab/ioloop"
 )
 
-// A folder holds the probe's files. They have no names, so that nothing is left of them however the
+// A folder holds the probe's files. They have no names, so nothing is left of them however the
 // process ends.
 type folder struct {
 	path  string
 	files map[string]*os.File
 }
 
-// A Place is where a probe works.
+// A Place is where a probe runs.
 type Place struct {
-	Parent string     // where the probe makes its own folder
-	Free   units.Size // the space available to this user
+	Parent string     // folder for the probe's files
+	Free   units.Size // space available to this user
 }
 
-// inputError is an error about what a person wrote.
+// inputError is an error in the user's input.
 type inputError struct{ error }
 
-// BadInput marks it as that.
+// BadInput marks it as such.
 func (inputError) BadInput() {}
 
 func inputf(format string, args ...any) error { return inputError{fmt.Errorf(format, args...)} }
 
-// Look resolves a path, which is a folder. One that does not exist is refused: its parent may be on
-// another device, as when a volume is not mounted.
+// Look resolves a path, which must be a folder. One that does not exist is refused, because its
+// parent may be on another device, for example if a volume is not mounted.
 func Look(path string) (Place, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return Place{}, inputf("probe: %s does not exist: give a folder on the device", path)
+		return Place{}, inputf("probe: %s does not exist: specify a folder on the device", path)
 	}
 
 	if err != nil {
@@ -53,20 +53,20 @@ func Look(path string) (Place, error) {
 	}
 	if !info.IsDir() {
 		return Place{},
-			inputf("probe: %s exists and is not a folder: existing files are never overwritten; give a folder on the device",
+			inputf("probe: %s is not a folder, and existing files are never overwritten: specify a folder on the device",
 				path)
 	}
 
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {
-		return Place{}, fmt.Errorf("probe: free space of %s: %w", path, err)
+		return Place{}, fmt.Errorf("probe: cannot determine the free space of %s: %w", path, err)
 	}
 
 	return Place{Parent: path, Free: units.Size(s.Bavail) * units.Size(s.Bsize)}, nil
 }
 
-// namePrefix begins the names that files have for a moment where the file system knows none
-// without.
+// namePrefix begins the names that files briefly have on file systems that do not support nameless
+// ones.
 const namePrefix = ".plimsoll-probe-"
 
 func newFolder(parent string) *folder {
@@ -74,26 +74,26 @@ func newFolder(parent string) *folder {
 	return &folder{path: parent, files: map[string]*os.File{}}
 }
 
-// removeLeft removes what a killed probe has left: a file that it had no time to unlink. A probe that
-// runs loses nothing by it.
+// removeLeft removes files that a killed probe had no time to unlink. It does not affect a running
+// probe.
 func removeLeft(parent string) {
-	left, _ := filepath.Glob(filepath.Join(escaped(parent), namePrefix+"*")) // its only error is a bad pattern
+	left, _ := filepath.Glob(filepath.Join(escaped(parent), namePrefix+"*")) // only fails for a bad pattern
 	for _, path := range left {
 		if strings.Trim(strings.TrimPrefix(filepath.Base(path), namePrefix), "0123456789") != "" {
-			continue // not a name of ours
+			continue // not one of our names
 		}
 		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
-			_ = os.Remove(path) // unless it holds something, or is somebody else's
+			_ = os.Remove(path) // best effort; a file with content is not ours
 		}
 	}
 }
 
-// escaped is a path as a pattern that it alone matches.
+// escaped turns a path into a pattern that only matches this path.
 func escaped(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// open makes a stream's file. Nothing but this process can see it.
+// open creates a stream's file, which is invisible to other processes.
 func (f *folder) open(s *Stream) (*os.File, error) {
 	flags := os.O_RDWR
 	if s.Direct {
@@ -102,12 +102,12 @@ func (f *folder) open(s *Stream) (*os.File, error) {
 
 	file, err := os.OpenFile(f.path, flags|unix.O_TMPFILE, 0o600)
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EISDIR) || errors.Is(err, unix.ENOENT) {
-		file, err = openUnlinked(f.path, flags) // as on NFS
+		file, err = openUnlinked(f.path, flags) // for example on NFS
 	}
 
 	if errors.Is(err, unix.EINVAL) && s.Direct {
 		return nil,
-			fmt.Errorf("probe: the file system at %s does not support direct I/O: give a folder on the disk itself",
+			fmt.Errorf("probe: the file system at %s does not support direct I/O: specify a folder on the disk itself",
 				f.path)
 	}
 	if err != nil {
@@ -118,16 +118,16 @@ func (f *folder) open(s *Stream) (*os.File, error) {
 	return file, nil
 }
 
-// openUnlinked makes a file and unlinks it.
+// openUnlinked creates a file and unlinks it.
 func openUnlinked(dir string, flags int) (*os.File, error) {
 	for {
-		path := filepath.Join(dir, namePrefix+strconv.FormatUint(rand.Uint64(), 10)) //nolint:forbidigo // a name that nobody can guess
+		path := filepath.Join(dir, namePrefix+strconv.FormatUint(rand.Uint64(), 10)) //nolint:forbidigo // an unguessable name
 		file, err := os.OpenFile(path, flags|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, os.ErrExist) {
 			continue
 		}
 
-		rm := os.Remove(path) // also if only direct I/O was refused
+		rm := os.Remove(path) // also after an error: if O_DIRECT is rejected, the file exists
 		if errors.Is(rm, os.ErrNotExist) {
 			rm = nil
 		}
@@ -140,13 +140,13 @@ func openUnlinked(dir string, flags int) (*os.File, error) {
 	}
 }
 
-// lay makes a file of the stream's size. Its blocks are written or, if not Prewritten, only
-// allocated.
+// lay creates a file of the stream's size. Its blocks are written, or only allocated if Prewritten
+// is false.
 func lay(ctx context.Context, file *os.File, s *Stream, chance *random.Stream, done func(units.Size)) error {
 	length := units.Size(ioloop.Aligned(int64(s.File)))
 	if err := unix.Fallocate(int(file.Fd()), 0, 0, int64(length)); err != nil &&
 		!errors.Is(err, unix.EOPNOTSUPP) {
-		return fmt.Errorf("probe: allocating %s: %w", length.String(), err)
+		return fmt.Errorf("probe: cannot allocate %s: %w", length.String(), err)
 	}
 
 	if s.Writes() && !s.Prewritten {
@@ -157,7 +157,7 @@ func lay(ctx context.Context, file *os.File, s *Stream, chance *random.Stream, d
 	content := func(b []byte) { fill(b, chance) }
 	err := ioloop.Lay(ctx, file, int64(length), content, func(n int64) { done(units.Size(n)) })
 	if err != nil {
-		return fmt.Errorf("probe: laying out a file of %s: %w", length.String(), err)
+		return fmt.Errorf("probe: cannot write a file of %s: %w", length.String(), err)
 	}
 
 	return nil

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// FioJob returns the profile as a job file of fio (3.27 or later), for a cross-check: the same
-// stages one after another, in files that fio makes and keeps in the folder. Comments say what fio
-// cannot express.
+// FioJob returns the profile as a fio job file (3.27 or later), for cross-checking: the same stages
+// in sequence, in files that fio creates and keeps in the folder. Comments mark what fio cannot
+// express.
 func FioJob(p *Profile, folder string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -39,7 +39,7 @@ func FioJob(p *Profile, folder string) string {
 	return b.String()
 }
 
-// fio writes the keys of one stream.
+// fio writes the options of one stream.
 func (s *Stream) fio(line func(format string, args ...any)) {
 	line("filename=plimsoll-fio.%s", s.Name)
 	line("rw=%s", map[Kind]string{Append: "write", RandomWrite: "randwrite", RandomRead: "randread"}[s.Kind])
@@ -60,7 +60,7 @@ func (s *Stream) fio(line func(format string, args ...any)) {
 	if s.Writes() && s.Prewritten {
 		line("overwrite=1")
 		if !s.Direct {
-			line("; the probe's file is in the page cache: of what is not, a page is read before a part of it is written")
+			line("; the probe's file is in the page cache; otherwise a page would have to be read before part of it is written")
 			line("pre_read=1")
 		}
 	}
@@ -77,16 +77,16 @@ func (s *Stream) fio(line func(format string, args ...any)) {
 	}
 
 	if s.On > 0 {
-		line("; fio begins with the time on, not off")
+		line("; fio begins with the on-time, not the off-time")
 		line("thinktime_iotime=%dus", s.On.Std().Microseconds())
 		line("thinktime=%dus", s.Off.Std().Microseconds())
 	}
 
 	if s.Burst > 0 {
-		line("; no more than %s each time it is on: fio has no word for it", s.Burst.Exact())
+		line("; at most %s in each on-time: fio has no option for this", s.Burst.Exact())
 	}
 
 	if s.SyncAtEnd {
-		line("; an fdatasync at the end of each time it is on: fio has no word for it")
+		line("; an fdatasync at the end of each on-time: fio has no option for this")
 	}
 }

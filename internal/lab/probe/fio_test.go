@@ -67,9 +67,9 @@ type fioTimes struct {
 }
 
 // TestFio alternates between fio and a probe with the same patterns, and prints both (-v). It
-// asserts that both did I/O, but no times, because the machine has other work. PROBE_DIR names a
-// folder on another device, PROBE_STAGE how long each run takes, PROBE_ROUNDS how many there are;
-// the last line of a pattern has the medians of them.
+// asserts that both did I/O, but no times, because the machine may be busy. PROBE_DIR names a
+// folder on another device, PROBE_STAGE the duration of each run, and PROBE_ROUNDS their number;
+// the last line of each pattern has their medians.
 func TestFio(t *testing.T) {
 	fio, err := exec.LookPath("fio")
 	if err != nil {
@@ -110,7 +110,7 @@ func TestFio(t *testing.T) {
 
 			x := r.Stages[0].Streams[0]
 			if x.Latency.Operations == 0 || f.count == 0 {
-				t.Fatalf("%s: we did %d operations and fio %d", c.name, x.Latency.Operations, f.count)
+				t.Fatalf("%s: the probe did %d operations, fio %d", c.name, x.Latency.Operations, f.count)
 			}
 
 			l := x.Service
@@ -157,7 +157,7 @@ type fioFigures struct {
 	count          int64
 }
 
-// runFio runs a profile of one stream, and removes the file.
+// runFio runs a profile of one stream and removes the file.
 func runFio(t *testing.T, fio, dir string, p *Profile) fioFigures {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "job.fio")

@@ -16,9 +16,9 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// A Fitted is a volume that behaves as the device did, for use in a scenario.
+// A Fitted is a volume that behaves like the measured device, for use in a scenario.
 type Fitted struct {
-	// YAML describes a custom volume, for use under a volume's name.
+	// YAML describes a custom volume, to be used under a volume's name.
 	YAML string `json:"yaml"`
 	// Ramps are the closed loops that it was derived from.
 	Ramps []Ramp `json:"ramps"`
@@ -37,22 +37,22 @@ type Ramp struct {
 const (
 	fitFile  = 512 * units.MiB
 	fitStep  = time.Second
-	fitBlock = 16 * units.KiB  // the size that a volume's latency refers to
-	fitLarge = 256 * units.KiB // the most that EBS counts as one operation
-	// fitGain is how much faster a deeper queue must be before a still deeper one is tried.
+	fitBlock = 16 * units.KiB  // the size to which a volume's latency refers
+	fitLarge = 256 * units.KiB // the largest size that EBS counts as one operation
+	// fitGain is the speedup that a deeper queue must bring before an even deeper one is tried.
 	fitGain = 1.05
-	// fitSteps is the number of steps, for the progress.
+	// fitSteps is the number of progress steps.
 	fitSteps = 5
 )
 
-// fitDepths are tried one after another.
+// fitDepths are the queue depths tried in sequence.
 var fitDepths = []int{1, 4, 16, 64, 128}
 
-// fit measures the device alone.
+// fit measures the device with nothing else running.
 func (r *prober) fit(ctx context.Context) (*Fitted, error) {
 	base := Stream{Name: "fit", Kind: RandomRead, Size: fitBlock, Depth: 1, Direct: true, File: r.opt.fitFile,
 		Prewritten: true}
-	r.tell("laying out the fit's file")
+	r.report("writing the fit's file")
 	file, err := r.dir.open(&base)
 	if err == nil {
 		err = lay(ctx, file, &base, r.opt.Seed.Stream("probe.lay.fit"), func(units.Size) {})
@@ -68,7 +68,7 @@ func (r *prober) fit(ctx context.Context) (*Fitted, error) {
 	var iops, bytes [2]float64
 	for i, kind := range []Kind{RandomRead, RandomWrite} {
 		for j, size := range []units.Size{fitBlock, fitLarge} {
-			r.tell(fmt.Sprintf("fitting %ss of %s", kind, size.String()))
+			r.report(fmt.Sprintf("fitting %ss of %s", kind, size.String()))
 			s := base
 			s.Kind, s.Size = kind, size
 
@@ -100,7 +100,7 @@ func (r *prober) fit(ctx context.Context) (*Fitted, error) {
 	order.Read, order.Write = directions(iops, bytes)
 
 	if err := order.Check().Err(); err != nil {
-		return nil, fmt.Errorf("probe: the measurements do not give a volume: %w", err)
+		return nil, fmt.Errorf("probe: cannot derive a volume from the measurements: %w", err)
 	}
 
 	text, err := yaml.Marshal(order)
@@ -112,8 +112,8 @@ func (r *prober) fit(ctx context.Context) (*Fitted, error) {
 	return f, nil
 }
 
-// directions returns the limit of the slower direction, if one is at least a tenth slower than the
-// other.
+// directions returns the limit of the slower direction, if it is slower than the other by at least
+// a tenth.
 func directions(iops, bytes [2]float64) (read, write *catalog.RateOrder) {
 	of := func(i int) *catalog.RateOrder {
 		var o catalog.RateOrder
@@ -131,7 +131,8 @@ func directions(iops, bytes [2]float64) (read, write *catalog.RateOrder) {
 	return of(0), of(1)
 }
 
-// ramp deepens the queue until that gains nothing, and returns the fastest step and the first.
+// ramp increases the queue depth until that no longer helps, and returns the fastest step and the
+// first.
 func (r *prober) ramp(ctx context.Context, f *Fitted, s Stream) (best, first *Ramp, err error) {
 	for _, depth := range fitDepths {
 		s.Depth = depth
@@ -161,7 +162,7 @@ func (r *prober) ramp(ctx context.Context, f *Fitted, s Stream) (best, first *Ra
 	return best, first, nil
 }
 
-// short runs one closed loop briefly.
+// short briefly runs one closed loop.
 func (r *prober) short(ctx context.Context, s *Stream) (*job, error) {
 	j := &job{Stream: s, file: r.dir.files["fit"], clock: r.clock,
 		chance: r.opt.Seed.Stream("probe." + s.String())}
@@ -207,7 +208,7 @@ func quantilesOf(x *Ramp) *catalog.Quantiles {
 		P999: us(x.Latency.P999Seconds), Max: us(x.Latency.MaxSeconds)}
 }
 
-// rounded rounds to three significant digits: more were not measured.
+// rounded rounds to three significant digits: the measurement is not more precise than that.
 func rounded(x float64) int64 {
 	if x < 1000 {
 		return int64(math.Max(math.Round(x), 1))

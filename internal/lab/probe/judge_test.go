@@ -43,8 +43,8 @@ func TestBlame(t *testing.T) {
 	}{
 		{"checkpoint", stages(of(1), of(80), of(2)), "checkpoint", "80.0 times as long"},
 		{"reads", stages(of(1), of(3), of(5)), "reads", "while reads is on"},
-		{"nobody", stages(of(4), of(7), of(5)), "", "nobody: the p99 of wal is"},
-		{"the device", stages(of(30), of(300), of(30)), "wal", "the device: alone"},
+		{"no companion", stages(of(4), of(7), of(5)), "", "no companion: the p99 of wal is"},
+		{"the device", stages(of(30), of(300), of(30)), "wal", "the device: even alone"},
 	} {
 		r := &Result{Measured: "wal", Stages: c.stages}
 		r.judge(&Profile{Criterion: criterion})
@@ -52,7 +52,7 @@ func TestBlame(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, r.Blame)
 		}
 		if r.Criterion.Met {
-			t.Errorf("%s: 900 ms with all meet 10 ms", c.name)
+			t.Errorf("%s: 900 ms with all companions meets 10 ms", c.name)
 		}
 	}
 
@@ -67,7 +67,7 @@ func TestBlame(t *testing.T) {
 	}
 }
 
-// TestWhile: an operation is beside a companion's burst if it was due or in flight during it.
+// TestWhile: an operation counts toward a companion's burst if it was due or in flight during it.
 func TestWhile(t *testing.T) {
 	j := &job{Stream: &Stream{Name: "burst"}, on: []interval{{100, 200}, {300, 400}}}
 	w := while([]sample{{10, 20}, {90, 15}, {150, 10}, {210, 50}, {205, 200}, {350, 1}, {401, 5}}, j)

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/base/yamltree"
 )
 
-// A written is a profile as its text has it.
+// A written is a profile as written in its file.
 type written struct {
 	About     string                        `yaml:"about"`
 	Measured  string                        `yaml:"measured"`
@@ -23,7 +23,7 @@ type written struct {
 	Streams   yamltree.Keyed[writtenStream] `yaml:"streams"`
 }
 
-// A writtenStream is a stream, with the fields that its text expresses differently.
+// A writtenStream is a stream, plus the fields that are written differently in a file.
 type writtenStream struct {
 	Stream     `yaml:",inline"`
 	Arrivals   arrivals `yaml:"arrivals"`
@@ -31,19 +31,19 @@ type writtenStream struct {
 	Depth      *int     `yaml:"depth"`      // default: 1
 }
 
-// arrivals are random if true, else evenly spaced.
+// arrivals are random if true, otherwise evenly spaced.
 type arrivals bool
 
 // UnmarshalText reads even or poisson.
 func (a *arrivals) UnmarshalText(text []byte) error {
 	*a = string(text) == "poisson"
 	if !*a && string(text) != "even" {
-		return fmt.Errorf("%q is neither even nor poisson", text)
+		return fmt.Errorf("%q: want even or poisson", text)
 	}
 	return nil
 }
 
-// stream returns the stream, with defaults.
+// stream returns the stream with defaults applied.
 func (w *writtenStream) stream(name string) Stream {
 	s := w.Stream
 	s.Name, s.Poisson, s.Depth, s.Prewritten = name, bool(w.Arrivals), 1, w.Prewritten == nil || *w.Prewritten
@@ -53,7 +53,7 @@ func (w *writtenStream) stream(name string) Stream {
 	return s
 }
 
-// Parse reads a profile. The error lists everything that is wrong, with file, line and column.
+// Parse parses a profile. The error lists everything that is wrong, with file, line and column.
 func Parse(name string, text []byte) (*Profile, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	src := yamltree.NewSource(name, text)
@@ -71,7 +71,7 @@ func Parse(name string, text []byte) (*Profile, error) {
 	w := written{Stage: units.Duration(10e9)}
 	d := &yamltree.Decoder{}
 	if root.Kind == yamltree.Null {
-		d.Fail("", yamltree.Position{Line: 1, Column: 1}, "a profile is one document: measured, stage, streams")
+		d.Fail("", yamltree.Position{Line: 1, Column: 1}, "empty profile: want measured, stage and streams")
 	}
 
 	d.Decode(root, reflect.ValueOf(&w).Elem(), "")
@@ -79,7 +79,7 @@ func Parse(name string, text []byte) (*Profile, error) {
 		Criterion: w.Criterion}
 	for _, s := range w.Streams {
 		if at := "streams." + s.Name; !isName(s.Name) {
-			d.Fail(at, root.Locate(at), "%q is no name of a stream: letters, digits, - and _, 32 at most", s.Name)
+			d.Fail(at, root.Locate(at), "%q is not a valid stream name: want up to 32 letters, digits, - and _", s.Name)
 		}
 		p.Streams = append(p.Streams, s.Value.stream(s.Name))
 	}

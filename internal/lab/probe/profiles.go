@@ -20,11 +20,11 @@ import (
 //go:embed profiles/*.yaml
 var general embed.FS
 
-// Profiles are the texts of built-in profiles by their names.
+// Profiles holds the texts of built-in profiles by name.
 type Profiles map[string][]byte
 
-// ProfilesOf returns the profiles of some engines, each with files profiles/NAME.yaml, and those that
-// belong to no engine.
+// ProfilesOf returns the profiles of some engines, each with files profiles/NAME.yaml, and those
+// that are not specific to an engine.
 func ProfilesOf(engines []fs.FS) (Profiles, error) {
 	l := Profiles{}
 	for _, folder := range append([]fs.FS{general}, engines...) {
@@ -41,10 +41,10 @@ func ProfilesOf(engines []fs.FS) (Profiles, error) {
 	return l, nil
 }
 
-// Names are the names of the profiles, sorted.
+// Names returns the sorted names of the profiles.
 func (l Profiles) Names() []string { return slices.Sorted(maps.Keys(l)) }
 
-// WithCriterion are the names of profiles that have a criterion.
+// WithCriterion returns the names of the profiles that have a criterion.
 func (l Profiles) WithCriterion() []string {
 	return slices.DeleteFunc(l.Names(), func(name string) bool {
 		p, err := Parse(name, l[name])
@@ -60,18 +60,18 @@ func (l Profiles) Load(nameOrPath string) (*Profile, error) {
 
 	f, err := os.Open(nameOrPath)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, inputf("probe: %s is neither a file nor a built-in profile (%s)", nameOrPath,
+		return nil, inputf("probe: %s is not a file or a built-in profile (%s)", nameOrPath,
 			strings.Join(l.Names(), ", "))
 	}
 
 	if err != nil {
-		return nil, fmt.Errorf("probe: profile: %w", err)
+		return nil, fmt.Errorf("probe: cannot read the profile: %w", err)
 	}
 
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, yamltree.BytesMax+1))
 	if err != nil {
-		return nil, fmt.Errorf("probe: profile: %w", err)
+		return nil, fmt.Errorf("probe: cannot read the profile: %w", err)
 	}
 
 	return Parse(nameOrPath, text)

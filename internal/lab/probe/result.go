@@ -39,7 +39,7 @@ type StageResult struct {
 	Name    string         `json:"name"`
 	Seconds float64        `json:"seconds"`
 	Streams []StreamResult `json:"streams"` // the measured one first
-	// While is the measured stream's latency by whether each companion was on.
+	// While splits the measured stream's latency by whether each companion was on.
 	While []WhileResult `json:"while,omitempty"`
 }
 
@@ -47,23 +47,23 @@ type StageResult struct {
 type StreamResult struct {
 	Name string `json:"name"`
 	Does string `json:"does"`
-	// OnSeconds is how long it was on: rates refer to this time.
+	// OnSeconds is how long the stream was on: rates refer to this time.
 	OnSeconds      float64    `json:"on_seconds"`
 	IOPS           float64    `json:"iops"`
 	Bytes          units.Size `json:"bytes"`
 	BytesPerSecond float64    `json:"bytes_per_second"`
-	// Latency is from when operations were due until they were done; missed ones count with the
-	// time that they had waited.
+	// Latency counts from when operations were due; missed ones count with the time they had
+	// waited.
 	Latency latency.Latency `json:"latency"`
-	// Service is from when operations were started, as reported by tools that know no due time
-	// (fio's clat plus slat).
+	// Service counts from when operations were started, as in tools that have no due times (fio's
+	// clat plus slat).
 	Service   latency.Latency  `json:"service"`
-	Fdatasync *latency.Latency `json:"fdatasync,omitempty"` // of the calls alone
+	Fdatasync *latency.Latency `json:"fdatasync,omitempty"` // the calls alone
 	Missed    int64            `json:"missed"`              // due, but not started in time
 	Share     *Share           `json:"share,omitempty"`
 }
 
-// A Share is how a stream spent its time, as parts of 1.
+// A Share divides a stream's time, as fractions of 1.
 type Share struct {
 	Waited float64 `json:"waited"`     // waiting for the stream's own earlier operations
 	Moved  float64 `json:"read_write"` // in reads and writes
@@ -79,7 +79,7 @@ type WhileResult struct {
 
 // A Blame says what makes the measured stream slow.
 type Blame struct {
-	// Stream is the companion to blame, or the measured stream itself if the device is as slow
+	// Stream is the companion to blame, or the measured stream itself if the device is just as slow
 	// without companions; "" if none is.
 	Stream       string   `json:"stream"`
 	AloneSeconds *float64 `json:"alone_p99_seconds"`
@@ -87,7 +87,7 @@ type Blame struct {
 	Text         string   `json:"text"`
 }
 
-// A Verdict is a criterion and what was measured, stage by stage.
+// A Verdict is a criterion with the measured values of each stage.
 type Verdict struct {
 	Text   string         `json:"text"` // "p99 of fdatasync under 10 ms"
 	Source string         `json:"source"`
@@ -95,18 +95,18 @@ type Verdict struct {
 	Stages []StageVerdict `json:"stages"`
 }
 
-// A StageVerdict is a criterion in a stage.
+// A StageVerdict is a criterion's result in one stage.
 type StageVerdict struct {
 	Stage   string   `json:"stage"`
-	Seconds *float64 `json:"seconds"` // null: there was no operation, so it is not met
+	Seconds *float64 `json:"seconds"` // null: no operations, so not met
 	Met     bool     `json:"met"`
 }
 
-// blameRatio is by how much a companion must lengthen the p99 to be blamed: two runs on rented
-// disks differ by less.
+// blameRatio is the factor by which a companion must increase the p99 to be blamed: two runs on
+// rented disks differ by less.
 const blameRatio = 2
 
-// sampleLeast is how many operations a p99 needs to be less than the maximum.
+// sampleLeast is the minimum number of operations for a p99 that is not simply the maximum.
 const sampleLeast = 100
 
 // judge draws the conclusions.
@@ -157,24 +157,24 @@ func (r *Result) blame() Blame {
 	alone := r.Stages[0].Streams[0].Latency
 	b := Blame{AloneSeconds: alone.P99Seconds}
 	if alone.P99Seconds == nil {
-		b.Text = r.Measured + " did nothing: nobody can be blamed"
+		b.Text = r.Measured + " ran no operations, so nothing can be blamed"
 		return b
 	}
 
 	few := ""
 	if alone.Operations < sampleLeast {
-		few = fmt.Sprintf("; of only %d operations, so take a longer stage", alone.Operations)
+		few = fmt.Sprintf("; based on only %d operations, so use a longer stage", alone.Operations)
 	}
 
 	if v := r.Criterion; v != nil && !v.Stages[0].Met {
 		b.Stream = r.Measured
-		b.Text = fmt.Sprintf("the device: alone, %s has a p99 of %s, and misses %s%s", r.Measured,
+		b.Text = fmt.Sprintf("the device: even alone, %s has a p99 of %s and misses %s%s", r.Measured,
 			units.Seconds(*alone.P99Seconds), v.Text, few)
 		return b
 	}
 
 	if len(r.Stages) == 1 {
-		b.Text = fmt.Sprintf("nobody: %s ran alone, with a p99 of %s%s", r.Measured,
+		b.Text = fmt.Sprintf("no companion: %s ran alone, with a p99 of %s%s", r.Measured,
 			units.Seconds(*alone.P99Seconds), few)
 		return b
 	}
@@ -182,7 +182,7 @@ func (r *Result) blame() Blame {
 	worst, name := 0.0, ""
 	for _, st := range r.Stages[1:] {
 		if len(st.While) != 1 {
-			continue // all streams together do not single out one
+			continue // the stage with all companions does not single out one
 		}
 		if x := st.While[0].On.P99Seconds; x != nil && *x > worst {
 			worst, name = *x, st.While[0].Companion
@@ -190,7 +190,7 @@ func (r *Result) blame() Blame {
 	}
 
 	if name == "" || worst < blameRatio**alone.P99Seconds {
-		b.Text = fmt.Sprintf("nobody: the p99 of %s is %s alone, and at most %s beside any companion%s", r.Measured,
+		b.Text = fmt.Sprintf("no companion: the p99 of %s is %s alone, and at most %s with any companion%s", r.Measured,
 			units.Seconds(*alone.P99Seconds), units.Seconds(worst), few)
 		return b
 	}

@@ -16,22 +16,22 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Options say how to run a profile.
+// Options configure how to run a profile.
 type Options struct {
 	Path string
 	Seed random.Seed
 	// Yes allows files that take more than half of the free space.
 	Yes bool
-	// Fit also measures the device by short ramps, for a volume in a scenario.
+	// Fit also measures the device with short ramps, to derive a volume for a scenario.
 	Fit bool
-	// Progress, if not nil, receives the current step, and how many of how many steps are done.
+	// Progress, if not nil, receives the current step and how many steps of the total are done.
 	Progress func(what string, done, total int)
 
-	fitStep time.Duration // of one ramp's closed loop; 0: a second
+	fitStep time.Duration // duration of a ramp's closed loop; 0: one second
 	fitFile units.Size    // 0: 512 MiB
 }
 
-// A FullError says that the files would take too much of the free space.
+// A FullError means that the files would use too much of the free space.
 type FullError struct {
 	Path       string
 	Need, Free units.Size
@@ -39,15 +39,15 @@ type FullError struct {
 }
 
 func (e *FullError) Error() string {
-	return fmt.Sprintf("probe: the files need %s and %s has %s free", e.Need.String(), e.Path, e.Free.String())
+	return fmt.Sprintf("probe: the files need %s, but %s has %s free", e.Need.String(), e.Path, e.Free.String())
 }
 
-// Hint says what to do next.
+// Hint says what to do.
 func (e *FullError) Hint() string {
 	if e.Never {
-		return "a profile with smaller files (file: 256MiB) measures the same where the device has no cache"
+		return "use a profile with smaller files (file: 256MiB), which measures the same unless the device has a cache"
 	}
-	return "--yes if nothing else needs the room meanwhile; the files are gone when the probe ends"
+	return "use --yes if nothing else needs the space in the meantime; the files are gone when the probe ends"
 }
 
 // A prober is a run in progress.
@@ -60,7 +60,7 @@ type prober struct {
 	steps int
 }
 
-// Run runs a probe. When the context ends it stops within one operation of each stream. It leaves
+// Run runs a probe. When the context ends, it stops within one operation of each stream. It leaves
 // nothing behind.
 func Run(ctx context.Context, p *Profile, opt Options) (*Result, error) {
 	if err := p.Check().Err(); err != nil {
@@ -108,7 +108,7 @@ func Run(ctx context.Context, p *Profile, opt Options) (*Result, error) {
 	return result, nil
 }
 
-func (r *prober) tell(what string) {
+func (r *prober) report(what string) {
 	if r.opt.Progress != nil {
 		r.opt.Progress(what, r.step, r.steps)
 	}
@@ -119,7 +119,7 @@ func (r *prober) all(ctx context.Context, place Place, stages []stage) (*Result,
 	p := r.p
 	result := &Result{Version: ResultVersion, Profile: p.Name, About: p.About, Measured: p.Measured,
 		Path: place.Parent, Seed: r.opt.Seed, Stages: []StageResult{}}
-	r.tell("laying out files")
+	r.report("writing files")
 
 	for i := range p.Streams {
 		s := &p.Streams[i]
@@ -136,7 +136,7 @@ func (r *prober) all(ctx context.Context, place Place, stages []stage) (*Result,
 	result.Device = device
 
 	for _, st := range stages {
-		r.tell("measuring " + st.name)
+		r.report("measuring " + st.name)
 		sr, err := r.stage(ctx, st)
 		if err != nil {
 			return nil, err
@@ -180,7 +180,7 @@ func (p *Profile) stages() []stage {
 	return out
 }
 
-// stage runs streams together.
+// stage runs the streams of a stage concurrently.
 func (r *prober) stage(ctx context.Context, st stage) (*StageResult, error) {
 	jobs := make([]*job, 0, len(st.streams))
 	for _, s := range st.streams {
@@ -197,6 +197,7 @@ func (r *prober) stage(ctx context.Context, st stage) (*StageResult, error) {
 		jobs = append(jobs, j)
 	}
 
+	// Everything that allocates much is done; from here on, only I/O matters.
 	defer undisturbed(len(jobs))()
 	begin := r.clock.now() + int64(10*time.Millisecond) // time for the threads to start
 
@@ -210,7 +211,7 @@ func (r *prober) stage(ctx context.Context, st stage) (*StageResult, error) {
 		return nil, err
 	}
 
-	// The next stage must not have to write what this one left in the page cache.
+	// Write back dirty pages now, so that this does not disturb the next stage.
 	for _, j := range jobs {
 		if err := r.drain(j.file, j.Stream); err != nil {
 			return nil, err
@@ -273,7 +274,7 @@ func while(samples []sample, companion *job) WhileResult {
 	var on, off latency.Distribution
 	at := 0
 	for _, s := range samples {
-		// Samples are roughly in the order of their due times, so few steps are needed.
+		// Samples are roughly sorted by due time, so this takes few steps.
 		for at < len(companion.on) && companion.on[at].to < s.due {
 			at++
 		}

@@ -29,7 +29,7 @@ func parsed(t *testing.T, text string) *Profile {
 	return p
 }
 
-// direct skips if the temporary folder does not support direct I/O, or the kernel asynchronous I/O.
+// direct skips the test if the folder does not support direct I/O, or the kernel asynchronous I/O.
 func direct(t *testing.T, dir string) {
 	t.Helper()
 	f, err := os.OpenFile(filepath.Join(dir, "direct"), os.O_CREATE|os.O_RDWR|unix.O_DIRECT, 0o600)
@@ -62,7 +62,7 @@ func empty(t *testing.T, dir string) {
 	}
 }
 
-// TestRun: the counts are consistent, each companion has its stage, and nothing is left behind.
+// TestRun: the counts are consistent, each companion has a stage, and nothing is left behind.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	r, err := Run(context.Background(), parsed(t, small), Options{Path: dir, Seed: 1})
@@ -78,7 +78,7 @@ func TestRun(t *testing.T) {
 	for _, st := range r.Stages {
 		wal := st.Streams[0]
 
-		// 200 per second for 200 ms are 40 due operations, done or missed.
+		// 200/s for 200 ms are 40 due operations, done or missed.
 		if wal.Name != "wal" || wal.Latency.Operations != 40 {
 			t.Errorf("%s: %d operations of %s", st.Name, wal.Latency.Operations, wal.Name)
 		}
@@ -108,7 +108,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestDeep: several in flight, past the page cache, in an open and a closed loop.
+// TestDeep: several operations in flight with direct I/O, in an open and a closed loop.
 func TestDeep(t *testing.T) {
 	dir := t.TempDir()
 	direct(t, dir)
@@ -137,8 +137,8 @@ streams:
 	}
 }
 
-// TestLateStart: a stream whose time is over before its thread runs ends, and everything that was
-// due counts as missed.
+// TestLateStart: a stream whose time is over before its thread runs ends immediately, and
+// everything that was due counts as missed.
 func TestLateStart(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "f"))
@@ -170,7 +170,7 @@ func TestInterrupted(t *testing.T) {
 
 	_, err := Run(ctx, p, Options{Path: dir, Seed: 1, Progress: func(what string, _, _ int) {
 		if strings.HasPrefix(what, "measuring") {
-			empty(t, dir) // even now: the files have no names, so that SIGKILL leaves nothing
+			empty(t, dir) // even now: the files have no names, so even SIGKILL leaves nothing
 			cancel()
 		}
 	}})
@@ -181,8 +181,8 @@ func TestInterrupted(t *testing.T) {
 	empty(t, dir)
 }
 
-// TestWithoutNamelessFiles: where the file system knows no files without a name, a file's name is
-// gone as soon as it is open, and what a kill in between leaves goes with the next probe.
+// TestWithoutNamelessFiles: on file systems without nameless files, a file is unlinked as soon as
+// it is open, and the next probe removes what a kill in between left behind.
 func TestWithoutNamelessFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a [folder]*")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -201,7 +201,7 @@ func TestWithoutNamelessFiles(t *testing.T) {
 	for _, name := range append(mine, namePrefix+"1") {
 		text := ""
 		if name == namePrefix+"2" {
-			text = "no probe writes before the name is gone"
+			text = "a probe's file has no content while it has a name"
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -210,11 +210,11 @@ func TestWithoutNamelessFiles(t *testing.T) {
 
 	newFolder(dir)
 	if left, err := os.ReadDir(dir); err != nil || len(left) != len(mine) {
-		t.Errorf("left are %v, %v", left, err)
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 
-// TestPlaces: existing files are not touched, and no disk is filled without consent.
+// TestPlaces: existing files are not touched, and disks are not filled without consent.
 func TestPlaces(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "mine")
@@ -245,7 +245,7 @@ func TestPlaces(t *testing.T) {
 	}
 
 	if place.Free > 2*fileMax {
-		t.Skip("more is free than a profile can ask for")
+		t.Skip("more space is free than a profile can request")
 	}
 
 	if _, err := Run(context.Background(), p, Options{Path: dir, Yes: true}); !errors.As(err, &full) || !full.Never {

@@ -18,22 +18,23 @@ import (
 	"plimsoll/internal/lab/ioloop"
 )
 
-// samplesMax bounds how many operations of one stream a stage keeps individually, 16 bytes each.
+// samplesMax bounds how many operations of a stream are kept individually in a stage, 16 bytes
+// each.
 const samplesMax = 8_000_000
 
-// A sample is one operation: when it was due, and how long until it was done, in ns.
+// A sample is one operation: its due time, and how long it took from then, in ns.
 type sample struct{ due, took int64 }
 
 // An interval is an on-time of a stream.
 type interval struct{ from, to int64 }
 
-// A job is a stream in a stage, with its counters.
+// A job is a stream running in a stage, with its counters.
 type job struct {
 	*Stream
 	file   *os.File
 	clock  clock
 	chance *random.Stream
-	keep   bool // keep samples, for the stream that matters
+	keep   bool // keep samples, for the measured stream
 
 	loop    func(ctx context.Context, from, to int64) error
 	release func() error
@@ -49,12 +50,12 @@ type job struct {
 	on      []interval
 	bytes   units.Size
 	missed  int64
-	// Sums over operations, in ns: waiting for the stream's own backlog, in read or write, in
+	// Sums over operations, in ns: waiting for the stream's own backlog, reading or writing, and in
 	// fdatasync.
 	waited, moved, synced int64
 }
 
-// prepare does the slow preparations of a stream before the stage begins. run must follow.
+// prepare does a stream's slow preparations before the stage begins. run must follow.
 func (j *job) prepare() error {
 	if j.Depth > 1 {
 		q, err := newQueue(j.Depth, int(j.Size))
@@ -107,8 +108,9 @@ func (j *job) phases(ctx context.Context) error {
 		if !j.clock.wait(ctx, from) {
 			return ctx.Err()
 		}
+		// A slow device may make an on-time, with its final fdatasync, run past the next one.
 		if j.On > 0 && j.clock.now() >= to {
-			continue // the previous one took so long
+			continue
 		}
 
 		started := j.clock.now()
@@ -148,7 +150,7 @@ type due struct {
 	last int64
 }
 
-// next returns the next due time. Without a rate it is now.
+// next returns the next due time; without a rate, that is now.
 func (d *due) next() int64 {
 	switch {
 	case d.j.Rate == 0:
@@ -157,6 +159,7 @@ func (d *due) next() int64 {
 		d.last += int64(d.j.chance.Exponential(time.Duration(1e9 / float64(d.j.Rate))))
 		return d.from + d.last
 	}
+	// Computed from the count, not by adding periods, so that rounding errors do not accumulate.
 	d.n++
 	return d.from + int64(math.Round(float64(d.n-1)*1e9/float64(d.j.Rate)))
 }
@@ -184,13 +187,13 @@ func (j *job) count(due, done int64) {
 	}
 }
 
-// miss counts operations that were due and not started when the stream's on-time ended: they waited
-// at least until then.
+// miss counts operations that were due but not started when the on-time ended: they waited at least
+// until then.
 func (j *job) miss(d *due, next, to int64) {
 	if j.Rate == 0 {
 		return
 	}
-	// A burst that ended because of its bytes is not late.
+	// A burst that ended because of its byte limit is not late.
 	now := max(j.clock.now(), to)
 	for ; next < to && j.missed < samplesMax; next = d.next() {
 		j.missed++
@@ -286,7 +289,7 @@ func (s *singleLoop) move(fd int, place int64) error {
 	}
 }
 
-// A deepLoop has several in flight, from one thread.
+// A deepLoop keeps several operations in flight from one thread.
 type deepLoop struct {
 	*job
 	queue *queue
@@ -329,6 +332,8 @@ func (a *deepLoop) run(ctx context.Context, from, to int64) error {
 			return err
 		}
 
+		// The kernel still writes to the buffers of operations in flight, so the loop must not end
+		// before they have.
 		flying := len(a.free) < a.Depth
 		switch {
 		case !flying && (over || ctx.Err() != nil):
@@ -346,12 +351,13 @@ func (a *deepLoop) run(ctx context.Context, from, to int64) error {
 		}
 
 		if ctx.Err() != nil {
-			to = 0 // no more operations start; wait for those in flight
+			to = 0 // start no more operations, but wait for those in flight
 		}
 	}
 }
 
-// reap takes finished operations. It waits at most until the next is due, if a slot is free for it.
+// reap processes finished operations. It waits at most until the next one is due, if a slot is free
+// for it.
 func (a *deepLoop) reap(next int64, over bool) error {
 	timeout := slice
 	if !over && len(a.free) > 0 {

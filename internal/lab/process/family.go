@@ -12,13 +12,13 @@ import (
 	"plimsoll/internal/base/procfs"
 )
 
-// A member is a descendant of a process, held by a descriptor, because its id may be reused.
+// A member is a descendant of a process, identified by a descriptor, because PIDs are reused.
 type member struct {
 	pid int
 	fd  int
 }
 
-// Family returns the ids of a process and its present descendants.
+// Family returns the PIDs of a process and its current descendants.
 func (p *Process) Family() ([]int, error) {
 	children, err := parents("/proc")
 	if err != nil {
@@ -31,7 +31,7 @@ func (p *Process) Family() ([]int, error) {
 	return family, nil
 }
 
-// descendants finds all descendants of a process. The process must be stopped.
+// descendants finds all descendants of a process, which must be stopped.
 func descendants(of int) ([]member, error) {
 	children, err := parents("/proc")
 	if err != nil {
@@ -56,7 +56,7 @@ func descendants(of int) ([]member, error) {
 	return out, nil
 }
 
-// parents maps processes to their children.
+// parents maps each process to its children.
 func parents(proc string) (map[int][]int, error) {
 	pids, err := procfs.PIDs(proc)
 	if err != nil {
@@ -64,7 +64,7 @@ func parents(proc string) (map[int][]int, error) {
 	}
 	children := map[int][]int{}
 	for _, pid := range pids {
-		if p, err := procfs.ProcessOf(proc, pid); err == nil { // otherwise it has ended
+		if p, err := procfs.ProcessOf(proc, pid); err == nil { // otherwise it has exited
 			children[p.Parent] = append(children[p.Parent], pid)
 		}
 	}
@@ -79,7 +79,7 @@ func (m member) kill() error {
 	return nil
 }
 
-// wait waits until it has ended, and closes the descriptor.
+// wait waits until the process has exited, and closes the descriptor.
 func (m member) wait(most time.Duration) error {
 	defer unix.Close(m.fd)
 	end := time.Now().Add(most)

@@ -9,10 +9,10 @@ import (
 	"os"
 )
 
-// Bounds of what is kept of a program's output.
+// Bounds on the output kept.
 const (
-	lineBytesMax = 8 << 10 // of a line; longer ones are cut
-	tailLinesMax = 8       // lines kept for an error
+	lineBytesMax = 8 << 10 // longer lines are cut
+	tailLinesMax = 8       // lines included in errors
 )
 
 // listen reads the output until no process has it open any more.
@@ -20,16 +20,16 @@ func (p *Process) listen(r, log *os.File, each func(line string)) {
 	defer r.Close()
 	lines := bufio.NewReaderSize(r, lineBytesMax)
 
-	cut := false // the beginning of the current line was already passed on
+	cut := false // the beginning of the current line has already been passed on
 	for {
 		text, err := lines.ReadSlice('\n')
 		if log != nil && len(text) > 0 {
-			_, _ = log.Write(text) // a full disk must not hold up the engine
+			_, _ = log.Write(text) // a full disk must not block the engine
 		}
 
 		long := errors.Is(err, bufio.ErrBufferFull)
 		if line := bytes.TrimRight(text, "\r\n"); !cut && len(line) > 0 {
-			p.take(string(line), each)
+			p.addLine(string(line), each)
 		}
 
 		cut = long
@@ -40,7 +40,7 @@ func (p *Process) listen(r, log *os.File, each func(line string)) {
 	}
 }
 
-func (p *Process) take(line string, each func(line string)) {
+func (p *Process) addLine(line string, each func(line string)) {
 	p.mu.Lock()
 	if len(p.tail) == tailLinesMax {
 		p.tail = append(p.tail[:0], p.tail[1:]...)

@@ -16,37 +16,37 @@ import (
 	"time"
 )
 
-// killedWithin is how long a process may take to end after SIGKILL. Its system calls in progress
-// must finish first, which on a slow volume may be an fsync of everything written.
+// killedWithin is how long a process may take to exit after SIGKILL. System calls in progress must
+// finish first, such as an fsync of everything written, on a slow volume.
 const killedWithin = 2 * time.Minute
 
-// Options say what to run, and how.
+// Options configure what to run, and how.
 type Options struct {
 	Path string
 	Args []string
-	// Env is added to a small environment (PATH, LC_ALL=C, TZ=UTC). Our own environment is not
+	// Env is added to a minimal environment (PATH, LC_ALL=C, TZ=UTC). Our own environment is not
 	// passed on.
 	Env []string
-	// Dir is the working folder. "": the root folder, so that no mount is kept busy.
+	// Dir is the working directory; "": the root, so that no mount is kept busy.
 	Dir  string
 	User *User
-	// DeathSignal is the signal it gets when we die. 0: SIGKILL.
+	// DeathSignal is sent to the program when this one dies; 0: SIGKILL.
 	DeathSignal syscall.Signal
 	// Log is a file to which the output is appended; "": none. Line receives the output line by
 	// line, without the line feed; very long lines are cut.
 	Log  string
 	Line func(line string)
-	// Stdin is its input, nil: empty. Stdout, if not nil, receives its output; then Log and Line
-	// get only stderr.
+	// Stdin is the program's input; nil: empty. Stdout, if not nil, receives its output; Log and
+	// Line then only get stderr.
 	Stdin, Stdout *os.File
 }
 
-// A Process is a program that was started.
+// A Process is a running or finished program.
 type Process struct {
 	name string
 	cmd  *exec.Cmd
-	done chan struct{} // the process has ended
-	mute chan struct{} // no process has the output open any more
+	done chan struct{} // closed when the process has exited
+	mute chan struct{} // closed when no process has the output open any more
 	err  error         // the error of Wait
 
 	mu   sync.Mutex
@@ -81,7 +81,7 @@ func Start(opt Options) (*Process, error) {
 		cmd.Stdout = opt.Stdout
 	}
 
-	if opt.Stdin != nil { // exec needs an untyped nil
+	if opt.Stdin != nil { // exec requires an untyped nil
 		cmd.Stdin = opt.Stdin
 	}
 
@@ -94,7 +94,7 @@ func Start(opt Options) (*Process, error) {
 	p := &Process{name: name, cmd: cmd, done: make(chan struct{}), mute: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
-		// and never unlocked: the kernel ends the child when this thread ends
+		// Never unlocked: the kernel ends the child when this thread exits.
 		runtime.LockOSThread()
 		err := cmd.Start()
 		started <- err
@@ -107,7 +107,7 @@ func Start(opt Options) (*Process, error) {
 	err = <-started
 	_ = w.Close()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("starting %s: %w", opt.Path, err), r.Close(), closeFile(log))
+		return nil, errors.Join(fmt.Errorf("cannot start %s: %w", opt.Path, err), r.Close(), closeFile(log))
 	}
 
 	go func() {
@@ -125,13 +125,13 @@ func closeFile(f *os.File) error {
 	return f.Close()
 }
 
-// PID returns the process id.
+// PID returns the process ID.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Done is closed when it has ended.
+// Done is closed when the process has exited.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err returns how it ended, with the last lines of its output; nil while it runs.
+// Err returns how the process ended, with the last lines of its output; nil while it runs.
 func (p *Process) Err() error {
 	select {
 	case <-p.done:
@@ -139,7 +139,7 @@ func (p *Process) Err() error {
 		return nil
 	}
 
-	select { // its last output may still be in the pipe
+	select { // the last output may still be in the pipe
 	case <-p.mute:
 	case <-time.After(time.Second):
 	}
@@ -156,20 +156,20 @@ func (p *Process) Err() error {
 	return fmt.Errorf("%s ended unexpectedly: %s", p.name, how)
 }
 
-// Tail returns the last lines of its output.
+// Tail returns the last lines of the output.
 func (p *Process) Tail() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return strings.Join(p.tail, "\n")
 }
 
-// Finish waits for a program that ends by itself. It returns an error if the exit status is not 0.
+// Finish waits for a program that exits by itself. It returns an error if the exit status is not 0.
 // If the context ends first, the program is killed.
 func (p *Process) Finish(ctx context.Context) error {
 	select {
 	case <-p.done:
 	case <-ctx.Done():
-		return errors.Join(fmt.Errorf("%s did not end in time and was killed: %w", p.name, ctx.Err()), p.Kill())
+		return errors.Join(fmt.Errorf("%s did not exit in time and was killed: %w", p.name, ctx.Err()), p.Kill())
 	}
 	if p.err == nil {
 		return nil
@@ -177,8 +177,8 @@ func (p *Process) Finish(ctx context.Context) error {
 	return p.Err()
 }
 
-// Stop sends it a signal, and waits until it and all processes that share its output have ended. If
-// the context ends first, the program is killed, and the error says so.
+// Stop sends a signal, and waits until the process and all others that share its output have
+// exited. If the context ends first, the program is killed and the error says so.
 func (p *Process) Stop(ctx context.Context, sig os.Signal) error {
 	if err := p.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return errors.Join(fmt.Errorf("%s: %w", p.name, err), p.Kill())
@@ -190,18 +190,18 @@ func (p *Process) Stop(ctx context.Context, sig os.Signal) error {
 			if err := p.Kill(); err != nil {
 				return err
 			}
-			return fmt.Errorf("%s did not end in time and was killed: %w", p.name, ctx.Err())
+			return fmt.Errorf("%s did not exit in time and was killed: %w", p.name, ctx.Err())
 		}
 	}
 	return nil
 }
 
-// Kill kills the process and all of its descendants, and returns when they have ended.
+// Kill kills the process and all its descendants, and returns when they have exited.
 func (p *Process) Kill() error {
 	late := time.NewTimer(killedWithin)
 	defer late.Stop()
 
-	// A stopped parent starts no children, and its dead children keep their ids.
+	// A stopped parent cannot start children, and its dead children keep their PIDs.
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err == nil {
 		family, err := descendants(p.PID())
 		for _, member := range family {
@@ -217,7 +217,7 @@ func (p *Process) Kill() error {
 		}
 
 		if err != nil {
-			return fmt.Errorf("killing %s: %w", p.name, err)
+			return fmt.Errorf("cannot kill %s: %w", p.name, err)
 		}
 	}
 

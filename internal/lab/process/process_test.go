@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience bounds a test's waits; no test asserts how long something took.
+// patience bounds the waits of tests; no test asserts durations.
 const patience = 30 * time.Second
 
 func TestMain(m *testing.M) {
@@ -133,7 +133,7 @@ func TestStop(t *testing.T) {
 
 	l.wait(t, 1)
 	if p.Err() != nil {
-		t.Fatalf("it runs, and yet: %v", p.Err())
+		t.Fatalf("error while running: %v", p.Err())
 	}
 
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -231,7 +231,7 @@ func TestEndsWithParent(t *testing.T) {
 
 	pid, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil {
-		t.Fatalf("the owner says %q", text)
+		t.Fatalf("the owner printed %q", text)
 	}
 
 	fd, err := unix.PidfdOpen(pid, 0)
@@ -246,7 +246,7 @@ func TestEndsWithParent(t *testing.T) {
 	}
 }
 
-// gone fails if a process runs. A zombie does not.
+// gone fails if a process is running. Zombies do not count.
 func gone(t *testing.T, pid int) {
 	t.Helper()
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
@@ -254,12 +254,12 @@ func gone(t *testing.T, pid int) {
 		return
 	}
 	if !strings.HasPrefix(string(stat[strings.LastIndexByte(string(stat), ')'):]), ") Z") {
-		t.Errorf("process %d lives: %s", pid, stat)
+		t.Errorf("process %d is still running: %s", pid, stat)
 	}
 }
 
 func TestStartFails(t *testing.T) {
-	if _, err := Start(Options{Path: "/nowhere/engine"}); err == nil || !strings.Contains(err.Error(), "starting /nowhere/engine") {
+	if _, err := Start(Options{Path: "/nowhere/engine"}); err == nil || !strings.Contains(err.Error(), "cannot start /nowhere/engine") {
 		t.Errorf("error: %v", err)
 	}
 	if _, err := Start(Options{Path: "/bin/sh", Log: "/nowhere/log"}); err == nil {
@@ -270,10 +270,10 @@ func TestStartFails(t *testing.T) {
 func TestUserNamespaces(t *testing.T) {
 	all, one := inMap("0 0 4294967295\n"), inMap("0 1000 1\n1 100000 10\n")
 	if !all(65534) || !all(0) {
-		t.Error("the first namespace has everybody")
+		t.Error("the initial namespace lacks an ID")
 	}
 	if !one(0) || !one(10) || one(11) || one(65534) {
-		t.Error("a namespace has whom its map names")
+		t.Error("a namespace has exactly the IDs in its map")
 	}
 	if inMap("x\n1 2\n")(1) {
 		t.Error("an invalid map contains an id")
@@ -283,16 +283,16 @@ func TestUserNamespaces(t *testing.T) {
 func TestAnotherUser(t *testing.T) {
 	u, err := Unprivileged("nobody-of-this-name", "nobody")
 	if err != nil {
-		t.Skip("root, and no other user exists: " + err.Error())
+		t.Skip("running as root without another user: " + err.Error())
 	}
 
 	if u == nil {
-		t.Skip("not root: everything runs as us")
+		t.Skip("not root: everything runs as this user")
 	}
 
 	dir := t.TempDir()
 	if err := u.Admit(dir); err == nil || !strings.Contains(err.Error(), "chmod o+x "+filepath.Dir(dir)) {
-		t.Errorf("a folder inside one that only root may enter: %v", err)
+		t.Errorf("a folder below one that only root may enter: %v", err)
 	}
 
 	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
@@ -317,17 +317,17 @@ func TestAnotherUser(t *testing.T) {
 	got := l.wait(t, 3)
 	<-p.Done()
 	if want := []string{strconv.Itoa(int(u.UID)), strconv.Itoa(int(u.GID)), "wrote"}; !slices.Equal(got, want) {
-		t.Errorf("%q, not %q", got, want)
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
 func TestNoOtherUser(t *testing.T) {
 	u, err := Unprivileged("nobody-of-this-name")
 	if os.Geteuid() == 0 && (err == nil || !strings.Contains(err.Error(), "nobody-of-this-name")) {
-		t.Errorf("root found somebody: %v, %v", u, err)
+		t.Errorf("as root: got %v, %v", u, err)
 	}
 	if os.Geteuid() != 0 && (u != nil || err != nil) {
-		t.Errorf("not root, and yet: %v, %v", u, err)
+		t.Errorf("not as root: got %v, %v", u, err)
 	}
 	if err := u.Own(filepath.Join(t.TempDir(), "a", "b")); os.Geteuid() != 0 && err != nil {
 		t.Error(err)

@@ -13,14 +13,15 @@ import (
 	"syscall"
 )
 
-// A User is the user that a program runs as. A nil User is our own.
+// A User is the user that a program runs as. A nil User is the current one.
 type User struct {
 	Name     string
 	UID, GID uint32
 }
 
 // Unprivileged returns the first of the named users that exists, to run a program as; nil if we are
-// not root, because programs then run as us. It fails if we are root and there is no other user.
+// not root, in which case programs run as the current user. It fails if we are root and none of the
+// users exists.
 func Unprivileged(names ...string) (*User, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -43,16 +44,16 @@ func Unprivileged(names ...string) (*User, error) {
 		}
 	}
 
-	return nil, fmt.Errorf("there is no user %s to run it as: add one, or do not run this as root",
+	return nil, fmt.Errorf("no user %s to run the engine as: create one, or do not run this as root",
 		strings.Join(names, " or "))
 }
 
-// mapped reads which ids exist in our user namespace (user_namespaces(7)): lines of first, outside,
-// count.
+// mapped reads which IDs exist in our user namespace (user_namespaces(7)): lines of first ID,
+// outside ID, count.
 func mapped(path string) func(id uint64) bool {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return func(uint64) bool { return true } // this kernel has no namespaces
+		return func(uint64) bool { return true } // this kernel has no user namespaces
 	}
 	return inMap(string(text))
 }
@@ -74,7 +75,7 @@ func inMap(text string) func(id uint64) bool {
 	}
 }
 
-// Own makes a folder that only the user may enter, or makes an existing one so.
+// Own creates a folder that only the user may enter, or changes an existing one accordingly.
 func (u *User) Own(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -85,7 +86,8 @@ func (u *User) Own(dir string) error {
 	return os.Chown(dir, int(u.UID), int(u.GID))
 }
 
-// Admit reports what keeps the user from reaching a folder: a parent that others may not enter.
+// Admit returns an error if the user has no access to a folder because of a parent folder's
+// permissions.
 func (u *User) Admit(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

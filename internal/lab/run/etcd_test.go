@@ -30,8 +30,7 @@ workload:
   connections: 8
 `
 
-// The etcd that clusters run today, not only Debian's, runs, is measured, and keeps what it
-// acknowledged.
+// A current etcd, not just Debian's, runs, is measured, and keeps what it acknowledged.
 func TestCurrentEtcd(t *testing.T) {
 	built, err := filepath.Abs("../../../bin/etcd-current")
 	if err != nil {
@@ -39,7 +38,7 @@ func TestCurrentEtcd(t *testing.T) {
 	}
 
 	if _, err := os.Stat(built); err != nil {
-		t.Skip("no current etcd was built: make etcd")
+		t.Skip("no current etcd was built: run make etcd")
 	}
 
 	sc, opt := options(t, puts, nil)
@@ -55,10 +54,10 @@ func TestCurrentEtcd(t *testing.T) {
 	}
 
 	if !strings.HasPrefix(r.Lab.Server, "etcd 3.") || strings.HasPrefix(r.Lab.Server, "etcd 3.4") {
-		t.Errorf("%s ran", r.Lab.Server)
+		t.Errorf("ran %s", r.Lab.Server)
 	}
 
-	// A write that took less than its volume's latency was not on it.
+	// A write that took less than the volume's latency did not go to the volume.
 	if w := r.Writes.All; w.Operations < 50 || *w.P50Seconds < 0.5e-3 || r.Lab.Failed > 0 {
 		t.Errorf("writes %+v, %d failed: %v", w, r.Lab.Failed, r.Lab.Errors)
 	}

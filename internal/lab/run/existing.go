@@ -9,29 +9,29 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// An Existing is a run on an existing server: the same workload, sent the same way, but no emulated
-// volumes. Options.Server is the server; it makes a database of its own and removes it. The run
-// changes nothing on this machine and needs no privileges for that.
+// An Existing describes a run on an existing server: the same workload, sent the same way, but
+// without emulated volumes. Options.Server is the server; it creates a database and removes it
+// afterwards. The run changes nothing on this machine and needs no privileges.
 type Existing struct {
 	Address  string `json:"address"`  // product and hosts, without secrets
-	Database string `json:"database"` // the one that was made there, or the prefix of keys
+	Database string `json:"database"` // the one created there, or the key prefix
 	Kept     bool   `json:"kept"`
-	// Local says that the server is on this machine, so that its devices and cores are recorded.
+	// Local means that the server is on this machine, so that its devices and CPUs are recorded.
 	Local bool `json:"local"`
 }
 
-// prepareExisting makes the run's database.
+// prepareExisting creates the run's database.
 func (x *experiment) prepareExisting(ctx context.Context) error {
 	x.m = noMachines(x.sc, x.opt)
 	x.lab.Settings, x.lab.Volumes = map[string]string{}, []Emulation{}
-	x.remark("volumes are what the scenario says, not measured: the server has its own, and the model beside it is of the scenario's")
+	x.remark("the volumes are the scenario's, not measured ones: the server has its own, and the model uses the scenario's")
 	if !x.opt.Existing.Local {
-		x.remark("the network between here and the server is a part of these latencies")
+		x.remark("these latencies include the network between this machine and the server")
 	}
-	x.opt.tell(Progress{Phase: "making " + x.opt.Existing.Database})
+	x.opt.report(Progress{Phase: "creating " + x.opt.Existing.Database})
 	x.started = true
 	return x.server.Start(ctx, &x.m.lab, func(what string, done, total int64) {
-		x.opt.tell(Progress{Phase: what, Done: done, Total: total})
+		x.opt.report(Progress{Phase: what, Done: done, Total: total})
 	})
 }
 

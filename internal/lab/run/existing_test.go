@@ -24,7 +24,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// existingLoad is a load that any server can take. Its volumes are not used.
+// existingLoad is a load that any server can handle. Its volumes are not used.
 const existingLoad = `plimsoll: 1
 name: visit
 seed: 5
@@ -60,7 +60,8 @@ func parsedAddress(t *testing.T, text string) *existing.Address {
 	return a
 }
 
-// onServer returns the options of a run on a server, after the inspection that the command makes.
+// onServer returns the options of a run on a server, after the same inspection that the command
+// makes.
 func onServer(t *testing.T, sc *scenario.Scenario, a *existing.Address, guest existing.Server, keep bool) Options {
 	t.Helper()
 	if _, err := guest.Inspect(t.Context(), sc); err != nil {
@@ -70,11 +71,11 @@ func onServer(t *testing.T, sc *scenario.Scenario, a *existing.Address, guest ex
 	return Options{
 		Existing: &Existing{Address: a.String(), Database: in.What(), Kept: keep, Local: a.Local()},
 		Server:   func(*scenario.Scenario) (lab.Server, error) { return guest, nil },
-		Log:      func(line string) { t.Error(line) }, // what could not be removed
+		Log:      func(line string) { t.Error(line) }, // anything that could not be removed
 	}
 }
 
-// cluster is a real etcd of one member, and a client of it.
+// cluster returns a real etcd with one member, and a client of it.
 func cluster(t *testing.T) (*existing.Address, func() *etcd.Existing) {
 	t.Helper()
 	c := etcdtest.Run(t, 1, false)
@@ -88,15 +89,15 @@ func cluster(t *testing.T) (*existing.Address, func() *etcd.Existing) {
 	}
 }
 
-// notOurs checks that a result is of an existing server: no emulated volumes, no changed settings
-// of this machine, and a remark that says so.
+// notOurs checks that a result is for an existing server: no emulated volumes, no changed settings
+// on this machine, and a remark that says so.
 func notOurs(t *testing.T, r *Result, server string, v *Existing) {
 	t.Helper()
 	l := &r.Lab
 	if !strings.HasPrefix(l.Server, server) || l.Existing == nil || *l.Existing != *v || len(l.Volumes) != 0 || len(l.Settings) != 0 || l.Saturated || l.Awake {
 		t.Errorf("%+v", l)
 	}
-	if !slices.ContainsFunc(l.Remarks, func(s string) bool { return strings.HasPrefix(s, "volumes are what the scenario says, not measured") }) {
+	if !slices.ContainsFunc(l.Remarks, func(s string) bool { return strings.HasPrefix(s, "the volumes are the scenario's, not measured ones") }) {
 		t.Errorf("remarks %q", l.Remarks)
 	}
 	if l.Failed != 0 || r.PowerLoss != nil {
@@ -104,8 +105,8 @@ func notOurs(t *testing.T, r *Result, server string, v *Existing) {
 	}
 }
 
-// A run on an existing etcd sends its load, is recorded, has the model beside it, and leaves none
-// of its keys.
+// A run on an existing etcd sends its load, is recorded, is compared with the model, and leaves no
+// keys behind.
 func TestRunOnAServer(t *testing.T) {
 	a, visitor := cluster(t)
 	sc := parsed(t, "etcd: {}")
@@ -120,7 +121,7 @@ func TestRunOnAServer(t *testing.T) {
 
 	notOurs(t, r, "etcd 3.", opt.Existing)
 	if r.Model == nil || r.Model.Writes.All.Operations == 0 {
-		t.Error("no model beside it")
+		t.Error("no model to compare with")
 	}
 
 	series, err := record.Samples(t.Context(), `plimsoll_client_operations_total{kind="write"}`, time.UnixMilli(0), time.Now())
@@ -131,14 +132,14 @@ func TestRunOnAServer(t *testing.T) {
 	for _, s := range record.Sources() {
 		for fact := range s.Facts {
 			if strings.HasPrefix(fact, "device_of_") {
-				t.Errorf("the recording says %s, but volumes are not ours", fact)
+				t.Errorf("the recording has the fact %s, but the volumes are not ours", fact)
 			}
 		}
 	}
 
 	again := visitor()
 	if _, err := again.Inspect(t.Context(), sc); err != nil {
-		t.Errorf("something is left: %v", err)
+		t.Errorf("something was left: %v", err)
 	}
 
 	if err := again.Stop(t.Context()); err != nil {
@@ -147,7 +148,7 @@ func TestRunOnAServer(t *testing.T) {
 }
 
 // The keys are removed however the run ends: here the context is cancelled while operations are
-// sent.
+// being sent.
 func TestInterruptedRunOnAServerLeavesNothing(t *testing.T) {
 	a, visitor := cluster(t)
 	sc := parsed(t, "etcd: {}")
@@ -161,12 +162,12 @@ func TestInterruptedRunOnAServerLeavesNothing(t *testing.T) {
 	}
 
 	if _, err := Run(ctx, sc, opt); !errors.Is(err, context.Canceled) {
-		t.Errorf("it ends with %v", err)
+		t.Errorf("it ended with %v", err)
 	}
 
 	again := visitor()
 	if _, err := again.Inspect(t.Context(), sc); err != nil {
-		t.Errorf("something is left: %v", err)
+		t.Errorf("something was left: %v", err)
 	}
 
 	if err := again.Stop(t.Context()); err != nil {
@@ -174,9 +175,9 @@ func TestInterruptedRunOnAServerLeavesNothing(t *testing.T) {
 	}
 }
 
-// A run on a PostgreSQL makes a database, and keeps it with all its rows if asked to.
+// A run on PostgreSQL creates a database, and keeps it with all its rows on request.
 func TestDatabaseOnAServerIsKept(t *testing.T) {
-	// a folder that other users may enter, unlike t.TempDir: the server is another user
+	// Unlike t.TempDir, a folder that other users may enter: the server runs as another user.
 	dir, err := os.MkdirTemp("", "plimsoll-visit-")
 	if err != nil {
 		t.Fatal(err)

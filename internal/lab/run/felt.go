@@ -11,7 +11,7 @@ import (
 // simulation.
 const clientLatency = "plimsoll_client_latency_seconds"
 
-// felt is a histogram's columns for one instant.
+// felt returns a histogram's columns for one instant.
 func felt(kind string, b *latency.Buckets) []recording.Column {
 	values := make([]float64, latency.BucketCount)
 	b.Cumulative(values)

@@ -20,7 +20,7 @@ import (
 )
 
 // A fileLog is a minimal server: a log of records, each synced before it is acknowledged, and a
-// checkpoint of four megabytes once a second. It really writes to the machine's volume.
+// checkpoint of 4 MB once a second. It really writes to the machine's volume.
 type fileLog struct {
 	// forgets makes the server acknowledge before it has written.
 	forgets bool
@@ -148,7 +148,7 @@ func (s *fileLog) Cycles(context.Context) ([]lab.Cycle, error) {
 	return append([]lab.Cycle(nil), s.cycles...), nil
 }
 
-// Crash ends it without a last sync.
+// Crash stops it without a final sync.
 func (s *fileLog) Crash() error {
 	s.mu.Lock()
 	s.err = errors.New("the file log was killed")
@@ -180,7 +180,7 @@ func (s *fileLog) Stop(context.Context) error { return s.close() }
 
 var _ lab.Server = (*fileLog)(nil)
 
-// A brokenServer does not start.
+// A brokenServer fails to start.
 type brokenServer struct{ fileLog }
 
 func (*brokenServer) Start(context.Context, *lab.Machine, lab.Progress) error {

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// bare is WiredTiger whose only checkpoint is the one after loading.
+// bare runs WiredTiger with a single checkpoint, the one after loading.
 const bare = `plimsoll: 1
 name: no journal
 seed: 3
@@ -32,7 +32,7 @@ workload:
   connections: 8
 `
 
-// mayEnter lets an engine, which does not run as root, into the test's folders.
+// mayEnter gives an engine, which does not run as root, access to the test's folders.
 func mayEnter(t *testing.T) {
 	t.Helper()
 	for _, dir := range []string{mount.Root, filepath.Dir(mount.Root)} {
@@ -42,8 +42,8 @@ func mayEnter(t *testing.T) {
 	}
 }
 
-// Why there is a journal: with it, everything acknowledged survives a power loss; without it,
-// writes since the last checkpoint do not.
+// This is what the journal is for: with it, everything acknowledged survives a power loss; without
+// it, writes since the last checkpoint do not.
 func TestJournalKeepsAcknowledgedWrites(t *testing.T) {
 	for journal, kept := range map[string]bool{"true": true, "false": false} {
 		t.Run("journal "+journal, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestJournalKeepsAcknowledgedWrites(t *testing.T) {
 					t.Fatal(err)
 				}
 				if _, err := os.Stat(built); err != nil {
-					t.Skip("no worker was built: make worker")
+					t.Skip("no worker was built: run make worker")
 				}
 				t.Setenv("PLIMSOLL_WIREDTIGER", built)
 			}

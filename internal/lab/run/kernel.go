@@ -18,9 +18,9 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// settings are the kernel's write-back limits as they would be on the scenario's machine. The
-// scenario's ratios refer to its own memory, not this machine's, so they are set in bytes, as
-// package linux computes them.
+// settings returns the kernel's write-back limits as they would be on the scenario's machine. The
+// scenario's ratios refer to its own memory, not this machine's, so they are set in bytes, computed
+// as in package linux.
 func settings(h *scenario.Host) map[string]string {
 	limit, background := h.Dirty, h.DirtyBackground
 	if limit == 0 {
@@ -31,7 +31,7 @@ func settings(h *scenario.Host) map[string]string {
 		background = units.Size(float64(h.Memory) * float64(h.DirtyBackgroundRatio))
 	}
 
-	if background >= limit { // the kernel does the same
+	if background >= limit { // the kernel does the same (domain_dirty_limits)
 		background = limit / 2
 	}
 
@@ -62,10 +62,10 @@ func memory() int64 {
 	return n
 }
 
-// A processor is the time that all cores have been busy, and their total time, in ticks.
+// A processor is the time for which all CPUs have been busy, and their total time, in ticks.
 type processor struct{ busy, all int64 }
 
-// cpu reads the sum of all cores.
+// cpu reads the sum over all CPUs.
 func cpu() (p processor, err error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -84,13 +84,13 @@ func cpu() (p processor, err error) {
 		}
 	}, func(string, uint64) {})
 	if err == nil && p.all == 0 {
-		err = errors.New("/proc/stat has no times of all cores")
+		err = errors.New("no CPU times in /proc/stat")
 	}
 
 	return p, err
 }
 
-// counters are a block device's requests, bytes and seconds, as iostat counts them.
+// counters are a block device's requests, bytes and seconds, counted like in iostat.
 type counters struct {
 	reads, writes, readBytes, writtenBytes  float64
 	readTime, writeTime, busyTime, weighted float64
@@ -120,8 +120,9 @@ func (c counters) more(o counters) counters {
 	return c.less(counters{}.less(o))
 }
 
-// queueFacts are a device's settings in the block layer, in the form that package record/host uses,
-// under the volume's name: the kernel may have refused some of the scenario's.
+// queueFacts returns a device's block layer settings, in the form used by package record/host,
+// under the volume's name. They may differ from the scenario's because the kernel may have rejected
+// some.
 func queueFacts(device, volume string) map[string]string {
 	out := map[string]string{}
 	for _, name := range []string{"scheduler", "nr_requests", "wbt_lat_usec"} {

@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// machines are those of a scenario with their mounted volumes: one, or one for each etcd member. It
-// is nil for an existing server.
+// machines are the machines of a scenario with their mounted volumes: one, or one for each etcd
+// member. Machine is nil for an existing server.
 type machines struct {
 	*mount.Machine
 	lab lab.Machine
@@ -37,7 +37,7 @@ func mountAll(ctx context.Context, sc *scenario.Scenario, opt *Options) (m *mach
 	m.lab.Dirs, m.lab.Devices = m.Dirs, m.Devices
 	m.lab.Scratch = filepath.Join(m.Machine.Scratch, "scratch")
 
-	// Set the mode explicitly, whatever the umask: the database does not run as root.
+	// Set the mode explicitly, regardless of the umask: the database does not run as root.
 	if err := errors.Join(os.Mkdir(m.lab.Scratch, 0o777), os.Chmod(m.lab.Scratch, 0o777)); err != nil {
 		return m, errors.Join(err, m.close(ctx))
 	}
@@ -45,7 +45,7 @@ func mountAll(ctx context.Context, sc *scenario.Scenario, opt *Options) (m *mach
 	return m, nil
 }
 
-// sync writes out the page cache.
+// sync writes back the page cache.
 func (m *machines) sync() error {
 	for name, dir := range m.lab.Dirs {
 		f, err := os.Open(dir)
@@ -53,7 +53,7 @@ func (m *machines) sync() error {
 			err = errors.Join(unix.Syncfs(int(f.Fd())), f.Close())
 		}
 		if err != nil {
-			return fmt.Errorf("syncing volume %s: %w", name, err)
+			return fmt.Errorf("cannot sync volume %s: %w", name, err)
 		}
 	}
 	return nil
@@ -67,8 +67,8 @@ func (m *machines) status(ctx context.Context) (*mount.Status, error) {
 	return m.Status(ctx)
 }
 
-// pace sets whether requests take their volume's time. Volumes that are paced again start with full
-// buckets.
+// pace sets whether requests wait for their volumes. Volumes that are paced again start with full
+// burst buckets.
 func (m *machines) pace(ctx context.Context, paced bool) error {
 	if m.Machine == nil {
 		return nil
@@ -84,7 +84,7 @@ func (m *machines) resetStats(ctx context.Context) error {
 	return m.ResetStats(ctx)
 }
 
-// close unmounts everything, even if it is in use, and removes what a crashed volume process left.
+// close unmounts everything, even if it is in use, and removes what a crashed daemon left behind.
 func (m *machines) close(ctx context.Context) error {
 	if m.Machine == nil {
 		return nil

@@ -11,61 +11,62 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Options say how to run a scenario.
+// Options configure how to run a scenario.
 type Options struct {
-	// File and Sets are what the scenario was read from; the process that serves the volumes reads
+	// File and Sets are where the scenario was read from; the daemon that serves the volumes reads
 	// it again.
 	File string
 	Sets []string
-	// Record takes the series of the measured time; nil: none are recorded. Run does not close it.
+	// Record receives the series of the measured time; nil: they are not recorded. Run does not
+	// close it.
 	Record recording.Writer
-	// Series says whether the result holds series over time, for plots.
+	// Series includes time series in the result, for plots.
 	Series bool
 	// FileSystem is ext4 or xfs; "": the scenario's.
 	FileSystem string
-	// Images is a folder for the volumes' images; "": they are kept in memory.
+	// Images is a folder for the volumes' images; "": in memory.
 	Images string
 	// PowerLoss is how many times the machine loses power in the measured time.
 	PowerLoss int
-	// Model says whether to simulate the scenario as well, once the machine is idle again.
+	// Model also simulates the scenario, once the machine is idle again.
 	Model bool
 	// Progress, if not nil, receives the run's progress about once a second.
 	Progress func(Progress)
-	// Log takes messages of the engine's processes and the volumes; nil: discarded.
+	// Log receives messages of the engine's processes and the volumes; nil: discarded.
 	Log func(line string)
-	// Existing says that Server is an existing server; nil: mount volumes and start an engine on
+	// Existing means that Server is an existing server; nil: mount volumes and start an engine on
 	// them.
 	Existing *Existing
 	Engines  []engine.With[*lab.Engine]
-	// Server makes the engine; nil: the scenario's.
+	// Server creates the engine; nil: the scenario's.
 	Server func(sc *scenario.Scenario) (lab.Server, error)
-	// Daemon is how to start the process that serves the volumes; nil: this program's `lab serve`.
+	// Daemon starts the process that serves the volumes; nil: this program's `lab serve`.
 	Daemon []string
 }
 
-// Progress is how far a run has come.
+// Progress describes how far a run has got.
 type Progress struct {
 	Phase       string // "mounting volumes", "loading documents", "warming up", "measuring", ...
-	Done, Total int64  // in the phase's own unit; seconds of warm-up and measurement; total 0 is unknown
-	// Timed says that Done and Total are seconds, and that Rate and P99 are valid.
+	Done, Total int64  // in the phase's own unit; seconds for warm-up and measurement; total 0: unknown
+	// Timed means that Done and Total are seconds, and that Rate and P99 are valid.
 	Timed bool
-	Rate  units.Frequency // answered in the last second
-	P99   units.Duration  // of the measured time so far; 0: nothing is measured yet
+	Rate  units.Frequency // answers in the last second
+	P99   units.Duration  // in the measured time so far; 0: nothing measured yet
 }
 
-// Result is the outcome of a run: the same counting and contract as a simulated result, plus what
-// the reader should know about the lab.
+// Result is the outcome of a run: counted like a simulated result and with the same contract, plus
+// what the reader should know about the lab.
 type Result struct {
 	*simulate.Result
 	Source string `json:"source"` // "lab"
 	Lab    Lab    `json:"lab"`
-	// PowerLoss is the outcome of the power losses; null: none were asked for.
+	// PowerLoss is the outcome of the power losses; null: none were requested.
 	PowerLoss *PowerLoss `json:"power_loss"`
-	// Model is the same scenario, simulated; null: not asked for.
+	// Model is the same scenario, simulated; null: not requested.
 	Model *simulate.Result `json:"model"`
 }
 
-// Lab is where the scenario ran, and how well it was emulated. Times are seconds.
+// Lab describes where the scenario ran, and how well it was emulated. Times are in seconds.
 type Lab struct {
 	Server     string `json:"server"`       // engine and version
 	Kernel     string `json:"kernel"`       // "Linux 6.18.5"
@@ -73,95 +74,95 @@ type Lab struct {
 	Memory     int64  `json:"memory_bytes"` // of this machine
 	FileSystem string `json:"filesystem"`
 	Backing    string `json:"backing"` // "memory", or the images' folder
-	// Existing is what the run did to an existing server; null: the lab started the engine itself,
+	// Existing is what the run did to an existing server; null: the lab itself started the engine,
 	// on emulated volumes.
 	Existing *Existing `json:"visit"`
-	// Settings are the kernel settings that were changed for the run.
+	// Settings are the kernel settings changed for the run.
 	Settings map[string]string `json:"settings"`
 	Volumes  []Emulation       `json:"volumes"`
-	// Saturated says that the emulator could not keep up, so the result is not valid.
+	// Saturated means that the emulator could not keep up, so the result is not valid.
 	Saturated bool     `json:"saturated"`
 	Dispatch  Dispatch `json:"dispatch"`
-	// Pauses are times in which this machine was paused.
+	// Pauses are the times in which this machine was paused.
 	Pauses Pauses `json:"pauses"`
-	// Awake says that its cores did not sleep: waking one costs a virtual machine up to a
+	// Awake means that the CPUs did not sleep: waking one costs a virtual machine up to a
 	// millisecond.
 	Awake bool `json:"awake"`
-	// Failed are operations that ended with an error; Errors counts them by text.
+	// Failed counts operations that returned an error; Errors counts them by text.
 	Failed int64            `json:"failed"`
 	Errors map[string]int64 `json:"errors"`
-	// Remarks are what a reader of the result should know, a sentence each.
+	// Remarks are what a reader of the result should know, one sentence each.
 	Remarks []string `json:"remarks"`
 }
 
-// Emulation is how well a volume was emulated, over the measured time.
+// Emulation describes how well a volume was emulated during the measured time.
 type Emulation struct {
 	Name    string   `json:"name"`
-	Gives   []string `json:"gives"` // its limits, for people
+	Gives   []string `json:"gives"` // its limits, as human-readable text
 	LateP50 float64  `json:"late_p50_seconds"`
 	LateP99 float64  `json:"late_p99_seconds"`
 	LateMax float64  `json:"late_max_seconds"`
-	// share of its requests that were late by more than 100 us and 5 % of their planned latency
+	// share of requests that were late by more than 100 us plus 5 % of their planned latency
 	LateShare float64 `json:"late_share"`
 	LateWorst float64 `json:"late_share_worst"` // in the worst ten seconds
-	// The mean latency of a read or write, as the kernel counts it, and the planned one; null:
-	// there were none. Added is the largest excess of the first over the second within ten seconds.
-	// Slow says whether that is more than the path to the emulator may add.
+	// The mean latency of reads and writes as counted by the kernel, and the planned one; null: no
+	// requests. Added is the largest excess of the first over the second within ten seconds. Slow
+	// means that this is more than the path to the emulator may add.
 	Kernel    *float64 `json:"kernel_mean_seconds"`
 	Asked     *float64 `json:"asked_mean_seconds"`
 	Added     float64  `json:"path_added_worst_seconds"`
 	Slow      bool     `json:"path_slow"`
 	Saturated bool     `json:"saturated"`
 	Resident  int64    `json:"resident_bytes"`
-	Refused   int64    `json:"refused_writes"` // because the image had no room
+	Refused   int64    `json:"refused_writes"` // because the image's backing store was full
 }
 
-// Dispatch is how late operations began although a connection was free.
+// Dispatch says how late operations began although a connection was free.
 type Dispatch struct {
 	LateP50 float64 `json:"late_p50_seconds"`
 	LateP99 float64 `json:"late_p99_seconds"`
 	LateMax float64 `json:"late_max_seconds"`
-	// Behind says that this lateness is a significant part of the latencies: see loadgen.Result.
+	// Behind means that this lateness is a significant part of the latencies: see loadgen.Result.
 	Behind bool `json:"behind"`
 }
 
-// Pauses are times in which nothing ran, because the hypervisor used this machine's cores for
+// Pauses are times in which nothing ran because the hypervisor used this machine's CPUs for
 // something else.
 type Pauses struct {
 	Count   int     `json:"count"`
 	Total   float64 `json:"total_seconds"`
 	Longest float64 `json:"longest_seconds"`
-	// Aside are operations whose latency was at least half pauses. They count as done, without a
-	// latency.
+	// Aside counts operations of whose latency at least half was pauses. They count as done,
+	// without a latency.
 	Aside int64 `json:"operations_set_aside"`
 }
 
 // PowerLoss is the outcome of the power losses.
 type PowerLoss struct {
 	Cuts int `json:"cuts"`
-	// Acknowledged are the writes answered before the last cut, warm-up included. Keys are the
-	// documents that they changed, which were read afterwards.
+	// Acknowledged counts the writes answered before the last cut, including the warm-up. Keys
+	// counts the documents that they changed, which were read afterwards.
 	Acknowledged int64 `json:"acknowledged_writes"`
 	Keys         int64 `json:"keys"`
-	// Lost are documents that were missing, or older than their last acknowledged write; Wrong
+	// Lost counts documents that were missing, or older than their last acknowledged write; Wrong
 	// those with content that was never written; Unreadable those that could not be read.
 	Lost       int64 `json:"lost"`
 	Wrong      int64 `json:"wrong"`
 	Unreadable int64 `json:"unreadable"`
-	// FailedRecoveries are restarts after which the engine did not serve. The run ends with the
+	// FailedRecoveries counts restarts after which the engine did not serve. The run ends with the
 	// first.
 	FailedRecoveries int `json:"failed_recoveries"`
-	// RecoverySeconds are, for each cut, from the return of power until the engine served.
+	// RecoverySeconds is, for each cut, the time from the return of power until the engine served.
 	RecoverySeconds []float64 `json:"recovery_seconds"`
-	// Kept, Torn and Dropped count the writes in flight by what the volumes did with them.
+	// Kept, Torn and Dropped count the writes in flight by what the volumes did to them.
 	Kept    int `json:"volume_writes_kept"`
 	Torn    int `json:"volume_writes_torn"`
 	Dropped int `json:"volume_writes_dropped"`
-	// Examples are the first few faults found, a sentence each.
+	// Examples are the first few errors found, one sentence each.
 	Examples []string `json:"examples"`
 }
 
-// Held reports whether everything acknowledged survived each power loss.
+// Held reports whether everything acknowledged survived all power losses.
 func (p *PowerLoss) Held() bool {
 	return p.Lost == 0 && p.Wrong == 0 && p.Unreadable == 0 && p.FailedRecoveries == 0
 }

@@ -32,13 +32,13 @@ func TestSettings(t *testing.T) {
 	}
 
 	h.DirtyBackground, h.Dirty = 64*units.MiB, 32*units.MiB
-	want["vm.dirty_background_bytes"], want["vm.dirty_bytes"] = "16777216", "33554432" // the kernel takes half of the limit
+	want["vm.dirty_background_bytes"], want["vm.dirty_bytes"] = "16777216", "33554432" // the kernel uses half of the limit
 	if got := settings(&h); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
 
-// TestCuts: they are in order, apart, within the measured time, and the same for a seed.
+// TestCuts: power losses are in order, some time apart, within the measured time, and reproducible.
 func TestCuts(t *testing.T) {
 	x := &experiment{sc: &scenario.Scenario{Seed: 3}, opt: &Options{PowerLoss: 20}, from: 10e9, end: 70e9}
 	cuts := x.cuts()
@@ -49,7 +49,7 @@ func TestCuts(t *testing.T) {
 	last := x.from
 	for _, c := range cuts {
 		if c < last+apart || c >= x.end {
-			t.Errorf("%v is %v after the one before", c, c.Sub(last))
+			t.Errorf("%v is %v after the previous one", c, c.Sub(last))
 		}
 		last = c
 	}
@@ -61,11 +61,11 @@ func TestCuts(t *testing.T) {
 
 	x.opt.PowerLoss = 0
 	if x.cuts() != nil {
-		t.Error("power was lost without being asked for")
+		t.Error("a power loss that was not requested")
 	}
 }
 
-// TestOwnDevices: only the lab's block devices are recorded, by their volumes' names.
+// TestOwnDevices: only the lab's block devices are recorded, under their volumes' names.
 func TestOwnDevices(t *testing.T) {
 	m := recording.NewMemory(recording.MemoryOptions{})
 	w := &ownDevices{Writer: m, volumes: map[string]string{"loop3": "wal"}, seen: map[string]labels.Labels{}}
@@ -91,7 +91,7 @@ func TestOwnDevices(t *testing.T) {
 	}
 }
 
-// TestThisMachine: results describe the machine that they come from.
+// TestThisMachine: results describe the machine they come from.
 func TestThisMachine(t *testing.T) {
 	p, err := cpu()
 	if err != nil {

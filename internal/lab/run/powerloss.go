@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// examplesMax bounds the examples of damaged documents.
+	// examplesMax bounds the number of examples of damaged documents.
 	examplesMax = 10
-	// apart is the least time between two power losses: an engine that has just started has nothing
-	// to lose.
+	// apart is the minimum time between two power losses: an engine that has just started has
+	// nothing to lose.
 	apart = vtime.Instant(500 * time.Millisecond)
 )
 
-// cuts returns the instants at which the power is lost: anywhere in the measured time, in order.
+// cuts returns the instants of the power losses: random instants of the measured time, in order.
 func (x *experiment) cuts() []vtime.Instant {
 	if x.opt.PowerLoss == 0 {
 		return nil
@@ -39,7 +39,8 @@ func (x *experiment) cuts() []vtime.Instant {
 	}
 
 	slices.Sort(out)
-	for i := range out { // in a short run many have no room; these happen at its end
+	// In a short run there may be no space for all of them; the rest happen at its end.
+	for i := range out {
 		least := x.from + apart
 		if i > 0 {
 			least = out[i-1] + apart
@@ -50,8 +51,8 @@ func (x *experiment) cuts() []vtime.Instant {
 	return slices.Compact(out)
 }
 
-// cut turns the power off while operations are under way: the volumes fail and the processes end at
-// the same moment.
+// cut turns the power off while operations are in flight: volumes fail and processes end at the
+// same moment.
 func (x *experiment) cut(ctx context.Context, n int) error {
 	if x.record != nil {
 		x.record.cut.Store(true)
@@ -63,7 +64,7 @@ func (x *experiment) cut(ctx context.Context, n int) error {
 		var err error
 		report, err = x.m.Cut(ctx, disk.Cut{
 			Seed: x.sc.Seed + random.Seed(n), Lose: 0.5, Torn: 0.5,
-			// The least that rented volumes write atomically (disk.Cut gives the source).
+			// The smallest size that rented volumes write atomically (disk.Cut names the source).
 			Sector: 4096,
 		})
 		failed <- err
@@ -94,11 +95,13 @@ func (x *experiment) cut(ctx context.Context, n int) error {
 	return nil
 }
 
-// recover restarts everything and reads what was written; again is false if the engine no longer
+// recover restarts everything and checks what was written; again is false if the engine no longer
 // serves.
 func (x *experiment) recover(ctx context.Context, n int) (again bool, err error) {
-	fail := func(err error) (bool, error) { return false, fmt.Errorf("after power loss %d: %w", n+1, err) }
-	x.opt.tell(Progress{Phase: "restarting after a power loss", Done: int64(n + 1),
+	fail := func(err error) (bool, error) {
+		return false, fmt.Errorf("cannot recover from power loss %d: %w", n+1, err)
+	}
+	x.opt.report(Progress{Phase: "restarting after a power loss", Done: int64(n + 1),
 		Total: int64(x.opt.PowerLoss)})
 	x.one.Lock()
 	defer x.one.Unlock()
@@ -113,7 +116,7 @@ func (x *experiment) recover(ctx context.Context, n int) (again bool, err error)
 			return false, ctx.Err()
 		}
 		x.power.FailedRecoveries++
-		x.example("after loss of power %d the engine did not start: %v", n+1, err)
+		x.example("after power loss %d, the engine did not start: %v", n+1, err)
 		return false, nil
 	}
 
@@ -139,16 +142,16 @@ func (x *experiment) recover(ctx context.Context, n int) (again bool, err error)
 	return true, nil
 }
 
-// check reads each document that was written: it must be as the last acknowledged write left it, or
-// as a write sent since then did.
+// check reads each document that was written: it must be as its last acknowledged write left it, or
+// as a write sent after that did.
 func (x *experiment) check(ctx context.Context, n int) error {
 	known := x.load.Known()
-	keys := slices.Sorted(maps.Keys(known)) // probably the order in which they are stored
+	keys := slices.Sorted(maps.Keys(known)) // probably the order in which they are stored, so the fastest
 	x.power.Acknowledged, x.power.Keys = x.load.Totals().Writes.Done, 0
 
 	for i, key := range keys {
 		if i%1000 == 0 {
-			x.opt.tell(Progress{Phase: "verifying acknowledged writes", Done: int64(i), Total: int64(len(keys))})
+			x.opt.report(Progress{Phase: "verifying acknowledged writes", Done: int64(i), Total: int64(len(keys))})
 		}
 
 		k := known[key]
@@ -162,19 +165,19 @@ func (x *experiment) check(ctx context.Context, n int) error {
 			return ctx.Err()
 		case err != nil:
 			x.power.Unreadable++
-			x.example("document %d cannot be read after loss of power %d: %v", key, n+1, err)
+			x.example("document %d cannot be read after power loss %d: %v", key, n+1, err)
 			continue
 		case !found && k.Acknowledged > 0:
 			x.power.Lost++
-			x.example("document %d is gone after loss of power %d: write %d of it was acknowledged", key, n+1,
+			x.example("document %d is missing after power loss %d, although write %d of it was acknowledged", key, n+1,
 				k.Acknowledged)
 		case seq < k.Acknowledged:
 			x.power.Lost++
-			x.example("document %d is as write %d left it after loss of power %d: write %d was acknowledged", key, seq,
+			x.example("document %d has the content of write %d after power loss %d, although write %d was acknowledged", key, seq,
 				n+1, k.Acknowledged)
 		case seq > k.Issued:
 			x.power.Wrong++
-			x.example("document %d holds write %d after loss of power %d: none after %d was asked for", key, seq,
+			x.example("document %d has the content of write %d after power loss %d, although write %d was the last one sent", key, seq,
 				n+1, k.Issued)
 		}
 

@@ -35,12 +35,12 @@ type recorder struct {
 
 	cut    atomic.Bool // the power is off, so failures are expected
 	mu     sync.Mutex
-	failed []error // sources, each once
-	told   map[string]bool
+	failed []error // one for each source that failed
+	noted  map[string]bool
 }
 
 func newRecorder(w recording.Writer, devices map[string]string) *recorder {
-	r := &recorder{w: w, volumes: map[string]string{}, told: map[string]bool{}}
+	r := &recorder{w: w, volumes: map[string]string{}, noted: map[string]bool{}}
 	for name, device := range devices {
 		r.volumes[device] = name
 	}
@@ -79,17 +79,17 @@ func (r *recorder) read(ctx context.Context, sources []source.Source) (stop func
 	return func() { cancel(); all.Wait() }
 }
 
-// fail notes that a source could not be read.
+// fail records that a source could not be read.
 func (r *recorder) fail(name string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.told[name] {
+	if r.noted[name] {
 		return
 	}
-	r.told[name] = true
-	r.failed = append(r.failed, fmt.Errorf("recording %s: %w", name, err))
+	r.noted[name] = true
+	r.failed = append(r.failed, fmt.Errorf("cannot record %s: %w", name, err))
 	r.w.Note(recording.Note{Kind: recording.NoteGap, Source: name,
-		Text: "it could not be read any further: " + err.Error()})
+		Text: "could not be read any further: " + err.Error()})
 }
 
 // own records the statistics of the load generator and the volumes.
@@ -108,7 +108,7 @@ func (r *recorder) own(ctx context.Context, at time.Time, t loadgen.Totals,
 		add(float64(k.Done), "plimsoll_client_operations_total", "kind", kind)
 		add(float64(k.Took)/1e9, "plimsoll_client_latency_seconds_total", "kind", kind)
 		add(float64(k.Max)/1e9, "plimsoll_client_latency_seconds_max", "kind", kind)
-		if k.Done > 0 { // without operations of this kind, a hundred series would say nothing
+		if k.Done > 0 { // otherwise, a hundred series of zeros
 			b.Columns = append(b.Columns, felt(kind, &k.Felt)...)
 		}
 	}
@@ -134,7 +134,7 @@ func (r *recorder) own(ctx context.Context, at time.Time, t loadgen.Totals,
 	return r.w.Append(ctx, &b)
 }
 
-// end says where the recording is from.
+// end adds the recording's origin.
 func (r *recorder) end(sc *scenario.Scenario, l *Lab) error {
 	facts := map[string]string{
 		"seed": strconv.FormatUint(uint64(sc.Seed), 10), "server": l.Server, "kernel": l.Kernel,
@@ -147,7 +147,7 @@ func (r *recorder) end(sc *scenario.Scenario, l *Lab) error {
 		facts["instance_type"] = sc.Host.Instance
 	}
 
-	if r.existing == nil { // of the emulated volumes
+	if r.existing == nil { // the facts describe the emulated volumes
 		maps.Copy(facts, sc.DeviceFacts())
 		facts["filesystem"] = l.FileSystem
 	}
@@ -173,11 +173,11 @@ func (r *recorder) end(sc *scenario.Scenario, l *Lab) error {
 	return errors.Join(r.failed...)
 }
 
-// ownDevices drops block devices that are not the lab's, and names the others after their volumes.
+// ownDevices drops block devices that are not the lab's, and renames the others to their volumes.
 type ownDevices struct {
 	recording.Writer
 	volumes map[string]string
-	seen    map[string]labels.Labels // by the source's labels; empty: left out
+	seen    map[string]labels.Labels // renamed labels, by metric and device
 }
 
 // Append passes on the lab's series.

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// result makes the result of a finished run.
+// result returns the result of a finished run.
 func (x *experiment) result(ctx context.Context) (*Result, error) {
 	asked, err := x.load.Result()
 	if err != nil {
@@ -55,7 +55,7 @@ func (x *experiment) result(ctx context.Context) (*Result, error) {
 	return &Result{Result: o.Result(x.sc), Source: "lab", Lab: x.lab, PowerLoss: x.power}, nil
 }
 
-// observed returns the checkpoints, in the workload's time.
+// observed returns the checkpoints in workload time.
 func (x *experiment) observed() []engine.Cycle {
 	slices.SortFunc(x.cycles, func(a, b lab.Cycle) int { return a.From.Compare(b.From) })
 	out := make([]engine.Cycle, len(x.cycles))
@@ -72,7 +72,7 @@ func thisMachine() string {
 	return fmt.Sprintf("this machine's %d cores and %s", runtime.NumCPU(), units.Bytes(float64(memory())))
 }
 
-// describe fills in what is known about the lab, with remarks.
+// describe fills in the description of the lab, with remarks.
 func (x *experiment) describe(ctx context.Context, asked *loadgen.Result) error {
 	l := &x.lab
 	l.Server, l.Kernel, l.Cores, l.Memory = x.server.Describe(), kernel(), runtime.NumCPU(), memory()
@@ -98,7 +98,7 @@ func (x *experiment) describe(ctx context.Context, asked *loadgen.Result) error 
 		l.Volumes = append(l.Volumes, e)
 		l.Saturated = l.Saturated || e.Saturated
 		if e.Refused > 0 {
-			x.remark("%d writes to volume %s failed because its image has no room: name a folder with more for it",
+			x.remark("%d writes to volume %s failed because its image is full: use a folder with more space",
 				e.Refused, s.Name)
 		}
 	}
@@ -108,25 +108,25 @@ func (x *experiment) describe(ctx context.Context, asked *loadgen.Result) error 
 	l.Dispatch = Dispatch{d(asked.LateP50), d(asked.LateP99), d(asked.LateMax), asked.Behind}
 
 	if l.Saturated {
-		x.remark("the emulator could not keep up on this machine: the volumes were slower than they would be, so this result is none")
+		x.remark("the emulator could not keep up on this machine: the volumes were slower than the real ones would be, so this result is not valid")
 	}
 
 	if asked.Behind {
-		x.remark("operations began late: the machine's cores were busy, which is a part of these latencies")
+		x.remark("operations began late because the machine's CPUs were busy, which is part of these latencies")
 	}
 
 	if l.Pauses.Aside > 0 {
-		x.remark("this machine stood still %d times, %s together and %s at the longest: the %d operations that this accounts for have no latency here",
+		x.remark("this machine was paused %d times, for %s in total and %s at most: the %d operations affected have no latency here",
 			l.Pauses.Count, units.Seconds(l.Pauses.Total), units.Seconds(l.Pauses.Longest), l.Pauses.Aside)
 	}
 
 	if l.Existing = x.opt.Existing; l.Existing == nil && l.Cores != x.sc.Host.Cores {
-		x.remark("the scenario's %d cores are not emulated: this machine's %d ran engine, driver and volumes together",
+		x.remark("the scenario's %d cores are not emulated: this machine's %d ran engine, load generator and volumes together",
 			x.sc.Host.Cores, l.Cores)
 	}
 
 	if asked.Forgotten > 0 {
-		x.remark("writes to %d documents were not remembered: too many were written", asked.Forgotten)
+		x.remark("%d writes could not be verified: they went to more documents than can be remembered", asked.Forgotten)
 	}
 
 	return nil

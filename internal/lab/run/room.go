@@ -10,11 +10,11 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// keepBytes is the memory that images leave to the machine; lab/disk leaves the same.
+// keepBytes is the memory that images leave to the machine; lab/disk leaves the same amount.
 const keepBytes = units.GiB
 
-// fits checks before mounting whether images in memory have room for the documents that are loaded.
-// What the run adds, and what an engine writes beside its documents, shows only later.
+// fits checks before mounting whether images in memory have space for the loaded documents. What
+// the run adds, and what an engine writes in addition to its documents, only shows later.
 func (x *experiment) fits() error {
 	if x.opt.Images != "" {
 		return nil
@@ -28,8 +28,8 @@ func (x *experiment) fits() error {
 	w := x.sc.Workloads()
 	documents := 0.0
 	for k := range x.sc.MemberCount() {
-		// An image is at most as large as its volume. (Streams have no documents but files, which
-		// fit their volumes.)
+		// An image is at most as large as its volume. (Streams have files instead of documents,
+		// which fit on their volumes.)
 		volumes := 0.0
 		for _, v := range x.sc.VolumesOf(k + 1) {
 			volumes += float64(v.Value.Size)
@@ -38,17 +38,17 @@ func (x *experiment) fits() error {
 	}
 
 	if most := float64(max(units.Size(available)-keepBytes, 0)); documents > most {
-		return fmt.Errorf("%s of documents do not fit into the volumes' images, which are in memory: only %s fit. "+
-			"Keep the images in files (--images DIR), or make fewer documents (--set workload.keys.count=...)",
+		return fmt.Errorf("%s of documents do not fit into the volumes' images, which are in memory: only %s are available. "+
+			"Keep the images in files (--images DIR), or use fewer documents (--set workload.keys.count=...)",
 			units.Bytes(documents), units.Bytes(most))
 	}
 
 	return nil
 }
 
-// roomless adds to an error that an image was full if that was the cause: each engine words it
-// differently.
-func (x *experiment) roomless(ctx context.Context, err error) error {
+// explainFull adds to an error that an image was full, if that was the cause: each engine reports
+// it differently.
+func (x *experiment) explainFull(ctx context.Context, err error) error {
 	all, asked := x.m.status(context.WithoutCancel(ctx))
 	if asked != nil || x.opt.Images != "" {
 		return err

@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// closing is how long an engine may take to shut down, on volumes that no longer take their time.
+// closing is how long an engine may take to shut down, on volumes that are no longer slowed down.
 const closing = 60 * time.Second
 
 // An experiment is a run in progress.
@@ -31,7 +31,7 @@ type experiment struct {
 	server lab.Server
 	m      *machines
 	kernel *mount.Settings
-	unlock func() // lets other runs start
+	unlock func() // allows other runs to start
 	load   *loadgen.Generator
 	watch  *watcher
 	record *recorder // nil: nothing is recorded
@@ -45,13 +45,13 @@ type experiment struct {
 	power   *PowerLoss
 }
 
-// Run takes a scenario to the lab. It leaves nothing behind, whether it ends, fails or is
-// cancelled. While it runs, the program has more threads than there are cores, and a higher
-// priority while it sends operations.
+// Run runs a scenario in the lab. It leaves nothing behind, whether it succeeds, fails or is
+// cancelled. While it runs, the program has more threads than there are CPUs, and a higher priority
+// while it sends operations.
 func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, error) {
-	fail := func(err error) (*Result, error) { return nil, fmt.Errorf("running %s: %w", sc.Name, err) }
+	fail := func(err error) (*Result, error) { return nil, fmt.Errorf("cannot run %s: %w", sc.Name, err) }
 	if sc.Workloads() == nil {
-		return fail(errors.New("the scenario does not come from Parse or Load"))
+		return fail(errors.New("the scenario was not created by Parse or Load"))
 	}
 
 	if opt.Server == nil {
@@ -71,7 +71,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 	}
 
 	if opt.Model {
-		opt.tell(Progress{Phase: "simulating the scenario"})
+		opt.report(Progress{Phase: "simulating the scenario"})
 		if out.Model, err = simulate.Run(ctx, sc, simulate.Options{}); err != nil {
 			return fail(err)
 		}
@@ -80,7 +80,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 	return out, nil
 }
 
-func (o *Options) tell(p Progress) {
+func (o *Options) report(p Progress) {
 	if o.Progress != nil {
 		o.Progress(p)
 	}
@@ -92,7 +92,7 @@ func (o *Options) log(line string) {
 	}
 }
 
-// run does the run and undoes its changes.
+// run performs the run and undoes its changes.
 func (x *experiment) run(ctx context.Context) (out *Result, err error) {
 	defer processors()()
 	sleep := func() {}
@@ -126,14 +126,14 @@ func (x *experiment) run(ctx context.Context) (out *Result, err error) {
 
 	x.watch = newWatcher(x.m, x.load, x.from, x.end)
 	x.watch.record = x.record
-	if err := x.ask(ctx); err != nil {
+	if err := x.drive(ctx); err != nil {
 		return nil, err
 	}
 
 	return x.result(ctx)
 }
 
-// prepare mounts, starts and loads.
+// prepare mounts the volumes, starts the engine and loads the documents.
 func (x *experiment) prepare(ctx context.Context) (err error) {
 	if x.opt.Existing != nil {
 		return x.prepareExisting(ctx)
@@ -147,40 +147,41 @@ func (x *experiment) prepare(ctx context.Context) (err error) {
 		return err
 	}
 
-	// Two runs at a time would compete for the cores and change the same kernel settings.
+	// Concurrent runs would compete for the CPUs and change the same kernel settings.
 	x.unlock, err = mount.Lock(ctx, "lab-run",
-		func() { x.opt.tell(Progress{Phase: "waiting for another run on this machine"}) })
+		func() { x.opt.report(Progress{Phase: "waiting for another run on this machine"}) })
 	if err != nil {
 		return err
 	}
 
-	x.opt.tell(Progress{Phase: "mounting volumes"})
+	x.opt.report(Progress{Phase: "mounting volumes"})
 	if x.m, err = mountAll(ctx, x.sc, x.opt); err != nil {
 		return err
 	}
 
+	// Loading is not measured, so it need not be as slow as on the real volume.
 	if err := x.m.pace(ctx, false); err != nil {
 		return err
 	}
 
-	x.opt.tell(Progress{Phase: "starting " + x.sc.Engine.Name()})
+	x.opt.report(Progress{Phase: "starting " + x.sc.Engine.Name()})
 	x.started = true
 	err = x.server.Start(ctx, &x.m.lab, func(what string, done, total int64) {
-		x.opt.tell(Progress{Phase: what, Done: done, Total: total})
+		x.opt.report(Progress{Phase: what, Done: done, Total: total})
 	})
 	if err != nil {
-		return x.roomless(ctx, err)
+		return x.explainFull(ctx, err)
 	}
 
-	x.opt.tell(Progress{Phase: "flushing the page cache"})
+	x.opt.report(Progress{Phase: "flushing the page cache"})
 	if err := x.m.sync(); err != nil {
 		return err
 	}
 
 	x.lab.Settings = settings(&x.sc.Host)
 	if x.kernel, err = mount.SetSysctl(x.lab.Settings); err != nil {
-		// Some containers have it read-only.
-		x.remark("the kernel's write-back limits are this machine's, not the scenario's: %v", err)
+		// /proc/sys is read-only in some containers.
+		x.remark("the kernel's write-back limits are this machine's instead of the scenario's: %v", err)
 		x.lab.Settings = map[string]string{}
 	}
 
@@ -191,15 +192,15 @@ func (x *experiment) remark(format string, args ...any) {
 	x.lab.Remarks = append(x.lab.Remarks, fmt.Sprintf(format, args...))
 }
 
-// close undoes everything. It ignores the context's end.
+// close undoes everything, even if the context has ended.
 func (x *experiment) close(ctx context.Context) error {
-	x.opt.tell(Progress{Phase: "shutting down"})
+	x.opt.report(Progress{Phase: "shutting down"})
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
 	defer cancel()
 	var errs []error
 
 	if x.m != nil {
-		errs = append(errs, x.m.pace(ctx, false)) // write-back need not wait for the volumes
+		errs = append(errs, x.m.pace(ctx, false)) // write back without delay
 	}
 
 	if x.started {
@@ -218,12 +219,12 @@ func (x *experiment) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// ask sends the workload, with the power losses in between.
-func (x *experiment) ask(ctx context.Context) error {
+// drive sends the workload, with the power losses in between.
+func (x *experiment) drive(ctx context.Context) error {
 	ends := append(x.cuts(), x.end)
 	for i, until := range ends {
-		asking, give := context.WithCancel(ctx)
-		stop := x.look(ctx, give)
+		driving, cancel := context.WithCancel(ctx)
+		stop := x.watchUntil(ctx, cancel)
 		var ended func() error
 
 		if i < len(ends)-1 {
@@ -231,15 +232,15 @@ func (x *experiment) ask(ctx context.Context) error {
 		}
 
 		prioritize(clientNice)
-		err := x.load.Run(asking, until, ended)
-		prioritize(programNice) // a restarted engine has the priority of ordinary programs
+		err := x.load.Run(driving, until, ended)
+		prioritize(programNice) // a restarted engine must have normal priority
 		watched := stop()
-		give()
+		cancel()
 
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case watched != nil: // no operations were sent any more
+		case watched != nil: // it cancelled the load, so err is only a consequence
 			return watched
 		case err != nil:
 			return err
@@ -263,21 +264,21 @@ func (x *experiment) ask(ctx context.Context) error {
 	return nil
 }
 
-// look watches until stop is called. If it fails, it cancels the run.
-func (x *experiment) look(ctx context.Context, give context.CancelFunc) (stop func() error) {
+// watchUntil watches the run until stop is called. If watching fails, it cancels the run.
+func (x *experiment) watchUntil(ctx context.Context, cancel context.CancelFunc) (stop func() error) {
 	done := make(chan struct{})
 	gone := make(chan error, 1)
 	go func() {
 		err := x.watching(ctx, done)
 		if err != nil {
-			give()
+			cancel()
 		}
 		gone <- err
 	}()
 	return func() error { close(done); return <-gone }
 }
 
-// cyclesEvery is how many seconds pass between queries for checkpoints.
+// cyclesEvery is the number of seconds between queries for checkpoints.
 const cyclesEvery = 5
 
 func (x *experiment) watching(ctx context.Context, done <-chan struct{}) error {
@@ -299,7 +300,7 @@ func (x *experiment) watching(ctx context.Context, done <-chan struct{}) error {
 		var totals loadgen.Totals
 		var err error
 		if measured {
-			totals, err = x.watch.look(ctx)
+			totals, err = x.watch.sample(ctx)
 		} else if totals = x.load.Totals(); totals.At >= x.from && !over {
 			measured = true
 			if err = x.watch.begin(ctx); err == nil && x.record != nil {
@@ -337,7 +338,7 @@ func (x *experiment) sources() []source.Source {
 	return x.server.Sources()
 }
 
-// pause returns the time until the next look: whole seconds, and the beginning of the measured
+// pause returns the time until the next sample: whole seconds, and the beginning of the measured
 // time.
 func (x *experiment) pause(measured bool, at vtime.Instant) time.Duration {
 	if left := x.from.Sub(at); !measured && left < time.Second {
@@ -355,17 +356,17 @@ func (x *experiment) progress(now, last loadgen.Totals, span time.Duration) {
 	if span > 0 {
 		p.Rate = units.Frequency(float64(now.Done-last.Done) / span.Seconds())
 	}
-	x.opt.tell(p)
+	x.opt.report(p)
 }
 
-// checkpoints queries the checkpoints so far, and keeps those that a restarted engine may have
-// forgotten.
+// checkpoints queries the checkpoints so far, and keeps earlier ones that a restarted engine may
+// have forgotten.
 func (x *experiment) checkpoints(ctx context.Context) error {
 	x.one.Lock()
 	defer x.one.Unlock()
 	all, err := x.server.Cycles(ctx)
 	if err != nil {
-		return fmt.Errorf("requesting checkpoints: %w", err)
+		return fmt.Errorf("cannot query checkpoints: %w", err)
 	}
 	for _, c := range all {
 		if i := slices.IndexFunc(x.cycles, func(o lab.Cycle) bool { return o.From.Equal(c.From) }); i >= 0 {

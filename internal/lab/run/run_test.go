@@ -55,7 +55,7 @@ workload:
 objective: {write_p99: 1us}
 `
 
-// options gives a run a state folder of its own, which must be empty at the end.
+// options gives a run its own state folder, which must be empty at the end.
 func options(t *testing.T, text string, server lab.Server) (*scenario.Scenario, Options) {
 	t.Helper()
 	if err := blockdev.Available(); err != nil {
@@ -82,7 +82,7 @@ func options(t *testing.T, text string, server lab.Server) (*scenario.Scenario, 
 	t.Cleanup(func() {
 		nothingLeft(t, mount.Root)
 		did, err := mount.Sweep()
-		// Another test's kernel settings may have been left on this machine.
+		// Another test may have left kernel settings on this machine.
 		did = slices.DeleteFunc(did, func(line string) bool { return strings.HasPrefix(line, "restored ") })
 		if err != nil || len(did) > 0 {
 			t.Error(did, err)
@@ -101,7 +101,7 @@ func nothingLeft(t *testing.T, root string) {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mounts")
 	if err != nil || bytes.Contains(mounts, []byte(root)) {
-		t.Errorf("mounts are left below %s: %v", root, err)
+		t.Errorf("mounts were left below %s: %v", root, err)
 	}
 
 	files, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
@@ -116,7 +116,7 @@ func nothingLeft(t *testing.T, root string) {
 	}
 
 	if entries, err := os.ReadDir(root); err != nil || len(entries) > 0 {
-		t.Errorf("states are left: %v %v", entries, err)
+		t.Errorf("states were left: %v %v", entries, err)
 	}
 }
 
@@ -153,9 +153,9 @@ func TestRun(t *testing.T) {
 		}
 	}
 
-	// Other runs may come before and after; the value is one that no other test sets.
+	// Other runs may precede and follow this one; no other test sets this value.
 	if after := dirtyBackground(t); len(r.Lab.Settings) > 0 && during != "67108864" || after == "67108864" {
-		t.Errorf("dirty_background_bytes was %q while it ran, and is %s", during, after)
+		t.Errorf("dirty_background_bytes was %q during the run, and is %s now", during, after)
 	}
 
 	checkResult(t, r)
@@ -181,8 +181,8 @@ func TestRun(t *testing.T) {
 func checkResult(t *testing.T, r *Result) {
 	t.Helper()
 
-	// A busy machine may complete few of the 270. A write that took less than its volume's latency
-	// was not on it. (The latency's median is 2 ms.)
+	// A busy machine may complete few of the 270. A write that took less than the volume's latency
+	// (median 2 ms) did not go to the volume.
 	if w := r.Writes.All; w.Operations < 20 || *w.P50Seconds < 1e-3 || r.Reads.All.Operations == 0 {
 		t.Errorf("writes %+v, reads %+v", w, r.Reads.All)
 	}
@@ -209,11 +209,11 @@ func checkResult(t *testing.T, r *Result) {
 
 	p := r.PowerLoss
 	if p.Cuts != 2 || !p.Held() || len(p.RecoverySeconds) != 2 || p.Acknowledged < 20 || p.Keys == 0 || len(p.Examples) != 0 {
-		t.Errorf("losses of power: %+v", p)
+		t.Errorf("power losses: %+v", p)
 	}
 
 	if r.Model == nil || r.Model.Writes.All.Operations == 0 {
-		t.Error("no model beside it")
+		t.Error("no model to compare with")
 	}
 }
 
@@ -257,7 +257,7 @@ func checkRecording(t *testing.T, record *recording.Memory) {
 	}
 }
 
-// TestFindsLostWrites: a server that acknowledges before it has written loses what it acknowledged.
+// TestFindsLostWrites: a server that acknowledges before it has written loses acknowledged writes.
 func TestFindsLostWrites(t *testing.T) {
 	sc, opt := options(t, strings.Replace(appends, "duration: 3s, warmup: 1s", "duration: 1s, warmup: 500ms", 1), &fileLog{forgets: true})
 	opt.PowerLoss = 1
@@ -265,8 +265,8 @@ func TestFindsLostWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Its checkpoint's sync of another file may save the beginning of the log: the whole journal is
-	// written then.
+	// A checkpoint's sync of another file may save the beginning of the log, because it writes the
+	// whole journal.
 	if p := r.PowerLoss; p.Held() || p.Lost == 0 || len(p.Examples) == 0 {
 		t.Errorf("%+v", p)
 	}

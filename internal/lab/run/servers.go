@@ -18,7 +18,7 @@ func newServer(able []engine.With[*lab.Engine], sc *scenario.Scenario) (lab.Serv
 	var lack *engine.LackError
 	if errors.As(err, &lack) {
 		slices.Sort(lack.Have)
-		return nil, fmt.Errorf("the lab cannot run %s, only %s: plimsoll simulate predicts what it would do",
+		return nil, fmt.Errorf("the lab cannot run %s, only %s: use plimsoll simulate instead",
 			lack.Key, strings.Join(lack.Have, ", "))
 	}
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// A watcher samples volumes, machine and load generator once a second of the measured time. It does
-// not sample while the power is off.
+// A watcher samples volumes, machine and load generator once a second during the measured time. It
+// does not sample while the power is off.
 type watcher struct {
 	m      *machines
 	load   *loadgen.Generator
@@ -25,15 +25,15 @@ type watcher struct {
 	from   vtime.Instant
 	step   int // seconds per cell of the series
 
-	seconds   float64 // sampled so far
+	seconds   float64 // total time sampled
 	at        time.Time
-	names     []string // the volumes', in order
+	names     []string // of the volumes, in order
 	tracks    map[string]*track
 	processor processor
-	cpuBusy   float64 // seconds, of all cores
+	cpuBusy   float64 // ticks, over all CPUs
 	cpuAll    float64
 	dirtyMax  float64
-	dirty     []*float64 // one value per cell
+	dirty     []*float64 // one maximum per cell
 }
 
 // A track follows one volume.
@@ -41,19 +41,19 @@ type track struct {
 	device string
 	last   counters
 	sum    counters
-	busy   []float64 // of the last ten seconds
+	busy   []float64 // last ten seconds
 	series []*float64
 
 	iopsMax, bytesMax, busyMax float64
 
 	before mount.VolumeStatus // at the first sample
 	now    mount.VolumeStatus
-	held   map[string]float64 // from before the last power loss
+	held   map[string]float64 // time until the last power loss
 	worst  Emulation
 }
 
 func newWatcher(m *machines, d *loadgen.Generator, from, end vtime.Instant) *watcher {
-	cells := latency.NewSeries(from, end) // as many cells as the result's other series have
+	cells := latency.NewSeries(from, end) // the same cells as the result's other series
 	w := &watcher{m: m, load: d, from: from, step: int(cells.Step / time.Second), tracks: map[string]*track{}}
 	n := len(cells.Cells)
 	w.dirty = make([]*float64, n)
@@ -86,13 +86,13 @@ func (w *watcher) begin(ctx context.Context) error {
 
 	w.at = time.Now()
 	w.processor, err = cpu()
-	w.load.Totals() // restarts its maxima
+	w.load.Totals() // resets its maxima
 
 	return err
 }
 
-// look adds what happened since the last look.
-func (w *watcher) look(ctx context.Context) (loadgen.Totals, error) {
+// sample adds what happened since the last sample.
+func (w *watcher) sample(ctx context.Context) (loadgen.Totals, error) {
 	now := time.Now()
 	span := now.Sub(w.at).Seconds()
 	totals := w.load.Totals()
@@ -120,7 +120,7 @@ func (w *watcher) look(ctx context.Context) (loadgen.Totals, error) {
 	for _, s := range all.Volumes {
 		t := w.tracks[s.Name]
 		t.now = s
-		if err := t.look(span, cell, w.step); err != nil {
+		if err := t.sample(span, cell, w.step); err != nil {
 			return totals, err
 		}
 	}
@@ -134,7 +134,7 @@ func (w *watcher) look(ctx context.Context) (loadgen.Totals, error) {
 	return totals, err
 }
 
-func (t *track) look(span float64, cell, step int) error {
+func (t *track) sample(span float64, cell, step int) error {
 	c, err := diskstat(t.device)
 	if err != nil || span <= 0 {
 		return err
@@ -144,7 +144,7 @@ func (t *track) look(span float64, cell, step int) error {
 	t.last, t.sum = c, t.sum.more(d)
 	busy := min(d.busyTime/span, 1)
 
-	if span >= 0.5 { // the rest of a second at the end does not count as one
+	if span >= 0.5 { // a fraction of a second at the end would exaggerate rates
 		t.iopsMax = max(t.iopsMax, (d.reads+d.writes)/span)
 		t.bytesMax = max(t.bytesMax, (d.readBytes+d.writtenBytes)/span)
 		if t.busy = append(t.busy, busy); len(t.busy) > 10 {
@@ -170,7 +170,7 @@ func (t *track) look(span float64, cell, step int) error {
 	return nil
 }
 
-// pause saves what the volumes have counted: after a power loss their counters restart.
+// pause saves the volumes' counters, which restart after a power loss.
 func (w *watcher) pause() {
 	for _, name := range w.names {
 		t := w.tracks[name]
@@ -195,7 +195,7 @@ func (w *watcher) pause() {
 	}
 }
 
-// volumes returns the volumes' use over all samples.
+// volumes returns the volumes' usage over all samples.
 func (w *watcher) volumes() []simulate.VolumeResult {
 	out := []simulate.VolumeResult{}
 	for _, name := range w.names {
@@ -211,7 +211,7 @@ func (w *watcher) volumes() []simulate.VolumeResult {
 			HeldBy: []simulate.HeldBy{}, Credits: t.now.Credits,
 		}
 		if v.BusyMax == 0 {
-			v.BusyMax = v.Busy // the run took less than ten seconds
+			v.BusyMax = v.Busy // the run was shorter than ten seconds
 		}
 
 		for _, limit := range slices.Sorted(maps.Keys(t.held)) {
@@ -226,7 +226,7 @@ func (w *watcher) volumes() []simulate.VolumeResult {
 	return out
 }
 
-// series returns the first cells of what is known over time.
+// series returns the first cells of the time series.
 func (w *watcher) series(cells int) *simulate.Series {
 	s := &simulate.Series{EngineDirty: make([]*float64, cells), HostDirty: w.dirty[:cells],
 		Busy: map[string][]*float64{}}

@@ -8,8 +8,7 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// Compare simulates a suite's scenarios one after the other and returns what was measured beside
-// them.
+// Compare simulates a suite's scenarios one at a time and compares them with the measurements.
 func (s *Suite) Compare(ctx context.Context, folder fs.FS, m *Measured,
 	language *scenario.Language) ([]Row, error) {
 	var rows []Row

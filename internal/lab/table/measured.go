@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// Measured is a stored set of lab results, so that a model can be compared with it without running
-// the engines again.
+// Measured is a stored set of lab results, so that a model can be compared with them without
+// running the engines again.
 type Measured struct {
 	Version int           `json:"version"` // 1
 	Runs    []Measurement `json:"runs"`
@@ -26,13 +26,13 @@ type Measurement struct {
 	Server string `json:"server"` // engine and version
 	Kernel string `json:"kernel"`
 	Cores  int    `json:"cores"`
-	// Doubtful says that the emulator or the load generator could not keep up: the run does not
+	// Doubtful means that the emulator or the load generator could not keep up: the run does not
 	// count.
 	Doubtful bool    `json:"doubtful"`
 	Figures  Figures `json:"figures"`
 }
 
-// Figures are the figures of a result that tables compare.
+// Figures are the figures of a result that the tables compare.
 type Figures struct {
 	DonePerSec  float64         `json:"done_per_second"`
 	Writes      latency.Class   `json:"writes"`
@@ -40,14 +40,15 @@ type Figures struct {
 	Checkpoints simulate.Cycles `json:"checkpoints"`
 }
 
-// FiguresOf takes them from the result of a real engine or a model.
+// FiguresOf extracts them from the result of a real engine or a model.
 func FiguresOf(r *simulate.Result) Figures {
 	f := Figures{r.DonePerSec, r.Writes, r.Reads, r.Checkpoints}
 	f.Writes.SinceCheckpoint, f.Reads.SinceCheckpoint = nil, nil // not in any table
 	return f
 }
 
-// measuredBytesMax bounds a file of measurements: room for well over a thousand runs of a kilobyte.
+// measuredBytesMax bounds a file of measurements: enough for well over a thousand runs of a
+// kilobyte each.
 const measuredBytesMax = 16 << 20
 
 // ReadMeasured reads a file of measurements.
@@ -61,7 +62,7 @@ func ReadMeasured(folder fs.FS, file string) (*Measured, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if m.Version != 1 {
-		return nil, fmt.Errorf("%s: measurements of version %d: this program reads version 1", file, m.Version)
+		return nil, fmt.Errorf("%s: measurements have version %d: this program reads version 1", file, m.Version)
 	}
 	return m, nil
 }
@@ -74,7 +75,7 @@ func readBounded(folder fs.FS, file string, most int64) ([]byte, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("%s: more than %d bytes", file, most)
+		err = fmt.Errorf("%s: too large: want at most %d bytes", file, most)
 	}
 	return text, err
 }
@@ -86,7 +87,7 @@ func (m *Measured) Write(w io.Writer) error {
 	return e.Encode(m)
 }
 
-// Of returns the measurements of a run: those that count or, if none does, those that do not.
+// Of returns the measurements of a run: those that count, or, if there are none, the doubtful ones.
 func (m *Measured) Of(run string) (of []Measurement, doubtful bool) {
 	var bad []Measurement
 	for _, r := range m.Runs {
@@ -104,10 +105,10 @@ func (m *Measured) Of(run string) (of []Measurement, doubtful bool) {
 	return of, false
 }
 
-// ErrNotMeasured says that there is nothing to compare with.
-var ErrNotMeasured = errors.New("it was not measured")
+// ErrNotMeasured means that there is nothing to compare with.
+var ErrNotMeasured = errors.New("not measured")
 
-// Compare returns the rows of a run: the median of what was measured, and the model.
+// Compare returns the rows of a run: the median of the measurements, and the model.
 func (m *Measured) Compare(run, title string, model *simulate.Result) ([]Row, error) {
 	of, doubtful := m.Of(run)
 	if len(of) == 0 {
@@ -151,7 +152,7 @@ func Rows(lab, model *simulate.Result, doubtful bool) []Row {
 	return rows
 }
 
-// middle sets the median of what was measured, and its extremes.
+// middle sets the median of the measurements and their extremes.
 func (r *Row) middle(values []float64) {
 	r.LabRuns = len(values)
 	if len(values) == 0 {

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A Suite is what an error table is made from: scenarios to run, and published advice about some of
+// A Suite is the input of an error table: scenarios to run, and published advice about some of
 // them.
 type Suite struct {
 	Runs   []Run    `yaml:"runs"`
@@ -28,17 +28,17 @@ type Run struct {
 	Name string `yaml:"name"`
 	// Title is its title in the table; empty: the scenario's name.
 	Title string `yaml:"title"`
-	// Scenario is its file, below the suite's folder.
+	// Scenario is its file, relative to the suite's folder.
 	Scenario string `yaml:"scenario"`
 	// Set are assignments over it, in the format of --set.
 	Set []string `yaml:"set"`
 }
 
-// Advice is a published claim that doing this improves that figure.
+// Advice is a published claim that a change improves a figure.
 type Advice struct {
-	// Says is the advice as a phrase: "a volume of its own for the journal".
+	// Says is the advice as a phrase: "a separate volume for the journal".
 	Says string `yaml:"says" json:"says"`
-	// Case is the case of the casebook that it comes from; empty: none.
+	// Case is the case in the casebook that it comes from; empty: none.
 	Case string `yaml:"case" json:"case"`
 	// Source is who published it, and when.
 	Source string `yaml:"source" json:"source"`
@@ -60,7 +60,7 @@ const (
 	runsMax       = 200
 )
 
-// ReadSuite reads suite.yaml in a folder. The error names the file and what is wrong with it.
+// ReadSuite reads suite.yaml in a folder.
 func ReadSuite(folder fs.FS) (*Suite, error) {
 	text, err := readBounded(folder, SuiteFile, suiteBytesMax)
 	if err != nil {
@@ -83,11 +83,11 @@ func ReadSuite(folder fs.FS) (*Suite, error) {
 	return s, nil
 }
 
-// check reports what decoding does not find.
+// check reports errors that decoding does not detect.
 func (s *Suite) check() diagnostics.List {
 	var l diagnostics.List
 	if len(s.Runs) == 0 || len(s.Runs) > runsMax {
-		l.Addf("runs", "%d of them: a suite has 1 to %d", len(s.Runs), runsMax)
+		l.Addf("runs", "%d runs: want 1 to %d", len(s.Runs), runsMax)
 		return l
 	}
 
@@ -96,9 +96,9 @@ func (s *Suite) check() diagnostics.List {
 		field := fmt.Sprintf("runs[%d]", i)
 		switch {
 		case r.Name == "" || slices.Contains(names, r.Name):
-			l.Addf(field+".name", "%q: each run needs a name of its own", r.Name)
+			l.Addf(field+".name", "%q: each run needs a unique name", r.Name)
 		case !fs.ValidPath(r.Scenario):
-			l.Addf(field+".scenario", "%q is no file below the suite's folder", r.Scenario)
+			l.Addf(field+".scenario", "%q is not a file in the suite's folder", r.Scenario)
 		}
 		names = append(names, r.Name)
 	}
@@ -107,18 +107,18 @@ func (s *Suite) check() diagnostics.List {
 		field := fmt.Sprintf("advice[%d]", i)
 		for _, end := range []struct{ key, name string }{{"before", a.Before}, {"after", a.After}} {
 			if !slices.Contains(names, end.name) {
-				l.Addf(field+"."+end.key, "no run is called %q: there are %s", end.name, strings.Join(names, ", "))
+				l.Addf(field+"."+end.key, "no run is called %q; runs: %s", end.name, strings.Join(names, ", "))
 			}
 		}
 		if a.Says == "" || a.Figure == "" {
-			l.Addf(field, "what it says, and the figure that is to change, are needed")
+			l.Addf(field, "says and figure are required")
 		}
 	}
 
 	return l
 }
 
-// Open reads the scenario of a run from the suite's folder.
+// Open reads a run's scenario from the suite's folder.
 func (r *Run) Open(folder fs.FS, language *scenario.Language) (*scenario.Scenario, error) {
 	text, err := readBounded(folder, r.Scenario, suiteBytesMax)
 	if err != nil {
@@ -134,16 +134,16 @@ func (r *Run) Open(folder fs.FS, language *scenario.Language) (*scenario.Scenari
 	return sc, nil
 }
 
-// A Verdict says whether advice held.
+// A Verdict says whether advice held up.
 type Verdict struct {
 	Advice
-	// Before and After are the rows of the figure; nil if they were not measured.
+	// Before and After are the rows of the figure; nil if not measured.
 	Before *Row  `json:"before"`
 	After  *Row  `json:"after"`
 	Holds  Holds `json:"holds"`
 }
 
-// Holds is a verdict in one word.
+// Holds is a verdict as a short phrase.
 type Holds string
 
 // The verdicts.
@@ -154,11 +154,11 @@ const (
 	Unknown Holds = "not measured"
 )
 
-// differs is the factor from which on two figures count as different. It is an assumption: most
-// measurements are single runs, and single runs of a p99 were up to a third larger or smaller.
+// differs is the factor from which two figures count as different. It is an assumption: most
+// measurements are single runs, and single runs of a p99 varied by up to a third.
 const differs = 1.5
 
-// Asks reports whether some advice is about a run.
+// Asks reports whether any advice is about a run.
 func (s *Suite) Asks(run string) bool {
 	return slices.ContainsFunc(s.Advice, func(a Advice) bool { return a.Before == run || a.After == run })
 }
@@ -185,8 +185,8 @@ func (s *Suite) Verdicts(rows []Row) []Verdict {
 	return out
 }
 
-// judge compares what the lab measured. More operations per second are better; of all other
-// figures, less is.
+// judge compares lab measurements. For operations per second, more is better; for all other
+// figures, less.
 func judge(before, after *Row) Holds {
 	if before.Lab == nil || after.Lab == nil || *before.Lab <= 0 || *after.Lab <= 0 {
 		return Unknown
@@ -204,5 +204,5 @@ func judge(before, after *Row) Holds {
 	return Worse
 }
 
-// overlap reports whether some run before was as good as some run after.
+// overlap reports whether the ranges of the runs before and after overlap.
 func overlap(a, b *Row) bool { return a.LabLow <= b.LabHigh && b.LabLow <= a.LabHigh }

@@ -39,12 +39,12 @@ func TestSuite(t *testing.T) {
 
 func TestSuiteDiagnostics(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"none":        {"advice: []", "a suite has 1 to 200"},
+		"none":        {"advice: []", "0 runs: want 1 to 200"},
 		"unknown key": {"runs: [{name: a, scenario: a.yaml, sets: []}]", "sets"},
-		"twice":       {"runs: [{name: a, scenario: a.yaml}, {name: a, scenario: a.yaml}]", "a name of its own"},
-		"outside":     {"runs: [{name: a, scenario: ../a.yaml}]", "no file below"},
-		"no run":      {"runs: [{name: a, scenario: a.yaml}]\nadvice: [{says: x, figure: y, before: a, after: b}]", `no run is called "b": there are a`},
-		"says what":   {"runs: [{name: a, scenario: a.yaml}]\nadvice: [{before: a, after: a}]", "what it says"},
+		"twice":       {"runs: [{name: a, scenario: a.yaml}, {name: a, scenario: a.yaml}]", "needs a unique name"},
+		"outside":     {"runs: [{name: a, scenario: ../a.yaml}]", "is not a file in"},
+		"no run":      {"runs: [{name: a, scenario: a.yaml}]\nadvice: [{says: x, figure: y, before: a, after: b}]", `no run is called "b"; runs: a`},
+		"says what":   {"runs: [{name: a, scenario: a.yaml}]\nadvice: [{before: a, after: a}]", "says and figure are required"},
 	} {
 		_, err := ReadSuite(fstest.MapFS{"suite.yaml": {Data: []byte(c.text)}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -52,11 +52,11 @@ func TestSuiteDiagnostics(t *testing.T) {
 		}
 	}
 	if _, err := ReadSuite(fstest.MapFS{}); err == nil {
-		t.Error("no file")
+		t.Error("a missing file was accepted")
 	}
 }
 
-// Advice holds if the lab's figure improves by more than runs differ, in every run.
+// Advice holds if the lab's figure improves by more than the variation between runs, in every run.
 func TestVerdicts(t *testing.T) {
 	row := func(run string, kind Kind, low, mid, high float64) Row {
 		return Row{Run: run, Figure: "f", Kind: kind, Lab: &mid, LabLow: low, LabHigh: high, LabRuns: 3}
@@ -66,12 +66,12 @@ func TestVerdicts(t *testing.T) {
 		rows []Row
 		want Holds
 	}{
-		"shorter":        {[]Row{row("a", P99, 1.8, 2, 2.1), row("b", P99, .9, 1, 1.1)}, Better},
-		"longer":         {[]Row{row("a", P99, .9, 1, 1.1), row("b", P99, 1.8, 2, 2.1)}, Worse},
-		"a higher rate":  {[]Row{row("a", Rate, .9, 1, 1.1), row("b", Rate, 1.8, 2, 2.1)}, Better},
-		"a little":       {[]Row{row("a", P99, 1.2, 1.2, 1.2), row("b", P99, 1, 1, 1)}, Nothing},
-		"ranges meet":    {[]Row{row("a", P99, .9, 2, 2.1), row("b", P99, .9, 1, 1.1)}, Nothing},
-		"one is missing": {[]Row{row("a", P99, 1, 1, 1)}, Unknown},
+		"shorter":             {[]Row{row("a", P99, 1.8, 2, 2.1), row("b", P99, .9, 1, 1.1)}, Better},
+		"longer":              {[]Row{row("a", P99, .9, 1, 1.1), row("b", P99, 1.8, 2, 2.1)}, Worse},
+		"a higher rate":       {[]Row{row("a", Rate, .9, 1, 1.1), row("b", Rate, 1.8, 2, 2.1)}, Better},
+		"a small improvement": {[]Row{row("a", P99, 1.2, 1.2, 1.2), row("b", P99, 1, 1, 1)}, Nothing},
+		"ranges overlap":      {[]Row{row("a", P99, .9, 2, 2.1), row("b", P99, .9, 1, 1.1)}, Nothing},
+		"one run is missing":  {[]Row{row("a", P99, 1, 1, 1)}, Unknown},
 	} {
 		if got := s.Verdicts(c.rows)[0].Holds; got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

@@ -1,11 +1,11 @@
-// Package table is the error table: what a real engine did on an emulated volume, beside what the
-// model predicted.
+// Package table computes the error table: how a real engine behaved on an emulated volume, compared
+// with what the model predicted.
 //
 // A prediction is only as good as its error. Each row is one figure of one scenario that ran in the
-// lab and in the simulator, and the error is the model's deviation from the lab. Medians are given
-// per kind of figure, because rates and durations are easier to predict than a p99: a common error
-// bar would be too wide for the first and too narrow for the second. The median is taken over
-// errors without their sign, as factors, so that half as much and twice as much are equally wrong:
+// lab and in the simulator, and the error is the model's deviation from the lab. Medians are
+// computed for each kind of figure, because rates and durations are easier to predict than a p99: a
+// common error bar would be too wide for the former and too narrow for the latter. The median is
+// over absolute errors, as factors, so that half as much and twice as much are equally wrong:
 // [Row.Off].
 package table
 
@@ -42,13 +42,13 @@ type Row struct {
 	LabLow  float64 `json:"lab_low"`
 	LabHigh float64 `json:"lab_high"`
 	LabRuns int     `json:"lab_runs"`
-	// Doubtful says that the row does not count because the lab's own error is too large: the
+	// Doubtful means that the row does not count because the lab's own error is too large: the
 	// emulator was saturated.
 	Doubtful bool `json:"doubtful"`
 }
 
-// Off is the factor by which the model is off in either direction, 1 or more: 1.15 is 15 % too
-// much, or too little by the same factor. It is NaN if either figure is unknown or 0.
+// Off returns the factor by which the model is off in either direction, 1 or more: 1.15 means 15 %
+// too high, or too low by the same factor. It is NaN if either figure is unknown or 0.
 func (r *Row) Off() float64 {
 	if r.Lab == nil || r.Model == nil || *r.Lab <= 0 || *r.Model <= 0 {
 		return math.NaN()
@@ -56,7 +56,8 @@ func (r *Row) Off() float64 {
 	return max(*r.Lab / *r.Model, *r.Model / *r.Lab)
 }
 
-// ErrorText is the model relative to the lab: "-12 %", or "1/3.4" and "x 2.3" for large errors.
+// ErrorText returns the model relative to the lab: "-12 %", or "1/3.4" and "x 2.3" for large
+// errors.
 func (r *Row) ErrorText() string {
 	off := r.Off()
 	switch {
@@ -70,10 +71,10 @@ func (r *Row) ErrorText() string {
 	return fmt.Sprintf("1/%.1f", off)
 }
 
-// rowsOf returns the rows of two results of a scenario. Checkpoints count if some take a tenth of a
-// second or more: etcd's backend commits are not stalls. Besides the p99 by phase there is that of
-// all operations: it is what people ask for, and it does not depend on which side of a checkpoint's
-// end a stall falls.
+// rowsOf returns the rows of a scenario's two results. Checkpoints count if some take a tenth of a
+// second or more: etcd's backend commits are not stalls. In addition to the p99 by phase there is
+// the p99 of all operations: it is what users ask for, and it does not depend on which side of a
+// checkpoint's end a stall falls.
 func rowsOf(lab, model *Figures) []Row {
 	var out []Row
 	add := func(figure string, kind Kind, unit string, l, m *float64) {
@@ -110,12 +111,12 @@ func rowsOf(lab, model *Figures) []Row {
 type Summary struct {
 	Kind Kind `json:"kind"`
 	Rows int  `json:"rows"`
-	// 1.15: half of the rows are off by at most 15 %, or by the same factor downwards
+	// 1.15: half of the rows are off by at most 15 %, or too low by the same factor
 	Off   float64 `json:"median_factor"`
 	Worst float64 `json:"worst_factor"`
 }
 
-// Summarise returns a summary of each kind that has rows which count.
+// Summarise returns a summary for each kind with rows that count.
 func Summarise(rows []Row) []Summary {
 	var out []Summary
 	for _, k := range simulate.Kinds {
@@ -138,7 +139,7 @@ func Summarise(rows []Row) []Summary {
 	return out
 }
 
-// LabText is what was measured: the median, and both extremes if there were several runs.
+// LabText formats the measured value: the median, and both extremes if there were several runs.
 func (r *Row) LabText() string {
 	text := show(r.Lab, r.Unit)
 	if r.LabRuns > 1 && r.LabLow != r.LabHigh {
@@ -147,10 +148,11 @@ func (r *Row) LabText() string {
 	return text
 }
 
-// ModelText is what the model predicts.
+// ModelText formats the model's prediction.
 func (r *Row) ModelText() string { return show(r.Model, r.Unit) }
 
-// FactorText formats the factor by which figures are off: as a percentage, from 2 on as a factor.
+// FactorText formats the factor by which figures are off: as a percentage below 2, otherwise as a
+// factor.
 func FactorText(off float64) string {
 	if off < 2 {
 		return fmt.Sprintf("%.0f %%", 100*(off-1))

@@ -88,8 +88,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// Of several runs the median counts, and saturated ones do not; the table shows how far they
-// differ.
+// With several runs, the median counts, and saturated runs do not; the table shows the range.
 func TestSeveralRuns(t *testing.T) {
 	m := Measured{Runs: []Measurement{
 		{Run: "a", Figures: FiguresOf(result(100, 0, .001, 3, 0))},
