@@ -17,15 +17,15 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// watchFor is how long BenchmarkOverhead watches: use minutes, because a ring's memory is full
+// watchFor is how long BenchmarkOverhead watches. Use minutes, because a ring's memory is full
 // after one block.
 var watchFor = flag.Duration("watch.for", 3*time.Second, "how long BenchmarkOverhead watches")
 
-// BenchmarkOverhead measures what it costs to watch this machine and a real etcd at one second,
-// with a ring: the share of one core and the largest resident set of the process (getrusage),
-// including the test's own. The figures of docs/watch.md are from
+// BenchmarkOverhead measures the cost of watching this machine and a real etcd once a second, with
+// a ring: the share of one core and the largest resident set of the process (getrusage), including
+// those of the test itself. The figures in docs/watch.md come from
 //
-//	go test ./internal/watch -run '^$' -bench Overhead -benchtime 1x -watch.for 8m
+// \tgo test ./internal/watch -run '^$' -bench Overhead -benchtime 1x -watch.for 8m
 func BenchmarkOverhead(b *testing.B) {
 	address := startEtcd(b)
 	for b.Loop() {
@@ -47,7 +47,7 @@ func BenchmarkOverhead(b *testing.B) {
 		cancel()
 		after, ok := watch.ProcessCost()
 		if !ok {
-			b.Skip("this system does not report a process' usage")
+			b.Skip("this system does not report a process's usage")
 		}
 
 		took := time.Since(began)
@@ -70,8 +70,8 @@ func open(b *testing.B, arg string) watch.Input {
 	return watch.Input{Source: in.Source, Options: source.Options{Period: time.Second}}
 }
 
-// startEtcd runs an etcd of one member on a free port until the benchmark ends, with a few writes
-// per second.
+// startEtcd runs an etcd with one member on a free port until the benchmark ends. It does a few
+// writes per second on its own.
 func startEtcd(b *testing.B) (address string) {
 	b.Helper()
 	program, err := exec.LookPath("etcd")
@@ -103,7 +103,7 @@ func startEtcd(b *testing.B) (address string) {
 		time.Sleep(10 * time.Millisecond)
 	}
 
-	b.Fatal("etcd does not answer")
+	b.Fatal("etcd does not respond")
 	return ""
 }
 

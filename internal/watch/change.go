@@ -16,7 +16,7 @@ const (
 	Worse  Event = "worse"
 	Better Event = "better"
 	Ended  Event = "ended"
-	// Cleared and Again are of a finding of the window that is no longer true now, and that is so
+	// Cleared means that a finding of the window no longer holds now; Again means that it holds
 	// again.
 	Cleared Event = "cleared"
 	Again   Event = "again"
@@ -24,36 +24,36 @@ const (
 
 // A Change is a finding that appeared, changed severity, cleared or ended.
 type Change struct {
-	// Server is whose finding it is; "" if there is only one.
+	// Server is the server that has the finding; "" if there is only one.
 	Server  string
 	Event   Event
 	At      time.Time
-	Finding diagnose.Finding // its current state; for one that ended, its last state
+	Finding diagnose.Finding // its current state; if it ended, its last state
 	// Before is its previous severity; empty for a new finding.
 	Before diagnose.Severity
 	// Since is when it began to hold.
 	Since time.Time
 }
 
-// A State is a finding that holds of the window. Its Ongoing says whether it is true now.
+// A State is a finding of the window. Its Ongoing says whether it still holds now.
 type State struct {
 	Server  string // whose it is; "" if there is only one
 	Finding diagnose.Finding
 	Since   time.Time
 }
 
-// holdsFor is how many diagnoses in a row something must hold before it is reported.
+// holdsFor is the number of consecutive diagnoses that must agree before a change is reported.
 const holdsFor = 2
 
-// statesMax bounds the findings tracked at once; a rule has one for each device or member.
+// statesMax bounds the findings tracked; a rule has one for each device or member.
 const statesMax = 256
 
 // A Tracker turns successive diagnoses into changes.
 //
-// A critical finding is reported at once, any other when two diagnoses in a row contain it. A
-// finding that grows worse is reported at once; one that improves or disappears, when two diagnoses
-// in a row agree. So what flips with each diagnosis is reported at most once, and nothing important
-// waits.
+// A critical finding is reported immediately, any other once two consecutive diagnoses contain it.
+// A finding that gets worse is reported immediately; one that improves or disappears, once two
+// consecutive diagnoses agree. A finding that flips with each diagnosis is therefore reported at
+// most once, and nothing important is delayed.
 //
 // A finding is identified by its rule and subject. Refutations are tracked like causes.
 type Tracker struct {
@@ -65,12 +65,12 @@ type findingKey struct{ rule, subject string }
 // held is a finding of a recent diagnosis.
 type held struct {
 	State
-	told    bool
-	now     bool              // it was reported as true now
-	as      diagnose.Severity // what was reported
-	seen    int               // diagnoses in a row that contain it
-	missing int               // diagnoses in a row that do not
-	milder  int               // diagnoses in a row in which it is milder than reported
+	reported bool
+	now      bool              // it was reported as ongoing
+	severity diagnose.Severity // as reported
+	seen     int               // consecutive diagnoses that contain it
+	missing  int               // consecutive diagnoses that do not
+	milder   int               // consecutive diagnoses in which it is milder than reported
 }
 
 // NewTracker returns an empty Tracker.
@@ -78,8 +78,8 @@ func NewTracker() *Tracker { return &Tracker{held: map[findingKey]*held{}} }
 
 var severities = map[diagnose.Severity]int{diagnose.Critical: 0, diagnose.Warning: 1, diagnose.Info: 2}
 
-// Observe takes the findings of a diagnosis of the time up to at, and returns the changes in the
-// order of a report: causes first, and a database's behaviour before the limit behind it.
+// Observe processes the findings of a diagnosis up to a point in time, and returns the changes in
+// the order of a report: causes first, and a database's behaviour before the limit behind it.
 func (t *Tracker) Observe(at time.Time, findings []diagnose.Finding) []Change {
 	var out []Change
 	present := map[findingKey]bool{}
@@ -103,13 +103,13 @@ func (t *Tracker) Observe(at time.Time, findings []diagnose.Finding) []Change {
 			out = append(out, c)
 		}
 
-		if h.told && h.now != f.Ongoing {
+		if h.reported && h.now != f.Ongoing {
 			h.now = f.Ongoing
 			event := Cleared
 			if h.now {
 				event = Again
 			}
-			out = append(out, Change{Event: event, At: at, Finding: f, Before: h.as, Since: h.Since})
+			out = append(out, Change{Event: event, At: at, Finding: f, Before: h.severity, Since: h.Since})
 		}
 	}
 
@@ -119,10 +119,10 @@ func (t *Tracker) Observe(at time.Time, findings []diagnose.Finding) []Change {
 		}
 		h.missing++
 		h.seen = 0
-		if !h.told {
+		if !h.reported {
 			delete(t.held, key)
 		} else if h.missing >= holdsFor {
-			out = append(out, Change{Event: Ended, At: at, Finding: h.Finding, Before: h.as, Since: h.Since})
+			out = append(out, Change{Event: Ended, At: at, Finding: h.Finding, Before: h.severity, Since: h.Since})
 			delete(t.held, key)
 		}
 	}
@@ -137,16 +137,16 @@ func (h *held) observe(at time.Time, f diagnose.Finding) (Change, bool) {
 	h.missing = 0
 	h.seen++
 
-	c := Change{At: at, Finding: f, Before: h.as, Since: h.Since}
+	c := Change{At: at, Finding: f, Before: h.severity, Since: h.Since}
 	switch {
-	case !h.told:
+	case !h.reported:
 		if f.Severity != diagnose.Critical && h.seen < holdsFor {
 			return c, false
 		}
-		h.told, h.now, c.Event = true, f.Ongoing, Found
-	case severities[f.Severity] < severities[h.as]:
+		h.reported, h.now, c.Event = true, f.Ongoing, Found
+	case severities[f.Severity] < severities[h.severity]:
 		c.Event = Worse
-	case severities[f.Severity] > severities[h.as]:
+	case severities[f.Severity] > severities[h.severity]:
 		if h.milder++; h.milder < holdsFor {
 			return c, false
 		}
@@ -156,11 +156,11 @@ func (h *held) observe(at time.Time, f diagnose.Finding) (Change, bool) {
 		return c, false
 	}
 
-	h.as, h.milder = f.Severity, 0
+	h.severity, h.milder = f.Severity, 0
 	return c, true
 }
 
-// since is when a new finding began to hold.
+// since returns when a new finding began to hold.
 func since(f diagnose.Finding, at time.Time) time.Time {
 	first := at
 	for _, s := range f.Windows {
@@ -171,12 +171,12 @@ func since(f diagnose.Finding, at time.Time) time.Time {
 	return first
 }
 
-// States are the reported findings that hold, in the same order: the first cause is the one named
-// at the beginning of a stall.
+// States returns the reported findings that hold, in the same order: the first cause is the one
+// named when a stall begins.
 func (t *Tracker) States() []State {
 	var out []State
 	for _, h := range t.held {
-		if h.told {
+		if h.reported {
 			out = append(out, h.State)
 		}
 	}
@@ -184,8 +184,9 @@ func (t *Tracker) States() []State {
 	return out
 }
 
-// everyFinding is what a diagnosis found of all of its incidents: what is true now may be of a lesser
-// one than the worst of the window. What several incidents have counts once, as it is now.
+// everyFinding returns the findings of all incidents of a diagnosis, because the ongoing one may
+// not be the worst incident of the window. A finding that several incidents share counts once,
+// preferably in its ongoing state.
 func everyFinding(r *diagnose.Report) []diagnose.Finding {
 	out := slices.Clone(r.Findings)
 	at := map[findingKey]int{}

@@ -18,27 +18,27 @@ var noon = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
 // -: none), and what is reported.
 func TestTracker(t *testing.T) {
 	for name, script := range map[string]string{
-		"a warning is told when it holds": `
+		"a warning is reported once confirmed": `
 			w- | 
 			w- | found a warning
 			w- | 
 			-- | 
 			-- | ended a warning
 			-- | `,
-		"what comes and goes is not told": `
+		"a finding that comes and goes is not reported": `
 			w- | 
 			-- | 
 			w- | 
 			-- | 
 			-i | 
 			-- | `,
-		"what is critical is told at once, and its end when it holds": `
+		"a critical finding is reported immediately, its end once confirmed": `
 			c- | found a critical
 			-- | 
 			c- | 
 			-- | 
 			-- | ended a critical`,
-		"worse at once, better when it holds": `
+		"worse immediately, better once confirmed": `
 			i- | 
 			i- | found a info
 			w- | worse a warning
@@ -49,7 +49,7 @@ func TestTracker(t *testing.T) {
 			w- | better a warning
 			i- | 
 			i- | better a info`,
-		"two at once, the worse one first": `
+		"two in one diagnosis, the worse one first": `
 			wc | found b critical
 			wc | found a warning
 			-- | 
@@ -61,11 +61,11 @@ func TestTracker(t *testing.T) {
 			for i, line := range strings.Split(strings.TrimSpace(script), "\n") {
 				given, want, _ := strings.Cut(strings.TrimSpace(line), "|")
 				at = at.Add(30 * time.Second)
-				var told []string
+				var reported []string
 				for _, c := range tr.Observe(at, findings(strings.TrimSpace(given))) {
-					told = append(told, fmt.Sprintf("%s %s %s", c.Event, c.Finding.Subject, c.Finding.Severity))
+					reported = append(reported, fmt.Sprintf("%s %s %s", c.Event, c.Finding.Subject, c.Finding.Severity))
 				}
-				if got := strings.Join(told, ", "); got != strings.TrimSpace(want) {
+				if got := strings.Join(reported, ", "); got != strings.TrimSpace(want) {
 					t.Errorf("diagnosis %d (%s): reported %q, want %q", i+1, given, got, strings.TrimSpace(want))
 				}
 			}
@@ -73,7 +73,7 @@ func TestTracker(t *testing.T) {
 	}
 }
 
-// findings are those in a line of the script.
+// findings parses a line of the script.
 func findings(line string) (out []diagnose.Finding) {
 	for i, severity := range line {
 		s := map[rune]diagnose.Severity{'c': diagnose.Critical, 'w': diagnose.Warning, 'i': diagnose.Info}[severity]
@@ -84,8 +84,8 @@ func findings(line string) (out []diagnose.Finding) {
 	return out
 }
 
-// Whatever the diagnoses: an end follows a beginning, severities follow each other, and a state is
-// a finding whose end was not reported.
+// For any sequence of diagnoses: an end follows a beginning, each change continues from the
+// previous severity, and the states are the findings whose end has not been reported.
 func TestTrackerIsConsistent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := watch.NewTracker()
@@ -117,7 +117,7 @@ func TestTrackerIsConsistent(t *testing.T) {
 	})
 }
 
-// A finding begins with its first window, not when it was noticed.
+// A finding begins with its first window, not when it was first noticed.
 func TestTrackerSince(t *testing.T) {
 	tr := watch.NewTracker()
 	f := diagnose.Finding{Rule: "r", Severity: diagnose.Critical, Windows: []diagnose.Span{
@@ -128,8 +128,8 @@ func TestTrackerSince(t *testing.T) {
 	}
 }
 
-// A checkpoint that hits the volume's limit is named before the limit, whatever their names and
-// however small the difference of their weights: the line about a stall shows the first cause.
+// A checkpoint that hits the volume's limit is listed before the limit, regardless of their names
+// and even if their weights hardly differ: the line about a stall shows the first cause.
 func TestTrackerOrdersByOrigin(t *testing.T) {
 	tr := watch.NewTracker()
 	found := []diagnose.Finding{
@@ -140,20 +140,20 @@ func TestTrackerOrdersByOrigin(t *testing.T) {
 	}
 
 	want := "postgres/checkpoint-burst disk/iops-capped postgres/commit-stall disk/not-the-cause"
-	var told, held []string
+	var reported, held []string
 	for _, c := range tr.Observe(noon, found) {
-		told = append(told, c.Finding.Rule)
+		reported = append(reported, c.Finding.Rule)
 	}
 
 	for _, s := range tr.States() {
 		held = append(held, s.Finding.Rule)
 	}
 
-	if got := strings.Join(told, " "); got != want {
+	if got := strings.Join(reported, " "); got != want {
 		t.Errorf("reported in the order %s, want %s", got, want)
 	}
 
 	if got := strings.Join(held, " "); got != want {
-		t.Errorf("held in the order %s, want %s", got, want)
+		t.Errorf("states in the order %s, want %s", got, want)
 	}
 }

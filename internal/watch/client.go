@@ -15,15 +15,15 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// clientWithin bounds a request to a watch, clientBytesMax its answer.
+// clientWithin bounds the duration of a request to a watch, clientBytesMax the size of its answer.
 const (
 	clientWithin   = 10 * time.Second
 	clientBytesMax = 64 << 10
 )
 
-// A Client asks a running watch.
+// A Client sends requests to a running watch.
 type Client struct {
-	// URL is the watch's page; its path is left out.
+	// URL is the address of the watch's page.
 	URL *url.URL
 	// User and Password are sent if User is not empty.
 	User, Password string
@@ -31,7 +31,7 @@ type Client struct {
 	Insecure bool
 }
 
-// A RefusedError says that a watch did not do what it was asked for.
+// A RefusedError means that a watch refused a request.
 type RefusedError struct {
 	Status int
 	Text   string
@@ -70,36 +70,36 @@ func (c *Client) Mark(ctx context.Context, m recording.Mark) (recording.Mark, er
 	}
 
 	defer resp.Body.Close()
-	said, err := io.ReadAll(io.LimitReader(resp.Body, clientBytesMax))
+	reply, err := io.ReadAll(io.LimitReader(resp.Body, clientBytesMax))
 	if err != nil {
 		return m, fmt.Errorf("%s://%s: %w", to.Scheme, to.Host, err)
 	}
 
 	if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed {
 		return m, &RefusedError{resp.StatusCode,
-			fmt.Sprintf("%s://%s is no plimsoll watch, or one that knows no marks", to.Scheme, to.Host)}
+			fmt.Sprintf("%s://%s is not a plimsoll watch, or one without support for marks", to.Scheme, to.Host)}
 	}
 	if resp.StatusCode != http.StatusCreated {
 		return m, &RefusedError{resp.StatusCode,
-			fmt.Sprintf("%s://%s: %s: %s", to.Scheme, to.Host, resp.Status, firstLine(said))}
+			fmt.Sprintf("%s://%s: %s: %s", to.Scheme, to.Host, resp.Status, firstLine(reply))}
 	}
 
 	var set recording.Mark
-	if err := json.Unmarshal(said, &set); err != nil {
+	if err := json.Unmarshal(reply, &set); err != nil {
 		return m, &RefusedError{resp.StatusCode,
-			fmt.Sprintf("%s://%s does not answer as a plimsoll watch does", to.Scheme, to.Host)}
+			fmt.Sprintf("%s://%s does not answer like a plimsoll watch", to.Scheme, to.Host)}
 	}
 
 	return recording.NewMark(set.At, set.Text)
 }
 
-// firstLine is the first line of an answer, as it may be shown.
-func firstLine(said []byte) string {
-	line, _, _ := bytes.Cut(bytes.TrimSpace(said), []byte("\n"))
+// firstLine returns the first line of an answer in displayable form.
+func firstLine(reply []byte) string {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(reply), []byte("\n"))
 	const most = 300
 	m := recording.OneLine(string(line[:min(len(line), most)]))
 	if m == "" {
-		return "no reason is given"
+		return "no reason given"
 	}
 	return m
 }

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// dated adds to each sample of another source one value from the year 2100.
+// dated adds one value from the year 2100 to each sample of another source.
 type dated struct{ *stalling }
 
 func (d dated) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
@@ -29,7 +29,7 @@ func (d dated) Sample(ctx context.Context, at time.Time) ([]recording.Batch, err
 	}), err
 }
 
-// One value with a timestamp in the future neither hides a stall nor empties the ring: it is dropped,
+// A value with a timestamp in the future neither hides a stall nor empties the ring: it is dropped,
 // counted, and logged once with its source.
 func TestFutureTimestamp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -70,15 +70,15 @@ func TestFutureTimestamp(t *testing.T) {
 			t.Errorf("a heap of %v bytes", figures["plimsoll_heap_bytes"])
 		}
 
-		told := 0
+		logged := 0
 		for _, l := range w.log.said(t, "the source has a note") {
 			if l["level"] == "WARN" && l["source"] == "mongodb://db:27017" && strings.Contains(l["note"].(string), "2100-01-01") {
-				told++
+				logged++
 			}
 		}
 
-		if told < 1 || told > 2 {
-			t.Errorf("told %d times: %v", told, w.log.all(t))
+		if logged < 1 || logged > 2 {
+			t.Errorf("logged %d times: %v", logged, w.log.all(t))
 		}
 
 		r, err := recording.Open(dir)

@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// connectionsMax bounds a server's open connections, so that whoever connects cannot use up the
-// files that the sources need.
+// connectionsMax bounds a server's open connections, so that clients cannot use up the file
+// descriptors that the sources need.
 const connectionsMax = 128
 
-// connections are those of a server. When there are more than allowed, the one that has been in its
-// present state for the longest gives way: a client that stopped reading, or an idle one.
+// connections tracks a server's connections. If there are too many, the one that has been in its
+// current state the longest is closed: a client that stopped reading, or an idle one.
 type connections struct {
 	most int
 
@@ -25,7 +25,7 @@ func newConnections(most int) *connections {
 	return &connections{most: most, since: map[net.Conn]uint64{}}
 }
 
-// changed is an [http.Server]'s ConnState.
+// changed implements the ConnState callback of [http.Server].
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,8 +49,8 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 
 	delete(c.since, oldest)
 	if t, ok := oldest.(*tls.Conn); ok {
-		oldest = t.NetConn() // closing the TLS connection would wait for its peer
+		oldest = t.NetConn() // closing the TLS connection would wait for the client
 	}
 
-	_ = oldest.Close() // nothing more is to be sent
+	_ = oldest.Close() // the client is dropped anyway
 }

@@ -4,7 +4,7 @@ package watch
 
 import "time"
 
-// A Cost is what this process has used.
+// A Cost is the resources used by this process.
 type Cost struct {
 	CPU       time.Duration
 	PeakBytes int64

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// A Cost is what this process has used.
+// A Cost is the resources used by this process.
 type Cost struct {
 	CPU       time.Duration
 	PeakBytes int64 // largest resident set
 }
 
-// ProcessCost returns what this process has used (getrusage); false if the kernel does not report
-// it.
+// ProcessCost returns the resources used by this process (getrusage); false if the kernel does not
+// report them.
 func ProcessCost() (Cost, bool) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

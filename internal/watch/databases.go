@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A database is a server, or a host without one, with what the watch remembers of it. Only the loop
-// uses it.
+// A database is a server, or a host without one, with the state that the watch keeps for it. Only
+// the loop uses it.
 type database struct {
 	part     identity.Part
 	tracker  *Tracker
@@ -20,7 +20,7 @@ type database struct {
 	balances map[string]headroom.Balance
 }
 
-// divide divides the windows by server. What is remembered of a server stays with its name.
+// divide assigns the windows to servers. The state of a server is kept under its name.
 func (w *Watch) divide(ctx context.Context, in []recording.Reader) error {
 	parts, err := diagnose.Servers(ctx, in, diagnose.Options{Pack: w.opt.Pack})
 	if err != nil {
@@ -28,7 +28,7 @@ func (w *Watch) divide(ctx context.Context, in []recording.Reader) error {
 	}
 
 	if len(parts) == 1 && len(w.databases) == 1 {
-		w.databases[0].part = parts[0] // whatever it is called by now
+		w.databases[0].part = parts[0] // even if its name has changed
 		return nil
 	}
 
@@ -43,7 +43,7 @@ func (w *Watch) divide(ctx context.Context, in []recording.Reader) error {
 		now = append(now, w.databases[i])
 	}
 
-	// A server without samples in the window has nothing to read, but its findings have to end.
+	// A server without samples in the window cannot be judged, but its findings must still end.
 	for _, d := range w.databases {
 		if !slices.Contains(now, d) && len(d.tracker.held) > 0 {
 			d.part.Readers = nil
@@ -55,7 +55,7 @@ func (w *Watch) divide(ctx context.Context, in []recording.Reader) error {
 	return nil
 }
 
-// label is what a server is called if there are several.
+// label returns a server's name if there are several servers.
 func (w *Watch) label(d *database) string {
 	if len(w.databases) < 2 {
 		return ""
@@ -63,7 +63,7 @@ func (w *Watch) label(d *database) string {
 	return d.part.Name
 }
 
-// present are the servers with samples in the window.
+// present returns the servers with samples in the window.
 func (w *Watch) present() (out []*database) {
 	for _, d := range w.databases {
 		if d.part.Readers != nil {
@@ -73,7 +73,7 @@ func (w *Watch) present() (out []*database) {
 	return out
 }
 
-// judge judges each server of the windows, and notes what changed.
+// judge judges each server of the windows, and returns what changed.
 func (w *Watch) judge(ctx context.Context, opt diagnose.Options) (*diagnose.Report, []Change, error) {
 	opt.BalancesOf = map[string]map[string]headroom.Balance{}
 	var parts []identity.Part
@@ -103,7 +103,7 @@ func (w *Watch) judge(ctx context.Context, opt diagnose.Options) (*diagnose.Repo
 	return r, changes, nil
 }
 
-// reportOf is a server's report among those of so many servers; nil if it was not judged.
+// reportOf returns a server's report, given the number of judged servers; nil if it was not judged.
 func reportOf(r *diagnose.Report, d *database, of int) *diagnose.Report {
 	if of == 1 && d.part.Readers != nil {
 		return r
@@ -116,7 +116,7 @@ func reportOf(r *diagnose.Report, d *database, of int) *diagnose.Report {
 	return nil
 }
 
-// tracked are the findings that hold of all servers.
+// tracked returns the current findings of all servers.
 func (w *Watch) tracked() (out []State) {
 	for _, d := range w.databases {
 		for _, s := range d.tracker.States() {
@@ -128,9 +128,9 @@ func (w *Watch) tracked() (out []State) {
 	return out
 }
 
-// feel checks whether clients of any server are waiting now, and reports a change. It returns the CPU
-// time it used.
-func (w *Watch) feel(ctx context.Context, s *schedule, now time.Time) time.Duration {
+// checkStalls checks whether clients of any server are waiting now, and reports changes. It returns
+// the CPU time used.
+func (w *Watch) checkStalls(ctx context.Context, s *schedule, now time.Time) time.Duration {
 	in, from, to := w.readers()
 	if in == nil {
 		return 0
@@ -145,7 +145,7 @@ func (w *Watch) feel(ctx context.Context, s *schedule, now time.Time) time.Durat
 
 	var events []stallEvent
 	for _, d := range w.present() {
-		events = append(events, w.feelOne(ctx, d, from, to)...)
+		events = append(events, w.checkServer(ctx, d, from, to)...)
 	}
 
 	took := w.opt.CPU() - began
@@ -163,18 +163,20 @@ func (w *Watch) feel(ctx context.Context, s *schedule, now time.Time) time.Durat
 	w.mu.Unlock()
 
 	for _, e := range events {
+		// A stall is diagnosed soon after it begins, without waiting for the next scheduled
+		// diagnosis.
 		if soon := now.Add(afterBegin); e.began && soon.Before(s.diagnosis) {
 			s.diagnosis = soon
 		}
-		w.tellStall(ctx, e, slices.DeleteFunc(slices.Clone(states),
+		w.logStall(ctx, e, slices.DeleteFunc(slices.Clone(states),
 			func(st State) bool { return st.Server != e.state.Server }))
 	}
 
 	return took
 }
 
-// feelOne is feel for one server.
-func (w *Watch) feelOne(ctx context.Context, d *database, from, to time.Time) []stallEvent {
+// checkServer is checkStalls for one server.
+func (w *Watch) checkServer(ctx context.Context, d *database, from, to time.Time) []stallEvent {
 	part, err := d.part.Now(ctx)
 	if err != nil {
 		return nil

@@ -18,8 +18,8 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// The page's alerts are valid rules about metrics that are served, and every own metric that is
-// served is on the page.
+// The alerts in the documentation are valid rules about metrics that are served, and every metric
+// served is documented.
 func TestPageListsTheMetrics(t *testing.T) {
 	page, err := os.ReadFile("../../docs/watch.md")
 	if err != nil {
@@ -30,7 +30,7 @@ func TestPageListsTheMetrics(t *testing.T) {
 	alerts, _, found := strings.Cut(rest, "```")
 	groups, errs := rulefmt.Parse([]byte(alerts), false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
 	if !found || len(errs) > 0 || len(groups.Groups) != 1 || len(groups.Groups[0].Rules) < 4 {
-		t.Fatalf("the page's alerts: %v", errs)
+		t.Fatalf("the documented alerts: %v", errs)
 	}
 
 	served := servedMetrics(t)
@@ -46,7 +46,7 @@ func TestPageListsTheMetrics(t *testing.T) {
 			stem = stem[:strings.LastIndexByte(stem, '_')]
 		}
 		if stem == "plimsoll" {
-			t.Errorf("%s is not on the page", name)
+			t.Errorf("%s is not documented", name)
 		}
 	}
 }
@@ -56,7 +56,7 @@ var bursting = headroom.Known{Volumes: map[string]headroom.Offer{"nvme1n1": func
 	return headroom.Volume{Text: "gp2 of 50 GiB", Sustained: headroom.Rate{IOPS: 150}, Burst: headroom.Rate{IOPS: 3000}, Credits: 5.4e6}, nil
 }}}
 
-// servedMetrics are the program's own metrics, of a watch with a ring that sees a stall.
+// servedMetrics returns the program's own metrics, from a watch with a ring that sees a stall.
 func servedMetrics(t *testing.T) map[string]bool {
 	served := map[string]bool{}
 	synctest.Test(t, func(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 
 const ConnectionsMax = connectionsMax
 
-// Connections is a server's ConnState that allows so many connections.
+// Connections returns a ConnState callback that allows this many connections.
 func Connections(most int) func(net.Conn, http.ConnState) { return newConnections(most).changed }
 
-// AnswerWithin shortens the bound of one answer until the test ends.
+// AnswerWithin changes the time limit of an answer until the test ends.
 func AnswerWithin(t *testing.T, d time.Duration) {
 	before := answerWithin
 	answerWithin = d

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// How long to wait before reopening a source that ended. Sources survive a restart of their
-// database; this is for errors on which they give up.
+// How long to wait before reopening a source that ended. Sources survive restarts of their
+// database; this covers errors after which they give up.
 const (
 	againAfter = time.Second
 	againMax   = time.Minute
@@ -24,17 +24,17 @@ const (
 // windowBytesMax bounds the memory of one source's window.
 const windowBytesMax = 256 << 20
 
-// windowTail is how many samples of a series are kept unpacked: some minutes, because samples older
-// than the window are dropped in packs.
+// windowTail is the number of samples of a series that are kept uncompressed: some minutes, because
+// samples that leave the window are dropped in whole chunks.
 const windowTail = 128
 
-// remarksMax bounds a source's notes that are remembered so that each is logged once.
+// remarksMax bounds the notes of a source that are remembered in order to log each one once.
 const remarksMax = 100
 
 // A feed reads one source into its window, the ring and the receiver.
 type feed struct {
 	in     Input
-	name   string // as it may be shown
+	name   string // in displayable form
 	window *recording.Memory
 	outs   []*queue
 	log    *slog.Logger
@@ -42,20 +42,20 @@ type feed struct {
 	period time.Duration
 	figs   *figures
 
-	mu      sync.Mutex
-	told    map[string]recording.Source // the source's descriptions, by name
-	samples int64
-	values  int64
-	lastMs  int64     // of the newest sample
-	heard   time.Time // when it came
-	silent  bool
-	remarks map[string]bool
-	kept    time.Time // when the source was last written to the ring
+	mu        sync.Mutex
+	described map[string]recording.Source // the source's descriptions, by name
+	samples   int64
+	values    int64
+	lastMs    int64     // time of the newest sample
+	heard     time.Time // when it arrived
+	silent    bool
+	remarks   map[string]bool
+	kept      time.Time // when the source was last written to the ring
 }
 
-// tellRingEvery is how often the sources' progress is written to the ring, which waits for its
+// describeEvery is how often the sources' progress is written to the ring. Each write waits for the
 // disk.
-const tellRingEvery = time.Minute
+const describeEvery = time.Minute
 
 func newFeed(in Input, outs []*queue, pack *rules.Pack, log *slog.Logger) *feed {
 	f := &feed{
@@ -64,7 +64,7 @@ func newFeed(in Input, outs []*queue, pack *rules.Pack, log *slog.Logger) *feed 
 		period: in.Options.Period,
 		window: recording.NewMemory(recording.MemoryOptions{MaxBytes: windowBytesMax, Tail: windowTail,
 			Rolling: true}),
-		told: map[string]recording.Source{}, remarks: map[string]bool{}, heard: time.Now(),
+		described: map[string]recording.Source{}, remarks: map[string]bool{}, heard: time.Now(),
 	}
 	if f.period <= 0 {
 		f.period = time.Second
@@ -78,8 +78,8 @@ func newFeed(in Input, outs []*queue, pack *rules.Pack, log *slog.Logger) *feed 
 }
 
 // remembered caches the result for each name: a page has the same thousand names every second. It
-// is safe for concurrent use, as is a source's Append: the members of an etcd are read
-// concurrently.
+// is safe for concurrent use, like a source's Append, because the members of an etcd cluster are
+// read concurrently.
 func remembered(wants func(metric string) bool) func(metric string) bool {
 	var mu sync.Mutex
 	known := map[string]bool{}
@@ -97,10 +97,10 @@ func remembered(wants func(metric string) bool) func(metric string) bool {
 	}
 }
 
-// namesMax bounds the names of metrics that are remembered.
+// namesMax bounds the cached metric names.
 const namesMax = 20_000
 
-// run reads until the context ends, reopening the source if needed.
+// run reads until the context ends, reopening the source if necessary.
 func (f *feed) run(ctx context.Context) {
 	for pause := againAfter; ; pause = min(2*pause, againMax) {
 		before := f.count()
@@ -114,7 +114,7 @@ func (f *feed) run(ctx context.Context) {
 		}
 
 		if err != nil {
-			f.log.Warn("the source cannot be read; retrying", "source", f.name, "error", err, "pause", pause.String())
+			f.log.Warn("cannot read the source; retrying", "source", f.name, "error", err, "pause", pause.String())
 		}
 
 		if !sleep(ctx, pause) {
@@ -129,7 +129,7 @@ func (f *feed) count() int64 {
 	return f.samples
 }
 
-// last is the newest sample's time, zero without any.
+// last returns the time of the newest sample; zero without any.
 func (f *feed) last() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -139,23 +139,23 @@ func (f *feed) last() time.Time {
 	return time.UnixMilli(f.lastMs).UTC()
 }
 
-// move starts the window at from, and updates its description of the source.
+// move drops samples before from, and updates the window's description of the source.
 func (f *feed) move(from time.Time) *recording.Memory {
 	f.window.Forget(from)
 	f.mu.Lock()
-	told := slices.Collect(maps.Values(f.told))
+	described := slices.Collect(maps.Values(f.described))
 	to := time.UnixMilli(f.lastMs).UTC()
 
-	keep := time.Since(f.kept) >= tellRingEvery
+	keep := time.Since(f.kept) >= describeEvery
 	if keep {
 		f.kept = time.Now()
 	}
 
 	f.mu.Unlock()
 	now := f.in.Source.Describe()
-	slices.SortFunc(told, func(a, b recording.Source) int { return a.From.Compare(b.From) })
+	slices.SortFunc(described, func(a, b recording.Source) int { return a.From.Compare(b.From) })
 
-	for _, s := range told {
+	for _, s := range described {
 		if s.Name == now.Name {
 			s.Samples = max(s.Samples, now.Samples)
 		}
@@ -176,14 +176,13 @@ func (f *feed) move(from time.Time) *recording.Memory {
 	return f.window
 }
 
-// Append implements [recording.Writer]: it never waits, and never fails for what is wrong with the
-// ring.
+// Append implements [recording.Writer]. It never waits, and never fails because of the ring.
 func (f *feed) Append(ctx context.Context, b *recording.Batch) error {
 	if len(b.TimesMs) == 0 {
 		return nil
 	}
 
-	f.figs.take(b)
+	f.figs.update(b)
 	kept := recording.Batch{TimesMs: b.TimesMs, Columns: make([]recording.Column, 0, len(b.Columns))}
 	for _, c := range b.Columns {
 		if f.wants(c.Labels.Get("__name__")) {
@@ -199,7 +198,7 @@ func (f *feed) Append(ctx context.Context, b *recording.Batch) error {
 	f.mu.Lock()
 	if last > f.lastMs {
 		f.lastMs = last
-		f.samples += int64(len(b.TimesMs)) // several batches of one time are one sample
+		f.samples += int64(len(b.TimesMs)) // several batches with the same time are one sample
 	}
 
 	f.values += int64(len(b.TimesMs)) * int64(len(b.Columns))
@@ -213,7 +212,7 @@ func (f *feed) Append(ctx context.Context, b *recording.Batch) error {
 	return f.window.Append(ctx, &kept)
 }
 
-// put passes something on to all writers.
+// put passes an item on to all writers.
 func (f *feed) put(item queued) {
 	for _, q := range f.outs {
 		q.put(item)
@@ -224,18 +223,18 @@ func (f *feed) put(item queued) {
 func (f *feed) Note(n recording.Note) {
 	f.window.Note(n)
 	f.put(queued{note: &n})
-	if n.Kind == recording.NoteGap { // silences reports these while they last
+	if n.Kind == recording.NoteGap { // silences reports gaps while they last
 		return
 	}
 
 	f.mu.Lock()
-	said := f.remarks[n.Text] || len(f.remarks) >= remarksMax
-	if !said {
+	logged := f.remarks[n.Text] || len(f.remarks) >= remarksMax
+	if !logged {
 		f.remarks[n.Text] = true
 	}
 
 	f.mu.Unlock()
-	if !said {
+	if !logged {
 		level := slog.LevelInfo
 		if n.Kind == recording.NoteDropped {
 			level = slog.LevelWarn
@@ -248,14 +247,14 @@ func (f *feed) Note(n recording.Note) {
 // Source implements [recording.Writer].
 func (f *feed) Source(s recording.Source) {
 	f.mu.Lock()
-	f.told[s.Name] = s
+	f.described[s.Name] = s
 	f.mu.Unlock()
 	f.window.Source(s)
 	f.put(queued{source: &s})
 }
 
-// silence reports whether a source went silent or came back since the last call, and how long it
-// was silent.
+// silence reports whether a source went silent or came back since the last call, and for how long
+// it has been silent.
 func (f *feed) silence(now time.Time) (changed, silent bool, since time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

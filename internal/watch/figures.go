@@ -17,15 +17,15 @@ import (
 // devices.
 const figureSeriesMax = 256
 
-// figureForgottenAfter is how much newer than a figure its source's samples may be: a device that
-// was removed is not passed on for good, and makes room.
+// figureForgottenAfter is how long a value is passed on without new samples, so that removed
+// devices disappear and make room for others.
 const figureForgottenAfter = 5 * time.Minute
 
-// figures are the newest values of a source's counters and gauges that are passed on unchanged: how
-// a database's storage is used, which its exporter may lack, if there is one. A Prometheus that
+// figures holds the newest values of a source's counters and gauges that are passed on unchanged:
+// the use of a database's storage, which its exporter, if there is one, may lack. A Prometheus that
 // scrapes every 15 s can compute rates from them.
 type figures struct {
-	of map[string]rules.Counter // by the metric they are read from
+	of map[string]rules.Counter // by the source's metric name
 
 	mu     sync.Mutex
 	values map[figureKey]figure
@@ -44,14 +44,14 @@ func newFigures(pack *rules.Pack) *figures {
 	return f
 }
 
-// has reports whether a metric is one that is passed on.
+// has reports whether a metric is passed on.
 func (f *figures) has(metric string) bool { _, ok := f.of[metric]; return ok }
 
 type figureKey struct{ metric, label string }
 
-// take remembers the newest values of a batch. If two series of a source differ only in other
+// update stores the newest values of a batch. If two series of a source differ only in other
 // labels, the first counts.
-func (f *figures) take(b *recording.Batch) {
+func (f *figures) update(b *recording.Batch) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	ms := b.TimesMs[len(b.TimesMs)-1]
@@ -100,7 +100,7 @@ func (f *figures) collect(source string, ch chan<- prometheus.Metric) {
 	for _, k := range keys {
 		fig := f.of[k.metric]
 
-		// A device that a source has under both names, as FTDC and node_exporter might, is sent
+		// A device that a source reports under two names, as FTDC and node_exporter might, is sent
 		// once.
 		id := figureKey{fig.Name, k.label}
 		if given[id] {

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// collected are the collected figures, by device.
+// collected collects the figures by device.
 type collected struct{ *figures }
 
 func (c collected) Describe(chan<- *prometheus.Desc)    {}
@@ -46,10 +46,10 @@ func busy(f *figures, ms int64, devices ...string) {
 	for i, d := range devices {
 		b.Columns = append(b.Columns, recording.Column{Labels: promlabels.FromStrings("__name__", "node_disk_io_time_seconds_total", "device", d), Values: []float64{float64(i + 1)}})
 	}
-	f.take(b)
+	f.update(b)
 }
 
-// No device name of a source breaks a metric: invalid text, long names, names that are equal once
+// Unusual device names do not break metrics: invalid text, long names, names that are equal once
 // shortened.
 func TestFiguresOfOddDevices(t *testing.T) {
 	f := newFigures(rules.NewPack(nil))
@@ -61,7 +61,7 @@ func TestFiguresOfOddDevices(t *testing.T) {
 	}
 }
 
-// Devices that were removed make room for present ones.
+// Removed devices make room for present ones.
 func TestFiguresOfDeadDevicesAreForgotten(t *testing.T) {
 	f := newFigures(rules.NewPack(nil))
 	var dead []string
@@ -71,7 +71,7 @@ func TestFiguresOfDeadDevicesAreForgotten(t *testing.T) {
 	busy(f, 0, dead...)
 	busy(f, 1000, "alive")
 	if got := (collected{f}).devices(t); len(got) != figureSeriesMax || got["alive"] != 0 {
-		t.Errorf("%d devices, alive is %v", len(got), got["alive"])
+		t.Errorf("%d devices; the present one has %v", len(got), got["alive"])
 	}
 	busy(f, figureForgottenAfter.Milliseconds()+1000, "alive")
 	if got := (collected{f}).devices(t); len(got) != 1 || got["alive"] != 1 {

@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Reading the same marks again asks for no diagnosis, also when there are as many as are kept; a new one
-// does, although their number stays the same.
+// Reading the same marks again does not trigger a diagnosis, even at the maximum number of marks; a
+// new one does, although their number stays the same.
 func TestFullMarksAreNotNew(t *testing.T) {
 	var all []recording.Mark
 	for k := range recording.MarksMax {
@@ -30,6 +30,6 @@ func TestFullMarksAreNotNew(t *testing.T) {
 
 	w.addMarks([]recording.Mark{{At: time.Unix(1e6, 0).UTC(), Text: "another"}})
 	if !w.justMarked() || len(w.Marks()) != recording.MarksMax {
-		t.Errorf("a further mark is not new; %d marks", len(w.Marks()))
+		t.Errorf("another mark is not new; %d marks", len(w.Marks()))
 	}
 }

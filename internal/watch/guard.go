@@ -11,24 +11,23 @@ import (
 	"sync"
 )
 
-// namesRefusedMax bounds the refused names that are logged, each once.
+// namesRefusedMax bounds the refused names that are logged, once each.
 const namesRefusedMax = 20
 
-// A guard stands before everything that is served. It sets the headers that keep a page from being
-// framed or misread, and it refuses requests for names that are not this server's: otherwise a page
-// on the web could point its own name at this machine (DNS rebinding) and read the findings through
-// the browser of whoever opens it.
+// A guard protects everything that is served. It sets headers against framing and content sniffing,
+// and refuses requests for names other than this server's. Otherwise a web page could point its own
+// name at this machine (DNS rebinding) and read the findings through a visitor's browser.
 type guard struct {
 	next  http.Handler
-	names map[string]bool // besides loopback names and addresses
+	names map[string]bool // in addition to loopback names and addresses
 	log   *slog.Logger
 
 	mu      sync.Mutex
 	refused map[string]bool // logged
 }
 
-// newGuard allows the names of --host, those of the addresses to listen on, and, if others can
-// reach the server, this machine's own.
+// newGuard allows the names given by --host, those of the listening addresses, and, if others can
+// reach the server, this machine's own names.
 func newGuard(next http.Handler, s *Server, log *slog.Logger) *guard {
 	g := &guard{next: next, names: map[string]bool{}, log: log, refused: map[string]bool{}}
 	for _, name := range s.names {
@@ -45,14 +44,13 @@ func newGuard(next http.Handler, s *Server, log *slog.Logger) *guard {
 	return g
 }
 
-// ParseHost checks a name for which requests are to be answered, and returns it in the form in
-// which it is compared.
+// ParseHost validates a name for which requests are answered, and returns it in canonical form.
 func ParseHost(text string) (string, error) {
 	if strings.Contains(text, "/") || strings.ContainsAny(text, " \t@*?#") {
 		return "", fmt.Errorf("%q is not a host name", text)
 	}
 	if _, _, err := net.SplitHostPort(text); err == nil {
-		return "", fmt.Errorf("%q has a port: leave it out, any port is accepted", text)
+		return "", fmt.Errorf("%q has a port: omit it, because any port is accepted", text)
 	}
 	name := hostName(text)
 	if name == "" {
@@ -61,7 +59,7 @@ func ParseHost(text string) (string, error) {
 	return name, nil
 }
 
-// hostName is a Host header's name in lower case, without its port.
+// hostName returns the name in a Host header, in lower case and without the port.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -69,9 +67,9 @@ func hostName(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-// allows reports whether a request's Host is this server's. An address cannot be rebound, so any is
-// accepted; browsers never ask a resolver for localhost; and a request without a Host, of HTTP/1.0,
-// is not a browser's.
+// allows reports whether a request's Host is this server's. IP addresses cannot be rebound, so they
+// are all accepted; browsers never resolve localhost through DNS; and requests without a Host use
+// HTTP/1.0, which browsers do not.
 func (g *guard) allows(host string) bool {
 	name := hostName(host)
 	if name == "" || name == "localhost" || strings.HasSuffix(name, ".localhost") || g.names[name] {
@@ -95,7 +93,7 @@ func (g *guard) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	g.next.ServeHTTP(rw, req)
 }
 
-// setUnset sets a header, unless the web configuration (http_server_config) did.
+// setUnset sets a header unless the web configuration (http_server_config) has set it.
 func setUnset(h http.Header, name, value string) {
 	if h.Get(name) == "" {
 		h.Set(name, value)
@@ -110,8 +108,8 @@ func (g *guard) refuse(rw http.ResponseWriter, name string) {
 	}
 	g.mu.Unlock()
 	if !known {
-		g.log.Warn("requests for this host are refused; if it is a name of this server, give --host", "host", name)
+		g.log.Warn("refusing requests for this host name; if it is a name of this server, use --host", "host", name)
 	}
 	answer(rw,
-		http.StatusMisdirectedRequest, "this server does not answer for this host name: use its address, or start plimsoll watch with --host NAME")
+		http.StatusMisdirectedRequest, "this server does not serve this host name: use its address, or start plimsoll watch with --host NAME")
 }

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// A request for a name that is not the server's is refused: it may come from somebody else's page,
-// whose name points here.
+// A request for a name other than the server's is refused, because it may come from another site's
+// page whose name points here.
 func TestHostIsChecked(t *testing.T) {
 	address, log := serving(t, watch.ServerOptions{Addresses: []string{"localhost:0"}, Hosts: []string{"plimsoll.example.net"}}, hello)
 	_, port, err := net.SplitHostPort(address)
@@ -51,7 +51,7 @@ func TestHostIsChecked(t *testing.T) {
 	}
 }
 
-// A request without a Host uses HTTP/1.0, which browsers do not: a load balancer's.
+// A request without a Host uses HTTP/1.0, which browsers do not; it may come from a load balancer.
 func TestNoHost(t *testing.T) {
 	address, _ := serve(t, "127.0.0.1:0", "")
 	conn, err := net.Dial("tcp", address)
@@ -67,11 +67,11 @@ func TestNoHost(t *testing.T) {
 	}
 }
 
-// This machine's own name is served only if others can reach the server.
+// This machine's own name is only served if others can reach the server.
 func TestOwnName(t *testing.T) {
 	name, err := os.Hostname()
 	if err != nil || name == "localhost" || net.ParseIP(name) != nil {
-		t.Skipf("this machine has no name of its own: %q, %v", name, err)
+		t.Skipf("this machine has no name: %q, %v", name, err)
 	}
 	for address, want := range map[string]int{"127.0.0.1:0": 421, ":0": 200} {
 		at, _ := serve(t, address, "")
@@ -138,7 +138,7 @@ func TestParseHost(t *testing.T) {
 	}
 }
 
-// A server that is asked to end does so, although a client does not read.
+// A server shuts down even if a client does not read.
 func TestEndsWithSlowReader(t *testing.T) {
 	s, err := watch.Listen(t.Context(), watch.ServerOptions{Addresses: []string{"127.0.0.1:0"}})
 	if err != nil {

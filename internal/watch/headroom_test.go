@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// gauges are a watch's gauges of resources, by name and resource.
+// gauges returns a watch's gauges of resources, by name and resource.
 func gauges(t *testing.T, w *watched) map[string]float64 {
 	t.Helper()
 	values := map[string]float64{}
@@ -36,8 +36,8 @@ func gauges(t *testing.T, w *watched) map[string]float64 {
 	return values
 }
 
-// At 800 operations a second over a baseline of 150, credits of 5.4 million last 8,308 s. A window that
-// slides does not fill them again.
+// At 800 IOPS with a baseline of 150, 5.4 million credits last 8,308 s. A sliding window does not
+// refill them.
 func TestCreditsAreWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, watch.Options{Pack: pack, Known: bursting, Window: 2 * time.Minute, Every: 30 * time.Second}, newStalling(nil))
@@ -46,11 +46,11 @@ func TestCreditsAreWatched(t *testing.T) {
 
 		want := 5.4e6/650 - 20*60
 		if got := values["plimsoll_seconds_to_limit volume_credits"]; math.Abs(got-want) > 60 {
-			t.Errorf("credits end in %v s, not in %v", got, want)
+			t.Errorf("credits end in %v s, want %v", got, want)
 		}
 
 		if got, want := values["plimsoll_headroom_ratio volume_credits"], 1-20*60*650/5.4e6; math.Abs(got-want) > 0.01 {
-			t.Errorf("%v of the credits are left, not %v", got, want)
+			t.Errorf("%v of the credits are left, want %v", got, want)
 		}
 
 		if got := values["plimsoll_headroom_ratio volume_iops"]; math.Abs(got-(1-800.0/3000)) > 0.01 {
@@ -59,7 +59,7 @@ func TestCreditsAreWatched(t *testing.T) {
 	})
 }
 
-// filling is a source that also reports its file system, each ten seconds, as the host does.
+// filling is a source that also reports its file system, every ten seconds like the host source.
 type filling struct{ *stalling }
 
 func (s *filling) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
@@ -78,18 +78,18 @@ func (s *filling) Sample(ctx context.Context, at time.Time) ([]recording.Batch, 
 	return b, nil
 }
 
-// Space of which 1 MB a second goes ends when what is left is used up.
+// Space that shrinks by 1 MB/s ends when the rest is used up.
 func TestSpaceIsWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, watch.Options{Pack: pack, Window: 15 * time.Minute, Every: 5 * time.Minute}, &filling{newStalling(nil)})
 		time.Sleep(20 * time.Minute)
 		values := gauges(t, w)
-		left := values["plimsoll_headroom_ratio filesystem_space"] * 100e9 // when it was diagnosed last
+		left := values["plimsoll_headroom_ratio filesystem_space"] * 100e9 // at the last diagnosis
 		if !(left >= 6.8e9 && left <= 7.2e9) {
-			t.Errorf("%v bytes of the space are left, not about 7 GB", left)
+			t.Errorf("%v bytes of the space are left, want about 7 GB", left)
 		}
 		if got, want := values["plimsoll_seconds_to_limit filesystem_space"], left/1e6; math.Abs(got-want) > 0.02*want {
-			t.Errorf("space ends in %v s, not in %v", got, want)
+			t.Errorf("space ends in %v s, want %v", got, want)
 		}
 	})
 }

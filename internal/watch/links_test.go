@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A watch runs beside a database for months: it links no model, lab, planner or emitter.
+// A watch runs next to a database for months, so it does not link models, lab, planner or emitter.
 func TestLinksLittle(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	if err != nil {

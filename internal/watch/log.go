@@ -9,13 +9,14 @@ import (
 	"plimsoll/internal/judge/diagnose"
 )
 
-// levels are the log levels of severities: a critical finding may page someone.
+// levels maps severities to log levels: a critical finding may page someone.
 var levels = map[diagnose.Severity]slog.Level{
 	diagnose.Critical: slog.LevelError, diagnose.Warning: slog.LevelWarn, diagnose.Info: slog.LevelInfo,
 }
 
-// tell logs a change of a finding as one line: what, since when, the numbers, and what to do first.
-func (w *Watch) tell(ctx context.Context, c Change) {
+// logChange logs a change of a finding as one line: what, since when, the numbers, and what to do
+// first.
+func (w *Watch) logChange(ctx context.Context, c Change) {
 	f := c.Finding
 	attrs := []slog.Attr{
 		slog.String("event", string(c.Event)), slog.String("rule", f.Rule), slog.String("subject", f.Subject),
@@ -47,13 +48,13 @@ func (w *Watch) tell(ctx context.Context, c Change) {
 	w.opt.Changes.LogAttrs(ctx, level, f.Title, attrs...)
 }
 
-// tellStall logs the beginning or the end of a stall as one line, with the cause if already known.
-func (w *Watch) tellStall(ctx context.Context, e stallEvent, states []State) {
+// logStall logs the beginning or end of a stall as one line, with the cause if it is already known.
+func (w *Watch) logStall(ctx context.Context, e stallEvent, states []State) {
 	attrs := []slog.Attr{slog.String("event", "stall"), slog.String("subject", e.state.Subject)}
 	attrs = append(attrs, ofServer(e.state.Server)...)
 	switch {
 	case e.more:
-		attrs = append(attrs, slog.Int("stalls", e.untold), slog.Int64("stalls_in_all", e.state.Count),
+		attrs = append(attrs, slog.Int("stalls", e.unreported), slog.Int64("stalls_in_all", e.state.Count),
 			slog.String("stalled_in_all", units.Seconds(e.state.Stalled)))
 		w.opt.Changes.LogAttrs(ctx, slog.LevelWarn, "clients stalled repeatedly", attrs...)
 	case e.ended:
@@ -91,7 +92,7 @@ func (w *Watch) tellStall(ctx context.Context, e stallEvent, states []State) {
 	}
 }
 
-// ofServer names the server, if there are several.
+// ofServer names the server if there are several.
 func ofServer(name string) []slog.Attr {
 	if name == "" {
 		return nil

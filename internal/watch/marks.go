@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// markPath takes marks as JSON, markFormPath from the button on the page.
+	// markPath accepts marks as JSON, markFormPath from the button on the page.
 	markPath     = "/api/marks"
 	markFormPath = "/mark"
-	// markBytesMax bounds the body of a request that marks.
+	// markBytesMax bounds the body of a request that sets a mark.
 	markBytesMax = 4 << 10
-	// marksWithin is how many marks are accepted by request within marksSpan.
+	// marksWithin is the number of requests for marks accepted within marksSpan.
 	marksWithin = 30
 	marksSpan   = time.Minute
-	// marksEvery is how often the ring's marks are read: others mark there too.
+	// marksEvery is how often the ring's marks are read: other programs also set marks there.
 	marksEvery = 5 * time.Second
-	// refreshSoon is how soon the page shows a mark.
+	// refreshSoon is the reload interval of the page while it does not show the newest mark yet.
 	refreshSoon = 3 * time.Second
 )
 
-// Mark marks a moment: something was changed there. The mark goes into the ring, if there is one,
-// and the next diagnosis, which comes soon, shows it.
+// Mark marks a moment at which something was changed. The mark goes into the ring, if there is one,
+// and is shown by the next diagnosis, which follows soon.
 func (w *Watch) Mark(at time.Time, text string) (recording.Mark, error) {
 	m, err := recording.NewMark(at, text)
 	if err != nil {
@@ -45,7 +45,7 @@ func (w *Watch) Mark(at time.Time, text string) (recording.Mark, error) {
 	return m, nil
 }
 
-// Marks are those of the window and of the ring, in time order.
+// Marks returns the marks of the window and of the ring, in time order.
 func (w *Watch) Marks() []recording.Mark {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,14 +56,14 @@ func (w *Watch) addMarks(marks []recording.Mark) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := recording.MergeMarks(w.state.marks, marks)
-	// By contents: once there are as many as are kept, a new mark does not change their number.
+	// Compare contents: once the maximum number is reached, a new mark does not change the length.
 	if !slices.EqualFunc(all, w.state.marks,
 		func(a, b recording.Mark) bool { return a.At.Equal(b.At) && a.Text == b.Text }) {
 		w.state.marks, w.state.marked = all, true
 	}
 }
 
-// justMarked reports whether there are marks that no diagnosis has seen.
+// justMarked reports whether there are marks that no diagnosis has included yet.
 func (w *Watch) justMarked() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,7 +72,7 @@ func (w *Watch) justMarked() bool {
 	return marked
 }
 
-// refreshIn is when the page is to be loaded again: soon if somebody marked what it does not show.
+// refreshIn returns when the page should reload: soon if it does not show the newest mark.
 func (w *Watch) refreshIn() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,13 +82,13 @@ func (w *Watch) refreshIn() time.Duration {
 	return refreshEvery
 }
 
-// A markedRing keeps marks beside its samples, as [recording.Disk] does.
+// A markedRing stores marks along with its samples, like [recording.Disk].
 type markedRing interface {
 	Mark(m recording.Mark) error
 	Marks() []recording.Mark
 }
 
-// readMarks takes over what is marked in the ring, in a goroutine of its own: its disk may be slow.
+// readMarks picks up marks set in the ring. It has its own goroutine because the disk may be slow.
 func (w *Watch) readMarks(ctx context.Context) {
 	ring, ok := w.opt.Ring.(markedRing)
 	for ok {
@@ -99,7 +99,7 @@ func (w *Watch) readMarks(ctx context.Context) {
 	}
 }
 
-// A markRequest is what marks over HTTP.
+// A markRequest is the body of a request that sets a mark.
 type markRequest struct {
 	Text string `json:"text"`
 	// At is the moment; zero means now.
@@ -110,9 +110,9 @@ func (w *Watch) acceptsMarks() bool { return w.opt.AcceptMarks != nil && w.opt.A
 
 // marksHandler serves the marks and accepts new ones: as JSON, and from the page's button.
 //
-// Accepting changes something, so a request from another site's page is refused, by what browsers say
-// of where it comes from; the guard has refused names that are not this server's. Marks are accepted
-// only if the options say so.
+// Setting a mark changes state, so requests from other sites' pages are refused, based on the
+// origin that browsers report; the guard has already refused names other than this server's. Marks
+// are accepted only if the options allow it.
 func (w *Watch) marksHandler(mux *http.ServeMux) {
 	own := http.NewCrossOriginProtection()
 	mux.HandleFunc("GET "+markPath, func(rw http.ResponseWriter, _ *http.Request) {
@@ -133,7 +133,7 @@ func (w *Watch) marksHandler(mux *http.ServeMux) {
 
 		if err := json.NewDecoder(req.Body).Decode(&of); err != nil && !errors.Is(err, io.EOF) {
 			answer(rw,
-				http.StatusBadRequest, "this is no mark: want {\"text\": \"what was changed\", \"at\": \"2026-07-20T15:55:00Z\"}")
+				http.StatusBadRequest, "invalid mark: want {\"text\": \"what was changed\", \"at\": \"2026-07-20T15:55:00Z\"}")
 			return
 		}
 
@@ -159,17 +159,18 @@ func (w *Watch) marksHandler(mux *http.ServeMux) {
 	})))
 }
 
-// accepting is a handler of requests that mark: refused where anybody could, and bounded.
+// accepting wraps a handler that sets marks: it refuses requests if anybody could send them, and
+// limits their rate and size.
 func (w *Watch) accepting(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		switch {
 		case !w.acceptsMarks():
 			answer(rw, http.StatusForbidden,
-				"marks are not accepted here, because others can reach this address without a password: "+
+				"marks are not accepted, because others can reach this address without a password: "+
 					"set one with --web.config.file, mark in the ring (plimsoll mark TEXT --to DIR), or send SIGUSR1")
 		case !w.markAllowed():
 			rw.Header().Set("Retry-After", "60")
-			answer(rw, http.StatusTooManyRequests, "too many marks in a minute")
+			answer(rw, http.StatusTooManyRequests, "too many marks per minute")
 		default:
 			req.Body = http.MaxBytesReader(rw, req.Body, markBytesMax)
 			h(rw, req)
@@ -177,7 +178,7 @@ func (w *Watch) accepting(h http.HandlerFunc) http.Handler {
 	})
 }
 
-// markAllowed counts a request that marks.
+// markAllowed counts a request for a mark and reports whether it is within the limit.
 func (w *Watch) markAllowed() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -192,7 +193,7 @@ func (w *Watch) markAllowed() bool {
 func sendJSON(rw http.ResponseWriter, status int, v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
-		answer(rw, http.StatusInternalServerError, "the answer could not be made")
+		answer(rw, http.StatusInternalServerError, "cannot create the answer")
 		return
 	}
 	rw.Header().Set("Cache-Control", "no-store")

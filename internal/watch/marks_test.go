@@ -26,7 +26,7 @@ func (w *watched) send(method, path, kind, body string, header ...string) (statu
 	return rec.Code, rec.Body.String()
 }
 
-// A mark is accepted from this site and from programs, and from nobody else's page.
+// A mark is accepted from this site and from programs, but not from other sites' pages.
 func TestMarksByRequest(t *testing.T) {
 	w := &watched{Watch: watch.New(nil, watch.Options{Pack: pack, AcceptMarks: func() bool { return true }})}
 	for _, c := range []struct {
@@ -67,11 +67,11 @@ func TestMarksByRequest(t *testing.T) {
 	}
 
 	if refused < 60 {
-		t.Errorf("%d of a hundred marks were refused", refused)
+		t.Errorf("%d of 100 marks were refused", refused)
 	}
 }
 
-// Where anybody could mark, nobody can.
+// Marks are off if anybody could set them.
 func TestMarksAreOff(t *testing.T) {
 	w := &watched{Watch: watch.New(nil, watch.Options{Pack: pack})}
 	for _, path := range []string{"/api/marks", "/mark"} {
@@ -100,8 +100,8 @@ func TestMarksAreOff(t *testing.T) {
 	}
 }
 
-// TestPasswordsRemoved: the web configuration is read again with each request. Once its passwords are
-// removed, nobody can mark.
+// TestPasswordsRemoved: the web configuration is read again for each request. Once its passwords
+// are removed, marks are refused.
 func TestPasswordsRemoved(t *testing.T) {
 	config := write(t, "web.yml", users)
 	s, err := watch.Listen(t.Context(), watch.ServerOptions{Addresses: []string{":0"}, Config: config})
@@ -124,7 +124,8 @@ func TestPasswordsRemoved(t *testing.T) {
 	}
 }
 
-// A mark is in the ring and, soon, on the page; one that somebody sets in the ring is, too.
+// A mark is stored in the ring and soon shown on the page, and so is a mark that another program
+// sets in the ring.
 func TestMarksOfARing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -146,7 +147,7 @@ func TestMarksOfARing(t *testing.T) {
 		rec := httptest.NewRecorder()
 		w.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/", nil))
 		if rec.Header().Get("Refresh") != "3" {
-			t.Errorf("after a mark the page is loaded again in %s s", rec.Header().Get("Refresh"))
+			t.Errorf("after a mark, the page reloads after %s s", rec.Header().Get("Refresh"))
 		}
 
 		time.Sleep(4 * time.Second)
@@ -178,7 +179,7 @@ func TestMarksOfARing(t *testing.T) {
 	})
 }
 
-// The client says what went wrong.
+// The client reports what went wrong.
 func TestClient(t *testing.T) {
 	w := watch.New(nil, watch.Options{Pack: pack, AcceptMarks: func() bool { return true }})
 	address, _ := serving(t, watch.ServerOptions{Addresses: []string{"127.0.0.1:0"}, Config: write(t, "web.yml", users)}, w.Handler())
@@ -190,7 +191,7 @@ func TestClient(t *testing.T) {
 		{"http://" + address, "sre", "anchor", ""},
 		{"http://" + address + "/", "sre", "anchor", ""},
 		{"http://" + address, "sre", "wrong", "401"},
-		{"http://" + address + "/elsewhere", "sre", "anchor", "no plimsoll watch"},
+		{"http://" + address + "/elsewhere", "sre", "anchor", "not a plimsoll watch"},
 		{"http://127.0.0.1:1", "", "", "refused"},
 	} {
 		u, err := url.Parse(c.url)

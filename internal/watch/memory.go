@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// processMemory is what this process holds by its own measure, and what the kernel has given it, in
-// bytes; NaN if not known.
+// processMemory returns this process's heap size and its resident memory, in bytes; NaN if unknown.
 func processMemory() (heap, resident float64) {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(s)

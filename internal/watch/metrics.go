@@ -16,24 +16,25 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// labelMax bounds a label's value in bytes: subjects and names come from sources.
+// labelMax bounds the length of a label value in bytes: subjects and names come from sources.
 const labelMax = 200
 
-// The metrics. A finding's series is there while it holds of the window; an alert is
-// `plimsoll_finding_active == 1` with a `for`, which clears when the finding is over.
+// The metrics. A finding's series exists while the finding is in the window; use
+// `plimsoll_finding_active == 1` with a `for` for alerts, because it clears when the finding is
+// over.
 var (
 	descFinding = newPerServer("plimsoll_finding",
-		"1 for each finding that holds: the rule and the device, engine or member that it concerns.", "rule",
+		"1 for each finding of the window, by its rule and the device, engine or member concerned.", "rule",
 		"subject", "severity", "kind")
 	descFindingActive = newPerServer("plimsoll_finding_active",
-		"For each finding that holds of the window: 1 while it is true now, 0 once it is over.", "rule", "subject",
+		"For each finding of the window: 1 while it still holds, 0 once it is over.", "rule", "subject",
 		"severity", "kind")
 	descFindingShare = newPerServer("plimsoll_finding_stalled_ratio",
 		"Share of the window's stalled time that a finding explains, 0 to 1.", "rule", "subject")
 	descFindingSince = newPerServer("plimsoll_finding_since_timestamp_seconds",
 		"When a finding began to hold, in seconds since 1970.", "rule", "subject")
 	descWindow = newPerServer("plimsoll_window_observed_seconds",
-		"Time of the window in which clients' waits are measurable.")
+		"Time of the window in which client latency is measurable.")
 	descWindowStalled = newPerServer("plimsoll_window_stalled_seconds",
 		"Time of the window in which clients stalled.")
 	descStall = newPerServer("plimsoll_stall_in_progress",
@@ -57,31 +58,31 @@ var (
 	descValues = prometheus.NewDesc("plimsoll_source_values_total",
 		"Values in the samples of a source.", []string{"source"}, nil)
 	descDropped = prometheus.NewDesc("plimsoll_source_dropped_values_total",
-		"Values of a source that were dropped: dated too far from this machine's clock, or of more series than a source may have.",
+		"Values of a source that were dropped because their timestamps are too far from this machine's clock, or because the source has too many series.",
 		[]string{"source"}, nil)
 	descLag = prometheus.NewDesc("plimsoll_source_lag_seconds",
 		"Time since the newest sample of a source arrived.", []string{"source"}, nil)
 	descMemory = prometheus.NewDesc("plimsoll_window_memory_bytes",
 		"Memory used by the windows' samples, by their own count.", nil, nil)
 	descHeap = prometheus.NewDesc("plimsoll_heap_bytes",
-		"Memory of everything this process holds, measured: windows, ring, pages being read, and what is not collected yet.",
+		"Heap memory of this process: windows, ring, pages being read, and garbage not collected yet.",
 		nil, nil)
 	descResident = prometheus.NewDesc("plimsoll_resident_memory_bytes",
-		"Memory that the kernel has given to this process.", nil, nil)
+		"Resident memory of this process.", nil, nil)
 	descRing = prometheus.NewDesc("plimsoll_ring_bytes",
 		"Size of the ring's files on disk.", nil, nil)
 	descRingWriting = prometheus.NewDesc("plimsoll_ring_writing",
-		"1 while the ring on disk is written, 0 while its disk is full or fails.", nil, nil)
+		"1 while the ring on disk can be written, 0 while its disk is full or fails.", nil, nil)
 	descRingLost = prometheus.NewDesc("plimsoll_ring_lost_values_total",
-		"Values that are not in the ring because its disk was full, failed, or was too slow.", nil, nil)
+		"Values missing in the ring because its disk was full, failed, or was too slow.", nil, nil)
 	descRingWaiting = prometheus.NewDesc("plimsoll_ring_waiting_values",
-		"Values that wait to be written to the ring.", nil, nil)
+		"Values waiting to be written to the ring.", nil, nil)
 	descPushing = prometheus.NewDesc("plimsoll_push_working",
 		"1 while samples are pushed (--remote-write), 0 while the receiver does not accept them.", nil, nil)
 	descPushLost = prometheus.NewDesc("plimsoll_push_lost_values_total",
 		"Values that were not pushed because the receiver did not accept them or was too slow.", nil, nil)
 	descPushWaiting = prometheus.NewDesc("plimsoll_push_waiting_values",
-		"Values that wait to be pushed.", nil, nil)
+		"Values waiting to be pushed.", nil, nil)
 	descTraceActive = prometheus.NewDesc("plimsoll_trace_active",
 		"1 while system calls are traced (--trace auto), 0 while they are not.", nil, nil)
 	descTraces = prometheus.NewDesc("plimsoll_traces_total",
@@ -91,23 +92,23 @@ var (
 	descDiagnoses = prometheus.NewDesc("plimsoll_diagnoses_total",
 		"Diagnoses made.", nil, nil)
 	descDiagnosesFailed = prometheus.NewDesc("plimsoll_diagnoses_failed_total",
-		"Diagnoses that could not be made, mostly for lack of samples.", nil, nil)
+		"Diagnoses that failed, mostly for lack of samples.", nil, nil)
 	descDiagnosing = prometheus.NewDesc("plimsoll_diagnosing_seconds_total",
 		"CPU time used by diagnoses.", nil, nil)
 	descDiagnosed = prometheus.NewDesc("plimsoll_diagnosis_timestamp_seconds",
 		"Time of the newest sample in the last diagnosis, in seconds since 1970.", nil, nil)
 	descHeadroom = newPerServer("plimsoll_headroom_ratio",
-		"Part of a limit that was left when most of it was used, in the finest interval of the window; 0 if the limit was met.",
+		"Smallest unused part of a limit in any interval of the window, at the finest resolution; 0 if the limit was reached.",
 		"resource", "subject")
 	descToLimit = newPerServer("plimsoll_seconds_to_limit",
-		"Time until a limit is met at the present rate; there is no series where it is not met or that cannot be told.",
+		"Time until a limit is reached at the current rate; no series if it will not be reached or if that is unknown.",
 		"resource", "subject")
 	descBuild = prometheus.NewDesc("plimsoll_build_info",
 		"1, with the program's version.", []string{"version"}, nil)
 )
 
-// Registry holds everything under /metrics: findings, what clients wait for, the sources' storage,
-// and what watching itself costs (process_* and go_* are client_golang's own).
+// Registry holds everything served under /metrics: findings, what clients wait for, the sources'
+// storage, and the cost of watching (process_* and go_* come from client_golang).
 func (w *Watch) Registry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(w, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -115,7 +116,8 @@ func (w *Watch) Registry() *prometheus.Registry {
 	return r
 }
 
-// Describe implements prometheus.Collector: the series depend on what is watched.
+// Describe implements prometheus.Collector. It sends nothing, because the series depend on what is
+// watched.
 func (w *Watch) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
@@ -178,7 +180,7 @@ func (w *Watch) Collect(ch chan<- prometheus.Metric) {
 	w.collectFeeds(ch)
 }
 
-// A perServer is a metric that each server has: with the label server if there are several.
+// A perServer is a metric of a server. It has the label "server" if there are several servers.
 type perServer struct{ plain, named *prometheus.Desc }
 
 func newPerServer(name, help string, labels ...string) perServer {
@@ -201,7 +203,7 @@ func (d perServer) give(ch chan<- prometheus.Metric, kind prometheus.ValueType, 
 
 func collectStalls(ch chan<- prometheus.Metric, all []stallState) {
 	if len(all) == 0 {
-		all = []stallState{{}} // none was seen
+		all = []stallState{{}} // export zeros before the first stall
 	}
 	for _, now := range all {
 		descStalls.give(ch, prometheus.CounterValue, now.Server, float64(now.Count), nil)
@@ -218,7 +220,7 @@ func collectStalls(ch chan<- prometheus.Metric, all []stallState) {
 }
 
 func collectFindings(ch chan<- prometheus.Metric, states []State) {
-	given := map[[3]string]bool{} // a shortened label may equal another one
+	given := map[[3]string]bool{} // shortened labels may be equal
 	for _, st := range states {
 		f := st.Finding
 		id := [3]string{f.Rule, label(f.Subject), label(st.Server)}
@@ -238,11 +240,11 @@ func collectFindings(ch chan<- prometheus.Metric, states []State) {
 	}
 }
 
-// headroomMax bounds the exported limits of a server.
+// headroomMax bounds the limits exported for a server.
 const headroomMax = 256
 
 func collectHeadroom(ch chan<- prometheus.Metric, server string, all []headroom.Headroom) {
-	given := map[[2]string]bool{} // a shortened label may equal another one
+	given := map[[2]string]bool{} // shortened labels may be equal
 	for _, h := range all {
 		id := [2]string{h.Resource, label(h.Subject)}
 		if h.Most == nil || h.Most.Ratio == nil || given[id] || len(given) == headroomMax {
@@ -256,7 +258,8 @@ func collectHeadroom(ch chan<- prometheus.Metric, server string, all []headroom.
 	}
 }
 
-// labels are the sources' names as labels. A number distinguishes sources with the same name.
+// labels returns the sources' names as label values. A number distinguishes sources with the same
+// name.
 func labels(feeds []*feed) []string {
 	out, taken := make([]string, len(feeds)), map[string]bool{}
 	for i, f := range feeds {
@@ -310,10 +313,11 @@ func give(ch chan<- prometheus.Metric, d *prometheus.Desc, kind prometheus.Value
 	ch <- prometheus.MustNewConstMetric(d, kind, v, labels...)
 }
 
-// label is a text as a label's value: valid, and not too long.
+// label turns a text into a label value: valid UTF-8, and not too long.
 func label(s string) string { return shortened(strings.ToValidUTF8(s, "\uFFFD"), labelMax) }
 
-// shortened returns the beginning of a valid text, of at most this many bytes.
+// shortened returns the beginning of a text, at most this many bytes, without splitting a
+// character.
 func shortened(s string, most int) string {
 	if len(s) <= most {
 		return s

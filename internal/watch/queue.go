@@ -11,23 +11,22 @@ import (
 )
 
 const (
-	// queuedMax bounds the values that wait to be written: a minute and more of a large source, 8
-	// MB.
+	// queuedMax bounds the values waiting to be written: at least a minute of a large source, 8 MB.
 	queuedMax = 1 << 20
-	// queuedItemsMax bounds the batches that wait.
+	// queuedItemsMax bounds the batches waiting to be written.
 	queuedItemsMax = 4096
 	// pauseMin and pauseMax bound the pause after a failed write.
 	pauseMin = 5 * time.Second
 	pauseMax = time.Minute
-	// closeWithin is how long the end of watching waits for what is queued.
+	// closeWithin is how long the watch waits for the queue at its end.
 	closeWithin = time.Second
 	// measureEvery is how often the ring's size is measured.
 	measureEvery = 30 * time.Second
 )
 
-// A queue writes the ring, or pushes to a receiver, in a goroutine of its own, so that a disk or a
-// server that stalls does not hold up sampling. After a failure it pauses, longer each time, and
-// drops what is queued meanwhile. It logs once when it stops and once when it resumes.
+// A queue writes the ring, or pushes to a receiver, in a separate goroutine, so that a stalled disk
+// or server does not delay sampling. After a failure it pauses, longer each time, and drops what is
+// queued in the meantime. It logs once when it stops and once when it resumes.
 type queue struct {
 	out   recording.Writer
 	words words
@@ -38,23 +37,23 @@ type queue struct {
 
 	mu     sync.Mutex
 	values int   // waiting
-	lost   int64 // samples
+	lost   int64 // values
 	closed bool
-	err    error // why it stopped; nil while it writes
+	err    error // why it stopped; nil while it works
 }
 
-// words are the messages about a queue.
+// words are a queue's log messages.
 type words struct{ stopped, again, ended, source, gap string }
 
 var (
 	ringWords = words{
-		stopped: "the ring on disk cannot be written; watching continues in memory",
-		again:   "the ring on disk is written again",
-		ended:   "the ring's disk does not respond; the last samples are not in it", source: "ring",
+		stopped: "cannot write the ring on disk; watching continues in memory",
+		again:   "writing the ring on disk again",
+		ended:   "the ring's disk does not respond; the ring lacks the last samples", source: "ring",
 		gap: "free space on its disk",
 	}
 	pushWords = words{
-		stopped: "samples cannot be pushed; watching continues", again: "samples are pushed again",
+		stopped: "cannot push samples; watching continues", again: "pushing samples again",
 		ended: "the receiver does not respond; it lacks the last samples", source: "remote write",
 		gap: "see its log",
 	}
@@ -76,7 +75,7 @@ func newQueue(out recording.Writer, w words, log *slog.Logger) *queue {
 	return q
 }
 
-// copied is a copy of a batch: the original's memory returns to the caller.
+// copied copies a batch, whose memory the caller reuses.
 func copied(b *recording.Batch) queued {
 	n := 0
 	for _, c := range b.Columns {
@@ -113,13 +112,13 @@ func (q *queue) put(item queued) {
 	}
 }
 
-// run writes what is queued.
+// run writes the queued items.
 func (q *queue) run() {
 	defer close(q.ended)
 	var (
-		pause time.Duration // 0 while it writes
+		pause time.Duration // 0 while it works
 		until time.Time
-		from  int64 // time (ms) of the first sample that was lost
+		from  int64 // time (ms) of the first lost sample
 		last  int64
 	)
 
@@ -138,7 +137,7 @@ func (q *queue) run() {
 		case item.mark != nil:
 			if out, ok := q.out.(markedRing); ok {
 				if err := out.Mark(*item.mark); err != nil {
-					q.log.Warn("the mark is not in the ring", "error", err)
+					q.log.Warn("cannot write the mark to the ring", "error", err)
 				}
 			}
 			continue
@@ -169,7 +168,7 @@ func (q *queue) run() {
 			q.log.Info(q.words.again, "missing", lost.String())
 			q.out.Note(recording.Note{Kind: recording.NoteGap, Source: q.words.source,
 				From: time.UnixMilli(from).UTC(), To: time.UnixMilli(b.TimesMs[0]).UTC(),
-				Text: fmt.Sprintf("the recorder could not write for %s: %s", lost, q.words.gap)})
+				Text: fmt.Sprintf("could not record for %s: %s", lost, q.words.gap)})
 		}
 
 		last = b.TimesMs[len(b.TimesMs)-1]
@@ -188,14 +187,14 @@ func (q *queue) stopped(err error) {
 	q.err = err
 }
 
-// health reports whether it is being written, how many values were lost so far, and how many wait.
+// health reports whether writing works, how many values were lost so far, and how many are waiting.
 func (q *queue) health() (writing bool, lost int64, waiting int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.err == nil, q.lost, q.values
 }
 
-// close writes what is queued, for as long as that does not take long.
+// close writes what is queued, unless that takes too long.
 func (q *queue) close() {
 	q.mu.Lock()
 	if !q.closed {
@@ -212,7 +211,8 @@ func (q *queue) close() {
 	}
 }
 
-// measureRing measures the ring's size now and then, in its own goroutine: its disk may be slow.
+// measureRing periodically measures the ring's size. It has its own goroutine because the disk may
+// be slow.
 func (w *Watch) measureRing(ctx context.Context) {
 	for {
 		if n, err := w.opt.Ring.Bytes(); err == nil {

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// A faultyRing is one whose disk is full for some time, or slow.
+// A faultyRing has a disk that is full for some time, or slow.
 type faultyRing struct {
 	*recording.Memory
 	full func() bool
@@ -36,7 +36,7 @@ func (r *faultyRing) Append(ctx context.Context, b *recording.Batch) error {
 
 func (*faultyRing) Bytes() (int64, error) { return 12345, nil }
 
-// A full disk stops only the ring, which resumes when there is room; each is logged once.
+// A full disk only stops the ring, which resumes once there is space; each is logged once.
 func TestFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -52,7 +52,7 @@ func TestFullDisk(t *testing.T) {
 		}
 
 		time.Sleep(300 * time.Second)
-		stopped, again := w.log.said(t, "the ring on disk cannot be written; watching continues in memory"), w.log.said(t, "the ring on disk is written again")
+		stopped, again := w.log.said(t, "cannot write the ring on disk; watching continues in memory"), w.log.said(t, "writing the ring on disk again")
 		if len(stopped) != 1 || len(again) != 1 {
 			t.Errorf("log: %v", w.log.all(t))
 		}
@@ -63,7 +63,7 @@ func TestFullDisk(t *testing.T) {
 
 		w.end()
 		if ring.tries < 5 || ring.tries > 15 {
-			t.Errorf("a full disk was tried %d times in 5 minutes", ring.tries)
+			t.Errorf("%d writes to a full disk in 5 minutes", ring.tries)
 		}
 
 		checkGap(t, ring.Memory, begin)
@@ -92,7 +92,8 @@ func checkGap(t *testing.T, ring *recording.Memory, begin time.Time) {
 	}
 }
 
-// A disk that answers after a minute delays neither samples nor the end, and its queue is bounded.
+// A disk that takes a minute to respond delays neither samples nor the shutdown, and its queue is
+// bounded.
 func TestSlowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ring := &faultyRing{Memory: recording.NewMemory(recording.MemoryOptions{}), wait: time.Minute}
@@ -104,13 +105,13 @@ func TestSlowDisk(t *testing.T) {
 		before := time.Now()
 		w.end()
 		if took := time.Since(before); took > 2*time.Second {
-			t.Errorf("the end took %s", took)
+			t.Errorf("the shutdown took %s", took)
 		}
-		time.Sleep(24 * time.Hour) // the writer's goroutine ends once its disk has answered
+		time.Sleep(24 * time.Hour) // the writer's goroutine ends once the disk has responded
 	})
 }
 
-// What a killed watch has recorded is there, and the next one continues it.
+// What a killed watch recorded is kept, and the next one continues it.
 func TestRingOnDisk(t *testing.T) {
 	dir := t.TempDir()
 	for run := range 2 {
@@ -124,7 +125,7 @@ func TestRingOnDisk(t *testing.T) {
 			w := start(t, watch.Options{Pack: pack, Ring: ring, Every: time.Minute}, newStalling(nil))
 			time.Sleep(2 * time.Minute)
 
-			// Others can read while it is written.
+			// Others can read the ring while it is being written.
 			r, err := recording.Open(dir)
 			if err != nil {
 				t.Fatal(err)

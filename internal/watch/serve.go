@@ -17,44 +17,44 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 )
 
-// The bounds of a server's connections. A page takes milliseconds; these allow for a slow network.
+// Limits on a server's connections. A page takes milliseconds; these allow for slow networks.
 const (
 	headerWithin   = 5 * time.Second
 	requestWithin  = 10 * time.Second
 	idleWithin     = 2 * time.Minute
 	headerBytesMax = 64 << 10
-	// streamsMax bounds the concurrent requests of one connection of HTTP/2.
+	// streamsMax bounds the concurrent requests of one HTTP/2 connection.
 	streamsMax = 16
-	// endWithin is how long the shutdown waits for responses in progress.
+	// endWithin is how long a shutdown waits for responses in progress.
 	endWithin = 500 * time.Millisecond
-	// webConfigBytesMax bounds what is read of a web configuration.
+	// webConfigBytesMax bounds the size of a web configuration.
 	webConfigBytesMax = 1 << 20
 )
 
-// answerWithin is how long a client may take to read one answer.
+// answerWithin is how long a client may take to read an answer.
 var answerWithin = 30 * time.Second
 
-// A Server listens. It is made by [Listen].
+// A Server listens for requests. Create one with [Listen].
 type Server struct {
 	listeners []net.Listener
 	config    string
-	names     []string // whose requests are answered
-	reachable bool     // by others
-	exposed   string   // an address that others can reach without TLS or password; "" if there is none
+	names     []string // host names for which requests are answered
+	reachable bool     // from other machines
+	exposed   string   // an address reachable from other machines without TLS or password; "" if there is none
 	clear     bool     // with a password, but without TLS
-	proxied   bool     // others may ask through a proxy: it has further names
+	proxied   bool     // a proxy may forward requests from others, because it has additional names
 	tls       bool     // connections are encrypted, from the start on
 }
 
-// ServerOptions are the options of a server.
+// ServerOptions configure a server.
 type ServerOptions struct {
-	// Addresses are where to listen: "127.0.0.1:9814".
+	// Addresses are the listening addresses: "127.0.0.1:9814".
 	Addresses []string
-	// Config is a file in the format of Prometheus's exporters (TLS, basic authentication), which
-	// is read for each connection; "" means none.
+	// Config is a file in the format of Prometheus exporters (TLS, basic authentication), which is
+	// read for each connection; "": none.
 	Config string
-	// Hosts are names for which requests are answered, besides loopback names, IP addresses and
-	// those of Addresses; each as [ParseHost] returns it.
+	// Hosts are names for which requests are answered, in addition to loopback names, IP addresses
+	// and those of Addresses, in the form returned by [ParseHost].
 	Hosts []string
 }
 
@@ -75,9 +75,9 @@ func Listen(ctx context.Context, opt ServerOptions) (*Server, error) {
 		if err != nil {
 			s.Close()
 			if op := (*net.OpError)(nil); errors.As(err, &op) {
-				err = op.Err // the message has the address
+				err = op.Err // avoids repeating the address
 			}
-			return nil, fmt.Errorf("listen on %s: %w", address, err)
+			return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
 		}
 
 		s.listeners, s.names = append(s.listeners, l), append(s.names, hostName(address))
@@ -94,9 +94,9 @@ func Listen(ctx context.Context, opt ServerOptions) (*Server, error) {
 
 // A protection is what a web configuration requires of each request.
 type protection struct {
-	tls          bool
+	tls          bool // TLS was configured at startup
 	users        bool // a password
-	certificates bool // a client's certificate
+	certificates bool // a client certificate
 }
 
 // protectionOf reads a web configuration.
@@ -107,13 +107,13 @@ func protectionOf(config string) (protection, error) {
 
 	f, err := os.Open(config)
 	if err != nil {
-		return protection{}, fmt.Errorf("web configuration: %w", err)
+		return protection{}, fmt.Errorf("cannot read the web configuration: %w", err)
 	}
 
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, webConfigBytesMax))
 	if err != nil {
-		return protection{}, fmt.Errorf("web configuration: %w", err)
+		return protection{}, fmt.Errorf("cannot read the web configuration: %w", err)
 	}
 
 	if err := web.Validate(config); err != nil {
@@ -126,23 +126,23 @@ func protectionOf(config string) (protection, error) {
 	}
 
 	if err := yaml.Unmarshal(text, &c); err != nil {
-		// the error may repeat secrets
-		return protection{}, fmt.Errorf("web configuration %s: it is not valid YAML", config)
+		// The error may quote secrets, so it is not passed on.
+		return protection{}, fmt.Errorf("web configuration %s: not valid YAML", config)
 	}
 
 	return protection{tls: len(c.TLS) > 0, users: len(c.Users) > 0,
 		certificates: c.TLS["client_auth_type"] == "RequireAndVerifyClientCert"}, nil
 }
 
-// Trusted reports whether whoever can send a request now may change something: only this machine can,
-// or a password or a certificate is required. The configuration is read with each request, so that one
-// whose passwords were removed leaves nothing open.
+// Trusted reports whether everyone who can currently send requests may change something: requests
+// can only come from this machine, or a password or certificate is required. It reads the
+// configuration each time, so that removing the passwords from it never leaves this open.
 func (s *Server) Trusted() bool {
 	if !s.reachable && !s.proxied {
 		return true
 	}
 	p, err := protectionOf(s.config)
-	// A server that began without TLS never asks for certificates.
+	// A server started without TLS never asks for certificates.
 	return err == nil && (p.users || p.certificates && s.tls)
 }
 
@@ -152,7 +152,7 @@ func (s *Server) Check() error {
 	return err
 }
 
-// Addresses are the addresses with their ports; port 0 is replaced by the real one.
+// Addresses returns the listening addresses with their actual ports, which matters for port 0.
 func (s *Server) Addresses() (out []string) {
 	for _, l := range s.listeners {
 		out = append(out, l.Addr().String())
@@ -160,22 +160,22 @@ func (s *Server) Addresses() (out []string) {
 	return out
 }
 
-// Close closes the addresses without serving them.
+// Close closes the listeners of a server that was not started.
 func (s *Server) Close() {
 	for _, l := range s.listeners {
 		_ = l.Close() // nothing was served
 	}
 }
 
-// Serve serves h until the context ends, which is not an error. It refuses requests for names that
-// are not this server's, and bounds what its clients can hold.
+// Serve serves h until the context ends, which is not an error. It refuses requests for names other
+// than this server's, and bounds the resources that clients can hold.
 func (s *Server) Serve(ctx context.Context, h http.Handler, log *slog.Logger) error {
 	switch {
 	case s.exposed != "" && s.clear:
-		log.Warn("passwords are sent in clear text: others can reach this address and it has no TLS; give --web.config.file with tls_server_config",
+		log.Warn("passwords are sent in clear text, because others can reach this address and it has no TLS; use --web.config.file with tls_server_config",
 			"address", s.exposed)
 	case s.exposed != "":
-		log.Warn("anyone who can reach this address can read the findings; give --web.config.file with TLS or passwords, or listen on 127.0.0.1",
+		log.Warn("anyone who can reach this address can read the findings; use --web.config.file with TLS or passwords, or listen on 127.0.0.1",
 			"address", s.exposed)
 	}
 

@@ -31,16 +31,16 @@ func contains(text string, all ...string) bool {
 	return true
 }
 
-// hello is what the tests serve.
+// hello is the handler that the tests serve.
 var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
 
-// serve serves hello until the test ends, and returns the address and what was logged.
+// serve serves hello until the test ends, and returns the address and the log.
 func serve(t *testing.T, address, config string) (string, *lines) {
 	t.Helper()
 	return serving(t, watch.ServerOptions{Addresses: []string{address}, Config: config}, hello)
 }
 
-// serving does the same with a handler.
+// serving does the same with any handler.
 func serving(t *testing.T, opt watch.ServerOptions, h http.Handler) (string, *lines) {
 	t.Helper()
 	s, err := watch.Listen(t.Context(), opt)
@@ -62,7 +62,7 @@ func serving(t *testing.T, opt watch.ServerOptions, h http.Handler) (string, *li
 	return s.Addresses()[0], log
 }
 
-// The password of "sre", "anchor", in bcrypt at its lowest cost.
+// The password of "sre" is "anchor", in bcrypt at its lowest cost.
 const users = `basic_auth_users:
   sre: $2a$04$/tQzF3oNbQ6Lu.0PtqQGce/H97caOkao3S56E7ILu0TIl.tEUlOo6
 `
@@ -76,7 +76,7 @@ func write(t *testing.T, name, text string) string {
 	return file
 }
 
-// certificate writes a certificate for 127.0.0.1 and its key, and returns the pool that trusts it.
+// certificate writes a certificate for 127.0.0.1 and its key, and returns a pool that trusts it.
 func certificate(t *testing.T) (config string, pool *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -104,7 +104,7 @@ func certificate(t *testing.T) (config string, pool *x509.CertPool) {
 	return "tls_server_config:\n  cert_file: " + cert + "\n  key_file: " + secretFile + "\n", pool
 }
 
-// TLS and passwords work as in any exporter.
+// TLS and passwords work as in any Prometheus exporter.
 func TestServeGuarded(t *testing.T) {
 	config, pool := certificate(t)
 	address, log := serve(t, "127.0.0.1:0", write(t, "web.yml", config+users))
@@ -158,14 +158,14 @@ func TestServeExposed(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			conn, err := net.Dial("tcp", "127.0.0.1:"+port) // it has started when it answers
+			conn, err := net.Dial("tcp", "127.0.0.1:"+port) // once it accepts connections, it has started
 			if err != nil {
 				t.Fatal(err)
 			}
 
 			conn.Close()
 			warned := ""
-			for range 1000 { // the lines come before the first answer, but not before the connection
+			for range 1000 { // lines are logged before the first answer, but perhaps after the connection
 				if all := log.all(t); len(all) > 0 {
 					if all[0]["level"] == "WARN" {
 						warned = all[0]["msg"].(string)
@@ -182,7 +182,7 @@ func TestServeExposed(t *testing.T) {
 	}
 }
 
-// Whatever cannot be served gives one error, before the watch starts.
+// Anything that cannot be served results in one error, before the watch starts.
 func TestListenErrors(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 // refreshEvery is how often the page reloads itself.
 const refreshEvery = 15 * time.Second
 
-// pages caches a report's pages, so that frequent requests cost little.
+// pages caches the rendered report, so that frequent requests cost little.
 type pages struct {
 	mu   sync.Mutex
 	of   *diagnose.Report
@@ -56,25 +56,25 @@ func answer(rw http.ResponseWriter, status int, text string) {
 	rw.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	rw.Header().Set("X-Content-Type-Options", "nosniff")
 	rw.WriteHeader(status)
-	_, _ = rw.Write([]byte(text + "\n")) // the client has gone
+	_, _ = rw.Write([]byte(text + "\n")) // fails only if the client is gone
 }
 
 func (w *Watch) serveReady(rw http.ResponseWriter, _ *http.Request) {
 	if w.Report() == nil {
-		answer(rw, http.StatusServiceUnavailable, "not ready: there is no diagnosis yet")
+		answer(rw, http.StatusServiceUnavailable, "not ready: no diagnosis yet")
 		return
 	}
 	answer(rw, http.StatusOK, "ready")
 }
 
-// Report is the last diagnosis; nil before the first one. Callers must not modify it.
+// Report returns the last diagnosis; nil before the first one. Callers must not modify it.
 func (w *Watch) Report() *diagnose.Report {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.state.report
 }
 
-// A body is an answer, made before any of it is sent: a client that reads slowly holds nothing but
+// A body is an answer that is complete before any of it is sent, so that a slow client only holds
 // its own connection.
 type body struct {
 	contentType string
@@ -82,7 +82,7 @@ type body struct {
 	policy      string // Content-Security-Policy; "" for the server's own
 }
 
-// serveReport serves the last diagnosis in one form, made once.
+// serveReport serves the last diagnosis in one form, which is rendered once.
 func (w *Watch) serveReport(form func(w *Watch, r *diagnose.Report) (body, error)) http.HandlerFunc {
 	return func(rw http.ResponseWriter, req *http.Request) {
 		rw.Header().Set("Cache-Control", "no-store")
@@ -97,8 +97,8 @@ func (w *Watch) serveReport(form func(w *Watch, r *diagnose.Report) (body, error
 			rw.Header().Set("Refresh", "5")
 			answer(rw, http.StatusServiceUnavailable, err.Error())
 		case err != nil:
-			w.opt.Log.Error("a page could not be made", "path", req.URL.Path, "error", err)
-			answer(rw, http.StatusInternalServerError, "the page could not be made: see the log")
+			w.opt.Log.Error("cannot render a page", "path", req.URL.Path, "error", err)
+			answer(rw, http.StatusInternalServerError, "cannot render the page: see the log")
 		default:
 			if b.contentType != jsonType && req.URL.Query().Get("refresh") != "0" {
 				rw.Header().Set("Refresh", strconv.Itoa(int(w.refreshIn().Seconds())))
@@ -108,7 +108,7 @@ func (w *Watch) serveReport(form func(w *Watch, r *diagnose.Report) (body, error
 	}
 }
 
-// made makes the last diagnosis in one form, or returns the one that was made before.
+// made returns the last diagnosis in one form, rendering it if necessary.
 func (w *Watch) made(form func(w *Watch, r *diagnose.Report) (body, error)) (body, error) {
 	w.pages.mu.Lock()
 	defer w.pages.mu.Unlock()
@@ -119,8 +119,8 @@ func (w *Watch) made(form func(w *Watch, r *diagnose.Report) (body, error)) (bod
 	return form(w, r)
 }
 
-// send sends an answer. No lock may be held: the client decides how long this takes, up to the
-// server's deadline.
+// send sends an answer. The caller must not hold a lock: the client decides how long this takes, up
+// to the server's deadline.
 func (b *body) send(rw http.ResponseWriter, status int) {
 	h := rw.Header()
 	h.Set("Content-Type", b.contentType)
@@ -130,17 +130,17 @@ func (b *body) send(rw http.ResponseWriter, status int) {
 		h.Set("Content-Security-Policy", b.policy)
 	}
 	rw.WriteHeader(status)
-	_, _ = rw.Write(b.text) // the client has gone
+	_, _ = rw.Write(b.text) // fails only if the client is gone
 }
 
 const jsonType = "application/json"
 
-var errNotYet = errors.New("there is no diagnosis yet: it needs some samples; this page reloads itself")
+var errNotYet = errors.New("no diagnosis yet: waiting for samples; this page reloads itself")
 
-// jsonOf is the report as JSON.
+// jsonOf renders the report as JSON.
 func jsonOf(w *Watch, r *diagnose.Report) (body, error) {
 	if r == nil {
-		text, err := json.Marshal(map[string]any{"error": map[string]string{"message": "there is no diagnosis yet",
+		text, err := json.Marshal(map[string]any{"error": map[string]string{"message": "no diagnosis yet",
 			"hint": "retry in a few seconds"}})
 		return body{contentType: jsonType, text: text}, errors.Join(errNotYet, err)
 	}
@@ -154,7 +154,7 @@ func jsonOf(w *Watch, r *diagnose.Report) (body, error) {
 	return *w.pages.json, nil
 }
 
-// pageOf is the report as a page. A browser keeps its scroll position when the server triggers the
+// pageOf renders the report as a page. Browsers keep the scroll position if the server triggers the
 // reload.
 func pageOf(w *Watch, r *diagnose.Report) (body, error) {
 	if r == nil {
@@ -182,11 +182,11 @@ func pageOf(w *Watch, r *diagnose.Report) (body, error) {
 	return *w.pages.html, nil
 }
 
-// metrics serves the registry. The answer is made whole before any of it is sent: promhttp writes
-// as it goes, and counts a client that does not read as a request in flight.
+// metrics serves the registry. The answer is completed before any of it is sent, because promhttp
+// writes incrementally and counts a client that does not read as a request in flight.
 func (w *Watch) metrics() http.Handler {
 	made := promhttp.HandlerFor(w.Registry(), promhttp.HandlerOpts{
-		// One metric that cannot be collected must not take all others with it.
+		// A metric that cannot be collected must not make all others unavailable.
 		ErrorHandling: promhttp.ContinueOnError, ErrorLog: slog.NewLogLogger(w.opt.Log.Handler(), slog.LevelError),
 	})
 	var one sync.Mutex
@@ -197,11 +197,11 @@ func (w *Watch) metrics() http.Handler {
 		one.Unlock()
 		rw.Header().Set("Content-Length", strconv.Itoa(kept.text.Len()))
 		rw.WriteHeader(kept.status)
-		_, _ = rw.Write(kept.text.Bytes()) // the client has gone
+		_, _ = rw.Write(kept.text.Bytes()) // fails only if the client is gone
 	})
 }
 
-// A keeper is a ResponseWriter that keeps what is written.
+// A keeper is a ResponseWriter that buffers what is written.
 type keeper struct {
 	header http.Header
 	status int

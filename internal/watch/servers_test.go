@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// onHost is a stalling source of one host of several that have the same devices.
+// onHost is a stalling source on one of several hosts with the same devices.
 func onHost(host string, already int, stalls func(second int) bool) *stalling {
 	s := newStalling(stalls)
 	s.Polled = source.NewPolled(recording.Source{Kind: "test", Name: "mongodb://" + host + ":27017", Engine: "mongodb"})
@@ -21,8 +21,8 @@ func onHost(host string, already int, stalls func(second int) bool) *stalling {
 	return s
 }
 
-// Each server's stalls are noticed, reported and counted on their own, with its name, in whatever order
-// the servers are given; a calm one next to it changes nothing.
+// Each server's stalls are noticed, reported and counted separately, with its name, regardless of
+// the order of the servers; a healthy server next to it is not affected.
 func TestServersAreWatchedSeparately(t *testing.T) {
 	for _, order := range [][]string{{"calm", "sick"}, {"sick", "calm"}, {"sick", "calm", "other"}} {
 		t.Run(strings.Join(order, " "), func(t *testing.T) {
@@ -75,13 +75,13 @@ func TestServersAreWatchedSeparately(t *testing.T) {
 
 				for _, m := range w.changes.all(t) {
 					if m["server"] == "mongodb://calm:27017" {
-						t.Errorf("of the calm server: %v", m)
+						t.Errorf("about the calm server: %v", m)
 					}
 				}
 
 				r := w.Report()
 				if r.Server == nil || r.Server.Host != "sick" || len(r.Others) != len(order)-1 || r.StalledS() != 30 {
-					t.Errorf("the report is of %+v with %d others, %v s stalled", r.Server, len(r.Others), r.StalledS())
+					t.Errorf("the report is about %+v with %d others, %v s stalled", r.Server, len(r.Others), r.StalledS())
 				}
 			})
 		})

@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// diagnosedWatch is a watch that has ended, with a diagnosis that it still serves.
+// diagnosedWatch returns a watch that has ended but still serves a diagnosis.
 func diagnosedWatch(t *testing.T) *watch.Watch {
 	t.Helper()
 	var out *watched
@@ -34,7 +34,7 @@ func diagnosedWatch(t *testing.T) *watch.Watch {
 	return out.Watch
 }
 
-// served are the paths that answer 200 once there is a diagnosis.
+// served lists the paths that return 200 once there is a diagnosis.
 var served = []string{"/", "/api/report", "/metrics", "/-/healthy", "/-/ready"}
 
 // get sends a request over the network, within a minute.
@@ -61,10 +61,10 @@ func get(t *testing.T, url, host string) (*http.Response, string) {
 	return resp, string(text)
 }
 
-// A stuck client accepts nothing until it is released.
+// A stuck client reads nothing until it is released.
 type stuck struct {
 	header http.Header
-	asked  chan struct{} // closed when it is written to
+	asked  chan struct{} // closed by the first write to it
 	free   chan struct{}
 }
 
@@ -76,8 +76,8 @@ func (s *stuck) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A client that stops reading delays no other, whatever it requested.
-func TestStuckClientHoldsNobody(t *testing.T) {
+// A client that stops reading does not delay others, whatever it requested.
+func TestStuckClientDelaysNoOther(t *testing.T) {
 	w := diagnosedWatch(t)
 	h := w.Handler()
 	for _, path := range served {
@@ -112,7 +112,7 @@ func TestStuckClientHoldsNobody(t *testing.T) {
 	}
 }
 
-// stall requests a path over and over and reads none of the answers.
+// stall repeatedly requests a path without reading the answers.
 func stall(t *testing.T, address, path string, times int) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -121,7 +121,7 @@ func stall(t *testing.T, address, path string, times int) {
 	}
 	t.Cleanup(func() { conn.Close() })
 	go func() {
-		// The server takes no more requests than it can answer, or ends the connection.
+		// The server stops reading requests that it cannot answer, or closes the connection.
 		_, _ = io.WriteString(conn, strings.Repeat("GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n", times))
 	}()
 }
@@ -137,7 +137,7 @@ func TestSlowReaders(t *testing.T) {
 		h.ServeHTTP(rw, req)
 	}))
 
-	const more, times = watch.ConnectionsMax + 20, 10_000 // of 10 kB and more: no buffer holds them
+	const more, times = watch.ConnectionsMax + 20, 10_000 // answers of at least 10 kB, too much for any buffer
 	stall(t, address, "/api/report", times)
 
 	for range more {
@@ -179,12 +179,12 @@ func TestAnswerHasDeadline(t *testing.T) {
 	}
 }
 
-// called is a source with this name.
+// called returns a source with this name.
 func called(name string) *stalling {
 	return &stalling{Polled: source.NewPolled(recording.Source{Kind: "test", Name: name, Engine: "mongodb"})}
 }
 
-// Ten sources with one name are ten series, however long the name.
+// Sources with the same name are separate series, even if the name is long.
 func TestSourcesOfOneName(t *testing.T) {
 	for _, name := range []string{"mongodb://db:27017", strings.Repeat("n", 300), strings.Repeat("ö", 150), "bad\xff"} {
 		var inputs []watch.Input
@@ -192,7 +192,7 @@ func TestSourcesOfOneName(t *testing.T) {
 			inputs = append(inputs, watch.Input{Source: called(name)})
 		}
 
-		// the name that another one would get
+		// The name that the second source would get.
 		inputs = append(inputs, watch.Input{Source: called(name + "#2")})
 		w := watch.New(inputs, watch.Options{Pack: pack})
 		families, err := w.Registry().Gather()
@@ -220,7 +220,7 @@ func TestSourcesOfOneName(t *testing.T) {
 	}
 }
 
-// With one connection more than allowed, the one that did not change its state for the longest is
+// If there is one connection too many, the one whose state has not changed for the longest is
 // closed, and the others stay.
 func TestStuckConnectionGivesWay(t *testing.T) {
 	changed := watch.Connections(2)
@@ -237,7 +237,7 @@ func TestStuckConnectionGivesWay(t *testing.T) {
 	changed(ours[2], http.StateNew)
 
 	if _, err := theirs[1].Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-		t.Errorf("the connection that was stuck: %v, want it closed", err)
+		t.Errorf("the stuck connection: %v, want it closed", err)
 	}
 
 	for _, i := range []int{0, 2} {

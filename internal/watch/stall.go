@@ -9,57 +9,56 @@ import (
 )
 
 const (
-	// beginSpan and beginLeast: a stall is in progress if two or more of the newest 5 s are
-	// stalled. Single stalled seconds are left to the diagnosis, if there are many.
+	// A stall begins if at least beginLeast of the newest beginSpan is stalled. Single stalled
+	// seconds are left to the diagnosis, which reports them if there are many.
 	beginSpan  = 5 * time.Second
 	beginLeast = 2 * time.Second
-	// endSpan: it is over when none of the newest 10 s is stalled, because waits are counted when
-	// they end.
+	// It ends once none of the newest endSpan is stalled. That is longer because waits are only
+	// counted when they end.
 	endSpan = 10 * time.Second
 	// nowSpan is the time over which the current latency is measured.
 	nowSpan = 15 * time.Second
-	// toldMost is how many stalls are reported individually within toldSpan; of the others only the
-	// number is reported when it is over.
-	toldMost = 3
-	toldSpan = 10 * time.Minute
+	// reportedMost is how many stalls are reported individually within reportSpan; the rest are
+	// only counted, and their number is reported at the end of the span.
+	reportedMost = 3
+	reportSpan   = 10 * time.Minute
 )
 
-// stallState is the clients' current waiting.
+// stallState describes how long clients currently wait.
 type stallState struct {
 	Server  string // "" if there is only one
-	Subject string // what was judged: "MongoDB writes"; "" while it is not measurable
-	// Latency and Highest are the mean and the highest mean of an interval over the newest 15 s, in
-	// seconds, NaN if not known; Usual is the median of the window, Threshold the latency from
-	// which an interval is stalled.
+	Subject string // what was judged: "MongoDB writes"; "" while not measurable
+	// Latency and Highest are the mean, and the highest mean of an interval, over the newest 15 s,
+	// in seconds, or NaN if unknown; Usual is the median over the window; Threshold is the latency
+	// from which an interval counts as stalled.
 	Latency, Highest, Usual, Threshold float64
-	// Rate is the completions per second over the newest 15 s, NaN if not known.
+	// Rate is the number of completions per second over the newest 15 s, or NaN if unknown.
 	Rate    float64
 	Going   bool // a stall is in progress
 	Since   time.Time
 	Count   int64   // stalls that began since the watch started
-	Stalled float64 // seconds of them
+	Stalled float64 // their total duration in seconds
 }
 
-// stalls detects when stalls begin and end.
+// stalls detects the beginning and end of stalls.
 type stalls struct {
 	state stallState
-	worst float64 // latency of the current stall
+	worst float64 // highest latency of the current stall
 	last  time.Time
-	// begun and untold count the stalls within the current toldSpan.
-	spanFrom time.Time
-	begun    int
-	untold   int
-	spoken   bool // of the current one
+	// begun and unreported count the stalls within the current reportSpan.
+	spanFrom   time.Time
+	begun      int
+	unreported int
+	reported   bool // whether the current one was reported
 }
 
-// A stallEvent is the beginning or the end of a stall, or a summary of those not reported
-// individually.
+// A stallEvent is the beginning or end of a stall, or a summary of those not reported individually.
 type stallEvent struct {
 	began, ended, more bool
 	state              stallState
 	lasted             time.Duration
 	worst              float64 // seconds
-	untold             int
+	unreported         int
 }
 
 // observe evaluates a window that ends now.
@@ -68,12 +67,12 @@ func (s *stalls) observe(c *rules.Case) (out []stallEvent) {
 	now := grid.Time(grid.N - 1)
 	s.present(stall, grid)
 
-	if s.untold > 0 && now.Sub(s.spanFrom) >= toldSpan {
-		out = append(out, stallEvent{more: true, untold: s.untold, state: s.state})
+	if s.unreported > 0 && now.Sub(s.spanFrom) >= reportSpan {
+		out = append(out, stallEvent{more: true, unreported: s.unreported, state: s.state})
 	}
 
-	if now.Sub(s.spanFrom) >= toldSpan {
-		s.spanFrom, s.begun, s.untold = now, 0, 0
+	if now.Sub(s.spanFrom) >= reportSpan {
+		s.spanFrom, s.begun, s.unreported = now, 0, 0
 	}
 
 	cells := func(span time.Duration) int { return int(span / grid.Step()) }
@@ -81,22 +80,24 @@ func (s *stalls) observe(c *rules.Case) (out []stallEvent) {
 
 	recent := countFrom(stall.Cells, grid.N-max(1, cells(beginSpan)))
 	switch {
+	// Cells of the previous stall may still be within beginSpan, so a new stall must begin after
+	// it.
 	case !s.state.Going && recent >= max(1, cells(beginLeast)) && grid.Start(first).After(s.last):
 		s.state.Going, s.state.Since, s.worst = true, grid.Start(first), 0
 		s.state.Count++
 		s.begun++
-		s.spoken = s.begun <= toldMost
-		if s.spoken {
+		s.reported = s.begun <= reportedMost
+		if s.reported {
 			out = append(out, stallEvent{began: true, state: s.state})
 		} else {
-			s.untold++
+			s.unreported++
 		}
 	case s.state.Going && now.Sub(grid.Time(max(0, last))) >= endSpan:
 		s.state.Going = false
 		s.last = grid.Time(max(0, last))
 		lasted := s.last.Sub(s.state.Since)
 		s.state.Stalled += max(0, lasted.Seconds())
-		if s.spoken {
+		if s.reported {
 			out = append(out, stallEvent{ended: true, state: s.state, lasted: lasted, worst: s.worst})
 		}
 	}
@@ -108,7 +109,7 @@ func (s *stalls) observe(c *rules.Case) (out []stallEvent) {
 	return out
 }
 
-// present updates the newest latency and rate.
+// present updates the current latency and rate.
 func (s *stalls) present(stall rules.Stall, grid timeline.Grid) {
 	from := max(0, grid.N-int(max(1, nowSpan/grid.Step())))
 	st := &s.state
@@ -145,8 +146,8 @@ func (s *stalls) present(stall rules.Stall, grid timeline.Grid) {
 	}
 }
 
-// newest is the newest run of marked cells in which gaps are shorter than gap: its first and its
-// last cell; -1 of none.
+// newest returns the first and last cell of the newest run of marked cells, ignoring gaps up to
+// gap; -1 if there is none.
 func newest(m timeline.Mask, gap int) (first, last int) {
 	first, last = -1, -1
 	for k := len(m) - 1; k >= 0; k-- {

@@ -16,11 +16,11 @@ import (
 
 // A Tracer measures what slow system calls wait for.
 type Tracer interface {
-	// Available says why this machine or this user cannot trace; nil if it can.
+	// Available reports why this machine or user cannot trace; nil if tracing is possible.
 	Available() error
-	// Trace traces the calls of some programs, or without any those of all, until the time is over or
-	// the context ends, which is no error. It returns what it measured as series. Nothing of it is
-	// left in the kernel when it returns.
+	// Trace traces the calls of some programs, or of all if none are given, until the time is up or
+	// the context is canceled, which is not an error. It returns the measurements as series. When
+	// it returns, nothing is left in the kernel.
 	Trace(ctx context.Context, programs []string, lasts time.Duration) (*recording.Batch, error)
 }
 
@@ -30,20 +30,20 @@ const (
 	TracePerHourDefault = 5 * time.Minute
 )
 
-// traceLeast is how long a trace lasts at least: a shorter one shows too little of a stall.
+// traceLeast is the minimum duration of a trace: a shorter one shows too little of a stall.
 const traceLeast = 5 * time.Second
 
-// TracingOptions say when a trace runs.
+// TracingOptions configure when traces run.
 type TracingOptions struct {
-	Tracer Tracer // nil: none does
-	// For is how long one lasts, and PerHour how long all of an hour may; 0 means the default.
+	Tracer Tracer // nil: no traces
+	// For is the duration of a trace, and PerHour the maximum total in an hour; 0: the default.
 	For, PerHour time.Duration
-	// Report is given a line when a trace begins, and why one cannot run; nil is allowed.
+	// Report is called when a trace begins, and with the reason if none can run; it may be nil.
 	Report func(level slog.Level, message string, err error)
 }
 
-// Tracing traces while something stalls: once for each stall, and not more than so much of each hour.
-// A nil Tracing never does.
+// Tracing traces during stalls: once for each stall, and only for a limited time in each hour. A
+// nil Tracing does nothing.
 type Tracing struct {
 	opt TracingOptions
 	out recording.Writer
@@ -51,23 +51,23 @@ type Tracing struct {
 	mu      sync.Mutex
 	running sync.WaitGroup
 	active  bool
-	off     bool      // it cannot run here
-	traced  time.Time // the last stall that was traced, or could not be: when it began
+	off     bool      // tracing is not possible here
+	traced  time.Time // start of the last stall that was traced, or could not be
 	spent   []spent   // newest last
 	runs    int64
 	total   time.Duration
-	fresh   bool // something was measured since the last [Tracing.Fresh]
+	fresh   bool // something was measured since the last call of [Tracing.Fresh]
 	began   time.Time
 }
 
-// spent is a time in which a trace ran.
+// spent is the time of one trace.
 type spent struct {
 	at   time.Time
 	took time.Duration
 }
 
-// NewTracing makes a Tracing that writes to out; nil without a tracer. If none can run here, it
-// reports why, once.
+// NewTracing returns a Tracing that writes to out; nil without a tracer. If tracing is not possible
+// here, it reports the reason once.
 func NewTracing(opt TracingOptions, out recording.Writer) *Tracing {
 	if opt.Tracer == nil {
 		return nil
@@ -88,14 +88,15 @@ func NewTracing(opt TracingOptions, out recording.Writer) *Tracing {
 	t := &Tracing{opt: opt, out: out}
 	if err := opt.Tracer.Available(); err != nil {
 		t.off = true
-		opt.Report(slog.LevelWarn, "no trace can run here; everything else works", err)
+		opt.Report(slog.LevelWarn, "cannot trace here; everything else works", err)
 	}
 
 	return t
 }
 
-// Observe starts a trace if something stalls at the end of a case, that stall was not traced and the
-// hour has time left. The trace runs until it is over or ctx ends; [Tracing.Wait] waits for it.
+// Observe starts a trace if something is stalled at the end of a case, unless that stall has
+// already been traced or the hour's limit is reached. The trace runs until its time is up or ctx
+// ends; [Tracing.Wait] waits for it.
 func (t *Tracing) Observe(ctx context.Context, c *rules.Case) {
 	if t == nil || c.Grid.N == 0 || ctx.Err() != nil {
 		return
@@ -119,8 +120,8 @@ func (t *Tracing) Observe(ctx context.Context, c *rules.Case) {
 	t.running.Go(func() { t.run(ctx, programs, lasts) })
 }
 
-// stalling reports whether something stalls at the end of a case, as a stall that begins is
-// recognized, and since when.
+// stalling reports whether something is stalled at the end of a case, and since when. The criterion
+// is the same as for the beginning of a stall.
 func stalling(c *rules.Case) (since time.Time, going bool) {
 	cells := func(span time.Duration) int { return max(1, int(span/c.Grid.Step())) }
 	first, _ := newest(c.Stall.Cells, cells(endSpan))
@@ -130,7 +131,8 @@ func stalling(c *rules.Case) (since time.Time, going bool) {
 	return c.Grid.Start(first), true
 }
 
-// programsOf are the programs of the databases, if one stalls; none of a device's stall.
+// programsOf returns the programs of the databases if a database is stalled; none for a stalled
+// device.
 func programsOf(c *rules.Case) (out []string) {
 	if !c.Stall.IsDatabase {
 		return nil
@@ -143,7 +145,7 @@ func programsOf(c *rules.Case) (out []string) {
 	return out
 }
 
-// inLastHour is for how long traces ran in the hour before.
+// inLastHour returns for how long traces ran in the preceding hour.
 func (t *Tracing) inLastHour(now time.Time) (sum time.Duration) {
 	t.spent = slices.DeleteFunc(t.spent, func(s spent) bool { return now.Sub(s.at) >= time.Hour })
 	for _, s := range t.spent {
@@ -170,11 +172,11 @@ func (t *Tracing) run(ctx context.Context, programs []string, lasts time.Duratio
 	t.mu.Unlock()
 
 	if err != nil && ctx.Err() == nil {
-		t.opt.Report(slog.LevelWarn, "the trace failed; everything else goes on", err)
+		t.opt.Report(slog.LevelWarn, "the trace failed; everything else continues", err)
 	}
 }
 
-// keep writes what was measured, also if the trace was interrupted.
+// keep writes the measurements, even if the trace was interrupted.
 func (t *Tracing) keep(ctx context.Context, b *recording.Batch) error {
 	if b == nil || len(b.TimesMs) == 0 {
 		return nil
@@ -184,7 +186,7 @@ func (t *Tracing) keep(ctx context.Context, b *recording.Batch) error {
 	return t.out.Append(context.WithoutCancel(ctx), b)
 }
 
-// whose names what is traced.
+// whose describes what is traced.
 func whose(programs []string) string {
 	if len(programs) == 0 {
 		return "all programs' calls"
@@ -192,14 +194,14 @@ func whose(programs []string) string {
 	return "calls of " + strings.Join(programs, ", ")
 }
 
-// Wait waits until no trace runs.
+// Wait waits until no trace is running.
 func (t *Tracing) Wait() {
 	if t != nil {
 		t.running.Wait()
 	}
 }
 
-// Fresh reports whether something was measured since it was asked last.
+// Fresh reports whether something was measured since the last call.
 func (t *Tracing) Fresh() bool {
 	if t == nil {
 		return false
@@ -211,7 +213,7 @@ func (t *Tracing) Fresh() bool {
 	return fresh
 }
 
-// Count is whether a trace runs now, how many ran, and for how long.
+// Count returns whether a trace is running, how many have run, and for how long.
 func (t *Tracing) Count() (active bool, runs int64, total time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -222,8 +224,8 @@ func (t *Tracing) Count() (active bool, runs int64, total time.Duration) {
 	return t.active, t.runs, total
 }
 
-// tracedSource is the source that a watch's traces stand for. Nothing reads it: what a trace measured
-// is appended when it ends.
+// tracedSource represents the traces of a watch as a source. It is never read: the measurements of
+// a trace are appended when it ends.
 type tracedSource struct{}
 
 // Describe implements [source.Source].

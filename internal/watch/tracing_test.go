@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// A tracer that sees mongod wait behind dd.
+// A tracer reports that mongod waits behind dd.
 type tracer struct {
 	unavailable error
 
@@ -59,15 +59,15 @@ func (f *tracer) Trace(ctx context.Context, programs []string, lasts time.Durati
 	return b, nil
 }
 
-// seen is when traces began and how long they lasted.
+// seen returns when traces began and how long they lasted.
 func (f *tracer) seen() (began []time.Time, lasted []time.Duration, open int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.began), slices.Clone(f.lasted), f.open
 }
 
-// A stall is traced once, within seconds of its beginning and for a bounded time; the verdict says
-// what was measured, the ring has it, and the end of the watch ends a trace.
+// A stall is traced once, within seconds of its beginning and for a limited time; the verdict
+// reports the measurement, the ring stores it, and the end of the watch ends a trace.
 func TestStallIsTraced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake, ring := &tracer{}, recording.NewMemory(recording.MemoryOptions{})
@@ -88,7 +88,7 @@ func TestStallIsTraced(t *testing.T) {
 		time.Sleep(60 * time.Second)
 		began, lasted, _ := fake.seen()
 		if len(began) != 1 || len(lasted) != 1 || lasted[0] != 30*time.Second || began[0].Sub(begin) > 130*time.Second || !slices.Contains(fake.programs, "mongod") {
-			t.Fatalf("in a stall of 80 s that began after 120 s: traces %v, %v of %v", began, lasted, fake.programs)
+			t.Fatalf("in a stall of 80 s that began after 120 s: traces began at %v, lasted %v, of %v", began, lasted, fake.programs)
 		}
 
 		if status, text := w.get("/metrics"); status != http.StatusOK || !strings.Contains(text, "plimsoll_trace_active 0") || !strings.Contains(text, "plimsoll_traces_total 1") ||
@@ -100,15 +100,15 @@ func TestStallIsTraced(t *testing.T) {
 			t.Errorf("verdict %q", r.Verdict)
 		}
 
-		time.Sleep(210 * time.Second) // in the second stall, 9 s or so after it began
+		time.Sleep(210 * time.Second) // about 9 s into the second stall
 		if _, _, open := fake.seen(); open != 1 {
-			t.Errorf("%d traces run in the second stall", open)
+			t.Errorf("%d traces are running in the second stall", open)
 		}
 
 		w.end()
 		began, lasted, open := fake.seen()
 		if open != 0 || len(began) != 2 || len(lasted) != 2 || lasted[1] >= 30*time.Second {
-			t.Errorf("after the end: %d run; they lasted %v", open, lasted)
+			t.Errorf("after the end: %d are running; they lasted %v", open, lasted)
 		}
 
 		if kept, err := ring.Samples(t.Context(), "plimsoll_trace_wait_seconds_total", begin, time.Now()); err != nil || len(kept) != 1 {
@@ -117,7 +117,7 @@ func TestStallIsTraced(t *testing.T) {
 	})
 }
 
-// Stall after stall is traced for so much of each hour.
+// With repeated stalls, tracing is limited to a total time per hour.
 func TestTracingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := &tracer{}
@@ -127,19 +127,19 @@ func TestTracingIsBounded(t *testing.T) {
 		w.end()
 		_, lasted, _ := fake.seen()
 		if !slices.Equal(lasted, []time.Duration{20 * time.Second, 20 * time.Second, 10 * time.Second}) {
-			t.Errorf("traces of %v, want 50 s in all", lasted)
+			t.Errorf("traces of %v, want 50 s in total", lasted)
 		}
 	})
 }
 
-// Where no trace can run, one line says so, and all else works.
+// If tracing is not possible, one line says so, and everything else works.
 func TestTracingUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := &tracer{unavailable: errors.New("CAP_BPF is missing")}
 		w := start(t, watch.Options{Pack: pack, Window: 3 * time.Minute, Tracing: watch.TracingOptions{Tracer: fake}}, newStalling(func(second int) bool { return second > 60 }))
 		time.Sleep(2 * time.Minute)
-		if said := w.log.said(t, "no trace can run here; everything else works"); len(said) != 1 || said[0]["error"] != "CAP_BPF is missing" {
-			t.Errorf("said %v", w.log.all(t))
+		if said := w.log.said(t, "cannot trace here; everything else works"); len(said) != 1 || said[0]["error"] != "CAP_BPF is missing" {
+			t.Errorf("logged %v", w.log.all(t))
 		}
 		if began, _, _ := fake.seen(); len(began) > 0 || len(w.changes.said(t, "clients are stalled")) != 1 {
 			t.Errorf("%d traces; %v", len(began), w.changes.all(t))

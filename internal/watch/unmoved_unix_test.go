@@ -27,12 +27,11 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// How long BenchmarkUnmoved loads a database: the number of pairs of legs, one without and one with
-// a watch.
+// Load of BenchmarkUnmoved: the number of pairs of legs, one without and one with a watch.
 var (
 	pairs = flag.Int("watch.pairs", 1, "pairs of legs of BenchmarkUnmoved")
 	leg   = flag.Duration("watch.leg", 2*time.Second, "length of a leg")
-	rate  = flag.Int("watch.rate", 200, "transactions a second")
+	rate  = flag.Int("watch.rate", 200, "transactions per second")
 )
 
 // envChild makes the test binary a watch of these sources, which ends with SIGTERM; envRing is its
@@ -77,16 +76,16 @@ func childWatch(args []string, dir string) error {
 
 // BenchmarkUnmoved loads a real PostgreSQL with pgbench at a fixed rate, in legs without and with a
 // watch, and prints the latencies of each leg and their medians. The order within a pair
-// alternates, so that drift over time affects both. The figures of docs/watch.md are from
+// alternates, so that drift over time affects both. The figures in docs/watch.md come from
 //
-//	go test ./internal/watch -run '^$' -bench Unmoved -benchtime 1x -watch.pairs 8 -watch.leg 20s
+// \tgo test ./internal/watch -run '^$' -bench Unmoved -benchtime 1x -watch.pairs 8 -watch.leg 20s
 func BenchmarkUnmoved(b *testing.B) {
 	pgbench, err := exec.LookPath("pgbench")
 	if err != nil {
 		b.Skip("pgbench is not installed")
 	}
 
-	// a folder that other users may enter, unlike b.TempDir
+	// Unlike b.TempDir, a folder that other users may enter.
 	dir, err := os.MkdirTemp("", "plimsoll-watch-")
 	if err != nil {
 		b.Fatal(err)
@@ -138,7 +137,7 @@ func BenchmarkUnmoved(b *testing.B) {
 	}
 }
 
-// startWatch watches in a separate process; end ends it.
+// startWatch watches in a separate process, which end stops.
 func startWatch(b *testing.B, dsn, ring string) (end func()) {
 	b.Helper()
 	cmd := exec.CommandContext(b.Context(), os.Args[0])
@@ -161,7 +160,7 @@ func startWatch(b *testing.B, dsn, ring string) (end func()) {
 	}
 }
 
-// pgbenchLeg runs one leg and returns the transactions' latencies, from their intended starts, in
+// pgbenchLeg runs one leg and returns the transactions' latencies from their intended starts, in
 // milliseconds.
 func pgbenchLeg(b *testing.B, dir, pgbench, dsn string) (ms []float64) {
 	b.Helper()
@@ -180,8 +179,8 @@ func pgbenchLeg(b *testing.B, dir, pgbench, dsn string) (ms []float64) {
 		}
 
 		for lines := bufio.NewScanner(f); lines.Scan(); {
-			// client, transaction, microseconds, script, time, and the lag behind the schedule,
-			// which is part of the latency.
+			// Fields: client, transaction, microseconds, script, time, and the lag behind the
+			// schedule, which is part of the latency.
 			if fields := strings.Fields(lines.Text()); len(fields) > 2 {
 				if us, err := strconv.ParseFloat(fields[2], 64); err == nil {
 					ms = append(ms, us/1000)

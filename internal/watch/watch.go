@@ -1,26 +1,20 @@
 // Package watch diagnoses live sources continuously. It reports during an incident what diagnose
-// reports afterwards, and it has already recorded what came before.
+// reports afterwards, and it has already recorded what happened before.
 //
-// The watched database must not notice the watching. So nothing here waits for the watched disk,
-// and the cost of each piece of work bounds how often it is done:
+// The watched database must not be affected by the watching. So nothing here waits for the watched
+// disk, and the cost of each task limits how often it runs:
 //
-//   - Samples of the metrics that rules read go into a window in memory, and are judged there.
-//     Samples older than the window are dropped.
-//   - A ring on disk, if there is one, is written from a queue. If the disk is full or stalls, the
-//     ring loses samples, but the window never does; this is logged once, and the ring resumes when
-//     it can.
-//   - Every two seconds the watch checks whether clients are waiting ([diagnose.Felt]: a handful of
-//     signals). Every half minute, and soon after a stall begins, the whole pack judges the window.
-//     Both happen less often if they take long, so that they take a bounded part of one core
-//     ([costShare]).
+//   - Samples of the metrics that rules read go into a window in memory, and are judged there. Samples older than the window are dropped.
+//   - A ring on disk, if there is one, is written from a queue. If the disk is full or stalls, the ring loses samples, but the window never does; this is logged once, and the ring resumes when it can.
+//   - Every two seconds the watch checks whether clients are waiting ([diagnose.Felt]: a handful of signals). Every half minute, and soon after a stall begins, the whole pack judges the window. Both happen less often if they take long, so that they use a bounded share of one core ([costShare]).
 //
-// The log reports changes, not states: a finding appears, grows worse, improves or ends
-// ([Tracker]); a stall begins and ends. States are available on request: a page, a report as JSON,
-// metrics ([Watch.Handler]). What is true of the window is told from what is true now; a mark
-// ([Watch.Mark]) says that something was changed.
+// The log reports changes, not states: a finding appears, gets worse, improves or ends ([Tracker]);
+// a stall begins and ends. States are available on request: a page, a report as JSON, metrics
+// ([Watch.Handler]). They distinguish what holds for the window from what holds now. A mark
+// ([Watch.Mark]) records that something was changed.
 //
-// Time is taken from the samples: the newest sample is now. A clock that is set back during a watch
-// changes nothing.
+// Time is taken from the samples: the newest sample is now. Setting the clock back during a watch
+// has no effect.
 package watch
 
 import (
@@ -49,29 +43,29 @@ const (
 )
 
 const (
-	// feltEvery is how often the watch checks whether clients wait.
+	// feltEvery is how often the watch checks whether clients are waiting.
 	feltEvery = 2 * time.Second
 	// feltMax is the longest interval between these checks.
 	feltMax = 6 * time.Second
-	// afterBegin is how long after the beginning of a stall it is diagnosed: some seconds of it
-	// show more than the first.
+	// afterBegin is the delay between the beginning of a stall and its diagnosis: several seconds
+	// of it show more than the first.
 	afterBegin = 6 * time.Second
-	// costShare is the pause before the next diagnosis, as a multiple of the CPU time of the last:
-	// half a percent of a core. feltShare is the same for checking whether clients wait, at half
-	// the cost.
+	// costShare is the pause before the next diagnosis, as a multiple of the last one's CPU time:
+	// half a percent of a core. feltShare is the same for the check whether clients are waiting, at
+	// half the cost.
 	costShare = 200
 	feltShare = 400
-	// silentAfter is how long a source must deliver no samples before this is reported, in periods
-	// and at least.
+	// A source is reported as silent if it delivers no samples for silentPeriods of its periods,
+	// and at least for silentAfter.
 	silentPeriods = 5
 	silentAfter   = 10 * time.Second
-	// unjudgedAfter is how long there must be nothing to judge before this is reported.
+	// unjudgedAfter is how long nothing can be judged before this is reported.
 	unjudgedAfter = time.Minute
 )
 
-// OneCore limits this process to one core at a time: a database next to it must not notice it, and
-// one is enough; it also wakes fewer threads. The returned function undoes this. GOMAXPROCS in the
-// environment takes precedence.
+// OneCore limits this process to one core, so that a database on the same machine is not affected.
+// One core is enough, and fewer threads have to be woken. The returned function undoes this.
+// GOMAXPROCS in the environment takes precedence.
 func OneCore() (back func()) {
 	if os.Getenv("GOMAXPROCS") != "" {
 		return func() {}
@@ -86,7 +80,7 @@ type Input struct {
 	Options source.Options
 }
 
-// Options are the options of a watch.
+// Options configure a watch.
 type Options struct {
 	// Pack holds the rules.
 	Pack *rules.Pack
@@ -94,32 +88,34 @@ type Options struct {
 	Window time.Duration
 	// Every is the time between two diagnoses; 0 means [EveryDefault].
 	Every time.Duration
-	// Known are volumes and a machine whose limits need not be guessed.
+	// Known describes volumes and a machine whose limits need not be guessed.
 	Known headroom.Known
-	// Check, if not nil, is called once, when each source has samples: it says what of the options fits none of
-	// them. Its error is logged, and returned by every [Watch.Lay] from then on.
+	// Check, if not nil, is called once, as soon as each source has samples: it returns an error if
+	// an option does not match any source. The error is logged, and returned by every [Watch.Lay]
+	// from then on.
 	Check func(ctx context.Context, in []recording.Reader) error
 	// Ring, if not nil, stores the samples. The caller closes it after Run.
 	Ring Ring
-	// Push, if not nil, also gets the samples, such as a receiver of remote write. The caller
+	// Push, if not nil, also receives the samples, for example a remote write receiver. The caller
 	// closes it after Run.
 	Push recording.Writer
-	// Tracing says when a trace of system calls runs; without a tracer none does. Report is set here.
+	// Tracing configures traces of system calls; without a tracer there are none. Report is set
+	// here.
 	Tracing TracingOptions
-	// Changes logs findings, Log the watch's own events; nil discards them.
+	// Changes logs findings, and Log the watch's own events; nil discards them.
 	Changes, Log *slog.Logger
-	// Program names what serves the page: "plimsoll 1.0.0".
+	// Program is the name and version shown on the page: "plimsoll 1.0.0".
 	Program string
 	// Version is the program's version in the metrics.
 	Version string
 	// Location is the time zone of the page; nil means UTC.
 	Location *time.Location
-	// Host is this machine, which the page names if no source names its own; "" for none.
+	// Host is this machine's name, which the page shows if no source has one; "": none.
 	Host string
-	// AcceptMarks reports whether requests may mark moments now: only if whoever can send one may. nil:
-	// never.
+	// AcceptMarks reports whether requests may currently set marks, which must be true only if
+	// everyone who can send requests may do so. nil: never.
 	AcceptMarks func() bool
-	// CPU returns the CPU time that this process has used so far, which bounds the work; nil means
+	// CPU returns the CPU time that this process has used so far, which limits the work; nil means
 	// the kernel's figure.
 	CPU func() time.Duration
 }
@@ -127,41 +123,41 @@ type Options struct {
 // A Ring is a recording of bounded size: a [recording.Disk] with Keep and KeepBytes.
 type Ring interface {
 	recording.Writer
-	// Bytes is the size of its files.
+	// Bytes returns the size of its files.
 	Bytes() (int64, error)
 }
 
-// A Watch is one run of watching. It is made by [New].
+// A Watch is one run of watching. Create one with [New].
 type Watch struct {
 	opt     Options
 	feeds   []*feed
 	ring    *queue // nil without one
 	push    *queue // the same
 	pages   pages
-	tracing *Tracing // nil if none is asked for
-	traces  *feed    // what they measured; the same
+	tracing *Tracing // nil if not requested
+	traces  *feed    // the traces' measurements; nil like tracing
 
 	databases []*database
 
 	mu      sync.Mutex
 	state   state
 	checked bool  // whether the options' check is done
-	unfit   error // what it said
+	unfit   error // its result
 }
 
 // state is the current state, for requests.
 type state struct {
 	report    *diagnose.Report
-	at        time.Time // of the window's newest sample at the last diagnosis
+	at        time.Time // newest sample of the window at the last diagnosis
 	began     time.Time
 	diagnoses int64
 	failed    int64
-	cost      time.Duration // CPU of all diagnoses
+	cost      time.Duration // CPU time of all diagnoses
 	states    []State
 	stallsNow []stallState // of each server
 	ringBytes int64
 	marks     []recording.Mark
-	marked    bool // since the last diagnosis
+	marked    bool // marks were set since the last diagnosis
 	markSpan  time.Time
 	markCount int
 }
@@ -220,8 +216,8 @@ func New(inputs []Input, opt Options) *Watch {
 	return w
 }
 
-// Run watches until the context ends, which is not an error: sources come and go, and so does the
-// disk.
+// Run watches until the context ends, which is not an error. Failures of sources and of the disk do
+// not end it.
 func (w *Watch) Run(ctx context.Context) error {
 	w.mu.Lock()
 	w.state.began = time.Now()
@@ -250,13 +246,13 @@ func (w *Watch) Run(ctx context.Context) error {
 	return nil
 }
 
-// schedule holds the times of the next tasks.
+// schedule holds the time of the next diagnosis.
 type schedule struct {
 	diagnosis time.Time
-	unjudged  bool // it has been reported that there is nothing to judge
+	unjudged  bool // it has been logged that nothing can be judged
 }
 
-// loop checks and diagnoses in turn.
+// loop alternates between checks and diagnoses.
 func (w *Watch) loop(ctx context.Context) {
 	begin := time.Now()
 	s := schedule{diagnosis: begin.Add(min(w.opt.Every, EveryDefault))}
@@ -265,7 +261,7 @@ func (w *Watch) loop(ctx context.Context) {
 	for sleep(ctx, pause) {
 		now := time.Now()
 		w.silences(now)
-		took := w.feel(ctx, &s, now)
+		took := w.checkStalls(ctx, &s, now)
 		pause = min(max(feltEvery, feltShare*took), feltMax)
 		if now.Before(s.diagnosis) && !w.justMarked() && !w.tracing.Fresh() {
 			continue
@@ -284,11 +280,11 @@ func (w *Watch) unjudged(s *schedule, begin time.Time, err error) {
 	case errors.Is(err, context.Canceled), s.unjudged, time.Since(begin) < unjudgedAfter:
 	default:
 		s.unjudged = true
-		w.opt.Log.Warn("nothing can be diagnosed yet", "error", err)
+		w.opt.Log.Warn("cannot diagnose anything yet", "error", err)
 	}
 }
 
-// readers are the windows, moved up to now; zero times if there is no sample at all.
+// readers returns the windows, moved up to now; zero times if there are no samples at all.
 func (w *Watch) readers() (in []recording.Reader, from, to time.Time) {
 	for _, f := range w.feeds {
 		if last := f.last(); last.After(to) {
@@ -312,8 +308,8 @@ func (w *Watch) readers() (in []recording.Reader, from, to time.Time) {
 	return in, from, to
 }
 
-// Lay lays the window of the server that the last report is of on a grid, as the next diagnosis would
-// judge it. The error is [diagnose.ErrNothing] while there are too few samples.
+// Lay puts the window of the last report's server on a grid, as the next diagnosis would judge it.
+// The error is [diagnose.ErrNothing] while there are too few samples.
 func (w *Watch) Lay(ctx context.Context) (*rules.Case, error) {
 	in, from, to := w.readers()
 	if in == nil {
@@ -344,7 +340,7 @@ func (w *Watch) Lay(ctx context.Context) (*rules.Case, error) {
 	return diagnose.Lay(ctx, in, opt)
 }
 
-// check calls the options' check as soon as each source has samples, and returns what it said.
+// check calls the options' check once each source has samples, and returns its result.
 func (w *Watch) check(ctx context.Context, in []recording.Reader) error {
 	if w.opt.Check == nil || slices.ContainsFunc(w.feeds, func(f *feed) bool { return f.last().IsZero() }) {
 		return nil
@@ -358,7 +354,7 @@ func (w *Watch) check(ctx context.Context, in []recording.Reader) error {
 
 	err := w.opt.Check(ctx, in)
 	if ctx.Err() != nil {
-		return ctx.Err() // it was not finished
+		return ctx.Err() // the check was interrupted, so it does not count
 	}
 
 	if w.checked, w.unfit = true, err; err != nil {
@@ -366,16 +362,16 @@ func (w *Watch) check(ctx context.Context, in []recording.Reader) error {
 		if h, ok := err.(interface{ Hint() string }); ok {
 			next = h.Hint()
 		}
-		w.opt.Log.Error("An option fits none of the sources", "error", err, "hint", next)
+		w.opt.Log.Error("an option does not match any source", "error", err, "hint", next)
 	}
 
 	return w.unfit
 }
 
-// detailSlots is how finely the page's charts are drawn.
+// detailSlots is the resolution of the page's charts.
 const detailSlots = 900
 
-// diagnose judges the window and reports what changed. It returns the CPU time it used.
+// diagnose judges the window and reports changes. It returns the CPU time used.
 func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 	in, from, to := w.readers()
 	w.mu.Lock()
@@ -383,10 +379,10 @@ func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 	w.mu.Unlock()
 
 	if same {
-		return 0, nil // no sample since
+		return 0, nil // no new samples
 	}
 
-	_ = w.check(ctx, in) // it is logged, and the rest is diagnosed as it is
+	_ = w.check(ctx, in) // it logs its error, and the diagnosis continues without the option
 	began := w.opt.CPU()
 	err = w.divide(ctx, in)
 	var r *diagnose.Report
@@ -415,13 +411,14 @@ func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 	w.mu.Unlock()
 
 	for _, c := range changes {
-		w.tell(ctx, c)
+		w.logChange(ctx, c)
 	}
 
 	return took, nil
 }
 
-// processCPU is the CPU time of this process; wall-clock time if the system does not report it.
+// processCPU returns a function for the CPU time of this process, or wall-clock time if the system
+// does not report it.
 func processCPU() func() time.Duration {
 	if _, ok := ProcessCost(); !ok {
 		begin := time.Now()
@@ -433,7 +430,7 @@ func processCPU() func() time.Duration {
 	}
 }
 
-// sleep waits; false if the context ended.
+// sleep waits; it returns false if the context ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

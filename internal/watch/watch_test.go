@@ -26,7 +26,7 @@ import (
 )
 
 // A stalling source is a MongoDB on a volume: 500 writes per second of 2 ms, except for seconds in
-// which they take a second and the volume is at its limit of 3,000 IOPS.
+// which they take 1 s and the volume is at its limit of 3,000 IOPS.
 type stalling struct {
 	*source.Polled
 	stalls func(second int) bool
@@ -85,7 +85,7 @@ func (s *stalling) Sample(_ context.Context, at time.Time) ([]recording.Batch, e
 
 func (*stalling) Tell(d *recording.Source) { d.Version = "8.0.0" }
 
-// lines are log lines as JSON.
+// lines collects log lines in JSON.
 type lines struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -121,7 +121,7 @@ func (l *lines) said(t *testing.T, msg string) (out []map[string]any) {
 	return out
 }
 
-// watched is a Watch that runs until the test ends.
+// watched is a running Watch.
 type watched struct {
 	*watch.Watch
 	changes, log *lines
@@ -132,7 +132,7 @@ func start(t *testing.T, opt watch.Options, sources ...source.Source) *watched {
 	w := &watched{changes: &lines{}, log: &lines{}}
 	opt.Changes = slog.New(slog.NewJSONHandler(w.changes, nil))
 	opt.Log = slog.New(slog.NewJSONHandler(w.log, nil))
-	opt.CPU = func() time.Duration { return 0 } // the cost of a test must not bound it
+	opt.CPU = func() time.Duration { return 0 } // a test's cost must not limit it
 
 	var inputs []watch.Input
 	for _, s := range sources {
@@ -153,7 +153,7 @@ func start(t *testing.T, opt watch.Options, sources ...source.Source) *watched {
 	return w
 }
 
-// get calls the handler, without a network.
+// get calls the handler without a network.
 func (w *watched) get(path string) (status int, body string) {
 	rec := httptest.NewRecorder()
 	w.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, path, nil))
@@ -218,7 +218,7 @@ func TestStallIsReported(t *testing.T) {
 	})
 }
 
-// What is over clears within two minutes, though the window holds it for fifteen.
+// A finding that is over clears within two minutes, although it stays in the window for fifteen.
 func TestClearsWhenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newStalling(func(second int) bool { return second > 120 && second <= 150 })
@@ -269,7 +269,8 @@ func TestClearsWhenOver(t *testing.T) {
 	})
 }
 
-// Stalls that recur every minute stay active between them, and clear when they stop.
+// Findings of stalls that recur every minute stay active in between, and clear when the stalls
+// stop.
 func TestRecurringStallsStayActive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newStalling(func(second int) bool { return second > 60 && second < 600 && second%60 < 8 })
@@ -283,17 +284,17 @@ func TestRecurringStallsStayActive(t *testing.T) {
 		time.Sleep(400 * time.Second)
 		for range 5 {
 			if time.Sleep(31 * time.Second); !active() {
-				t.Error("between two stalls nothing is active")
+				t.Error("nothing is active between two stalls")
 			}
 		}
 
 		if time.Sleep(190 * time.Second); active() {
-			t.Error("three minutes after the last stall it is active still")
+			t.Error("still active three minutes after the last stall")
 		}
 	})
 }
 
-// Stalls that recur every minute are reported three times in ten minutes, and then counted.
+// Stalls that recur every minute are reported three times in ten minutes, and then only counted.
 func TestManyStallsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newStalling(func(second int) bool { return second > 60 && second%60 < 8 })
@@ -347,7 +348,7 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// The metrics' names and descriptions follow Prometheus' conventions, and each is documented.
+// The metrics' names and descriptions follow Prometheus conventions.
 func TestMetricsLint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ring, err := recording.Create(t.TempDir(), recording.DiskOptions{Keep: time.Hour})
@@ -373,8 +374,8 @@ func TestMetricsLint(t *testing.T) {
 	})
 }
 
-// An unreadable source is reported once when it goes and once when it is back; its earlier samples
-// are kept.
+// An unreadable source is reported once when it disappears and once when it comes back; its earlier
+// samples are kept.
 func TestSourceGoesAndComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newStalling(nil)
@@ -406,7 +407,7 @@ func TestSourceGoesAndComesBack(t *testing.T) {
 	})
 }
 
-// Expensive work is done less often: diagnoses that take half a second of CPU happen every 100 s,
+// Expensive work is done less often: diagnoses that take half a second of CPU time run every 100 s,
 // but the clients are still checked.
 func TestCostIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -415,7 +416,7 @@ func TestCostIsBounded(t *testing.T) {
 		src := newStalling(func(second int) bool { return second > 300 && second < 320 })
 		w := watch.New([]watch.Input{{Source: src, Options: source.Options{Period: time.Second}}}, watch.Options{Pack: pack,
 			Changes: slog.New(slog.NewJSONHandler(log, nil)),
-			// each step calls this twice
+			// Each step calls this twice.
 			CPU: func() time.Duration { used += 500 * time.Millisecond; return used },
 		})
 

@@ -13,22 +13,23 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// liveEvery is the time between diagnoses, unless they take long: a person is looking.
+// liveEvery is the time between diagnoses, unless they take long. It is short because a person is
+// watching.
 const liveEvery = 5 * time.Second
 
-// A Live is the feed of live sources: their window, which a watch keeps and diagnoses.
+// A Live is the feed of live sources: a watch keeps and diagnoses their window.
 type Live struct {
 	w      *watch.Watch
 	panics chan any
 }
 
-// LiveOptions are the options of live sources.
+// LiveOptions configure live sources.
 type LiveOptions struct {
 	Pack    *rules.Pack
 	Window  time.Duration  // of recent time
 	Known   headroom.Known // limits
 	Tracing watch.TracingOptions
-	// Check is that of [watch.Options]: an error ends the screen.
+	// Check is the same as in [watch.Options]: an error ends the screen.
 	Check func(ctx context.Context, in []recording.Reader) error
 }
 
@@ -53,8 +54,8 @@ func (l *Live) Run(ctx context.Context) error {
 	return l.w.Run(ctx)
 }
 
-// Panics gives what a goroutine that samples or judges panicked with: whoever has the terminal
-// restores it first.
+// Panics returns the panics of goroutines that sample or judge, so that the owner of the terminal
+// can restore it first.
 func (l *Live) Panics() <-chan any { return l.panics }
 
 // Live implements [Feed].
@@ -81,7 +82,7 @@ func (l *Live) Mark(at time.Time, text string) (string, error) {
 	return "while top runs; plimsoll mark TEXT keeps it in a watch or a recording", err
 }
 
-// A guarded source reports a panic of its reading.
+// A guarded source reports panics while it is read.
 type guarded struct {
 	source.Source
 	panics chan<- any
@@ -92,7 +93,7 @@ func (g guarded) Read(ctx context.Context, w recording.Writer, opt source.Option
 	defer func() {
 		if p := recover(); p != nil {
 			g.panics <- p
-			<-ctx.Done() // the process ends
+			<-ctx.Done() // the process is about to exit
 		}
 	}()
 	return g.Source.Read(ctx, w, opt)

@@ -17,14 +17,15 @@ import (
 	"time"
 
 	"github.com/creack/pty"
-	"golang.org/x/term" //nolint:depguard // the terminal's settings are compared
+	"golang.org/x/term" //nolint:depguard // to compare the terminal's settings
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/present/frame"
 )
 
-// childEnv makes the test's program show a screen instead of testing; its value says what happens.
+// childEnv makes the test binary show a screen instead of running tests; its value selects what
+// happens.
 const childEnv = "PLIMSOLL_TOP_CHILD"
 
 func TestMain(m *testing.M) {
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// failing is a feed that goes wrong.
+// failing is a feed that fails.
 type failing struct {
 	still
 	what string
@@ -43,7 +44,7 @@ type failing struct {
 func (f failing) Load(context.Context, time.Time) (*rules.Case, *diagnose.Report, error) {
 	switch f.what {
 	case "panic":
-		panic("a source went wrong")
+		panic("a source failed")
 	case "error":
 		return nil, nil, errors.New("no such table")
 	}
@@ -147,10 +148,10 @@ const (
 	hide, unhide = "\x1b[?25l", "\x1b[?25h"
 )
 
-// restored fails unless the terminal is as it was.
+// restored fails unless the terminal is restored.
 func (s *session) restored() {
 	s.t.Helper()
-	_ = s.cmd.Wait() // its code is looked at where it matters
+	_ = s.cmd.Wait() // callers check the exit code if it matters
 	after, err := term.GetState(int(s.tty.Fd()))
 	if err != nil {
 		s.t.Fatal(err)
@@ -171,7 +172,7 @@ func (s *session) restored() {
 	}
 }
 
-// However it ends, the terminal is as it was.
+// However it ends, the terminal is restored.
 func TestTerminalIsRestored(t *testing.T) {
 	for _, c := range []struct {
 		name, what string
@@ -183,7 +184,7 @@ func TestTerminalIsRestored(t *testing.T) {
 		{name: "Ctrl-C", end: func(s *session) { s.send("\x03") }},
 		{name: "SIGTERM", end: func(s *session) { _ = s.cmd.Process.Signal(syscall.SIGTERM) }},
 		{name: "SIGINT", end: func(s *session) { _ = s.cmd.Process.Signal(syscall.SIGINT) }},
-		{name: "a panic", what: "panic", code: 2, shows: "a source went wrong"},
+		{name: "a panic", what: "panic", code: 2, shows: "a source failed"},
 		{name: "an error", what: "error", code: 1, shows: "error: no such table"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -211,7 +212,7 @@ func TestTerminalIsRestored(t *testing.T) {
 	}
 }
 
-// It follows the terminal's size, and draws nothing beyond it.
+// The screen follows the terminal's size, and draws nothing beyond it.
 func TestTerminalIsResized(t *testing.T) {
 	s := begin(t, "wait")
 	s.await("quit")
@@ -232,7 +233,7 @@ func TestTerminalIsResized(t *testing.T) {
 	s.restored()
 }
 
-// Without colours none are set.
+// With NO_COLOR, no colours are used.
 func TestNoColor(t *testing.T) {
 	s := begin(t, "wait", "NO_COLOR=1")
 	s.await("quit")
@@ -241,7 +242,7 @@ func TestNoColor(t *testing.T) {
 	for _, code := range []string{"\x1b[3", "\x1b[4"} {
 		for _, part := range strings.Split(s.text(), code)[1:] {
 			if i := strings.IndexAny(part, "mlhHJKABCDGd"); i >= 0 && part[i] == 'm' {
-				t.Errorf("a colour is set: %q", code+part[:i+1])
+				t.Errorf("a colour is used: %q", code+part[:i+1])
 			}
 		}
 	}

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// wholeMost is the longest recording that is judged as a whole; of a longer one some time around
-	// the moment is: replayBefore and replayAfter a step of replayStep.
+	// wholeMost is the longest recording that is judged as a whole. In a longer one, only a step of
+	// replayStep around the moment is judged, plus replayBefore and replayAfter.
 	wholeMost    = 3 * time.Hour
 	replayStep   = 10 * time.Minute
 	replayBefore = 30 * time.Minute
 	replayAfter  = 10 * time.Minute
-	// coarse is how many samples a step has at least.
+	// coarse is the minimum number of samples in a step.
 	coarse = 30
 )
 
@@ -28,7 +28,7 @@ type Replay struct {
 	parts    []identity.Part // the servers
 	pack     *rules.Pack
 	from, to time.Time
-	folder   string // that keeps marks; "" if there is none
+	folder   string // that stores marks; "" if there is none
 	known    headroom.Known
 	step     time.Duration
 
@@ -36,20 +36,20 @@ type Replay struct {
 	last                 loaded
 }
 
-// ReplayOptions say what of recordings is replayed.
+// ReplayOptions configure which part of the recordings is replayed.
 type ReplayOptions struct {
 	Pack *rules.Pack
-	// From and To bound the time; zero is all there is.
+	// From and To bound the time; zero means everything.
 	From, To time.Time
 	// Known are limits that need not be guessed.
 	Known headroom.Known
-	// Hosts are names of hosts that the user gave, by the name of a source.
+	// Hosts are the host names given by the user, by the name of a source.
 	Hosts map[string]string
-	// Folder is the recording's, if there is just one: it keeps marks.
+	// Folder is the recording's folder, if there is just one: it stores marks.
 	Folder string
 }
 
-// NewReplay replays recordings of the same stretch of time.
+// NewReplay replays recordings of the same period of time.
 func NewReplay(ctx context.Context, in []recording.Reader, opt ReplayOptions) (*Replay, error) {
 	r := &Replay{pack: opt.Pack, from: opt.From, to: opt.To, folder: opt.Folder, known: opt.Known,
 		step: replayStep}
@@ -97,7 +97,7 @@ func (*Replay) Live() bool { return false }
 // Bounds implements [Feed].
 func (r *Replay) Bounds() (from, to time.Time) { return r.from, r.to }
 
-// window is the time that is judged around a moment.
+// window returns the period that is judged for a moment.
 func (r *Replay) window(at time.Time) (from, to time.Time) {
 	if r.to.Sub(r.from) <= max(wholeMost, 2*r.step) {
 		return r.from, r.to
@@ -129,14 +129,14 @@ func (r *Replay) Load(ctx context.Context, at time.Time) (*rules.Case, *diagnose
 	return c, report, nil
 }
 
-// Mark implements [Feed]: it marks the moment in the recording's folder.
+// Mark implements [Feed]: it stores the mark in the recording's folder.
 func (r *Replay) Mark(at time.Time, text string) (string, error) {
 	m, err := recording.NewMark(at, text)
 	if err != nil {
 		return "", err
 	}
 	if r.folder == "" {
-		return "", errors.New("only one recording's folder keeps marks: plimsoll record makes one")
+		return "", errors.New("marks need the folder of a single recording, as created by plimsoll record")
 	}
 	if err := recording.AddMark(r.folder, m); err != nil {
 		return "", err

@@ -12,17 +12,17 @@ import (
 	"plimsoll/internal/present/frame"
 )
 
-// Show shows frames on the terminal until a key or the end of the context ends it. The terminal is then
-// as it was.
+// Show shows frames on the terminal until a key or the end of the context ends it. Afterwards the
+// terminal is restored.
 func Show(ctx context.Context, opt Options) error {
-	// The terminal is not asked what it can do: its answers arrive late over a slow connection, and
-	// would be typed into whatever runs next. What is used here, all have.
+	// Do not query the terminal's capabilities: over a slow connection the answers arrive late, and
+	// would become input of the next program. All terminals support what is used here.
 	t, err := tcell.NewTerminfoScreen(tcell.OptNegotiation(false))
 	if err == nil {
 		err = t.Init()
 	}
 	if err != nil {
-		return fmt.Errorf("the terminal cannot be used: %w", err)
+		return fmt.Errorf("cannot use the terminal: %w", err)
 	}
 	defer t.Fini() // also while a panic unwinds
 	t.HideCursor()
@@ -40,15 +40,15 @@ type display struct {
 	have    loaded
 	shown   *frame.Moment
 	loading bool
-	due     bool // a second has passed since live sources were asked
+	due     bool // a second has passed since the last request to live sources
 }
 
-// run is the loop: keys, frames, and what was loaded.
+// run is the event loop: keys, frames, and loaded data.
 func (d *display) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	arrived := make(chan loaded, 1)
-	ask := func() {
+	request := func() {
 		if d.loading || !d.needs() {
 			return
 		}
@@ -59,7 +59,7 @@ func (d *display) run(ctx context.Context) error {
 
 	tick := time.NewTicker(frameEvery)
 	defer tick.Stop()
-	ask()
+	request()
 
 	for {
 		d.draw()
@@ -70,28 +70,28 @@ func (d *display) run(ctx context.Context) error {
 			panic(p)
 		case got := <-arrived:
 			d.loading = false
-			if err := d.take(got); err != nil {
+			if err := d.accept(got); err != nil {
 				return err
 			}
-			ask() // the moment may have moved on meanwhile
+			request() // the moment may have moved on in the meantime
 		case <-tick.C:
 			d.state.tick()
 			d.due = true
-			ask()
+			request()
 		case ev, ok := <-d.term.EventQ():
 			if !ok {
-				return errors.New("the terminal has gone")
+				return errors.New("the terminal is gone")
 			}
 			if quit := d.event(ev); quit {
 				return nil
 			}
-			ask()
+			request()
 		}
 	}
 }
 
-// needs reports whether the feed is to be asked: once a second for the newest moment, and for another
-// one if what is known does not include it.
+// needs reports whether to request data: once a second for the newest moment, and for another one
+// if the loaded data does not include it.
 func (d *display) needs() bool {
 	if d.have.c == nil || d.have.c.Grid.N == 0 {
 		return d.due || d.have.err == nil
@@ -103,8 +103,8 @@ func (d *display) needs() bool {
 	return d.state.At.Before(whole.From) || d.state.At.After(whole.To)
 }
 
-// take takes over what the feed gave.
-func (d *display) take(got loaded) error {
+// accept stores what the feed returned.
+func (d *display) accept(got loaded) error {
 	d.due = false
 	switch {
 	case got.panicked != nil:
@@ -119,7 +119,7 @@ func (d *display) take(got loaded) error {
 	}
 
 	if d.state.live && !d.state.Follow && d.have.c != nil {
-		return nil // it was asked for before the screen was frozen
+		return nil // it was requested before the screen was frozen
 	}
 
 	d.have = got
@@ -152,7 +152,7 @@ func (d *display) event(ev tcell.Event) (quit bool) {
 	return false
 }
 
-// mark marks the shown moment and says where.
+// mark marks the shown moment and reports where.
 func (d *display) mark(text string) {
 	at := d.shown.At
 	if d.shown.To.IsZero() {
@@ -160,7 +160,7 @@ func (d *display) mark(text string) {
 	}
 	where, err := d.Feed.Mark(at, text)
 	if err != nil {
-		d.state.Message = "not marked: " + err.Error()
+		d.state.Message = "cannot mark: " + err.Error()
 		return
 	}
 	d.state.Message = "marked " + where
@@ -170,7 +170,7 @@ func (d *display) mark(text string) {
 	}
 }
 
-// draw puts the frame on the terminal.
+// draw draws the frame on the terminal.
 func (d *display) draw() {
 	v := d.state.view(d.View)
 	v.Width, v.Height = d.term.Size()
@@ -193,7 +193,7 @@ func (d *display) draw() {
 	d.term.Show()
 }
 
-// styles are the frame's styles as the terminal has them.
+// styles maps the frame's styles to terminal styles.
 func styles(colored bool) map[frame.Style]tcell.Style {
 	plain := tcell.StyleDefault
 	out := map[frame.Style]tcell.Style{frame.Dim: plain.Dim(true), frame.Bold: plain.Bold(true),

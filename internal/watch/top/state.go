@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A Key is a key as the state knows it: a name of those below, or a character.
+// A Key is either one of the names below or a character.
 type Key string
 
 // The keys.
@@ -28,18 +28,18 @@ const (
 	Interrupt Key = "ctrl-c"
 )
 
-// An Action is what a key asks for beyond what is shown.
+// An Action is what a key requests beyond a change of the view.
 type Action struct {
 	Quit bool
-	// Mark, if not nil, is a text to mark the shown moment with.
+	// Mark, if not nil, is the text of a mark for the shown moment.
 	Mark *string
 }
 
-// A State is which moment is shown, and how.
+// A State defines which moment is shown, and how.
 type State struct {
 	live     bool
-	from, to time.Time // of a recording
-	// Follow shows the newest moment, or plays a recording; else At stands still.
+	from, to time.Time // bounds of a recording
+	// Follow shows the newest moment, or plays a recording; otherwise At is fixed.
 	Follow bool
 	At     time.Time
 	Sort   frame.Sort
@@ -71,7 +71,7 @@ func newState(opt Options) *State {
 	return s
 }
 
-// wanted is the moment to ask the feed for: zero for the newest.
+// wanted returns the moment to request from the feed; zero for the newest.
 func (s *State) wanted() time.Time {
 	if s.live && s.Follow {
 		return time.Time{}
@@ -79,17 +79,17 @@ func (s *State) wanted() time.Time {
 	return s.At
 }
 
-// tick lets a frame's time pass.
+// tick advances a playing recording by one frame.
 func (s *State) tick() {
 	if !s.live && s.Follow {
 		s.At = clamp(s.At.Add(frameEvery), s.from, s.to)
 	}
 }
 
-// atEnd reports whether a recording has been played.
+// atEnd reports whether a recording has been played to its end.
 func (s *State) atEnd() bool { return !s.live && !s.At.Before(s.to) }
 
-// moment is what is shown of what was loaded.
+// moment returns what to show of the loaded data.
 func (s *State) moment(got loaded) *frame.Moment {
 	at := s.At
 	if s.live && s.Follow && got.c != nil {
@@ -98,11 +98,11 @@ func (s *State) moment(got loaded) *frame.Moment {
 	return frame.At(got.c, got.r, at)
 }
 
-// view is how it is placed.
+// view returns how to show it.
 func (s *State) view(v frame.View) frame.View {
 	v.Sort, v.Skip, v.Help, v.Message = s.Sort, s.Skip, s.Help, s.Message
 	if s.typing {
-		v.Message = "mark, Enter sets it, Esc does not: " + s.typed + "_"
+		v.Message = "mark (Enter sets it, Esc cancels): " + s.typed + "_"
 	}
 
 	switch {
@@ -121,7 +121,7 @@ func (s *State) view(v frame.View) frame.View {
 	return v
 }
 
-// Press is a key, with the moment that is shown.
+// Press handles a key, given the moment that is shown.
 func (s *State) Press(k Key, m *frame.Moment) (a Action) {
 	s.Message = ""
 	if k == Interrupt {
@@ -159,7 +159,7 @@ func (s *State) Press(k Key, m *frame.Moment) (a Action) {
 	return Action{}
 }
 
-// freeze stops the time, or lets it go on.
+// freeze stops time, or lets it continue.
 func (s *State) freeze(m *frame.Moment) {
 	if s.Follow {
 		s.stop(m)
@@ -168,7 +168,7 @@ func (s *State) freeze(m *frame.Moment) {
 	s.Follow = true
 }
 
-// stop holds the shown moment.
+// stop freezes the shown moment.
 func (s *State) stop(m *frame.Moment) {
 	s.Follow = false
 	if !m.To.IsZero() {
@@ -176,7 +176,7 @@ func (s *State) stop(m *frame.Moment) {
 	}
 }
 
-// move goes through time.
+// move moves through time.
 func (s *State) move(k Key, m *frame.Moment) {
 	from, to := s.from, s.to
 	if s.live {
@@ -214,8 +214,8 @@ func (s *State) move(k Key, m *frame.Moment) {
 	s.Follow, s.At = false, clamp(at, from, to)
 }
 
-// incident is the beginning of the incident before or after the shown moment, of those that the
-// moment knows; where there is none, the moment itself.
+// incident returns the beginning of the incident before or after the shown moment, among those that
+// the moment lists; if there is none, the moment itself.
 func (s *State) incident(after bool, m *frame.Moment) time.Time {
 	best := m.At
 	for _, at := range m.Begins {
@@ -237,7 +237,7 @@ func (s *State) incident(after bool, m *frame.Moment) time.Time {
 	return best
 }
 
-// typeKey is a key while a mark's text is typed.
+// typeKey handles a key while the text of a mark is typed.
 func (s *State) typeKey(k Key) (a Action) {
 	switch k {
 	case Enter:

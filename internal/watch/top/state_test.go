@@ -13,7 +13,7 @@ import (
 
 var noon = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
 
-// still is a feed of a fixed time.
+// still is a feed with a fixed time.
 type still struct{ live bool }
 
 func (f still) Live() bool                           { return f.live }
@@ -28,7 +28,7 @@ func (still) Load(context.Context, time.Time) (*rules.Case, *diagnose.Report, er
 	return nil, nil, ErrWaiting
 }
 
-// at is what is shown of a moment.
+// at returns what is shown of a moment.
 func at(s *State, newest time.Time) *frame.Moment {
 	m := &frame.Moment{At: s.At, From: noon, To: noon.Add(time.Hour), Begins: []time.Time{noon.Add(10 * time.Minute), noon.Add(20 * time.Minute)}}
 	if s.live && s.Follow {
@@ -37,7 +37,7 @@ func at(s *State, newest time.Time) *frame.Moment {
 	return m
 }
 
-// A recording is played, paused, gone through, and played on.
+// A recording is played, paused, navigated, and resumed.
 func TestReplayKeys(t *testing.T) {
 	s := newState(Options{Feed: still{}})
 	press := func(keys ...Key) {
@@ -78,7 +78,7 @@ func TestReplayKeys(t *testing.T) {
 	}
 }
 
-// Live sources are followed until something is looked at.
+// Live sources are followed until the user navigates.
 func TestLiveKeys(t *testing.T) {
 	s := newState(Options{Feed: still{live: true}})
 	newest := noon.Add(30 * time.Minute)
@@ -102,7 +102,7 @@ func TestLiveKeys(t *testing.T) {
 	}
 }
 
-// A mark is typed; what is no character is not part of it.
+// A mark is typed; keys that are not characters are ignored.
 func TestMarkKeys(t *testing.T) {
 	s := newState(Options{Feed: still{}})
 	enter := func(keys ...Key) (a Action) {

@@ -4,5 +4,5 @@ package top
 
 import "github.com/gdamore/tcell/v3"
 
-// suspend does nothing: this system has no job control.
+// suspend does nothing, because this system has no job control.
 func suspend(tcell.Screen) {}

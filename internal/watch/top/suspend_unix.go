@@ -9,11 +9,11 @@ import (
 	"github.com/gdamore/tcell/v3"
 )
 
-// suspend gives the terminal back and stops the process, as Ctrl-Z does; it goes on with fg.
+// suspend restores the terminal and stops the process, like Ctrl-Z; fg resumes it.
 func suspend(t tcell.Screen) {
 	if t.Suspend() != nil {
 		return
 	}
-	_ = syscall.Kill(os.Getpid(), syscall.SIGTSTP) // it goes on with SIGCONT
-	_ = t.Resume()                                 // without a terminal the next event says so
+	_ = syscall.Kill(os.Getpid(), syscall.SIGTSTP) // SIGCONT resumes it
+	_ = t.Resume()                                 // if the terminal is gone, the next event reports it
 }

@@ -1,10 +1,10 @@
-// Package top shows a database and its storage on one terminal screen, a second a frame: live
-// sources, or a recording that is replayed.
+// Package top shows a database and its storage on one terminal screen, one frame a second: live
+// sources, or a replayed recording.
 //
-// What is on the screen is made by package frame, and what a key does by [State.Press]: both are pure,
-// so that only putting lines on a terminal needs one. The terminal is tcell's, which draws what
-// changed and restores what was there. It is restored in every case: a key, a signal, an error, a
-// panic of this package or of a source's reading.
+// Package frame generates what is on the screen, and [State.Press] implements the keys: both are
+// pure, so that only drawing lines on a terminal needs one. The terminal library is tcell, which
+// draws changes and restores the previous content. The terminal is restored in all cases: after a
+// key, a signal, an error, a panic in this package or while a source is read.
 package top
 
 import (
@@ -19,48 +19,48 @@ import (
 	"plimsoll/internal/present/frame"
 )
 
-// A Feed gives what is known around a moment.
+// A Feed provides what is known around a moment.
 type Feed interface {
-	// Load gives the case and the diagnosis of a time that includes the moment, or of the newest
-	// for a zero one. The report is nil while there is none. [ErrWaiting] says that there are not
-	// enough samples yet.
+	// Load returns the case and the diagnosis of a period that includes the moment, or of the
+	// newest period for a zero one. The report is nil while there is none. [ErrWaiting] means that
+	// there are not enough samples yet.
 	Load(ctx context.Context, at time.Time) (*rules.Case, *diagnose.Report, error)
-	// Live reports whether time goes on by itself.
+	// Live reports whether time advances by itself.
 	Live() bool
-	// Bounds are the first and the last moment that can be shown; zero for live ones.
+	// Bounds returns the first and last moment that can be shown; zero for live sources.
 	Bounds() (from, to time.Time)
-	// Mark marks a moment, and says where the mark is kept.
+	// Mark marks a moment, and returns where the mark is stored.
 	Mark(at time.Time, text string) (where string, err error)
 }
 
-// ErrWaiting says that there are not enough samples yet.
+// ErrWaiting means that there are not enough samples yet.
 var ErrWaiting = errors.New("waiting for samples")
 
-// Options are the options of a screen.
+// Options configure a screen.
 type Options struct {
 	Feed Feed
 	View frame.View
-	// Color allows colours; without it, bold, dim and reverse remain.
+	// Color enables colours; without it, bold, dim and reverse remain.
 	Color bool
-	// At is the moment to begin with; zero is the newest of live ones, the first of a recording.
+	// At is the initial moment; zero means the newest of live sources, or the first of a recording.
 	At time.Time
-	// Panics gives what a goroutine of the sources panicked with.
+	// Panics receives panics of the sources' goroutines.
 	Panics <-chan any
 }
 
-// frameEvery is the time of one frame.
+// frameEvery is the duration of a frame.
 const frameEvery = time.Second
 
-// loaded is what a feed gave.
+// loaded is the result of a request to a feed.
 type loaded struct {
 	c   *rules.Case
 	r   *diagnose.Report
 	err error
-	// panicked is what it panicked with instead.
+	// panicked is the value of a panic, if there was one.
 	panicked any
 }
 
-// load asks the feed, and survives it.
+// load requests data from the feed, and recovers from panics.
 func load(ctx context.Context, f Feed, at time.Time) (out loaded) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -71,15 +71,16 @@ func load(ctx context.Context, f Feed, at time.Time) (out loaded) {
 	return out
 }
 
-// onceWithin is how long a live source may take until its first frame is printed without a diagnosis,
-// and onceCells how many cells that frame wants.
+// onceWithin is how long a live source may take until its first frame is printed without a
+// diagnosis, and onceCells is the minimum number of cells for a first frame before that.
 const (
 	onceWithin = 15 * time.Second
 	onceCells  = 3
 )
 
-// Batch prints frames as text, a second a frame, at most so many; 0 is no bound. The first waits for
-// a diagnosis. A recording's one frame is of its end, unless the options name a moment.
+// Batch prints frames as text, one a second, up to a maximum number; 0 means unlimited. The first
+// one waits for a diagnosis. With a single frame, a recording is shown at its end, unless the
+// options specify a moment.
 func Batch(ctx context.Context, w io.Writer, opt Options, frames int) error {
 	s := newState(opt)
 	if !opt.Feed.Live() && frames == 1 && opt.At.IsZero() {
@@ -93,7 +94,7 @@ func Batch(ctx context.Context, w io.Writer, opt Options, frames int) error {
 		case got.panicked != nil:
 			panic(got.panicked)
 		case ctx.Err() != nil:
-			return nil //nolint:nilerr // it was told to end
+			return nil //nolint:nilerr // a canceled context is not an error
 		case got.err != nil && !errors.Is(got.err, ErrWaiting):
 			return got.err
 		}
@@ -102,13 +103,13 @@ func Batch(ctx context.Context, w io.Writer, opt Options, frames int) error {
 		if ready || printed > 0 || time.Since(began) > onceWithin {
 			if printed > 0 {
 				if _, err := io.WriteString(w, "\n"); err != nil {
-					return fmt.Errorf("writing a frame: %w", err)
+					return fmt.Errorf("cannot write a frame: %w", err)
 				}
 			}
 
 			m := s.moment(got)
 			if _, err := io.WriteString(w, frame.Text(frame.Render(m, s.view(opt.View)), opt.Color)); err != nil {
-				return fmt.Errorf("writing a frame: %w", err)
+				return fmt.Errorf("cannot write a frame: %w", err)
 			}
 
 			if printed++; printed == frames || s.atEnd() {
