@@ -91,6 +91,7 @@ func (t *Tracker) Observe(at time.Time, findings []diagnose.Finding) []Change {
 
 		h := t.held[key]
 		if h == nil {
+			// Findings are sorted by importance, so the ones left out matter least.
 			if len(t.held) >= statesMax {
 				continue
 			}
@@ -103,6 +104,8 @@ func (t *Tracker) Observe(at time.Time, findings []diagnose.Finding) []Change {
 			out = append(out, c)
 		}
 
+		// Independent of severity: a finding of the window may end and recur before it leaves the
+		// window.
 		if h.reported && h.now != f.Ongoing {
 			h.now = f.Ongoing
 			event := Cleared

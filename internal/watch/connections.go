@@ -47,6 +47,7 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 		}
 	}
 
+	// Remove it here: its callback for the closed state may come much later.
 	delete(c.since, oldest)
 	if t, ok := oldest.(*tls.Conn); ok {
 		oldest = t.NetConn() // closing the TLS connection would wait for the client

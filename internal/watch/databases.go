@@ -27,6 +27,8 @@ func (w *Watch) divide(ctx context.Context, in []recording.Reader) error {
 		return err
 	}
 
+	// The name of a single server may become known only after some samples. Its state must survive
+	// that.
 	if len(parts) == 1 && len(w.databases) == 1 {
 		w.databases[0].part = parts[0] // even if its name has changed
 		return nil
@@ -137,6 +139,7 @@ func (w *Watch) checkStalls(ctx context.Context, s *schedule, now time.Time) tim
 	}
 
 	began := w.opt.CPU()
+	// Servers are divided anew with each diagnosis. Before the first one, there are none yet.
 	if len(w.databases) == 0 {
 		if err := w.divide(ctx, in); err != nil {
 			return w.opt.CPU() - began
@@ -162,6 +165,7 @@ func (w *Watch) checkStalls(ctx context.Context, s *schedule, now time.Time) tim
 	states := w.state.states
 	w.mu.Unlock()
 
+	// Log outside of the lock: the handler of the log may be slow.
 	for _, e := range events {
 		// A stall is diagnosed soon after it begins, without waiting for the next scheduled
 		// diagnosis.

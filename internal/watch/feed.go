@@ -70,6 +70,8 @@ func newFeed(in Input, outs []*queue, pack *rules.Pack, log *slog.Logger) *feed 
 		f.period = time.Second
 	}
 
+	// With a ring or a receiver, all metrics are recorded. Otherwise sources may skip what no rule
+	// reads.
 	if len(outs) == 0 && f.in.Options.Want == nil {
 		f.in.Options.Want = func(metric string) bool { return f.wants(metric) || f.figs.has(metric) }
 	}
@@ -109,6 +111,7 @@ func (f *feed) run(ctx context.Context) {
 			return
 		}
 
+		// It worked for a while, so this is a new failure.
 		if f.count() > before {
 			pause = againAfter
 		}
@@ -183,6 +186,7 @@ func (f *feed) Append(ctx context.Context, b *recording.Batch) error {
 	}
 
 	f.figs.update(b)
+	// The window only holds what rules read; the ring gets everything.
 	kept := recording.Batch{TimesMs: b.TimesMs, Columns: make([]recording.Column, 0, len(b.Columns))}
 	for _, c := range b.Columns {
 		if f.wants(c.Labels.Get("__name__")) {
@@ -205,6 +209,7 @@ func (f *feed) Append(ctx context.Context, b *recording.Batch) error {
 	f.heard = time.Now()
 	f.mu.Unlock()
 
+	// Some sources deliver batches without any metric that a rule reads.
 	if len(kept.Columns) == 0 {
 		return nil
 	}

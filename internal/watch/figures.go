@@ -73,6 +73,7 @@ func (f *figures) update(b *recording.Batch) {
 			key.label = label(c.Labels.Get(fig.Label))
 		}
 
+		// NaN marks a stale series, and v != v is true only for NaN.
 		v := c.Values[len(c.Values)-1]
 		if _, known := f.values[key]; v != v || seen[key] || (!known && len(f.values) >= figureSeriesMax) {
 			continue

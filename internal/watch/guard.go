@@ -33,6 +33,7 @@ func newGuard(next http.Handler, s *Server, log *slog.Logger) *guard {
 	for _, name := range s.names {
 		g.names[name] = true
 	}
+	// The machine's own names are only needed if others connect to it.
 	if s.reachable {
 		if name, err := os.Hostname(); err == nil {
 			name = strings.ToLower(name)
@@ -102,6 +103,7 @@ func setUnset(h http.Header, name, value string) {
 
 func (g *guard) refuse(rw http.ResponseWriter, name string) {
 	g.mu.Lock()
+	// An attacker can choose the names, so the log must not grow with them.
 	known := g.refused[name] || len(g.refused) >= namesRefusedMax
 	if !known {
 		g.refused[name] = true

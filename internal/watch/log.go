@@ -26,6 +26,7 @@ func (w *Watch) logChange(ctx context.Context, c Change) {
 
 	attrs = append(attrs, ofServer(c.Server)...)
 	level := levels[f.Severity]
+	// A refutation says what is not the cause, so nobody needs to act on it.
 	if f.Kind == diagnose.Refutation {
 		level = slog.LevelInfo
 	}
@@ -78,6 +79,7 @@ func (w *Watch) logStall(ctx context.Context, e stallEvent, states []State) {
 			attrs = append(attrs, slog.String("completing", units.Number(e.state.Rate)+"/s"))
 		}
 
+		// The first cause is the most likely one, because states are in the order of a report.
 		for _, s := range states {
 			if s.Finding.Kind == diagnose.Cause && s.Finding.Severity != diagnose.Info {
 				attrs = append(attrs, slog.String("known_cause", s.Finding.Title+" ("+s.Finding.Subject+")"))

@@ -36,6 +36,7 @@ func (w *Watch) Mark(at time.Time, text string) (recording.Mark, error) {
 	if err != nil {
 		return m, err
 	}
+	// Add it here as well: without a ring, or until the ring is written, only the window has it.
 	w.addMarks([]recording.Mark{m})
 	if w.ring != nil {
 		w.ring.put(queued{mark: &m})
@@ -114,6 +115,7 @@ func (w *Watch) acceptsMarks() bool { return w.opt.AcceptMarks != nil && w.opt.A
 // origin that browsers report; the guard has already refused names other than this server's. Marks
 // are accepted only if the options allow it.
 func (w *Watch) marksHandler(mux *http.ServeMux) {
+	// Browsers send forms to other sites without asking, so the origin has to be checked.
 	own := http.NewCrossOriginProtection()
 	mux.HandleFunc("GET "+markPath, func(rw http.ResponseWriter, _ *http.Request) {
 		marks := w.Marks()
@@ -155,6 +157,8 @@ func (w *Watch) marksHandler(mux *http.ServeMux) {
 			answer(rw, http.StatusBadRequest, err.Error())
 			return
 		}
+		// See Other makes the browser load the page with GET, so that reloading it does not set the
+		// mark again.
 		http.Redirect(rw, req, "/", http.StatusSeeOther)
 	})))
 }

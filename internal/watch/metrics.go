@@ -122,6 +122,7 @@ func (w *Watch) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (w *Watch) Collect(ch chan<- prometheus.Metric) {
+	// Copy the state: Prometheus may read the channel slowly.
 	w.mu.Lock()
 	s := w.state
 	w.mu.Unlock()
@@ -264,6 +265,7 @@ func labels(feeds []*feed) []string {
 	out, taken := make([]string, len(feeds)), map[string]bool{}
 	for i, f := range feeds {
 		name := label(f.name)
+		// Shorten before adding the number, which would otherwise be cut off.
 		for n := 2; taken[name]; n++ {
 			suffix := "#" + strconv.Itoa(n)
 			name = shortened(label(f.name), labelMax-len(suffix)) + suffix

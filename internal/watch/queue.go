@@ -81,6 +81,7 @@ func copied(b *recording.Batch) queued {
 	for _, c := range b.Columns {
 		n += len(c.Values)
 	}
+	// One allocation for all columns: a batch has hundreds of them, each with a single value.
 	slab := make([]float64, 0, n)
 	own := &recording.Batch{TimesMs: append([]int64(nil), b.TimesMs...),
 		Columns: make([]recording.Column, len(b.Columns))}
@@ -143,6 +144,7 @@ func (q *queue) run() {
 			continue
 		}
 
+		// While paused, drop samples without trying: each attempt may block on a broken disk.
 		b := item.batch
 		if pause > 0 && time.Now().Before(until) {
 			q.lose(item)
@@ -151,6 +153,8 @@ func (q *queue) run() {
 
 		if err := q.out.Append(context.Background(), b); err != nil {
 			if pause == 0 {
+				// The gap begins after the last sample written, or just before this one if there
+				// was none.
 				from = max(last, b.TimesMs[0]-1)
 				q.log.Error(q.words.stopped, "error", err)
 			}
@@ -166,6 +170,7 @@ func (q *queue) run() {
 			q.stopped(nil)
 			lost := time.UnixMilli(b.TimesMs[0]).Sub(time.UnixMilli(from)).Round(time.Second)
 			q.log.Info(q.words.again, "missing", lost.String())
+			// The diagnosis of the ring must not take the gap for a time without load.
 			q.out.Note(recording.Note{Kind: recording.NoteGap, Source: q.words.source,
 				From: time.UnixMilli(from).UTC(), To: time.UnixMilli(b.TimesMs[0]).UTC(),
 				Text: fmt.Sprintf("could not record for %s: %s", lost, q.words.gap)})

@@ -81,6 +81,7 @@ func Listen(ctx context.Context, opt ServerOptions) (*Server, error) {
 		}
 
 		s.listeners, s.names = append(s.listeners, l), append(s.names, hostName(address))
+		// Includes the unspecified address, which listens on all interfaces.
 		if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
 			s.reachable = true
 			if !p.tls {
@@ -116,6 +117,7 @@ func protectionOf(config string) (protection, error) {
 		return protection{}, fmt.Errorf("cannot read the web configuration: %w", err)
 	}
 
+	// Invalid settings must fail at startup, not with the first connection.
 	if err := web.Validate(config); err != nil {
 		return protection{}, fmt.Errorf("web configuration %s: %w", config, err)
 	}
@@ -184,6 +186,7 @@ func (s *Server) Serve(ctx context.Context, h http.Handler, log *slog.Logger) er
 	var serving sync.WaitGroup
 	errs := make([]error, len(s.listeners))
 	servers := make([]*http.Server, len(s.listeners))
+	// One limit for all addresses, because file descriptors are per process.
 	open := newConnections(connectionsMax)
 
 	guarded := newGuard(h, s, log)
@@ -201,6 +204,7 @@ func (s *Server) Serve(ctx context.Context, h http.Handler, log *slog.Logger) er
 		})
 	}
 
+	// A fresh deadline: the context has already ended.
 	stop := context.AfterFunc(ctx, func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
 		defer cancel()

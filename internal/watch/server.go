@@ -85,6 +85,7 @@ type body struct {
 // serveReport serves the last diagnosis in one form, which is rendered once.
 func (w *Watch) serveReport(form func(w *Watch, r *diagnose.Report) (body, error)) http.HandlerFunc {
 	return func(rw http.ResponseWriter, req *http.Request) {
+		// A cached diagnosis would hide a stall.
 		rw.Header().Set("Cache-Control", "no-store")
 		b, err := w.made(form)
 		switch {
@@ -192,6 +193,7 @@ func (w *Watch) metrics() http.Handler {
 	var one sync.Mutex
 	return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		kept := &keeper{header: rw.Header(), status: http.StatusOK}
+		// One at a time: concurrent scrapes would multiply the memory for the answer.
 		one.Lock()
 		made.ServeHTTP(kept, req)
 		one.Unlock()

@@ -67,6 +67,7 @@ func (s *stalls) observe(c *rules.Case) (out []stallEvent) {
 	now := grid.Time(grid.N - 1)
 	s.present(stall, grid)
 
+	// Report the stalls that were only counted before the span restarts.
 	if s.unreported > 0 && now.Sub(s.spanFrom) >= reportSpan {
 		out = append(out, stallEvent{more: true, unreported: s.unreported, state: s.state})
 	}
@@ -76,6 +77,7 @@ func (s *stalls) observe(c *rules.Case) (out []stallEvent) {
 	}
 
 	cells := func(span time.Duration) int { return int(span / grid.Step()) }
+	// Gaps shorter than endSpan do not split a stall, as for its end below.
 	first, last := newest(stall.Cells, max(1, cells(endSpan)))
 
 	recent := countFrom(stall.Cells, grid.N-max(1, cells(beginSpan)))
@@ -92,6 +94,7 @@ func (s *stalls) observe(c *rules.Case) (out []stallEvent) {
 		} else {
 			s.unreported++
 		}
+	// Measured from the last stalled cell, so the time without stalls does not count as part of it.
 	case s.state.Going && now.Sub(grid.Time(max(0, last))) >= endSpan:
 		s.state.Going = false
 		s.last = grid.Time(max(0, last))
@@ -126,6 +129,7 @@ func (s *stalls) present(stall rules.Stall, grid timeline.Grid) {
 		ops += stall.Ops[k]
 		if k < len(stall.Latency) && stall.Latency[k] >= 0 {
 			waited += stall.Latency[k] * stall.Ops[k]
+			// Written so that it is also true while Highest is NaN.
 			if !(st.Highest >= stall.Latency[k]) {
 				st.Highest = stall.Latency[k]
 			}
@@ -136,6 +140,7 @@ func (s *stalls) present(stall rules.Stall, grid timeline.Grid) {
 		return
 	}
 
+	// Unknown cells count as zero, which underestimates the rate rather than overestimating it.
 	st.Rate = ops / float64(grid.N-from)
 	if st.Highest >= 0 && ops > 0 {
 		st.Latency = waited / ops

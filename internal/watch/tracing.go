@@ -109,11 +109,13 @@ func (t *Tracing) Observe(ctx context.Context, c *rules.Case) {
 
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	// A trace that begins with little of the hour left is shortened, down to traceLeast.
 	lasts := min(t.opt.For, t.opt.PerHour-t.inLastHour(time.Now()))
 	if t.off || t.active || !since.After(t.traced) || lasts < min(traceLeast, t.opt.For) {
 		return
 	}
 
+	// Set before the trace begins, so that a failed trace is not retried during the same stall.
 	t.traced, t.active, t.began = since, true, time.Now()
 	t.runs++
 	programs := programsOf(c)
@@ -183,6 +185,7 @@ func (t *Tracing) keep(ctx context.Context, b *recording.Batch) error {
 	}
 	t.out.Source(recording.Source{Kind: "trace", Name: "trace", From: time.UnixMilli(b.TimesMs[0]).UTC(),
 		To: time.UnixMilli(b.TimesMs[len(b.TimesMs)-1]).UTC(), Period: time.Second, Samples: int64(len(b.TimesMs))})
+	// At the end of the watch, ctx has ended, but the measurements are still wanted.
 	return t.out.Append(context.WithoutCancel(ctx), b)
 }
 

@@ -4,9 +4,15 @@
 // The watched database must not be affected by the watching. So nothing here waits for the watched
 // disk, and the cost of each task limits how often it runs:
 //
-//   - Samples of the metrics that rules read go into a window in memory, and are judged there. Samples older than the window are dropped.
-//   - A ring on disk, if there is one, is written from a queue. If the disk is full or stalls, the ring loses samples, but the window never does; this is logged once, and the ring resumes when it can.
-//   - Every two seconds the watch checks whether clients are waiting ([diagnose.Felt]: a handful of signals). Every half minute, and soon after a stall begins, the whole pack judges the window. Both happen less often if they take long, so that they use a bounded share of one core ([costShare]).
+//   - Samples of the metrics that rules read go into a window in memory, and are judged there.
+//     Samples older than the window are dropped.
+//   - A ring on disk, if there is one, is written from a queue. If the disk is full or stalls, the
+//     ring loses samples, but the window never does; this is logged once, and the ring resumes when
+//     it can.
+//   - Every two seconds the watch checks whether clients are waiting ([diagnose.Felt]: a handful of
+//     signals). Every half minute, and soon after a stall begins, the whole pack judges the window.
+//     Both happen less often if they take long, so that they use a bounded share of one core
+//     ([costShare]).
 //
 // The log reports changes, not states: a finding appears, gets worse, improves or ends ([Tracker]);
 // a stall begins and ends. States are available on request: a page, a report as JSON, metrics
@@ -237,6 +243,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	reading.Wait()
 	w.tracing.Wait()
 
+	// Only after all writers have stopped, so that their last samples are included.
 	for _, q := range []*queue{w.ring, w.push} {
 		if q != nil {
 			q.close()
@@ -262,6 +269,7 @@ func (w *Watch) loop(ctx context.Context) {
 		now := time.Now()
 		w.silences(now)
 		took := w.checkStalls(ctx, &s, now)
+		// On a slow machine, check less often rather than use more CPU time.
 		pause = min(max(feltEvery, feltShare*took), feltMax)
 		if now.Before(s.diagnosis) && !w.justMarked() && !w.tracing.Fresh() {
 			continue
@@ -296,6 +304,7 @@ func (w *Watch) readers() (in []recording.Reader, from, to time.Time) {
 		return nil, to, to
 	}
 
+	// All windows end with the newest sample of any source, so that they cover the same time.
 	from = to.Add(-w.opt.Window)
 	for _, f := range w.feeds {
 		in = append(in, f.move(from))
@@ -327,6 +336,7 @@ func (w *Watch) Lay(ctx context.Context) (*rules.Case, error) {
 	}
 
 	if len(parts) > 0 {
+		// Keep showing the same server as the last report, not whichever comes first.
 		shown := parts[0]
 		if r := w.Report(); r != nil && r.Server != nil {
 			if i := slices.IndexFunc(parts, func(p identity.Part) bool { return p.Name == r.Server.Name }); i >= 0 {
@@ -342,6 +352,7 @@ func (w *Watch) Lay(ctx context.Context) (*rules.Case, error) {
 
 // check calls the options' check once each source has samples, and returns its result.
 func (w *Watch) check(ctx context.Context, in []recording.Reader) error {
+	// A source without samples may still deliver the device that an option names.
 	if w.opt.Check == nil || slices.ContainsFunc(w.feeds, func(f *feed) bool { return f.last().IsZero() }) {
 		return nil
 	}
@@ -375,6 +386,7 @@ const detailSlots = 900
 func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 	in, from, to := w.readers()
 	w.mu.Lock()
+	// Judging the same samples again would find the same.
 	same := to.Equal(w.state.at)
 	w.mu.Unlock()
 

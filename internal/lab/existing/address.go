@@ -45,11 +45,13 @@ func (k Kinds) Parse(text string, getenv func(string) string) (*Address, error) 
 		return nil, err
 	}
 
+	// A password in the address takes precedence over the environment.
 	if p := getenv(EnvPassword); p != "" && parsed.User != "" && !parsed.HasPassword {
 		parsed.Password, parsed.HasPassword = p, true
 	}
 
 	a := &Address{kind: *kind, parsed: parsed, raw: parsed.Canonical()}
+	// Drivers may quote the password in any of these forms.
 	_, escaped, _ := strings.Cut(parsed.Userinfo(), ":")
 	parsed.Secrets.Add(parsed.Password, escaped, url.QueryEscape(parsed.Password))
 	a.hosts = slices.DeleteFunc(slices.Clone(parsed.Hosts), func(h string) bool { return h == "" })

@@ -23,7 +23,7 @@ import (
 const (
 	pauseTick  = time.Millisecond
 	pauseLeast = 500 * time.Microsecond // minimum lateness that counts as a pause
-	pausesMax  = 1 << 20                // bound on the pauses kept: more than the milliseconds in a quarter of an hour
+	pausesMax  = 1 << 20                // maximum of pauses kept: one in each ms of 15 minutes
 )
 
 // Pauses summarizes how long this machine was paused in the measured time.

@@ -174,6 +174,7 @@ func (d *daemon) serve(ctx context.Context) (err error) {
 		err = errors.Join(err, d.unmountAll(end))
 	}()
 
+	// Before any device exists, so that all its threads inherit the priority.
 	blockdev.Prioritize()
 	if d.host, err = disk.NewHost(disk.Options{Path: blockdev.DefaultPath}); err != nil {
 		return err
@@ -229,6 +230,7 @@ func (d *daemon) mountAll(ctx context.Context) error {
 	}
 
 	parts := partsOf(d.sc)
+	// Hold the lock until everything is mounted. After that, the mounts themselves keep others out.
 	if dir := d.order.Dir; dir != "" {
 		if len(parts) > 1 {
 			if err := os.MkdirAll(dir, 0o755); err != nil {

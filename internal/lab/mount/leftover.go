@@ -33,6 +33,7 @@ func Leftovers() ([]Leftover, error) {
 	var out []Leftover
 	made := blockdev.Made(Root)
 	for _, device := range slices.Sorted(maps.Keys(made)) {
+		// A recorded device is swept as usual, and one with a live server is not a leftover.
 		if known(made[device]) || blockdev.Open(device) {
 			continue
 		}

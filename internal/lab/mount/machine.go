@@ -166,6 +166,7 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()
 		m.owned.unguard()
+		// The cancellation is the cause, whatever the daemon reports.
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -204,6 +205,7 @@ func (opt *Options) order() (order, error) {
 		o.Text = text
 	}
 
+	// The daemon runs in the root directory, so relative paths must be resolved here.
 	for _, p := range []struct {
 		from string
 		to   *string
@@ -402,6 +404,7 @@ func (m *Machine) Close(ctx context.Context, force bool) error {
 		}
 	}
 
+	// Without force, an error means that a volume is in use: leave everything as it is.
 	if err != nil && (m.owned == nil || !force) {
 		return err
 	}

@@ -129,6 +129,7 @@ func (m *mountPoint) cover(mounts []mountPoint) error {
 // carries explains what others have mounted on top of or inside it, the topmost first.
 func (m *mountPoint) carries(mounts []mountPoint) error {
 	for _, n := range mounts {
+		// A second mount of the same device is ours and is unmounted along with this one.
 		if n.parent != m.id || n.device == m.device {
 			continue
 		}
@@ -224,6 +225,7 @@ func holders(device string) []*holder {
 			continue
 		}
 
+		// Processes of one namespace see the same mounts, so one process is enough.
 		seen[space] = true
 		if of := mountsFrom(mounts, device); len(of) > 0 {
 			number, _ := strconv.Atoi(pid) // the pattern only matches numbers

@@ -94,6 +94,7 @@ func (d *daemon) status() (*Status, error) {
 			return nil, err
 		}
 
+		// A striped volume has the limits of all its members together.
 		members := float64(parts[i].order.Members())
 		vs.IOPS, vs.Throughput = members*float64(c.Sustained.IOPS), members*float64(c.Sustained.Throughput)
 		vs.Latency = seconds(c.Latency[volume.Write].Mean())
@@ -127,6 +128,7 @@ func (d *daemon) set(sets []string) error {
 		return err
 	}
 
+	// The file systems stay mounted, so only what the disk computes per request may change.
 	now, then := partsOf(d.sc), partsOf(sc)
 	if before, after := d.sc.Host.Config, sc.Host.Config; before.Scheduler != after.Scheduler ||
 		before.MountOptions != after.MountOptions || before.WbtLatUsec != after.WbtLatUsec {
@@ -144,6 +146,7 @@ func (d *daemon) set(sets []string) error {
 		}
 	}
 
+	// If the new limits cannot be applied, the old ones must stay in effect.
 	before, sets0 := d.sc, d.order.Sets
 	d.sc, d.order.Sets = sc, all
 	if err := d.pace(d.paced); err != nil {

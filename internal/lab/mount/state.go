@@ -82,6 +82,7 @@ func (s *State) save() error {
 	if err := os.WriteFile(tmp, text, 0o600); err != nil {
 		return err
 	}
+	// The rename is atomic: a reader sees either the old or the new state, never half of one.
 	defer step()
 	return os.Rename(tmp, filepath.Join(s.dir, stateName))
 }
@@ -219,6 +220,7 @@ func sweepUnwritten() error {
 			continue
 		}
 
+		// A process that died while saving leaves a temporary file.
 		tmp := os.Remove(filepath.Join(dir, stateName+".tmp"))
 		if errors.Is(tmp, fs.ErrNotExist) {
 			tmp = nil

@@ -203,6 +203,8 @@ const sweepPatience = 30 * time.Second
 // sweepSettings restores what a killed process left changed, and describes it.
 func sweepSettings() (did string, err error) {
 	for end := time.Now().Add(sweepPatience); ; {
+		// The lock alone does not say whether its holder is alive: a killed process holds it until
+		// it has exited.
 		s, err := recorded()
 		if s == nil || err != nil || alive(s.PID, s.Started) {
 			return "", err

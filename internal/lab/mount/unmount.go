@@ -32,6 +32,7 @@ func unmountDevice(ctx context.Context, device, dir string, force bool) error {
 		}
 
 		var at *mountPoint
+		// With force, all mounts of the device count, wherever they are.
 		for _, m := range mountsFrom(mounts, device) {
 			if m.dir == dir || force {
 				at = &m // the topmost, if there are several
@@ -46,6 +47,7 @@ func unmountDevice(ctx context.Context, device, dir string, force bool) error {
 		var covered *coverError
 		switch {
 		case err == nil, errors.Is(err, unix.EINVAL): // EINVAL: no longer mounted
+			// There may be another mount of the device below this one, so look again.
 			try = 0
 			continue
 		case errors.As(err, &covered):
@@ -171,6 +173,7 @@ func (d *daemon) unmountAll(ctx context.Context) error {
 		v := d.volumes[i]
 		device, err := v.number()
 		if err == nil && v.dir != "" {
+			// An orderly unmount writes back dirty pages first; force is the fallback.
 			if unmountDevice(ctx, device, v.dir, false) != nil {
 				err = unmountDevice(ctx, device, v.dir, true)
 			}
@@ -179,6 +182,7 @@ func (d *daemon) unmountAll(ctx context.Context) error {
 	}
 
 	d.volumes = nil
+	// undo also removes what the steps above could not, from the record.
 	undone := d.state.undo()
 	if undone == nil {
 		errs = nil // earlier errors do not matter: nothing is left

@@ -149,6 +149,8 @@ func lay(ctx context.Context, file *os.File, s *Stream, chance *random.Stream, d
 		return fmt.Errorf("probe: cannot allocate %s: %w", length.String(), err)
 	}
 
+	// Allocated blocks that were never written cost a metadata update at their first write, which
+	// is what such a stream measures.
 	if s.Writes() && !s.Prewritten {
 		done(length)
 		return syncFile(file)

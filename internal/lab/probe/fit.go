@@ -77,6 +77,7 @@ func (r *prober) fit(ctx context.Context) (*Fitted, error) {
 				return nil, err
 			}
 
+			// Large requests determine the throughput, small ones the IOPS and the latency.
 			if j == 1 {
 				bytes[i] = best.BytesPerSecond
 				continue
@@ -97,6 +98,7 @@ func (r *prober) fit(ctx context.Context) (*Fitted, error) {
 
 	order.IOPS = catalog.IOPS(rounded(max(iops[0], iops[1])))
 	order.Throughput = units.Throughput(rounded(max(bytes[0], bytes[1])))
+	// The volume's overall limits are those of the faster direction.
 	order.Read, order.Write = directions(iops, bytes)
 
 	if err := order.Check().Err(); err != nil {
@@ -150,6 +152,7 @@ func (r *prober) ramp(ctx context.Context, f *Fitted, s Stream) (best, first *Ra
 			first = x
 		}
 
+		// Beyond saturation, a deeper queue only adds latency.
 		if best != nil && x.IOPS < fitGain*best.IOPS {
 			if x.IOPS > best.IOPS {
 				best = x

@@ -89,6 +89,8 @@ func Parse(name string, text []byte) (*Profile, error) {
 		found = append(found, src.Place(x.Problem, x.At))
 	}
 
+	// Values are checked only if all of them could be decoded. Otherwise defaults would cause
+	// errors of their own.
 	if len(found) == 0 {
 		for _, x := range p.Check() {
 			found = append(found, src.Place(x, root.Locate(x.Field)))

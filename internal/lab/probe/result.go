@@ -129,6 +129,7 @@ func (r *Result) verdict(c *Criterion) *Verdict {
 		if l != nil {
 			sv.Seconds = quantile(l, c.Quantile)
 		}
+		// A criterion without any measured operation is not met.
 		sv.Met = sv.Seconds != nil && *sv.Seconds < c.Under.Std().Seconds()
 		v.Met = v.Met && sv.Met
 		v.Stages = append(v.Stages, sv)
@@ -166,6 +167,7 @@ func (r *Result) blame() Blame {
 		few = fmt.Sprintf("; based on only %d operations, so use a longer stage", alone.Operations)
 	}
 
+	// If the device is too slow even for the measured stream alone, no companion is to blame.
 	if v := r.Criterion; v != nil && !v.Stages[0].Met {
 		b.Stream = r.Measured
 		b.Text = fmt.Sprintf("the device: even alone, %s has a p99 of %s and misses %s%s", r.Measured,
@@ -195,6 +197,7 @@ func (r *Result) blame() Blame {
 		return b
 	}
 
+	// The companion with the longest p99 dominates, and it is at least twice as long as alone.
 	b.Stream, b.WithSeconds = name, &worst
 	b.Text = fmt.Sprintf("%s: the p99 of %s is %s alone and %s while %s is on, %s times as long%s",
 		name, r.Measured,

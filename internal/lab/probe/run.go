@@ -85,6 +85,8 @@ func Run(ctx context.Context, p *Profile, opt Options) (*Result, error) {
 		need += opt.fitFile
 	}
 
+	// Filling a disk can bring down a database on it, so this needs consent from half of the free
+	// space on.
 	if full := need > place.Free; full || need > place.Free/2 && !opt.Yes {
 		return nil, &FullError{place.Parent, need, place.Free, full}
 	}
@@ -132,6 +134,8 @@ func (r *prober) all(ctx context.Context, place Place, stages []stage) (*Result,
 		}
 	}
 
+	// The limits are counted from here on, because writing the files is not part of the
+	// measurement.
 	device, before := deviceOf(place.Parent)
 	result.Device = device
 
@@ -251,6 +255,7 @@ func (j *job) result() StreamResult {
 	}
 
 	if on > 0 {
+		// Missed operations have a latency but were never done.
 		r.IOPS = float64(j.all.Count()-j.missed) / r.OnSeconds
 		r.BytesPerSecond = float64(j.bytes) / r.OnSeconds
 	}

@@ -63,6 +63,7 @@ func (j *job) prepare() error {
 			return err
 		}
 
+		// Generating random data is slow, so one buffer is filled and copied.
 		stride := len(q.memory) / j.Depth
 		fill(q.memory[:stride], j.chance)
 
@@ -113,6 +114,7 @@ func (j *job) phases(ctx context.Context) error {
 			continue
 		}
 
+		// The on-time includes the final fdatasync, and may begin late if the thread was.
 		started := j.clock.now()
 		err := j.loop(ctx, from, to)
 		if err == nil && j.SyncAtEnd {
@@ -219,6 +221,7 @@ func (s *singleLoop) run(ctx context.Context, from, to int64) error {
 			return nil
 		}
 
+		// The device is behind schedule: everything still due in this on-time is missed.
 		if s.clock.now() >= to {
 			s.miss(d, at, to)
 			return nil
@@ -258,6 +261,7 @@ func (s *singleLoop) one(fd int, at int64) error {
 		}
 	}
 
+	// Divided three ways: waiting for the stream's own backlog, moving data, and syncing.
 	s.waited += began - at
 	s.moved += moved - began
 	s.synced += done - moved
@@ -359,6 +363,7 @@ func (a *deepLoop) run(ctx context.Context, from, to int64) error {
 // reap processes finished operations. It waits at most until the next one is due, if a slot is free
 // for it.
 func (a *deepLoop) reap(next int64, over bool) error {
+	// Never wait longer than a slice, so that the end of the context is noticed.
 	timeout := slice
 	if !over && len(a.free) > 0 {
 		timeout = min(slice, time.Duration(max(next-a.clock.now(), 0)))

@@ -42,6 +42,8 @@ func descendants(of int) ([]member, error) {
 	for next := []int{of}; len(next) > 0; next = next[1:] {
 		for _, pid := range children[next[0]] {
 			next = append(next, pid)
+			// The parent is stopped, so it cannot reap this child and free its PID before the
+			// descriptor is open.
 			fd, err := unix.PidfdOpen(pid, 0)
 			if errors.Is(err, unix.ESRCH) {
 				continue

@@ -25,6 +25,7 @@ func (x *experiment) prepareExisting(ctx context.Context) error {
 	x.m = noMachines(x.sc, x.opt)
 	x.lab.Settings, x.lab.Volumes = map[string]string{}, []Emulation{}
 	x.remark("the volumes are the scenario's, not measured ones: the server has its own, and the model uses the scenario's")
+	// The latencies are measured here, so a remote server's include the network.
 	if !x.opt.Existing.Local {
 		x.remark("these latencies include the network between this machine and the server")
 	}

@@ -58,6 +58,8 @@ func (x *experiment) cut(ctx context.Context, n int) error {
 		x.record.cut.Store(true)
 	}
 
+	// In a real power loss, volumes and processes fail at the same moment, so both happen
+	// concurrently.
 	var report mount.CutReport
 	failed := make(chan error, 1)
 	go func() {
@@ -74,6 +76,7 @@ func (x *experiment) cut(ctx context.Context, n int) error {
 	defer x.one.Unlock()
 	err := errors.Join(x.server.Crash(), <-failed)
 
+	// A checkpoint in progress ends with the power.
 	now := time.Now()
 	for i := range x.cycles {
 		if x.cycles[i].To.IsZero() {
@@ -154,6 +157,8 @@ func (x *experiment) check(ctx context.Context, n int) error {
 			x.opt.report(Progress{Phase: "verifying acknowledged writes", Done: int64(i), Total: int64(len(keys))})
 		}
 
+		// Writes that were never acknowledged may or may not have survived, so such keys are not
+		// counted.
 		k := known[key]
 		if k.Acknowledged > 0 {
 			x.power.Keys++
@@ -181,6 +186,7 @@ func (x *experiment) check(ctx context.Context, n int) error {
 				n+1, k.Issued)
 		}
 
+		// The next power loss must be checked against what is really there.
 		x.load.Found(key, seq)
 	}
 

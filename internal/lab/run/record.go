@@ -68,6 +68,7 @@ func (r *recorder) read(ctx context.Context, sources []source.Source) (stop func
 		return func() { cancel(); all.Wait() } // this machine is not the server's
 	}
 
+	// With emulated volumes, this machine's other disks say nothing about the server.
 	if this, err := host.Open(""); err != nil {
 		r.fail("this machine", err)
 	} else if r.existing != nil {
@@ -83,6 +84,7 @@ func (r *recorder) read(ctx context.Context, sources []source.Source) (stop func
 func (r *recorder) fail(name string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	// A source that fails keeps failing, so one note is enough.
 	if r.noted[name] {
 		return
 	}
@@ -157,6 +159,7 @@ func (r *recorder) end(sc *scenario.Scenario, l *Lab) error {
 		facts["device_of_"+strings.ReplaceAll(name, "/", "_")] = device
 	}
 
+	// Describe returns "PRODUCT VERSION" for engines that are databases.
 	version := ""
 	if sc.Engine.Database() != "" {
 		_, version, _ = strings.Cut(l.Server, " ")

@@ -32,6 +32,7 @@ func (x *experiment) result(ctx context.Context) (*Result, error) {
 			CPUBusy: x.watch.cpuBusy / max(x.watch.cpuAll, 1)},
 	}
 
+	// With an existing server, this machine only runs the clients.
 	if v := x.opt.Existing; v != nil {
 		if o.Host.Machine = v.Address; !v.Local {
 			o.Host.DirtyBytesMax, o.Host.CPUBusy = 0, 0 // this machine is not the server's
@@ -94,6 +95,8 @@ func (x *experiment) describe(ctx context.Context, asked *loadgen.Result) error 
 	l.Backing = all.Backing
 	for _, s := range all.Volumes {
 		l.FileSystem = s.FileSystem
+		// The worst values of all spans between power losses, because the counters restart after
+		// each.
 		e := x.watch.tracks[s.Name].worst
 		l.Volumes = append(l.Volumes, e)
 		l.Saturated = l.Saturated || e.Saturated

@@ -173,11 +173,13 @@ func (x *experiment) prepare(ctx context.Context) (err error) {
 		return x.explainFull(ctx, err)
 	}
 
+	// Pages that loading left dirty would otherwise be written back during the measurement.
 	x.opt.report(Progress{Phase: "flushing the page cache"})
 	if err := x.m.sync(); err != nil {
 		return err
 	}
 
+	// The limits are set only now, so that they do not slow down loading.
 	x.lab.Settings = settings(&x.sc.Host)
 	if x.kernel, err = mount.SetSysctl(x.lab.Settings); err != nil {
 		// /proc/sys is read-only in some containers.
@@ -203,6 +205,8 @@ func (x *experiment) close(ctx context.Context) error {
 		errs = append(errs, x.m.pace(ctx, false)) // write back without delay
 	}
 
+	// The engine needs its volumes to shut down, and the lock is released last: until then no other
+	// run may change the kernel's settings.
 	if x.started {
 		errs = append(errs, x.server.Stop(ctx))
 	}
@@ -231,6 +235,8 @@ func (x *experiment) drive(ctx context.Context) error {
 			ended = func() error { return x.cut(ctx, i) }
 		}
 
+		// Only while operations are sent: the engine, started before or after, must run at normal
+		// priority.
 		prioritize(clientNice)
 		err := x.load.Run(driving, until, ended)
 		prioritize(programNice) // a restarted engine must have normal priority
@@ -299,6 +305,7 @@ func (x *experiment) watching(ctx context.Context, done <-chan struct{}) error {
 
 		var totals loadgen.Totals
 		var err error
+		// Volumes and sources are sampled only in the measured time.
 		if measured {
 			totals, err = x.watch.sample(ctx)
 		} else if totals = x.load.Totals(); totals.At >= x.from && !over {
@@ -308,6 +315,7 @@ func (x *experiment) watching(ctx context.Context, done <-chan struct{}) error {
 			}
 		}
 
+		// Stop reading the sources now. A power loss that follows would make them fail.
 		if over || err != nil || ctx.Err() != nil {
 			stop()
 			stop = func() {}
@@ -369,6 +377,7 @@ func (x *experiment) checkpoints(ctx context.Context) error {
 		return fmt.Errorf("cannot query checkpoints: %w", err)
 	}
 	for _, c := range all {
+		// A checkpoint's start identifies it. One that was still running has an end by now.
 		if i := slices.IndexFunc(x.cycles, func(o lab.Cycle) bool { return o.From.Equal(c.From) }); i >= 0 {
 			x.cycles[i] = c
 		} else {

@@ -96,6 +96,7 @@ func (w *watcher) sample(ctx context.Context) (loadgen.Totals, error) {
 	now := time.Now()
 	span := now.Sub(w.at).Seconds()
 	totals := w.load.Totals()
+	// A sample covers the second that ends at its time, hence the -1.
 	cell := min(max(int((totals.At-w.from)/1e9)-1, 0)/w.step, len(w.dirty)-1)
 
 	dirty, err := procfs.Memory("Dirty")
@@ -151,6 +152,8 @@ func (t *track) sample(span float64, cell, step int) error {
 			t.busy = t.busy[1:]
 		}
 
+		// busyMax is the highest mean over ten seconds. A single second at 100 % is nothing
+		// unusual.
 		if len(t.busy) == 10 {
 			sum := 0.0
 			for _, b := range t.busy {
@@ -160,6 +163,7 @@ func (t *track) sample(span float64, cell, step int) error {
 		}
 	}
 
+	// A cell may cover several seconds, each of which adds its part.
 	share := busy / float64(step)
 	if t.series[cell] != nil {
 		share += *t.series[cell]
@@ -185,6 +189,7 @@ func (w *watcher) pause() {
 			max(e.LateMax, v.LateMax)
 		e.LateShare, e.LateWorst = max(e.LateShare, v.Late), max(e.LateWorst, v.LateWorst)
 
+		// Report the two means of the same span, the one with the largest excess.
 		if v.Kernel != nil && (v.Added >= e.Added || e.Kernel == nil) {
 			e.Kernel, e.Asked = v.Kernel, v.Asked
 		}

@@ -132,6 +132,7 @@ func (m *Measured) Compare(run, title string, model *simulate.Result) ([]Row, er
 				values = append(values, *same[k].Lab)
 			}
 		}
+		// The model is deterministic, so only the lab's runs have a spread.
 		r.middle(values)
 	}
 

@@ -196,6 +196,7 @@ func judge(before, after *Row) Holds {
 		gain = 1 / gain
 	}
 	switch {
+	// Both the factor and the ranges must show a difference that chance does not explain.
 	case math.Max(gain, 1/gain) < differs || overlap(before, after):
 		return Nothing
 	case gain > 1:

@@ -36,6 +36,7 @@ type LiveOptions struct {
 // NewLive prepares to watch live sources. Nothing is read before Run.
 func NewLive(inputs []watch.Input, opt LiveOptions) *Live {
 	l := &Live{panics: make(chan any, 1)}
+	// A panic in a source's goroutine would end the process with the terminal in raw mode.
 	for i := range inputs {
 		inputs[i].Source = guarded{inputs[i].Source, l.panics}
 	}

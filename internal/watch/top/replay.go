@@ -68,6 +68,7 @@ func NewReplay(ctx context.Context, in []recording.Reader, opt ReplayOptions) (*
 			return nil, err
 		}
 
+		// Metrics that no rule reads may cover a longer time, in which there is nothing to show.
 		for _, m := range metrics {
 			if opt.Pack.Wants(m.Name) && !m.From.IsZero() && !m.To.IsZero() {
 				r.widen(m.From, m.To, opt)
@@ -102,6 +103,7 @@ func (r *Replay) window(at time.Time) (from, to time.Time) {
 	if r.to.Sub(r.from) <= max(wholeMost, 2*r.step) {
 		return r.from, r.to
 	}
+	// Fixed steps, so that moving within a step does not judge again.
 	from = at.Truncate(r.step)
 	return clamp(from.Add(-max(replayBefore, r.step)), r.from, r.to),
 		clamp(from.Add(r.step+replayAfter), r.from, r.to)

@@ -49,6 +49,7 @@ func (d *display) run(ctx context.Context) error {
 	defer cancel()
 	arrived := make(chan loaded, 1)
 	request := func() {
+		// At most one request at a time: a diagnosis may take longer than a frame.
 		if d.loading || !d.needs() {
 			return
 		}
@@ -182,6 +183,7 @@ func (d *display) draw() {
 		for _, p := range l {
 			for text := p.Text; text != "" && x < v.Width; {
 				rest, w := d.term.Put(x, y, text, d.styles[p.Style])
+				// A control character is not drawn and would loop forever.
 				if rest == text {
 					break
 				}

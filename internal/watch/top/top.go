@@ -99,6 +99,7 @@ func Batch(ctx context.Context, w io.Writer, opt Options, frames int) error {
 			return got.err
 		}
 
+		// A live source needs a few samples before rates and a diagnosis exist.
 		ready := got.r != nil && got.c != nil && got.c.Grid.N >= onceCells
 		if ready || printed > 0 || time.Since(began) > onceWithin {
 			if printed > 0 {
