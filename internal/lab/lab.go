@@ -13,7 +13,7 @@
 //	                      +--> a Server    of an Engine: the real one, from its own folder
 //	                      +--> lab/loadgen the open loop, which measures from intended starts
 //
-// This package holds only what these share.
+// This package holds only what these packages share.
 package lab
 
 import (
@@ -25,8 +25,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A Machine is where a Server runs: file systems on emulated volumes, and a scratch folder beside
-// them for files that must not be on a volume (sockets, logs).
+// A Machine is where a Server runs: file systems on emulated volumes, plus a scratch folder for
+// files that must not be on a volume (sockets, logs).
 type Machine struct {
 	// Dirs are the mounted volumes by their names in the scenario ("data", "journal", "wal").
 	// Members of etcd have "m1/data", "m1/wal" and so on, or no prefix if there is only one
@@ -36,13 +36,13 @@ type Machine struct {
 	Devices  map[string]string
 	Scratch  string
 	Scenario *scenario.Scenario
-	// Log takes what the engine's processes print.
+	// Log receives the output of the engine's processes.
 	Log func(line string)
 }
 
 // Dir returns the folder of the first of the named volumes that exists: Dir("journal", "data") is
-// the journal's own volume, or else the one that it shares with the data. It returns "" if none
-// exists.
+// the journal's own volume if there is one, otherwise the volume it shares with the data. It
+// returns "" if none exists.
 func (m *Machine) Dir(names ...string) string {
 	for _, n := range names {
 		if d := m.Dirs[n]; d != "" {
@@ -52,21 +52,20 @@ func (m *Machine) Dir(names ...string) string {
 	return ""
 }
 
-// An Op is one operation of a workload, with a number that identifies a write among those of its
-// key.
+// An Op is one operation of a workload, numbered to distinguish the writes of a key.
 type Op struct {
 	workload.Op
-	// Seq is stored with the document and rises with each write of a key, so that it shows which
-	// write survived a power loss. It is 0 for the documents that are loaded first.
+	// Seq is stored with the document and increases with each write of a key, so that it shows
+	// which write survived a power loss. It is 0 for the documents that are loaded first.
 	Seq uint64
 }
 
-// A Cycle is a checkpoint, or the engine's equivalent, that was observed.
+// A Cycle is an observed checkpoint, or the engine's equivalent.
 type Cycle struct {
 	From, To time.Time // zero while it runs
 }
 
-// A Progress receives how far a long task has come, in the task's own unit. Total is 0 if unknown.
+// A Progress receives the progress of a long task, in the task's own unit. Total is 0 if unknown.
 type Progress func(what string, done, total int64)
 
 // A Server is a real storage engine. Its methods are called from one goroutine, except Do.

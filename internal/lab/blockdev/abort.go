@@ -12,10 +12,10 @@ import (
 	"plimsoll/internal/base/procfs"
 )
 
-// Abort ends the FUSE file system that is mounted on dir: everything that waits for it gets an
-// error. A process that was killed while it waits for its own device can end in no other way: it
-// holds the connection that it waits for, and the wait cannot be interrupted. Abort does nothing if
-// nothing is mounted.
+// Abort ends the FUSE file system mounted on dir: all waiting requests fail with an error. There is
+// no other way to end a process that was killed while waiting for its own device: it holds the
+// connection that it waits for, and the wait is not interruptible. Abort does nothing if nothing is
+// mounted.
 func Abort(dir string) error {
 	mounts, err := procfs.Mounts("self")
 	if err != nil {
@@ -27,7 +27,7 @@ func Abort(dir string) error {
 	// With MNT_FORCE all requests fail (fuse_umount_begin, fs/fuse/inode.c); the unmount itself
 	// then usually returns EBUSY.
 	if err := unix.Unmount(dir, unix.MNT_FORCE); err != nil && !errors.Is(err, unix.EBUSY) {
-		return fmt.Errorf("ending what serves %s: %w", dir, err)
+		return fmt.Errorf("cannot abort the file system on %s: %w", dir, err)
 	}
 	return nil
 }
@@ -36,6 +36,7 @@ func Abort(dir string) error {
 func userSpace(mounts []*procfs.Mount, dir string) bool {
 	fuse := false
 	for _, m := range mounts {
+		// Later lines are mounted on top of earlier ones, so the last match wins.
 		if m.Mountpoint == dir {
 			fuse = m.FSType == "fuse" || strings.HasPrefix(m.FSType, "fuse.")
 		}

@@ -31,7 +31,7 @@ func TestUserSpace(t *testing.T) {
 	}
 }
 
-// A process that waits for a device without an answer gets an error when the device is aborted.
+// A process that waits for a device that never answers gets an error when the device is aborted.
 func TestAbort(t *testing.T) {
 	available(t)
 	h, err := disk.NewHost(disk.Options{})
@@ -88,8 +88,9 @@ func TestAbort(t *testing.T) {
 	}
 }
 
-// A process that is started while a volume is there does not inherit its connection: killed with its
-// parent's files open, it would keep everybody who waits for the volume waiting.
+// A process started while a volume exists does not inherit the FUSE connection. Otherwise, if the
+// server were killed, the child would keep the connection open and everything that waits for the
+// volume would hang.
 func TestConnectionIsNotInherited(t *testing.T) {
 	available(t, "ls")
 	attach(t, disk.Config{Name: "a", Size: 16 * units.MiB, Volume: quick()}, Options{})

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Available returns what is missing to make block devices, with advice; nil if nothing is.
+// Available returns an error with advice if block devices cannot be created here.
 func Available() error {
 	if os.Geteuid() != 0 {
 		return errors.New("emulated volumes need root, for loop devices and mounts: run it with sudo")
@@ -41,13 +41,13 @@ func privileged() error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var caps [2]unix.CapUserData
 	if err := unix.Capget(&head, &caps[0]); err == nil && caps[0].Effective&(1<<unix.CAP_SYS_ADMIN) == 0 {
-		return errors.New("emulated volumes need the right to mount (CAP_SYS_ADMIN): in a container, run it with --privileged")
+		return errors.New("emulated volumes need permission to mount (CAP_SYS_ADMIN): in a container, run it with --privileged")
 	}
 	// In the machine's own namespace every uid maps to itself.
 	text, err := os.ReadFile("/proc/self/uid_map")
 	if f := strings.Fields(string(text)); err == nil &&
 		(len(f) != 3 || f[0] != "0" || f[1] != "0" || f[2] != "4294967295") {
-		return errors.New("emulated volumes need root on the host, and this is root in a user namespace: run it outside, with sudo")
+		return errors.New("emulated volumes need root on the host, but this is root in a user namespace: run it outside of it, with sudo")
 	}
 	return nil
 }

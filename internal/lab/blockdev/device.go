@@ -17,46 +17,49 @@ import (
 	"plimsoll/internal/lab/disk"
 )
 
-// Options describe the device.
+// Options configure the device.
 type Options struct {
-	// Slots is how many requests the block layer keeps in flight (nr_requests); 0: 128, as the loop
-	// driver does.
+	// Slots is the number of requests that the block layer keeps in flight (nr_requests); 0: 128,
+	// the loop driver's default.
 	Slots int
 	// MaxRequest is the largest request (max_sectors_kb); 0: the kernel's choice.
 	MaxRequest units.Size
 	// Scheduler is the queue's I/O scheduler; "": none, the default of NVMe devices.
 	Scheduler string
-	// WbtLatUsec is the target of writeback throttling in microseconds, 0: off. A loop device keeps
-	// that of its last user, so it is always set.
+	// WbtLatUsec is the latency target of writeback throttling in microseconds; 0: off. It is
+	// always set, because a loop device keeps its last user's setting.
 	WbtLatUsec int
-	// Log receives the settings that the kernel refused, a line each; may be nil.
+	// Log receives one line for each setting that the kernel rejected; may be nil.
 	Log func(line string)
 }
 
-// A Device is a disk as the kernel sees it.
+// A Device is a disk as a block device of the kernel.
 type Device struct {
 	loop   *loop
 	server *fuse.Server
 	dir    string
-	under  *os.Root // dir, below the mount
+	under  *os.Root // the folder dir itself, hidden by the mount
 	undo   []setting
 }
 
-// Path is the device's node: "/dev/loop3".
+// Path returns the device node: "/dev/loop3".
 func (v *Device) Path() string { return "/dev/" + v.loop.name }
 
-// Name is the device's name in /proc/diskstats: "loop3".
+// Name returns the device's name in /proc/diskstats: "loop3".
 func (v *Device) Name() string { return v.loop.name }
 
-// Attach makes a device of a disk, and measures the path to it, which takes a few tenths of a
-// second. dir is an empty folder of the caller's, on which the FUSE file system is mounted.
+// Attach makes a device of a disk and measures the path to it, which takes a few tenths of a
+// second. dir is an empty folder owned by the caller, on which the FUSE file system is mounted.
 func Attach(ctx context.Context, d *disk.Disk, dir string, opt Options) (*Device, error) {
-	fail := func(err error) (*Device, error) { return nil, fmt.Errorf("attaching disk %s: %w", d.Name(), err) }
+	fail := func(err error) (*Device, error) {
+		return nil, fmt.Errorf("cannot attach disk %s: %w", d.Name(), err)
+	}
 	if err := ctx.Err(); err != nil {
 		return fail(err)
 	}
 
-	under, err := os.OpenRoot(dir) // the folder that the mount will hide
+	// Open the folder now: the mount is going to hide it, and the undo file belongs below the mount.
+	under, err := os.OpenRoot(dir)
 	if err != nil {
 		return fail(err)
 	}
@@ -71,6 +74,7 @@ func Attach(ctx context.Context, d *disk.Disk, dir string, opt Options) (*Device
 		return fail(errors.Join(err, srv.Unmount(), under.Close()))
 	}
 
+	// From here on, Detach undoes everything.
 	v := &Device{loop: l, server: srv, dir: dir, under: under}
 	if err := errors.Join(v.setQueue(queueSettings(d, opt), opt.Log),
 		unbound(filepath.Join("/sys/block", l.name))); err != nil {
@@ -92,17 +96,17 @@ func (v *Device) Detach(ctx context.Context) error {
 		restore(v.loop.name, v.undo)
 		name := v.loop.name
 		if err := v.loop.detach(); err != nil {
-			return fmt.Errorf("detaching %s: %w", name, err)
+			return fmt.Errorf("cannot detach %s: %w", name, err)
 		}
 		if !cleared(ctx, name, 5*time.Second) {
-			return fmt.Errorf("detaching %s: it is still open or mounted; it disappears when it is closed", name)
+			return fmt.Errorf("cannot detach %s: it is still open or mounted; it disappears once it is closed", name)
 		}
 		v.loop = nil
 	}
 
 	if v.server != nil {
 		if err := v.server.Unmount(); err != nil {
-			return fmt.Errorf("unmounting %s: %w", v.dir, err)
+			return fmt.Errorf("cannot unmount %s: %w", v.dir, err)
 		}
 		v.server = nil
 		if err := v.under.Remove(undoName); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -114,11 +118,12 @@ func (v *Device) Detach(ctx context.Context) error {
 	return nil
 }
 
-// Reap undoes what a process that died has left: the loop device by that name, if it was made for
-// dir ([Owns]), the mount on dir, and the device's settings, unless somebody has taken it meanwhile.
-// What is not there is fine. It fails if somebody still has the device open or mounted.
+// Reap cleans up after a dead process: it removes the loop device with that name if it was created
+// for dir ([Owns]) and the mount on dir, and restores the device's settings unless another program
+// has the device by now. Anything that is already gone is skipped. It fails if the device is still
+// open or mounted.
 func Reap(dir, device string) error {
-	errs := []error{Abort(dir)} // first: all that follows may wait for it
+	errs := []error{Abort(dir)} // first, because everything below may wait for it
 	held := false
 	if Owns(device, dir) {
 		dev, err := os.OpenFile("/dev/"+device, os.O_RDWR|unix.O_CLOEXEC, 0)
@@ -132,6 +137,7 @@ func Reap(dir, device string) error {
 		}
 	}
 
+	// Lazy, because the loop device may still hold the image open.
 	err := unix.Unmount(dir, unix.MNT_DETACH)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) { // not mounted
 		err = nil

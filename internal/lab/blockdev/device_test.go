@@ -44,7 +44,7 @@ func run(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// attach makes a device that is removed when the test ends.
+// attach creates a device and removes it when the test ends.
 func attach(t *testing.T, cfg disk.Config, opt Options) (*disk.Disk, *Device) {
 	t.Helper()
 	h, err := disk.NewHost(disk.Options{Path: DefaultPath})
@@ -133,13 +133,13 @@ func TestFileSystems(t *testing.T) {
 
 			got, err := os.ReadFile(name)
 			if err != nil || !bytes.Equal(got, want) {
-				t.Errorf("the data read is not the data written: %d bytes, %v", len(got), err)
+				t.Errorf("the data read differs from the data written: %d bytes, %v", len(got), err)
 			}
 		})
 	}
 }
 
-// Nothing stays behind, and settings are as before.
+// Nothing stays behind, and the device's settings are restored.
 func TestDetachLeavesNothing(t *testing.T) {
 	available(t)
 	h, err := disk.NewHost(disk.Options{})
@@ -164,7 +164,7 @@ func TestDetachLeavesNothing(t *testing.T) {
 		t.Errorf("the write cache is %q: %v", c, err)
 	}
 
-	undo := v.undo // contains only what had a different value
+	undo := v.undo // only the settings that were changed
 	if b := backing(name); b != filepath.Join(dir, imageName) {
 		t.Errorf("%s is over %q", name, b)
 	}
@@ -177,7 +177,7 @@ func TestDetachLeavesNothing(t *testing.T) {
 	soon, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
 	if err := v.Detach(soon); err == nil {
-		t.Error("a device that somebody has open was detached")
+		t.Error("an open device was detached")
 	}
 
 	if err := held.Close(); err != nil {
@@ -197,7 +197,8 @@ func TestDetachLeavesNothing(t *testing.T) {
 	nothingLeft(t, dir, name, undo)
 }
 
-// nothingLeft checks that dir is empty and not a mount point, and that the device is as before.
+// nothingLeft checks that dir is empty and not a mount point, and that the device's settings are
+// restored.
 func nothingLeft(t *testing.T, dir, device string, undo []setting) {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mounts")
@@ -221,7 +222,8 @@ func nothingLeft(t *testing.T, dir, device string, undo []setting) {
 	}
 }
 
-// served gives a child of this test the folder on which to attach a device.
+// served is the environment variable with the folder on which the child of TestReap attaches a
+// device.
 const served = "PLIMSOLL_TEST_SERVE_ON"
 
 // TestServe is not a test but the child process of TestReap.
@@ -251,11 +253,11 @@ func TestServe(t *testing.T) {
 	}
 
 	fmt.Println("serves", v.Name())
-	_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed, or its parent ends
-	runtime.KeepAlive(v)                 // otherwise the garbage collector closes its descriptors
+	_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed or its parent exits
+	runtime.KeepAlive(v)                 // its finalizers would close the descriptors
 }
 
-// Reap removes what a process leaves that is killed while a file system is mounted.
+// Reap cleans up after a process that was killed while a file system was mounted.
 func TestReap(t *testing.T) {
 	available(t, "mkfs.ext4", "mount")
 	dir := t.TempDir()
@@ -307,7 +309,7 @@ func TestReap(t *testing.T) {
 		t.Error(err)
 	}
 
-	// Its device and its mount are as the child left them.
+	// The child's device and mount are still there. Reaping twice is fine.
 	for range 2 {
 		if err := Reap(dir, device); err != nil {
 			t.Fatal(err)
@@ -329,7 +331,7 @@ func FuzzParseUndo(f *testing.F) {
 	})
 }
 
-// The path is a line through both sizes, and bounded so that a busy machine cannot inflate it.
+// The path time is linear in the size, and bounded so that a busy machine cannot inflate it.
 func TestPathOf(t *testing.T) {
 	p := pathOf(60*time.Microsecond, 91*time.Microsecond)
 	if p.PerMiB != units.Duration(256*time.Microsecond) || p.Fixed != units.Duration(59*time.Microsecond) {
@@ -338,7 +340,7 @@ func TestPathOf(t *testing.T) {
 	for _, took := range [][2]time.Duration{{-time.Second, time.Hour}, {time.Hour, time.Second}, {0, 0}} {
 		p := pathOf(took[0], took[1])
 		if p.Fixed < 0 || p.PerMiB < 0 || p.Fixed.Std() > pathMost || p.PerMiB.Std() > 10*pathMost {
-			t.Errorf("%v gives a path of %+v", took, p)
+			t.Errorf("%v results in path %+v", took, p)
 		}
 	}
 }

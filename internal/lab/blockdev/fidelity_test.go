@@ -26,11 +26,11 @@ import (
 )
 
 var (
-	fidelity     = flag.Int("fidelity", 0, "measure each volume with fio for so many seconds a pattern and print the table of docs/lab.md")
-	fidelityOnly = flag.String("fidelity-only", "", "only the rows that have this in them")
+	fidelity     = flag.Int("fidelity", 0, "measure each volume with fio for this many seconds per pattern, and print the table of docs/lab.md")
+	fidelityOnly = flag.String("fidelity-only", "", "run only the rows that contain this text")
 )
 
-// A pattern is what fio does.
+// A pattern is a fio workload.
 type pattern struct {
 	name  string
 	rw    string
@@ -60,7 +60,7 @@ func ssd(name string, iops units.Frequency, mibs float64, calibration *volume.Ca
 	return c
 }
 
-// lent is a gp2 volume of 100 GiB with credits for a few seconds only.
+// lent returns a gp2 volume of 100 GiB with credits for only a few seconds.
 func lent() volume.Config {
 	c := ssd("gp2, 10,000 credits", 300, 128, &volume.GP2)
 	c.Burst = &volume.Burst{At: volume.Rate{IOPS: 3000}, Capacity: 5_400_000, Initial: 10_000}
@@ -98,7 +98,7 @@ func TestFidelity(t *testing.T) {
 		for _, p := range patterns {
 			for _, on := range []string{"device", "ext4", "kernel"} {
 				if name := cfg.Name + ", " + p.name + ", " + on; strings.Contains(name, *fidelityOnly) {
-					// A subtest each, so that its image's memory is free for the next.
+					// One subtest each, so that its image's memory is freed before the next one.
 					t.Run(name, func(t *testing.T) { measure(t, cfg, p, on, lasts) })
 				}
 			}
@@ -106,19 +106,20 @@ func TestFidelity(t *testing.T) {
 	}
 }
 
-// measure prints a row.
+// measure prints one row.
 func measure(t *testing.T, cfg volume.Config, p pattern, on string, lasts time.Duration) {
 	t.Helper()
 	m := modelled(cfg, p, lasts)
-	var is sample
+	var actual sample
 	var remark string
 
 	if on == "kernel" {
 		if cfg.Burst != nil || p.block > 16*units.KiB {
-			// the kernel's throttle has no credits, and counts a request once however long it is
+			// The kernel's throttle has no credits, and counts a request once regardless of its
+			// size.
 			return
 		}
-		is = throttled(t, cfg, p, lasts)
+		actual = throttled(t, cfg, p, lasts)
 	} else {
 		d, v := attach(t, disk.Config{Name: cfg.Name, Size: cfg.Size, Volume: volume.MustNew(cfg, 1, nil)}, Options{MaxRequest: 256 * units.KiB})
 		d.Pace(false, nil)
@@ -131,22 +132,23 @@ func measure(t *testing.T, cfg volume.Config, p pattern, on string, lasts time.D
 		fill(t, path)
 		d.Pace(true, volume.MustNew(cfg, 1, nil))
 		d.ResetStats()
-		is = fio(t, path, p, lasts)
+		actual = fio(t, path, p, lasts)
 		s := d.Stats()
 		remark = fmt.Sprintf("%.0f us, %v; path %v", float64(s.LateP99)/1000, s.Saturated, d.Path().Fixed)
 
 		if cfg.Burst != nil && p.depth > 1 {
-			remark += "; each second: " + is.perSecond(lasts) + " | " + m.perSecond(lasts)
+			remark += "; each second: " + actual.perSecond(lasts) + " | " + m.perSecond(lasts)
 		}
 	}
 
-	iops, model := is.iops(lasts), m.iops(lasts)
+	iops, model := actual.iops(lasts), m.iops(lasts)
 	mb := float64(p.block) / 1e6
 	fmt.Printf("%-24s %-23s %-7s|%8.0f %8.0f %6.1f%% |%7.1f %7.1f |%8.2f %8.2f |%8.2f %8.2f | %s\n", cfg.Name, p.name, on, iops, model,
-		100*(iops/model-1), iops*mb, model*mb, is.at(.5), m.at(.5), is.at(.99), m.at(.99), remark)
+		100*(iops/model-1), iops*mb, model*mb, actual.at(.5), m.at(.5), actual.at(.99), m.at(.99), remark)
 }
 
-// formatted returns a folder with a new file system on a device, removed when the test ends.
+// formatted creates a file system on a device and returns its folder; it is unmounted when the test
+// ends.
 func formatted(t *testing.T, device string) string {
 	t.Helper()
 	run(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
@@ -156,14 +158,14 @@ func formatted(t *testing.T, device string) string {
 	return dir
 }
 
-// fill writes the file that fio will use, so that its pages and blocks exist.
+// fill writes the file that fio is going to use, so that its pages and blocks are allocated.
 func fill(t *testing.T, path string) {
 	t.Helper()
 	run(t, "dd", "if=/dev/zero", "of="+path, "bs=1M", "count=1024", "oflag=direct", "conv=notrunc,fsync", "status=none")
 }
 
-// throttled runs a pattern on a plain loop device in memory that the kernel's block throttle limits
-// (cgroup v1, the root's group, as examples/make/volume.sh explains).
+// throttled runs a pattern on a plain loop device in memory, limited by the kernel's block throttle
+// (in the root cgroup of cgroup v1, as examples/make/volume.sh explains).
 func throttled(t *testing.T, cfg volume.Config, p pattern, lasts time.Duration) sample {
 	t.Helper()
 	const group = "/sys/fs/cgroup/blkio"
@@ -202,8 +204,8 @@ func throttled(t *testing.T, cfg volume.Config, p pattern, lasts time.Duration) 
 	return fio(t, "/dev/"+l.name, p, lasts)
 }
 
-// A sample is the requests of a closed loop: when each was done, since the start, and how long it
-// took, in ms.
+// A sample holds the requests of a closed loop: completion times since the start, and latencies, in
+// ms.
 type sample []struct{ done, took float64 }
 
 func (s sample) iops(d time.Duration) float64 { return float64(len(s)) / d.Seconds() }
@@ -228,8 +230,8 @@ func (s sample) perSecond(d time.Duration) string {
 	return fmt.Sprint(n)
 }
 
-// fio runs a pattern. It drops requests that end after the run time: they are reaped together,
-// late.
+// fio runs a pattern. Requests that end after the run time are dropped, because fio reaps them
+// together and late.
 func fio(t *testing.T, path string, p pattern, lasts time.Duration) sample {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
@@ -263,7 +265,7 @@ func fio(t *testing.T, path string, p pattern, lasts time.Duration) sample {
 	return out
 }
 
-// niceness brings a child of this process back to the priority of an ordinary program.
+// niceness returns the value that brings a child of this process back to normal priority.
 func niceness(t *testing.T) int {
 	t.Helper()
 	n, err := unix.Getpriority(unix.PRIO_PROCESS, 0) // 20 minus the niceness
@@ -273,7 +275,7 @@ func niceness(t *testing.T) int {
 	return n - 20
 }
 
-// modelled runs the same closed loop in virtual time, splitting requests as the block layer does.
+// modelled runs the same closed loop in virtual time, splitting requests like the block layer.
 func modelled(cfg volume.Config, p pattern, lasts time.Duration) sample {
 	v := volume.MustNew(cfg, 1, nil)
 	op := volume.Write

@@ -23,12 +23,12 @@ const (
 	imageInode = 2
 )
 
-// foreverSeconds is how long the kernel may cache an answer: nothing changes here.
+// foreverSeconds is how long the kernel may cache an answer: attributes never change.
 const foreverSeconds = 1 << 30
 
-// A single file system shows a disk as one file.
+// A single is a file system that presents a disk as one file.
 type single struct {
-	fuse.RawFileSystem // answers "not implemented" to the rest
+	fuse.RawFileSystem // answers all other requests with "not implemented"
 	disk               *disk.Disk
 }
 
@@ -65,6 +65,8 @@ func (s *single) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fus
 	if in.NodeId != imageInode {
 		return fuse.Status(syscall.EISDIR)
 	}
+	// The page cache above the loop device is the only one wanted: a second one here would hide I/O
+	// from the disk.
 	out.OpenFlags = fuse.FOPEN_DIRECT_IO
 	return fuse.OK
 }
@@ -95,10 +97,10 @@ func (s *single) Fsync(<-chan struct{}, *fuse.FsyncIn) fuse.Status {
 	return fuse.ToStatus(s.disk.Flush())
 }
 
-// Flush is called for close(2), which means nothing to a disk.
+// Flush is called by close(2), which has no meaning for a disk.
 func (s *single) Flush(<-chan struct{}, *fuse.FlushIn) fuse.Status { return fuse.OK }
 
-// Fallocate implements a loop device's discard.
+// Fallocate implements discards of the loop device.
 func (s *single) Fallocate(_ <-chan struct{}, in *fuse.FallocateIn) fuse.Status {
 	if in.Mode&(unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_ZERO_RANGE) == 0 {
 		return fuse.Status(syscall.EOPNOTSUPP)
@@ -112,15 +114,18 @@ func (s *single) StatFs(_ <-chan struct{}, _ *fuse.InHeader, out *fuse.StatfsOut
 	return fuse.OK
 }
 
-// inFlightMax is how many requests the kernel passes on at a time: more than any loop device has.
+// inFlightMax is the number of requests that the kernel passes on concurrently: more than any loop
+// device has.
 const inFlightMax = 1024
 
-// readersMost is how many threads wait for a device's requests. go-fuse starts as many as Go uses
-// processors when a server is made, and each waiting thread occupies one.
+// readersMost bounds the threads that wait for a device's requests. go-fuse starts as many as
+// GOMAXPROCS allows when the server is created, and each waiting thread occupies one of Go's
+// processors.
 const readersMost = 4
 
-// serve mounts the disk's file system on dir.
+// serve mounts the disk's file system on dir and serves it.
 func serve(d *disk.Disk, dir string) (*fuse.Server, error) {
+	// go-fuse has no option for the number of readers.
 	processors := runtime.GOMAXPROCS(readersMost)
 	srv, err := newServer(d, dir)
 	runtime.GOMAXPROCS(processors)
@@ -135,15 +140,16 @@ func serve(d *disk.Disk, dir string) (*fuse.Server, error) {
 	return srv, nil
 }
 
-// newServer mounts the disk's file. No process that is started later inherits the connection: it would
-// keep it alive when this process is killed, and whatever waits for the volume would wait for ever.
+// newServer mounts the disk's file. Processes started later must not inherit the connection: they
+// would keep it open after this process was killed, and everything that waits for the volume would
+// hang.
 func newServer(d *disk.Disk, dir string) (*fuse.Server, error) {
-	syscall.ForkLock.RLock() // nobody starts a process before the connection is marked
+	syscall.ForkLock.RLock() // prevents forks until the connection is marked close-on-exec
 	defer syscall.ForkLock.RUnlock()
 	s, err := fuse.NewServer(&single{fuse.NewDefaultRawFileSystem(), d}, dir, &fuse.MountOptions{
 		MaxBackground: inFlightMax, CongestionThreshold: inFlightMax,
 		MaxWrite: 1 << 20, FsName: "plimsoll", Name: "plimsoll", DisableXAttrs: true,
-		// Without it, the kernel sends a file's direct writes one after another.
+		// Without this, the kernel sends a file's direct writes one at a time.
 		ExtraCapabilities: fuse.CAP_ASYNC_DIO,
 		DirectMountStrict: true, DirectMountFlags: syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC,
 	})
@@ -153,14 +159,14 @@ func newServer(d *disk.Disk, dir string) (*fuse.Server, error) {
 	return s, err
 }
 
-// closeOnExec marks all of this process's descriptors of a file: go-fuse opens /dev/fuse without the
-// mark.
+// closeOnExec marks all of this process's descriptors of a file close-on-exec, because go-fuse
+// opens /dev/fuse without that flag.
 func closeOnExec(path string) {
 	const dir = "/proc/self/fd"
-	entries, _ := os.ReadDir(dir) // without /proc there is nothing to be done
+	entries, _ := os.ReadDir(dir) // nothing can be done without /proc
 	for _, e := range entries {
 		if to, err := os.Readlink(filepath.Join(dir, e.Name())); err != nil || to != path {
-			continue // closed meanwhile, or another
+			continue // a different file, or closed in the meantime
 		}
 		if fd, err := strconv.Atoi(e.Name()); err == nil {
 			syscall.CloseOnExec(fd)

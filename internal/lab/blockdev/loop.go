@@ -15,17 +15,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A loop is a loop device of the kernel, with the descriptor that keeps it alive: it clears itself
-// when it is neither open nor mounted.
+// A loop is a loop device, with the descriptor that keeps it alive: it clears itself once it is
+// neither open nor mounted.
 type loop struct {
 	dev  *os.File
 	name string // "loop3"
 }
 
-// attachTries bounds the race with other programs for a free loop device.
+// attachTries bounds the retries if other programs take the free loop device first.
 const attachTries = 64
 
-// attachLoop sets up a loop device with direct I/O on a file.
+// attachLoop sets up a loop device with direct I/O over a file.
 func attachLoop(file string) (*loop, error) {
 	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -50,6 +50,8 @@ func attachLoop(file string) (*loop, error) {
 			return nil, err
 		}
 
+		// AUTOCLEAR removes the device even if this process is killed. LOOP_CONFIGURE sets up
+		// everything in a single step, so no other program sees a half-configured device.
 		cfg := unix.LoopConfig{Fd: uint32(backing.Fd()), Size: 512}
 		cfg.Info.Flags = unix.LO_FLAGS_DIRECT_IO | unix.LO_FLAGS_AUTOCLEAR
 		copy(cfg.Info.File_name[:], label(file))
@@ -60,8 +62,8 @@ func attachLoop(file string) (*loop, error) {
 		}
 
 		_ = l.dev.Close()
-		if !errors.Is(err, unix.EBUSY) { // another program was faster
-			return nil, fmt.Errorf("setting up %s: %w", l.name, err)
+		if !errors.Is(err, unix.EBUSY) { // EBUSY: another program took it first
+			return nil, fmt.Errorf("cannot set up %s: %w", l.name, err)
 		}
 	}
 
@@ -77,19 +79,19 @@ func openDevice(path string, number int) (*os.File, error) {
 	const major = 7 // LOOP_MAJOR
 	if err := unix.Mknod(path, unix.S_IFBLK|0o660, int(unix.Mkdev(major, uint32(number)))); err != nil &&
 		!errors.Is(err, unix.EEXIST) {
-		return nil, fmt.Errorf("making %s: %w", path, err)
+		return nil, fmt.Errorf("cannot create %s: %w", path, err)
 	}
 	return os.OpenFile(path, os.O_RDWR|unix.O_CLOEXEC, 0)
 }
 
-// detach clears the device: immediately if nothing else has it open, else when the last user closes
-// it. A second call does nothing.
+// detach clears the device: immediately if it is not open elsewhere, otherwise when its last user
+// closes it. A second call does nothing.
 func (l *loop) detach() error {
 	if l.dev == nil {
 		return nil
 	}
 	err := unix.IoctlSetInt(int(l.dev.Fd()), unix.LOOP_CLR_FD, 0)
-	if errors.Is(err, unix.ENXIO) { // it is already clear
+	if errors.Is(err, unix.ENXIO) { // it is already cleared
 		err = nil
 	}
 	err = errors.Join(err, l.dev.Close())
@@ -97,7 +99,7 @@ func (l *loop) detach() error {
 	return err
 }
 
-// backing returns the file under a loop device, "" if there is none.
+// backing returns the file below a loop device; "" if there is none.
 func backing(name string) string {
 	text, err := os.ReadFile(filepath.Join("/sys/block", name, "loop/backing_file"))
 	if err != nil {
@@ -106,15 +108,15 @@ func backing(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// label is what a device is told of its file: its path, of which the end fits.
+// label returns the name stored in the device: the file's path, or its end if it is too long.
 func label(file string) string {
-	const most = unix.LO_NAME_SIZE - 1 // it ends with a zero
+	const most = unix.LO_NAME_SIZE - 1 // it is NUL-terminated
 	return file[max(0, len(file)-most):]
 }
 
-// Owns reports whether a loop device was made for dir, by this process or by another. Sysfs no
-// longer shows so once the file system on dir has been unmounted, or where it is in another mount
-// namespace; the device's own label does.
+// Owns reports whether a loop device was created for dir, by this or another process. Sysfs no
+// longer shows the path once the file system on dir has been unmounted, or if it is in another
+// mount namespace, but the device's label still does.
 func Owns(device, dir string) bool {
 	file := backing(device)
 	if device == "" || file == "" {
@@ -141,8 +143,8 @@ func labelOf(device string) (string, error) {
 	return unix.ByteSliceToString(info.File_name[:]), nil
 }
 
-// Made are the loop devices that were made for a folder two levels below root, by name, and the
-// folder of each.
+// Made returns the loop devices that were created for folders two levels below root, with their
+// folders.
 func Made(root string) map[string]string {
 	files, _ := filepath.Glob("/sys/block/loop*/loop/backing_file") // its only error is a bad pattern
 	out := map[string]string{}
@@ -158,6 +160,8 @@ func Made(root string) map[string]string {
 			continue
 		}
 
+		// A long label has lost its beginning, so the path is rebuilt from its last three elements
+		// and compared again.
 		file := filepath.Join(append([]string{root}, parts[len(parts)-3:]...)...)
 		if filepath.Base(file) == imageName && label(file) == name {
 			out[device] = filepath.Dir(file)
@@ -167,7 +171,7 @@ func Made(root string) map[string]string {
 	return out
 }
 
-// cleared waits until a device has no backing file.
+// cleared waits until a device has no backing file; it returns false if that takes too long.
 func cleared(ctx context.Context, name string, within time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -181,7 +185,7 @@ func cleared(ctx context.Context, name string, within time.Duration) bool {
 	return true
 }
 
-// Open reports whether a process has a loop device open, as the one that serves it does.
+// Open reports whether any process has a loop device open, as the process that serves it does.
 func Open(device string) bool {
 	open, _ := filepath.Glob("/proc/[0-9]*/fd/*") // its only error is a bad pattern
 	for _, fd := range open {

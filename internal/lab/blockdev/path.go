@@ -15,20 +15,20 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// DefaultPath is how long a request of 4 KiB takes through the loop device and FUSE, and back to
-// the process that waits for it, on two virtual cores of a Xeon with Linux 6.18. It is subtracted
-// until [Attach] has measured the path.
+// DefaultPath is the time for a 4 KiB request to pass through the loop device and FUSE, and back to
+// the waiting process, on two virtual cores of a Xeon with Linux 6.18. It is subtracted until
+// [Attach] has measured the path.
 const DefaultPath = units.Duration(60 * time.Microsecond)
 
-// The path is measured with reads of a small and of a large size, one at a time like a database's
-// log writes, from a volume that takes a millisecond: long enough for cores to fall asleep, as they
-// do with a rented volume.
+// The path is measured with reads of a small and a large size, one at a time like a database's log
+// writes, from a volume with a latency of 1 ms: long enough for CPUs to go to sleep, as they do
+// with a rented volume.
 const (
 	pathTakes = time.Millisecond
 	pathReads = 150 // of each size
 	pathSmall = 4 * units.KiB
 	pathLarge = 128 * units.KiB
-	// an upper bound, because the queues of a busy machine are not part of the path
+	// an upper bound, because queueing on a busy machine is not part of the path
 	pathMost = 300 * time.Microsecond
 )
 
@@ -75,13 +75,16 @@ func (v *Device) measurePath(d *disk.Disk) error {
 	}
 
 	path := pathOf(took[0]-pathTakes, took[1]-pathTakes)
+	// The disk's own lateness during the trial is already part of the measured path. Without this
+	// it would be counted twice.
 	path.Wake = min(during.LateP50, path.Fixed)
 	d.SetPath(path)
 
 	return nil
 }
 
-// pathOf is the line through the path times of a small and a large request, within reason.
+// pathOf fits a line through the path times of a small and a large request, within reasonable
+// bounds.
 func pathOf(small, large time.Duration) disk.Path {
 	small = min(max(small, 0), pathMost)
 	large = min(max(large, small), small+pathMost)
@@ -90,7 +93,8 @@ func pathOf(small, large time.Duration) disk.Path {
 	return disk.Path{Fixed: units.Duration(max(fixed, 0)), PerMiB: units.Duration(perMiB)}
 }
 
-// median returns the median time of a read.
+// median returns the median duration of a read. The median ignores the few reads that the scheduler
+// delayed.
 func median(dev *os.File, p []byte) (time.Duration, error) {
 	took := make([]time.Duration, pathReads)
 	for i := range took {

@@ -11,23 +11,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processorsLeast is how many threads may run Go code at a time, at least. Nearly all are in the
-// kernel, taking a request or answering one. What such a thread would run next waits until the
-// scheduler's monitor notices, 20 us to 10 ms, unless another thread may take it over. Each device
-// has some that wait for requests.
+// processorsLeast is the minimum number of threads that may run Go code concurrently. Nearly all of
+// them are in the kernel, receiving or answering a request. While such a thread blocks, the next
+// goroutine on it waits until Go's monitor notices, 20 us to 10 ms, unless another thread can take
+// it over. Each device has several threads that wait for requests.
 const processorsLeast = 64
 
-// Prioritize makes this process fit to be a disk, for as long as it lives: it runs before the
-// disk's users even if all cores are busy, and the kernel does not make it free memory by writing
-// to the very disk that it serves. Call it once in a process that serves devices and does little
-// else. Where the process lacks the privilege, nothing changes.
+// Prioritize makes this process suitable as a disk for the rest of its life: it runs before the
+// disk's users even if all CPUs are busy, and under memory pressure the kernel does not make it
+// write to the very disk that it serves. Call it once, in a process that serves devices and does
+// little else. Without the required privileges, nothing changes.
 //
-// Its threads are real-time threads (SCHED_RR at the lowest priority). With the highest ordinary
-// priority, a thread whose request was due still waited for a core, up to milliseconds next to a
-// busy database. The part of each second that the kernel reserves for others (sched_rt_runtime_us)
-// bounds how much this can take from them. Run only one such process per machine: the kernel moves
-// real-time threads between cores at every wake-up, and five such processes doubled the machine's
-// work and the latency of a cluster of five.
+// Its threads get real-time priority (SCHED_RR, lowest level). At the highest normal priority, a
+// thread with a due request still waited for a CPU, up to several milliseconds next to a busy
+// database. The share of each second that the kernel reserves for other threads
+// (sched_rt_runtime_us) bounds the effect on them. Run only one such process per machine: the
+// kernel migrates real-time threads between CPUs at every wakeup, and five such processes doubled
+// the machine's work and the latency of a five-member cluster.
 func Prioritize() {
 	runtime.GOMAXPROCS(max(processorsLeast, runtime.GOMAXPROCS(0)))
 

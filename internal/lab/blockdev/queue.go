@@ -19,14 +19,14 @@ import (
 // A setting of a device's queue, in /sys/block/NAME/queue/.
 type setting struct{ name, value string }
 
-// undoName is the file with the original settings, one per line. It is in the folder that the FUSE
-// file system is mounted on, which hides it until somebody has to clean up.
+// undoName is the file with the original settings, one per line. It is in the folder on which the
+// FUSE file system is mounted, which hides the file until a cleanup needs it.
 const (
 	undoName     = "queue"
 	undoBytesMax = 4096
 )
 
-// loopSlots is nr_requests as the loop driver sets it, without a scheduler.
+// loopSlots is the loop driver's nr_requests without a scheduler.
 const loopSlots = 128
 
 func queueSettings(d *disk.Disk, opt Options) []setting {
@@ -47,14 +47,15 @@ func queueSettings(d *disk.Disk, opt Options) []setting {
 
 	slots := opt.Slots
 	if slots == 0 && scheduler == "none" {
-		slots = loopSlots // the device keeps those of a user that was killed
+		slots = loopSlots // the device may still have the setting of a killed process
 	}
 
 	if slots > 0 {
 		out = append(out, setting{"nr_requests", strconv.Itoa(slots)})
 	}
 
-	// The bounds of the throttling follow from the depth of the queue, and bfq turns it off.
+	// Last, because the limits of writeback throttling are derived from the queue depth. bfq
+	// disables it.
 	if scheduler != "bfq" {
 		out = append(out, setting{"wbt_lat_usec", strconv.Itoa(opt.WbtLatUsec)})
 	}
@@ -62,8 +63,8 @@ func queueSettings(d *disk.Disk, opt Options) []setting {
 	return out
 }
 
-// setQueue changes settings, recording the old values first. A setting that the kernel refuses
-// stays as it is.
+// setQueue changes settings, after recording their old values. Settings that the kernel rejects
+// stay unchanged.
 func (v *Device) setQueue(settings []setting, log func(string)) error {
 	var lines strings.Builder
 	for _, s := range settings {
@@ -74,6 +75,7 @@ func (v *Device) setQueue(settings []setting, log func(string)) error {
 		}
 	}
 
+	// The record must exist before the first change, in case this process is killed in between.
 	if err := v.under.WriteFile(undoName, []byte(lines.String()), 0o600); err != nil {
 		return err
 	}
@@ -87,10 +89,10 @@ func (v *Device) setQueue(settings []setting, log func(string)) error {
 	return nil
 }
 
-// unbound lets the page cache hold as much of a device as of any other. The bounds of dirty pages
-// outlive the backing file too, and one that somebody left would have the kernel write from the
-// first megabytes on. dir is the device's folder in /sys/block. A kernel without these settings has
-// no bounds.
+// unbound lets the page cache hold as many dirty pages for this device as for any other. These
+// limits outlive the backing file, and one left over from an earlier user would make the kernel
+// start writing after the first megabytes. dir is the device's folder in /sys/block. Kernels
+// without these settings have no limits.
 func unbound(dir string) error {
 	for _, s := range []setting{{"strict_limit", "0"}, {"max_ratio", "100"}} {
 		f, err := os.OpenFile(filepath.Join(dir, "bdi", s.name), os.O_WRONLY|os.O_TRUNC, 0)
@@ -131,15 +133,15 @@ func set(device string, s setting) error {
 	return os.WriteFile(queuePath(device, s.name), []byte(s.value), 0o644)
 }
 
-// restore writes the old values back, as far as possible.
+// restore writes back the old values in reverse order. Errors are ignored: this is best effort.
 func restore(device string, undo []setting) {
 	for _, s := range slices.Backward(undo) {
 		_ = set(device, s)
 	}
 }
 
-// restoreLeft restores the settings that a dead process recorded in dir, unless another program
-// uses the device by now.
+// restoreLeft restores the settings that a dead process recorded in dir, unless another program is
+// using the device by now.
 func restoreLeft(dir, device string) error {
 	path := filepath.Join(dir, undoName)
 	f, err := os.Open(path)
@@ -164,7 +166,7 @@ func restoreLeft(dir, device string) error {
 	return os.Remove(path)
 }
 
-// parseUndo reads the lines of old values. It accepts only settings that this package changes.
+// parseUndo parses the recorded settings. It accepts only those that this package changes.
 func parseUndo(text string) (undo []setting) {
 	for line := range strings.Lines(text) {
 		name, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/lab/disk"
 )
 
-// A number of requests that somebody left on a loop device ends as the next volume is attached.
+// Attaching a volume resets an nr_requests left over on the loop device.
 func TestSlots(t *testing.T) {
 	for slots, want := range map[int]string{0: "128", 4: "4"} {
 		if all := queueSettings(&disk.Disk{}, Options{Slots: slots}); !slices.Contains(all, setting{"nr_requests", want}) {
@@ -20,7 +20,7 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// A bound of dirty pages that somebody left on a loop device ends as the next volume is attached.
+// Attaching a volume resets a limit of dirty pages left over on the loop device.
 func TestUnbound(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "bdi"), 0o755); err != nil {

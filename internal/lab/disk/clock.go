@@ -14,33 +14,33 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// A clock returns the time since a host began, and waits.
+// A clock measures the time since a host began, and waits.
 type clock interface {
 	Now() vtime.Instant
 	Wait(until vtime.Instant)
 	Close()
 }
 
-// A sleep in the kernel ends late: by about 5 us if the core is awake, by 30 to 60 us if it has to
-// be woken, on a virtual machine. The thread learns by how much, asks to be woken earlier by that,
-// and polls the clock for the rest. That is a few microseconds; polling all the time would take the
-// core that the database needs.
+// A sleep in the kernel ends late: on a virtual machine by about 5 us if the CPU is awake, and by
+// 30 to 60 us if it has to wake up. The thread learns this delay, asks to be woken that much
+// earlier, and polls the clock for the rest. That takes a few microseconds; polling all the time
+// would take away the CPU that the database needs.
 const (
 	spinMost = 60 * time.Microsecond
-	// the share of a difference by which the margin grows; it shrinks four times more slowly
+	// fraction of a deviation by which the margin grows; it shrinks four times more slowly
 	spinStep = 16
 )
 
-// early is how much too early a request may be woken, so that requests that end together are woken
+// early is how much too early a request may be woken, so that requests due together are woken
 // together.
 const early = 2 * time.Microsecond
 
-// A ticker is the real clock: one thread that wakes everyone.
+// A ticker is the real clock: one thread that wakes all waiters.
 type ticker struct {
 	start time.Time
 	event int // an eventfd that interrupts the thread's sleep
 
-	next atomic.Int64 // the instant until which the thread sleeps
+	next atomic.Int64 // the thread sleeps until this instant
 
 	mu     sync.Mutex
 	due    waiters
@@ -66,7 +66,7 @@ func newTicker() (*ticker, error) {
 
 func (t *ticker) Now() vtime.Instant { return vtime.Instant(time.Since(t.start)) }
 
-// Wait returns at the given instant, or immediately if it is past.
+// Wait returns at the given instant, or immediately if that has passed.
 func (t *ticker) Wait(until vtime.Instant) {
 	if until <= t.Now() {
 		return
@@ -80,6 +80,7 @@ func (t *ticker) Wait(until vtime.Instant) {
 	}
 
 	heap.Push(&t.due, w)
+	// Only an earlier deadline than the current one has to interrupt the thread's sleep.
 	sooner := int64(until) < t.next.Load()
 	if sooner {
 		t.next.Store(int64(until))
@@ -120,7 +121,7 @@ func (t *ticker) Close() {
 }
 
 func (t *ticker) run() {
-	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+	runtime.LockOSThread() // never unlocked, so the thread with its changed priority ends with the goroutine
 	defer close(t.done)
 	punctual()
 	fds := []unix.PollFd{{Fd: int32(t.event), Events: unix.POLLIN}}
@@ -133,6 +134,8 @@ func (t *ticker) run() {
 			return
 		}
 
+		// Close to the deadline, poll; a sleep would end too late. A new, earlier waiter lowers
+		// t.next and thereby ends the loop.
 		left := next.Sub(now)
 		if left <= margin {
 			for t.Now().Add(early) < vtime.Instant(t.next.Load()) {
@@ -147,6 +150,7 @@ func (t *ticker) run() {
 			timeout = &ts
 		}
 
+		// Only undisturbed sleeps show how late the kernel wakes the thread.
 		if n, err := unix.Ppoll(fds, timeout, nil); n > 0 {
 			_, _ = unix.Read(t.event, drain[:])
 		} else if err == nil {
@@ -155,7 +159,8 @@ func (t *ticker) run() {
 	}
 }
 
-// learn returns the new margin after a sleep that ended late.
+// learn adjusts the margin after a sleep that ended late. Being late costs accuracy and polling
+// only costs CPU time, so the margin grows faster than it shrinks.
 func learn(margin, late time.Duration) time.Duration {
 	step := (late - margin) / spinStep
 	if step < 0 {
@@ -164,18 +169,19 @@ func learn(margin, late time.Duration) time.Duration {
 	return min(max(margin+step, early), spinMost)
 }
 
-// punctual makes the thread wake up on time even if all cores are busy: a database on the same
-// machine keeps them busy, but a real disk does not wait for a core. Without the privilege the
+// punctual makes the thread wake up on time even if all CPUs are busy. A database on the same
+// machine keeps them busy, but a real disk does not wait for a CPU. Without the privileges, the
 // thread is as late as any other.
 func punctual() {
-	// Timers of a thread may be late by its slack, 50 us by default.
+	// By default, a thread's timers may be late by a slack of 50 us.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	_ = unix.SchedSetAttr(0, &unix.SchedAttr{
 		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 2,
 	}, 0)
 }
 
-// fire wakes the waiters that are due, and returns when the next is due; ok is false at the end.
+// fire wakes the waiters that are due and returns when the next one is; ok is false once the clock
+// is closed.
 func (t *ticker) fire() (now, next vtime.Instant, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

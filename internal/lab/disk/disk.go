@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A Host is the disks of one machine. They share a clock and a lock, because their volumes may
+// A Host holds the disks of one machine. They share a clock and a lock, because their volumes may
 // share an instance's limits.
 type Host struct {
 	opt   Options
@@ -25,22 +25,22 @@ type Host struct {
 	disks []*Disk
 }
 
-// Options say how a host emulates.
+// Options configure the emulation.
 type Options struct {
-	// Path is how long a request takes to the disk and back. It is subtracted from the wait: a
-	// request is answered that much before its volume would be done. 0: nothing is subtracted.
-	// [Disk.SetPath] sets it for one disk.
+	// Path is the time for a request to reach the disk and return. It is subtracted from the wait:
+	// a request is answered that much before its volume would complete it. 0: nothing is
+	// subtracted. [Disk.SetPath] sets it for a single disk.
 	Path units.Duration
-	// Memory is the most that an image in memory may take; 0: what is available when it is made,
-	// minus 1 GiB.
+	// Memory limits the size of an image in memory; 0: the memory available at its creation, minus
+	// 1 GiB.
 	Memory units.Size
 }
 
-// NewHost makes a host without disks. It fails if the kernel provides no timer.
+// NewHost creates a host without disks. It fails if the kernel provides no timer.
 func NewHost(opt Options) (*Host, error) {
 	t, err := newTicker()
 	if err != nil {
-		return nil, fmt.Errorf("a clock for emulated disks: %w", err)
+		return nil, fmt.Errorf("cannot create a clock for emulated disks: %w", err)
 	}
 	return &Host{opt: opt, clock: t}, nil
 }
@@ -66,11 +66,9 @@ type Config struct {
 	Volume volume.Volume
 	// File is the image's file, which is created and removed; "": in memory.
 	File string
-	// VolatileCache says that a write is durable only after a flush. Rented volumes have no such
-	// cache.
+	// VolatileCache makes writes durable only after a flush. Rented volumes have no such cache.
 	VolatileCache bool
-	// PowerLoss keeps what Cut needs, at the cost of two copies of each write that is not yet
-	// durable.
+	// PowerLoss enables Cut, at the cost of two copies of each write that is not durable yet.
 	PowerLoss bool
 }
 
@@ -79,27 +77,27 @@ type Disk struct {
 	host *Host
 	cfg  Config
 
-	// These are under the host's lock.
+	// Guarded by the host's lock.
 	volume volume.Volume
-	epoch  vtime.Instant // the volume's beginning by the host's clock
+	epoch  vtime.Instant // the volume's time 0 on the host's clock
 	paced  bool
 	path   Path
 
-	mu       sync.RWMutex // guards the image and what follows; data is copied under it
+	mu       sync.RWMutex // guards the image and the fields below; held while data is copied
 	img      image
 	volatile volatileLog
-	down     bool // its power is off
+	down     bool // the power is off
 	inFlight sync.WaitGroup
 	closed   bool
 
 	counts counts
 }
 
-// Add makes a disk. It fails if there is no room for the image.
+// Add creates a disk. It fails if there is no space for the image.
 func (h *Host) Add(cfg Config) (*Disk, error) {
 	const sector = 4096
 	if cfg.Size <= 0 || cfg.Volume == nil {
-		return nil, fmt.Errorf("disk %s: it needs a volume and a valid size, not %s", cfg.Name, cfg.Size.Exact())
+		return nil, fmt.Errorf("disk %s: needs a volume and a valid size, got %s", cfg.Name, cfg.Size.Exact())
 	}
 
 	cfg.Size = (cfg.Size + sector - 1) / sector * sector
@@ -134,26 +132,26 @@ func (h *Host) newMemory(size units.Size) (image, error) {
 		most = available - keepBytes
 	}
 	if most < 64*units.MiB {
-		return nil, fmt.Errorf("only %s of memory is left for an image: free some, or keep the image in a file",
+		return nil, fmt.Errorf("only %s of memory is available for an image: free some, or keep the image in a file",
 			max(most, 0).Exact())
 	}
 	return newMemory(size, min(size+chunkBytes, most))
 }
 
-// Size is the disk's size.
+// Size returns the disk's size.
 func (d *Disk) Size() units.Size { return d.cfg.Size }
 
-// Name is the disk's name.
+// Name returns the disk's name.
 func (d *Disk) Name() string { return d.cfg.Name }
 
 // VolatileCache reports whether writes need a flush to be durable.
 func (d *Disk) VolatileCache() bool { return d.cfg.VolatileCache }
 
-// Pace sets whether requests wait for their volume. They need not while a file system is made or
-// data is loaded. A disk starts paced. If v is not nil, it becomes the disk's volume and starts
-// now, with a new volume's credits. Call Pace for volumes that share an instance in quick
-// succession, because the instance takes the start of each as its own; its time slices of a
-// millisecond hide the difference.
+// Pace sets whether requests wait for their volume; they need not while a file system is created or
+// data is loaded. A disk starts paced. If v is not nil, it replaces the disk's volume and starts
+// now, with a new volume's credits. For volumes that share an instance, call Pace in quick
+// succession, because each call restarts the instance's time. The instance's time slices of 1 ms
+// hide the difference.
 func (d *Disk) Pace(paced bool, v volume.Volume) {
 	d.host.mu.Lock()
 	defer d.host.mu.Unlock()
@@ -163,11 +161,11 @@ func (d *Disk) Pace(paced bool, v volume.Volume) {
 	}
 }
 
-// A promise says when a submitted request is to be answered.
+// A promise says when a submitted request has to be answered.
 type promise struct {
 	at    vtime.Instant
-	asked time.Duration // the volume's time from submission to completion
-	late  time.Duration // added to the request's lateness if the path takes longer than the request
+	asked time.Duration // the volume's latency for the request
+	late  time.Duration // added to the request's lateness if the path alone takes longer than the request
 	paced bool
 }
 
@@ -179,6 +177,7 @@ func (d *Disk) submit(r volume.Request) promise {
 	if !d.paced {
 		return promise{}
 	}
+	// Volumes count time from their own start.
 	since := vtime.Instant(now.Sub(d.epoch))
 	asked := d.volume.Submit(since, r).Done.Sub(since)
 	path := d.path.of(r.Length)
@@ -186,7 +185,7 @@ func (d *Disk) submit(r volume.Request) promise {
 		paced: true}
 }
 
-// wait waits until a submitted request is due, and counts how late it returned.
+// wait waits until a submitted request is due, and records how late it was.
 func (d *Disk) wait(op volume.Op, n int, p promise) {
 	if !p.paced {
 		return
@@ -196,9 +195,9 @@ func (d *Disk) wait(op volume.Op, n int, p promise) {
 	d.counts.add(now, op, n, p.asked, now.Sub(p.at)+p.late)
 }
 
-// begin accepts a request: it fails if the disk has no power, or if the request reaches beyond its
-// end.
+// begin accepts a request. It fails if the disk has no power or the request extends beyond its end.
 func (d *Disk) begin(n int, off int64) error {
+	// Written without off+n, which could overflow.
 	if off < 0 || n < 0 || off > int64(d.cfg.Size)-int64(n) {
 		return syscall.EINVAL
 	}
@@ -211,7 +210,7 @@ func (d *Disk) begin(n int, off int64) error {
 	return nil
 }
 
-// alive returns the error of a request that is due while the power is off.
+// alive returns EIO if the power went off while a request was waiting.
 func (d *Disk) alive() error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -221,8 +220,8 @@ func (d *Disk) alive() error {
 	return nil
 }
 
-// ReadAt reads len(p) bytes, and returns when the volume would have. Errors are EINVAL beyond the
-// disk's end and EIO while the power is off.
+// ReadAt reads len(p) bytes and returns when the volume would have. It fails with EINVAL beyond the
+// disk's end, and with EIO while the power is off.
 func (d *Disk) ReadAt(p []byte, off int64) (int, error) {
 	if err := d.begin(len(p), off); err != nil {
 		return 0, err
@@ -245,14 +244,16 @@ func (d *Disk) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// WriteAt writes p, and returns when the volume would have. Errors are those of ReadAt, and ENOSPC
-// if the image's backing is full.
+// WriteAt writes p and returns when the volume would have. It fails like ReadAt, and with ENOSPC if
+// the image's backing store is full.
 func (d *Disk) WriteAt(p []byte, off int64) (int, error) {
 	if err := d.begin(len(p), off); err != nil {
 		return 0, err
 	}
 
 	defer d.inFlight.Done()
+	// Submit before copying: the copy takes place while the volume is "working" and adds no
+	// latency.
 	answer := d.submit(volume.Request{Op: volume.Write, Offset: units.Size(off), Length: units.Size(len(p))})
 	w, err := d.put(p, off)
 	if err != nil {
@@ -274,6 +275,8 @@ func (d *Disk) WriteAt(p []byte, off int64) (int, error) {
 		return 0, syscall.EIO
 	}
 
+	// From here on the write counts as acknowledged, so a cut may lose it only if the disk has a
+	// volatile cache.
 	w.done = true
 	if !d.cfg.VolatileCache {
 		d.volatile.durable([]*written{w})
@@ -282,7 +285,7 @@ func (d *Disk) WriteAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// put copies the data of a write into the image.
+// put copies a write's data into the image.
 func (d *Disk) put(p []byte, off int64) (w *written, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -293,6 +296,7 @@ func (d *Disk) put(p []byte, off int64) (w *written, err error) {
 		return nil, d.img.write(p, off)
 	}
 
+	// The log entry contains the data being replaced, so it has to be added before the write.
 	if w, err = d.volatile.add(d.img, p, off); err != nil {
 		return nil, err
 	}
@@ -305,8 +309,7 @@ func (d *Disk) put(p []byte, off int64) (w *written, err error) {
 	return w, nil
 }
 
-// Flush makes durable what was written and acknowledged before, and returns when the volume would
-// have.
+// Flush makes all acknowledged writes durable and returns when the volume would have.
 func (d *Disk) Flush() error {
 	if err := d.begin(0, 0); err != nil {
 		return err
@@ -314,6 +317,8 @@ func (d *Disk) Flush() error {
 
 	defer d.inFlight.Done()
 	answer := d.submit(volume.Request{Op: volume.Flush})
+	// A flush covers the writes acknowledged when it is submitted, not those acknowledged while it
+	// waits.
 	var answered []*written
 
 	if d.cfg.PowerLoss {
@@ -337,8 +342,8 @@ func (d *Disk) Flush() error {
 	return nil
 }
 
-// Discard drops a range, which then reads as zeros. It takes no time and is durable immediately:
-// rented volumes do it in the background.
+// Discard drops a range, which then reads as zeros. It takes no time and is durable immediately,
+// because rented volumes discard in the background.
 func (d *Disk) Discard(off, n int64) error {
 	if n < 0 || n > int64(d.cfg.Size) {
 		return syscall.EINVAL
@@ -365,19 +370,19 @@ func (d *Disk) Discard(off, n int64) error {
 	return d.img.discard(off, n)
 }
 
-// A Cut is a power loss: what happens, at random, to writes that are not durable.
+// A Cut describes a power loss: what happens, at random, to writes that are not durable.
 type Cut struct {
 	Seed random.Seed
-	Lose units.Ratio // the share that is lost
-	Torn units.Ratio // of the others, the share of which only the first sectors are kept
-	// Sector is what the device writes atomically: 512 B or a multiple; 0 means 512 B. EBS volumes
-	// on Nitro-based instances do so with 4, 8 and 16 KiB at multiples of that (EC2 user guide,
+	Lose units.Ratio // share that is lost
+	Torn units.Ratio // share of the others of which only the first sectors are kept
+	// Sector is the size that the device writes atomically: 512 B or a multiple; 0 means 512 B. EBS
+	// volumes on Nitro-based instances support 4, 8 and 16 KiB at aligned offsets (EC2 user guide,
 	// "Block sizes for torn write prevention", 2025).
 	Sector units.Size
 }
 
 // Cut turns the power off: requests in flight fail with EIO, and so do all others until Revive. The
-// disk must have been made with PowerLoss.
+// disk must have been created with PowerLoss.
 func (d *Disk) Cut(c Cut) (CutReport, error) {
 	if !d.cfg.PowerLoss {
 		return CutReport{}, fmt.Errorf("disk %s does not support a power loss", d.cfg.Name)
@@ -388,13 +393,13 @@ func (d *Disk) Cut(c Cut) (CutReport, error) {
 		return CutReport{}, fmt.Errorf("disk %s already has no power", d.cfg.Name)
 	}
 	if c.Sector < 0 || c.Sector%sectorBytes != 0 {
-		return CutReport{}, fmt.Errorf("a sector of %d bytes: a multiple of %d", c.Sector, sectorBytes)
+		return CutReport{}, fmt.Errorf("sector of %d bytes: want a multiple of %d", c.Sector, sectorBytes)
 	}
 	d.down = true
 	return d.volatile.cut(d.img, c.Seed.Stream("disk.cut."+d.cfg.Name), c)
 }
 
-// Revive restores the power, once the requests that were in flight have failed.
+// Revive restores the power once all requests in flight have failed.
 func (d *Disk) Revive() {
 	d.inFlight.Wait()
 	d.mu.Lock()

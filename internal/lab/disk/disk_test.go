@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A hand is a clock that advances only when somebody waits.
+// A hand is a clock that only advances when a caller waits.
 type hand struct {
 	mu  sync.Mutex
 	now vtime.Instant
@@ -67,8 +67,8 @@ func steady(iops units.Frequency, takes time.Duration) volume.Volume {
 	return volume.MustNew(c, 1, nil)
 }
 
-// A request is answered when the volume says: here after a millisecond, or in its turn at 100 per
-// second.
+// A request is answered when the volume would complete it: after 1 ms, or when the limit of 100
+// IOPS allows.
 func TestAnswersWhenTheVolumeWould(t *testing.T) {
 	d, clock := newDisk(t, Config{Volume: steady(100, time.Millisecond)})
 	p := make([]byte, 4096)
@@ -79,7 +79,7 @@ func TestAnswersWhenTheVolumeWould(t *testing.T) {
 	}
 
 	if want := vtime.At(90*time.Millisecond + time.Millisecond); clock.now < want-vtime.At(time.Millisecond) || clock.now > want+vtime.At(10*time.Millisecond) {
-		t.Errorf("10 writes at 100 a second were done at %v", time.Duration(clock.now))
+		t.Errorf("10 writes at 100/s were done at %v", time.Duration(clock.now))
 	}
 
 	s := d.Stats()
@@ -104,7 +104,8 @@ func TestAnswersWhenTheVolumeWould(t *testing.T) {
 	}
 }
 
-// The path's share is not waited for, and a request shorter than the path is late by the rest.
+// The time on the path is subtracted from the wait. A request shorter than the path is late by the
+// difference.
 func TestPathIsSubtracted(t *testing.T) {
 	d, clock := newDisk(t, Config{Volume: steady(0, time.Millisecond)})
 	d.SetPath(Path{Fixed: units.Duration(99 * time.Microsecond), PerMiB: units.Duration(256 * time.Microsecond)})
@@ -151,7 +152,7 @@ func TestDiscard(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The part of the write that is kept does not bring back what was discarded after it.
+	// Replaying the kept part of the write must not bring back what was discarded after it.
 	if _, err := d.Cut(Cut{}); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +164,7 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// A write that found no room was not made: no power loss may bring it back.
+// A write that failed for lack of space is not in the log, so a power loss cannot bring it back.
 func TestNoRoomIsNotLogged(t *testing.T) {
 	d, _ := newDisk(t, Config{PowerLoss: true, VolatileCache: true})
 	defer d.close()
@@ -209,7 +210,7 @@ func TestBeyondTheEnd(t *testing.T) {
 	}
 }
 
-// A full backing refuses writes; the existing data stays.
+// A full backing store refuses writes and keeps its existing data.
 func TestNoRoom(t *testing.T) {
 	img, err := newMemory(units.MiB, 2*chunkBytes)
 	if err != nil {
@@ -229,7 +230,7 @@ func TestNoRoom(t *testing.T) {
 	}
 
 	if err := img.write(p, 2*chunkBytes); err != nil {
-		t.Errorf("room that was given back: %v", err)
+		t.Errorf("after space was freed: %v", err)
 	}
 
 	got := make([]byte, chunkBytes)
@@ -271,8 +272,8 @@ const (
 	blocks = 8
 )
 
-// After a power loss each sector holds either what was durable there, or something written after
-// it: nothing durable is lost, and nothing appears that was never written.
+// After a power loss, each sector holds either its durable content or something written later:
+// nothing durable is lost, and nothing appears that was never written.
 func TestCutKeepsDurableWrites(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		cached := rapid.Bool().Draw(rt, "volatile cache")
@@ -280,7 +281,7 @@ func TestCutKeepsDurableWrites(t *testing.T) {
 		defer d.close()
 		const sectors = int(4096 * 2 / sectorBytes)
 		var durable [sectors]byte
-		var may [sectors][]byte // written since
+		var may [sectors][]byte // written after that
 
 		n := byte(0)
 		for range rapid.IntRange(0, 30).Draw(rt, "operations") {
@@ -340,13 +341,13 @@ func TestCutKeepsDurableWrites(t *testing.T) {
 				rt.Errorf("sector %d is torn within", i)
 			}
 			if s[0] != durable[i] && !slices.Contains(may[i], s[0]) {
-				rt.Errorf("sector %d holds %d, durable was %d, written since %v", i, s[0], durable[i], may[i])
+				rt.Errorf("sector %d holds %d; durable was %d, written later %v", i, s[0], durable[i], may[i])
 			}
 		}
 	})
 }
 
-// With probability 1 everything not durable is lost, and a write in flight fails.
+// With probability 1, everything that is not durable is lost, and a write in flight fails.
 func TestCutWhileWriting(t *testing.T) {
 	h, err := NewHost(Options{})
 	if err != nil {
@@ -391,7 +392,7 @@ func (d *Disk) pending() int {
 	return len(d.volatile.writes)
 }
 
-// A disk that answers late reports it, and counts as saturated.
+// A disk that answers late reports it and counts as saturated.
 func TestSaturated(t *testing.T) {
 	var c counts
 	for i := range 1000 {
@@ -425,7 +426,7 @@ func TestWakesInOrder(t *testing.T) {
 			at := c.Now().Add(time.Duration(i%20) * 100 * time.Microsecond)
 			c.Wait(at)
 			if c.Now() < at.Add(-early) {
-				t.Errorf("woken %v too soon", at.Sub(c.Now()))
+				t.Errorf("woken %v too early", at.Sub(c.Now()))
 			}
 		})
 	}

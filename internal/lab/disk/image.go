@@ -19,39 +19,41 @@ import (
 type image interface {
 	read(p []byte, off int64) error
 	write(p []byte, off int64) error
-	// discard forgets a range: it reads as zeros.
+	// discard drops a range, which then reads as zeros.
 	discard(off, n int64) error
-	// resident is roughly how many bytes it occupies.
+	// resident returns roughly how many bytes the image occupies.
 	resident() int64
 	close() error
 }
 
-// errNoRoom is the error of a write for which the backing has no room.
+// errNoRoom is returned by a write if the backing store is full.
 var errNoRoom = errors.New("no space is left for the image")
 
-// A memory image is anonymous memory. Its size is only an address range; it occupies what was
-// written, in chunks. So a disk of 500 GiB can be emulated as long as little of it is used.
+// A memory image is anonymous memory. Its size is only an address range: it occupies only the
+// chunks that were written. A disk of 500 GiB can therefore be emulated as long as little of it is
+// used.
 type memory struct {
 	bytes  []byte
-	chunks []bool // which were written to
-	used   int64  // chunks
-	most   int64  // the most chunks that it may use
+	chunks []bool // whether each chunk was written
+	used   int64  // number of chunks in use
+	most   int64  // maximum number of chunks
 }
 
-// chunkBytes is the unit in which a memory image counts its memory.
+// chunkBytes is the granularity at which a memory image accounts for its memory.
 const chunkBytes = 64 << 10
 
-// keepBytes is the memory left to the machine: a database beside the image needs some.
+// keepBytes is the memory left to the machine: the database that uses the image needs some.
 const keepBytes = 1 << 30
 
 func newMemory(size units.Size, most units.Size) (*memory, error) {
 	b, err := unix.Mmap(-1, 0, int(size), unix.PROT_READ|unix.PROT_WRITE,
 		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
-		return nil, fmt.Errorf("memory for an image of %s: %w: keep it in a file, or make the volume smaller",
+		return nil, fmt.Errorf("cannot allocate memory for an image of %s: %w: keep it in a file, or make the volume smaller",
 			size.Exact(), err)
 	}
-	// Zeroing 2 MiB at the first write of 4 KiB would be noticeable.
+	// With huge pages, the first write of 4 KiB would have to zero 2 MiB, which takes noticeable
+	// time.
 	_ = unix.Madvise(b, unix.MADV_NOHUGEPAGE)
 	return &memory{bytes: b, chunks: make([]bool, (int64(size)+chunkBytes-1)/chunkBytes),
 		most: int64(most) / chunkBytes}, nil
@@ -77,6 +79,7 @@ func (m *memory) write(p []byte, off int64) error {
 }
 
 func (m *memory) discard(off, n int64) error {
+	// Only whole chunks can be given back; their edges are zeroed.
 	first, end := (off+chunkBytes-1)/chunkBytes, (off+n)/chunkBytes
 	if first >= end {
 		clear(m.bytes[off : off+n])
@@ -96,18 +99,18 @@ func (m *memory) discard(off, n int64) error {
 func (m *memory) resident() int64 { return m.used * chunkBytes }
 func (m *memory) close() error    { return unix.Munmap(m.bytes) }
 
-// A file image is a new file, removed when it is closed.
+// A file image is a new file that is removed when it is closed.
 type file struct {
 	*os.File
 	size int64
 }
 
-// newFile creates the file at path, which must not exist, with all of its blocks allocated, so that
-// a write changes none of the host's metadata.
+// newFile creates the file at path, which must not exist. All its blocks are allocated, so that
+// writes do not change the host file system's metadata.
 func newFile(path string, size units.Size) (*file, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("the image's file: %w", err)
+		return nil, fmt.Errorf("cannot create the image file: %w", err)
 	}
 
 	if err := unix.Fallocate(int(f.Fd()), 0, 0, int64(size)); err != nil {
@@ -118,7 +121,7 @@ func newFile(path string, size units.Size) (*file, error) {
 				fmt.Errorf("%s has no space for an image of %s: use another folder, or make the volume smaller",
 					filepath.Dir(path), size.Exact())
 		}
-		return nil, fmt.Errorf("allocating the image's file: %w", err)
+		return nil, fmt.Errorf("cannot allocate the image file: %w", err)
 	}
 
 	return &file{f, int64(size)}, nil
@@ -144,12 +147,12 @@ func (f *file) close() error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// memoryAvailable returns what the machine could provide without swapping (MemAvailable of
+// memoryAvailable returns how much memory the machine can provide without swapping (MemAvailable in
 // /proc/meminfo).
 func memoryAvailable() (units.Size, error) {
 	n, err := procfs.Memory("MemAvailable")
 	if err != nil {
-		return 0, fmt.Errorf("available memory: %w", err)
+		return 0, fmt.Errorf("cannot read the available memory: %w", err)
 	}
 	return units.Size(n), nil
 }

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// An image larger than the address space gives one error that says what to do.
+// An image larger than the address space fails with a single error that says what to do.
 func TestImageLargerThanAnyMemory(t *testing.T) {
 	h, err := NewHost(Options{})
 	if err != nil {
@@ -17,7 +17,7 @@ func TestImageLargerThanAnyMemory(t *testing.T) {
 	}
 	defer h.Close()
 	_, err = h.Add(Config{Name: "data", Size: 1 << 50, Volume: volume.MustNew(volume.Config{Name: "v", Size: 1 << 50}, 1, nil)})
-	if err == nil || !strings.Contains(err.Error(), "disk data: memory for an image of 1PiB") && !strings.Contains(err.Error(), "disk data: memory for an image of 1024TiB") {
+	if err == nil || !strings.Contains(err.Error(), "disk data: cannot allocate memory for an image of 1PiB") && !strings.Contains(err.Error(), "disk data: cannot allocate memory for an image of 1024TiB") {
 		t.Errorf("a petabyte: %v", err)
 	}
 }

@@ -14,36 +14,35 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// Stats are what a disk did, and how well it was emulated.
+// Stats describe what a disk did, and how accurately it was emulated.
 type Stats struct {
 	Requests [volume.Ops]int64
 	Bytes    [volume.Ops]int64
-	// Asked is the sum of their planned times from submission to completion, as the volume computed
-	// them.
+	// Asked is the sum of the latencies that the volume computed for the requests.
 	Asked [volume.Ops]units.Duration
-	// Refused are writes for which the backing had no room: they failed with ENOSPC.
+	// Refused counts writes that failed with ENOSPC because the backing store was full.
 	Refused  int64
-	Resident units.Size // what the image occupies
+	Resident units.Size // memory or disk space that the image occupies
 	// Volume is the volume's state.
 	Volume volume.State
-	// Lateness of answers: how long after it was due a request was answered. It is the emulation's
-	// own error, not the volume's.
+	// Lateness is how long after its due time a request was answered: the error of the emulation,
+	// not of the volume.
 	LateP50, LateP99, LateMax units.Duration
-	// Late is the share of requests answered more than 100 us and 5 % of their planned time too
-	// late: over all time, and in the worst ten seconds.
+	// Late is the share of requests that were late by more than 100 us plus 5 % of their planned
+	// latency: in total, and in the worst ten seconds.
 	Late, LateWorst units.Ratio
-	// Saturated says that the machine could not keep up: within some ten seconds more than 5 % were
-	// late.
+	// Saturated means that the machine could not keep up: in some span of ten seconds, more than 5
+	// % of the requests were late.
 	Saturated bool
 }
 
 // What counts as late, and when a disk is saturated.
 const (
 	lateBeyond     = 100 * time.Microsecond
-	lateShare      = 20 // in addition, a 20th of the planned time
+	lateShare      = 20 // in addition, a 20th of the planned latency
 	lateSpan       = 10 * time.Second
 	saturatedShare = 0.05
-	saturatedLeast = 100 // requests in the span; fewer prove nothing
+	saturatedLeast = 100 // minimum requests in the span; fewer prove nothing
 )
 
 // counts are a disk's counters.
@@ -54,11 +53,11 @@ type counts struct {
 	requests [volume.Ops]int64
 	bytes    [volume.Ops]int64
 	asked    [volume.Ops]time.Duration
-	hdr      *hdrhistogram.Histogram // of lateness, in microseconds
+	hdr      *hdrhistogram.Histogram // lateness in microseconds
 	most     time.Duration
 	late     int64
 	total    int64
-	span     vtime.Instant // the current ten seconds
+	span     vtime.Instant // number of the current span of ten seconds
 	spanLate int64
 	spanAll  int64
 	worst    float64
@@ -75,6 +74,7 @@ func (c *counts) add(now vtime.Instant, op volume.Op, n int, asked, late time.Du
 		c.hdr = hdrhistogram.New(1, 60_000_000, 2)
 	}
 
+	// Waking early and the expected wakeup time can make it negative, which is not late.
 	late = max(late, 0)
 	_ = c.hdr.RecordValue(min(int64(late/time.Microsecond), 60_000_000)) // the value is in range
 	c.most = max(c.most, late)
@@ -131,6 +131,7 @@ func (d *Disk) Stats() Stats {
 	s.LateP99 = units.Duration(c.hdr.ValueAtQuantile(99)) * 1000
 	s.LateMax = units.Duration(c.most)
 	s.Late = units.Ratio(float64(c.late) / float64(c.total))
+	// The current span counts too, if it has enough requests.
 	worst := c.worst
 
 	if c.spanAll >= saturatedLeast {

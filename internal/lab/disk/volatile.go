@@ -8,15 +8,15 @@ import (
 	"plimsoll/internal/base/random"
 )
 
-// volatileBytesMax bounds the writes remembered because they are not durable yet. A real cache is
-// bounded as well and writes the oldest out when it is full; so does this one.
+// volatileBytesMax bounds the writes that are remembered because they are not durable yet. Real
+// caches are bounded too, and write out the oldest data when they are full; so does this one.
 const volatileBytesMax = 256 << 20
 
-// sectorBytes is what any device writes atomically; a write of several sectors may be torn between
-// them.
+// sectorBytes is the size that any device writes atomically; a larger write may be torn between
+// sectors.
 const sectorBytes = 512
 
-// A volatileLog holds the writes that a power loss may undo, in the order in which they were made.
+// A volatileLog holds the writes that a power loss may undo, in order.
 type volatileLog struct {
 	writes []*written
 	bytes  int64
@@ -30,7 +30,7 @@ type written struct {
 	done   bool // it was acknowledged
 }
 
-// add records a write that is about to be made to img.
+// add records a write that is about to be applied to img.
 func (v *volatileLog) add(img image, p []byte, off int64) (*written, error) {
 	w := &written{off: off, before: make([]byte, len(p)), after: slices.Clone(p)}
 	if err := img.read(w.before, off); err != nil {
@@ -44,7 +44,7 @@ func (v *volatileLog) add(img image, p []byte, off int64) (*written, error) {
 	return w, nil
 }
 
-// forget removes a write that was not made after all.
+// forget removes a write that failed.
 func (v *volatileLog) forget(w *written) {
 	if i := slices.Index(v.writes, w); i >= 0 {
 		v.drop(i)
@@ -56,7 +56,7 @@ func (v *volatileLog) drop(i int) {
 	v.writes = slices.Delete(v.writes, i, i+1)
 }
 
-// answered returns the writes that a flush submitted now will make durable.
+// answered returns the acknowledged writes, which a flush submitted now makes durable.
 func (v *volatileLog) answered() []*written {
 	var out []*written
 	for _, w := range v.writes {
@@ -68,21 +68,21 @@ func (v *volatileLog) answered() []*written {
 }
 
 // durable removes writes that can no longer be lost. A later cut undoes the rest of the log, newest
-// first. An older write in it must not undo a durable one that was made over it, so the older
-// write's before-image takes over the durable data.
+// first. An older write in the log must not undo a durable one that overwrote it, so the durable
+// data is copied into the older write's before-image.
 func (v *volatileLog) durable(ws []*written) {
 	if len(ws) == 0 {
 		return
 	}
 
-	is := make(map[*written]bool, len(ws))
+	settled := make(map[*written]bool, len(ws))
 	for _, w := range ws {
-		is[w] = true
+		settled[w] = true
 	}
 
 	kept := v.writes[:0]
 	for _, w := range v.writes {
-		if !is[w] {
+		if !settled[w] {
 			kept = append(kept, w)
 			continue
 		}
@@ -96,18 +96,18 @@ func (v *volatileLog) durable(ws []*written) {
 	v.writes = kept
 }
 
-// settle takes over into a write's before-image what a durable one has written over it.
+// settle copies the data of a durable write into the images of an older write that it overlaps.
 func (w *written) settle(over *written) {
 	from, end := max(w.off, over.off), min(w.off+int64(len(w.after)), over.off+int64(len(over.after)))
 	if from >= end {
 		return
 	}
-	lies := over.after[from-over.off : end-over.off]
-	copy(w.before[from-w.off:], lies)
-	copy(w.after[from-w.off:], lies)
+	data := over.after[from-over.off : end-over.off]
+	copy(w.before[from-w.off:], data)
+	copy(w.after[from-w.off:], data)
 }
 
-// zero takes over into a write's before-image a range that was discarded after it.
+// zero clears a range of a write's images that was discarded after the write.
 func (w *written) zero(off, n int64) {
 	from, end := max(w.off, off), min(w.off+int64(len(w.after)), off+n)
 	if from < end {
@@ -119,17 +119,19 @@ func (w *written) zero(off, n int64) {
 // A CutReport says what a power loss did to the writes that were not durable.
 type CutReport struct {
 	Kept, Torn, Lost int   // writes
-	LostBytes        int64 // of the lost writes, and of the lost parts of torn ones
-	// Unanswered writes were still in flight: they were not acknowledged.
+	LostBytes        int64 // in lost writes, and in the lost parts of torn ones
+	// Unanswered writes were in flight and had not been acknowledged.
 	Unanswered int
 }
 
-// cut undoes the log: each write is lost with probability lose, else torn with probability torn,
-// else kept.
+// cut undoes the log and replays what survives: each write is lost with probability Lose, otherwise
+// torn with probability Torn, otherwise kept.
 func (v *volatileLog) cut(img image, s *random.Stream, c Cut) (CutReport, error) {
 	var r CutReport
 	sector := max(int64(c.Sector), sectorBytes)
 
+	// First restore the durable state, newest write first, then apply what survives in the original
+	// order.
 	for _, w := range slices.Backward(v.writes) {
 		if err := img.write(w.before, w.off); err != nil {
 			return r, err
@@ -143,7 +145,7 @@ func (v *volatileLog) cut(img image, s *random.Stream, c Cut) (CutReport, error)
 
 		stays := len(w.after)
 
-		// Sectors begin at multiples of their length on the disk, wherever the write begins.
+		// Sectors are aligned on the disk, regardless of where the write begins.
 		first := sector - w.off%sector
 		switch {
 		case s.Float() < float64(c.Lose):
