@@ -160,8 +160,9 @@ func literals(path string, src []byte, test bool) []sentence {
 			continue
 		}
 
+		// Import paths have no space, and struct tags are not prose.
 		text, err := strconv.Unquote(lit)
-		if err != nil || !strings.Contains(text, " ") && !joined {
+		if err != nil || !strings.Contains(text, " ") && !joined || strings.Contains(text, `:"`) {
 			continue
 		}
 		if joined {
