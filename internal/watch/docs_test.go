@@ -21,7 +21,7 @@ import (
 // The alerts in the documentation are valid rules about metrics that are served, and every metric
 // served is documented.
 func TestPageListsTheMetrics(t *testing.T) {
-	page, err := os.ReadFile("../../docs/watch.md")
+	page, err := os.ReadFile("../../docs/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}

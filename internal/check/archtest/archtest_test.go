@@ -189,10 +189,10 @@ func TestChecksCanFail(t *testing.T) {
 		{"dead anchors", map[string]string{"docs/a.md": "[a](#x)\n[b](b.md#y)", "docs/b.md": "```\n# y\n```\n"}, []string{"docs/a.md:1: link to #x", "docs/a.md:2: link to b.md#y"}},
 		{"link out of the tree", map[string]string{"a.md": "[a](../b.md)"}, []string{"a.md:1: link to ../b.md"}},
 
-		{"bounds", map[string]string{"units/a.go": bounds, "docs/bounds.md": "| `units.a` | 64 KiB | x |\n| `units.b` | 1,000 | x |\n"}, nil},
-		{"bounds that are not so", map[string]string{"units/a.go": bounds, "docs/bounds.md": "| `units.a` | 65 KiB | x |\n| `units.b` | about 1,000 | x |\n| `units.c` | 1 | x |\n| `units.d` | 1 | x |\n"}, []string{
-			"docs/bounds.md:1: units.a is 65536, not 65 KiB", "docs/bounds.md:2: units.b is 1000, not about",
-			"docs/bounds.md:3: units.c is no constant", "docs/bounds.md:4: units.d is a.x, not a number",
+		{"bounds", map[string]string{"units/a.go": bounds, boundsPage: "| `units.a` | 64 KiB | x |\n| `units.b` | 1,000 | x |\n"}, nil},
+		{"bounds that are not so", map[string]string{"units/a.go": bounds, boundsPage: "| `units.a` | 65 KiB | x |\n| `units.b` | about 1,000 | x |\n| `units.c` | 1 | x |\n| `units.d` | 1 | x |\n"}, []string{
+			boundsPage + ":1: units.a is 65536, not 65 KiB", boundsPage + ":2: units.b is 1000, not about",
+			boundsPage + ":3: units.c is no constant", boundsPage + ":4: units.d is a.x, not a number",
 		}},
 
 		{"built things", map[string]string{"bin/a": home, "tmp/a.go": "package util"}, nil},

@@ -9,25 +9,19 @@ const (
 	// tableFile holds the table of layers.
 	tableFile = "internal/check/archtest/table_test.go"
 	// packagesPage presents it to people.
-	packagesPage = "docs/internals/packages.md"
-	tableBegin   = "<!-- packages: make generate -->\n"
-	tableEnd     = "<!-- end of packages -->\n"
+	packagesPage = "docs/internals/packages.txt"
+	tableBegin   = "---- packages: make generate\n"
+	tableEnd     = "---- end of packages\n"
 )
 
-// PageTable returns the table of layers for packagesPage, one table per room.
+// PageTable returns the table of layers for packagesPage: a package, its idea, its imports.
 func PageTable(layers []Layer) string {
 	var b strings.Builder
-	wing := ""
 	for _, l := range layers {
-		if w, _, _ := strings.Cut(l.Package, "/"); w != wing {
-			wing = w
-			fmt.Fprintf(&b, "\n| `%s` | its one idea | imports of ours |\n|---|---|---|\n", wing)
+		fmt.Fprintf(&b, "\n%s\n    %s\n", l.Package, l.Idea)
+		if len(l.Imports) > 0 {
+			fmt.Fprintf(&b, "    imports %s\n", strings.Join(l.Imports, ", "))
 		}
-		var names []string
-		for _, p := range l.Imports {
-			names = append(names, "`"+p+"`")
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", l.Package, l.Idea, strings.Join(names, ", "))
 	}
 	return b.String() + "\n"
 }

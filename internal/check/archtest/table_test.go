@@ -3,7 +3,7 @@ package archtest
 // layers is the table of packages, from those that need nothing to those that join everything. A
 // package imports exactly what its row names, and a row names only rows above it, so that nobody
 // has to look further up than down to understand a package. (Test files may import anything: Go
-// itself forbids cycles.) docs/internals/packages.md shows the table; `make generate` writes it.
+// itself forbids cycles.) docs/internals/packages.txt shows the table; `make generate` writes it.
 var layers = []Layer{
 	{"base/diagnostics", "what is wrong with something a person wrote: the field, the limit, its source, the nearest legal value", nil},
 	{"base/vtime", "virtual time: one heap of events in whole nanoseconds", nil},

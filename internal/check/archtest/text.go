@@ -121,13 +121,13 @@ func anchorsOf(page string) map[string]bool {
 	return out
 }
 
-// boundsPage is the page with the table of bounds.
-const boundsPage = "docs/bounds.md"
+// boundsPage has the table of bounds.
+const boundsPage = "docs/internals/bounds.txt"
 
 // boundsRow is a row of that table: a constant and its value for people.
 var boundsRow = regexp.MustCompile("^\\| `([a-z0-9/]+)\\.([A-Za-z0-9]+)` \\| ([^|]+) \\|")
 
-// Bounds reports rows of the table in docs/bounds.md that differ from the code, so that readers can
+// Bounds reports rows of the table in docs/internals/bounds.txt that differ from the code, so that readers can
 // rely on the table.
 func Bounds(t *Tree) []Problem {
 	var out []Problem

@@ -12,7 +12,7 @@ import (
 )
 
 // named are the causes that experts of each engine name, most frequent first. A table of
-// docs/coverage.md has a row for each, with a rule or the reason why there is none.
+// docs/rules/coverage.md has a row for each, with a rule or the reason why there is none.
 var named = map[string][]string{
 	"MongoDB": {"journal's fdatasync", "checkpoint bursts", "cache full", "pinned snapshot", "apply lag", "member down, PSA", "write concern", "read tickets", "write conflicts",
 		"index build, TTL, initial sync, migration", "forced eviction", "stepdown, RSTL, prepared transactions", "schema and checkpoint locks", "transparent huge pages", "backup cursor"},
@@ -128,10 +128,10 @@ func exportersHave(t *testing.T, r rules.Rule) bool {
 	return all && (len(r.AnyOf) == 0 || slices.ContainsFunc(r.AnyOf, exported))
 }
 
-// coverageTables are the rows of docs/coverage.md by section: "## Coverage: PostgreSQL".
+// coverageTables are the rows of docs/rules/coverage.md by section: "## Coverage: PostgreSQL".
 func coverageTables(t *testing.T) map[string][]covered {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/coverage.md")
+	text, err := os.ReadFile("../../../docs/rules/coverage.md")
 	if err != nil {
 		t.Fatal(err)
 	}
