@@ -8,15 +8,17 @@ import (
 )
 
 // Distance returns how many letters must be inserted, deleted or replaced to turn a into b
-// (Levenshtein 1966). It measures how far a misspelt word is from one that may have been meant. It
-// compares bytes, because the names here are ASCII. It takes time proportional to the product of
-// the lengths and memory proportional to their sum, so the caller must limit what a person wrote.
+// (Levenshtein 1966). It measures how far a misspelt word is from a candidate. It compares bytes,
+// because all names here are ASCII. Time is proportional to the product of the lengths, so the
+// caller must limit the length of user input.
 func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 
+	// row[j] is the distance between the letters of a seen so far and the first j letters of b;
+	// diagonal is the value of row[j] before this letter of a.
 	for i := range len(a) {
 		diagonal := row[0]
 		row[0] = i + 1
@@ -33,11 +35,11 @@ func Distance(a, b string) int {
 	return row[len(b)]
 }
 
-// wordMax bounds the length of a compared word: no name here is longer.
+// wordMax bounds the length of a word to compare. No name here is longer.
 const wordMax = 100
 
-// Nearest returns the name that a misspelt word may stand for, or "" if none is similar. It ignores
-// case, hyphens and underscores.
+// Nearest returns the name that a misspelt word most likely means, or "" if none is similar. It
+// ignores case, hyphens and underscores.
 func Nearest(word string, among []string) string {
 	if near := Near(word, among, 1); len(near) > 0 {
 		return near[0]
@@ -45,10 +47,9 @@ func Nearest(word string, among []string) string {
 	return ""
 }
 
-// Near returns up to n names that a misspelt word may stand for, the most similar first; equally
-// similar ones keep their order. A name that begins with the word, or has it as its last part after
-// a dot, counts as one letter away; one that the word abbreviates ("k8s", "i18n") is the most
-// similar.
+// Near returns up to n names that a misspelt word may mean, the most similar first; ties keep their
+// order. A name that starts with the word, or ends with it after a dot, counts as one letter away.
+// A name that the word abbreviates ("k8s", "i18n") counts as an exact match.
 func Near(word string, among []string, n int) []string {
 	if len(word) > wordMax {
 		return nil
@@ -72,6 +73,8 @@ func Near(word string, among []string, n int) []string {
 		if abbreviates(word, p) {
 			edits = 0
 		}
+		// One edit per three letters, plus one: enough for a typo or two, not for an unrelated
+		// word.
 		if edits <= len(word)/3+1 {
 			near = append(near, candidate{name, edits})
 		}
@@ -86,8 +89,8 @@ func Near(word string, among []string, n int) []string {
 	return names
 }
 
-// abbreviates reports whether a word is a name's first letter, the number of those left out, and the
-// last letter.
+// abbreviates reports whether a word is a numeronym of a name: the first letter, the number of
+// letters left out, the last letter.
 func abbreviates(word, name string) bool {
 	if len(word) < 3 || len(name) < 4 || word[0] != name[0] || word[len(word)-1] != name[len(name)-1] {
 		return false

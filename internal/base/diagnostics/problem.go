@@ -1,5 +1,5 @@
-// Package diagnostics describes what is wrong with something a person wrote: which field, what is
-// wrong with it, which limit it exceeds, the source of that limit, and the nearest legal value.
+// Package diagnostics describes mistakes in user input: which field, what is wrong with it, which
+// limit it exceeds, the source of that limit, and the nearest legal value.
 //
 // Checks collect problems instead of stopping at the first one, and name fields by a path
 // ("volumes.data.iops"). If the text came from a file, its reader turns the path into a line and a
@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// A Problem is one error in what a person wrote.
+// A Problem is one mistake in user input.
 type Problem struct {
 	Field string `json:"field"` // path, relative to what was checked: "iops"
-	// what is wrong, one clause: "90,000 IOPS is over the most that gp3 has"
+	// what is wrong, in one clause: "90,000 IOPS exceeds the maximum of gp3"
 	Text  string `json:"text"`
 	Limit string `json:"limit,omitempty"` // the limit it exceeds: "80,000 IOPS"
 	// the source of the limit, with its date: "AWS EC2 API reference, 2026"
@@ -49,7 +49,7 @@ func (p Problem) Error() string {
 // A List holds all problems. An empty List is not an error: return Err instead of the List.
 type List []Problem
 
-// BadInput marks the error as one of what a person wrote.
+// BadInput marks the error as a mistake in user input.
 func (l List) BadInput() {}
 
 // Err returns the list as an error, or nil if it is empty.
@@ -69,13 +69,13 @@ func (l List) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Addf adds a problem with a field.
+// Addf adds a problem with one field.
 func (l *List) Addf(field, format string, args ...any) {
 	*l = append(*l, Problem{Field: field, Text: fmt.Sprintf(format, args...)})
 }
 
-// Under returns the list with the path of each field put below a parent: "volumes.data" and "iops"
-// give "volumes.data.iops".
+// Under returns the list with each field's path placed under a parent: "volumes.data" and "iops"
+// become "volumes.data.iops".
 func (l List) Under(parent string) List {
 	out := make(List, len(l))
 	for i, p := range l {

@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// Buckets counts times like a classic Prometheus histogram: cumulative counts of what took at most
-// each edge. A recording keeps a distribution in this form, because counts, unlike percentiles, can
-// be added and subtracted over many seconds and between recordings. The edges are fixed, so any two
+// Buckets counts times like a classic Prometheus histogram: each count includes all times up to its
+// edge. A recording stores a distribution in this form because counts, unlike percentiles, can be
+// added and subtracted over many seconds and between recordings. The edges are fixed, so any two
 // can be compared. The zero Buckets is empty.
 type Buckets struct {
 	counts [BucketCount]int64
@@ -15,13 +15,13 @@ type Buckets struct {
 }
 
 // The edges of the buckets are the preferred numbers R20 (ISO 3): twenty per decade, so 12 % apart,
-// from 10 us to 100 s. No volume answers faster than the first, and whoever waits longer than the
-// last has given up.
+// from 10 us to 100 s. No volume answers faster than the first edge, and any client has timed out
+// by the last.
 const (
 	bucketFirst   = 10_000 // ns
 	bucketDecades = 7
 	bucketsDecade = 20
-	// BucketCount is the number of buckets: one for each edge, and one for everything.
+	// BucketCount is the number of buckets: one per edge, and +Inf.
 	BucketCount = bucketDecades*bucketsDecade + 2
 )
 
@@ -30,7 +30,7 @@ var preferred = [bucketsDecade]int64{
 	100, 112, 125, 140, 160, 180, 200, 224, 250, 280, 315, 355, 400, 450, 500, 560, 630, 710, 800, 900,
 }
 
-// bucketEdges holds the upper edges in ns, except for the last bucket, which has none.
+// bucketEdges holds the upper edges in ns. The last bucket has none.
 var bucketEdges = func() (edges [BucketCount - 1]int64) {
 	i, decade := 0, int64(bucketFirst)
 	for range bucketDecades {
@@ -44,7 +44,7 @@ var bucketEdges = func() (edges [BucketCount - 1]int64) {
 	return edges
 }()
 
-// BucketEdges returns the edges as the label le has them, in seconds; the last is +Inf.
+// BucketEdges returns the edges as values of the label le, in seconds; the last is +Inf.
 func BucketEdges() []string {
 	out := make([]string, 0, BucketCount)
 	for _, ns := range bucketEdges {
@@ -60,7 +60,7 @@ func (b *Buckets) Add(ns int64) {
 	b.sum += ns
 }
 
-// Cumulative writes how many times were at most each edge; the last value counts all of them.
+// Cumulative writes how many times were at most each edge. The last value is the total count.
 func (b *Buckets) Cumulative(values []float64) {
 	total := int64(0)
 	for i, n := range b.counts {

@@ -6,16 +6,16 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// The parts of a cycle are 10 ms wide in the first second, then 100 ms up to ten, 1 s up to a
-// hundred, and so on.
+// A cycle is cut into parts: 10 ms wide in the first second, 100 ms up to 10 s, 1 s up to 100 s,
+// and so on.
 const (
 	partEdgeNs  = 10_000_000 // of the finest part
 	partDecades = 5
-	parts       = 100 + 4*90 + 1 // the last one holds everything longer
+	parts       = 100 + 4*90 + 1 // the last one holds all longer times
 )
 
-// partOf returns the part of a cycle for a time since its start. The tenths of the cycle are made
-// from the parts at the end, when its length is known.
+// partOf returns the part of a cycle for a time since its start. Tenths of the cycle are built from
+// the parts at the end, when the cycle's length is known.
 func partOf(ns int64) int {
 	width, from, first := int64(partEdgeNs), int64(0), 0
 	for range partDecades {
@@ -43,15 +43,15 @@ func partMiddle(p int) int64 {
 	}
 }
 
-// ByCycle is the latency of one kind of operation, by where in the write cycle it was due. The zero
-// ByCycle is empty.
+// ByCycle is the latency of one kind of operation, split by where in the write cycle the operation
+// was due. The zero ByCycle is empty.
 type ByCycle struct {
 	during, outside Distribution
 	since           [parts]tally
 }
 
-// Before marks an operation that was due before any cycle began; it is used in place of the time
-// since a cycle's start.
+// Before marks an operation that was due before the first cycle began. It replaces the time since a
+// cycle's start.
 const Before vtime.Instant = -1
 
 // Add counts an operation that took ns nanoseconds. since is how long after the start of the last
@@ -67,7 +67,7 @@ func (b *ByCycle) Add(ns int64, since vtime.Instant, writing bool) {
 	}
 }
 
-// All is the whole distribution, whatever the cycle.
+// All returns the distribution over all cycles.
 func (b *ByCycle) All() *Distribution {
 	var all Distribution
 	all.Merge(&b.during)
@@ -75,8 +75,8 @@ func (b *ByCycle) All() *Distribution {
 	return &all
 }
 
-// Class returns the latency as a whole and by phase. period is the usual distance between the
-// starts of two cycles in seconds; nil means that there is none, and no tenths are returned.
+// Class returns the latency as a whole and by phase. period is the typical time between the starts
+// of two cycles, in seconds. If it is nil, there are no tenths.
 func (b *ByCycle) Class(period *float64) Class {
 	all := b.All()
 	c := Class{
@@ -88,7 +88,7 @@ func (b *ByCycle) Class(period *float64) Class {
 		return c
 	}
 
-	// What comes later than the usual distance, because a checkpoint is late, goes into the last
+	// A late checkpoint makes its cycle longer than the period; the excess counts in the last
 	// tenth.
 	tenth := *period / 10
 	var tenths [10]Distribution
@@ -107,7 +107,7 @@ func (b *ByCycle) Class(period *float64) Class {
 	return c
 }
 
-// trim formats the seconds of a phase's edge.
+// trim formats the edge of a phase in seconds, without trailing zeros.
 func trim(seconds float64) string {
 	digits := 0
 	switch {
@@ -128,26 +128,27 @@ func trim(seconds float64) string {
 	return text
 }
 
-// An Operation is an acknowledged operation whose cycle is not known yet.
+// An Operation is an acknowledged operation that is not yet assigned to a cycle.
 type Operation struct {
 	At    vtime.Instant // its intended start
 	Took  int64         // ns
 	Write bool
-	// Aside means that its latency does not count, because the machine stood still.
+	// Aside excludes the latency from the statistics, because the machine was suspended.
 	Aside bool
 }
 
-// A Sorter assigns operations to the cycles they fell into, with reads and writes separate.
+// A Sorter assigns operations to the cycles in which they were due, reads and writes separately.
 type Sorter struct {
 	Reads, Writes ByCycle
 }
 
-// Sort counts operations, in roughly the order of their intended starts. cycle returns the i-th of
-// n cycles, in order; its end is vtime.Never while it runs.
+// Sort counts operations, which come roughly in the order of their intended starts. cycle returns
+// the i-th of n cycles, in order; the end of a running cycle is vtime.Never.
 func (s *Sorter) Sort(ops []Operation, n int, cycle func(i int) (start, end vtime.Instant)) {
+	// Most operations belong to the last cycle, so the search starts there and moves by steps.
 	at := n - 1
 	var start, next, end vtime.Instant
-	look := func() {
+	load := func() {
 		start, end, next = Before, Before, vtime.Never
 		if at >= 0 {
 			start, end = cycle(at)
@@ -157,17 +158,17 @@ func (s *Sorter) Sort(ops []Operation, n int, cycle func(i int) (start, end vtim
 		}
 	}
 
-	look()
+	load()
 	for i := range ops {
 		p := &ops[i]
 		for p.At >= next {
 			at++
-			look()
+			load()
 		}
 
 		for at >= 0 && start > p.At {
 			at--
-			look()
+			load()
 		}
 
 		since := Before

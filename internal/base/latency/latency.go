@@ -1,21 +1,21 @@
-// Package latency counts latencies and reports them: as distributions, and by where in the
-// checkpoint cycle an operation fell.
+// Package latency counts latencies and reports them as distributions, in total and by where in the
+// checkpoint cycle an operation was due.
 //
-// A mean hides a stall, and a percentile over the whole run only shows that there was one.
+// A mean hides a stall, and a percentile over the whole run shows only that there was one.
 // Databases that write in cycles (checkpoints, a write daemon, backend commits) stall in the same
 // part of each cycle. So latencies are also kept by phase: while a cycle was writing, between two
-// of them, and by tenths of the time since the last one started. An operation belongs to its
-// intended start, whenever it was answered: everybody who arrived during a stall counts as having
-// arrived during it.
+// cycles, and by tenths of the time since the last cycle started. An operation counts at its
+// intended start, no matter when it was answered, so every request that arrived during a stall
+// counts as affected by it.
 //
 //	var m latency.ByCycle
 //	m.Add(took, since, writing)                   // for each operation
 //	class := m.Class(period)                      // percentiles, by phase
 //
-// A [Distribution] is a histogram of two significant digits, so a percentile is within 1 %; sum and
-// maximum are exact. A [Series] has coarser classes, 3 % wide, for a percentile of each second.
-// [Sorter] finds the cycles of operations whose answers arrive in any order. Simulated runs, real
-// runs and device probes are all counted here, so that their figures mean the same.
+// A [Distribution] is a histogram of two significant digits, so a percentile is accurate to 1 %;
+// sum and maximum are exact. A [Series] has coarser classes, 3 % wide, for percentiles of each
+// second. [Sorter] assigns operations to cycles when answers arrive in any order. Simulated runs,
+// real runs and device probes all use this package, so their figures are comparable.
 package latency
 
 import (
@@ -24,15 +24,15 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// A histogram counts in microseconds, up to a day, with two significant digits.
+// A histogram counts in microseconds, up to one day, with two significant digits.
 const (
 	hdrUnit   = 1000 // nanoseconds
 	hdrMost   = 86_400_000_000
 	hdrDigits = 2
 )
 
-// A Distribution is a histogram of times plus what it would round away: sum and maximum. The zero
-// Distribution is empty. It is not safe for concurrent use.
+// A Distribution is a histogram of times, plus their exact sum and maximum. The zero Distribution
+// is empty. It is not safe for concurrent use.
 type Distribution struct {
 	hdr  *hdrhistogram.Histogram
 	n    int64
@@ -40,7 +40,7 @@ type Distribution struct {
 	most int64 // ns
 }
 
-// Add counts a time in nanoseconds. Times over a day are counted as a day.
+// Add counts a time in nanoseconds. Times over one day count as one day.
 func (d *Distribution) Add(ns int64) {
 	d.init()
 	// The value is within range, so no error is possible.
@@ -50,7 +50,7 @@ func (d *Distribution) Add(ns int64) {
 	d.most = max(d.most, ns)
 }
 
-// counted is what a histogram counts for a time in nanoseconds.
+// counted converts nanoseconds to the unit of the histogram, rounded and limited to its range.
 func counted(ns int64) int64 { return min((max(ns, 0)+hdrUnit/2)/hdrUnit, hdrMost) }
 
 func (d *Distribution) init() {
@@ -59,7 +59,7 @@ func (d *Distribution) init() {
 	}
 }
 
-// Merge adds everything that o has counted.
+// Merge adds all times that o has counted.
 func (d *Distribution) Merge(o *Distribution) {
 	if o.n == 0 {
 		return
@@ -74,19 +74,21 @@ func (d *Distribution) Merge(o *Distribution) {
 // Count returns how many times were added.
 func (d *Distribution) Count() int64 { return d.n }
 
-// Max returns the longest time in nanoseconds, 0 if there is none.
+// Max returns the longest time in nanoseconds, or 0 if there is none.
 func (d *Distribution) Max() int64 { return d.most }
 
-// Percentile returns the time in nanoseconds that the given percentage does not exceed, 0 if there
-// is none.
+// Percentile returns the time in nanoseconds that the given percentage of times does not exceed, or
+// 0 if there is none.
 func (d *Distribution) Percentile(p float64) int64 {
 	if d.n == 0 {
 		return 0
 	}
+	// A class is wider than its longest time, so without the bound a percentile could exceed the
+	// maximum.
 	return min(d.hdr.ValueAtPercentile(p)*hdrUnit, d.most)
 }
 
-// Latency returns the distribution as figures.
+// Latency returns the distribution's statistics.
 func (d *Distribution) Latency() Latency {
 	l := Latency{Operations: d.n}
 	if d.n == 0 {
@@ -103,7 +105,7 @@ func (d *Distribution) Latency() Latency {
 // JSON is a contract: fields are added, never changed.
 type Latency struct {
 	Operations  int64    `json:"operations"`
-	MeanSeconds *float64 `json:"mean_seconds"` // null without operations, as are all below
+	MeanSeconds *float64 `json:"mean_seconds"` // null if there were no operations, like all fields below
 	P50Seconds  *float64 `json:"p50_seconds"`
 	P95Seconds  *float64 `json:"p95_seconds"`
 	P99Seconds  *float64 `json:"p99_seconds"`
@@ -129,7 +131,8 @@ type Phase struct {
 	Latency
 }
 
-// known returns a figure for JSON, which has no NaN: null means not measured.
+// known returns a pointer to a figure, or nil (JSON null: not measured) for NaN and infinities,
+// which JSON cannot represent.
 func known(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil

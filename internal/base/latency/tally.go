@@ -2,9 +2,9 @@ package latency
 
 import "math/bits"
 
-// A tally is what a [Distribution] counts, in the same classes, with room for the classes up to the
-// longest time only. There is one for each part of a cycle, so a run touches several hundred of
-// them, and a histogram has room for a day.
+// A tally counts like a [Distribution], in the same classes, but allocates classes only up to the
+// longest time. Each part of a cycle has one, so a run uses several hundred; a full histogram
+// always has room for times up to a day.
 type tally struct {
 	counts []int64
 	n      int64
@@ -12,8 +12,8 @@ type tally struct {
 	most   int64 // ns
 }
 
-// The classes of a histogram with two significant digits: up to halfClasses*2 microseconds each has
-// its own; from there on each power of two has halfClasses of them.
+// The classes of a histogram with two significant digits: times up to 2*halfClasses microseconds
+// have one class each; from there on, each power of two has halfClasses of them.
 const (
 	halfBits    = 7
 	halfClasses = 1 << halfBits
@@ -25,7 +25,7 @@ func classAt(us int64) int {
 	return shift<<halfBits + int(us>>shift)
 }
 
-// classFrom returns the least time in a class, in microseconds.
+// classFrom returns the shortest time in a class, in microseconds.
 func classFrom(class int) int64 {
 	if class < 2*halfClasses {
 		return int64(class)
@@ -46,7 +46,7 @@ func (t *tally) add(ns int64) {
 	t.most = max(t.most, ns)
 }
 
-// grow makes room for a class and those beside it.
+// grow makes room for a class, in steps of half an octave so that it rarely copies.
 func (t *tally) grow(class int) {
 	counts := make([]int64, (class/(halfClasses/2)+1)*(halfClasses/2))
 	copy(counts, t.counts)

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// DiskColumns are a block device's counters in the kernel's order (Linux,
-// Documentation/admin-guide/iostats.rst), under node_exporter's names, and how many of their unit make
-// one of the kernel's. Kernels before 4.18 end after the eleventh (discards), before 5.5 after the
-// fifteenth (flushes).
+// DiskColumns are the counters of a block device in the kernel's order (Linux,
+// Documentation/admin-guide/iostats.rst), with node_exporter's names and the factor from the
+// kernel's unit to the metric's. Kernels before 4.18 end after the eleventh (no discards), before
+// 5.5 after the fifteenth (no flushes).
 var DiskColumns = [17]struct {
 	Metric string
 	scale  float64
@@ -35,7 +35,7 @@ var DiskColumns = [17]struct {
 	{"node_disk_flush_requests_time_seconds_total", 1e-3},
 }
 
-// columnsLeast is how many counters every kernel since 2.6.25 has.
+// columnsLeast is the number of counters that every kernel since 2.6.25 has.
 const columnsLeast = 11
 
 // A Disk is a line of /proc/diskstats.
@@ -45,7 +45,7 @@ type Disk struct {
 	Counters
 }
 
-// Counters are a block device's, in the order of [DiskColumns].
+// Counters are the counters of a block device, in the order of [DiskColumns].
 type Counters struct {
 	Raw   [17]uint64
 	Known int // how many of them this kernel has
@@ -54,12 +54,12 @@ type Counters struct {
 // Value is a counter in the unit of its metric.
 func (c *Counters) Value(i int) float64 {
 	if DiskColumns[i].scale == 1e-3 {
-		return float64(c.Raw[i]) / 1000 // the nearest double, which a product may not be
+		return float64(c.Raw[i]) / 1000 // division gives the nearest double; multiplying by 1e-3 may not
 	}
 	return float64(c.Raw[i]) * DiskColumns[i].scale
 }
 
-// ParseDisk reads a line of /proc/diskstats. Its ok is false for an empty line, and for a partition in
+// ParseDisk reads a line of /proc/diskstats. ok is false for an empty line, and for a partition in
 // the format of kernels before 2.6.25.
 func ParseDisk(line string) (d Disk, ok bool, err error) {
 	f := strings.Fields(line)
@@ -67,7 +67,7 @@ func ParseDisk(line string) (d Disk, ok bool, err error) {
 	case len(f) == 0 || len(f) == 3+4:
 		return d, false, nil
 	case len(f) < 3+columnsLeast:
-		return d, false, fmt.Errorf("%d fields, not %d or more", len(f), 3+columnsLeast)
+		return d, false, fmt.Errorf("%d fields: want at least %d", len(f), 3+columnsLeast)
 	}
 	d.Numbers, d.Name = f[0]+":"+f[1], f[2]
 	if err := d.parse(f[3:], 4); err != nil {
@@ -94,18 +94,19 @@ func DiskStat(name string) (Counters, error) {
 func ParseDiskStat(text string) (c Counters, err error) {
 	f := strings.Fields(text)
 	if len(f) < columnsLeast {
-		return c, fmt.Errorf("%d fields, not %d or more", len(f), columnsLeast)
+		return c, fmt.Errorf("%d fields: want at least %d", len(f), columnsLeast)
 	}
 	return c, c.parse(f, 1)
 }
 
-// parse reads the counters in fields, of which the first is the given one of its line.
+// parse reads the counters from fields. first is the number of the first field in its line, for
+// errors.
 func (c *Counters) parse(fields []string, first int) error {
 	c.Known = min(len(fields), len(c.Raw))
 	for i := range c.Known {
 		v, err := strconv.ParseUint(fields[i], 10, 64)
 		if err != nil {
-			return fmt.Errorf("field %d is %q, not a count", first+i, fields[i])
+			return fmt.Errorf("field %d is %q: want a count", first+i, fields[i])
 		}
 		c.Raw[i] = v
 	}

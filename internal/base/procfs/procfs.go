@@ -1,9 +1,9 @@
-// Package procfs parses the kernel's files in /proc, /sys/block and cgroups. Every package that reads
-// one of them uses it, so that a format and its oddities are known in one place.
+// Package procfs parses the kernel's files in /proc, /sys/block and cgroups. All packages that read
+// these files use it, so each format and its quirks are handled in one place.
 //
 // Mounts are parsed by github.com/moby/sys/mountinfo. The other formats are parsed here, not by
-// github.com/prometheus/procfs: that library opens each file anew and scans every field by reflection
-// (see BenchmarkLibrary), and github.com/containerd/cgroups links a D-Bus client.
+// github.com/prometheus/procfs: that library opens each file again for every read and scans fields
+// by reflection (see BenchmarkLibrary), and github.com/containerd/cgroups links a D-Bus client.
 package procfs
 
 import (
@@ -18,10 +18,11 @@ import (
 )
 
 const (
-	// SectorBytes is the kernel's unit of I/O in /proc/diskstats, whatever a device's own is.
+	// SectorBytes is the kernel's unit of I/O in /proc/diskstats, regardless of the device's own
+	// sector size.
 	SectorBytes = 512
-	// UserHz is how many ticks make a second in /proc/stat and /proc/PID/stat: USER_HZ, which is 100 on
-	// every architecture that Linux has kept.
+	// UserHz is the number of ticks per second in /proc/stat and /proc/PID/stat: USER_HZ, which is
+	// 100 on every architecture that Linux still supports.
 	UserHz = 100
 
 	kib = 1024
@@ -41,15 +42,16 @@ func Pairs(text string) iter.Seq2[string, string] {
 	}
 }
 
-// Meminfo reads the text of /proc/meminfo. It calls visit with each wanted value in bytes.
+// Meminfo reads the text of /proc/meminfo and calls visit with each wanted value in bytes.
 func Meminfo(text string, wanted func(name string) bool, visit func(name string, bytes int64)) error {
 	for name, value := range Pairs(text) {
 		if !wanted(name) {
 			continue
 		}
+		// 53 bits, because the value becomes a float64 sample.
 		n, err := strconv.ParseInt(strings.TrimSuffix(value, " kB"), 10, 53)
 		if err != nil || n < 0 {
-			return fmt.Errorf("/proc/meminfo: %s is %q, not a number of kB", name, value)
+			return fmt.Errorf("/proc/meminfo: %s is %q: want a number of kB", name, value)
 		}
 		visit(name, n*kib)
 	}
@@ -75,17 +77,17 @@ func memory(text, name string) (int64, error) {
 }
 
 // CPUModes are the times of a CPU in /proc/stat, in order. The guest times that follow them are
-// contained in user and nice.
+// already included in user and nice.
 var CPUModes = []string{"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"}
 
-// Stat reads the text of /proc/stat. It calls cpu for the sum of all CPUs, whose name is "", and for
-// each CPU ("0"), with the ticks of the CPUModes that the kernel reports; and count for each line that
-// is one number, such as procs_blocked.
+// Stat reads the text of /proc/stat. It calls cpu for the sum of all CPUs (name "") and for each
+// CPU ("0"), with the ticks of those CPUModes that the kernel reports, and count for each line with
+// a single number, such as procs_blocked.
 func Stat(text string, cpu func(name string, ticks []uint64), count func(name string, value uint64)) error {
 	var buffer [8]uint64
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "intr ") || strings.HasPrefix(line, "softirq ") {
-			continue // thousands of numbers, which begin with their sum
+			continue // thousands of numbers; only their sum comes first
 		}
 
 		f := strings.Fields(line)
@@ -97,7 +99,7 @@ func Stat(text string, cpu func(name string, ticks []uint64), count func(name st
 		if !isCPU {
 			v, err := strconv.ParseUint(f[1], 10, 64)
 			if err != nil {
-				return fmt.Errorf("/proc/stat: %s is %q, not a number", f[0], f[1])
+				return fmt.Errorf("/proc/stat: %s is %q: want a number", f[0], f[1])
 			}
 			count(f[0], v)
 			continue
@@ -107,7 +109,7 @@ func Stat(text string, cpu func(name string, ticks []uint64), count func(name st
 		for i := range ticks {
 			v, err := strconv.ParseUint(f[1+i], 10, 64)
 			if err != nil {
-				return fmt.Errorf("/proc/stat: %s %s is %q, not a number", f[0], CPUModes[i], f[1+i])
+				return fmt.Errorf("/proc/stat: %s %s is %q: want a number", f[0], CPUModes[i], f[1+i])
 			}
 			ticks[i] = v
 		}
@@ -119,7 +121,7 @@ func Stat(text string, cpu func(name string, ticks []uint64), count func(name st
 }
 
 // Pressure reads a file of /proc/pressure or a cgroup's. It calls visit with the seconds for which
-// "some" tasks and for which "full", that is all, waited.
+// "some" tasks waited, and for which "full", that is all, did.
 func Pressure(text string, visit func(kind string, seconds float64)) error {
 	for line := range strings.Lines(text) {
 		kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -136,11 +138,13 @@ func Pressure(text string, visit func(kind string, seconds float64)) error {
 	return nil
 }
 
-// A Membership is the place of a process in one hierarchy of cgroups.
+// A Membership is the cgroup of a process in one hierarchy.
 type Membership struct {
-	// Controllers are those of version 1, separated by commas; "" is version 2.
+	// Controllers are the hierarchy's controllers in version 1, separated by commas; "" means
+	// version 2.
 	Controllers string
-	// Path is the group's, below where the hierarchy is mounted: "/system.slice/mongod.service".
+	// Path is the cgroup's path below the mount point of the hierarchy:
+	// "/system.slice/mongod.service".
 	Path string
 }
 
@@ -156,17 +160,17 @@ func Memberships(text string) []Membership {
 	return out
 }
 
-// A Process is what /proc/PID/stat says of one.
+// A Process holds the fields of /proc/PID/stat that are used here.
 type Process struct {
-	Name   string // at most 15 bytes, any
+	Name   string // at most 15 bytes, any bytes
 	State  string // "Z" is a zombie
 	Parent int
 	Flags  uint64
-	// Start is the time since boot in ticks, as text: with the id it identifies a process.
+	// Start is the time since boot in ticks, as text. Together with the id it identifies a process.
 	Start string
 }
 
-// KernelThread reports whether it is a thread of the kernel (PF_KTHREAD).
+// KernelThread reports whether the process is a kernel thread (PF_KTHREAD).
 func (p *Process) KernelThread() bool { return p.Flags&0x200000 != 0 }
 
 var errProcess = errors.New("not the format of /proc/PID/stat")
@@ -179,7 +183,9 @@ func ParseProcess(text string) (p Process, err error) {
 		return p, errProcess
 	}
 
-	f := strings.Fields(text[end+1:]) // from the third field on
+	// Fields after the name are numbered from 3 in proc(5): f[0] is the state, f[19] is starttime
+	// (22).
+	f := strings.Fields(text[end+1:])
 	if len(f) < 20 {
 		return p, errProcess
 	}
@@ -196,7 +202,7 @@ func ParseProcess(text string) (p Process, err error) {
 	return p, nil
 }
 
-// ProcessOf reads the process with an id. proc is the folder, "/proc".
+// ProcessOf reads the process with an id. proc is the folder, usually "/proc".
 func ProcessOf(proc string, pid int) (Process, error) {
 	text, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
 	if err != nil {
@@ -205,7 +211,7 @@ func ProcessOf(proc string, pid int) (Process, error) {
 	return ParseProcess(string(text))
 }
 
-// PIDs are the ids of the processes under a folder, "/proc", in order.
+// PIDs returns the ids of the processes under a folder, usually "/proc", in order.
 func PIDs(proc string) ([]int, error) {
 	entries, err := os.ReadDir(proc)
 	if err != nil {
@@ -221,14 +227,14 @@ func PIDs(proc string) ([]int, error) {
 	return out, nil
 }
 
-// Comm is the name of a process, as its first thread has it; "" if it is gone.
+// Comm returns the name of a process (of its first thread), or "" if the process is gone.
 func Comm(pid int) string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	return strings.TrimSpace(string(text))
 }
 
-// octal are the characters that the kernel writes in octal in mountinfo (seq_file's " \t\n\\").
+// octal undoes the octal escapes that the kernel writes in mountinfo (seq_file's " \t\n\\").
 var octal = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// Unescape undoes the escapes of an option of a [Mount]; its other fields have none.
+// Unescape undoes the escapes in an option of a [Mount]; the library handles the other fields.
 func Unescape(option string) string { return octal.Replace(option) }

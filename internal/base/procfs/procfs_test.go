@@ -73,9 +73,9 @@ func TestDisks(t *testing.T) {
 	}
 
 	for text, want := range map[string]string{
-		"8 0 sda 1 2":                      "5 fields, not 14 or more",
-		"8 0 sda 1 2 3 4 5 6 x 8 9 10 11":  `field 10 is "x", not a count`,
-		"8 0 sda 1 2 3 4 5 6 -7 8 9 10 11": `field 10 is "-7", not a count`,
+		"8 0 sda 1 2":                      "5 fields: want at least 14",
+		"8 0 sda 1 2 3 4 5 6 x 8 9 10 11":  `field 10 is "x": want a count`,
+		"8 0 sda 1 2 3 4 5 6 -7 8 9 10 11": `field 10 is "-7": want a count`,
 		"":                                 "",
 		"8 1 sda1 1 2 3 4":                 "", // Linux 2.6.24
 	} {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// lnBits is the precision of the table of logarithms: an interpolated table of 2^lnBits intervals
-// is accurate to 2^-2*lnBits/8.
+// lnBits sets the precision of the table of logarithms: interpolation over 2^lnBits intervals is
+// accurate to 2^-2*lnBits/8.
 const lnBits = 10
 
 // ln2 is the natural logarithm of 2 in units of 2^-32: round(0.693147180559945 x 2^32).
@@ -15,7 +15,7 @@ const ln2 = 2977044472
 // lnTable[i] is -ln(1/2 + i/2^(lnBits+1)) in units of 2^-32.
 var lnTable = makeLnTable()
 
-// makeLnTable computes logarithms bit by bit, by squaring, using only whole numbers: the table is
+// makeLnTable computes logarithms bit by bit, by squaring. It uses only integers, so the table is
 // the same on every machine.
 func makeLnTable() (t [1<<lnBits + 1]uint64) {
 	for i := range t {
@@ -41,9 +41,12 @@ func makeLnTable() (t [1<<lnBits + 1]uint64) {
 	return t
 }
 
-// Exponential returns a waiting time with the given mean, like those between the arrivals of a
-// Poisson process.
+// Exponential returns a waiting time with the given mean, distributed like the gaps between
+// arrivals of a Poisson process.
 func (s *Stream) Exponential(mean time.Duration) time.Duration {
+	// The argument is split into 2^-zeros times a number in [1/2, 1): the logarithm is the sum of
+	// both, the second interpolated in the table. A zero argument would have no logarithm, hence
+	// the lowest bit.
 	u := s.pcg.Uint64() | 1
 	zeros := bits.LeadingZeros64(u)
 	u <<= zeros // in [1/2, 1) of 2^64

@@ -1,14 +1,13 @@
-// Package random provides randomness for models: streams of numbers that depend only on a seed and
-// a name.
+// Package random provides random numbers for models: streams that depend only on a seed and a name.
 //
-// Each thing that needs randomness has a stream of its own, found by a stable hash of its name. So
-// one part of a model may draw more or fewer numbers without changing what another part sees, two
-// variants of a scenario see the same arrivals, and a run is reproducible from its seed.
+// Each consumer of randomness has its own stream, found by a stable hash of its name. So one part
+// of a model may draw more or fewer numbers without changing what another part sees, two variants
+// of a scenario see the same arrivals, and a run is reproducible from its seed.
 //
 // "The same" means the same bits on every machine. A processor that fuses x*y+z rounds once instead
-// of twice, and Go permits that. math.Exp and math.Log are written in assembly for some processors
-// and not for others. So values here are computed in whole numbers, or in float64 with each product
-// converted explicitly, which forbids fusing.
+// of twice, and Go permits that; math.Exp and math.Log are assembly on some processors and Go code
+// on others. So this package computes in integers, or in float64 with each product converted
+// explicitly, which forbids fusing.
 package random
 
 import (
@@ -34,8 +33,8 @@ func (s Seed) Stream(name string) *Stream {
 // Uint64 returns a number uniform over all 64 bits.
 func (s *Stream) Uint64() uint64 { return s.pcg.Uint64() }
 
-// Below returns a number uniform over 0 ... n-1; n must be positive. (It uses Lemire's
-// multiplication. Its bias is below n/2^64, which no run is long enough to show.)
+// Below returns a number uniform over 0 ... n-1; n must be positive. (Lemire's multiplication; its
+// bias is below n/2^64, too small to show in any run.)
 func (s *Stream) Below(n uint64) uint64 {
 	hi, _ := bits.Mul64(s.pcg.Uint64(), n)
 	return hi

@@ -8,26 +8,26 @@ import (
 
 // Bounds of a Zipf distribution.
 const (
-	// ZipfItemsMax bounds the items: 2^40 of the smallest blocks exceed any volume.
+	// ZipfItemsMax bounds the items: 2^40 of the smallest blocks are more than any volume has.
 	ZipfItemsMax = 1 << 40
-	// ZipfThetaMax bounds the exponent: at 5, 96 % of the draws are one item.
+	// ZipfThetaMax bounds the exponent: at 5, 96 % of the draws are the first item.
 	ZipfThetaMax = 5
 )
 
 const (
 	zipfHead  = 1024 // ranks with a cell each
-	zipfBlock = 64   // a block of further ranks is as wide as its first rank divided by this
+	zipfBlock = 64   // a block of further ranks has a width of its first rank divided by this
 )
 
-// A Zipf draws ranks 0 ... n-1; the probability of rank r is proportional to (r+1)^-theta. A few
-// ranks are drawn all the time, most hardly ever. (Zipf's law as in Knuth, The Art of Computer
-// Programming 3, 6.1; theta 0.99 is that of YCSB, Cooper et al., SoCC 2010.)
+// A Zipf draws ranks 0 ... n-1; the probability of rank r is proportional to (r+1)^-theta, so a few
+// ranks are drawn very often and most hardly ever. (Zipf's law as in Knuth, The Art of Computer
+// Programming 3, 6.1; YCSB uses theta 0.99, Cooper et al., SoCC 2010.)
 //
-// It draws from the exact distribution, for any number of items, in constant time and some 40 KB.
-// The first 1,024 ranks are cells of an alias table (Walker 1977, Vose 1991), and so are blocks of
-// the ranks after them. Within a block the probabilities differ by a few hundredths at most, and a
-// rank is drawn by rejection. The usual approximation in load generators (Gray et al., SIGMOD 1994)
-// needs theta below 1 and is off by some percent for the first ranks.
+// It draws from the exact distribution, for any number of items, in constant time and about 40 KB.
+// The first 1,024 ranks are cells of an alias table (Walker 1977, Vose 1991), and the ranks after
+// them share cells in blocks. Within a block the probabilities differ by a few hundredths at most,
+// and rejection picks the rank. The usual approximation in load generators (Gray et al., SIGMOD
+// 1994) needs theta below 1 and is off by a few percent for the first ranks.
 type Zipf struct {
 	items  uint64
 	theta  float64
@@ -36,8 +36,8 @@ type Zipf struct {
 	blocks []zipfRange
 }
 
-// A zipfCell is a cell of an alias table: of its 2^64 equal parts, keep belong to the cell itself
-// and the others to alias.
+// A zipfCell is a cell of an alias table: of its 2^64 equal parts, the first keep parts belong to
+// the cell itself and the rest to alias.
 type zipfCell struct {
 	keep  uint64
 	alias uint32
@@ -47,17 +47,17 @@ type zipfCell struct {
 type zipfRange struct {
 	first, width uint64
 	lnFirst      float64
-	least        float64 // probability of the last rank over that of the first
+	least        float64 // probability of the last rank divided by that of the first
 }
 
-// NewZipf returns the distribution over items ranks. theta is above 0 and at most ZipfThetaMax.
-// (For 0, which is uniform, use [Stream.Below].)
+// NewZipf returns the distribution over items ranks. theta must be in (0, ZipfThetaMax]. (For the
+// uniform distribution, theta 0, use [Stream.Below].)
 func NewZipf(items uint64, theta float64) (*Zipf, error) {
 	switch {
 	case items == 0 || items > ZipfItemsMax:
-		return nil, fmt.Errorf("zipf over %d items: 1 ... %d can be", items, uint64(ZipfItemsMax))
+		return nil, fmt.Errorf("zipf over %d items: want 1 to %d", items, uint64(ZipfItemsMax))
 	case !(theta > 0 && theta <= ZipfThetaMax):
-		return nil, fmt.Errorf("zipf with theta %g: over 0 and at most %d can be", theta, ZipfThetaMax)
+		return nil, fmt.Errorf("zipf theta %g out of range: want (0, %d]", theta, ZipfThetaMax)
 	}
 
 	z := &Zipf{items: items, theta: theta, head: min(items, zipfHead)}
@@ -98,7 +98,7 @@ func (z *Zipf) Draw(s *Stream) uint64 {
 	b := &z.blocks[cell-z.head]
 	for {
 		k := b.first + s.Below(b.width)
-		// Most draws are below the probability of even the last rank of the block: they need no
+		// Most draws are below the probability of even the last rank in the block, so they need no
 		// logarithm.
 		if u := s.Float(); u < b.least || u < Exp(float64(-z.theta*(ln(float64(k))-b.lnFirst))) {
 			return k - 1
@@ -106,7 +106,7 @@ func (z *Zipf) Draw(s *Stream) uint64 {
 	}
 }
 
-// weight is k^-theta.
+// weight returns k^-theta.
 func (z *Zipf) weight(k float64) float64 { return Exp(float64(-z.theta * ln(k))) }
 
 // gauss holds the nodes and weights of five-point Gauss-Legendre quadrature over -1 ... 1
@@ -121,7 +121,7 @@ var gauss = [5][2]float64{
 
 // sum returns the sum of the weights of ranks a ... b, where a is over zipfHead and b at most a few
 // percent larger. It is the integral, by quadrature, plus the first two terms of the
-// Euler-Maclaurin formula. The remainder is below 1e-13 of it.
+// Euler-Maclaurin formula. The relative remainder is below 1e-13.
 func (z *Zipf) sum(a, b float64) float64 {
 	middle, half := float64((a+b)/2), float64((b-a)/2)
 	var integral float64
@@ -134,11 +134,11 @@ func (z *Zipf) sum(a, b float64) float64 {
 	return float64(integral*half) + float64((wa+wb)/2) + slopes/12
 }
 
-// aliasTable returns cells from which index i is drawn in proportion to weights[i]. The weights are
-// rounded to 2^-50 of their sum; from there on, everything is whole numbers.
+// aliasTable returns cells that draw index i in proportion to weights[i]. The weights are rounded
+// to 2^-50 of their sum; after that, all arithmetic is in integers.
 func aliasTable(weights []float64) []zipfCell {
 	var sum float64
-	for i := len(weights) - 1; i >= 0; i-- { // small ones first: they would be lost in a large sum
+	for i := len(weights) - 1; i >= 0; i-- { // smallest first, so that rounding does not lose them
 		sum += weights[i]
 	}
 
@@ -162,6 +162,7 @@ func aliasTable(weights []float64) []zipfCell {
 		}
 	}
 
+	// Vose's step: a poor cell keeps its own mass and gets the rest from a rich one.
 	for len(poor) > 0 && len(rich) > 0 {
 		p, r := poor[len(poor)-1], rich[len(rich)-1]
 		poor = poor[:len(poor)-1]
@@ -173,7 +174,7 @@ func aliasTable(weights []float64) []zipfCell {
 		}
 	}
 
-	// In whole numbers, only cells that are exactly full are left over.
+	// With integers, the cells left over are exactly full.
 	for _, r := range rich {
 		cells[r] = zipfCell{keep: math.MaxUint64, alias: r}
 	}

@@ -20,6 +20,7 @@ func ln(x float64) float64 {
 	e := int(b>>52) - 1023
 
 	m := math.Float64frombits(b&(1<<52-1) | 1023<<52) // in [1, 2)
+	// Halving brings m close to 1, where the series converges fastest.
 	if m > sqrt2 {
 		m /= 2
 		e++
@@ -37,8 +38,8 @@ func ln(x float64) float64 {
 	return float64(float64(e)*ln2Hi) + low
 }
 
-// Exp returns e^x for x within 700 of 0, with the same bits on every processor and within 1e-15 of
-// the value: 2^k times the Taylor series of the remainder.
+// Exp returns e^x for |x| below 700, with the same bits on every processor and a relative error
+// below 1e-15: 2^k times the Taylor series of the remainder.
 func Exp(x float64) float64 {
 	const perLn2 = 1.4426950408889634
 	k := math.Floor(float64(x*perLn2) + 0.5)

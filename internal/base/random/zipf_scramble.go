@@ -2,10 +2,9 @@ package random
 
 import "math/bits"
 
-// A Scramble is a permutation of 0 ... n-1 that looks random. It says which key has rank r, so that
-// the popular keys are spread among the others and not all on one page. Each rank has a key of its
-// own. (YCSB's scrambling hashes, so that some keys share two ranks and others have none.) It takes
-// no memory.
+// A Scramble is a pseudorandom permutation of 0 ... n-1. It maps rank r to a key, so that popular
+// keys are spread out instead of sharing one page. Each rank has its own key. (YCSB scrambles by
+// hashing, so some keys have two ranks and others none.) It needs no table.
 type Scramble struct {
 	n, mask uint64
 	shift   uint
@@ -25,11 +24,11 @@ func NewScramble(n uint64, s *Stream) Scramble {
 	return p
 }
 
-// At returns the number in place i, with i below n.
+// At returns the number at place i, with i below n.
 func (p *Scramble) At(i uint64) uint64 {
-	// Adding, multiplying by an odd number and folding the upper half onto the lower are bijections
-	// on numbers of that many bits. Results of n or more, fewer than half, go through again. (Cycle
-	// walking: Black and Rogaway 2002.)
+	// Adding, multiplying by an odd number, and folding the upper half onto the lower are
+	// bijections on numbers of that many bits. Fewer than half of the results are n or more; these
+	// go through again (cycle walking: Black and Rogaway 2002).
 	for {
 		for r := range p.add {
 			i = (i + p.add[r]) * p.times[r] & p.mask

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// unfinished are the files of this process between Create and Commit or Discard.
+// unfinished holds the files of this process between Create and Commit or Discard.
 var unfinished files
 
 type files struct {
@@ -29,13 +29,13 @@ func (s *files) remove(f *File) {
 	delete(s.all, f)
 }
 
-// Abandon removes the temporary files of all files that are being written, for a process that ends without
-// waiting for their writers. What stood in their places stays.
+// Abandon removes the temporary files of all unfinished writes, for a process that exits without
+// waiting for its writers. Files that were to be replaced stay as they were.
 func Abandon() {
 	unfinished.mu.Lock()
 	defer unfinished.mu.Unlock()
 	for _, temp := range unfinished.all {
-		_ = os.Remove(temp) // the process ends
+		_ = os.Remove(temp) // the process exits anyway
 	}
 	clear(unfinished.all)
 }

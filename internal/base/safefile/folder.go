@@ -2,9 +2,9 @@ package safefile
 
 import "os"
 
-// LockFolder locks an existing folder for one that writes several files into it, until unlock is called.
-// It does not wait: busy means that another process, or another call, has the lock. Where there are no
-// locks, it is free. What somebody writes without asking for the lock is not kept out.
+// LockFolder locks an existing folder for a caller that writes several files into it, until unlock
+// is called. It does not wait: busy means that another process, or another call, holds the lock. On
+// a file system without locks it always succeeds. The lock is advisory.
 func LockFolder(dir string) (unlock func(), busy bool, err error) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -6,5 +6,5 @@ import "os"
 
 const renamesOpen = false
 
-// tryLock has no locks to use here.
+// tryLock reports that there are no locks on this system.
 func tryLock(*os.File) (ok, held bool) { return false, false }

@@ -6,13 +6,13 @@ import (
 	"os"
 )
 
-// NotFileError says that a path where a file was expected is something else.
+// NotFileError reports that the path of an expected file is something else.
 type NotFileError struct {
 	Path string
 	Mode fs.FileMode
 }
 
-// What names what stands at the path: "a named pipe".
+// What names what is at the path: "a named pipe".
 func (e *NotFileError) What() string {
 	switch e.Mode.Type() {
 	case fs.ModeSymlink:
@@ -37,15 +37,15 @@ func (e *NotFileError) Error() string {
 	return fmt.Sprintf("%s is %s, not a file: %s", e.Path, e.What(), hint)
 }
 
-// Open opens the file at path for reading, through symbolic links. What is not a file is refused
-// with a *[NotFileError] and is not opened: opening a named pipe waits for its writer, and opening
-// a device may do anything.
+// Open opens the file at path for reading and follows symbolic links. It refuses anything but a
+// regular file with a *[NotFileError], without opening it: opening a named pipe waits for its
+// writer, and opening a device may have any effect.
 func Open(path string) (*os.File, error) {
 	if err := IsFile(path); err != nil {
 		return nil, err
 	}
 
-	// Whoever puts a pipe there just now does not make us wait either.
+	// Nonblocking, in case a pipe was put there after the check.
 	f, err := os.OpenFile(path, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		return nil, err
@@ -64,8 +64,8 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// IsFile returns a *[NotFileError] if there is something else than a file at path, through symbolic
-// links: for what a library opens by its path.
+// IsFile returns a *[NotFileError] if path, after following symbolic links, is not a regular file.
+// It is for paths that a library opens.
 func IsFile(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -74,8 +74,8 @@ func IsFile(path string) error {
 	return err
 }
 
-// NoLink returns a *[NotFileError] if there is a symbolic link at path. A path with nothing there
-// is fine.
+// NoLink returns a *[NotFileError] if path is a symbolic link. It accepts a path that does not
+// exist.
 func NoLink(path string) error {
 	info, err := os.Lstat(path)
 	if err == nil && info.Mode().Type() == fs.ModeSymlink {

@@ -10,8 +10,8 @@ import (
 
 const openNonblock = syscall.O_NONBLOCK
 
-// keepOwner gives a file the owner and group of the one it replaces. Only root may set an owner, so
-// that an error is not one.
+// keepOwner gives a file the owner and group of the file it replaces, if possible. Only root may
+// set an owner, so failing to do so is not an error.
 func keepOwner(f *os.File, old fs.FileInfo) {
 	was, ok := old.Sys().(*syscall.Stat_t)
 	if !ok {

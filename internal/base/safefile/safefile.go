@@ -1,5 +1,5 @@
-// Package safefile writes a file whole into its place or not at all, follows no symbolic link that
-// somebody put there, and opens for reading only what is a file.
+// Package safefile writes a file into its place completely or not at all, follows no symbolic link
+// planted there, and opens only regular files for reading.
 package safefile
 
 import (
@@ -13,11 +13,10 @@ import (
 	"strings"
 )
 
-// Options say how a file is written. The zero value replaces what is there.
+// Options control how a file is written. The zero value replaces an existing file.
 type Options struct {
-	// Mode is the mode of a new file; the process' umask may take bits away, but not the owner's. A
-	// file that is replaced keeps its own mode, and its owner where the process may set it.
-	// 0 means 0o644.
+	// Mode is the mode of a new file. The process's umask may remove bits, but not the owner's. A
+	// replaced file keeps its own mode, and its owner if the process may set it. 0 means 0o644.
 	Mode fs.FileMode
 	// New refuses a file that exists already, with an error that wraps [fs.ErrExist].
 	New bool
@@ -30,8 +29,8 @@ const (
 	tempNameTries = 10
 )
 
-// A File is being written. It appears under its name at Commit; until then its bytes are in a file
-// of another name in the same folder.
+// A File is being written. It appears under its name at Commit; until then its bytes are in a
+// temporary file in the same folder.
 type File struct {
 	file   *os.File
 	folder *os.Root
@@ -41,8 +40,8 @@ type File struct {
 	opt    Options
 }
 
-// Create begins to write the file at path. Its folder must exist. A symbolic link, a folder or a
-// special file at path is refused with a *[NotFileError]. The caller ends with Commit or Discard.
+// Create starts to write the file at path, whose folder must exist. It refuses a symbolic link, a
+// folder or a special file at path with a *[NotFileError]. The caller must call Commit or Discard.
 func Create(path string, opt Options) (*File, error) {
 	if opt.Mode == 0 {
 		opt.Mode = defaultMode
@@ -67,7 +66,7 @@ func Create(path string, opt Options) (*File, error) {
 	return f, nil
 }
 
-// about names the file that was to be written instead of one beside it.
+// about makes an error name the file to be written instead of the temporary file.
 func about(path string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -80,7 +79,7 @@ func about(path string, err error) error {
 	return err
 }
 
-// cause is the system's error without the names of files, which are not the user's.
+// cause returns the system's error without file names, which may be temporary ones.
 func cause(err error) error {
 	var p *fs.PathError
 	var l *os.LinkError
@@ -106,7 +105,7 @@ func (f *File) begin() error {
 	}
 
 	for range tempNameTries {
-		// The name cannot be guessed, and O_EXCL refuses whatever stands there, links included.
+		// The name cannot be guessed, and O_EXCL refuses anything that exists, including links.
 		f.temp = tempPrefix(f.name) + rand.Text() + tempSuffix
 		f.file, err = f.folder.OpenFile(f.temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 		if err == nil && f.swept() {
@@ -128,8 +127,8 @@ func (f *File) begin() error {
 	return nil
 }
 
-// sweep removes the temporary files of killed writers of the same file. A writer that lives has its
-// own locked.
+// sweep removes the temporary files that killed writers of the same file left. A live writer holds
+// a lock on its own.
 func (f *File) sweep() {
 	entries, err := fs.ReadDir(f.folder.FS(), ".")
 	if err != nil {
@@ -151,19 +150,19 @@ func (f *File) sweep() {
 	}
 }
 
-// swept locks the new temporary file. It reports whether another writer took it for a killed one's
-// before it was locked.
+// swept locks the new temporary file. It reports whether another writer took it for a leftover and
+// removed it before it was locked.
 func (f *File) swept() bool {
 	_, held := tryLock(f.file)
-	is, err := f.file.Stat()
+	created, err := f.file.Stat()
 	if err != nil {
 		return false
 	}
 	there, err := f.folder.Lstat(f.temp)
-	return held || err != nil || !os.SameFile(is, there)
+	return held || err != nil || !os.SameFile(created, there)
 }
 
-// replaced is the file that is to be replaced, nil if there is none.
+// replaced returns the file to be replaced, or nil if there is none.
 func (f *File) replaced() (fs.FileInfo, error) {
 	old, err := f.folder.Lstat(f.name)
 	switch {
@@ -181,18 +180,20 @@ func (f *File) replaced() (fs.FileInfo, error) {
 
 func (f *File) settleMode(old fs.FileInfo) error {
 	if old == nil {
-		// A umask such as 0777 would leave a file that its own writer cannot read.
-		is, err := f.file.Stat()
-		if err != nil || is.Mode().Perm()&ownerMode == f.opt.Mode&ownerMode {
+		// With a umask such as 0777, the writer could not read its own file.
+		created, err := f.file.Stat()
+		if err != nil || created.Mode().Perm()&ownerMode == f.opt.Mode&ownerMode {
 			return err
 		}
-		return f.file.Chmod(is.Mode().Perm() | f.opt.Mode&ownerMode)
+		return f.file.Chmod(created.Mode().Perm() | f.opt.Mode&ownerMode)
 	}
+
+	// The owner comes before the mode: changing the owner may clear bits of the mode.
 	keepOwner(f.file, old)
 	return f.file.Chmod(old.Mode().Perm())
 }
 
-// tempPrefix begins the names of all temporary files for one name.
+// tempPrefix returns the prefix of the names of all temporary files for one file.
 func tempPrefix(name string) string { return "." + name + "." }
 
 // Write implements io.Writer.
@@ -201,7 +202,7 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, about(f.path, err)
 }
 
-// Commit waits until the bytes are on stable storage and puts the file into its place in one step.
+// Commit waits until the bytes are on stable storage and moves the file into its place in one step.
 // On an error nothing has changed, and the temporary file is gone.
 func (f *File) Commit() (err error) {
 	if f.temp == "" {
@@ -215,7 +216,7 @@ func (f *File) Commit() (err error) {
 	}
 
 	if err == nil {
-		_, err = f.replaced() // what stood there when it began may be something else now
+		_, err = f.replaced() // the path may have become something else since Create
 	}
 
 	if err == nil {
@@ -223,7 +224,7 @@ func (f *File) Commit() (err error) {
 	}
 
 	if renamesOpen {
-		err = errors.Join(err, f.file.Close()) // and gives up the lock
+		err = errors.Join(err, f.file.Close()) // and releases the lock
 	}
 
 	temp := f.temp
@@ -241,7 +242,7 @@ func (f *File) Commit() (err error) {
 	return f.syncFolder()
 }
 
-// place gives the file its name. A rename replaces a link that was put there meanwhile; it does not
+// place gives the file its name. A rename replaces a link that was planted meanwhile; it does not
 // follow it.
 func (f *File) place() error {
 	if f.opt.New {
@@ -252,7 +253,7 @@ func (f *File) place() error {
 		if errors.Is(err, fs.ErrExist) {
 			return &fs.PathError{Op: "create", Path: f.path, Err: fs.ErrExist}
 		}
-		// A file system without hard links.
+		// The file system has no hard links.
 	}
 	return f.folder.Rename(f.temp, f.name)
 }
@@ -263,12 +264,12 @@ func (f *File) syncFolder() error {
 	if err != nil {
 		return nil //nolint:nilerr // a folder that may be written but not read
 	}
-	// A file system that cannot sync a folder says so; the file is in its place all the same.
+	// Some file systems cannot sync a folder. The file is in its place regardless.
 	_ = dir.Sync()
 	return dir.Close()
 }
 
-// Discard gives the file up: what stood in its place stays. After Commit it does nothing.
+// Discard abandons the write: an existing file stays as it was. After Commit it does nothing.
 func (f *File) Discard() error {
 	if f.temp == "" {
 		return nil
@@ -291,8 +292,8 @@ func Write(path string, data []byte, opt Options) error {
 	return f.Commit()
 }
 
-// RemoveLeftovers removes the temporary files that writers of path left when they were killed. The
-// caller knows that nobody is writing path now.
+// RemoveLeftovers removes the temporary files that killed writers of path left. The caller must
+// ensure that no other writer of path is running.
 func RemoveLeftovers(path string) error {
 	folder, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -315,7 +316,7 @@ func RemoveLeftovers(path string) error {
 	return err
 }
 
-// IsLeftover reports whether a file's name is that of a temporary file.
+// IsLeftover reports whether a name is that of a temporary file.
 func IsLeftover(name string) bool {
 	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, tempSuffix)
 }

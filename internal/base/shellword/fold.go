@@ -3,8 +3,9 @@ package shellword
 import "strings"
 
 // Fold breaks a command into lines of at most width characters that a shell reads as the same
-// command: at spaces outside quotes and substitutions, each line but the last ending in a backslash.
-// What is one word stays whole, however long. The lines after the first begin with indent.
+// command. It breaks at spaces outside quotes and substitutions and ends each line but the last
+// with a backslash. A single word stays whole, however long. All lines after the first begin with
+// indent.
 func Fold(command string, width int, indent string) []string {
 	var out []string
 	line := ""
@@ -28,12 +29,14 @@ func Fold(command string, width int, indent string) []string {
 	return append(out, line)
 }
 
-// pieces are the parts of a command between spaces at which a line may be broken.
+// pieces splits a command at the spaces where a line may be broken.
 func pieces(command string) []string {
 	var out []string
 	var quote byte
 
 	depth, from := 0, 0
+	// Inside single quotes a backslash is literal, inside double quotes it escapes (POSIX Shell
+	// Command Language, 2.2), hence the order of the cases.
 	for i := 0; i < len(command); i++ {
 		c := command[i]
 		switch {

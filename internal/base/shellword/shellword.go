@@ -16,8 +16,8 @@ func Quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Readable quotes like [Quote], but in double quotes where the text holds single ones and nothing
-// that a shell would read inside of them.
+// Readable quotes like [Quote], but uses double quotes if the text contains single quotes and
+// nothing that a shell expands inside double quotes.
 func Readable(s string) string {
 	if strings.Contains(s, "'") && !strings.ContainsAny(s, "\"$`\\!") {
 		return `"` + s + `"`

@@ -1,9 +1,9 @@
-// Package units prints quantities as people in this field write them: three significant digits,
-// separated thousands, a unit that keeps the number readable, and decimal multiples (a volume's 125
-// MiB/s is 131 MB/s, and iostat -m means MiB: say which).
+// Package units prints quantities the way engineers write them: three significant digits, separated
+// thousands, a unit that keeps the number readable, and decimal multiples (a volume's 125 MiB/s is
+// 131 MB/s, and iostat -m means MiB: always say which).
 //
-// Everywhere else, quantities are in base units: seconds, bytes, bytes per second, ratios from 0 to
-// 1.
+// Everywhere else in the program, quantities are in base units: seconds, bytes, bytes per second,
+// ratios from 0 to 1.
 package units
 
 import (
@@ -15,6 +15,7 @@ import (
 
 // Number formats x with three significant digits and separated thousands; NaN is "?".
 func Number(x float64) string {
+	// The limits are where rounding to three digits carries: 99.95 prints as 100, not as 100.0.
 	switch a := math.Abs(x); {
 	case math.IsNaN(x) || math.IsInf(x, 0):
 		return "?"
@@ -67,14 +68,14 @@ func Seconds(s float64) string {
 	return long(s)
 }
 
-// long prints a duration of minutes or more without the parts that are zero.
+// long prints a duration of a minute or more, without the parts that are zero.
 func long(s float64) string {
 	sign := ""
 	if s < 0 {
 		sign, s = "-", -s
 	}
 
-	unit := 1.0 // what is rounded to
+	unit := 1.0 // rounded to seconds; from an hour on, to minutes
 	if math.Round(s) >= 3600 {
 		unit = 60
 	}
@@ -133,8 +134,8 @@ func Percent(r float64) string {
 	return fmt.Sprintf("%.0f %%", p)
 }
 
-// OpSeconds is the unit of waiting time summed over concurrent operations. It is not a stretch of
-// wall-clock time, so it is always printed in seconds.
+// OpSeconds is the unit of waiting time summed over concurrent operations. It is not wall-clock
+// time, so it is always printed in seconds, never in minutes or hours.
 const OpSeconds = "op-seconds"
 
 // Value formats a number in one of the units of evidence and tracks: "seconds", "bytes", "bytes/s",
@@ -171,7 +172,7 @@ func Dollars(x float64) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", x), "0"), ".") + " USD"
 }
 
-// Tick formats a value on an axis. It is shorter than in running text, because its neighbours show
+// Tick formats a value on an axis. It is shorter than in running text: the neighbouring ticks show
 // the precision.
 func Tick(x float64, unit string) string {
 	if x == 0 {
@@ -195,8 +196,8 @@ func Tick(x float64, unit string) string {
 	return figure + rest
 }
 
-// Change formats the ratio of two figures as a change: a percentage, or a factor from 10 on: "-12
-// %", "x 22.2", "1/509".
+// Change formats the ratio of two figures: as a percentage, or as a factor from 10 on ("-12 %", "x
+// 22.2", "1/509").
 func Change(r float64) string {
 	switch {
 	case r >= 10:

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// The quantities that a person writes. Each is a type of its own, so that a size is not mistaken
-// for a rate. Each is written with its unit: a bare number is an error, because different tools
-// have read "throughput: 125" as MB/s and as MiB/s. All of them implement encoding.TextUnmarshaler
-// and TextMarshaler, which YAML and JSON use.
+// The quantities that users write. Each has its own type, so that a size is not mistaken for a
+// rate. Each needs a unit: a bare number is an error, because tools have read "throughput: 125" as
+// MB/s and as MiB/s. All of them implement encoding.TextUnmarshaler and TextMarshaler, which YAML
+// and JSON use.
 type (
 	// Size is a number of bytes: "5GB", "800 GiB", "4KiB", "300B".
 	Size int64
@@ -28,8 +28,7 @@ type (
 	USD float64
 )
 
-// The multiples that people write. Decimal and binary multiples are different units: 125 MiB/s is
-// 131.072 MB/s.
+// Multiples of bytes. Decimal and binary multiples are different units: 125 MiB/s is 131.072 MB/s.
 const (
 	KB Size = 1e3
 	MB Size = 1e6
@@ -52,7 +51,7 @@ var sizeUnits = map[string]float64{
 	"ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40,
 }
 
-// ungrouped takes the separators of thousands out of a number.
+// ungrouped removes thousands separators from a number.
 var ungrouped = strings.NewReplacer(",", "", "_", "")
 
 // number splits "125 MiB/s" into 125 and "MiB/s".
@@ -74,7 +73,7 @@ func number(s string) (float64, string, error) {
 
 var errNegative = errors.New("may not be negative")
 
-// scaled parses a number with one of the given units. The error shows example.
+// scaled parses a number with a unit from a table. Its errors show the example.
 func scaled(s string, table map[string]float64, example string) (float64, error) {
 	x, unit, err := number(s)
 	if err != nil {
@@ -87,7 +86,7 @@ func scaled(s string, table map[string]float64, example string) (float64, error)
 
 	k, ok := table[strings.ToLower(unit)]
 	if !ok && unit != "" {
-		return 0, fmt.Errorf("%q is in no unit known here: write it as %s", s, example)
+		return 0, fmt.Errorf("unknown unit in %q: write it as %s", s, example)
 	}
 
 	if unit == "" {
@@ -101,9 +100,10 @@ func scaled(s string, table map[string]float64, example string) (float64, error)
 	return x * k, nil
 }
 
-// ParseSize parses a Size. The error shows how to write one.
+// ParseSize parses a Size. Its errors show how to write one.
 func ParseSize(s string) (Size, error) {
 	x, err := scaled(s, sizeUnits, "5GB, 800GiB or 300B")
+	// Half the range, so that a sum of two sizes cannot overflow.
 	if err == nil && x > math.MaxInt64/2 {
 		err = fmt.Errorf("%q is larger than any storage", s)
 	}
@@ -113,7 +113,7 @@ func ParseSize(s string) (Size, error) {
 	return Size(math.Round(x)), nil
 }
 
-// ParseThroughput parses a Throughput. The error shows how to write one.
+// ParseThroughput parses a Throughput. Its errors show how to write one.
 func ParseThroughput(s string) (Throughput, error) {
 	base, ok := strings.CutSuffix(strings.TrimSpace(s), "/s")
 	if !ok {
@@ -130,8 +130,9 @@ var durationUnits = map[string]float64{
 	"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "m": 60e9, "h": 3600e9, "d": 86400e9,
 }
 
-// ParseDuration parses a Duration, also in Go's notation ("2m30s").
+// ParseDuration parses a Duration. It also accepts Go's notation ("2m30s").
 func ParseDuration(s string) (Duration, error) {
+	// "0" needs no unit here either, but goes through scaled like the other bare numbers.
 	if d, err := time.ParseDuration(strings.TrimSpace(s)); err == nil && d >= 0 && strings.TrimSpace(s) != "0" {
 		return Duration(d), nil
 	}
@@ -161,7 +162,7 @@ func ParseRatio(s string) (Ratio, error) {
 	case unit == "%":
 		x /= 100
 	case unit != "" || x > 1:
-		err = fmt.Errorf("%q is not a share: write it as 5%% or 0.05", s)
+		err = fmt.Errorf("%q is not a ratio: write it as 5%% or 0.05", s)
 	}
 	if err == nil && x < 0 {
 		err = fmt.Errorf("%q %w", s, errNegative)

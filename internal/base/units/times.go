@@ -1,9 +1,9 @@
 package units
 
-// sizeMost bounds products of sizes, far below where sums of some of them overflow.
+// sizeMost bounds products of sizes, far below where sums of a few of them would overflow.
 const sizeMost = Size(1 << 60)
 
-// Times is n things of this size, at most 1 EiB; 0 where the size is negative.
+// Times returns n times the size, at most 1 EiB, or 0 if the size is negative.
 func (q Size) Times(n uint64) Size {
 	if q <= 0 {
 		return 0

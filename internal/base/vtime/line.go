@@ -1,16 +1,17 @@
 package vtime
 
-// A Line is events for one handler that are nearly always scheduled in the order of their instants:
-// the arrivals of a workload, the ends of equal pieces of work on one machine. They cost less than
-// others, because they wait in a queue instead of being sorted. They fire exactly when, and in the
-// order in which, [Clock.At] would have them fire; one that is out of order goes there.
+// A Line holds events for one handler that are nearly always scheduled in the order of their
+// instants: the arrivals of a workload, the ends of equal pieces of work on one machine. They are
+// cheaper than other events, because they wait in a queue instead of being sorted. They fire
+// exactly when, and in the order in which, those of [Clock.At] would; an event that is out of order
+// is passed on to it.
 type Line struct {
 	clock   *Clock
 	handler Handler
 	at      Instant // of its first event, Never if there is none
 	seq     uint64
 	last    Instant // of its last event
-	ring    []turn  // a power of two
+	ring    []turn  // its length is a power of two
 	first   int
 	n       int
 }
@@ -21,14 +22,15 @@ type turn struct {
 	arg uint64
 }
 
-// Line returns a new line of events for a handler. A clock is meant to have a few.
+// Line returns a new line of events for a handler. A clock should have only a few, because each pop
+// compares them all.
 func (c *Clock) Line(h Handler) *Line {
 	l := &Line{clock: c, handler: h, at: Never, ring: make([]turn, 16)}
 	c.lines = append(c.lines, l)
 	return l
 }
 
-// At schedules the handler's Fire(at, arg), as [Clock.At] does.
+// At schedules the handler's Fire(at, arg), like [Clock.At].
 func (l *Line) At(at Instant, arg uint64) {
 	c := l.clock
 	if at = max(at, c.now); at == Never || l.n > 0 && at < l.last {
@@ -55,10 +57,10 @@ func (l *Line) At(at Instant, arg uint64) {
 	}
 }
 
-// before reports whether its first event comes before another.
+// before reports whether the line's first event comes before another event.
 func (l *Line) before(at Instant, seq uint64) bool { return l.at < at || l.at == at && l.seq < seq }
 
-// pop removes its first event, which is the first of all lines.
+// pop removes the line's first event, which must be the first of all lines.
 func (l *Line) pop() (arg uint64) {
 	arg = l.ring[l.first].arg
 	l.first = (l.first + 1) & (len(l.ring) - 1)

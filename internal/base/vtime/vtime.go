@@ -1,12 +1,12 @@
-// Package vtime is virtual time: a clock that jumps from event to event.
+// Package vtime provides virtual time: a clock that jumps from event to event.
 //
-// A model never sleeps and never reads the real time: it is given the time. What must happen later
-// is an event. Events are ordered by their instants in whole nanoseconds and, at the same instant,
-// by the order of scheduling. So a run is one sequence, the same on every machine, and ten minutes of
-// it take as long as its events take to compute.
+// A model never sleeps and never reads the real time; the clock passes it the time. Everything that
+// happens later is an event. Events are ordered by their instants in whole nanoseconds and, at the
+// same instant, by the order of scheduling. So a run is one sequence, the same on every machine,
+// and ten minutes of it take as long as its events take to compute.
 //
-// Events cannot be cancelled. A handler that no longer wants one recognises it by its argument (a
-// generation number) and does nothing.
+// Events cannot be cancelled. A handler recognises an obsolete event by its argument (a generation
+// number) and ignores it.
 package vtime
 
 import (
@@ -40,9 +40,9 @@ func (t Instant) Seconds() float64 { return float64(t) / 1e9 }
 // At returns the instant d after the run began.
 func At(d time.Duration) Instant { return Instant(d) }
 
-// A Handler is called when its event is due. arg is the value it passed when it scheduled the
-// event: it says which of the handler's things this is about. (An interface and a number, instead
-// of a closure, so that an event allocates nothing.)
+// A Handler is called when its event is due. arg is the value that was passed when the event was
+// scheduled; it identifies what the event is about. (An interface and a number, not a closure, so
+// that scheduling an event allocates nothing.)
 type Handler interface {
 	Fire(now Instant, arg uint64)
 }
@@ -62,15 +62,15 @@ type event struct {
 
 func (e *event) before(o *event) bool { return e.at < o.at || (e.at == o.at && e.seq < o.seq) }
 
-// The near future is cut into spans of a power of two nanoseconds, each with a list of its events.
-// An event costs the same however many are pending: it is put in a list when it is scheduled, and
-// the few of a span are sorted when the span comes. What is later than the last span, and what
-// finds its span crowded, is in a heap.
+// The near future is divided into spans of a power of two nanoseconds, each with a list of its
+// events. An event costs the same however many are pending: scheduling appends it to a list, and a
+// list is sorted only when its span opens. A heap holds events beyond the last span, and those
+// whose span is crowded.
 const (
 	spanBits = 15 // 33 us
 	spans    = 1 << 12
-	// sortedMost is the most that the open span's list holds when an event is put in its place
-	// there.
+	// sortedMost is the length of the open span's list up to which new events are inserted into it.
+	// Beyond that, they go to the heap.
 	sortedMost = 64
 )
 
@@ -80,28 +80,28 @@ type Clock struct {
 	seq uint64
 
 	open   int64   // number of the span whose events are sorted
-	sorted []event // those of them that are still pending, the first at next
+	sorted []event // events of the open span; those from next on are pending
 	next   int
 
-	// The spans after the open one, as a ring: of each, the number of its last scheduled event in
-	// nodes, plus one, and a bit that says whether it has any.
+	// The spans after the open one, as a ring: for each, the number in nodes of the event scheduled
+	// last, plus one, and a bit that says whether it has any events.
 	lists [spans]uint32
 	some  [spans / 64]uint64
-	any   uint64 // a bit for each word of some that is not 0
+	any   uint64 // a bit for each nonzero word of some
 	nodes []node
 	free  uint32 // a vacant node, plus one
 	near  int    // events in the lists
 
-	heap []event // with four children per node: shallower, and in fewer cache lines
+	heap []event // with four children per node: shallower, and touching fewer cache lines
 
 	lines []*Line
-	line  *Line // the one whose event is the first of theirs, nil if they have none
+	line  *Line // the one with the earliest event, nil if no line has any
 }
 
 // A node is an event in the list of its span.
 type node struct {
 	event
-	next uint32 // scheduled before it for the same span, plus one; or the next vacant node
+	next uint32 // the event scheduled before this one for the same span, plus one; or the next vacant node
 }
 
 // Now returns the instant of the event being handled.
@@ -116,7 +116,7 @@ func (c *Clock) Pending() int {
 	return n
 }
 
-// At schedules h.Fire(at, arg). An instant in the past means now: after everything already
+// At schedules h.Fire(at, arg). An instant in the past means now, after everything already
 // scheduled for now.
 func (c *Clock) At(at Instant, h Handler, arg uint64) {
 	c.seq++
@@ -134,7 +134,7 @@ func (c *Clock) At(at Instant, h Handler, arg uint64) {
 // After schedules h.Fire(now+d, arg).
 func (c *Clock) After(d time.Duration, h Handler, arg uint64) { c.At(c.now.Add(d), h, arg) }
 
-// list puts a new event in the list of its span.
+// list adds a new event to the list of its span.
 func (c *Clock) list(at Instant, h Handler, arg uint64) {
 	i := c.free
 	if i == 0 {
@@ -155,14 +155,14 @@ func (c *Clock) list(at Instant, h Handler, arg uint64) {
 	c.near++
 }
 
-// insert puts a new event in its place among those of the open span: behind all that are no later.
+// insert adds a new event to the open span: after all events that are not later.
 func (c *Clock) insert(at Instant, h Handler, arg uint64) {
 	switch {
 	case c.next == len(c.sorted):
 		c.sorted, c.next = c.sorted[:0], 0
 	case len(c.sorted) == cap(c.sorted) && c.next >= max(len(c.sorted)/2, 2*sortedMost):
-		// While the open span is far ahead, some event is always pending here: those that have
-		// fired give their room back.
+		// While the open span is far ahead, the list is never empty here, so the room of events
+		// that have fired is reclaimed.
 		n := copy(c.sorted, c.sorted[c.next:])
 		c.sorted, c.next = c.sorted[:n], 0
 	}
@@ -191,6 +191,8 @@ func (c *Clock) ready() bool {
 	}
 
 	c.sorted, c.next = c.sorted[:0], 0
+	// The heap may hold an event of a span before the first listed one. The open span then moves to
+	// it, so that new events near it are inserted and not listed.
 	if len(c.heap) > 0 {
 		if first := int64(c.heap[0].at >> spanBits); first < span {
 			c.open = max(c.open, first)
@@ -220,20 +222,20 @@ func (c *Clock) fill() {
 	for i != 0 {
 		n := &c.nodes[i-1]
 		c.sorted = append(c.sorted, n.event)
-		n.handler = nil // let the garbage collector have it
+		n.handler = nil // lets the garbage collector free it
 		n.next, c.free, i = c.free, i, n.next
 	}
 
 	c.near -= len(c.sorted)
 
-	// The list has the event scheduled last in front.
+	// The event scheduled last is at the front of the list.
 	slices.Reverse(c.sorted)
 	if len(c.sorted) > 1 {
 		c.sort()
 	}
 }
 
-// sort sorts the open span's events, which are in the order of scheduling.
+// sort sorts the open span's events, which come in the order of scheduling.
 func (c *Clock) sort() {
 	s := c.sorted
 	if len(s) > sortedMost {
@@ -243,6 +245,7 @@ func (c *Clock) sort() {
 		return
 	}
 
+	// Insertion sort is stable, so events at the same instant keep the order of scheduling.
 	for i := 1; i < len(s); i++ {
 		if s[i-1].at <= s[i].at {
 			continue
@@ -255,24 +258,24 @@ func (c *Clock) sort() {
 	}
 }
 
-// following returns the number of the first span after the open one that has events. There is one.
+// following returns the number of the first span with events after the open one, which must exist.
 func (c *Clock) following() int64 {
 	from := uint64(c.open+1) % spans
 	word := from / 64
 	if left := c.some[word] >> (from % 64); left != 0 {
 		return c.open + 1 + int64(bits.TrailingZeros64(left))
 	}
-	// The words after this one, and then those before it, up to its own beginning.
+	// The search continues with the words after this one and wraps around to its own beginning.
 	after := bits.RotateLeft64(c.any, -int(word+1))
 	word = (word + 1 + uint64(bits.TrailingZeros64(after))) % 64
 	slot := word*64 + uint64(bits.TrailingZeros64(c.some[word]))
 	return c.open + 1 + int64((slot-from)%spans)
 }
 
-// first returns the earliest event outside the lines, and whether it is the heap's; nil if there is
-// none.
+// first returns the earliest event outside the lines, and whether it is in the heap; nil if there
+// is none.
 func (c *Clock) first() (e *event, heap bool) {
-	if c.next < len(c.sorted) && len(c.heap) == 0 { // as mostly
+	if c.next < len(c.sorted) && len(c.heap) == 0 { // the usual case
 		return &c.sorted[c.next], false
 	}
 	near := c.ready()
@@ -285,7 +288,7 @@ func (c *Clock) first() (e *event, heap bool) {
 	return nil, false
 }
 
-// Next returns the instant of the earliest event, Never if there is none.
+// Next returns the instant of the earliest event, or Never.
 func (c *Clock) Next() Instant {
 	next := Never
 	if e, _ := c.first(); e != nil {
@@ -297,7 +300,7 @@ func (c *Clock) Next() Instant {
 	return next
 }
 
-// Run handles all events up to and including until; then the clock is at until.
+// Run handles all events up to and including until, and leaves the clock at until.
 func (c *Clock) Run(until Instant) {
 	for {
 		e, heap := c.first()
@@ -314,6 +317,7 @@ func (c *Clock) Run(until Instant) {
 			break
 		}
 
+		// The event is removed before its handler runs, because the handler may schedule others.
 		at, handler, arg := e.at, e.handler, e.arg
 		c.now = at
 		if heap {
@@ -333,7 +337,7 @@ func (c *Clock) push(at Instant, h Handler, arg uint64) {
 	c.heap = append(c.heap, event{})
 	for i > 0 {
 		parent := (i - 1) / 4
-		if at >= c.heap[parent].at { // at the same instant, it is the later one
+		if at >= c.heap[parent].at { // at the same instant, the new event is the later one
 			break
 		}
 		c.heap[i] = c.heap[parent]
@@ -343,11 +347,11 @@ func (c *Clock) push(at Instant, h Handler, arg uint64) {
 	e.at, e.seq, e.handler, e.arg = at, c.seq, h, arg
 }
 
-// pop removes the first event of the heap: the last one takes its place and moves down to its own.
+// pop removes the first event of the heap. The last event takes its place and sinks to its own.
 func (c *Clock) pop() {
 	n := len(c.heap) - 1
 	last := c.heap[n]
-	c.heap[n].handler = nil // let the garbage collector have it
+	c.heap[n].handler = nil // lets the garbage collector free it
 
 	if c.heap = c.heap[:n]; n == 0 {
 		return

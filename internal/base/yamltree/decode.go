@@ -13,32 +13,33 @@ import (
 	"plimsoll/internal/base/diagnostics"
 )
 
-// listMax bounds a list or a mapping.
+// listMax bounds the entries of a list.
 const listMax = 10_000
 
-// A Decoder puts a tree into Go values and notes what does not fit, all of it.
+// A Decoder puts a tree into Go values and collects all problems.
 type Decoder struct {
 	Problems []Placed
-	// Special, if not nil, decodes types of its own, and says whether a value's is one.
+	// Special, if not nil, decodes the types that it knows, and reports whether v has one of them.
 	Special func(n *Node, v reflect.Value, field string) bool
 }
 
-// A Placed problem has its Position already.
+// A Placed is a problem with its position.
 type Placed struct {
 	diagnostics.Problem
 	At     Position
-	NoSuch bool // it is about a key that does not exist
+	NoSuch bool // about an unknown key
 }
 
-// Fail notes what is wrong at a place.
+// Fail adds a problem at a position.
 func (d *Decoder) Fail(field string, at Position, format string, args ...any) {
 	d.Problems = append(d.Problems,
 		Placed{diagnostics.Problem{Field: field, Text: fmt.Sprintf(format, args...)}, at, false})
 }
 
-// Decode puts n into v, which can be set.
+// Decode puts n into v, which must be settable.
 func (d *Decoder) Decode(n *Node, v reflect.Value, field string) {
 	if v.Kind() == reflect.Pointer {
+		// The current value is kept where the text sets only some of its fields.
 		p := reflect.New(v.Type().Elem())
 		if !v.IsNil() {
 			p.Elem().Set(v.Elem())
@@ -79,7 +80,7 @@ func (d *Decoder) Decode(n *Node, v reflect.Value, field string) {
 
 func (d *Decoder) isScalar(n *Node, field string) bool {
 	if n.Kind != Scalar {
-		d.Fail(field, n.At, "wants a value and has %s", n.Kind)
+		d.Fail(field, n.At, "want a value, got %s", n.Kind)
 	}
 	return n.Kind == Scalar
 }
@@ -107,11 +108,11 @@ func (d *Decoder) scalar(n *Node, v reflect.Value, field string) {
 	case reflect.Uint64:
 		x, err := strconv.ParseUint(strings.ReplaceAll(n.Text, "_", ""), 10, 64)
 		if errors.Is(err, strconv.ErrRange) {
-			d.Fail(field, n.At, "%s is more than %d", n.Text, uint64(math.MaxUint64))
+			d.Fail(field, n.At, "%s is too large: want at most %d", n.Text, uint64(math.MaxUint64))
 			return
 		}
 		if err != nil {
-			d.Fail(field, n.At, "%q is not a whole number from 0 on", n.Text)
+			d.Fail(field, n.At, "%q is not a whole number: want 0 or more", n.Text)
 			return
 		}
 		v.SetUint(x)
@@ -123,7 +124,7 @@ func (d *Decoder) scalar(n *Node, v reflect.Value, field string) {
 		}
 		v.SetFloat(x)
 	default:
-		panic("yamltree: a field of " + v.Type().String()) // a mistake of this program, met by its tests
+		panic("yamltree: unsupported field type " + v.Type().String()) // a bug, which tests find
 	}
 }
 
@@ -132,10 +133,10 @@ func (d *Decoder) list(n *Node, v reflect.Value, field string) {
 	case n.Kind == Null:
 		return
 	case n.Kind != Sequence:
-		d.Fail(field, n.At, "wants a list and has %s", n.Kind)
+		d.Fail(field, n.At, "want a list, got %s", n.Kind)
 		return
 	case len(n.Items) > listMax:
-		d.Fail(field, n.At, "%d items are more than %d", len(n.Items), listMax)
+		d.Fail(field, n.At, "%d items: want at most %d", len(n.Items), listMax)
 		return
 	}
 
@@ -147,7 +148,7 @@ func (d *Decoder) list(n *Node, v reflect.Value, field string) {
 	v.Set(out)
 }
 
-// IsKeyed tells whether a type is a [Keyed].
+// IsKeyed reports whether a type is a [Keyed].
 func IsKeyed(t reflect.Type) bool { return strings.HasPrefix(t.Name(), "Keyed[") }
 
 func (d *Decoder) keyed(n *Node, v reflect.Value, field string) {
@@ -155,7 +156,7 @@ func (d *Decoder) keyed(n *Node, v reflect.Value, field string) {
 	case n.Kind == Null:
 		return
 	case n.Kind != Mapping:
-		d.Fail(field, n.At, "wants a mapping of names and has %s", n.Kind)
+		d.Fail(field, n.At, "want a mapping of names, got %s", n.Kind)
 		return
 	}
 	out := reflect.MakeSlice(v.Type(), len(n.Entries), len(n.Entries))
@@ -166,7 +167,7 @@ func (d *Decoder) keyed(n *Node, v reflect.Value, field string) {
 	v.Set(out)
 }
 
-// Join is the path of a key below a field.
+// Join returns the path of a key below a field.
 func Join(field, key string) string {
 	if field == "" {
 		return key
@@ -174,11 +175,11 @@ func Join(field, key string) string {
 	return field + "." + key
 }
 
-// IsMapping tells whether there are keys to decode: a part that is there and says nothing is its
+// IsMapping reports whether there are keys to decode. An empty part is valid and leaves the
 // defaults.
 func (d *Decoder) IsMapping(n *Node, keys []string, field string) bool {
 	if n.Kind != Null && n.Kind != Mapping {
-		d.Fail(field, n.At, "wants a mapping of %s and has %s", strings.Join(some(keys), ", "), n.Kind)
+		d.Fail(field, n.At, "want a mapping of %s, got %s", strings.Join(firstKeys(keys), ", "), n.Kind)
 	}
 	return n.Kind == Mapping
 }
@@ -198,19 +199,19 @@ func (d *Decoder) mapping(n *Node, v reflect.Value, field string) {
 	}
 }
 
-// Unknown notes a key that does not exist.
+// Unknown adds a problem about an unknown key.
 func (d *Decoder) Unknown(e Entry, known []string, field string) {
-	p := diagnostics.Problem{Field: Join(field, e.Key), Text: "there is no such key"}
+	p := diagnostics.Problem{Field: Join(field, e.Key), Text: "unknown key"}
 	if near := diagnostics.Nearest(e.Key, known); near != "" {
 		p.Text += "; did you mean " + near + "?"
 	} else {
-		p.Text += ": " + strings.Join(some(known), ", ")
+		p.Text += "; known keys: " + strings.Join(firstKeys(known), ", ")
 	}
 	d.Problems = append(d.Problems, Placed{p, e.At, true})
 }
 
-// some shortens a list of keys.
-func some(keys []string) []string {
+// firstKeys shortens a list of keys for a message.
+func firstKeys(keys []string) []string {
 	const shown = 30
 	if len(keys) > shown {
 		return append(slices.Clone(keys[:shown]), "...")
@@ -218,7 +219,8 @@ func some(keys []string) []string {
 	return keys
 }
 
-// FieldName is a field's key, "" if it has none, and whether its fields are its parent's.
+// FieldName returns the YAML key of a field, "" if it has none, and whether its own fields belong
+// to the parent's mapping.
 func FieldName(f reflect.StructField) (name string, inline bool) {
 	tag := f.Tag.Get("yaml")
 	name, options, _ := strings.Cut(tag, ",")

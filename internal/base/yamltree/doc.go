@@ -1,10 +1,11 @@
-// Package yamltree reads YAML that people write by hand into Go values, and says all that is wrong
-// with it, each with its place.
+// Package yamltree reads hand-written YAML into Go values, and reports all mistakes in it with
+// their positions.
 //
-// A text becomes a tree of nodes ([Parse]), which values can be put into ([Assigned], [Node.Put]). A
+// [Parse] turns a text into a tree of nodes. Assignments can change it ([Assigned], [Node.Put]). A
 // [Decoder] puts the tree into structs with YAML tags, and a [Source] shows the line of a problem
-// with a mark under the place. Values become trees again by [Encode], and text by [Node.YAML].
+// with a mark under the position. [Encode] turns values into trees again, and [Node.YAML] turns
+// trees into text.
 //
-// YAML is read plainly: one document of mappings, lists and scalars. Anchors, aliases, merge keys
-// and tags are refused, which is also what keeps a small file from becoming a large one.
+// Only plain YAML is supported: one document of mappings, lists and scalars. Anchors, aliases,
+// merge keys and tags are refused, which also prevents a small file from expanding into a huge one.
 package yamltree

@@ -10,11 +10,10 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// A Marshaler knows its own tree.
+// A Marshaler encodes itself as a tree.
 type Marshaler interface{ MarshalTree() *Node }
 
-// Encode makes the tree that decodes to a value. A field that may be left out is left out where it
-// is zero.
+// Encode returns the tree that decodes to a value. It omits zero fields that are marked omitempty.
 func Encode(v any) *Node {
 	if v == nil {
 		return &Node{}
@@ -22,7 +21,6 @@ func Encode(v any) *Node {
 	return encode(reflect.ValueOf(v))
 }
 
-// encode makes the tree that decodes to a value.
 func encode(v reflect.Value) *Node {
 	if m, ok := v.Interface().(encoding.TextMarshaler); ok && (v.Kind() != reflect.Pointer || !v.IsNil()) {
 		if text, err := m.MarshalText(); err == nil {
@@ -78,19 +76,19 @@ func (n *Node) fields(v reflect.Value) {
 	}
 }
 
-// Stand gives all of a tree one place.
-func (n *Node) Stand(at Position) {
+// SetPosition sets the position of a tree and of everything in it.
+func (n *Node) SetPosition(at Position) {
 	n.At = at
 	for i := range n.Entries {
 		n.Entries[i].At = at
-		n.Entries[i].Value.Stand(at)
+		n.Entries[i].Value.SetPosition(at)
 	}
 	for _, item := range n.Items {
-		item.Stand(at)
+		item.SetPosition(at)
 	}
 }
 
-// Clone is a tree of its own that says the same.
+// Clone returns a deep copy.
 func (n *Node) Clone() *Node {
 	out := *n
 	out.Entries, out.Items = nil, nil
@@ -103,12 +101,12 @@ func (n *Node) Clone() *Node {
 	return &out
 }
 
-// YAML is the tree as text: in blocks, or in one line.
+// YAML formats the tree as text, in block style or in one line.
 func (n *Node) YAML(flow bool) ([]byte, error) {
 	return yaml.MarshalWithOptions(n.plain(), yaml.Flow(flow), yaml.IndentSequence(true))
 }
 
-// plain is the tree as the YAML library takes it.
+// plain converts the tree to the YAML library's types.
 func (n *Node) plain() any {
 	switch n.Kind {
 	case Mapping:
@@ -129,8 +127,8 @@ func (n *Node) plain() any {
 	return nil
 }
 
-// scalarOf is a scalar that reads back as its text: as a number or a truth where that is written as
-// it is.
+// scalarOf returns the value that the library writes so that it reads back as the text: a number or
+// a boolean if the text is its canonical form, else the text.
 func scalarOf(text string) any {
 	if x, err := strconv.ParseInt(text, 10, 64); err == nil && strconv.FormatInt(x, 10) == text {
 		return x

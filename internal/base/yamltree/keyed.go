@@ -1,15 +1,15 @@
 package yamltree
 
-// Keyed is a mapping whose order counts, as it was written.
+// Keyed is a mapping that keeps the order of its entries.
 type Keyed[T any] []Named[T]
 
-// Named is an entry of it.
+// Named is an entry of a [Keyed].
 type Named[T any] struct {
 	Name  string
 	Value T
 }
 
-// Get finds an entry's value, nil if there is none.
+// Get returns an entry's value, or nil if there is none.
 func (k Keyed[T]) Get(name string) *T {
 	for i := range k {
 		if k[i].Name == name {

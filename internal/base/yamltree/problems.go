@@ -8,19 +8,19 @@ import (
 	"plimsoll/internal/base/diagnostics"
 )
 
-// A Problem is one thing that is wrong with a text, and where it stands.
+// A Problem is one mistake in a text, with its position.
 type Problem struct {
 	diagnostics.Problem
 	File   string `json:"file"`
-	Line   int    `json:"line,omitempty"`   // from 1; 0: it stands in no line of the file
+	Line   int    `json:"line,omitempty"`   // from 1; 0 if it is not in a line of the file
 	Column int    `json:"column,omitempty"` // in characters, from 1
 	Text   string `json:"source,omitempty"` // the line itself, or the assignment
 }
 
-// Problems are all that is wrong with a text. As an error they are a few lines each.
+// Problems are all mistakes in a text. As an error, each takes up to three lines.
 type Problems []Problem
 
-// Error tells every problem: the place and the problem, and the line with a mark.
+// Error shows every problem: its position and text, and the line with a mark.
 func (p Problems) Error() string {
 	parts := make([]string, 0, len(p)+1)
 	for i, x := range p {
@@ -33,13 +33,13 @@ func (p Problems) Error() string {
 	return strings.Join(parts, "\n")
 }
 
-// BadInput marks the error as one of what a person wrote.
+// BadInput marks the error as a mistake in user input.
 func (p Problems) BadInput() {}
 
-// problemsMax is how many are shown.
+// problemsMax bounds the problems that are shown.
 const problemsMax = 20
 
-// String is the problem with its line and a mark under the place.
+// String shows the problem with its line and a mark under the position.
 func (p Problem) String() string {
 	var b strings.Builder
 	place := p.File
@@ -66,7 +66,7 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// lineShown is how much of a long line is shown.
+// lineShown is the length to which a long line is cut.
 const lineShown = 110
 
 // window cuts a long line around a column.
@@ -80,7 +80,8 @@ func window(line string, column int) (string, int) {
 	return string(r[from : from+lineShown]), column - from
 }
 
-// blanks is what stands before a column's mark: a tab where the line has one.
+// blanks returns the padding before the mark at a column. It repeats the line's tabs, so that the
+// mark is aligned in any terminal.
 func blanks(line string, column int) string {
 	var b strings.Builder
 	for i, r := range []rune(line) {
@@ -98,18 +99,18 @@ func blanks(line string, column int) string {
 	return b.String()
 }
 
-// A Source is the text that positions are in.
+// A Source is the text that positions refer to.
 type Source struct {
 	File  string
 	lines []string
 }
 
-// NewSource is the text of a file.
+// NewSource returns the text of a file as a Source.
 func NewSource(file string, text []byte) *Source {
 	return &Source{file, strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")}
 }
 
-// Place gives a problem its position.
+// Place gives a problem its position and the line that it is in.
 func (s *Source) Place(p diagnostics.Problem, at Position) Problem {
 	out := Problem{Problem: p, File: s.File, Line: at.Line, Column: at.Column}
 	if at.Set != "" {
@@ -122,12 +123,13 @@ func (s *Source) Place(p diagnostics.Problem, at Position) Problem {
 	return out
 }
 
-// unshowable tells the characters of files that are no text: a line with one says nothing to a
-// person, and a mark under it is not where it should be.
+// unshowable matches control characters. A line with one is binary data: showing it does not help,
+// and the mark would be misplaced.
 func unshowable(r rune) bool { return r != '\t' && unicode.IsControl(r) }
 
-// Locate finds where a field's path ends in the tree: "volumes.data.iops",
-// "workload.arrivals.steps[2].rate". What is not there is shown at the nearest thing around it.
+// Locate finds the position of a field's path in the tree: "volumes.data.iops",
+// "workload.arrivals.steps[2].rate". If the field does not exist, it returns the position of the
+// innermost part that does.
 func (n *Node) Locate(path string) Position {
 	at := n.At
 	for path != "" && n != nil {

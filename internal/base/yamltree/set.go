@@ -8,10 +8,10 @@ import (
 )
 
 // Assigned reads the value of an assignment, "volumes.data.iops=16000" or "volumes.journal={type:
-// io2, size: 10GiB}": a path of keys, with [n] for items of lists, and a value as YAML has it. set
-// is the whole assignment, and like another of this kind, for errors.
-func Assigned(path, value, noun, set, like string) (*Node, error) {
-	if _, err := splitPath(path, like[:strings.Index(like, "=")]); err != nil {
+// io2, size: 10GiB}": a path of keys, with [n] for items of lists, and a YAML value. For errors,
+// set is the whole assignment and example another valid one.
+func Assigned(path, value, noun, set, example string) (*Node, error) {
+	if _, err := splitPath(path, example[:strings.Index(example, "=")]); err != nil {
 		return nil, &Unreadable{Position{Line: 1, Column: 1, Set: set}, err.Error()}
 	}
 	valueAt := len([]rune(path)) + 1
@@ -26,11 +26,11 @@ func Assigned(path, value, noun, set, like string) (*Node, error) {
 	return tree, nil
 }
 
-// Put puts a value at a path. Keys on the way are made; whether they mean anything shows when the
-// tree is decoded. [Null] takes the key away. set is the whole assignment, and like another of this
-// kind, for errors.
-func (n *Node) Put(path string, value *Node, set, like string) error {
-	keys, err := splitPath(path, like[:strings.Index(like, "=")])
+// Put puts a value at a path. It creates missing keys; decoding the tree later shows whether they
+// are known. A [Null] value removes the key. For errors, set is the whole assignment and example
+// another valid one.
+func (n *Node) Put(path string, value *Node, set, example string) error {
+	keys, err := splitPath(path, example[:strings.Index(example, "=")])
 	if err != nil {
 		return &Unreadable{Position{Line: 1, Column: 1, Set: set}, err.Error()}
 	}
@@ -46,14 +46,14 @@ func (n *Node) Put(path string, value *Node, set, like string) error {
 	return nil
 }
 
-// enter goes to a key, or puts the value there if it is the last.
+// enter returns the value of a key, or puts the value there if the key is the last one.
 func (n *Node) enter(key string, at Position, last bool, value *Node) (*Node, error) {
 	if i, isIndex := index(key); isIndex {
 		if n.Kind != Sequence {
-			return nil, &Unreadable{at, fmt.Sprintf("there is no item %d: there is %s here, and no list", i, n.Kind)}
+			return nil, &Unreadable{at, fmt.Sprintf("cannot set item %d: want a list, got %s", i, n.Kind)}
 		}
 		if i >= len(n.Items) {
-			return nil, &Unreadable{at, fmt.Sprintf("there is no item %d: the list has %d", i, len(n.Items))}
+			return nil, &Unreadable{at, fmt.Sprintf("cannot set item %d: the list has %d", i, len(n.Items))}
 		}
 		if last {
 			n.Items[i] = value
@@ -66,7 +66,7 @@ func (n *Node) enter(key string, at Position, last bool, value *Node) (*Node, er
 	}
 
 	if n.Kind != Mapping {
-		return nil, &Unreadable{at, fmt.Sprintf("%s: there is %s here, which has no keys", key, n.Kind)}
+		return nil, &Unreadable{at, fmt.Sprintf("cannot set %s: want a mapping, got %s", key, n.Kind)}
 	}
 
 	e := n.Find(key)
@@ -84,6 +84,7 @@ func (n *Node) enter(key string, at Position, last bool, value *Node) (*Node, er
 		e.Value = value
 	}
 
+	// A key from the file keeps its position unless the assignment sets its value.
 	if last || e.At == (Position{}) {
 		e.At = at
 	}
@@ -91,7 +92,7 @@ func (n *Node) enter(key string, at Position, last bool, value *Node) (*Node, er
 	return e.Value, nil
 }
 
-// Remove takes a key away.
+// Remove removes a key.
 func (n *Node) Remove(key string) {
 	for i := range n.Entries {
 		if n.Entries[i].Key == key {
@@ -101,7 +102,7 @@ func (n *Node) Remove(key string) {
 	}
 }
 
-// shift moves positions within an assignment to where the value stands in it.
+// shift moves the positions in a value to where the value is in its assignment.
 func (n *Node) shift(by int) {
 	if n.At.Line == 1 {
 		n.At.Column += by
@@ -119,21 +120,21 @@ func (n *Node) shift(by int) {
 
 var pathPart = regexp.MustCompile(`^[^.\[\]=\s]+|^\[\d{1,6}\]`)
 
-// splitPath gives "a.b[2].c" as a, b, [2], c.
-func splitPath(path, like string) ([]string, error) {
+// splitPath splits "a.b[2].c" into a, b, [2], c.
+func splitPath(path, example string) ([]string, error) {
 	path = strings.TrimSpace(path)
 	var out []string
 	for rest := path; rest != ""; {
 		part := pathPart.FindString(rest)
 		if part == "" || len(out) >= depthMax {
-			return nil, fmt.Errorf("%q is no path of keys: write it as %s", path, like)
+			return nil, fmt.Errorf("%q is not a path of keys: write it as %s", path, example)
 		}
 		out = append(out, part)
 		rest = rest[len(part):]
 		if dotted, ok := strings.CutPrefix(rest, "."); ok && dotted != "" {
 			rest = dotted
 		} else if rest != "" && rest[0] != '[' {
-			return nil, fmt.Errorf("%q is no path of keys: write it as %s", path, like)
+			return nil, fmt.Errorf("%q is not a path of keys: write it as %s", path, example)
 		}
 	}
 

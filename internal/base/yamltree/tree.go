@@ -16,21 +16,20 @@ import (
 	"plimsoll/internal/base/diagnostics"
 )
 
-// What a text may not go beyond.
+// Limits of a text.
 const (
-	// BytesMax is some hundred times what a person writes.
+	// BytesMax is several hundred times the size of what people write.
 	BytesMax = 64 << 10
 	depthMax = 32
 )
 
-// A Position is where something was written: a line and column of the file, both from 1, or a
-// --set.
+// A Position is a line and column of the file, both from 1, or of a --set.
 type Position struct {
 	Line, Column int
-	Set          string // the whole assignment, if it stands in one; column is in it
+	Set          string // the whole assignment, if the position is in one; Column counts in it
 }
 
-// A Kind is what a node is.
+// A Kind is the kind of a node.
 type Kind uint8
 
 // The kinds of nodes.
@@ -41,13 +40,13 @@ const (
 	Sequence
 )
 
-// String is the kind in messages.
+// String returns the kind for messages.
 func (k Kind) String() string {
 	return [...]string{"nothing", "a value", "a mapping", "a list"}[k]
 }
 
-// A Node is a part of the tree that the text says. Unlike the YAML library's it knows nothing of
-// how it was written, so an assignment can be put into it.
+// A Node is a part of the tree. Unlike the YAML library's nodes it does not record the notation, so
+// that assignments can change it.
 type Node struct {
 	Kind    Kind
 	Text    string // of a scalar
@@ -63,7 +62,7 @@ type Entry struct {
 	Value *Node
 }
 
-// Find is the entry of a key, nil if there is none.
+// Find returns the entry of a key, or nil if there is none.
 func (n *Node) Find(key string) *Entry {
 	if n == nil {
 		return nil
@@ -76,7 +75,7 @@ func (n *Node) Find(key string) *Entry {
 	return nil
 }
 
-// An Unreadable text is no YAML, or none that is taken here.
+// Unreadable is the error of a text that is not YAML, or uses YAML that is not supported.
 type Unreadable struct {
 	At   Position
 	Text string
@@ -84,21 +83,20 @@ type Unreadable struct {
 
 func (e *Unreadable) Error() string { return e.Text }
 
-// Parse reads one document of YAML that is to be a noun ("scenario"). Positions count from the
-// text's beginning, or are all of a --set. Where the text is at fault the error is an
-// [*Unreadable].
+// Parse reads one YAML document that describes a noun ("scenario"). Positions are in the text, or
+// in the assignment set. If the text is at fault, the error is an [*Unreadable].
 func Parse(text []byte, noun, set string) (root *Node, err error) {
 	defer func() {
-		// The library is not ours, and a person's typing error must not end the program.
+		// The library may panic on malformed input, and a typing error must not end the program.
 		if r := recover(); r != nil {
 			root, err = nil, &Unreadable{Position{Line: 1, Column: 1, Set: set},
-				fmt.Sprintf("cannot be read as YAML (%v)", r)}
+				fmt.Sprintf("cannot parse as YAML (%v)", r)}
 		}
 	}()
 
 	if len(text) > BytesMax {
 		return nil, &Unreadable{Position{Line: 1, Column: 1, Set: set},
-			fmt.Sprintf("more than the %d KiB that a %s may have", BytesMax>>10, noun)}
+			fmt.Sprintf("exceeds the limit of %d KiB for a %s", BytesMax>>10, noun)}
 	}
 
 	tokens, err := safe(text, set)
@@ -121,7 +119,7 @@ func Parse(text []byte, noun, set string) (root *Node, err error) {
 		case err != nil:
 			return nil, err
 		case root != nil:
-			return nil, &Unreadable{n.At, "a second document: a " + noun + " is one"}
+			return nil, &Unreadable{n.At, "second YAML document: want one " + noun}
 		}
 		root = n
 	}
@@ -133,9 +131,9 @@ func Parse(text []byte, noun, set string) (root *Node, err error) {
 	return root, nil
 }
 
-// Check refuses text that a YAML library cannot be given in safety, whoever wrote it: no text,
-// anchors and what else makes much of little, and nesting, by which a parser's memory and stack
-// grow. The error tells the place; file names the text in it.
+// Check refuses text that is unsafe to pass to a YAML library: text that is not UTF-8, anchors and
+// other constructs that expand, and deep nesting, which makes a parser's memory and stack grow. The
+// error shows the position; file is the name of the text in it.
 func Check(file string, text []byte) error {
 	_, err := safe(text, "")
 	var u *Unreadable
@@ -145,19 +143,19 @@ func Check(file string, text []byte) error {
 	return err
 }
 
-// safe gives the text's tokens, if they are such that a parser may have.
+// safe returns the text's tokens, if they are safe to parse.
 func safe(text []byte, set string) (token.Tokens, error) {
 	if i := notText(text); i >= 0 {
 		before := text[:i]
 		line, from := 1+bytes.Count(before, []byte("\n")), bytes.LastIndexByte(before, '\n')+1
 		return nil, &Unreadable{Position{Line: line, Column: 1 + utf8.RuneCount(before[from:]),
-			Set: set}, "no text in UTF-8: save the file in that encoding"}
+			Set: set}, "not UTF-8 text: save the file in UTF-8"}
 	}
 	tokens := lexer.Tokenize(string(text))
 	return tokens, plain(tokens, set)
 }
 
-// notText is where the first byte stands that no text in UTF-8 has, -1 if there is none.
+// notText returns the index of the first byte that is not UTF-8 text, or -1.
 func notText(text []byte) int {
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRune(text[i:])
@@ -169,16 +167,17 @@ func notText(text []byte) int {
 	return -1
 }
 
-// plain refuses what is not taken of YAML before the parser sees it.
+// plain refuses unsupported YAML before the parser sees it.
 func plain(tokens token.Tokens, set string) error {
 	refused := map[token.Type]string{
-		token.AnchorType:   "anchors are not taken here: write it out",
-		token.AliasType:    "aliases are not taken here: write it out",
-		token.MergeKeyType: "merge keys are not taken here: write it out", token.TagType: "tags are not taken here",
-		token.MappingKeyType: "explicit keys (?) are not taken here: write Key: value",
-		token.DirectiveType:  "directives are not taken here",
+		token.AnchorType:   "anchors are not supported: write the value out",
+		token.AliasType:    "aliases are not supported: write the value out",
+		token.MergeKeyType: "merge keys are not supported: write the keys out", token.TagType: "tags are not supported",
+		token.MappingKeyType: "explicit keys (?) are not supported: write key: value",
+		token.DirectiveType:  "directives are not supported",
 	}
 
+	// The parser recurses once per level of flow brackets, and per dash on the same line ("- - -").
 	flow, onLine, line := 0, 0, 0
 	for _, t := range tokens {
 		if text, ok := refused[t.Type]; ok {
@@ -199,7 +198,7 @@ func plain(tokens token.Tokens, set string) error {
 		}
 
 		if flow > depthMax || onLine > depthMax {
-			return &Unreadable{at(t, set), fmt.Sprintf("nested deeper than %d", depthMax)}
+			return &Unreadable{at(t, set), fmt.Sprintf("nested deeper than %d levels", depthMax)}
 		}
 	}
 
@@ -213,7 +212,7 @@ func syntax(err error, set string) error {
 	}
 	text := e.GetMessage()
 	if strings.HasPrefix(text, "found character '\t'") {
-		text = "a tab: YAML is indented with spaces"
+		text = "tab in the indentation: YAML needs spaces"
 	}
 	return &Unreadable{at(e.GetToken(), set), text}
 }
@@ -225,12 +224,12 @@ func at(t *token.Token, set string) Position {
 	return Position{Line: max(t.Position.Line, 1), Column: max(t.Position.Column, 1), Set: set}
 }
 
-// A reader makes nodes of the library's.
+// A reader converts the library's nodes.
 type reader struct{ set string }
 
 func (r reader) node(n ast.Node, depth int) (*Node, error) {
 	if depth > depthMax {
-		return nil, &Unreadable{at(n.GetToken(), r.set), fmt.Sprintf("nested deeper than %d", depthMax)}
+		return nil, &Unreadable{at(n.GetToken(), r.set), fmt.Sprintf("nested deeper than %d levels", depthMax)}
 	}
 
 	switch n := n.(type) {
@@ -255,12 +254,12 @@ func (r reader) node(n ast.Node, depth int) (*Node, error) {
 	case *ast.StringNode:
 		return &Node{Kind: Scalar, Text: n.Value, At: at(n.GetToken(), r.set)}, nil
 	case ast.ScalarNode:
-		// As it was written: a number's text is what quantities are parsed from.
+		// The text as written, because quantities are parsed from it.
 		return &Node{Kind: Scalar, Text: strings.TrimSpace(n.GetToken().Value), At: at(n.GetToken(), r.set)}, nil
 	}
 
 	return nil, &Unreadable{at(n.GetToken(), r.set),
-		fmt.Sprintf("%s is not taken here", strings.ToLower(n.Type().String()))}
+		fmt.Sprintf("%s is not supported", strings.ToLower(n.Type().String()))}
 }
 
 func (r reader) mapping(start *token.Token, values []*ast.MappingValueNode, depth int) (*Node, error) {
@@ -276,12 +275,12 @@ func (r reader) mapping(start *token.Token, values []*ast.MappingValueNode, dept
 		}
 
 		if key.Kind != Scalar {
-			return nil, &Unreadable{key.At, fmt.Sprintf("a key is a word, not %s", key.Kind)}
+			return nil, &Unreadable{key.At, fmt.Sprintf("a key must be a word, not %s", key.Kind)}
 		}
 
 		if before := out.Find(key.Text); before != nil {
 			return nil, &Unreadable{key.At,
-				fmt.Sprintf("%s stands here twice, first in line %d", key.Text, before.At.Line)}
+				fmt.Sprintf("duplicate key %s: first in line %d", key.Text, before.At.Line)}
 		}
 
 		value := &Node{At: key.At}

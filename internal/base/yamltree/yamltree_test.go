@@ -163,7 +163,7 @@ func lines(text string) string {
 // What a text may have is bounded, so that a small one cannot become a large tree.
 func TestBounds(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
-		"bytes":       {strings.Repeat("#", yamltree.BytesMax+1), "more than the 64 KiB that a machine may have"},
+		"bytes":       {strings.Repeat("#", yamltree.BytesMax+1), "exceeds the limit of 64 KiB for a machine"},
 		"flow":        {"a: " + strings.Repeat("[", 40) + strings.Repeat("]", 40), "nested deeper than 32"},
 		"items":       {strings.Repeat("- ", 40) + "a", "nested deeper than 32"},
 		"blocks":      {nested(40), "nested deeper than 32"},
@@ -190,7 +190,7 @@ func TestBounds(t *testing.T) {
 	var d yamltree.Decoder
 	d.Decode(root, reflect.ValueOf(&list).Elem(), "tags")
 
-	if len(d.Problems) != 1 || d.Problems[0].Text != "10001 items are more than 10000" {
+	if len(d.Problems) != 1 || d.Problems[0].Text != "10001 items: want at most 10000" {
 		t.Errorf("%+v", d.Problems)
 	}
 

@@ -49,7 +49,7 @@ func TestParse(t *testing.T) {
 // TestBadProfiles: each mistake is reported with its line and column.
 func TestBadProfiles(t *testing.T) {
 	for _, c := range []struct{ name, from, to, want string }{
-		{"unknown key", "fdatasync: 1", "fsync: 1", `p.yaml:5:49: streams.wal.fsync: there is no such key: kind, size, rate,`},
+		{"unknown key", "fdatasync: 1", "fsync: 1", `p.yaml:5:49: streams.wal.fsync: unknown key; known keys: kind, size, rate,`},
 		{"unit", "size: 2300B", "size: many", "p.yaml:5:29: streams.wal.size: "},
 		{"kind", "kind: append", "kind: log", `p.yaml:5:15: streams.wal.kind: "log": want append`},
 		{"number", "depth: 1", "depth: one", `p.yaml:7:49: streams.reads.depth: "one" is not a whole number`},
@@ -58,11 +58,11 @@ func TestBadProfiles(t *testing.T) {
 		{"alone on", "off: 40ms, ", "", "streams.checkpoint.on: on and off must both be set"},
 		{"measured", "measured: wal", "measured: log", `p.yaml:1:11: measured: no stream is called "log"`},
 		{"quantile", "quantile: p99", "quantile: p98", `p.yaml:3:38: criterion.quantile: "p98": want one of`},
-		{"anchor", "measured: wal", "measured: &x wal", `p.yaml:1:11: anchors are not taken here`},
+		{"anchor", "measured: wal", "measured: &x wal", `p.yaml:1:11: anchors are not supported`},
 		{"bool", "sync_at_end: true", "sync_at_end: perhaps", `"perhaps" is neither true nor false`},
 		{"direct", "size: 8KiB", "size: 1000B, direct: true", "must be a multiple of 4096 bytes"},
 		{"syntax", "stage: 200ms", "stage: [200ms", "p.yaml:3:1:"},
-		{"mapping", "streams:", "streams: 4\nother:", "p.yaml:4:10: streams: wants a mapping of names"},
+		{"mapping", "streams:", "streams: 4\nother:", "p.yaml:4:10: streams: want a mapping of names"},
 		{"arrivals", "rate: 200/s", "arrivals: poisson", "streams.wal.arrivals: needs a rate"},
 	} {
 		text := strings.Replace(small, c.from, c.to, 1)

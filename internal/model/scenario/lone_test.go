@@ -56,7 +56,7 @@ func TestLoneProblems(t *testing.T) {
 		want string
 	}{
 		"a limit":       {"type: gp3\nsize: 10GiB\niops: 90000\n", nil, "v.yaml:3:7: iops: 90,000 IOPS"},
-		"a key":         {"type: gp3\nsize: 10GiB\niosp: 9\n", nil, "v.yaml:3:1: iosp: there is no such key; did you mean iops?"},
+		"a key":         {"type: gp3\nsize: 10GiB\niosp: 9\n", nil, "v.yaml:3:1: iosp: unknown key; did you mean iops?"},
 		"a type":        {"type: gp9\nsize: 10GiB\n", nil, "v.yaml:1:7: type"},
 		"an instance":   {"type: gp3\nsize: 10GiB\ninstance: m5.lrage\n", nil, "v.yaml:3:11: instance"},
 		"an assignment": {"type: gp3\nsize: 10GiB\n", []string{"iops=90000"}, "iops: 90,000 IOPS"},

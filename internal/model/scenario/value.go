@@ -67,7 +67,7 @@ func (s Set) value() (*yamltree.Node, error) {
 		return yamltree.Assigned(s.Path, v, noun, s.String(), like)
 	}
 	n := yamltree.Encode(s.Value)
-	n.Stand(yamltree.Position{Line: 1, Column: len([]rune(s.Path)) + 2, Set: s.String()})
+	n.SetPosition(yamltree.Position{Line: 1, Column: len([]rune(s.Path)) + 2, Set: s.String()})
 	return n, nil
 }
 
