@@ -173,7 +173,7 @@ func TestDiscoverNamesWhatIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if text := strings.Join(f.Remarks, "\n"); !strings.Contains(text, "no permission to get nodes of the cluster: its values are assumed") {
+	if text := strings.Join(f.Remarks, "\n"); !strings.Contains(text, "no permission to get nodes in the whole cluster: its values are assumed") {
 		t.Errorf("remarks are %s", text)
 	}
 

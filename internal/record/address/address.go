@@ -1,8 +1,8 @@
-// Package address parses the addresses of servers and keeps their secrets from being shown.
+// Package address parses the addresses of servers and keeps their secrets out of output.
 //
-// A password may contain any character, and a person may forget to escape one. So no error repeats
-// any part of an address, an address that cannot be parsed for certain is refused, and a driver's
-// messages go through [Secrets.Hide] or [Secrets.Redact].
+// A password may contain any character, and users forget to escape them. So no error repeats any
+// part of an address, an ambiguous address is refused, and the messages of drivers go through
+// [Secrets.Hide] or [Secrets.Redact].
 package address
 
 import (
@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// What is wrong with an address. None of these errors repeats a part of it.
+// Errors of addresses. None repeats any part of the address.
 var (
-	ErrScheme   = errors.New("an address begins with a scheme, as in https://")
-	ErrControl  = errors.New("the address has a control character in it")
-	ErrUser     = errors.New("the address's user cannot be read: write special characters as %XX")
-	ErrPassword = errors.New("the address's password cannot be read: write special characters as %XX")
-	ErrAt       = errors.New("the address has an @ behind its hosts: write special characters of user and password as %XX")
-	ErrHost     = errors.New("the address has no host that can be one")
+	ErrScheme   = errors.New("the address has no scheme: want for example https://")
+	ErrControl  = errors.New("the address contains a control character")
+	ErrUser     = errors.New("cannot decode the user in the address: write special characters as %XX")
+	ErrPassword = errors.New("cannot decode the password in the address: write special characters as %XX")
+	ErrAt       = errors.New("the address has an @ after its hosts: write special characters in user and password as %XX")
+	ErrHost     = errors.New("the address has no valid host")
 )
 
 // An Address is a parsed address of one or more servers: scheme://user:password@a:1,b:2/path?query.
@@ -40,8 +40,8 @@ type Address struct {
 	Secrets Secrets
 }
 
-// Parse parses an address. It refuses one with an @ after the hosts: what seemed to end the hosts
-// may have been a character of the password.
+// Parse parses an address. It refuses an @ after the hosts: the slash or question mark that seems
+// to end the hosts may belong to an unescaped password.
 func Parse(text string) (*Address, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
@@ -80,8 +80,8 @@ func Parse(text string) (*Address, error) {
 	return a, nil
 }
 
-// Canonical is the address with its secrets, for drivers and nobody else: special characters of
-// user and password are escaped, so that a driver parses it as this package did.
+// Canonical returns the address with its secrets, for drivers only. Special characters in user and
+// password are escaped, so that a driver parses it the way this package did.
 func (a *Address) Canonical() string {
 	var b strings.Builder
 	b.WriteString(a.Scheme + "://")
@@ -95,7 +95,7 @@ func (a *Address) Canonical() string {
 	return b.String()
 }
 
-// Userinfo is user and password with their special characters escaped, without the @.
+// Userinfo returns user and password with special characters escaped, without the @.
 func (a *Address) Userinfo() string {
 	if a.HasPassword {
 		return escape(a.User) + ":" + escape(a.Password)
@@ -103,7 +103,8 @@ func (a *Address) Userinfo() string {
 	return escape(a.User)
 }
 
-// escape writes everything but letters and digits as %XX: drivers disagree about the rest.
+// escape writes all characters but letters and digits as %XX, because drivers disagree about the
+// rest.
 func escape(text string) string {
 	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
 }
@@ -117,14 +118,15 @@ func (a *Address) credentials() (err error) {
 		return ErrPassword
 	}
 	a.HasPassword = has
+	// Both spellings are secret: an error may quote either.
 	a.Secrets.Add(password, a.Password)
 	return nil
 }
 
-// secretParameter matches the names of parameters whose values no text may contain.
+// secretParameter matches the names of parameters whose values must never be shown.
 var secretParameter = regexp.MustCompile(`(?i)pass|token|secret|authMechanismProperties`)
 
-// parameters adds the values of those that may be secret, as written and unescaped.
+// parameters adds the values of secret parameters, as written and unescaped.
 func (s *Secrets) parameters(query string) {
 	for part := range strings.SplitSeq(query, "&") {
 		key, value, _ := strings.Cut(part, "=")
@@ -138,9 +140,9 @@ func (s *Secrets) parameters(query string) {
 	}
 }
 
-// ParseURL parses an http or https address as [Parse] does: special characters of user and password
-// need not be escaped, except a slash and a question mark. No error repeats a part of it. An @ after
-// the host is a part of the path only if nothing before it can be a user with a password.
+// ParseURL parses an http or https address like [Parse]: special characters in user and password
+// need no escaping, except slash and question mark. Its errors repeat no part of the address. An @
+// after the host belongs to the path only if nothing before it can be a user with a password.
 func ParseURL(text string) (*url.URL, error) {
 	a, err := Parse(text)
 	if errors.Is(err, ErrAt) {

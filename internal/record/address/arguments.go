@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// pieceMin is the length from which a part of a password is hidden by itself. Parsers' errors tell
-// parts: what they took for a port, a path or a host.
+// pieceMin is the length from which a part of a password is hidden on its own. Errors of parsers
+// quote the parts that they took for a port, a path or a host.
 const pieceMin = 4
 
-// OfArguments returns the secrets of a command line: the passwords and tokens of everything in it
-// that may be meant as an address, whether it is one or not. A password may have any characters,
-// none of them escaped, and ends at the last @.
+// OfArguments returns the secrets of a command line: the passwords and tokens in everything that
+// may be meant as an address, valid or not. A password may contain any characters unescaped, and
+// ends at the last @.
 func OfArguments(args []string) *Secrets {
 	s := &Secrets{}
 	for _, arg := range args {
@@ -29,11 +29,11 @@ func OfArguments(args []string) *Secrets {
 	return s
 }
 
-// keyword matches a secret among words that each have a value: libpq's connection strings (host=db
-// password='s3 cret'), and parameters after semicolons.
+// keyword matches a secret among key=value words: libpq's connection strings (host=db password='s3
+// cret'), and parameters after semicolons.
 var keyword = regexp.MustCompile(`(?i)(?:^|[\s;&?,])[\w.-]*(?:pass|pwd|token|secret|api-?_?key|access-?_?key|credential|signature)[\w.-]*\s*=\s*('(?:[^'\\]|\\.)*'|"[^"]*"|[^\s;&]+)`)
 
-// keywords adds the secrets of a text of such words.
+// keywords adds the secrets among the key=value words of a text.
 func (s *Secrets) keywords(arg string) {
 	for _, m := range keyword.FindAllStringSubmatch(arg, -1) {
 		value := m[1]
@@ -45,10 +45,10 @@ func (s *Secrets) keywords(arg string) {
 	}
 }
 
-// value adds a secret as it is written, as it is meant, and as it may be printed.
+// value adds a secret as written, as unescaped, and as %q prints it.
 func (s *Secrets) value(text string) {
 	if len(text) < pieceMin {
-		return // it would make holes in any text
+		return // hiding it would damage unrelated text
 	}
 	quoted := strconv.Quote(text)
 	s.Add(text, quoted[1:len(quoted)-1])
@@ -58,6 +58,7 @@ func (s *Secrets) value(text string) {
 }
 
 func (s *Secrets) argument(arg string) {
+	// One slash is enough, because a user may have typed scheme:/user:password@host.
 	_, rest, hasScheme := strings.Cut(arg, ":/")
 	if !hasScheme {
 		rest = arg
@@ -77,8 +78,9 @@ func (s *Secrets) argument(arg string) {
 	}
 }
 
-// password adds a password as it is written, as it is meant, as it may be printed, and its parts;
-// except what the address without it shows as well.
+// password adds a password as written, unescaped, in all forms in which it may be printed, and its
+// parts. It skips parts that also occur in the public rest of the address, because hiding them
+// would not help.
 func (s *Secrets) password(written, public string) {
 	meant := written
 	if plain, err := url.PathUnescape(written); err == nil {
@@ -103,8 +105,8 @@ func (s *Secrets) password(written, public string) {
 	}
 }
 
-// Writer returns a writer that hides the secrets in whatever is written to w. A secret must not be
-// written in two parts.
+// Writer returns a writer that hides the secrets in everything written to w. It cannot find a
+// secret that is split over two calls of Write.
 func (s *Secrets) Writer(w io.Writer) io.Writer { return &hiding{s, w} }
 
 type hiding struct {

@@ -11,13 +11,13 @@ import (
 // hidden replaces a secret.
 const hidden = "***"
 
-// hideFrom is the length from which a secret is searched for anywhere. The holes that a shorter one
-// leaves in a text would reveal it; it is hidden only where a URI has it.
+// hideFrom is the length from which a secret is hidden anywhere in a text. The gaps that a shorter
+// one would leave reveal it, so it is hidden only where a URI has a password.
 const hideFrom = 3
 
-// Secrets are what no text may contain.
+// Secrets are texts that must never be shown.
 type Secrets struct {
-	texts []string // the longest first: a secret may be part of another
+	texts []string // longest first, because a secret may contain another
 }
 
 // Add adds secrets; empty ones are ignored.
@@ -30,7 +30,7 @@ func (s *Secrets) Add(texts ...string) {
 	slices.SortStableFunc(s.texts, func(x, y string) int { return len(y) - len(x) })
 }
 
-// Hide removes the secrets from a text; a nil Secrets has none.
+// Hide removes the secrets from a text. A nil *Secrets has none.
 func (s *Secrets) Hide(text string) string {
 	if s == nil {
 		return text
@@ -57,14 +57,14 @@ func (s *Secrets) Redact(err error) error {
 	return Shown(text, err)
 }
 
-// A ShownError has its own text instead of that of an error that may contain a secret. errors.Is
-// works on it, but it does not expose the error itself.
+// A ShownError replaces the text of an error that may contain a secret. errors.Is works on it, but
+// it does not expose the error itself.
 type ShownError struct {
 	text string
 	err  error
 }
 
-// Shown returns a ShownError with text for err, which may be nil.
+// Shown returns a ShownError with text for err. err may be nil.
 func Shown(text string, err error) error { return &ShownError{text, err} }
 
 func (e *ShownError) Error() string { return e.text }
@@ -72,7 +72,8 @@ func (e *ShownError) Error() string { return e.text }
 // Is reports whether the hidden error is target.
 func (e *ShownError) Is(target error) bool { return e.err != nil && errors.Is(e.err, target) }
 
-// Public returns an argument as it may be shown: an address without user, password and parameters.
+// Public returns an argument in a form that may be shown: an address without user, password and
+// parameters.
 func Public(arg string) string {
 	scheme, rest, ok := strings.Cut(arg, "://")
 	if !ok {
@@ -95,20 +96,20 @@ func Public(arg string) string {
 	return scheme + "://" + authority[strings.LastIndexByte(authority, '@')+1:] + path
 }
 
-// maybeSecret matches the names of a page's parameters whose values are not shown: more than those
-// that are certainly secret.
+// maybeSecret matches the names of URL parameters whose values are not shown. It is broader than
+// secretParameter, because nothing is lost by hiding too much here.
 var maybeSecret = regexp.MustCompile(`(?i)pass|token|secret|key|auth|sig|cred`)
 
-// Bare returns a URL as it may be shown without any of its parameters.
+// Bare returns a URL in a form that may be shown, without any parameters.
 func Bare(u *url.URL) string {
 	v := *u
 	v.RawQuery = ""
 	return PublicURL(&v)
 }
 
-// PublicURL returns a URL as it may be shown: without user and password, and without the values of
-// parameters that may be secret. If an @ comes after the host, it returns only the scheme: what
-// ended the host may have been a character of the password.
+// PublicURL returns a URL in a form that may be shown: without user and password, and without the
+// values of parameters that may be secret. If an @ comes after the host, it returns only the
+// scheme, because the host may have ended at a character of the password.
 func PublicURL(u *url.URL) string {
 	if strings.ContainsRune(u.EscapedPath()+u.RawQuery+u.Fragment, '@') {
 		return u.Scheme + "://..."

@@ -1,21 +1,20 @@
-// Package amazon reads what AWS itself measures of volumes: CloudWatch's metrics of an EBS volume, of
-// an EC2 instance with all its volumes, or of an RDS instance's storage. It also reads what the EC2
-// and RDS APIs know of them: type, size, IOPS, throughput, the instance and its limits, and whether a
-// volume is being modified.
+// Package amazon reads what AWS measures and knows about volumes: the CloudWatch metrics of an EBS
+// volume, of an EC2 instance with all its volumes, or of the storage of an RDS instance, and from
+// the EC2 and RDS APIs their type, size, IOPS, throughput, instance limits, and whether a volume is
+// being modified.
 //
 //	aws://vol-0123456789abcdef0?region=eu-central-1
 //	aws://vol-0123456789abcdef0,vol-0123456789abcdef1
 //	aws://i-0123456789abcdef0?profile=prod
 //	aws://rds/orders
 //
-// Credentials, region and endpoints are those of AWS' own tools: environment, profiles, SSO, roles.
-// Nothing is written.
+// Credentials, region and endpoints come from where AWS's own tools take them: environment,
+// profiles, SSO, roles. The package only reads.
 //
-// Series have the names of prometheus/cloudwatch_exporter, so that rules read both alike.
-// GetMetricData costs money by the metric requested, so only those are requested that somebody wants.
-// The service EC2 has 700 operations and its client takes minutes to compile; four of them are needed.
-// So they are requested by EC2's and RDS' query protocol, signed and retried by the SDK's own parts
-// ([query]).
+// Series have the names of prometheus/cloudwatch_exporter, so that rules read both. GetMetricData
+// is billed per metric requested, so only metrics that a caller wants are requested. The EC2
+// service has 700 operations and its client takes minutes to compile, but only four are needed. So
+// those use the query protocol of EC2 and RDS, signed and retried by parts of the SDK ([query]).
 package amazon
 
 import (
@@ -39,22 +38,22 @@ import (
 
 // Cloud opens addresses of AWS. The zero Cloud is ready.
 type Cloud struct {
-	// Knows reports whether the limits of an instance type are known, so that AWS need not be asked;
-	// nil: none is.
+	// Knows reports whether the limits of an instance type are known, so that they need not be
+	// requested from AWS; nil means that none are known.
 	Knows func(instanceType string) bool
-	// Backoff replaces the waits between attempts.
+	// Backoff replaces the waits between attempts, in tests.
 	Backoff retry.BackoffDelayer
 	// Within is how long to wait for an answer of the EC2 and RDS APIs; 0 means 20 seconds.
 	Within time.Duration
 }
 
-// Scheme is that of its addresses.
+// Scheme returns the scheme of the addresses.
 func (Cloud) Scheme() string { return "aws" }
 
-// Begins are the ways in which its addresses begin.
+// Begins returns the prefixes of the addresses.
 func (Cloud) Begins() []string { return []string{"aws://vol-", "aws://i-", "aws://rds/"} }
 
-// A kind is what an address names.
+// A kind is the kind of thing that an address names.
 type kind int
 
 const (
@@ -82,7 +81,7 @@ const forms = "give aws://vol-0123456789abcdef0, aws://i-0123456789abcdef0 or aw
 func parse(arg string) (target, error) {
 	u, err := url.Parse(arg)
 	if err != nil || u.User != nil || u.Fragment != "" {
-		return target{}, errors.New("the address is not valid: " + forms)
+		return target{}, errors.New("the AWS address is not valid: " + forms)
 	}
 
 	var t target
@@ -105,16 +104,16 @@ func parse(arg string) (target, error) {
 		case name == "profile" && values[0] != "":
 			t.profile = values[0]
 		case name == "region":
-			return target{}, errors.New("?region= is not a region of AWS: for example eu-central-1")
+			return target{}, errors.New("?region= is not an AWS region: want for example eu-central-1")
 		default:
-			return target{}, fmt.Errorf("?%s= is not a parameter: there are region and profile", name)
+			return target{}, fmt.Errorf("unknown parameter ?%s=: want region or profile", name)
 		}
 	}
 
 	return t, nil
 }
 
-// name is the address for display.
+// name returns the address for display.
 func (t target) name() string {
 	if t.kind == database {
 		return "aws://rds/" + t.id
@@ -122,7 +121,7 @@ func (t target) name() string {
 	return "aws://" + t.id
 }
 
-// Open prepares an address. It sends nothing.
+// Open prepares an address. It sends no requests.
 func (c Cloud) Open(_ context.Context, arg string) (source.Source, error) {
 	t, err := parse(arg)
 	if err != nil {
@@ -143,11 +142,11 @@ type service struct {
 	has inventory
 }
 
-// loginWithin bounds how long credentials may take: a chain of roles, or a metadata service that
-// does not answer.
+// loginWithin bounds the time to obtain credentials: there may be a chain of roles, or a metadata
+// service that does not answer.
 const loginWithin = 15 * time.Second
 
-// login loads the configuration of AWS' tools, and checks that there are credentials and a region.
+// login loads the configuration of AWS's tools, and checks that there are credentials and a region.
 func login(ctx context.Context, region, profile string) (aws.Config, error) {
 	ctx, cancel := context.WithTimeout(ctx, loginWithin)
 	defer cancel()
@@ -160,18 +159,19 @@ func login(ctx context.Context, region, profile string) (aws.Config, error) {
 
 	cfg, err := config.LoadDefaultConfig(ctx, options...)
 	if missing := (config.SharedConfigProfileNotExistError{}); errors.As(err, &missing) {
-		return cfg, fmt.Errorf("AWS: there is no profile %q: aws configure list-profiles names them",
+		return cfg, fmt.Errorf("AWS: there is no profile %q: aws configure list-profiles lists them",
 			missing.Profile)
 	}
 
 	if err != nil {
-		return cfg, fmt.Errorf("AWS: its configuration cannot be read: %w", err)
+		return cfg, fmt.Errorf("AWS: cannot read the configuration: %w", err)
 	}
 
 	if region != "" {
 		cfg.Region = region
 	}
 
+	// Nothing configured a region. On an EC2 instance, its own is the best guess.
 	if cfg.Region == "" {
 		if at, err := metadata(ctx, cfg); err == nil {
 			cfg.Region = at.Region
@@ -180,7 +180,7 @@ func login(ctx context.Context, region, profile string) (aws.Config, error) {
 
 	if cfg.Region == "" {
 		return cfg,
-			errors.New("AWS: no region is set: give ?region=eu-central-1 in the address, or AWS_REGION, or a profile with one")
+			errors.New("AWS: no region is set: give ?region=eu-central-1 in the address, set AWS_REGION, or use a profile with a region")
 	}
 
 	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
@@ -197,31 +197,33 @@ func (s *service) Describe(ctx context.Context, d *cloud.Description) (err error
 	}
 
 	d.Fact("region", s.cfg.Region)
-	look := &lookup{query: newQuery(s.cfg, s.cloud, s.bill), d: d, knows: s.cloud.Knows}
+	l := &lookup{query: newQuery(s.cfg, s.cloud, s.bill), d: d, knows: s.cloud.Knows}
 	switch s.target.kind {
 	case database:
-		err = look.database(ctx, s.target.id)
+		err = l.database(ctx, s.target.id)
 		s.has = inventory{databases: []string{s.target.id}}
 	case instance:
-		err = look.instance(ctx, s.target.id, true)
-		s.has = look.has
+		err = l.instance(ctx, s.target.id, true)
+		s.has = l.has
 		s.has.instances = []string{s.target.id}
 	default:
+		// The limits of the instances bind as well as those of the volumes, so each is described
+		// once.
 		ids := strings.Split(s.target.id, ",")
-		err = look.volumes(ctx, ids)
-		for _, id := range look.attachedTo {
+		err = l.volumes(ctx, ids)
+		for _, id := range l.attachedTo {
 			if err == nil {
-				err = look.instance(ctx, id, false)
+				err = l.instance(ctx, id, false)
 			}
 		}
-		s.has = inventory{volumes: ids, instances: look.attachedTo}
+		s.has = inventory{volumes: ids, instances: l.attachedTo}
 	}
 
 	return err
 }
 
-// Period implements [cloud.Service]: CloudWatch keeps points of a minute for 15 days, of five minutes
-// for 63, of an hour for 455 (CloudWatch API Reference, GetMetricData).
+// Period implements [cloud.Service]. CloudWatch keeps one-minute points for 15 days, five-minute
+// points for 63 days and one-hour points for 455 days (CloudWatch API Reference, GetMetricData).
 func (*service) Period(age time.Duration) time.Duration {
 	const day = 24 * time.Hour
 	switch {

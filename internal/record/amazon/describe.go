@@ -12,11 +12,11 @@ import (
 	"plimsoll/internal/record/cloud"
 )
 
-// volumesMax bounds the volumes of an instance; EC2 supports 128.
+// volumesMax bounds the volumes of an instance. EC2 supports 128.
 const volumesMax = 128
 
-// A lookup asks what AWS knows of things, and writes it into a description. What it may not ask is
-// noted, not an error: metrics may be readable all the same.
+// A lookup requests what AWS knows about resources and writes it into a description. A missing
+// permission becomes a note, not an error, because metrics may still be readable.
 type lookup struct {
 	query *query
 	d     *cloud.Description
@@ -40,8 +40,8 @@ type volumeItem struct {
 	} `xml:"attachmentSet>item"`
 }
 
-// provisioned are the types whose IOPS one chooses; of gp3 also the throughput. EC2 gives the IOPS
-// that a size of gp2 has as well.
+// provisioned lists the types for which users choose the IOPS (and, for gp3, the throughput). For
+// gp2, EC2 also returns IOPS, but they follow from the size.
 var provisioned = []string{"gp3", "io1", "io2"}
 
 func (v *volumeItem) known() cloud.Volume {
@@ -55,7 +55,7 @@ func (v *volumeItem) known() cloud.Volume {
 	return out
 }
 
-// volumes describes volumes, and notes those that are being modified.
+// volumes describes volumes and notes those that are being modified.
 func (l *lookup) volumes(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -73,10 +73,10 @@ func (l *lookup) volumes(ctx context.Context, ids []string) error {
 	err := l.query.call(ctx, "ec2", "DescribeVolumes", parameters, &answer)
 	switch {
 	case errors.Is(err, cloud.ErrDenied):
-		l.d.Note("%v; without it, the volumes' limits are not known: give them with --volume", err)
+		l.d.Note("%v; without it, the limits of the volumes are unknown: give them with --volume", err)
 		return nil
 	case errors.Is(err, cloud.ErrNotFound):
-		l.d.Absent = fmt.Errorf("AWS: there is no volume %s in %s for this account: check its id, ?region= and ?profile=",
+		l.d.Absent = fmt.Errorf("AWS: volume %s not found in %s for this account: check its id, ?region= and ?profile=",
 			strings.Join(ids, ", "), l.query.cfg.Region)
 		return nil
 	case err != nil:
@@ -97,11 +97,12 @@ func (l *lookup) volumes(ctx context.Context, ids []string) error {
 	return l.modifications(ctx, ids)
 }
 
-// recently is how long ago a finished modification is still worth a note: the samples may be older.
+// recently is how long a finished modification is still worth a note, because the samples may be
+// older than it.
 const recently = 24 * time.Hour
 
-// modifications notes volumes that are being modified: until that ends, what they give is between the
-// old and the new.
+// modifications notes volumes that are being modified. Until that ends, their performance is
+// between the old and the new settings.
 func (l *lookup) modifications(ctx context.Context, ids []string) error {
 	parameters := url.Values{"Filter.1.Name": {"volume-id"}}
 	for i, id := range ids {
@@ -116,7 +117,7 @@ func (l *lookup) modifications(ctx context.Context, ids []string) error {
 	case errors.Is(err, cloud.ErrNotFound): // never modified
 		return nil
 	case errors.Is(err, cloud.ErrDenied):
-		l.d.Note("%v; without it, a volume that is being modified is not recognised", err)
+		l.d.Note("%v; without it, Plimsoll cannot detect a volume that is being modified", err)
 		return nil
 	case err != nil:
 		return err
@@ -125,10 +126,10 @@ func (l *lookup) modifications(ctx context.Context, ids []string) error {
 	for _, m := range answer.Items {
 		switch {
 		case m.State == "modifying" || m.State == "optimizing":
-			l.d.Note("%s is being modified since %s, from %s to %s (%s, %d %%): until that is completed it gives no less than the lower of both, but not yet what it will",
+			l.d.Note("%s has been under modification since %s, from %s to %s (%s, %d %%): until it completes, performance is at least the lower of the two, but not yet the target",
 				m.ID, m.Began.UTC().Format(time.RFC3339), m.before(), m.after(), m.State, m.Progress)
 		case m.State == "completed" && time.Since(m.Ended) < recently:
-			l.d.Note("%s was modified from %s to %s, from %s to %s: what is known of it is what it is now",
+			l.d.Note("%s was modified from %s to %s, between %s and %s: the limits shown are the current ones",
 				m.ID, m.before(), m.after(), m.Began.UTC().Format(time.RFC3339), m.Ended.UTC().Format(time.RFC3339))
 		}
 	}
@@ -136,7 +137,7 @@ func (l *lookup) modifications(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// A modification is the last one of a volume.
+// A modification is the last modification of a volume.
 type modification struct {
 	ID       string    `xml:"volumeId"`
 	State    string    `xml:"modificationState"`
@@ -173,7 +174,7 @@ func ordered(kind string, size, iops, mibps int64) string {
 	return text
 }
 
-// instance describes an instance: its type, its limits, and its volumes if they are asked for.
+// instance describes an instance: its type, its limits, and, on request, its volumes.
 func (l *lookup) instance(ctx context.Context, id string, volumes bool) error {
 	var answer struct {
 		Instances []struct {
@@ -185,13 +186,13 @@ func (l *lookup) instance(ctx context.Context, id string, volumes bool) error {
 	err := l.query.call(ctx, "ec2", "DescribeInstances", url.Values{"InstanceId.1": {id}}, &answer)
 	switch {
 	case errors.Is(err, cloud.ErrDenied) && volumes:
-		l.d.Note("%v; without it, the instance's volumes are not known: give their addresses, aws://vol-...", err)
+		l.d.Note("%v; without it, the volumes of the instance are unknown: give their addresses, aws://vol-...", err)
 		return nil
 	case errors.Is(err, cloud.ErrDenied):
-		l.d.Note("%v; without it, the instance's type and limits are not known: give --instance", err)
+		l.d.Note("%v; without it, the type and limits of the instance are unknown: give --instance", err)
 		return nil
 	case errors.Is(err, cloud.ErrNotFound):
-		l.d.Absent = fmt.Errorf("AWS: there is no instance %s in %s for this account: check its id, ?region= and ?profile=",
+		l.d.Absent = fmt.Errorf("AWS: instance %s not found in %s for this account: check its id, ?region= and ?profile=",
 			id, l.query.cfg.Region)
 		return nil
 	case err != nil:
@@ -214,7 +215,7 @@ func (l *lookup) instance(ctx context.Context, id string, volumes bool) error {
 	return nil
 }
 
-// machine writes an instance type's limits, if only AWS knows them.
+// machine writes the limits of an instance type, if the catalogue does not have them.
 func (l *lookup) machine(ctx context.Context, kind string) error {
 	if kind == "" || l.knows != nil && l.knows(kind) {
 		l.d.Machine(kind, cloud.Machine{})
@@ -236,7 +237,7 @@ func (l *lookup) machine(ctx context.Context, kind string) error {
 	}
 
 	if err != nil || len(answer.Types) == 0 {
-		l.d.Note("the EBS limits of %s are not known: it is not in the catalogue, and ec2:DescribeInstanceTypes gives none",
+		l.d.Note("the EBS limits of %s are unknown: it is not in the catalogue, and ec2:DescribeInstanceTypes returned none",
 			kind)
 		l.d.Machine(kind, cloud.Machine{})
 		return nil //nolint:nilerr // the note says so
@@ -250,7 +251,7 @@ func (l *lookup) machine(ctx context.Context, kind string) error {
 	return nil
 }
 
-// database describes an RDS instance: its storage, and the instance type below its class.
+// database describes an RDS instance: its storage, and the instance type behind its class.
 func (l *lookup) database(ctx context.Context, name string) error {
 	var answer struct {
 		Databases []struct {
@@ -268,10 +269,10 @@ func (l *lookup) database(ctx context.Context, name string) error {
 	err := l.query.call(ctx, "rds", "DescribeDBInstances", url.Values{"DBInstanceIdentifier": {name}}, &answer)
 	switch {
 	case errors.Is(err, cloud.ErrDenied):
-		l.d.Note("%v; without it, the storage's limits are not known: give them with --volume", err)
+		l.d.Note("%v; without it, the limits of the storage are unknown: give them with --volume", err)
 		return nil
 	case errors.Is(err, cloud.ErrNotFound):
-		l.d.Absent = fmt.Errorf("AWS: there is no RDS instance %s in %s for this account: check its name, ?region= and ?profile=",
+		l.d.Absent = fmt.Errorf("AWS: RDS instance %s not found in %s for this account: check its name, ?region= and ?profile=",
 			name, l.query.cfg.Region)
 		return nil
 	case err != nil:
@@ -283,7 +284,7 @@ func (l *lookup) database(ctx context.Context, name string) error {
 		l.d.Volume(name, v.known())
 		l.d.Fact("rds_engine", strings.TrimSpace(x.Engine+" "+x.Version))
 		if x.Status == "storage-optimization" || x.Status == "modifying" {
-			l.d.Note("the storage of %s is being modified (%s): until that is completed it may be slower",
+			l.d.Note("the storage of %s is being modified (%s): it may be slower until that completes",
 				name, x.Status)
 		}
 		// A class is an instance type with a prefix: db.m6i.xlarge.

@@ -16,48 +16,48 @@ import (
 	"plimsoll/internal/record/httpclient"
 )
 
-// who matches the principal in the message of a denial.
+// who matches the principal in the message of a denied request.
 var who = regexp.MustCompile(`User: (arn:[^ ]+) is not authorized`)
 
-// explain makes one sentence of an error of an action of IAM ("ec2:DescribeVolumes") in a region:
-// what it is, and what to do.
+// explain turns the error of an IAM action ("ec2:DescribeVolumes") in a region into one sentence:
+// what went wrong, and what to do.
 func explain(err error, action, region string) error {
 	var api smithy.APIError
 	if !errors.As(err, &api) {
 		return explainNetwork(err, action, region)
 	}
 
-	said := func(kind error, format string, args ...any) error {
+	refuse := func(kind error, format string, args ...any) error {
 		return cloud.Refuse(kind, "AWS: "+format, args...)
 	}
 	switch code := api.ErrorCode(); {
 	case throttled(err):
-		return said(
-			nil, "%s is throttled in %s, also after %d attempts: others use up the account's rate; try again later",
+		return refuse(
+			nil, "%s is throttled in %s even after %d attempts: other clients use up the account's request rate; try again later",
 			action, region, attemptsMax)
 	case strings.HasPrefix(code, "ExpiredToken") || code == "RequestExpired":
-		return said(nil, "the credentials have expired: get new ones, for example by aws sso login")
+		return refuse(nil, "the credentials have expired: get new ones, for example by aws sso login")
 	case code == "UnauthorizedOperation" || strings.HasPrefix(code, "AccessDenied"):
 		principal := "these credentials"
 		if m := who.FindStringSubmatch(api.ErrorMessage()); m != nil {
 			principal = m[1]
 		}
-		return said(
-			cloud.ErrDenied, "the permission %s is missing for %s: docs/clouds.md has a policy that suffices",
+		return refuse(
+			cloud.ErrDenied, "permission %s is missing for %s: docs/clouds.md has a sufficient policy",
 			action, principal)
 	case code == "AuthFailure" || code == "InvalidClientTokenId" || code == "UnrecognizedClientException" ||
 		code == "SignatureDoesNotMatch" || code == "InvalidAccessKeyId":
-		return said(
-			nil, "it does not accept the credentials in %s (%s): check the profile, and that the account uses this region",
+		return refuse(
+			nil, "credentials not accepted in %s (%s): check the profile, and that this region is enabled for the account",
 			region, code)
 	case code == "OptInRequired":
-		return said(nil, "the account has not enabled the region %s", region)
+		return refuse(nil, "the account has not enabled the region %s", region)
 	case strings.Contains(code, "NotFound"):
-		return said(
-			cloud.ErrNotFound, "%s: there is no such thing in %s for this account: check the name, ?region= and ?profile=",
+		return refuse(
+			cloud.ErrNotFound, "%s: not found in %s for this account: check the name, ?region= and ?profile=",
 			code, region)
 	default:
-		return said(nil, "%s in %s: %s: %s", action, region, code, api.ErrorMessage())
+		return refuse(nil, "%s in %s: %s: %s", action, region, code, api.ErrorMessage())
 	}
 }
 
@@ -72,19 +72,19 @@ func explainNetwork(err error, action, region string) error {
 	case errors.As(err, &large):
 		return fmt.Errorf("AWS: %s in %s: %w", action, region, large)
 	case timedOut(err):
-		return fmt.Errorf("AWS: %s in %s gets no answer%s in time: check the network, proxies and firewalls",
+		return fmt.Errorf("AWS: %s in %s: no answer%s in time: check the network, proxies and firewalls",
 			action, region, hostOf(err))
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Errorf("AWS: there is no host %s: is %s the region's name, and is there a way to the internet?",
+		return fmt.Errorf("AWS: host %s not found: check the region %s and the connection to the internet",
 			dns.Name, region)
 	case errors.As(err, &at):
-		return fmt.Errorf("AWS: %s in %s gets no answer: %w", action, region, at.Err)
+		return fmt.Errorf("AWS: %s in %s: no answer: %w", action, region, at.Err)
 	}
 
 	return fmt.Errorf("AWS: %s in %s: %w", action, region, err)
 }
 
-// hostOf names the server of a request that failed: " from HOST"; "" if it is not known.
+// hostOf returns " from HOST" for the server of a failed request, or "" if it is unknown.
 func hostOf(err error) string {
 	var at *url.Error
 	if errors.As(err, &at) {
@@ -95,7 +95,7 @@ func hostOf(err error) string {
 	return ""
 }
 
-// explainLogin does the same for credentials that cannot be had.
+// explainLogin explains the error of missing or invalid credentials.
 func explainLogin(err error) error {
 	var token *ssocreds.InvalidTokenError
 	switch text := err.Error(); {
@@ -104,7 +104,7 @@ func explainLogin(err error) error {
 		return cloud.Refuse(nil, "AWS: the credentials have expired: get new ones, for example by aws sso login")
 	case strings.Contains(text, "IMDS") || errors.Is(err, context.DeadlineExceeded):
 		return cloud.Refuse(
-			nil, "AWS: there are no credentials: aws configure or aws sso login makes them, AWS_PROFILE or ?profile= chooses one, and on EC2 an instance's role has them")
+			nil, "AWS: no credentials found: create them with aws configure or aws sso login, select a profile with AWS_PROFILE or ?profile=, or give the EC2 instance a role")
 	}
-	return fmt.Errorf("AWS: the credentials cannot be had: %w", err)
+	return fmt.Errorf("AWS: cannot obtain credentials: %w", err)
 }

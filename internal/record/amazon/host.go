@@ -12,12 +12,12 @@ import (
 	"plimsoll/internal/record/cloud"
 )
 
-// metadataWithin bounds each request to the instance metadata service: where there is none, packets
-// to its address may vanish.
+// metadataWithin bounds each request to the instance metadata service. Outside EC2, packets to its
+// address may be dropped silently.
 const metadataWithin = time.Second
 
-// metadata asks the instance metadata service, version 2, which machine this is. It fails within two
-// seconds where there is no such service, and at once with AWS_EC2_METADATA_DISABLED=true.
+// metadata asks the instance metadata service, version 2, which machine this is. Without such a
+// service it fails within two seconds, and immediately with AWS_EC2_METADATA_DISABLED=true.
 func metadata(ctx context.Context, cfg aws.Config) (*imds.InstanceIdentityDocument, error) {
 	client := imds.NewFromConfig(cfg, func(o *imds.Options) {
 		o.EnableFallback = aws.FalseTernary
@@ -31,8 +31,8 @@ func metadata(ctx context.Context, cfg aws.Config) (*imds.InstanceIdentityDocume
 	return &out.InstanceIdentityDocument, nil
 }
 
-// DescribeHost asks what this machine is, an EC2 instance, and what the EBS volumes attached to it
-// are. It is to be called only where there are such volumes. What cannot be had is noted.
+// DescribeHost finds out which EC2 instance this machine is, and what the EBS volumes attached to
+// it are. It should be called only if there are EBS volumes. Missing information becomes a note.
 func (c Cloud) DescribeHost(ctx context.Context, volumes []string) (facts map[string]string, notes []string) {
 	d := &cloud.Description{}
 	ctx, cancel := context.WithTimeout(ctx, loginWithin)
@@ -40,13 +40,13 @@ func (c Cloud) DescribeHost(ctx context.Context, volumes []string) (facts map[st
 
 	cfg, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
-		d.Note("AWS: its configuration cannot be read: %v", err)
+		d.Note("AWS: cannot read the configuration: %v", err)
 		return d.Facts, d.Notes
 	}
 
 	this, err := metadata(ctx, cfg)
 	if err != nil {
-		d.Note("the instance metadata service does not answer (from a container it takes a hop limit of 2), so the volumes' limits are not known: give --volume and --instance")
+		d.Note("the instance metadata service does not answer (containers need a hop limit of 2), so the limits of the volumes are unknown: give --volume and --instance")
 		return d.Facts, d.Notes
 	}
 
@@ -55,7 +55,7 @@ func (c Cloud) DescribeHost(ctx context.Context, volumes []string) (facts map[st
 	d.Fact("region", this.Region)
 
 	if cfg, err = login(ctx, this.Region, ""); err != nil {
-		d.Note("%v; without them, the volumes' limits are not known: give --volume", err)
+		d.Note("%v; without them, the limits of the volumes are unknown: give --volume", err)
 		return d.Facts, d.Notes
 	}
 
@@ -69,7 +69,7 @@ func (c Cloud) DescribeHost(ctx context.Context, volumes []string) (facts map[st
 	}
 
 	if err != nil {
-		d.Note("%v; the volumes' limits are not known: give --volume", err)
+		d.Note("%v; the limits of the volumes are unknown: give --volume", err)
 	}
 
 	return d.Facts, d.Notes

@@ -34,7 +34,7 @@ func TestSilent(t *testing.T) {
 		server.Close()
 
 		host := strings.TrimPrefix(server.URL, "http://")
-		if err == nil || !strings.Contains(err.Error(), silent+" in eu-central-1 gets no answer from "+host) || asked != 1 {
+		if err == nil || !strings.Contains(err.Error(), silent+" in eu-central-1: no answer from "+host) || asked != 1 {
 			t.Errorf("%s: %v after %d requests", silent, err, asked)
 		}
 	}
@@ -45,7 +45,7 @@ func TestTooMuch(t *testing.T) {
 	point := strings.Repeat(",1700000000", 60_000)
 	page := `{"MetricDataResults":[{"Id":"m0","Timestamps":[1700000000` + point + `],"Values":[1` + point + `]}],"NextToken":"x"}`
 	for name, x := range map[string]struct{ action, body, want string }{
-		"pages":        {"GetMetricData", page, "AWS: CloudWatch gives more than 100800 values for one request"},
+		"pages":        {"GetMetricData", page, "AWS: CloudWatch returned more than 100800 values for one request"},
 		"a large page": {"GetMetricData", `{"MetricDataResults":[` + strings.Repeat(" ", pageBytesMax), "the response is larger than 8388608 bytes"},
 		"a large list": {"DescribeVolumes", "<DescribeVolumesResponse>" + strings.Repeat("<x/>", answerBytesMax/4), "the response is larger than 4194304 bytes"},
 	} {

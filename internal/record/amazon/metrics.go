@@ -17,24 +17,24 @@ import (
 	"plimsoll/internal/record/cloud"
 )
 
-// usdPerMetric is what GetMetricData costs for each metric requested, in most regions: 0.01 USD per
+// usdPerMetric is the price of GetMetricData per metric requested, in most regions: 0.01 USD per
 // 1,000 (Amazon CloudWatch pricing, 2026).
 const usdPerMetric = 0.01 / 1000
 
-// Bounds of one GetMetricData (CloudWatch API Reference), and of the pages of one answer.
+// Limits of one GetMetricData request (CloudWatch API Reference), and of the pages of one answer.
 const (
 	queriesMax = 500
 	pointsMax  = 100_800
 	pagesMax   = 100
 )
 
-// An inventory is what metrics there are of.
+// An inventory lists the resources to read metrics of.
 type inventory struct{ volumes, instances, databases []string }
 
-// A metric is one of CloudWatch's, and its name in prometheus/cloudwatch_exporter's spelling.
+// A metric is a CloudWatch metric and its name in the spelling of prometheus/cloudwatch_exporter.
 type metric struct{ name, statistic, as string }
 
-// A space is one of CloudWatch's namespaces, and the dimension that distinguishes its series.
+// A space is a CloudWatch namespace and the dimension that distinguishes its series.
 type space struct {
 	namespace, dimension, label string
 	metrics                     []metric
@@ -79,13 +79,13 @@ var spaces = [...]space{
 	}},
 }
 
-// A request is one series to ask for.
+// A request asks for one series.
 type request struct {
 	query  types.MetricDataQuery
 	labels labels.Labels
 }
 
-// requests are the series of an inventory that somebody wants.
+// requests returns requests for the wanted series of an inventory.
 func (has inventory) requests(period time.Duration, want func(string) bool) []request {
 	var out []request
 	for k, ids := range [...][]string{volume: has.volumes, instance: has.instances, database: has.databases} {
@@ -112,10 +112,11 @@ func (has inventory) requests(period time.Duration, want func(string) bool) []re
 
 // Samples implements [cloud.Service].
 func (s *service) Samples(ctx context.Context, span cloud.Span,
-	want func(string) bool, take func([]cloud.Series) error) error {
+	want func(string) bool, emit func([]cloud.Series) error) error {
 	client := newClient(bounded(s.cfg, cmp.Or(s.cloud.Within, answerWithin)),
 		newRetryer(s.cloud.Backoff, s.bill))
 	for group := range slices.Chunk(s.has.requests(span.Period, want), queriesMax) {
+		// As many points per series as one answer can hold for the whole group.
 		step := time.Duration(pointsMax/len(group)) * span.Period
 		for from := span.From; from.Before(span.To); from = from.Add(step) {
 			to := from.Add(step)
@@ -124,7 +125,7 @@ func (s *service) Samples(ctx context.Context, span cloud.Span,
 			}
 			part, err := s.part(ctx, client, group, from, to)
 			if err == nil {
-				err = take(part)
+				err = emit(part)
 			}
 			if err != nil {
 				return err
@@ -135,8 +136,8 @@ func (s *service) Samples(ctx context.Context, span cloud.Span,
 	return nil
 }
 
-// newClient returns CloudWatch's client. Of the protocols that CloudWatch speaks it uses JSON, not the
-// default CBOR: what stands in for AWS in tests and laboratories speaks that.
+// newClient returns a CloudWatch client. It uses JSON instead of the default protocol, CBOR,
+// because the emulators of AWS in tests support JSON.
 func newClient(cfg aws.Config, r aws.Retryer) *cloudwatch.Client {
 	return cloudwatch.NewFromConfig(cfg, func(o *cloudwatch.Options) {
 		o.Retryer = r
@@ -144,7 +145,7 @@ func newClient(cfg aws.Config, r aws.Retryer) *cloudwatch.Client {
 	})
 }
 
-// part reads a span that fits into one answer, however many pages AWS makes of it.
+// part reads a span that fits into one answer, of any number of pages.
 func (s *service) part(ctx context.Context, client *cloudwatch.Client, group []request, from,
 	to time.Time) ([]cloud.Series, error) {
 	in := &cloudwatch.GetMetricDataInput{StartTime: &from, EndTime: &to, ScanBy: types.ScanByTimestampAscending}
@@ -167,13 +168,13 @@ func (s *service) part(ctx context.Context, client *cloudwatch.Client, group []r
 		for _, r := range answer.MetricDataResults {
 			i, ok := at[aws.ToString(r.Id)]
 			if !ok || len(r.Timestamps) != len(r.Values) {
-				return nil, fmt.Errorf("AWS: CloudWatch answers with a series %q that was not requested",
+				return nil, fmt.Errorf("AWS: CloudWatch returned a series %q that was not requested",
 					aws.ToString(r.Id))
 			}
 
 			if points += len(r.Values); points > pointsMax {
 				return nil,
-					fmt.Errorf("AWS: CloudWatch gives more than %d values for one request, which is its own limit",
+					fmt.Errorf("AWS: CloudWatch returned more than %d values for one request, which is its documented limit",
 						pointsMax)
 			}
 
@@ -187,5 +188,5 @@ func (s *service) part(ctx context.Context, client *cloudwatch.Client, group []r
 		}
 	}
 
-	return nil, fmt.Errorf("AWS: CloudWatch gives more than %d pages for one request", pagesMax)
+	return nil, fmt.Errorf("AWS: CloudWatch returned more than %d pages for one request", pagesMax)
 }

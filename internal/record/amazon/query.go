@@ -29,16 +29,17 @@ import (
 )
 
 const (
-	// attemptsMax bounds how often a request is tried while AWS throttles or does not answer.
+	// attemptsMax bounds the attempts of a request while AWS throttles or does not answer.
 	attemptsMax = 6
-	// answerWithin bounds one answer, answerBytesMax one of the EC2 or RDS API: 128 volumes have 200 KB.
+	// answerWithin bounds the time for an answer; answerBytesMax the size of an answer of the EC2
+	// or RDS API. 128 volumes take 200 KB.
 	answerWithin   = 20 * time.Second
 	answerBytesMax = 4 << 20
-	// pageBytesMax bounds a page of CloudWatch: its 100,800 values have 4 MB at most.
+	// pageBytesMax bounds a page of CloudWatch. Its 100,800 values take at most 4 MB.
 	pageBytesMax = 8 << 20
 )
 
-// A retryer is the SDK's, which also counts what AWS throttled.
+// A retryer is the SDK's retryer that also counts throttled requests.
 type retryer struct {
 	*retry.Standard
 	bill *cloud.Bill
@@ -53,8 +54,8 @@ func newRetryer(backoff retry.BackoffDelayer, bill *cloud.Bill) retryer {
 	})}
 }
 
-// IsErrorRetryable implements [aws.Retryer]. Where nothing answers in time, the next attempt would wait as
-// long.
+// IsErrorRetryable implements [aws.Retryer]. Timeouts are not retried: the next attempt would take
+// just as long.
 func (r retryer) IsErrorRetryable(err error) bool {
 	return !timedOut(err) && r.Standard.IsErrorRetryable(err)
 }
@@ -72,7 +73,7 @@ func (r retryer) RetryDelay(attempt int, err error) (time.Duration, error) {
 	return r.Standard.RetryDelay(attempt, err)
 }
 
-// A query sends requests of EC2's and RDS' query protocol: a form, signed, and XML in return.
+// A query sends requests in the query protocol of EC2 and RDS: a signed form, answered with XML.
 type query struct {
 	cfg     aws.Config
 	signer  *v4.Signer
@@ -81,8 +82,8 @@ type query struct {
 	within  time.Duration
 }
 
-// bounded is a configuration whose answers are bounded in size and time. The SDK's own client stays below:
-// it knows AWS_CA_BUNDLE.
+// bounded returns a configuration whose answers are bounded in size and time. It wraps the SDK's
+// own client, because that supports AWS_CA_BUNDLE.
 func bounded(cfg aws.Config, within time.Duration) aws.Config {
 	o := httpclient.Options{Most: httpclient.Bounds{Bytes: pageBytesMax}}
 	if own, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
@@ -101,10 +102,10 @@ func newQuery(cfg aws.Config, c Cloud, bill *cloud.Bill) *query {
 		within: within}
 }
 
-// apiVersions are the versions of the APIs that this was written for.
+// apiVersions are the API versions that this package was written for.
 var apiVersions = map[string]string{"ec2": "2016-11-15", "rds": "2014-10-31"}
 
-// endpoint is where a service listens: as AWS' own tools find it.
+// endpoint returns the address of a service, found like AWS's own tools do.
 func (q *query) endpoint(service string) string {
 	if at := os.Getenv("AWS_ENDPOINT_URL_" + strings.ToUpper(service)); at != "" {
 		return at
@@ -119,8 +120,7 @@ func (q *query) endpoint(service string) string {
 	return "https://" + service + "." + q.cfg.Region + "." + domain
 }
 
-// call requests an action of a service and decodes the answer. Its errors are explained; see
-// [explain].
+// call requests an action of a service and decodes the answer. Its errors come from [explain].
 func (q *query) call(ctx context.Context, service, action string, parameters url.Values, into any) error {
 	parameters.Set("Action", action)
 	parameters.Set("Version", apiVersions[service])
@@ -155,7 +155,7 @@ func (q *query) call(ctx context.Context, service, action string, parameters url
 func (q *query) once(ctx context.Context, service string, body []byte, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, q.within)
 	defer cancel()
-	who, err := q.cfg.Credentials.Retrieve(ctx)
+	credentials, err := q.cfg.Credentials.Retrieve(ctx)
 	if err != nil {
 		return err
 	}
@@ -168,8 +168,9 @@ func (q *query) once(ctx context.Context, service string, body []byte, into any)
 	}
 
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+	// The signature covers the hash of the body, so the body must not change after this.
 	sum := sha256.Sum256(body)
-	if err := q.signer.SignHTTP(ctx, who, r, hex.EncodeToString(sum[:]), service, q.cfg.Region,
+	if err := q.signer.SignHTTP(ctx, credentials, r, hex.EncodeToString(sum[:]), service, q.cfg.Region,
 		time.Now()); err != nil {
 		return err
 	}
@@ -193,7 +194,7 @@ func (q *query) once(ctx context.Context, service string, body []byte, into any)
 	return xml.Unmarshal(text, into)
 }
 
-// refusal is the error in an answer: EC2 lists errors, RDS has one.
+// refusal returns the error in an answer. EC2 returns a list of errors, RDS a single one.
 func refusal(status int, text []byte) error {
 	var found struct {
 		List  []refused `xml:"Errors>Error"`
@@ -212,7 +213,7 @@ func refusal(status int, text []byte) error {
 
 type refused struct{ Code, Message string }
 
-// throttled reports whether AWS refused a request because there were too many.
+// throttled reports whether AWS refused a request because of its rate limits.
 func throttled(err error) bool {
 	var api smithy.APIError
 	if !errors.As(err, &api) {

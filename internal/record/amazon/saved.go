@@ -19,18 +19,18 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// savedBytesMax bounds a saved answer: a day of 500 metrics by the minute has 40 MB.
+// savedBytesMax bounds a saved answer. A day of 500 metrics by the minute takes 40 MB.
 const savedBytesMax = 64 << 20
 
-// savedAsk says what to ask CloudWatch for.
-const savedAsk = "ask for metrics of AWS/EBS, AWS/EC2 or AWS/RDS, with --statistics Sum for a volume's operations, bytes and times and Average for what is a rate, a latency or a queue"
+// savedAsk describes what to request from CloudWatch.
+const savedAsk = "request metrics of AWS/EBS, AWS/EC2 or AWS/RDS, with --statistics Sum for the operations, bytes and times of a volume, and Average for rates, latencies and queues"
 
-// savedPeriod is how far apart samples are taken to be where an answer has one only.
+// savedPeriod is the assumed period of a series with a single point.
 const savedPeriod = time.Minute
 
-// Saved reads what `aws cloudwatch get-metric-data` and `get-metric-statistics` printed. An answer of the
-// former does not say which statistic it has: the one that rules read is taken, as for a live address.
-// Neither says what the metrics are of, unless a label does.
+// Saved reads the output of `aws cloudwatch get-metric-data` and `get-metric-statistics`. The
+// former does not say which statistic it has; the one that rules read is assumed, as for a live
+// address. Neither says which resource the metrics belong to, unless a label does.
 func (Cloud) Saved(from source.File) source.Source {
 	s := &saved{from: from}
 	s.SetDescription(recording.Source{Kind: "cloudwatch", Name: from.Path})
@@ -42,9 +42,10 @@ var (
 	savedStatistics = regexp.MustCompile(`"Datapoints"\s*:`)
 )
 
-// IsSaved reports whether a file's beginning is such an answer.
+// IsSaved reports whether a file's beginning looks like a saved answer.
 func (Cloud) IsSaved(head []byte) bool {
-	// A part of the pattern is looked for first, because most files are something else and the pattern is slow.
+	// The plain search comes first, because most files are something else and regular expressions
+	// are slow.
 	return bytes.Contains(head, []byte(`"MetricDataResults"`)) && savedData.Match(head) ||
 		bytes.Contains(head, []byte(`"Datapoints"`)) && savedStatistics.Match(head)
 }
@@ -55,7 +56,7 @@ type saved struct {
 	from source.File
 }
 
-// An answer is one of both commands.
+// An answer is the output of either command.
 type answer struct {
 	Results []struct {
 		ID         string `json:"Id"` // the query's: a long answer has its series in several parts
@@ -68,7 +69,7 @@ type answer struct {
 	Datapoints []map[string]any
 }
 
-// A point is a value of an interval that begins at a time.
+// A point is the value of an interval that starts at begin.
 type point struct {
 	begin time.Time
 	value float64
@@ -78,12 +79,12 @@ type point struct {
 func (s *saved) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	a, err := s.answer()
 	if err != nil {
-		return fmt.Errorf("answer of CloudWatch %s: %w", s.from.Path, err)
+		return fmt.Errorf("CloudWatch answer %s: %w", s.from.Path, err)
 	}
 
 	series, unknown, err := a.series()
 	if err != nil {
-		return fmt.Errorf("answer of CloudWatch %s: %w", s.from.Path, err)
+		return fmt.Errorf("CloudWatch answer %s: %w", s.from.Path, err)
 	}
 
 	d := s.Describe()
@@ -99,6 +100,7 @@ func (s *saved) Read(ctx context.Context, w recording.Writer, opt source.Options
 		b := &recording.Batch{}
 		var values []float64
 		for _, p := range x.points {
+			// A sample carries the end of its interval; CloudWatch reports the beginning.
 			at := p.begin.Add(period).Add(opt.ClockOffset)
 			if opt.From.IsZero() || !at.Before(opt.From) {
 				if opt.To.IsZero() || !at.After(opt.To) {
@@ -128,7 +130,7 @@ func (s *saved) Read(ctx context.Context, w recording.Writer, opt source.Options
 	}
 
 	if len(moments) == 0 && len(unknown) == len(series) {
-		return fmt.Errorf("answer of CloudWatch %s: no rule reads %s: %s", s.from.Path,
+		return fmt.Errorf("CloudWatch answer %s: no rule uses %s: %s", s.from.Path,
 			strings.Join(unknown, ", "), savedAsk)
 	}
 
@@ -138,7 +140,7 @@ func (s *saved) Read(ctx context.Context, w recording.Writer, opt source.Options
 
 	if len(unknown) > 0 {
 		w.Note(recording.Note{Kind: recording.NoteDropped, Source: s.from.Path, File: s.from.Path,
-			Text: "left out of CloudWatch's answer, because no rule reads them or they cannot be told apart: " +
+			Text: "skipped in the CloudWatch answer, because no rule uses them or they are ambiguous: " +
 				strings.Join(unknown, ", ")})
 	}
 
@@ -157,25 +159,25 @@ func (s *saved) answer() (*answer, error) {
 	case err != nil:
 		return nil, err
 	case len(text) > savedBytesMax:
-		return nil, fmt.Errorf("it has over %d MiB: ask for fewer metrics or a shorter time", savedBytesMax>>20)
+		return nil, fmt.Errorf("larger than %d MiB: request fewer metrics or a shorter time", savedBytesMax>>20)
 	}
 
 	var a answer
 	if err := json.Unmarshal(text, &a); err != nil {
-		return nil, fmt.Errorf("it is not whole JSON (%w): save it again", err)
+		return nil, fmt.Errorf("incomplete or invalid JSON (%w): save it again", err)
 	}
 
 	return &a, nil
 }
 
-// A savedSeries is one of an answer, in order of time.
+// A savedSeries is one series of an answer, in order of time.
 type savedSeries struct {
 	id     string
 	labels labels.Labels
 	points []point
 }
 
-// period is the usual distance of two points.
+// period returns the typical time between two points.
 func (x *savedSeries) period() time.Duration {
 	var steps []time.Duration
 	for i := 1; i < len(x.points); i++ {
@@ -188,7 +190,7 @@ func (x *savedSeries) period() time.Duration {
 	return steps[(len(steps)-1)/2]
 }
 
-// series are those that rules can read, and the names of the others.
+// series returns the series that rules can read, and the names of the others.
 func (a *answer) series() (out []*savedSeries, unknown []string, err error) {
 	var all []string
 	for _, r := range a.Results {
@@ -207,9 +209,9 @@ func (a *answer) series() (out []*savedSeries, unknown []string, err error) {
 		i := slices.IndexFunc(out, func(x *savedSeries) bool { return labels.Equal(x.labels, ls) })
 		switch {
 		case i >= 0 && out[i].id != id:
-			// Of another volume, perhaps: they are not pooled.
+			// It may belong to another volume, so the two are not merged.
 			unknown = append(unknown, label+
-				" (of a second query with the same label: give each a label with its volume)")
+				" (from a second query with the same label: put the volume into each label)")
 			return
 		case i < 0 && len(points) == 0:
 			return
@@ -221,6 +223,7 @@ func (a *answer) series() (out []*savedSeries, unknown []string, err error) {
 		x := out[i]
 		x.points = append(x.points, points...)
 		slices.SortFunc(x.points, func(p, q point) int { return p.begin.Compare(q.begin) })
+		// Parts of a long answer overlap at their ends.
 		x.points = slices.CompactFunc(x.points, func(p, q point) bool { return p.begin.Equal(q.begin) })
 	}
 
@@ -246,14 +249,14 @@ func (a *answer) series() (out []*savedSeries, unknown []string, err error) {
 	}
 
 	if len(out) == 0 {
-		return nil, nil, fmt.Errorf("it has no values of a metric that a rule reads (it has: %s): %s",
+		return nil, nil, fmt.Errorf("no values of any metric that a rule uses (it has: %s): %s",
 			cmp.Or(strings.Join(unknown, ", "), "nothing"), savedAsk)
 	}
 
 	return out, unknown, nil
 }
 
-// pointsOf are the points of get-metric-statistics that have a statistic.
+// pointsOf returns the points of get-metric-statistics that have a statistic.
 func pointsOf(data []map[string]any, statistic string) (points []point, err error) {
 	for i, p := range data {
 		v, ok := p[statistic].(float64)
@@ -263,16 +266,16 @@ func pointsOf(data []map[string]any, statistic string) (points []point, err erro
 		text, _ := p["Timestamp"].(string)
 		at, err := time.Parse(time.RFC3339, text)
 		if err != nil {
-			return nil, fmt.Errorf("datapoint %d has the time %q: want such as 2026-01-05T10:00:00Z", i+1, text)
+			return nil, fmt.Errorf("datapoint %d has the time %q: want for example 2026-01-05T10:00:00Z", i+1, text)
 		}
 		points = append(points, point{at, v})
 	}
 	return points, nil
 }
 
-// lookUp finds a metric by an answer's label, which is its name, or contains it and what the metric is
-// of: "vol-0123456789abcdef0 VolumeWriteOps". A name that two namespaces have is of the one that the
-// other labels are of. statistic is "" if it is not known; then it is the one that rules read.
+// lookUp finds a metric by an answer's label, which is the metric's name, or contains it together
+// with the resource: "vol-0123456789abcdef0 VolumeWriteOps". If two namespaces have the name, the
+// other labels decide. statistic is "" if unknown; then it is the one that rules read.
 func lookUp(label, statistic string, all []string) (name string, of labels.Labels) {
 	words := strings.Fields(label)
 	var found []kind
@@ -308,18 +311,18 @@ func lookUp(label, statistic string, all []string) (name string, of labels.Label
 	return as, labels.FromStrings(spaces[k].label, id)
 }
 
-// ownOf reports whether some label has a metric that only this kind has.
+// ownOf reports whether any label has a metric that only this kind has.
 func ownOf(k kind, all []string) bool {
 	for _, label := range all {
 		for _, word := range strings.Fields(label) {
-			is := func(m metric) bool { return m.name == word }
+			isNamed := func(m metric) bool { return m.name == word }
 			others := 0
 			for other := range spaces {
-				if kind(other) != k && slices.ContainsFunc(spaces[other].metrics, is) {
+				if kind(other) != k && slices.ContainsFunc(spaces[other].metrics, isNamed) {
 					others++
 				}
 			}
-			if others == 0 && slices.ContainsFunc(spaces[k].metrics, is) {
+			if others == 0 && slices.ContainsFunc(spaces[k].metrics, isNamed) {
 				return true
 			}
 		}

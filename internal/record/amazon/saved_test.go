@@ -81,14 +81,14 @@ func TestSaved(t *testing.T) {
 	}
 }
 
-// What cannot be used says what to ask for instead.
+// The error for an unusable answer says what to request instead.
 func TestSavedErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"MetricDataResults": [`:   "not whole JSON",
-		`{"MetricDataResults": []}`: "no values of a metric that a rule reads (it has: nothing): ask for metrics of AWS/EBS",
+		`{"MetricDataResults": [`:   "incomplete or invalid JSON",
+		`{"MetricDataResults": []}`: "no values of any metric that a rule uses (it has: nothing): request metrics of AWS/EBS",
 		`{"Label": "NetworkIn", "Datapoints": [{"Timestamp": "2026-01-05T10:00:00Z", "Sum": 1}]}`:                       "(it has: NetworkIn)",
 		`{"Label": "WriteIOPS", "Datapoints": [{"Timestamp": "yesterday", "Average": 1}]}`:                              `datapoint 1 has the time "yesterday"`,
-		`{"Label": "WriteIOPS", "Datapoints": [{"Timestamp": "2026-01-05T10:00:00Z", "Maximum": 1}]}`:                   "no rule reads aws_rds_write_iops_maximum: ask for",
+		`{"Label": "WriteIOPS", "Datapoints": [{"Timestamp": "2026-01-05T10:00:00Z", "Maximum": 1}]}`:                   "no rule uses aws_rds_write_iops_maximum: request",
 		`{"MetricDataResults": [{"Label": "VolumeWriteOps", "Timestamps": ["2026-01-05T10:00:00Z"], "Values": [1,2]}]}`: "VolumeWriteOps has 1 times and 2 values",
 	} {
 		_, _, err := readSaved(t, text, func(name string) bool { return strings.HasSuffix(name, "_average") })
@@ -102,7 +102,7 @@ func FuzzSaved(f *testing.F) {
 	f.Add(`{"MetricDataResults": [{"Label": "VolumeWriteOps", "Timestamps": ["2026-01-05T10:01:00+00:00"], "Values": [200]}]}`)
 	f.Add(`{"Label": "WriteLatency", "Datapoints": [{"Timestamp": "2026-01-05T10:10:00Z", "Average": 0.02, "Unit": "Seconds"}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		if _, _, err := readSaved(t, text, nil); err != nil && !strings.HasPrefix(err.Error(), "answer of CloudWatch answer.json: ") {
+		if _, _, err := readSaved(t, text, nil); err != nil && !strings.HasPrefix(err.Error(), "CloudWatch answer answer.json: ") {
 			t.Errorf("%v does not name the file", err)
 		}
 	})

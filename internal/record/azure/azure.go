@@ -1,14 +1,14 @@
-// Package azure reads what Azure Monitor measures of a managed disk, or of a virtual machine with its
-// data disks, and what Azure knows of them: type, size, IOPS, throughput.
+// Package azure reads what Azure Monitor measures about a managed disk, or about a virtual machine
+// with its data disks, and what Azure knows about them: type, size, IOPS, throughput.
 //
 //	azure:///subscriptions/S/resourceGroups/G/providers/Microsoft.Compute/disks/D
 //	azure:///subscriptions/S/resourceGroups/G/providers/Microsoft.Compute/virtualMachines/V
 //
-// Credentials are those of Azure's own tools: environment, workload and managed identity, az login.
-// Nothing is written. The SDK's clients of the services are larger than the four requests that are
-// needed, so only its credentials are used.
+// Credentials come from where Azure's own tools take them: environment, workload and managed
+// identity, az login. The package only reads. The SDK's service clients are larger than the four
+// requests that it needs, so it uses only the SDK's credentials.
 //
-// Series have the names that azure-metrics-exporter gives them by Grafana's template,
+// Series have the names that azure-metrics-exporter gives them with Grafana's template,
 // azure_{type}_{metric}_{aggregation}_{unit}. The label device is the disk's name.
 package azure
 
@@ -34,7 +34,7 @@ import (
 
 // Cloud opens addresses of Azure. The zero Cloud is ready.
 type Cloud struct {
-	// Endpoint, Credential, Client and Wait replace Azure's in tests.
+	// Endpoint, Credential, Client and Wait replace Azure's own in tests.
 	Endpoint   string
 	Credential azcore.TokenCredential
 	Client     *http.Client
@@ -44,22 +44,22 @@ type Cloud struct {
 // management is the endpoint of Azure Resource Manager, in the public cloud.
 const management = "https://management.azure.com"
 
-// Scheme is that of its addresses.
+// Scheme returns the scheme of the addresses.
 func (Cloud) Scheme() string { return "azure" }
 
-// Begins are the ways in which its addresses begin.
+// Begins returns the prefixes of the addresses.
 func (Cloud) Begins() []string { return []string{"azure:///subscriptions/"} }
 
-// resource matches a resource's id; types and names do not differ by case.
+// resource matches the id of a resource. Types and names are case-insensitive.
 var resource = regexp.MustCompile(`(?i)^/subscriptions/[0-9a-f-]+/resourceGroups/[^/?]+/providers/Microsoft\.Compute/(disks|virtualMachines)/([^/?]+)$`)
 
-// Open prepares an address. It sends nothing.
+// Open prepares an address. It sends no requests.
 func (c Cloud) Open(_ context.Context, arg string) (source.Source, error) {
 	id := "/" + strings.TrimLeft(strings.TrimPrefix(arg, "azure://"), "/")
 	m := resource.FindStringSubmatch(id)
 	if m == nil {
 		return nil,
-			errors.New("an azure:// address is the id of a disk or a virtual machine: azure:///subscriptions/S/resourceGroups/G/providers/Microsoft.Compute/disks/D, as az disk list --query '[].id' prints it")
+			errors.New("the azure:// address is not valid: want the id of a disk or a virtual machine, azure:///subscriptions/S/resourceGroups/G/providers/Microsoft.Compute/disks/D, as printed by az disk list --query '[].id'")
 	}
 	bill := &cloud.Bill{}
 	s := &service{id: id, name: m[2], isDisk: strings.EqualFold(m[1], "disks"), at: c.Endpoint,
@@ -102,18 +102,18 @@ func (s *service) token(ctx context.Context) (string, error) {
 	return t.Token, nil
 }
 
-// A loginError is the error of credentials that cannot be had.
+// A loginError reports missing or expired credentials.
 type loginError struct{ err error }
 
 func (e *loginError) Unwrap() error { return e.err }
 func (e *loginError) Error() string {
 	if strings.Contains(e.err.Error(), "expired") || strings.Contains(e.err.Error(), "AADSTS700082") {
-		return "Azure: the credentials have expired: az login makes new ones"
+		return "Azure: the credentials have expired: get new ones with az login"
 	}
-	return "Azure: there are no credentials: az login makes them, or AZURE_CLIENT_ID, AZURE_TENANT_ID and AZURE_CLIENT_SECRET, or a managed identity"
+	return "Azure: no credentials found: run az login, set AZURE_CLIENT_ID, AZURE_TENANT_ID and AZURE_CLIENT_SECRET, or use a managed identity"
 }
 
-// API versions that this was written for.
+// API versions that this package was written for.
 const (
 	versionDisks    = "2024-03-02"
 	versionMachines = "2024-07-01"
@@ -133,7 +133,7 @@ func (s *service) Describe(ctx context.Context, d *cloud.Description) error {
 	return s.describeMachine(ctx, d, false)
 }
 
-// products are the catalogue's names of Azure's kinds of disks.
+// products maps Azure's kinds of disks to their names in the catalogue.
 var products = map[string]string{"PremiumV2": "premium-v2", "UltraSSD": "ultra", "Premium": "premium-ssd"}
 
 func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id, name string) error {
@@ -154,11 +154,13 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id, na
 
 	err := s.explain(s.rest.Get(ctx, s.at+id+"?api-version="+versionDisks, &disk),
 		"Microsoft.Compute/disks/read", id)
-	if ok, err := d.Answered(err, "the disk's limits are not known: give them with --volume"); !ok {
+	if ok, err := d.Answered(err, "the limits of the disk are unknown: give them with --volume"); !ok {
 		return err
 	}
 
 	kind, _, _ := strings.Cut(disk.SKU.Name, "_")
+	// Only these types have IOPS and throughput that users choose; for the others they follow from
+	// the size.
 	v := cloud.Volume{Type: products[kind], SizeGiB: disk.Properties.SizeGiB}
 	if kind == "PremiumV2" || kind == "UltraSSD" {
 		v.IOPS = disk.Properties.IOPS
@@ -172,10 +174,10 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id, na
 
 	switch p := disk.Properties; {
 	case p.State == "Updating" || p.State == "Creating":
-		d.Note("%s is being modified (%s): until that is completed it gives what it gave before, or something in between",
+		d.Note("%s is being modified (%s): until that completes, it has its old performance or something in between",
 			name, p.State)
 	case p.Copied != nil && *p.Copied < 100:
-		d.Note("%s is still being filled from a snapshot (%.0f %%): blocks that are not copied yet take longer to read",
+		d.Note("%s is still being filled from a snapshot (%.0f %%): reading blocks that are not copied yet takes longer",
 			name, *p.Copied)
 	}
 
@@ -187,7 +189,8 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id, na
 	return nil
 }
 
-// describeMachine reads the machine's size and its data disks; all of them if they are asked for.
+// describeMachine reads the size of the machine and its data disks: all of them, or only the disk
+// of the address.
 func (s *service) describeMachine(ctx context.Context, d *cloud.Description, all bool) error {
 	var vm struct {
 		Location   string `json:"location"`
@@ -210,7 +213,7 @@ func (s *service) describeMachine(ctx context.Context, d *cloud.Description, all
 
 	err := s.explain(s.rest.Get(ctx, s.at+s.machine+"?api-version="+versionMachines, &vm),
 		"Microsoft.Compute/virtualMachines/read", s.machine)
-	if ok, err := d.Answered(err, "the machine's size and its disks are not known"); !ok {
+	if ok, err := d.Answered(err, "the size of the machine and its disks are unknown"); !ok {
 		return err
 	}
 
@@ -235,21 +238,22 @@ func (s *service) describeMachine(ctx context.Context, d *cloud.Description, all
 	return nil
 }
 
-// region is a location as prices name it: "westeurope", which older resources have as "West Europe".
+// region returns a location in the spelling of the price list: "westeurope"; older resources have
+// "West Europe".
 func region(location string) string { return strings.ToLower(strings.ReplaceAll(location, " ", "")) }
 
-// disksMax bounds the data disks of a machine; Azure's largest take 64.
+// disksMax bounds the data disks of a machine. Azure's largest machines support 64.
 const disksMax = 64
 
-// Period implements [cloud.Service]: Azure keeps values of a minute for 93 days.
+// Period implements [cloud.Service]. Azure keeps one-minute values for 93 days.
 func (*service) Period(time.Duration) time.Duration { return time.Minute }
 
-// perRequest is the time that one request asks for, so that answers stay small.
+// perRequest is the span of one request, so that answers stay small.
 const perRequest = 24 * time.Hour
 
 // Samples implements [cloud.Service].
 func (s *service) Samples(ctx context.Context, span cloud.Span,
-	want func(string) bool, take func([]cloud.Series) error) error {
+	want func(string) bool, emit func([]cloud.Series) error) error {
 	for from := span.From; from.Before(span.To); from = from.Add(perRequest) {
 		to := from.Add(perRequest)
 		if to.After(span.To) {
@@ -265,14 +269,14 @@ func (s *service) Samples(ctx context.Context, span cloud.Span,
 			part = append(part, found...)
 		}
 
-		if err := take(part); err != nil {
+		if err := emit(part); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// read asks for a group's metrics, in one request.
+// read requests the metrics of a group, in one request.
 func (s *service) read(ctx context.Context, of group, from, to time.Time,
 	want func(string) bool) ([]cloud.Series, error) {
 	var names []string
@@ -294,6 +298,7 @@ func (s *service) read(ctx context.Context, of group, from, to time.Time,
 	}
 
 	var answer metrics
+	// Azure does not accept + for a space in a query.
 	err := s.rest.Get(ctx, s.at+of.resource+"/providers/Microsoft.Insights/metrics?"+
 		strings.ReplaceAll(q.Encode(), "+", "%20"), &answer)
 	if err = s.explain(err, "Microsoft.Insights/metrics/read", of.resource); err != nil {
@@ -329,32 +334,32 @@ func (s *service) read(ctx context.Context, of group, from, to time.Time,
 	return out, nil
 }
 
-// explain makes one sentence of an error of an action on a resource.
+// explain turns the error of an action on a resource into one sentence.
 func (s *service) explain(err error, action, id string) error {
 	var refused *cloud.StatusError
 	if !errors.As(err, &refused) {
 		return err
 	}
 
-	said := func(kind error, format string, args ...any) error {
+	refuse := func(kind error, format string, args ...any) error {
 		return cloud.Refuse(kind, "Azure: "+format, args...)
 	}
 	switch {
 	case refused.Throttled():
-		return said(nil, "%s is throttled, also after several attempts: try again later", action)
+		return refuse(nil, "%s is throttled even after several attempts: try again later", action)
 	case refused.Code == "ExpiredAuthenticationToken" || strings.Contains(refused.Message, "expired"):
-		return said(nil, "the credentials have expired: az login makes new ones")
+		return refuse(nil, "the credentials have expired: get new ones with az login")
 	case refused.Status == http.StatusUnauthorized:
-		return said(nil, "it does not accept the credentials (%s): check the tenant by az account show",
+		return refuse(nil, "credentials not accepted (%s): check the tenant with az account show",
 			refused.Code)
 	case refused.Status == http.StatusForbidden:
-		return said(
-			cloud.ErrDenied, "the permission %s is missing for these credentials on %s: docs/clouds.md has a role that suffices",
+		return refuse(
+			cloud.ErrDenied, "permission %s is missing for these credentials on %s: docs/clouds.md has a sufficient role",
 			action, id)
 	case refused.Status == http.StatusNotFound:
-		return said(cloud.ErrNotFound,
-			"there is no resource %s: check the subscription, the group and the name", id)
+		return refuse(cloud.ErrNotFound,
+			"resource %s not found: check the subscription, the group and the name", id)
 	}
 
-	return said(nil, "%s: %v", action, refused)
+	return refuse(nil, "%s: %v", action, refused)
 }

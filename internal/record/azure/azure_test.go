@@ -162,17 +162,17 @@ func TestRefusals(t *testing.T) {
 		login         error
 		failed, noted string
 	}{
-		"no login":           {nil, errors.New("DefaultAzureCredential: failed to acquire a token"), "Azure: there are no credentials: az login", ""},
+		"no login":           {nil, errors.New("DefaultAzureCredential: failed to acquire a token"), "Azure: no credentials found: run az login", ""},
 		"an expired login":   {nil, errors.New("AADSTS700082: The refresh token has expired due to inactivity"), "Azure: the credentials have expired", ""},
-		"no metrics":         {map[string][]reply{"metrics": {denied}}, nil, "Azure: the permission Microsoft.Insights/metrics/read is missing for these credentials on " + disk, ""},
-		"no disks":           {map[string][]reply{"data-1": {denied}}, nil, "", "the permission Microsoft.Compute/disks/read is missing"},
-		"no machines":        {map[string][]reply{"db-1": {denied}}, nil, "", "the permission Microsoft.Compute/virtualMachines/read is missing"},
-		"expired":            {map[string][]reply{"data-1": {{401, `{"error":{"code":"ExpiredAuthenticationToken","message":"The access token expiry UTC time is earlier than current UTC time."}}`}}}, nil, "Azure: the credentials have expired: az login", ""},
+		"no metrics":         {map[string][]reply{"metrics": {denied}}, nil, "Azure: permission Microsoft.Insights/metrics/read is missing for these credentials on " + disk, ""},
+		"no disks":           {map[string][]reply{"data-1": {denied}}, nil, "", "permission Microsoft.Compute/disks/read is missing"},
+		"no machines":        {map[string][]reply{"db-1": {denied}}, nil, "", "permission Microsoft.Compute/virtualMachines/read is missing"},
+		"expired":            {map[string][]reply{"data-1": {{401, `{"error":{"code":"ExpiredAuthenticationToken","message":"The access token expiry UTC time is earlier than current UTC time."}}`}}}, nil, "Azure: the credentials have expired: get new ones with az login", ""},
 		"being modified":     {map[string][]reply{"data-1": {{200, `{"sku":{"name":"PremiumV2_LRS"},"properties":{"diskSizeGB":128,"provisioningState":"Updating"}}`}}}, nil, "", "data-1 is being modified (Updating)"},
 		"being filled":       {map[string][]reply{"data-1": {{200, `{"sku":{"name":"PremiumV2_LRS"},"properties":{"diskSizeGB":128,"provisioningState":"Succeeded","completionPercent":42}}`}}}, nil, "", "still being filled from a snapshot (42 %)"},
-		"throttled":          {map[string][]reply{"data-1": {busy, busy, {200, `{"sku":{"name":"Premium_LRS"},"properties":{"diskSizeGB":128,"diskIOPSReadWrite":500}}`}}}, nil, "", "the provider throttled 2 of the requests"},
-		"throttled for long": {map[string][]reply{"data-1": {busy}}, nil, "Azure: Microsoft.Compute/disks/read is throttled, also after several attempts", ""},
-		"not there":          {map[string][]reply{"data-1": {absent}, "metrics": {absent}}, nil, "Azure: there is no resource " + disk, ""},
+		"throttled":          {map[string][]reply{"data-1": {busy, busy, {200, `{"sku":{"name":"Premium_LRS"},"properties":{"diskSizeGB":128,"diskIOPSReadWrite":500}}`}}}, nil, "", "requests throttled by the provider: 2"},
+		"throttled for long": {map[string][]reply{"data-1": {busy}}, nil, "Azure: Microsoft.Compute/disks/read is throttled even after several attempts", ""},
+		"not there":          {map[string][]reply{"data-1": {absent}, "metrics": {absent}}, nil, "Azure: resource " + disk + " not found", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _, err := read(t, &fake{replies: x.replies}, "azure://"+disk, source.Options{}, x.login)

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// A metric is one of Azure Monitor's, and its name in the recording.
+// A metric is an Azure Monitor metric and its name in the recording.
 type metric struct{ name, as string }
 
-// A group are metrics of one resource that one request reads.
+// A group is the metrics of one resource that one request reads.
 type group struct {
 	resource string
 	byLUN    bool // a series for each data disk
@@ -24,7 +24,7 @@ func (g *group) find(name string) (metric, bool) {
 	return metric{}, false
 }
 
-// named are metrics under the exporter's names: azure_{type}_{metric}_{aggregation}_{unit}.
+// named returns metrics with the exporter's names: azure_{type}_{metric}_{aggregation}_{unit}.
 func named(kind string, units map[string][]string) []metric {
 	spelled := strings.NewReplacer("-", "_", " ", "_", "/", "_", ".", "_")
 	var out []metric
@@ -56,7 +56,7 @@ var (
 	})
 )
 
-// groups are the requests that the address takes.
+// groups returns the requests that the address needs.
 func (s *service) groups() []group {
 	var out []group
 	if s.isDisk {
@@ -94,7 +94,7 @@ type series struct {
 	} `json:"data"`
 }
 
-// lun is the number of the data disk.
+// lun returns the number of the data disk.
 func (s *series) lun() string {
 	for _, m := range s.Metadata {
 		if strings.EqualFold(m.Name.Value, "LUN") {

@@ -1,5 +1,5 @@
-// Package benchmark makes a source of what a benchmark printed: a few figures without times, which
-// count for the time until the file was written.
+// Package benchmark makes a source of the output of a benchmark: a few figures without times. They
+// are assigned to the time until the file was written.
 //
 //	bench_sync_latency_mean_seconds{method}     one small write and its sync
 //	bench_writes_per_second, bench_writes_asked_per_second
@@ -23,7 +23,7 @@ import (
 // Kind is that of the sources.
 const Kind = "benchmark"
 
-// BytesMax bounds a report: people paste a terminal's worth.
+// BytesMax bounds a report. Users paste no more than a terminal's worth.
 const BytesMax = 1 << 20
 
 // A Figure is one number of a report.
@@ -37,7 +37,7 @@ type Figure struct {
 type Format struct {
 	Name string        // of the benchmark, for display
 	Took time.Duration // the run's usual length
-	// Parse reads a report. Its error is without the file's name, but with the line.
+	// Parse reads a report. Its error has the line, but not the file's name.
 	Parse func(text string) ([]Figure, error)
 }
 
@@ -69,12 +69,12 @@ func (r *report) Read(ctx context.Context, w recording.Writer, opt source.Option
 	}
 
 	if len(text) > BytesMax {
-		return fmt.Errorf("%s: a report of %s is at most %d bytes", r.path, r.format.Name, BytesMax)
+		return fmt.Errorf("%s: too large for a report of %s: want at most %d bytes", r.path, r.format.Name, BytesMax)
 	}
 
 	figures, err := r.format.Parse(string(text))
 	if err == nil && len(figures) == 0 {
-		err = errors.New("no figure in it")
+		err = errors.New("no figures found")
 	}
 
 	if err != nil {
@@ -86,6 +86,7 @@ func (r *report) Read(ctx context.Context, w recording.Writer, opt source.Option
 		return err
 	}
 
+	// A report has no times of its own: the file's modification is the end of the run.
 	to := info.ModTime().Add(opt.ClockOffset).Truncate(time.Second)
 	from := to.Add(-r.format.Took)
 

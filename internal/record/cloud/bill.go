@@ -11,20 +11,20 @@ import (
 type Bill struct {
 	mu        sync.Mutex
 	calls     int
-	units     int     // what is paid for
+	units     int     // billed units
 	unit      string  // "metrics requested"
-	usd       float64 // a unit
+	usd       float64 // per unit
 	throttled int
 }
 
-// Priced sets what is paid for, by the unit.
+// Priced sets the billed unit and its price.
 func (b *Bill) Priced(unit string, usd float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.unit, b.usd = unit, usd
 }
 
-// Call counts an API call and the paid units that it asks for.
+// Call counts an API call and the billed units that it requests.
 func (b *Bill) Call(units int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -32,21 +32,21 @@ func (b *Bill) Call(units int) {
 	b.units += units
 }
 
-// Throttle counts a request that the provider refused because there were too many.
+// Throttle counts a request that the provider refused because of its rate limits.
 func (b *Bill) Throttle() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.throttled++
 }
 
-// Throttled is how many requests were refused so.
+// Throttled returns the number of throttled requests.
 func (b *Bill) Throttled() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.throttled
 }
 
-// Text is the bill in words: "4 API calls, 11 metrics requested, 0.00011 USD at list price".
+// Text returns the bill in words: "4 API calls, 11 metrics requested, 0.00011 USD at list price".
 func (b *Bill) Text() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,9 +1,9 @@
-// Package cloud is what the metrics services of cloud providers have in common as sources: a span of
-// time is asked for, means of a minute come back, requests are counted and may cost money, and the
-// provider knows what the volume is.
+// Package cloud contains what the metrics services of cloud providers have in common as sources:
+// requests for a span of time return one-minute means, are counted and may cost money, and the
+// provider knows the type and limits of the volume.
 //
-// Each provider is a package of its own and implements [Service]. Samples carry the time at which
-// their interval ended, as all samples of a recording do; providers write its beginning.
+// Each provider has its own package and implements [Service]. Samples carry the end of their
+// interval, like all samples of a recording; providers report its beginning.
 package cloud
 
 import (
@@ -22,29 +22,30 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// spanUnasked is how much is read if no time is given: a provider's metrics are history.
-const spanUnasked = 3 * time.Hour
+// spanDefault is the span that is read if no time is given: the metrics of a provider are history.
+const spanDefault = 3 * time.Hour
 
 // A Service reads the metrics of one address.
 type Service interface {
-	// Describe asks what the provider knows of the address. An error means that nothing can be
-	// read. It is called once, before Samples.
+	// Describe requests what the provider knows about the address. An error means that nothing can
+	// be read. It is called once, before Samples.
 	Describe(ctx context.Context, d *Description) error
-	// Period is the finest interval that the provider still has of data this old.
+	// Period returns the finest interval that the provider still has for data of this age.
 	Period(age time.Duration) time.Duration
-	// Samples hands over the samples of a span in parts, each series in order of time. want is never
-	// nil.
-	Samples(ctx context.Context, s Span, want func(metric string) bool, take func([]Series) error) error
+	// Samples passes the samples of a span to emit, in parts, each series in order of time. want is
+	// never nil.
+	Samples(ctx context.Context, s Span, want func(metric string) bool, emit func([]Series) error) error
 }
 
-// A Description is what a provider knows of an address besides samples.
+// A Description is what a provider knows about an address, in addition to samples.
 type Description struct {
-	// Facts go into the source's. [Description.Volume] and [Description.Machine] write the common ones.
+	// Facts become facts of the source. [Description.Volume] and [Description.Machine] write the
+	// common ones.
 	Facts map[string]string
-	// Notes say what is missing or out of the ordinary, a sentence each.
+	// Notes say what is missing or unusual, a sentence each.
 	Notes []string
-	// Absent, if not nil, is the error to return if there are no samples: the provider does not know
-	// the address, but may still have the metrics of something deleted.
+	// Absent, if not nil, is the error to return if there are no samples. The provider may not know
+	// the address and still have the metrics of a deleted resource.
 	Absent error
 }
 
@@ -64,9 +65,9 @@ func (d *Description) Note(format string, args ...any) {
 	d.Notes = append(d.Notes, fmt.Sprintf(format, args...))
 }
 
-// Answered reports whether a call that describes something was answered. Without permission for it, a
-// note says what is missing (without, a clause); a thing that the provider does not know is Absent. Any
-// other error is the caller's to return.
+// Answered reports whether a describing call was answered. Without the permission for it, a note
+// says what is missing (without, a clause); an unknown resource becomes Absent. The caller returns
+// any other error.
 func (d *Description) Answered(err error, without string) (bool, error) {
 	switch {
 	case errors.Is(err, ErrDenied):
@@ -79,13 +80,14 @@ func (d *Description) Answered(err error, without string) (bool, error) {
 	return err == nil, err
 }
 
-// A Span is the time to read: samples whose intervals begin at or after From and end at or before To.
+// A Span is the time to read: samples whose intervals begin at or after From and end at or before
+// To.
 type Span struct {
 	From, To time.Time
 	Period   time.Duration
 }
 
-// A Series is a series' values by the time at which their intervals begin, in milliseconds since
+// A Series is the values of a series by the beginnings of their intervals, in milliseconds since
 // 1970, ascending.
 type Series struct {
 	Labels  labels.Labels
@@ -93,7 +95,7 @@ type Series struct {
 	Values  []float64
 }
 
-// Source is a [Service] as a source.
+// Source makes a source of a [Service].
 type Source struct {
 	source.Recorded
 	service Service
@@ -101,7 +103,7 @@ type Source struct {
 	now     func() time.Time
 }
 
-// NewSource makes a source of a service that counts its requests on a bill.
+// NewSource returns the source of a service that counts its requests on a bill.
 func NewSource(kind, name string, service Service, bill *Bill) *Source {
 	s := &Source{service: service, bill: bill, now: time.Now}
 	s.SetDescription(recording.Source{Kind: kind, Name: name})
@@ -129,11 +131,11 @@ func (s *Source) Read(ctx context.Context, w recording.Writer, opt source.Option
 		want = func(string) bool { return true }
 	}
 
-	t := &taking{ctx: ctx, w: w, opt: opt, span: span}
-	err := s.service.Samples(ctx, span, want, t.take)
+	t := &sink{ctx: ctx, w: w, opt: opt, span: span}
+	err := s.service.Samples(ctx, span, want, t.add)
 	if err == nil && t.samples == 0 {
 		err = cmp.Or(about.Absent,
-			fmt.Errorf("%s: there are no samples from %s to %s: the metrics begin when a volume is attached to a running machine",
+			fmt.Errorf("%s: no samples from %s to %s: metrics exist only while a volume is attached to a running machine",
 				desc.Name, span.From.UTC().Format(time.RFC3339), span.To.UTC().Format(time.RFC3339)))
 	}
 
@@ -142,11 +144,11 @@ func (s *Source) Read(ctx context.Context, w recording.Writer, opt source.Option
 	}
 
 	if about.Absent != nil {
-		about.Note("%v; its metrics are still there", about.Absent)
+		about.Note("%v; its metrics are still available", about.Absent)
 	}
 
 	if n := s.bill.Throttled(); n > 0 {
-		about.Note("the provider throttled %d of the requests; they were repeated with growing waits, and nothing is missing",
+		about.Note("requests throttled by the provider: %d; they were retried with backoff, and no data is missing",
 			n)
 	}
 
@@ -164,7 +166,8 @@ func (s *Source) Read(ctx context.Context, w recording.Writer, opt source.Option
 	return nil
 }
 
-// span is the time to ask for on the provider's clock, and a note if its data is coarser than usual.
+// span returns the time to request, on the provider's clock, and a note if its data is coarser than
+// usual.
 func (s *Source) span(opt source.Options) (Span, string) {
 	now := s.now()
 	out := Span{From: opt.From, To: opt.To}
@@ -173,9 +176,10 @@ func (s *Source) span(opt source.Options) (Span, string) {
 	}
 
 	if out.From.IsZero() {
-		out.From = out.To.Add(-spanUnasked)
+		out.From = out.To.Add(-spanDefault)
 	}
 
+	// The provider's clock is the reference; ClockOffset maps it to the recording's.
 	out.From, out.To = out.From.Add(-opt.ClockOffset), out.To.Add(-opt.ClockOffset)
 	if out.To.After(now) {
 		out.To = now
@@ -186,16 +190,16 @@ func (s *Source) span(opt source.Options) (Span, string) {
 	out.From = out.From.Truncate(out.Period)
 
 	if out.Period > finest {
-		return out, fmt.Sprintf("the provider keeps means of %s only for a while: these are of %s",
+		return out, fmt.Sprintf("the provider keeps %s means for a limited time only: this span has %s means",
 			finest, out.Period)
 	}
 
 	return out, ""
 }
 
-// taking hands samples over.
-type taking struct {
-	ctx  context.Context //nolint:containedctx // that of one Read
+// A sink writes samples to a recording.
+type sink struct {
+	ctx  context.Context //nolint:containedctx // the context of one Read
 	w    recording.Writer
 	opt  source.Options
 	span Span
@@ -206,11 +210,11 @@ type taking struct {
 	fromMs, toMs int64
 }
 
-// errSeries is the error of a service that gives a series in disorder.
+// errSeries reports a service that returns a series out of order.
 var errSeries = errors.New("a series is not in order of time")
 
-// take implements the last argument of [Service.Samples].
-func (t *taking) take(all []Series) error {
+// add implements the last argument of [Service.Samples].
+func (t *sink) add(all []Series) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	shift := t.span.Period.Milliseconds()
@@ -227,6 +231,7 @@ func (t *taking) take(all []Series) error {
 		}
 	}
 
+	// One batch has one list of times. Series without a sample at some of them get NaN there.
 	slices.Sort(times)
 	times = slices.Compact(times)
 	if len(times) == 0 {
@@ -254,7 +259,7 @@ func (t *taking) take(all []Series) error {
 	return t.w.Append(t.ctx, &b)
 }
 
-// column lays a series on the times of a batch.
+// column aligns a series with the times of a batch.
 func column(s Series, times []int64, shift int64) (values []float64, n int) {
 	values = make([]float64, len(times))
 	for i := range values {

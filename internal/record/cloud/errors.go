@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// What a provider refuses, for those who go on without it: errors.Is finds them in the error of
-// [Refuse].
+// Refusals after which a caller may continue without the data. errors.Is finds them in the errors
+// of [Refuse].
 var (
-	ErrDenied   = errors.New("a permission is missing")
-	ErrNotFound = errors.New("there is no such resource")
+	ErrDenied   = errors.New("missing permission")
+	ErrNotFound = errors.New("resource not found")
 )
 
-// Refuse returns an error with its own text, which says what a provider refused and what to do. kind is
+// Refuse returns an error whose text says what a provider refused and what to do. kind is
 // ErrDenied, ErrNotFound or nil.
 func Refuse(kind error, format string, args ...any) error {
 	return &refusedError{fmt.Sprintf(format, args...), kind}

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// A Volume is what a provider knows of a volume. Zero values are not known.
+// A Volume is what a provider knows about a volume. Zero values are unknown.
 type Volume struct {
-	// Type is the product as the catalogue names it: "gp3".
+	// Type is the product's name in the catalogue: "gp3".
 	Type    string
 	SizeGiB int64
-	// IOPS and Throughput are what was bought, where the type lets one choose: "250MiB/s".
+	// IOPS and Throughput are the provisioned values, for types that have them: "250MiB/s".
 	IOPS       int64
 	Throughput string
 }
 
-// Volume writes what is known of a volume under the name of its device: as --volume takes it, and its
-// size. Diagnosis and fit then need not guess.
+// Volume writes what is known about a volume under the name of its device: in the notation of
+// --volume, and its size. With it, diagnosis and fit need not guess.
 func (d *Description) Volume(device string, v Volume) {
 	words := []string{v.Type}
 	if v.SizeGiB > 0 {
@@ -34,14 +34,14 @@ func (d *Description) Volume(device string, v Volume) {
 	}
 }
 
-// A Machine is what a provider's API says of a machine type's limits for all its volumes together, in
-// operations and bytes per second.
+// A Machine has the limits of a machine type for all its volumes together, according to the
+// provider's API, in operations and bytes per second.
 type Machine struct {
-	IOPS, BytesPerS         float64 // always
+	IOPS, BytesPerS         float64 // sustained
 	MostIOPS, MostBytesPerS float64 // while it bursts
 }
 
-// Machine writes a machine's type, and its limits if they are known.
+// Machine writes the type of a machine, and its limits if they are known.
 func (d *Description) Machine(kind string, m Machine) {
 	d.Fact("instance_type", kind)
 	for _, x := range []struct {

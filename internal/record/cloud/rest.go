@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// attemptsMax bounds how often a request is tried while the provider throttles or fails.
+	// attemptsMax bounds the attempts of a request while the provider throttles or fails.
 	attemptsMax = 6
 	// answerWithin, answerBytesMax and answerObjectsMax bound one answer.
 	answerWithin     = 30 * time.Second
@@ -22,7 +22,7 @@ const (
 	answerObjectsMax = 2_000_000
 	// redirectsMax bounds the redirects of a request.
 	redirectsMax = 5
-	// waitMost bounds the wait before the next attempt, also where the provider names a longer one.
+	// waitMost bounds the wait before the next attempt, even if the provider asks for a longer one.
 	waitMost = 20 * time.Second
 )
 
@@ -31,16 +31,17 @@ type REST struct {
 	// Token returns the token of a request.
 	Token func(ctx context.Context) (string, error)
 	Bill  *Bill
-	// Client replaces the HTTP client; nil is the default one.
+	// Client replaces the default HTTP client if it is not nil.
 	Client *http.Client
-	// Wait replaces the wait after an attempt, counted from 1; nil doubles from a second.
+	// Wait replaces the wait after an attempt, counted from 1; nil means that it starts at a second
+	// and doubles.
 	Wait func(attempt int) time.Duration
 
 	once   sync.Once
 	client *http.Client
 }
 
-// A StatusError is a provider's refusal.
+// A StatusError is an error status of a provider.
 type StatusError struct {
 	Status  int
 	Code    string // the provider's own: "AuthorizationFailed", "PERMISSION_DENIED"
@@ -51,10 +52,11 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message)
 }
 
-// Throttled reports whether the provider refused because there were too many requests.
+// Throttled reports whether the provider refused the request because of its rate limits.
 func (e *StatusError) Throttled() bool { return e.Status == http.StatusTooManyRequests }
 
-// NewClient returns a client whose answers are bounded; nil takes Go's own transport.
+// NewClient returns a client whose answers are bounded. It uses base's transport, or Go's own if
+// base is nil.
 func NewClient(base *http.Client) *http.Client {
 	o := httpclient.Options{Redirects: redirectsMax,
 		Most: httpclient.Bounds{Bytes: answerBytesMax, Objects: answerObjectsMax}}
@@ -64,15 +66,15 @@ func NewClient(base *http.Client) *http.Client {
 	return httpclient.New(o)
 }
 
-// Get reads a URL, again with growing waits where the provider throttles or fails. The error of an
-// answer is a [StatusError].
+// Get reads a URL. It retries with growing waits while the provider throttles or fails. The error
+// of an answer with an error status is a [StatusError].
 func (r *REST) Get(ctx context.Context, url string, into any) error {
 	r.once.Do(func() { r.client = NewClient(r.Client) })
 	retry := httpclient.Retry{Attempts: attemptsMax, Wait: time.Second, Most: waitMost, Pause: r.Wait}
 	return retry.Do(ctx, func(ctx context.Context) error { return r.get(ctx, url, into) })
 }
 
-// get sends a request.
+// get sends one request.
 func (r *REST) get(ctx context.Context, url string, into any) error {
 	limited, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -89,7 +91,7 @@ func (r *REST) get(ctx context.Context, url string, into any) error {
 	request.Header.Set("Authorization", "Bearer "+token)
 	answer, err := r.client.Do(request)
 	if err != nil {
-		return silent(ctx, request, err)
+		return noAnswer(ctx, request, err)
 	}
 
 	defer answer.Body.Close()
@@ -98,7 +100,7 @@ func (r *REST) get(ctx context.Context, url string, into any) error {
 	text, err := io.ReadAll(answer.Body)
 	switch {
 	case err != nil:
-		return silent(ctx, request, err)
+		return noAnswer(ctx, request, err)
 	case answer.StatusCode == http.StatusOK:
 		return json.Unmarshal(text, into)
 	}
@@ -115,21 +117,23 @@ func (r *REST) get(ctx context.Context, url string, into any) error {
 	return refused
 }
 
-// silent names the server in the error of a request without an answer, or with too large a one.
-func silent(ctx context.Context, to *http.Request, err error) error {
+// noAnswer names the server in the error of a request without an answer, or with one that is too
+// large.
+func noAnswer(ctx context.Context, to *http.Request, err error) error {
 	err = httpclient.Cause(err)
+	// The caller cancelled or ran out of time: that is not the server's fault.
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s gives no answer within %s: check the network, proxies and firewalls", to.URL.Host,
+		return fmt.Errorf("%s: no answer within %s: check the network, proxies and firewalls", to.URL.Host,
 			answerWithin)
 	}
 	return fmt.Errorf("%s: %w", to.URL.Host, err)
 }
 
-// refusalOf reads an error: Azure has a code in words, some of its services at the top level; Google
-// has a status in words.
+// refusalOf parses the body of an error. Azure has the code as a word, some of its services at the
+// top level; Google has the status as a word.
 func refusalOf(status int, text []byte) *StatusError {
 	type detail struct {
 		Code    any    `json:"code"`

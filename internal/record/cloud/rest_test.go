@@ -63,7 +63,7 @@ func TestSilent(t *testing.T) {
 		})
 		r := &REST{Token: func(context.Context) (string, error) { return "s3cret", nil }, Bill: &Bill{}, Client: &http.Client{Transport: silent}}
 		err := r.Get(t.Context(), "https://management.example/x", nil)
-		if err == nil || err.Error() != "management.example gives no answer within 30s: check the network, proxies and firewalls" || tries != 1 || time.Since(begun) != answerWithin {
+		if err == nil || err.Error() != "management.example: no answer within 30s: check the network, proxies and firewalls" || tries != 1 || time.Since(begun) != answerWithin {
 			t.Errorf("%v after %d attempts and %s", err, tries, time.Since(begun))
 		}
 	})

@@ -27,32 +27,31 @@ import (
 	"plimsoll/internal/record/httpclient"
 )
 
-// Options say which cluster, and as whom. The zero Options take what kubectl would.
+// Options select the cluster and the credentials. The zero Options mean what kubectl would use.
 type Options struct {
 	Kubeconfig string // a file; "": $KUBECONFIG, ~/.kube/config, or the pod's service account
 	Context    string // of the kubeconfig; "": its current one
 	Namespace  string // "": the context's
-	// PerSecond is how many requests may be made in a second. 0: 50.
+	// PerSecond bounds the requests per second. 0 means 50.
 	PerSecond int
-	// Within is how long the server may take for one answer. 0: 30 seconds.
+	// Within bounds the time for one answer. 0 means 30 seconds.
 	Within time.Duration
 }
 
-// A Client talks to one API server.
+// A Client accesses one API server.
 type Client struct {
 	// Host is the server's address, for messages.
 	Host string
-	// Namespace is the one that was asked for, or the context's.
+	// Namespace is the requested namespace, or that of the context.
 	Namespace string
 
 	rest *rest.RESTClient
 }
 
-// answerWithin is how long the server may take for one answer.
+// answerWithin bounds the time for one answer.
 const answerWithin = 30 * time.Second
 
-// Bounds of what a server answers. A pod has some hundred JSON objects, most of them about who manages its
-// fields.
+// Limits of answers. A pod has several hundred JSON objects, most of them about field managers.
 const (
 	answerBytesMax   = 32 << 20
 	answerObjectsMax = 300_000
@@ -62,11 +61,11 @@ const (
 	listWithin = 2 * time.Minute
 )
 
-// requestsPerSecond is enough: a rollout looks at a handful of objects every second.
+// requestsPerSecond is enough: a rollout reads a handful of objects every second.
 const requestsPerSecond = 50
 
-// Open finds the cluster and the credentials. It does not call the server yet. The error is an
-// [*AccessError] if there is no configuration, or one that cannot be used.
+// Open finds the cluster and the credentials. It does not call the server yet. If the configuration
+// is missing or unusable, the error is an [*AccessError].
 func Open(o Options) (*Client, error) {
 	silence()
 
@@ -82,32 +81,32 @@ func Open(o Options) (*Client, error) {
 		return nil, absent
 	}
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, &AccessError{Text: "no Kubernetes cluster is configured here",
-			Next: "--kubeconfig FILE, or set KUBECONFIG; in a pod, its service account is used"}
+		return nil, &AccessError{Text: "no Kubernetes cluster is configured",
+			Next: "give --kubeconfig FILE, or set KUBECONFIG; in a pod, Plimsoll uses its service account"}
 	}
 	if err != nil {
-		return nil, &AccessError{Text: "the kubeconfig cannot be used: " + err.Error(),
+		return nil, &AccessError{Text: "cannot use the kubeconfig: " + err.Error(),
 			Next: "kubectl config get-contexts lists the contexts", err: err}
 	}
 
 	namespace, _, err := loader.Namespace()
 	if err != nil {
-		return nil, &AccessError{Text: "the kubeconfig cannot be used: " + err.Error(),
-			Next: "-n NAMESPACE", err: err}
+		return nil, &AccessError{Text: "cannot use the kubeconfig: " + err.Error(),
+			Next: "give -n NAMESPACE", err: err}
 	}
 
 	config.Timeout = cmp.Or(o.Within, config.Timeout, answerWithin)
 	return open(config, namespace, cmp.Or(o.PerSecond, requestsPerSecond))
 }
 
-// absentFile explains an error of a configuration whose files, which somebody named, do not exist. nil:
-// that is not why.
+// absentFile explains the error of a configuration whose explicitly named files do not exist. It
+// returns nil if the cause is another.
 func absentFile(named string, err error) error {
 	of := clientcmd.RecommendedConfigPathEnvVar
 	switch {
 	case named != "" && errors.Is(err, fs.ErrNotExist):
 		return &AccessError{Text: "the kubeconfig " + named + " does not exist",
-			Next: "--kubeconfig FILE, or leave it out: then it is $" + of + " or ~/.kube/config", err: err}
+			Next: "correct --kubeconfig, or omit it to use $" + of + " or ~/.kube/config", err: err}
 	case named != "" || !clientcmd.IsEmptyConfig(err):
 		return nil
 	}
@@ -119,11 +118,11 @@ func absentFile(named string, err error) error {
 
 	text := of + " names " + files[0] + ", which does not exist"
 	if len(files) > 1 {
-		text = of + " names " + strings.Join(files, ", ") + ", and none of them exists"
+		text = of + " names " + strings.Join(files, ", ") + ", none of which exists"
 	}
 
 	return &AccessError{Text: text,
-		Next: "set it to a kubeconfig, or unset it: then it is ~/.kube/config", err: err}
+		Next: "set it to a kubeconfig, or unset it to use ~/.kube/config", err: err}
 }
 
 func exists(file string) bool {
@@ -131,7 +130,7 @@ func exists(file string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// silence ends client-go's log, which repeats what it returns as an error.
+// silence turns off client-go's log, which only repeats the errors that it returns.
 var silence = sync.OnceFunc(func() { klog.SetSlogLogger(slog.New(slog.DiscardHandler)) })
 
 func open(config *rest.Config, namespace string, perSecond int) (*Client, error) {
@@ -149,14 +148,15 @@ func open(config *rest.Config, namespace string, perSecond int) (*Client, error)
 
 	sender, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, &AccessError{Text: "the kubeconfig cannot be used: " + err.Error(), err: err}
+		return nil, &AccessError{Text: "cannot use the kubeconfig: " + err.Error(), err: err}
 	}
 
-	// An API server redirects nothing; client-go would send the token wherever it is led.
+	// An API server never redirects, and client-go would send the token to the target of a
+	// redirect.
 	sender.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	client, err := rest.UnversionedRESTClientForConfigAndClient(config, sender)
 	if err != nil {
-		return nil, &AccessError{Text: "the kubeconfig cannot be used: " + err.Error(), err: err}
+		return nil, &AccessError{Text: "cannot use the kubeconfig: " + err.Error(), err: err}
 	}
 
 	host := config.Host
@@ -167,29 +167,29 @@ func open(config *rest.Config, namespace string, perSecond int) (*Client, error)
 	return &Client{Host: host, Namespace: namespace, rest: client}, nil
 }
 
-// statuses decodes what the server says of a request that failed.
+// statuses decodes the server's description of a failed request.
 var statuses = func() runtime.NegotiatedSerializer {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	return serializer.NewCodecFactory(scheme).WithoutConversion()
 }()
 
-// Wait calls look every so often until it is done, fails, or ctx ends. What is still missing is
-// look's words, for the error of a wait that took too long.
+// Wait calls poll at intervals until it is done, fails, or ctx ends. poll returns what is still
+// missing in words, for the error after a timeout.
 func Wait(ctx context.Context, every, most time.Duration,
-	look func(context.Context) (missing string, err error)) error {
+	poll func(context.Context) (missing string, err error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, most, errTooLong)
 	defer cancel()
 
-	last := "nothing was seen yet"
+	last := "no answer yet"
 	for {
-		missing, err := look(ctx)
+		missing, err := poll(ctx)
 		switch {
 		case err == nil && missing == "":
 			return nil
 		case err == nil:
 			last = missing
-		case ctx.Err() == nil && !passes(err):
+		case ctx.Err() == nil && !transient(err):
 			return err
 		case ctx.Err() == nil:
 			last = err.Error()

@@ -24,12 +24,12 @@ func TestKubeconfig(t *testing.T) {
 
 	both := strings.Join([]string{"/nowhere/a", "/nowhere/b"}, string(os.PathListSeparator))
 	for name, x := range map[string]struct{ variable, flag, want, next string }{
-		"nothing":            {"", "", "no Kubernetes cluster is configured here", "--kubeconfig FILE"},
+		"nothing":            {"", "", "no Kubernetes cluster is configured", "--kubeconfig FILE"},
 		"the variable":       {"/nowhere/a", "", "KUBECONFIG names /nowhere/a, which does not exist", "unset it"},
-		"a list of them":     {both, "", "KUBECONFIG names /nowhere/a, /nowhere/b, and none of them exists", "unset it"},
-		"one that is empty":  {here, "", "no Kubernetes cluster is configured here", "--kubeconfig FILE"},
-		"the flag":           {"", "/nowhere/c", "the kubeconfig /nowhere/c does not exist", "leave it out"},
-		"the flag before it": {"/nowhere/a", "/nowhere/c", "the kubeconfig /nowhere/c does not exist", "leave it out"},
+		"a list of them":     {both, "", "KUBECONFIG names /nowhere/a, /nowhere/b, none of which exists", "unset it"},
+		"one that is empty":  {here, "", "no Kubernetes cluster is configured", "--kubeconfig FILE"},
+		"the flag":           {"", "/nowhere/c", "the kubeconfig /nowhere/c does not exist", "omit it"},
+		"the flag before it": {"/nowhere/a", "/nowhere/c", "the kubeconfig /nowhere/c does not exist", "omit it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("KUBECONFIG", x.variable)

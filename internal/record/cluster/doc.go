@@ -1,10 +1,10 @@
-// Package cluster reads and changes the objects of a Kubernetes cluster that concern a database:
-// StatefulSets, pods, claims, volumes, their classes, nodes and configuration.
+// Package cluster reads and changes the Kubernetes objects that concern a database: StatefulSets,
+// pods, claims, volumes and their classes, nodes and configuration.
 //
-// It logs in as kubectl does: by a kubeconfig and one of its contexts, or with the service account
-// of the pod that it runs in. It speaks the API's JSON and decodes it into the API's own types,
-// without the client sets of all its groups.
+// It logs in like kubectl: with a kubeconfig and one of its contexts, or with the service account
+// of the pod that it runs in. It uses the API's JSON and Go types directly, because the client sets
+// of all API groups are large.
 //
-// An object that another client changed meanwhile is never overwritten: updates carry the version
-// that was read, and [IsConflict] recognises the refusal.
+// It never overwrites an object that another client changed in the meantime: updates carry the
+// version that was read, and [IsConflict] recognises the refusal.
 package cluster

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/record/httpclient"
 )
 
-// An AccessError says why a cluster cannot be used, and what to do about it.
+// An AccessError says why a cluster cannot be used and what to do about it.
 type AccessError struct {
 	Text, Next string
 	err        error
@@ -22,12 +22,12 @@ type AccessError struct {
 func (e *AccessError) Error() string { return e.Text }
 func (e *AccessError) Unwrap() error { return e.err }
 
-// Hint says what to do next.
+// Hint returns what to do next.
 func (e *AccessError) Hint() string { return e.Next }
 
-// A DeniedError names the permission that is missing.
+// A DeniedError names a missing permission.
 type DeniedError struct {
-	Verb      string // as RBAC has it: "list"
+	Verb      string // RBAC's name: "list"
 	Resource  string // with its group: "statefulsets.apps"
 	Namespace string // "" for resources of the whole cluster
 	err       error
@@ -39,19 +39,19 @@ func (e *DeniedError) Error() string {
 
 func (e *DeniedError) Unwrap() error { return e.err }
 
-// Hint says how to see what is permitted.
+// Hint returns how to check the permissions.
 func (e *DeniedError) Hint() string {
 	in := ""
 	if e.Namespace != "" {
 		in = " -n " + e.Namespace
 	}
-	return fmt.Sprintf("kubectl auth can-i %s %s%s asks the same; docs/kubernetes.md has a role with what is needed",
+	return fmt.Sprintf("kubectl auth can-i %s %s%s checks the permission; docs/kubernetes.md has a sufficient role",
 		e.Verb, e.Resource, in)
 }
 
 func (e *DeniedError) where() string {
 	if e.Namespace == "" {
-		return " of the cluster"
+		return " in the whole cluster"
 	}
 	return " in namespace " + e.Namespace
 }
@@ -59,10 +59,10 @@ func (e *DeniedError) where() string {
 // IsMissing reports whether an object does not exist.
 func IsMissing(err error) bool { return apierrors.IsNotFound(err) }
 
-// IsConflict reports whether somebody else changed or replaced an object since it was read.
+// IsConflict reports whether another client changed or replaced an object since it was read.
 func IsConflict(err error) bool { return apierrors.IsConflict(err) }
 
-// IsThere reports whether an object that was to be made exists already.
+// IsThere reports whether an object to be created already exists.
 func IsThere(err error) bool { return apierrors.IsAlreadyExists(err) }
 
 // IsDenied reports whether a permission is missing.
@@ -71,11 +71,11 @@ func IsDenied(err error) bool {
 	return errors.As(err, &denied)
 }
 
-// passes reports whether an error may be gone a moment later: the server restarts, or is busy.
-func passes(err error) bool {
+// transient reports whether an error may go away soon: the server restarts, or is busy.
+func transient(err error) bool {
 	var status *apierrors.StatusError
 	if !errors.As(err, &status) {
-		return errors.As(err, new(*url.Error)) // the connection's
+		return errors.As(err, new(*url.Error)) // a failed connection
 	}
 	return apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
 		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err)
@@ -86,34 +86,35 @@ func timedOut(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
-// attempts are how often client-go asks a server that throttles (rest.Request, maxRetries: 10 after the
-// first).
+// attempts is the number of attempts that client-go makes when a server throttles (rest.Request,
+// maxRetries: 10 after the first).
 const attempts = 11
 
-// explain gives the server's refusals their words.
+// explain turns the server's refusals into errors with a hint.
 func (c *Client) explain(verb, resource, namespace, name string, err error) error {
 	what := strings.TrimSpace(verb + " " + resource + " " + name)
 	var large *httpclient.TooLargeError
 	switch {
 	case err == nil:
 		return nil
+	// An exceeded quota is also Forbidden, but no permission would help.
 	case apierrors.IsForbidden(err) && !strings.Contains(err.Error(), "exceeded quota"):
 		return &DeniedError{Verb: verb, Resource: resource, Namespace: namespace, err: err}
 	case apierrors.IsUnauthorized(err):
-		return &AccessError{Text: fmt.Sprintf("the cluster at %s does not accept the credentials: they are wrong or have expired",
-			c.Host), Next: "kubectl get pods says the same; log in to the cluster again", err: err}
+		return &AccessError{Text: fmt.Sprintf("the cluster at %s does not accept the credentials: they are invalid or have expired",
+			c.Host), Next: "check with kubectl get pods; log in to the cluster again", err: err}
 	case apierrors.IsTooManyRequests(err):
-		return &AccessError{Text: fmt.Sprintf("%s: the cluster at %s throttles requests, also after %d attempts with the waits that it asked for",
+		return &AccessError{Text: fmt.Sprintf("%s: the cluster at %s throttles requests even after %d attempts with the waits that it asked for",
 			what, c.Host, attempts),
-			Next: "try again later: others use up its rate (API priority and fairness)", err: err}
+			Next: "try again later: other clients use up its request rate (API priority and fairness)", err: err}
 	case errors.As(err, &large):
 		return fmt.Errorf("%s: the cluster at %s: %w: is this a Kubernetes API server?", what, c.Host, large)
 	case errors.Is(err, context.DeadlineExceeded), timedOut(err):
-		return fmt.Errorf("%s: the cluster at %s gives no answer in time: check the network, and the API server's load",
+		return fmt.Errorf("%s: no answer from the cluster at %s in time: check the network and the load of the API server",
 			what, c.Host)
 	case apierrors.ReasonForError(err) != "":
 		return fmt.Errorf("%s: %w", what, err)
 	}
 
-	return fmt.Errorf("%s: the cluster at %s cannot be asked: %w", what, c.Host, err)
+	return fmt.Errorf("%s: cannot reach the cluster at %s: %w", what, c.Host, err)
 }

@@ -42,8 +42,8 @@ func TestListIsBounded(t *testing.T) {
 	}{
 		"one answer":    {func(w http.ResponseWriter) { endless(w, []byte(strings.Repeat(" ", 1<<16))) }, "larger than 33554432 bytes"},
 		"empty objects": {func(w http.ResponseWriter) { endless(w, []byte(strings.Repeat("{},", 1<<14))) }, "larger than 300000 JSON objects"},
-		"pages":         {func(w http.ResponseWriter) { fmt.Fprint(w, page) }, "larger than 134217728 bytes together with those before it"},
-		"empty pages":   {func(w http.ResponseWriter) { fmt.Fprint(w, empty) }, "larger than 1000000 JSON objects together with those before it"},
+		"pages":         {func(w http.ResponseWriter) { fmt.Fprint(w, page) }, "larger than 134217728 bytes including the previous ones"},
+		"empty pages":   {func(w http.ResponseWriter) { fmt.Fprint(w, empty) }, "larger than 1000000 JSON objects including the previous ones"},
 	} {
 		c := opened(t, 0, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
@@ -70,7 +70,7 @@ func TestSilent(t *testing.T) {
 	c := opened(t, 50*time.Millisecond, func(http.ResponseWriter, *http.Request) { <-over })
 	_, err := cluster.Pods.Get(t.Context(), c, "db", "mongo-0")
 	close(over)
-	if err == nil || err.Error() != "get pods mongo-0: the cluster at "+c.Host+" gives no answer in time: check the network, and the API server's load" {
+	if err == nil || err.Error() != "get pods mongo-0: no answer from the cluster at "+c.Host+" in time: check the network and the load of the API server" {
 		t.Error(err)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"plimsoll/internal/record/httpclient"
 )
 
-// A Kind is one kind of object, with its Go type.
+// A Kind is a kind of object, with its Go type.
 type Kind[T any] struct {
 	group, version, kind, resource string
 	namespaced                     bool
@@ -44,16 +44,16 @@ var (
 		"SelfSubjectAccessReview", "selfsubjectaccessreviews", false}
 )
 
-// NewKind returns another kind, for those that one alone needs.
+// NewKind returns another kind, for packages that need one that is not listed here.
 func NewKind[T any](group, version, kind, resource string, namespaced bool) Kind[T] {
 	return Kind[T]{group, version, kind, resource, namespaced}
 }
 
-// listPage is how many objects of a list come in one answer.
+// listPage is the number of objects in one page of a list.
 const listPage = 100
 
-// path returns the address of a kind's objects, or of one. Names that the cluster gave, such as a pod's
-// claims, may not be names: ../../../secrets/x would be the address of something else.
+// path returns the path of a kind's objects, or of one object. Names from the cluster, such as the
+// claims of a pod, are validated: ../../../secrets/x would address another object.
 func (k Kind[T]) path(namespace string, name ...string) ([]string, error) {
 	out := []string{"api", k.version}
 	if k.group != "" {
@@ -76,18 +76,18 @@ func (k Kind[T]) path(namespace string, name ...string) ([]string, error) {
 	return append(append(out, k.resource), name...), nil
 }
 
-// segment refuses what is not one part of an address.
+// segment refuses a name that is not a single path segment.
 func segment(what, name string) error {
 	if name == "" {
 		return fmt.Errorf("the %s is empty", what)
 	}
 	if problems := content.IsPathSegmentName(name); len(problems) > 0 {
-		return fmt.Errorf("%.100q is no %s in Kubernetes: it %s", name, what, problems[0])
+		return fmt.Errorf("%.100q is not a valid %s in Kubernetes: it %s", name, what, problems[0])
 	}
 	return nil
 }
 
-// String is the resource as RBAC names it: "statefulsets.apps".
+// String returns the resource in RBAC's notation: "statefulsets.apps".
 func (k Kind[T]) String() string {
 	return strings.TrimSuffix(k.resource+"."+k.group, ".")
 }
@@ -99,7 +99,7 @@ func (k Kind[T]) explain(c *Client, verb, namespace, name string, err error) err
 	return c.explain(verb, k.String(), namespace, name, err)
 }
 
-// Get reads one object. namespace counts only for kinds that are in one.
+// Get reads one object. namespace is ignored for kinds without one.
 func (k Kind[T]) Get(ctx context.Context, c *Client, namespace, name string) (*T, error) {
 	at, err := k.path(namespace, name)
 	if err != nil {
@@ -109,7 +109,7 @@ func (k Kind[T]) Get(ctx context.Context, c *Client, namespace, name string) (*T
 	return k.decode(text, k.explain(c, "get", namespace, name, err))
 }
 
-// List reads all objects with some labels; "" for all.
+// List reads all objects with the given labels; "" means all objects.
 func (k Kind[T]) List(ctx context.Context, c *Client, namespace, labels string) ([]T, error) {
 	at, err := k.path(namespace)
 	if err != nil {
@@ -118,6 +118,7 @@ func (k Kind[T]) List(ctx context.Context, c *Client, namespace, labels string) 
 
 	ctx, cancel := context.WithTimeout(ctx, listWithin)
 	defer cancel()
+	// The budget covers all pages, so that a huge list cannot exhaust the memory page by page.
 	ctx = httpclient.WithBudget(ctx,
 		httpclient.NewBudget(httpclient.Bounds{Bytes: listBytesMax, Objects: listObjectsMax}))
 
@@ -145,8 +146,8 @@ func (k Kind[T]) List(ctx context.Context, c *Client, namespace, labels string) 
 	}
 }
 
-// Create makes an object. With try, the server checks it and fills in its defaults, and makes
-// nothing.
+// Create creates an object. With try, the server validates it and fills in the defaults, but
+// creates nothing.
 func (k Kind[T]) Create(ctx context.Context, c *Client, namespace string, object *T, try bool) (*T, error) {
 	at, err := k.path(namespace)
 	if err != nil {
@@ -179,7 +180,7 @@ func (k Kind[T]) Update(ctx context.Context, c *Client, namespace, name string, 
 	return k.decode(text, k.explain(c, "update", namespace, name, err))
 }
 
-// UpdateStatus replaces an object's status, as a controller does.
+// UpdateStatus replaces the status of an object, like a controller.
 func (k Kind[T]) UpdateStatus(ctx context.Context, c *Client, namespace, name string, object *T) (*T, error) {
 	at, err := k.path(namespace, name, "status")
 	if err != nil {
@@ -194,8 +195,8 @@ func (k Kind[T]) UpdateStatus(ctx context.Context, c *Client, namespace, name st
 	return k.decode(text, k.explain(c, "update", namespace, name, err))
 }
 
-// Merge changes fields of an object by a JSON merge patch. A resourceVersion in the patch makes it a
-// condition.
+// Merge changes fields of an object with a JSON merge patch. A resourceVersion in the patch makes
+// it conditional.
 func (k Kind[T]) Merge(ctx context.Context, c *Client, namespace, name string, patch any) (*T, error) {
 	at, err := k.path(namespace, name)
 	if err != nil {
@@ -209,8 +210,8 @@ func (k Kind[T]) Merge(ctx context.Context, c *Client, namespace, name string, p
 	return k.decode(text, k.explain(c, "patch", namespace, name, err))
 }
 
-// Delete removes the object with this UID, and no other of its name. With orphan, what it owns
-// stays.
+// Delete deletes the object with this UID, and no other object of the same name. With orphan, the
+// objects that it owns remain.
 func (k Kind[T]) Delete(ctx context.Context, c *Client, namespace, name string, uid types.UID,
 	orphan bool) error {
 	how := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
@@ -221,7 +222,8 @@ func (k Kind[T]) Delete(ctx context.Context, c *Client, namespace, name string, 
 	return k.remove(ctx, c, namespace, name, how)
 }
 
-// DeleteNow removes the object with this UID at once, as a kubelet removes a pod that has ended.
+// DeleteNow deletes the object with this UID immediately, like a kubelet that removes a terminated
+// pod.
 func (k Kind[T]) DeleteNow(ctx context.Context, c *Client, namespace, name string, uid types.UID) error {
 	now := int64(0)
 	return k.remove(ctx, c, namespace, name,
@@ -244,8 +246,9 @@ func (k Kind[T]) remove(ctx context.Context, c *Client, namespace, name string,
 	return k.explain(c, "delete", namespace, name, err)
 }
 
-// Allowed asks the server whether the client may do something to an object of the kind; "" is any of
-// them. If it may not, the error is a [*DeniedError]. Where one may not even ask, it returns nil.
+// Allowed checks on the server whether the client may do something to an object of the kind; name
+// "" means any object. If not, the error is a [*DeniedError]. If the client may not even ask,
+// Allowed returns nil.
 func (k Kind[T]) Allowed(ctx context.Context, c *Client, verb, namespace, name string) error {
 	if !k.namespaced {
 		namespace = ""
@@ -269,7 +272,7 @@ func (k Kind[T]) Allowed(ctx context.Context, c *Client, verb, namespace, name s
 	return nil
 }
 
-// answer is what the server said, or its own words for why not.
+// answer returns the body of an answer, or the server's error.
 func answer(r rest.Result) ([]byte, error) {
 	if err := r.Error(); err != nil {
 		return nil, err
@@ -277,7 +280,7 @@ func answer(r rest.Result) ([]byte, error) {
 	return r.Raw()
 }
 
-// encode writes an object with its kind, which objects that were read in a list lack.
+// encode writes an object with its kind, which is missing in objects that were read in a list.
 func (k Kind[T]) encode(object *T) ([]byte, error) {
 	if o, ok := any(object).(runtime.Object); ok {
 		o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{Group: k.group, Version: k.version,

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Zone returns the zone of a volume, by its node affinity or its label; "" if it is in none.
+// Zone returns the zone of a volume, from its node affinity or its label, or "" if it has none.
 func Zone(pv *corev1.PersistentVolume) string {
 	if pv == nil {
 		return ""
@@ -15,6 +15,8 @@ func Zone(pv *corev1.PersistentVolume) string {
 	if pv.Spec.NodeAffinity != nil && pv.Spec.NodeAffinity.Required != nil {
 		for _, term := range pv.Spec.NodeAffinity.Required.NodeSelectorTerms {
 			for _, e := range term.MatchExpressions {
+				// CSI drivers use their own keys: topology.ebs.csi.aws.com/zone,
+				// topology.gke.io/zone.
 				if e.Operator == corev1.NodeSelectorOpIn && len(e.Values) == 1 &&
 					(e.Key == corev1.LabelTopologyZone || strings.HasPrefix(e.Key, "topology.") &&
 						strings.HasSuffix(e.Key, "/zone")) {
@@ -27,7 +29,7 @@ func Zone(pv *corev1.PersistentVolume) string {
 	return pv.Labels[corev1.LabelTopologyZone]
 }
 
-// NodeZone returns the zone of a node; "" if none is known.
+// NodeZone returns the zone of a node, or "" if it is unknown.
 func NodeZone(n *corev1.Node) string {
 	if n == nil {
 		return ""

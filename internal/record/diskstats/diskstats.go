@@ -1,10 +1,10 @@
-// Package diskstats reads samples of /proc/diskstats that a script kept, each after a line with its
-// time: pt-diskstats' and pt-stalk's files (TS 1298130003.07), or a loop such as
+// Package diskstats reads saved samples of /proc/diskstats, each after a line with its time: files
+// of pt-diskstats and pt-stalk (TS 1298130003.07), or of a loop such as
 //
 //	while sleep 1; do date +%s.%N; cat /proc/diskstats; done > diskstats.txt
 //
-// The counters keep node_exporter's names, so that every rule written for it works on them. A partition
-// is left out if its disk is there: its requests are the disk's too.
+// The counters keep node_exporter's names, so that every rule written for it works on them. A
+// partition is skipped if its disk is in the file, because the disk counts its requests as well.
 package diskstats
 
 import (
@@ -29,20 +29,21 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Bounds on a file.
+// Limits of a file.
 const (
 	lineBytesMax = 64 << 10
 	devicesMax   = 4096
-	batchTimes   = 512 // samples that are handed on in one batch
+	batchTimes   = 512 // samples in one batch
 )
 
-// columns is how many counters a device has, some of which an older kernel lacks.
+// columns is the number of counters of a device. Older kernels lack some of them.
 const columns = len(procfs.DiskColumns)
 
-// row matches a device's line.
+// row matches the line of a device.
 var row = regexp.MustCompile(`(?m)^ *\d+ +\d+ [A-Za-z][^ ]*( +\d+){11,}\s*$`)
 
-// Sniff reports whether head, the first bytes of a file, has a time and a device's row after it.
+// Sniff reports whether head, the first bytes of a file, contains a time followed by a device's
+// row.
 func Sniff(_ string, head []byte) bool {
 	timed := false
 	for line := range bytes.Lines(head) {
@@ -55,13 +56,14 @@ func Sniff(_ string, head []byte) bool {
 	return false
 }
 
-// beginsWithNumber reports whether a line may be a device's row. It spares lines of other files the pattern.
+// beginsWithNumber reports whether a line may be a device's row. It is much cheaper than the
+// pattern.
 func beginsWithNumber(line []byte) bool {
 	line = bytes.TrimLeft(line, " ")
 	return len(line) > 0 && line[0] >= '0' && line[0] <= '9'
 }
 
-// timeOf reads a line with a sample's time.
+// timeOf parses a line with the time of a sample.
 func timeOf(line []byte, loc *time.Location) (time.Time, bool) {
 	if rest, ok := bytes.CutPrefix(line, []byte("TS ")); ok {
 		if fields := bytes.Fields(rest); len(fields) > 0 {
@@ -76,7 +78,7 @@ func timeOf(line []byte, loc *time.Location) (time.Time, bool) {
 	return at.In(loc), true
 }
 
-// New prepares a file. It is read later.
+// New prepares a file, which is read later.
 func New(from source.File) source.Source {
 	f := &file{from: from}
 	f.SetDescription(recording.Source{Kind: "diskstats", Name: from.Path})
@@ -107,7 +109,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		return fmt.Errorf("diskstats %s: %w", f.from.Path, err)
 	}
 	if r.samples < 2 {
-		return fmt.Errorf("diskstats %s: it has %d samples with a time and a device's row, and a rate needs two: keep them with: while sleep 1; do date +%%s.%%N; cat /proc/diskstats; done",
+		return fmt.Errorf("diskstats %s: too few samples with a time and the row of a device (%d): want at least two; record them with: while sleep 1; do date +%%s.%%N; cat /proc/diskstats; done",
 			f.from.Path, r.samples)
 	}
 
@@ -119,24 +121,24 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	return nil
 }
 
-// A reader gathers samples into batches.
+// A reader collects samples into batches.
 type reader struct {
 	w    recording.Writer
 	opt  source.Options
 	path string
 
-	devices map[string]int // places in counters
+	devices map[string]int // indexes in counters
 	names   []string
 	at      time.Time
-	now     map[int][]float64 // the sample under way, by device
+	now     map[int][]float64 // the current sample, by device
 
 	times    []int64
-	counters [][]float64 // of the batch: a device's counters for each time, one after the other
+	counters [][]float64 // of the batch: for each device, its counters of each time in sequence
 
 	line, offset    int64
 	samples         int64
 	firstMs, lastMs int64
-	period          map[int64]int // how often samples were so far apart, in milliseconds
+	period          map[int64]int // number of samples by their distance from the previous one, in ms
 	back, damaged   int64
 }
 
@@ -145,7 +147,7 @@ func (r *reader) read(ctx context.Context, in io.Reader) error {
 	for {
 		line, err := br.ReadSlice('\n')
 		for errors.Is(err, bufio.ErrBufferFull) {
-			r.damage("a line of more than " + strconv.Itoa(lineBytesMax) + " bytes")
+			r.damage("longer than " + strconv.Itoa(lineBytesMax) + " bytes")
 			r.offset += int64(len(line))
 			line, err = br.ReadSlice('\n')
 		}
@@ -166,7 +168,8 @@ func (r *reader) read(ctx context.Context, in io.Reader) error {
 			}
 			return r.flush(ctx)
 		case err != nil:
-			r.damage("reading failed there: " + err.Error())
+			// What was read before the error is still worth a recording.
+			r.damage("read error: " + err.Error())
 			if e := r.sampled(ctx); e != nil {
 				return e
 			}
@@ -175,7 +178,7 @@ func (r *reader) read(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// take handles a line: a time ends the sample before it.
+// take handles a line. A time ends the previous sample.
 func (r *reader) take(ctx context.Context, line []byte, whole bool) error {
 	if at, ok := timeOf(line, r.opt.Location); ok {
 		if err := r.sampled(ctx); err != nil {
@@ -220,7 +223,7 @@ func (r *reader) takeRow(row string) {
 	device, known := r.devices[d.Name]
 	if !known {
 		if !busy {
-			return // a loop or RAM device that nothing uses
+			return // an unused loop or RAM device
 		}
 		if len(r.names) == devicesMax {
 			r.damage(fmt.Sprintf("more than %d devices", devicesMax))
@@ -248,7 +251,7 @@ func (r *reader) sampled(ctx context.Context) error {
 		r.back++
 		if r.back == 1 {
 			r.w.Note(recording.Note{Kind: recording.NoteClock, Source: r.path, File: r.path, From: r.at.UTC(),
-				Text: "samples that were not later than the previous one were skipped: the host's clock was set back, or files were joined out of order"})
+				Text: "skipped samples that were not later than the previous one: the host's clock was set back, or files were joined out of order"})
 		}
 		return nil
 	case !r.opt.From.IsZero() && r.at.Before(r.opt.From), !r.opt.To.IsZero() && r.at.After(r.opt.To):
@@ -269,7 +272,7 @@ func (r *reader) sampled(ctx context.Context) error {
 		if !ok {
 			values = slices.Repeat([]float64{math.NaN()}, columns)
 		}
-		// A device that came later lacks the batch's earlier samples.
+		// A device that appeared later lacks the earlier samples of the batch.
 		for len(r.counters[i]) < len(r.times)*columns {
 			r.counters[i] = append(r.counters[i], math.NaN())
 		}
@@ -283,7 +286,7 @@ func (r *reader) sampled(ctx context.Context) error {
 	return nil
 }
 
-// flush hands the batch on.
+// flush writes the batch.
 func (r *reader) flush(ctx context.Context) error {
 	if len(r.times) == 0 {
 		return nil
@@ -325,7 +328,7 @@ func (r *reader) flush(ctx context.Context) error {
 	return nil
 }
 
-// isPartOf reports whether a device is a partition of a disk that has rows too.
+// isPartOf reports whether a device is a partition of a disk that has its own rows.
 func (r *reader) isPartOf(name string) bool {
 	disk, ok := source.DiskOf(name)
 	if !ok {
@@ -335,7 +338,7 @@ func (r *reader) isPartOf(name string) bool {
 	return whole
 }
 
-// usualPeriod is the most frequent distance of two samples, to a tenth of a second.
+// usualPeriod returns the most frequent distance between samples, to a tenth of a second.
 func (r *reader) usualPeriod() time.Duration {
 	tenths := map[int64]int{}
 	for ms, n := range r.period {
@@ -350,10 +353,10 @@ func (r *reader) usualPeriod() time.Duration {
 	return time.Duration(best) * 100 * time.Millisecond
 }
 
-// damage reports the first place that could not be read, and counts the others.
+// damage notes the first unreadable line and counts the others.
 func (r *reader) damage(what string) {
 	if r.damaged++; r.damaged == 1 {
 		r.w.Note(recording.Note{Kind: recording.NoteDamage, Source: r.path, File: r.path, Offset: r.offset,
-			Text: fmt.Sprintf("line %d could not be read and was skipped: %s", r.line, what)})
+			Text: fmt.Sprintf("line %d was skipped: %s", r.line, what)})
 	}
 }

@@ -101,7 +101,7 @@ func TestDamage(t *testing.T) {
 		t.Errorf("notes: %s", notes)
 	}
 
-	if _, _, err := read(t, sample("1767607200", 1)); err == nil || !strings.Contains(err.Error(), "a rate needs two") {
+	if _, _, err := read(t, sample("1767607200", 1)); err == nil || !strings.Contains(err.Error(), "want at least two") {
 		t.Errorf("one sample: %v", err)
 	}
 }

@@ -1,11 +1,11 @@
-// Package ebs reads what an Amazon EBS volume itself counts: which limit held requests back, the
+// Package ebs reads the counters of an Amazon EBS volume itself: which limit delayed requests, the
 // volume's or the instance's.
 //
-// Nobody has to guess a limit from a plateau if the volume reports it: NVMe log page 0xD0 counts
-// the time during which demand exceeded each limit. (Source: Amazon EBS User Guide, "Amazon EBS
-// detailed performance statistics".) The page is vendor-specific, and another vendor's device may
-// do anything when asked for it. So only devices whose identify strings, which the kernel has
-// already read, are Amazon's are asked: [Volumes].
+// If the volume reports its limits, no limit needs to be guessed from a plateau: NVMe log page 0xD0
+// counts the time during which demand exceeded each limit. (Source: Amazon EBS User Guide, "Amazon
+// EBS detailed performance statistics".) The page is vendor-specific, and another vendor's device
+// may react to the request in any way. So the page is requested only from devices whose identify
+// strings, which the kernel has already read, are Amazon's: [Volumes].
 package ebs
 
 import (
@@ -23,13 +23,13 @@ type Volume struct {
 }
 
 // model is the identify string of EBS volumes (instance store has "Amazon EC2 NVMe Instance
-// Storage"), and serial matches their serial: the volume's name without its dash. (Amazon EBS User
-// Guide, "Amazon EBS volumes and NVMe".)
+// Storage"), and serial matches their serial number: the volume id without its dash. (Amazon EBS
+// User Guide, "Amazon EBS volumes and NVMe".)
 const model = "Amazon Elastic Block Store"
 
 var serial = regexp.MustCompile(`^vol-?([0-9a-f]{8,17})$`)
 
-// namespace matches the first namespace of a controller; an EBS volume has no other.
+// namespace matches the first namespace of a controller. An EBS volume has no other.
 var namespace = regexp.MustCompile(`^nvme\d+n1$`)
 
 const (
@@ -39,7 +39,7 @@ const (
 	stringBytesMax = 256
 )
 
-// Volumes lists them from /sys (below root). It asks no device.
+// Volumes lists the EBS volumes from /sys (below root). It sends nothing to any device.
 func Volumes(root string) []Volume {
 	dir := filepath.Join(root, "sys", "block")
 	entries, err := os.ReadDir(dir)
@@ -64,7 +64,7 @@ func Volumes(root string) []Volume {
 	return out
 }
 
-// text returns the contents of a short file, "" if it cannot be read.
+// text returns the content of a short file, or "" if it cannot be read.
 func text(path string) string {
 	f, err := os.Open(path)
 	if err != nil {

@@ -29,8 +29,8 @@ const (
 	getLogPage = 0x02
 )
 
-// Read asks a device, "/dev/nvme1n1", which must be an Amazon EBS volume: see [Volumes]. It needs
-// root.
+// Read reads the log page of a device, "/dev/nvme1n1", which must be an Amazon EBS volume: see
+// [Volumes]. It needs root.
 func Read(device string) (*StatsPage, error) {
 	f, err := os.Open(device)
 	if err != nil {
@@ -40,6 +40,7 @@ func Read(device string) (*StatsPage, error) {
 	defer f.Close()
 	page := make([]byte, statsBytes)
 	c := passthru{opcode: getLogPage, namespace: 1, length: statsBytes, timeoutMs: 5000}
+	// The kernel writes to the address in the command, so the page must not move.
 	var pin runtime.Pinner
 	pin.Pin(&page[0])
 	defer pin.Unpin()

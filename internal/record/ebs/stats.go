@@ -29,18 +29,18 @@ const (
 	statsFirst  = 8   // eleven numbers of 8 bytes, ReadOps first
 	statsReads  = 512 // the number of bins, then 64 bins of 24 bytes
 	statsWrites = statsReads + 8 + 24*statsBinsMax
-	// statsBinsMax is the number of bins that a histogram has room for.
+	// statsBinsMax is the capacity of a histogram in bins.
 	statsBinsMax = 64
 )
 
 // ParseStats parses a log page.
 func ParseStats(page []byte) (*StatsPage, error) {
 	if len(page) < statsBytes {
-		return nil, fmt.Errorf("log page 0xD0 has %d bytes of %d", len(page), statsBytes)
+		return nil, fmt.Errorf("log page 0xD0 has %d bytes: want %d", len(page), statsBytes)
 	}
 
 	if m := binary.LittleEndian.Uint32(page); m != statsMagic {
-		return nil, fmt.Errorf("log page 0xD0 begins with %#x, not Amazon EBS' %#x", m, statsMagic)
+		return nil, fmt.Errorf("log page 0xD0 begins with %#x: want %#x (Amazon EBS)", m, statsMagic)
 	}
 
 	s := &StatsPage{}
@@ -66,12 +66,12 @@ func ParseStats(page []byte) (*StatsPage, error) {
 func parseBins(b []byte) ([]StatsBin, error) {
 	n := binary.LittleEndian.Uint64(b)
 	if n > statsBinsMax {
-		return nil, fmt.Errorf("log page 0xD0: a histogram of %d bins has room for %d", n, statsBinsMax)
+		return nil, fmt.Errorf("log page 0xD0: a histogram has %d bins: want at most %d", n, statsBinsMax)
 	}
 	out := make([]StatsBin, n)
 	for i := range out {
 		at := b[8+24*i:]
-		// The count is 4 bytes, followed by 4 reserved ones.
+		// The count has 4 bytes; the 4 bytes after it are reserved.
 		out[i] = StatsBin{binary.LittleEndian.Uint64(at), binary.LittleEndian.Uint64(at[8:]),
 			uint64(binary.LittleEndian.Uint32(at[16:]))}
 	}

@@ -53,7 +53,7 @@ func TestBadStats(t *testing.T) {
 	}
 	b = page()
 	b[512] = 65
-	if _, err := ParseStats(b); err == nil || !strings.Contains(err.Error(), "room for 64") {
+	if _, err := ParseStats(b); err == nil || !strings.Contains(err.Error(), "at most 64") {
 		t.Errorf("65 bins: %v", err)
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// timeFormat is RFC 3339 with the milliseconds that a recording has.
+// timeFormat is RFC 3339 with milliseconds, the resolution of a recording.
 const timeFormat = "2006-01-02T15:04:05.000Z07:00"
 
-// csvWriter has a line per sample.
+// csvWriter writes a line per sample.
 type csvWriter struct {
 	w    *csv.Writer
 	name string
@@ -47,8 +47,8 @@ func (c *csvWriter) close() error {
 	return c.w.Error()
 }
 
-// WriteWide writes series side by side: a column for the time and one per series, a line per
-// moment; a field without a sample is empty. It is what a spreadsheet plots.
+// WriteWide writes series next to each other: a column for the time and one per series, a line per
+// time. A field without a sample is empty. Spreadsheets plot this layout directly.
 func WriteWide(w io.Writer, series []recording.Series) error {
 	out := csv.NewWriter(w)
 	head := []string{"time"}
@@ -60,8 +60,9 @@ func WriteWide(w io.Writer, series []recording.Series) error {
 		return err
 	}
 
-	next := make([]int, len(series)) // of each series, its first point that is not written
+	next := make([]int, len(series)) // index of the next point of each series
 	for line := make([]string, len(head)); ; {
+		// The earliest of the next points decides the time of the line.
 		now, found := int64(0), false
 		for i, s := range series {
 			if next[i] < len(s.Points) && (!found || s.Points[next[i]].T < now) {

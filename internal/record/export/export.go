@@ -1,6 +1,6 @@
-// Package export writes a recording's samples in formats that other programs read: CSV for a
-// spreadsheet, OpenMetrics for a Prometheus server, Parquet for a data frame. A piece of one series
-// is in memory at a time, so that a recording of any size can be exported.
+// Package export writes the samples of a recording in formats that other programs read: CSV for a
+// spreadsheet, OpenMetrics for a Prometheus server, Parquet for a data frame. It holds only a piece
+// of one series in memory, so that a recording of any size can be exported.
 package export
 
 import (
@@ -37,9 +37,9 @@ const (
 // Formats are all formats.
 var Formats = []Format{CSV, OpenMetrics, Parquet}
 
-// Options say what is exported. The zero value means everything.
+// Options select what to export. The zero value means everything.
 type Options struct {
-	// Select says which series; the zero value selects all.
+	// Select selects the series; its zero value selects all.
 	Select Selection
 	// From and To bound the samples; zero means the first and the last one.
 	From, To time.Time
@@ -47,27 +47,27 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-// A Summary says what was exported.
+// A Summary describes what was exported.
 type Summary struct {
 	Metrics, Series int
 	Samples         int64
 	From, To        time.Time // first and last sample; zero if there are none
 }
 
-// ErrNothing is the error of an export without any sample.
-var ErrNothing = errors.New("nothing to export: no series was selected, or none has a sample in that time")
+// ErrNothing reports an export without any samples.
+var ErrNothing = errors.New("nothing to export: no series matches, or none has a sample in that time")
 
-// A writer writes series in one format. Series of one metric come one after the other.
+// A writer writes series in one format. All series of a metric come in sequence.
 type writer interface {
-	// metric starts a metric; names are those of the whole export.
+	// metric starts a metric; names has all metrics of the export.
 	metric(name string, names map[string]bool) error
-	// series writes samples of one series. A long one comes in several pieces.
+	// series writes samples of a series. A long series comes in several pieces.
 	series(labels.Labels, []promql.FPoint) error
 	close() error
 }
 
-// Write exports a recording's samples, metric by metric in the order of their names. Its error is w's
-// or the recording's.
+// Write exports the samples of a recording, metric by metric in the order of their names. Its error
+// comes from w or from the recording.
 func Write(ctx context.Context, w io.Writer, r recording.Reader, f Format, opt Options) (Summary, error) {
 	sel := opt.Select
 	out, err := newWriter(w, f)
@@ -127,6 +127,7 @@ func one(ctx context.Context, r recording.Reader, m recording.Metric, sel Select
 				return nil
 			}
 
+			// The header of a metric is written only once one of its series has samples.
 			if !begun {
 				if err := out.metric(m.Name, names); err != nil {
 					return err
@@ -154,10 +155,10 @@ func (sum *Summary) add(points []promql.FPoint) {
 	}
 }
 
-// A Selection is selectors, of which one has to fit; none fits all.
+// A Selection is a list of selectors, one of which must match. An empty one matches everything.
 type Selection [][]*labels.Matcher
 
-// Select reads selectors, such as `node_disk_io_time_seconds_total{device="sda"}`.
+// Select parses selectors, such as `node_disk_io_time_seconds_total{device="sda"}`.
 func Select(match []string) (Selection, error) {
 	var out Selection
 	for _, text := range match {
@@ -195,13 +196,13 @@ func newWriter(w io.Writer, f Format) (writer, error) {
 	case Parquet:
 		return newParquet(w)
 	}
-	return nil, fmt.Errorf("no format %q; there are csv, openmetrics and parquet", f)
+	return nil, fmt.Errorf("unknown format %q: want csv, openmetrics or parquet", f)
 }
 
-// number prints a value as Prometheus does.
+// number prints a value like Prometheus.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// pairs prints labels between braces.
+// pairs prints labels in the form that goes between braces.
 func pairs(l labels.Labels, quote func(string) string) string {
 	var b strings.Builder
 	l.Range(func(l labels.Label) {

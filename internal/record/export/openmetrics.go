@@ -11,8 +11,9 @@ import (
 	"github.com/prometheus/prometheus/promql"
 )
 
-// openMetricsWriter writes OpenMetrics text. A recording does not keep the metrics' types, so what
-// ends in _total is a counter and the rest is of unknown type, which every reader accepts.
+// openMetricsWriter writes OpenMetrics text. A recording does not store the types of metrics, so
+// names that end in _total become counters and all others have unknown type, which every reader
+// accepts.
 type openMetricsWriter struct {
 	w    *bufio.Writer
 	name string
@@ -23,7 +24,7 @@ func newOpenMetrics(w io.Writer) *openMetricsWriter { return &openMetricsWriter{
 func (o *openMetricsWriter) metric(name string, names map[string]bool) error {
 	o.name = name
 	family, kind := name, "unknown"
-	// A counter's family lacks the suffix. It must not be another metric's name.
+	// The family name of a counter lacks the suffix. It must not collide with another metric.
 	if base, ok := strings.CutSuffix(name, "_total"); ok && base != "" && !names[base] {
 		family, kind = base, "counter"
 	}
@@ -63,7 +64,7 @@ func (o *openMetricsWriter) close() error {
 	return o.w.Flush()
 }
 
-// escapes are those that OpenMetrics has in a quoted string.
+// escapes are the escapes of OpenMetrics in a quoted string.
 var escapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
 func quote(s string) string { return `"` + escapes.Replace(s) + `"` }

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/record/export/parquet"
 )
 
-// rowGroup is how many samples are held before they are written: some 20 MB.
+// rowGroup is the number of samples in memory before they are written: about 20 MB.
 const rowGroup = 256 << 10
 
 // parquetWriter writes a row per sample.

@@ -7,27 +7,29 @@ import (
 )
 
 const (
-	// detectBytes and detectLines are the beginning that decides whether a file is a dump.
+	// detectBytes and detectLines bound the beginning of a file that decides whether it is a dump.
 	detectBytes = 256 << 10
 	detectLines = 1000
-	// dumpPageBytes is how much of a dump is parsed at a time.
+	// dumpPageBytes is the size of the pieces in which a dump is parsed.
 	dumpPageBytes = 1 << 20
 
-	// A time between these is in seconds: as milliseconds it would be in the first four months of 1970.
+	// A time between these is in seconds: in milliseconds it would be in the first four months of
+	// 1970.
 	secondsMin, secondsMax = 1e9, 1e10
 )
 
-// A dump is a file that is not made of pages: a series is written with all its samples, then the next
-// one, as by `promtool tsdb dump` and `promtool tsdb dump-openmetrics`.
+// A dump is a file that does not consist of pages: each series is written with all its samples,
+// then the next one. `promtool tsdb dump` and `promtool tsdb dump-openmetrics` write dumps.
 type dump struct {
-	// series is set if a series is written with its samples one after another.
+	// series is set if the samples of a series follow each other.
 	series bool
-	// seconds is set if the samples' times are seconds, as OpenMetrics has them, though nothing else in
-	// the file says that it is OpenMetrics. The text format has milliseconds.
+	// seconds is set if times are in seconds, as in OpenMetrics, although nothing else in the file
+	// says that it is OpenMetrics. The text format has milliseconds.
 	seconds bool
 }
 
-// detectDump tells from a file's beginning whether it is a dump: each of its samples has its own time.
+// detectDump decides from the beginning of a file whether it is a dump: each sample has its own
+// time.
 func detectDump(head []byte) (d dump) {
 	var last []byte
 	var at float64
@@ -68,14 +70,14 @@ func detectDump(head []byte) (d dump) {
 	return d
 }
 
-// nameLabel begins a sample of `promtool tsdb dump`.
+// nameLabel starts a sample of `promtool tsdb dump`.
 var nameLabel = []byte(`{__name__="`)
 
-// nameFirst returns a sample that has the metric's name among its labels in the form that has it
-// before them, or as the first in quotes where it is not a plain name. Other lines it leaves.
+// nameFirst rewrites a sample that has the metric's name among its labels: the name comes before
+// the labels, or as the first label in quotes if it is not a plain name. Other lines are unchanged.
 func nameFirst(line []byte) []byte {
 	if len(line) == 0 || line[0] != '{' {
-		return line // nearly all
+		return line // the usual case
 	}
 
 	rest, ok := bytes.CutPrefix(line, nameLabel)

@@ -2,23 +2,23 @@ package exposition
 
 import "strings"
 
-// An Exporter describes how to recognise a database's page of metrics. Engines describe theirs;
-// this package knows none.
+// An Exporter describes how to recognise a database's page of metrics. Engines provide theirs; this
+// package knows none.
 type Exporter struct {
 	// Engine is the database's name in recordings.
 	Engine string
-	// Prefix is the start of its metrics' names, up to the first "_".
+	// Prefix is the beginning of its metric names, up to the first "_".
 	Prefix string
-	// VersionMetric has the database's version as the value of VersionLabel; "" if there is none.
+	// VersionMetric has the database's version in the label VersionLabel; "" if there is none.
 	VersionMetric, VersionLabel string
 
-	// Product is its usual name if its page is at Page instead of /metrics, "" otherwise.
+	// Product is the database's usual name and Page the path of its page, if that is not /metrics.
 	Product, Page string
-	// Below is the path of all its own pages, and Refused the hint when it denies access to them.
+	// Below is the common path of all its pages, and Refused the hint for denied access to them.
 	Below, Refused string
 }
 
-// usualPath describes the usual paths of a page of metrics.
+// usualPath lists the usual paths of pages of metrics, for hints.
 func usualPath(exporters []Exporter) string {
 	var others []string
 	for _, e := range exporters {

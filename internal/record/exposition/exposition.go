@@ -1,26 +1,25 @@
-// Package exposition reads what an exporter shows under /metrics: live from its URL, or from a
-// file in which somebody kept such pages.
+// Package exposition reads the pages that exporters serve under /metrics: live from a URL, or from
+// a file of saved pages.
 //
-// One page is one sample of every series: what the exporter knew at one moment. A
-// stall shows only between two of them, so a file should hold many. The
-// simplest way to make one is a loop that writes a time before each page:
+// One page is one sample of every series: the state at one moment. A stall shows only between two
+// pages, so a file should contain many. The simplest way to make one is a loop that writes a time
+// before each page:
 //
 //	while sleep 1; do date +'# scraped %s'; curl -s http://host:2379/metrics; done > metrics.txt
 //
-// The idea is that pages can be told apart whoever joined them: by OpenMetrics' "# EOF", by a line
-// that is a date (with or without a # and a word before it), or, if there is nothing at all between
-// them, because the first line of a page comes round again. A page's time is, in this order: the
-// timestamps of its own samples, the line with the date, the gauge node_time_seconds, and if it has
-// none of these, one period before the page after it, the last one at the file's modification time;
-// then a note says so.
+// The package separates pages no matter how they were joined: at OpenMetrics' "# EOF", at a line
+// that is a date (with or without a # and a word before it), or, if there is nothing between them,
+// where the first line of a page repeats. The time of a page is, in this order: the timestamps of
+// its own samples, the line with the date, or the gauge node_time_seconds. Pages without any of
+// these are placed one period apart, the last one at the file's modification time, and a note says
+// so.
 //
-// A dump of a Prometheus server's own database (promtool tsdb dump, dump-openmetrics) has one series
-// after another instead, each with all its samples. It is recognised by that.
+// A dump of a Prometheus server's database (promtool tsdb dump, dump-openmetrics) consists of
+// series with all their samples instead. The package recognises it by that.
 //
-// Names and labels are kept as they are. Histograms and summaries stay the classic series
-// (_bucket, _sum, _count). A sample whose value is NaN, as a summary without
-// observations has it, is absent. What cannot be parsed is left out line by
-// line and counted in a note.
+// Names and labels are unchanged. Histograms and summaries remain classic series (_bucket, _sum,
+// _count). A sample with the value NaN, such as the quantile of a summary without observations,
+// counts as absent. Unreadable lines are skipped one by one, and a note counts them.
 package exposition
 
 import (
@@ -38,23 +37,23 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Bounds. The largest pages in the wild (kube-state-metrics) have some 100 MB; a
-// database's has one.
+// Limits. The largest known pages (kube-state-metrics) have about 100 MB; a database's page has
+// one.
 const (
 	PageBytesMax = 64 << 20 // of one page, decompressed
 	lineBytesMax = 1 << 20
 	seriesMax    = 200_000 // distinct series of a source
-	resumesMax   = 100     // bad lines skipped within one page before the rest is given up
+	resumesMax   = 100     // bad lines to skip in a page before its rest is skipped
 )
 
-// New prepares a file of pages, with the exporters that are known.
+// New prepares a file of pages. exporters are the known exporters.
 func New(from source.File, exporters []Exporter) source.Source {
 	out := &file{parts: []source.File{from}, exporters: exporters}
 	out.SetDescription(recording.Source{Kind: "openmetrics", Name: from.Path})
 	return out
 }
 
-// Sniff reports whether head, the first bytes of a file, are a page of metrics.
+// Sniff reports whether head, the first bytes of a file, looks like a page of metrics.
 func Sniff(_ string, head []byte) bool {
 	if i := bytes.LastIndexByte(head, '\n'); i >= 0 {
 		head = head[:i+1] // whole lines
@@ -69,6 +68,8 @@ func Sniff(_ string, head []byte) bool {
 		case len(line) == 0 || line[0] == '#':
 		case isSample(line):
 			if samples++; samples == 20 {
+				// A word and a number may be anything, so a page without HELP and TYPE needs 20
+				// samples, or nothing else in head.
 				return true
 			}
 		default:
@@ -127,17 +128,17 @@ func isNameByte(c byte, inside bool) bool {
 type file struct {
 	source.Recorded
 
-	parts     []source.File // several: each holds one page
+	parts     []source.File // if there are several, each has one page
 	exporters []Exporter
 	dump      dump
-	period    time.Duration // of undated pages at least; 0: unknown
+	period    time.Duration // minimum for undated pages; 0 if unknown
 }
 
-// path is what the source is called after.
+// path returns the file that the source is named after.
 func (f *file) path() string { return f.parts[0].Path }
 
-// Read implements source.Source. The file is read twice: how many pages there
-// are, which places those without a time, is known only at its end.
+// Read implements source.Source. It reads the file twice: the number of pages, which places those
+// without a time, is known only at the end.
 func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	loc := opt.Location
 	if loc == nil {
@@ -160,6 +161,8 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		return err
 	}
 
+	// A file whose first page has a date before it is read that way throughout, because the other
+	// order would shift every page by one.
 	where := none
 	if first {
 		where = before
@@ -183,7 +186,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	for i, part := range ordered {
 		lost := r.noteLost
 		if i > 0 {
-			lost = nil // it was noted
+			lost = nil // noted in the first pass
 		}
 
 		index := 0
@@ -191,7 +194,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 			if index++; index <= part.from || index > part.to {
 				return nil
 			}
-			return r.take(ctx, p)
+			return r.addPage(ctx, p)
 		}, lost); err != nil {
 			return err
 		}
@@ -205,7 +208,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	return nil
 }
 
-// detect reads the beginning of the file, which shows whether it is a dump.
+// detect reads the beginning of the file to find out whether it is a dump.
 func (f *file) detect() error {
 	in, err := f.parts[0].Open()
 	if err != nil {
@@ -222,18 +225,18 @@ func (f *file) detect() error {
 	return nil
 }
 
-// nothing is the error of a file without a single sample.
+// nothing returns the error for a file without any samples.
 func (f *file) nothing(r *fileReader) error {
 	if r.damage.Text != "" {
-		return fmt.Errorf("metrics file %s: no sample could be read; first at byte %d: %s; save a page with: curl -s http://host:port/metrics",
+		return fmt.Errorf("metrics file %s: no readable samples; first error at byte %d: %s; save a page with: curl -s http://host:port/metrics",
 			f.path(), r.damage.Offset, r.damage.Text)
 	}
-	return fmt.Errorf("metrics file %s holds no sample; save a page with: curl -s http://host:port/metrics",
+	return fmt.Errorf("metrics file %s has no samples; save a page with: curl -s http://host:port/metrics",
 		f.path())
 }
 
-// each passes the pages of the file to visit, in order, and reports whether any of them had a date. lost,
-// if not nil, is called if reading failed before the newest page had a sample.
+// each passes the pages of the file to visit, in order, and reports whether any of them had a date.
+// lost, if not nil, is called if reading failed before the newest page had a sample.
 func (f *file) each(ctx context.Context, opt source.Options, loc *time.Location, pass int64, where dates,
 	visit func(*page) error, lost func(at int64, why error)) (dated bool, err error) {
 	var done, total int64
@@ -244,7 +247,7 @@ func (f *file) each(ctx context.Context, opt source.Options, loc *time.Location,
 	for _, part := range f.parts {
 		progress := func(pos int64) {
 			if opt.Progress != nil {
-				opt.Progress((pass*total+done+pos)/2, total) // two passes make one piece of work
+				opt.Progress((pass*total+done+pos)/2, total) // each of the two passes is half of the work
 			}
 		}
 		d, err := f.eachOf(ctx, part, loc, where, visit, lost, progress)
@@ -258,7 +261,7 @@ func (f *file) each(ctx context.Context, opt source.Options, loc *time.Location,
 	return dated, nil
 }
 
-// eachOf is each, of one part.
+// eachOf is each for one part.
 func (f *file) eachOf(ctx context.Context, part source.File, loc *time.Location, where dates,
 	visit func(*page) error, lost func(at int64, why error), progress func(int64)) (dated bool, err error) {
 	in, err := part.Open()
@@ -294,7 +297,7 @@ func (f *file) eachOf(ctx context.Context, part source.File, loc *time.Location,
 	}
 }
 
-// fileReader turns pages into batches.
+// fileReader converts pages to batches.
 type fileReader struct {
 	f      *file
 	w      recording.Writer
@@ -304,17 +307,18 @@ type fileReader struct {
 	pages, index int
 	period       time.Duration
 	prev         time.Time
-	saved        bool // a page's time is when its file was saved
-	dated        int  // pages with such a time
+	saved        bool // the time of a page is when its file was saved
+	dated        int  // pages that got that time
 	guessed      int
 	span         span
-	damage       recording.Note // the first of it
+	damage       recording.Note // the first damage
 	damaged      int
 }
 
-func (r *fileReader) take(ctx context.Context, p *page) error {
+func (r *fileReader) addPage(ctx context.Context, p *page) error {
 	samples, bad := r.parser.parse(p.body, p.contentType())
 	r.noteBad(p, bad)
+	// The sources of a page's time, from the most to the least reliable.
 	at, known := p.time, p.timed
 	if !known && r.parser.nodeTime > 0 {
 		at, known = time.UnixMilli(int64(r.parser.nodeTime*1000)), true
@@ -349,7 +353,7 @@ func (r *fileReader) take(ctx context.Context, p *page) error {
 	return nil
 }
 
-// guess is the time of a page that has none.
+// guess returns the time of a page that has none.
 func (r *fileReader) guess() time.Time {
 	if !r.prev.IsZero() {
 		return r.prev.Add(r.period)
@@ -367,15 +371,16 @@ func (r *fileReader) noteBad(p *page, bad []badLine) {
 	r.damaged += len(bad)
 }
 
-// noteLost reports that the file could not be read further.
+// noteLost records that the rest of the file could not be read.
 func (r *fileReader) noteLost(at int64, why error) {
 	if r.damaged == 0 {
-		r.damage = recording.Note{Offset: at, Text: "reading failed there: " + why.Error()}
+		r.damage = recording.Note{Offset: at, Text: "read error: " + why.Error()}
 	}
 	r.damaged++
 }
 
-// clip shifts a batch of one time by Options.ClockOffset, and empties it outside From and To.
+// clip shifts a batch with one time by Options.ClockOffset, and empties it if it is outside From
+// and To.
 func clip(b recording.Batch, opt source.Options) recording.Batch {
 	b.TimesMs[0] += opt.ClockOffset.Milliseconds()
 	ms := b.TimesMs[0]
@@ -405,7 +410,7 @@ func (r *fileReader) describe() {
 
 	if r.damaged > 0 {
 		r.damage.Kind = recording.NoteDamage
-		r.damage.Text = fmt.Sprintf("%d lines could not be read and were left out, the first at byte %d: %s",
+		r.damage.Text = fmt.Sprintf("skipped %d unreadable lines, the first at byte %d: %s",
 			r.damaged, r.damage.Offset, r.damage.Text)
 		note(r.damage)
 	}
@@ -416,19 +421,19 @@ func (r *fileReader) describe() {
 
 	if r.dated > 0 {
 		note(recording.Note{Kind: recording.NoteLimit,
-			Text: fmt.Sprintf("%d of %d pages carry no time: the times at which their files were saved are taken",
+			Text: fmt.Sprintf("%d of %d pages have no time: using the times at which their files were saved",
 				r.dated, r.pages)})
 	}
 
 	if r.guessed > 0 {
 		note(recording.Note{Kind: recording.NoteLimit, Text: fmt.Sprintf(
-			"%d of %d pages carry no time: they were placed %s apart by the file's modification time; write one before each: date +'# scraped %%s'",
+			"%d of %d pages have no time: placed them %s apart, ending at the file's modification time; write a time before each page with: date +'# scraped %%s'",
 			r.guessed, r.pages, r.period)})
 	}
 
 	if r.span.n == 1 {
 		note(recording.Note{Kind: recording.NoteLimit,
-			Text: "the file holds one moment only: no rate can be told from it; put several pages, taken a second apart, into one file"})
+			Text: "the file has only one sample, which gives no rates; put several pages, taken a second apart, into one file"})
 	}
 
 	if r.parser.dropped > 0 {
@@ -436,7 +441,7 @@ func (r *fileReader) describe() {
 	}
 }
 
-// span keeps account of sample times.
+// span keeps track of sample times.
 type span struct {
 	n               int64
 	firstMs, lastMs int64
@@ -448,7 +453,7 @@ func (s *span) add(ms int64) {
 	case s.n == 0:
 		s.firstMs, s.lastMs = ms, ms
 	case ms >= s.firstMs && ms <= s.lastMs:
-		return // a dump begins again with each series
+		return // a dump starts over with each series
 	default:
 		if d := ms - s.lastMs; d > 0 && len(s.steps) < 4096 {
 			s.steps = append(s.steps, d)
@@ -458,7 +463,7 @@ func (s *span) add(ms int64) {
 	s.n++
 }
 
-// period is the median distance of two sample times, 0 if there is only one.
+// period returns the median distance between sample times, or 0 if there is only one.
 func (s *span) period() time.Duration {
 	if len(s.steps) == 0 {
 		return 0

@@ -194,7 +194,7 @@ func TestDamage(t *testing.T) {
 }
 
 func TestNothing(t *testing.T) {
-	for text, want := range map[string]string{"": "holds no sample", "# HELP a b\n": "holds no sample", "what is this\n": "byte 0"} {
+	for text, want := range map[string]string{"": "has no samples", "# HELP a b\n": "has no samples", "what is this\n": "byte 0"} {
 		if _, _, err := readText(t, text, source.Options{}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "m.txt") {
 			t.Errorf("%q: error %v, want one with %q", text, err, want)
 		}

@@ -17,25 +17,27 @@ import (
 )
 
 const (
-	// joinedBytesMax bounds the files of one page that are compared before they are joined.
+	// joinedBytesMax bounds the size of files that are compared in order to join them.
 	joinedBytesMax = 16 << 20
-	// savedApartMin is how far apart files must have been saved for their dates to be those of their
-	// pages: copies are often made within one second.
+	// savedApartMin is the minimum distance between modification times to use them as the times of
+	// the pages: copies are often made within one second.
 	savedApartMin = 500 * time.Millisecond
-	// countersMin is how many counters show that pages are of one server: fewer may agree by chance.
+	// countersMin is the number of counters needed to show that pages are from one server: fewer
+	// may agree by chance.
 	countersMin = 3
-	// apartMax is how far apart two pages of one server may be. What a processor has counted since
-	// another host began is usually more.
+	// apartMax is the maximum distance between pages of one server. The CPU time of another host
+	// usually differs by more than that.
 	apartMax = 24 * time.Hour
-	// alikeMin is the share of the series that two pages of one server have in common at least. Some
-	// appear with the first request of a kind.
+	// alikeMin is the minimum share of series that two pages of one server have in common. Some
+	// series appear only with the first request of a kind.
 	alikeMin = 0.8
 )
 
-// Joined makes one source of files that hold one page each of the same server, in order of time, as a
-// loop over `curl -o` leaves them. Elements that became part of another are nil afterwards. Pages are
-// of one server if they have the same series, the process began at the same time, and no counter of
-// any falls: pages that several servers had at the same time differ in that.
+// Joined merges files with one page each of the same server into one source, in order of time; a
+// loop over `curl -o` writes such files. Elements that were merged into another become nil. Pages
+// are from one server if they have the same series, the process started at the same time, and no
+// counter falls from page to page. Pages that several servers had at the same time do not pass
+// these tests.
 func Joined(all []source.Source) {
 	var left []*single
 	for i, s := range all {
@@ -59,6 +61,8 @@ func Joined(all []source.Source) {
 		}
 
 		left = others
+		// Without times, the sum of all counters gives the order: it only grows while the server
+		// runs.
 		slices.SortStableFunc(same, func(a, b *single) int { return cmp.Compare(a.sum, b.sum) })
 		if len(same) < 2 || !rising(same) || apart(same) > apartMax {
 			continue
@@ -80,16 +84,16 @@ func Joined(all []source.Source) {
 type single struct {
 	file     *file
 	index    int
-	began    string // when its process and host did, and what the page says of them
+	began    string // start times of the process and the host, and info series
 	series   map[string]bool
 	counters map[string]float64
-	sum      float64 // of the counters: it rises with time
+	sum      float64 // of the counters, which grows with time
 }
 
-// errSecond ends reading a file that has more than one page.
+// errSecond stops reading a file that has more than one page.
 var errSecond = errors.New("a second page")
 
-// readSingle reads a file that may hold one page; nil if it does not.
+// readSingle reads a file that may have a single page. It returns nil if it has not.
 func readSingle(f *file) *single {
 	if f.parts[0].Bytes > joinedBytesMax {
 		return nil
@@ -111,7 +115,7 @@ func readSingle(f *file) *single {
 	return one
 }
 
-// read takes a page's series, and which of them are counters: by their type, or by their name.
+// read collects the series of a page, and which of them are counters, by type or by name.
 func (o *single) read(body []byte) {
 	typed := map[string]bool{}
 	for line := range bytes.Lines(body) {
@@ -140,7 +144,7 @@ func (o *single) read(body []byte) {
 		switch {
 		case string(name) == "process_start_time_seconds", string(name) == "node_boot_time_seconds":
 			o.began += text + string(fields[0])
-		case bytes.HasSuffix(name, []byte("_info")): // the host's name, among others
+		case bytes.HasSuffix(name, []byte("_info")): // contains the host's name, among others
 			o.began += text
 		}
 
@@ -157,7 +161,7 @@ func (o *single) read(body []byte) {
 	}
 }
 
-// alike reports whether two pages have the same process's series.
+// alike reports whether two pages have the series of the same process.
 func (o *single) alike(p *single) bool {
 	common := 0
 	for s := range o.series {
@@ -168,7 +172,7 @@ func (o *single) alike(p *single) bool {
 	return o.began == p.began && float64(common) >= alikeMin*float64(max(len(o.series), len(p.series)))
 }
 
-// rising reports whether no counter falls from one page to the next, and some rise.
+// rising reports whether, from each page to the next, no counter falls and at least one rises.
 func rising(pages []*single) bool {
 	for i := 1; i < len(pages); i++ {
 		compared, rises := 0, false
@@ -190,8 +194,9 @@ func rising(pages []*single) bool {
 	return true
 }
 
-// apart is how far apart undated pages must have been taken, 0 if they do not show it: a processor's
-// modes together count each second once, and a device is busy for a second of each second at most.
+// apart returns the minimum distance between undated pages, or 0 if they do not show it: all modes
+// of a CPU together count one second per second, and a device is busy for at most one second per
+// second.
 func apart(pages []*single) time.Duration {
 	most := 0.0
 	for i := 1; i < len(pages); i++ {
@@ -216,10 +221,10 @@ func apart(pages []*single) time.Duration {
 	return time.Duration(math.Round(most*1000)) * time.Millisecond
 }
 
-// cpuLabel is the part of a series that names a processor.
+// cpuLabel matches the label that identifies a CPU.
 var cpuLabel = regexp.MustCompile(`\bcpu="[^"]*"`)
 
-// savedApart reports whether the dates of the files can be those of their pages.
+// savedApart reports whether the modification times of the files can be the times of the pages.
 func (f *file) savedApart() bool {
 	for i := 1; i < len(f.parts); i++ {
 		if f.parts[i].Modified.Sub(f.parts[i-1].Modified) < savedApartMin {
@@ -229,8 +234,8 @@ func (f *file) savedApart() bool {
 	return len(f.parts) > 1
 }
 
-// joinedText says which files a source was joined of.
+// joinedText says which files a source was joined from.
 func (f *file) joinedText() string {
-	return fmt.Sprintf("%d files of one page each are one source, in the order of their counters: %s to %s",
+	return fmt.Sprintf("joined %d files with one page each into one source, in the order of their counters: %s to %s",
 		len(f.parts), f.parts[0].Path, f.parts[len(f.parts)-1].Path)
 }

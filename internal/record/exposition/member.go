@@ -13,17 +13,17 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A Member is one of several servers with the same kind of page, such as those of a cluster.
+// A Member is one of several servers with the same kind of page, such as the members of a cluster.
 type Member struct {
-	// Instance is the label that distinguishes its series from the others', as in Prometheus:
-	// host:port.
+	// Instance is the label that distinguishes its series from those of the others, as in
+	// Prometheus: host:port.
 	Instance string
-	// Tell adds known facts that are not on its page; may be nil.
+	// Tell adds known facts that are not on its page. It may be nil.
 	Tell func(d *recording.Source)
 }
 
-// OpenMember is [OpenURL] for a member. It tolerates a member that does not respond at first: the
-// others report its state.
+// OpenMember is [OpenURL] for a member. A member that does not respond at first is tolerated,
+// because the others report its state.
 func OpenMember(raw string, m Member, opt URLOptions) (source.Source, error) {
 	s, err := OpenURL(raw, opt)
 	if err != nil {
@@ -37,9 +37,9 @@ func OpenMember(raw string, m Member, opt URLOptions) (source.Source, error) {
 	return &member{page, m}, nil
 }
 
-// Several tells pages that are read at the same time apart: the series of each get the label instance,
-// host:port of its address, as a Prometheus server that scrapes them would set it. A single page is
-// left as it is.
+// Several distinguishes pages that are read at the same time: the series of each get the label
+// instance, host:port of its address, like a Prometheus server that scrapes them would set it. A
+// single page is unchanged.
 func Several(all []source.Source) {
 	var pages []int
 	at := map[string]bool{}
@@ -75,16 +75,16 @@ func (m *member) Read(ctx context.Context, w recording.Writer, opt source.Option
 	return m.metricsURL.Read(ctx, &labelling{Writer: w, about: m.about, known: map[uint64]labels.Labels{}}, opt)
 }
 
-// knownMax bounds the series whose labels with an instance are remembered; a member of etcd has 3,000.
+// knownMax bounds the series whose labels with an instance are cached. A member of etcd has 3,000.
 const knownMax = 20_000
 
-// labelling adds the label to every series that does not have it.
+// labelling adds the instance label to every series without one.
 type labelling struct {
 	recording.Writer
 	about Member
 
 	mu    sync.Mutex
-	known map[uint64]labels.Labels // by the hash of the labels: the same hundreds of series arrive each second
+	known map[uint64]labels.Labels // by the hash of the labels; the same series arrive every second
 }
 
 // Append implements recording.Writer.
@@ -103,7 +103,7 @@ func (l *labelling) Append(ctx context.Context, b *recording.Batch) error {
 				with = labels.NewBuilder(with).Set("instance", l.about.Instance).Labels()
 			}
 			if len(l.known) >= knownMax {
-				clear(l.known) // of an exporter with ever new series
+				clear(l.known) // the exporter keeps creating series
 			}
 			l.known[hash] = with
 		}

@@ -5,16 +5,17 @@ import (
 	"time"
 )
 
-// segmentsMax is how many stretches of pages are put in order of time.
+// segmentsMax bounds the number of stretches of pages to sort by time.
 const segmentsMax = 16
 
-// A segment is a stretch of pages in order of time: up to the page before to.
+// A segment is a stretch of pages in order of time: pages from up to, but not including, to.
 type segment struct {
 	from, to    int
 	first, last time.Time
 }
 
-// segments are a file's stretches. Files are often joined in another order (cat b.prom a.prom).
+// segments are the stretches of a file. Files are often joined in the wrong order (cat b.prom
+// a.prom).
 type segments struct {
 	all   []segment
 	pages int
@@ -23,6 +24,8 @@ type segments struct {
 
 func (s *segments) add(p *page) {
 	s.none = s.none || !p.timed
+	// Past segmentsMax the file counts as unordered anyway, and more stretches would only take
+	// memory.
 	if n := len(s.all); n == 0 || p.time.Before(s.all[n-1].last) && n <= segmentsMax {
 		s.all = append(s.all, segment{from: s.pages, first: p.time})
 	}
@@ -31,8 +34,8 @@ func (s *segments) add(p *page) {
 	last.to, last.last = s.pages, p.time
 }
 
-// ordered are the stretches in order of time, nil if the file is to be read as it is: it is in order
-// already, or they overlap, as pages of several servers do.
+// ordered returns the stretches in order of time, or nil if the file should be read as it is: it is
+// already in order, or the stretches overlap, like pages of several servers do.
 func (s *segments) ordered() []segment {
 	if s.none || len(s.all) < 2 || len(s.all) > segmentsMax {
 		return nil

@@ -21,7 +21,7 @@ type sample struct {
 	value  float64
 }
 
-// A badLine is a line that could not be read.
+// A badLine is an unreadable line.
 type badLine struct {
 	offset int64 // in the page
 	text   string
@@ -32,13 +32,13 @@ type parser struct {
 	exporters []Exporter
 
 	want   func(string) bool
-	series map[string]*known // by the series' text
+	series map[string]*known // by the text of the series
 	page   int64             // counts the pages
 	usual  int               // samples of the last page
 	lines  int               // series of the current page
 	table  *labels.SymbolTable
 	room   *Room // for the series
-	most   int   // samples of one page; 0: any number
+	most   int   // maximum samples of a page; 0 means no limit
 
 	prefixes map[string]bool // of metric names: etcd, pg, ...
 	version  string
@@ -46,7 +46,7 @@ type parser struct {
 	nodeTime float64 // node_time_seconds of the current page
 	samples  int64
 	dropped  int64 // samples of series beyond seriesMax
-	tidied   int64 // page at which dead series were last forgotten
+	tidied   int64 // page at which dead series were last dropped
 }
 
 // known is a series seen on an earlier line.
@@ -54,19 +54,19 @@ type known struct {
 	labels labels.Labels // empty if not selected
 	name   string
 	page   int64 // the last page that contained it
-	ms     int64 // and its timestamp there
-	valued bool  // and whether it had a value there
+	ms     int64 // its timestamp on that page
+	valued bool  // whether it had a value on that page
 }
 
-// Series that a page no longer has are forgotten: an exporter whose labels change, as those of a
-// connection or a pod do, has ever new ones.
+// Series that have disappeared from the page are dropped from the cache: if labels change, such as
+// those of connections or pods, an exporter creates new series all the time.
 const (
-	deadPages   = 10   // pages after which a series is dead
-	seriesSpare = 1000 // beyond twice those of a page, before the dead are looked for
+	deadPages   = 10   // pages without a series after which it is dead
+	seriesSpare = 1000 // cached series beyond twice those of a page before a cleanup
 )
 
-// tidy forgets the series that neither this page had so far nor so many before it; at most once in a
-// page.
+// tidy drops series that were neither on this page so far nor on as many pages before it. It runs
+// at most once per page.
 func (p *parser) tidy(pages int64) {
 	if p.tidied == p.page {
 		return
@@ -87,7 +87,7 @@ func newParser(exporters []Exporter, want func(string) bool) *parser {
 	}
 }
 
-// leave gives the room of all series to others.
+// leave releases the room of all series.
 func (p *parser) leave() {
 	for text := range p.series {
 		p.room.give(len(text))
@@ -95,7 +95,7 @@ func (p *parser) leave() {
 	p.series = map[string]*known{}
 }
 
-// parse reads one page. It skips a line that cannot be read, so that one torn line does not cost a
+// parse reads one page. It skips unreadable lines, so that one torn line does not cost the whole
 // page.
 func (p *parser) parse(body []byte, contentType string) (out []sample, bad []badLine) {
 	p.page++
@@ -110,11 +110,11 @@ func (p *parser) parse(body []byte, contentType string) (out []sample, bad []bad
 
 	p.lines = 0
 	if contentType == "" {
-		contentType = textType // as from a shell script behind a web server
+		contentType = textType // for example from a shell script behind a web server
 	}
 
-	// The text parser appends a newline: with room for it, it does not copy the page, and run can
-	// locate a series.
+	// The text parser appends a newline. With room for it, it does not copy the page, and run can
+	// locate a series in body.
 	body = slices.Grow(body, 1)
 	offset := int64(0)
 	for range resumesMax {
@@ -131,8 +131,8 @@ func (p *parser) parse(body []byte, contentType string) (out []sample, bad []bad
 			return out, bad
 		}
 
-		// The line after the last good one is skipped. It may be a description rather than the bad
-		// line itself; then the next round reaches that.
+		// The line after the last good one is skipped. It may be a description before the bad line;
+		// then the next round gets to the bad line itself.
 		skip := bytes.IndexByte(body[good:], '\n') + 1
 		bad = append(bad, badLine{offset: offset + int64(good), text: err.Error()})
 		if skip == 0 {
@@ -147,10 +147,10 @@ func (p *parser) parse(body []byte, contentType string) (out []sample, bad []bad
 	}
 
 	return out, append(bad, badLine{offset: offset,
-		text: "the rest of the page, after too many lines that could not be read"})
+		text: "too many unreadable lines: skipped the rest of the page"})
 }
 
-// run reads until the end or a bad line; good is the start of the line after the last readable one.
+// run reads until the end or a bad line. good is the start of the line after the last readable one.
 func (p *parser) run(tp textparse.Parser, body []byte, out []sample) (_ []sample, good int, err error) {
 	for {
 		entry, err := tp.Next()
@@ -167,7 +167,7 @@ func (p *parser) run(tp textparse.Parser, body []byte, out []sample) (_ []sample
 
 		text, ts, v := tp.Series()
 
-		// text is a part of body, so the capacities give its offset.
+		// text is a part of body, so their capacities give its offset.
 		end := cap(body) - cap(text) + len(text)
 		if end < good || end > len(body) {
 			end = good
@@ -195,6 +195,7 @@ func (p *parser) run(tp textparse.Parser, body []byte, out []sample) (_ []sample
 func (p *parser) sample(tp textparse.Parser, text []byte, ms int64, v float64) (sample, bool) {
 	k, ok := p.series[string(text)]
 	if !ok {
+		// If there is no room, series that are not on this page are dropped to make some.
 		room := p.room.take(len(text))
 		if !room {
 			p.tidy(0)
@@ -229,7 +230,7 @@ func (p *parser) sample(tp textparse.Parser, text []byte, ms int64, v float64) (
 	k.valued = valued || k.page == p.page && k.valued
 	k.page, k.ms = p.page, ms
 
-	// If a series occurs twice in a page with the same time, the first value is kept.
+	// If a series occurs twice on a page with the same time, the first value counts.
 	if k.labels.IsEmpty() || !valued || again {
 		return sample{}, false
 	}
@@ -250,7 +251,7 @@ func (p *parser) learn(name string, l labels.Labels) {
 	}
 }
 
-// engine is the database whose metrics were seen, "" if none. The host's metrics may be on the same
+// engine returns the database whose metrics were seen, or "". The host's metrics may be on the same
 // page.
 func (p *parser) engine() string {
 	for i := range p.exporters {
@@ -261,7 +262,7 @@ func (p *parser) engine() string {
 	return ""
 }
 
-// batches groups samples by time; those without a time get ms.
+// batches groups samples by time. Samples without a time get ms.
 func batches(samples []sample, ms int64) []recording.Batch {
 	byTime := map[int64]*recording.Batch{}
 	var times []int64
@@ -296,7 +297,7 @@ func batches(samples []sample, ms int64) []recording.Batch {
 	return out
 }
 
-// overSeries says that pages had too many series at a time.
+// overSeries returns the text about a page with too many series.
 func overSeries(samples int64) string {
-	return fmt.Sprintf("%d samples were left out: the page has more than %d series", samples, seriesMax)
+	return fmt.Sprintf("skipped %d samples: the page has more than %d series", samples, seriesMax)
 }

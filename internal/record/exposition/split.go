@@ -24,7 +24,7 @@ type page struct {
 	saved  time.Time
 }
 
-// contentType is the page's content type as the exporter would have sent it.
+// contentType returns the content type that the exporter would have sent.
 func (p *page) contentType() string {
 	if p.eof {
 		return openMetricsType
@@ -39,12 +39,12 @@ const (
 
 var eofLine = []byte("# EOF")
 
-// dates is the position of the dates in a file.
+// dates says where the dates in a file are.
 type dates uint8
 
 const (
-	before dates = iota // each before its page
-	after               // each after its page
+	before dates = iota // before each page
+	after               // after each page
 	none
 )
 
@@ -57,13 +57,13 @@ type splitter struct {
 	dated   bool // a date was seen
 	pos     int64
 	err     error
-	failure error // of the reader, other than its end
-	lost    bool  // it failed before the newest page had a sample, so that no page reports it
+	failure error // read error other than the end of the file
+	lost    bool  // the failure came before the newest page had a sample, so no page reports it
 	pages   int
 
 	body     bytes.Buffer
-	first    []byte // identity of the page's first line
-	samples  bool   // the page has one
+	first    []byte // identity of the first line of the page
+	samples  bool   // the page has samples
 	pageTime time.Time
 	timed    bool
 	carry    []byte // the line that opens the next page
@@ -72,7 +72,7 @@ type splitter struct {
 	done     page
 }
 
-// next returns the next page that has a sample. It is valid until the next call.
+// next returns the next page with samples. It is valid until the next call.
 func (s *splitter) next() (*page, error) {
 	s.body.Reset()
 	s.first, s.samples, s.large = s.first[:0], false, false
@@ -83,7 +83,7 @@ func (s *splitter) next() (*page, error) {
 		s.done.offset = s.carryPos
 		line := s.carry
 		s.carry = nil
-		if s.take(line) {
+		if s.addLine(line) {
 			return s.finish(), nil
 		}
 	}
@@ -97,14 +97,14 @@ func (s *splitter) next() (*page, error) {
 			s.carry, s.carryPos = bytes.Clone(line), at
 			return s.finish(), nil
 		}
-		if s.take(line) {
+		if s.addLine(line) {
 			return s.finish(), nil
 		}
 	}
 
 	if !errors.Is(s.err, io.EOF) {
-		// The compressed bytes are torn; what came before them is still valid.
-		s.done.torn = "reading failed there: " + s.err.Error()
+		// The compressed bytes are torn. Everything before that is still valid.
+		s.done.torn = "read error: " + s.err.Error()
 		s.failure, s.err = s.err, io.EOF
 	}
 
@@ -132,15 +132,15 @@ func (s *splitter) finish() *page {
 	return &s.done
 }
 
-// readLine returns the next complete line with its line end. It drops lines over the bound, and a
-// last line without a line end, which may have lost digits.
+// readLine returns the next complete line with its line end. It drops lines that are too long, and
+// a last line without a line end, which may have lost digits.
 func (s *splitter) readLine() (line []byte, at int64) {
 	at = s.pos
 	b, err := s.br.ReadSlice('\n')
 	s.pos += int64(len(b))
 
 	for errors.Is(err, bufio.ErrBufferFull) {
-		s.done.torn = fmt.Sprintf("a line of more than %d bytes", lineBytesMax)
+		s.done.torn = fmt.Sprintf("line longer than %d bytes", lineBytesMax)
 		b, err = s.br.ReadSlice('\n')
 		s.pos += int64(len(b))
 		b = nil
@@ -174,11 +174,12 @@ func (s *splitter) opensNext(line []byte) bool {
 			return true
 		}
 	}
+	// The first line of the page again: nothing else separates the pages.
 	return len(s.first) > 0 && bytes.Equal(identity(line), s.first)
 }
 
-// take adds a line to the current page, and reports whether the page ends with it.
-func (s *splitter) take(line []byte) (ends bool) {
+// addLine adds a line to the current page and reports whether the page ends with it.
+func (s *splitter) addLine(line []byte) (ends bool) {
 	text := bytes.TrimRight(line, "\r\n")
 	if bytes.Equal(text, eofLine) {
 		if !s.samples {
@@ -218,7 +219,7 @@ func (s *splitter) take(line []byte) (ends bool) {
 	return false
 }
 
-// identity is the part of a line that repeats on each page: a whole description, or a sample
+// identity returns the part of a line that repeats on each page: a whole description, or a sample
 // without its value. A comment has none.
 func identity(line []byte) []byte {
 	if bytes.HasPrefix(line, []byte("# HELP ")) || bytes.HasPrefix(line, []byte("# TYPE ")) {
@@ -258,8 +259,8 @@ var layouts = []string{
 var weekdays = map[string]bool{"Mon": true, "Tue": true, "Wed": true, "Thu": true, "Fri": true, "Sat": true,
 	"Sun": true}
 
-// parseTime reads a line that is a date, or a number of seconds, milliseconds, microseconds or
-// nanoseconds since 1970, perhaps after a # and one word ("scraped", "time:").
+// parseTime parses a line that is a date, or a number of seconds, milliseconds, microseconds or
+// nanoseconds since 1970, with or without a # and one word before it ("scraped", "time:").
 func parseTime(line []byte, loc *time.Location) (time.Time, bool) {
 	if len(line) < 9 || len(line) > 80 {
 		return time.Time{}, false
@@ -302,7 +303,7 @@ func parseMoment(text string, loc *time.Location) (time.Time, bool) {
 			continue
 		}
 		// An abbreviation that loc does not know ("CEST") is parsed as a name without an offset.
-		// The wall clock is then the best estimate.
+		// The wall clock in loc is then the best estimate.
 		if name, offset := t.Zone(); strings.Contains(layout, "MST") && offset == 0 && name != "UTC" &&
 			name != "GMT" {
 			t = time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, loc)

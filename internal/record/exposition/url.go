@@ -28,11 +28,11 @@ const (
 	EnvToken    = "PLIMSOLL_TOKEN" // a bearer token
 )
 
-// scrapeTimeoutMin is Prometheus' own default scrape_timeout. A database that stalls responds late,
-// and that response matters most.
+// scrapeTimeoutMin is Prometheus' default scrape_timeout. A database that stalls responds late, and
+// exactly that response matters most.
 const scrapeTimeoutMin = 10 * time.Second
 
-// URLOptions are the options of requests.
+// URLOptions are options of requests.
 type URLOptions struct {
 	// Insecure accepts any TLS certificate.
 	Insecure bool
@@ -42,9 +42,10 @@ type URLOptions struct {
 	Getenv func(string) string
 	// Exporters are the known exporters.
 	Exporters []Exporter
-	// Within is how long a page may take; 0 means ten seconds.
+	// Within bounds the time for a page; 0 means ten seconds.
 	Within time.Duration
-	// Room is shared by all pages that are read at the same time; nil: it is the only one.
+	// Room is shared by all pages that are read at the same time; nil means that this is the only
+	// page.
 	Room *Room
 }
 
@@ -61,22 +62,22 @@ type metricsURL struct {
 	exporters []Exporter
 }
 
-// OpenURL prepares the page at an http or https address. No request is made yet.
+// OpenURL prepares the page at an http or https address. It sends no request yet.
 //
-// Credentials come from the URL, or else from the environment ([EnvToken], or [EnvUser] and
-// [EnvPassword]). They are sent only to that host and appear in no text.
+// Credentials come from the URL, or from the environment ([EnvToken], or [EnvUser] and
+// [EnvPassword]). They are sent only to that host and appear in no output.
 func OpenURL(raw string, opt URLOptions) (source.Source, error) {
 	u, err := address.ParseURL(raw)
 	if errors.Is(err, address.ErrScheme) || errors.Is(err, address.ErrHost) {
-		return nil, fmt.Errorf("%s is not an http or https URL: give one such as http://host:9100/metrics",
+		return nil, fmt.Errorf("%s is not an http or https URL: want for example http://host:9100/metrics",
 			address.Public(raw))
 	}
 
 	if err != nil {
-		return nil, fmt.Errorf("the metrics URL is not valid (%w): give one such as http://host:9100/metrics", err)
+		return nil, fmt.Errorf("the metrics URL is not valid (%w): want for example http://host:9100/metrics", err)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("%s is not an http or https URL: give one such as http://host:9100/metrics",
+		return nil, fmt.Errorf("%s is not an http or https URL: want for example http://host:9100/metrics",
 			address.PublicURL(u))
 	}
 
@@ -109,18 +110,18 @@ func OpenURL(raw string, opt URLOptions) (source.Source, error) {
 // redirectsMax bounds the redirects of a request.
 const redirectsMax = 5
 
-// onThisHost reports whether a page comes over loopback, where compressing it costs the database
-// more than sending it.
+// onThisHost reports whether a page comes over loopback. Compression would then cost the database
+// more time than sending the plain text.
 func onThisHost(u *url.URL) bool {
 	ip := net.ParseIP(u.Hostname())
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func credentials(u *url.URL, getenv func(string) string) httpclient.Credentials {
-	own, ok := httpclient.OfURL(u, getenv(EnvPassword))
+	fromURL, ok := httpclient.OfURL(u, getenv(EnvPassword))
 	switch {
 	case ok:
-		return own
+		return fromURL
 	case getenv(EnvToken) != "":
 		return httpclient.Bearer(getenv(EnvToken))
 	case getenv(EnvUser) != "":
@@ -129,7 +130,8 @@ func credentials(u *url.URL, getenv func(string) string) httpclient.Credentials 
 	return httpclient.Credentials{}
 }
 
-// Read implements source.Source, like source.Polled.Poll. A page's time is the time of the request.
+// Read implements source.Source, using source.Polled.Poll. The time of a page is the time of its
+// request.
 func (m *metricsURL) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	s := &scraping{m: m, w: w, parser: newParser(m.exporters, opt.Want)}
 	s.parser.room, s.parser.most = m.room, samplesMax
@@ -137,7 +139,7 @@ func (m *metricsURL) Read(ctx context.Context, w recording.Writer, opt source.Op
 	err := m.Poll(ctx, w, opt, s)
 	if s.bad > 0 {
 		w.Note(recording.Note{Kind: recording.NoteDamage, Source: m.name,
-			Text: fmt.Sprintf("%d lines could not be read and were skipped, the first: %s", s.bad, s.badText)})
+			Text: fmt.Sprintf("skipped %d unreadable lines, the first: %s", s.bad, s.badText)})
 	}
 	if n := s.parser.dropped; n > 0 {
 		w.Note(recording.Note{Kind: recording.NoteDropped, Source: m.name, Text: overSeries(n)})
@@ -145,7 +147,7 @@ func (m *metricsURL) Read(ctx context.Context, w recording.Writer, opt source.Op
 	return err
 }
 
-// scraping is one Read of a URL.
+// scraping is the state of one Read of a URL.
 type scraping struct {
 	m      *metricsURL
 	w      recording.Writer
@@ -155,11 +157,11 @@ type scraping struct {
 	bad     int
 	badText string
 
-	// given are the newest own times of the last page's series, by the hash of their labels.
+	// given has the newest timestamps of the series on the last page, by the hash of their labels.
 	given map[uint64]int64
 }
 
-// Sample implements source.Sampler: it scrapes one page.
+// Sample implements source.Sampler. It scrapes one page.
 func (s *scraping) Sample(ctx context.Context, at time.Time) ([]recording.Batch, error) {
 	ctx, end := s.m.room.turns.Begin(ctx)
 	defer end()
@@ -170,7 +172,7 @@ func (s *scraping) Sample(ctx context.Context, at time.Time) ([]recording.Batch,
 
 	if s.page.Cap() > largePage {
 		s.page = bytes.Buffer{}
-		defer runtime.GC() // another page of this size waits for its turn, and they must not add up
+		defer runtime.GC() // the next large page waits for its turn, and their memory must not add up
 	}
 
 	before, dropped := s.parser.samples, s.parser.dropped
@@ -197,8 +199,8 @@ func (s *scraping) Sample(ctx context.Context, at time.Time) ([]recording.Batch,
 
 	ms := at.UnixMilli()
 	for i := range samples {
-		// The request time of a live page is known; an exporter that forwards older samples gives
-		// them timestamps.
+		// A live page is sampled at the time of the request. Only exporters that forward older
+		// samples give them timestamps.
 		if samples[i].ms == 0 {
 			samples[i].ms = ms
 		}
@@ -207,8 +209,8 @@ func (s *scraping) Sample(ctx context.Context, at time.Time) ([]recording.Batch,
 	return batches(samples, ms), nil
 }
 
-// newer removes the samples that were on the last page too, with the same times of their own. A server
-// that forwards samples (Prometheus at /federate) repeats each one until it has taken the next.
+// newer removes samples that were on the last page as well, with the same timestamps. A server that
+// forwards samples (Prometheus at /federate) repeats each one until it has scraped the next.
 func (s *scraping) newer(samples []sample) []sample {
 	given := make(map[uint64]int64, len(s.given))
 	kept := samples[:0]
@@ -233,7 +235,7 @@ func (s *scraping) Tell(d *recording.Source) {
 	d.Engine, d.Version, d.Host = s.parser.engine(), s.parser.version, s.parser.host
 }
 
-// get requests the page once; the returned bytes are those of page.
+// get requests the page once. The returned bytes belong to page.
 func (m *metricsURL) get(ctx context.Context, page *bytes.Buffer) (body []byte, contentType string,
 	err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url.String(), nil)
@@ -254,14 +256,14 @@ func (m *metricsURL) get(ctx context.Context, page *bytes.Buffer) (body []byte, 
 
 	contentType = resp.Header.Get("Content-Type")
 	if strings.HasPrefix(contentType, "text/html") {
-		return nil, "", notMetrics(m.name + " returns a web page, not metrics: the path is usually " +
+		return nil, "", notMetrics(m.name + " is a web page, not metrics: the path is usually " +
 			usualPath(m.exporters))
 	}
 
 	page.Reset()
 	var large *httpclient.TooLargeError
 	if _, err := page.ReadFrom(resp.Body); errors.As(err, &large) {
-		return nil, "", fmt.Errorf("%s returns more than %d MiB: is this the page's address?", m.name,
+		return nil, "", fmt.Errorf("%s is larger than %d MiB: check that it is the address of a page of metrics", m.name,
 			PageBytesMax>>20)
 	} else if err != nil {
 		return nil, "", m.unreachable(err)
@@ -270,7 +272,7 @@ func (m *metricsURL) get(ctx context.Context, page *bytes.Buffer) (body []byte, 
 	return page.Bytes(), contentType, nil
 }
 
-// Refused is a server's response with a status other than 200.
+// Refused is the error of a response with a status other than 200.
 type Refused struct {
 	Status int
 	text   string
@@ -281,7 +283,7 @@ func (e *Refused) Error() string { return e.text }
 // ErrNotMetrics is wrapped by errors about responses that are not metrics.
 var ErrNotMetrics = errors.New("not metrics")
 
-// notMetrics is an error with its own text that wraps ErrNotMetrics.
+// notMetrics is an error text that wraps ErrNotMetrics.
 type notMetrics string
 
 func (e notMetrics) Error() string { return string(e) }
@@ -296,7 +298,7 @@ func Probe(ctx context.Context, src source.Source) error {
 
 	m, ok := src.(*metricsURL)
 	if !ok {
-		return errors.New("exposition: Probe wants a source made by OpenURL")
+		return errors.New("exposition: Probe needs a source made by OpenURL")
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, m.within)
@@ -310,7 +312,7 @@ func Probe(ctx context.Context, src source.Source) error {
 	}
 
 	if len(body) > largePage {
-		defer runtime.GC() // as for samples
+		defer runtime.GC() // as in Sample
 	}
 
 	p := newParser(nil, nil)
@@ -321,15 +323,15 @@ func Probe(ctx context.Context, src source.Source) error {
 	return m.judge(p.samples, bad)
 }
 
-// judge explains why a page that was received contains no metrics.
+// judge returns an error if a response contains no metrics.
 func (m *metricsURL) judge(samples int64, bad []badLine) error {
 	switch {
 	case samples > 0:
 		return nil
 	case len(bad) > 0:
-		return notMetrics(fmt.Sprintf("%s responds, but not with metrics: %s", m.name, bad[0].text))
+		return notMetrics(fmt.Sprintf("%s does not respond with metrics: %s", m.name, bad[0].text))
 	}
-	return notMetrics(fmt.Sprintf("%s returns no metrics: is this the page's address?", m.name))
+	return notMetrics(fmt.Sprintf("%s has no metrics: check that it is the address of a page of metrics", m.name))
 }
 
 func (m *metricsURL) refused(status int) error {
@@ -351,7 +353,8 @@ func (m *metricsURL) refused(status int) error {
 		text: fmt.Sprintf("%s responds with %d %s: %s", m.name, status, http.StatusText(status), hint)}
 }
 
-// unreachable adds what to check. The client's own error repeats the URL, and with it secrets.
+// unreachable adds what to check. The client's own error is not shown, because it repeats the URL
+// and its secrets.
 func (m *metricsURL) unreachable(err error) error {
 	err = httpclient.Cause(err)
 	hint := "check the host and port, that the exporter is running, and firewalls"
@@ -362,14 +365,14 @@ func (m *metricsURL) unreachable(err error) error {
 	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		hint = "the server accepted the connection but did not respond in time, or a firewall drops packets"
+		hint = "the server did not respond in time, or a firewall drops packets"
 	case errors.As(err, &dns):
 		hint = "check the host name"
 	case errors.As(err, &unknown), errors.As(err, &name), errors.As(err, &invalid):
-		hint = "its certificate is not trusted here: give the CA's file in SSL_CERT_FILE=ca.pem, or accept any certificate with --insecure"
+		hint = "its certificate is not trusted: set SSL_CERT_FILE=ca.pem to the CA's file, or accept any certificate with --insecure"
 	case errors.Is(err, http.ErrSchemeMismatch):
-		hint = "it does not speak TLS: try http://"
+		hint = "the server does not use TLS: try http://"
 	}
 
-	return fmt.Errorf("%s cannot be read: %w: %s", m.name, err, hint)
+	return fmt.Errorf("cannot read %s: %w: %s", m.name, err, hint)
 }

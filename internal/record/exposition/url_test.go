@@ -205,9 +205,9 @@ func TestURLErrors(t *testing.T) {
 
 	for url, want := range map[string]string{
 		plain.URL + "/html":    "a web page",
-		plain.URL + "/empty":   "returns no metrics",
-		plain.URL + "/prose":   "not with metrics",
-		plain.URL + "/huge":    "more than 64 MiB",
+		plain.URL + "/empty":   "has no metrics",
+		plain.URL + "/prose":   "does not respond with metrics",
+		plain.URL + "/huge":    "larger than 64 MiB",
 		plain.URL + "/auth":    EnvToken,
 		plain.URL + "/loop":    "too many redirects",
 		plain.URL + "/torn":    "unexpected EOF",

@@ -1,29 +1,29 @@
-// Package fio reads the JSON that fio writes, and the latency, IOPS and bandwidth logs next to it,
-// as time series: a benchmark and a production recording can then be judged by the same rules.
+// Package fio reads fio's JSON output, and the latency, IOPS and bandwidth logs next to it, as time
+// series, so that the same rules can judge a benchmark and a production recording.
 //
 //	fio --name=wal --rw=write --bs=2300 --fdatasync=1 --size=22m --ioengine=sync \
 //	    --write_lat_log=wal --output-format=json --output=wal.json
 //
-// No exporter for fio is in common use, so the names are ours. Each series has the label job;
-// processes of one job (numjobs) are combined.
+// No exporter for fio is in common use, so the names are Plimsoll's own. Each series has the label
+// job; processes of one job (numjobs) are combined.
 //
 //	fio_job_info{job, rw, bs, iodepth, numjobs, ioengine, direct, fdatasync, fsync, rate_iops}  1
-//	fio_job_iodepth                           requests in flight at most: iodepth x processes
+//	fio_job_iodepth                           maximum requests in flight: iodepth x processes
 //	fio_write_ios_total, fio_write_bytes_total  counters (likewise fio_read_, fio_trim_)
-//	fio_write_iops                            per second, over the time since the report before
+//	fio_write_iops                            per second, since the previous report
 //	fio_write_latency_seconds{quantile}       since the job's start
 //	fio_write_latency_mean_seconds, ..._max_seconds
 //	fio_sync_ios_total, fio_sync_latency_seconds{quantile}, ..._mean_seconds, ..._max_seconds
 //	fio_log_write_latency_mean_seconds{process}, fio_log_write_latency_seconds{process, quantile},
 //	fio_log_write_iops{process}, fio_log_write_bytes_per_second{process}   from the logs, each second
 //
-// fio's percentiles are those of the completion latency unless lat_percentiles was set; the mean
-// and the maximum are of the whole latency, submission included. A write followed by fdatasync
-// shows as two: the write into the page cache in fio_write_latency, the wait for the device in
+// fio's percentiles are those of completion latency unless lat_percentiles is set; the mean and the
+// maximum are those of total latency, submission included. A write followed by fdatasync shows as
+// two operations: the write into the page cache in fio_write_latency, the wait for the device in
 // fio_sync_latency.
 //
-// A report without --status-interval holds one set of figures for a whole run: they are placed at
-// its start and at its end. With --status-interval=1, each report is one sample. The end is the
+// A report without --status-interval has one set of figures for a whole run: they are placed at its
+// start and at its end. With --status-interval=1, each report is one sample. The end is the
 // report's timestamp_ms; the start is job_start, or, with older versions of fio, the end minus the
 // job's runtime.
 package fio
@@ -51,15 +51,15 @@ const (
 	jobsMax        = 4096     // of one report
 )
 
-// New prepares fio's JSON. It looks for logs next to the file.
+// New prepares a file with fio's JSON. Read also reads the logs next to it.
 func New(from source.File) source.Source {
 	out := &file{from: from}
 	out.SetDescription(recording.Source{Kind: "fio", Name: from.Path})
 	return out
 }
 
-// Sniff reports whether head, the first bytes of a file, are fio's JSON, perhaps
-// after the warnings fio prints before it.
+// Sniff reports whether head, the first bytes of a file, is fio's JSON, with or without fio's
+// warnings before it.
 func Sniff(_ string, head []byte) bool {
 	at := 0
 	if len(head) == 0 || head[0] != '{' {
@@ -113,7 +113,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		} else {
 			if bad == nil {
 				bad = &recording.Note{Kind: recording.NoteDamage, File: f.from.Path, Offset: s.start,
-					Text: fmt.Sprintf("report %d, at byte %d, could not be read and was skipped: %v", n, s.start, err)}
+					Text: fmt.Sprintf("skipped report %d, at byte %d: %v", n, s.start, err)}
 			}
 			continue
 		}
@@ -124,11 +124,11 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	}
 
 	if e.reports == 0 {
-		why := "it contains no report that starts with {"
+		why := "found no report that starts with {"
 		if bad != nil {
 			why = bad.Text
 		}
-		return fmt.Errorf("fio JSON %s: %s; make one with: fio --output-format=json --output=job.json JOBFILE",
+		return fmt.Errorf("fio JSON %s: %s; create one with: fio --output-format=json --output=job.json JOBFILE",
 			f.from.Path, why)
 	}
 
@@ -178,8 +178,8 @@ func (f *file) describe(e *emitter, bad *recording.Note) {
 	}
 }
 
-// scanner cuts fio's output into its JSON objects. It skips what is between them (warnings, the
-// normal report): an object starts with { at the start of a line.
+// scanner splits fio's output into its JSON objects. It skips everything between them (warnings,
+// the normal report): an object starts with a { at the start of a line.
 type scanner struct {
 	br    *bufio.Reader
 	pos   int64
@@ -188,7 +188,7 @@ type scanner struct {
 	over  bool
 }
 
-var errTorn = errors.New("the report ends before its closing bracket: fio was stopped while writing, or the file was truncated")
+var errTorn = errors.New("the report has no closing bracket: fio was stopped while writing, or the file was truncated")
 
 func (s *scanner) next() ([]byte, error) {
 	s.buf = s.buf[:0]
@@ -206,7 +206,7 @@ func (s *scanner) next() ([]byte, error) {
 			switch {
 			case err != io.EOF: // torn compressed bytes
 				s.start = s.pos
-				return nil, fmt.Errorf("reading failed there: %w", err)
+				return nil, fmt.Errorf("read error: %w", err)
 			case inObject:
 				return nil, errTorn
 			}
@@ -224,10 +224,12 @@ func (s *scanner) next() ([]byte, error) {
 			}
 		}
 
+		// A report that is too large is scanned to its end, so that the next one can be found.
 		if len(s.buf) < reportBytesMax {
 			s.buf = append(s.buf, c)
 		}
 
+		// Braces inside strings do not count.
 		switch {
 		case escaped:
 			escaped = false
@@ -246,10 +248,10 @@ func (s *scanner) next() ([]byte, error) {
 	}
 }
 
-// decode reads one report; its error says where the report is wrong.
+// decode parses one report.
 func decode(text []byte, r *result) error {
 	if len(text) >= reportBytesMax {
-		return fmt.Errorf("it is larger than %d bytes", reportBytesMax)
+		return fmt.Errorf("larger than %d bytes", reportBytesMax)
 	}
 
 	if err := json.Unmarshal(text, r); err != nil {
@@ -258,13 +260,13 @@ func decode(text []byte, r *result) error {
 
 	switch {
 	case r.Version == "":
-		return errors.New(`it has no "fio version": is it from fio?`)
+		return errors.New(`no "fio version": want output of fio --output-format=json`)
 	case r.endMs() <= 0:
-		return errors.New(`it has no "timestamp_ms"`)
+		return errors.New(`no "timestamp_ms"`)
 	case len(r.Jobs) == 0:
-		return errors.New("it has no jobs")
+		return errors.New("no jobs")
 	case len(r.Jobs) > jobsMax:
-		return fmt.Errorf("it has %d jobs, more than %d", len(r.Jobs), jobsMax)
+		return fmt.Errorf("%d jobs: want at most %d", len(r.Jobs), jobsMax)
 	}
 
 	return nil
@@ -279,13 +281,13 @@ type emitter struct {
 	reports int
 	jobs    map[string]*history // by job name
 	order   []string
-	procs   []process // the processes, in the order fio numbers their logs
+	procs   []process // in the order in which fio numbers their logs
 	times   map[int64]bool
 	notes   []recording.Note
 	noted   map[string]bool
 }
 
-// history is a job's state between reports.
+// history is the state of a job between reports.
 type history struct {
 	startMs, lastMs int64
 	ios             [directions]float64
@@ -293,13 +295,13 @@ type history struct {
 	options         map[string]string
 }
 
-// process is one of a job's processes.
+// process is one process of a job.
 type process struct {
 	job     string
 	startMs int64
 }
 
-// values are the columns of one moment.
+// values are the columns of each time.
 type values map[int64][]recording.Column
 
 func (v values) add(ms int64, value float64, name string, pairs ...string) {
@@ -307,7 +309,7 @@ func (v values) add(ms int64, value float64, name string, pairs ...string) {
 	v[ms] = append(v[ms], recording.Column{Labels: l, Values: []float64{value}})
 }
 
-// flush writes the selected times in order.
+// flush writes the values of the selected times, in order.
 func (e *emitter) flush(v values) error {
 	if e.times == nil {
 		e.times = map[int64]bool{}
@@ -341,7 +343,7 @@ func (e *emitter) flush(v values) error {
 	return nil
 }
 
-// limit writes each note once.
+// limit adds each note once.
 func (e *emitter) limit(text string) {
 	if e.noted == nil {
 		e.noted = map[string]bool{}

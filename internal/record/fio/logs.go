@@ -15,30 +15,30 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A log's rows are "msec, value, ddir, bs, offset[, prio]" (fio: iolog.c, flush_samples):
-// milliseconds since the job's start; the latency in nanoseconds, requests a second or KiB a
-// second; 0 read, 1 write, 2 trim; the request's bytes. With log_avg_msec a row is the mean of a
-// window and its bs is 0.
+// The rows of a log are "msec, value, ddir, bs, offset[, prio]" (fio: iolog.c, flush_samples):
+// milliseconds since the job's start; the latency in nanoseconds, requests per second or KiB per
+// second; 0 for read, 1 for write, 2 for trim; the bytes of the request. With log_avg_msec, a row
+// is the mean of a window and its bs is 0.
 const (
 	slotMs      = 1000
-	slotRowsMax = 4 << 20 // latencies kept for one second's quantiles
+	slotRowsMax = 4 << 20 // latencies in memory for the quantiles of one second
 	logLineMax  = 4096
 	logsPerJob  = 64 // processes whose logs are read
 	logMsMax    = 400 * 24 * 3600 * 1000
 	flushSlots  = 256
 )
 
-// logKinds are the logs to read, by the option with their prefix. Of the latency logs, total
+// logKinds are the logs to read, by the option with their prefix. Among the latency logs, total
 // latency is preferred to completion latency.
 var logKinds = []struct {
 	option string
 	names  []string // the first that exists
-	take   func(*slot, row)
+	add    func(*slot, row)
 	emit   func(*logReader, values, int64, int, *slot)
 }{
-	{"write_lat_log", []string{"lat", "clat"}, (*slot).takeLatency, (*logReader).emitLatency},
-	{"write_iops_log", []string{"iops"}, (*slot).takeMean, (*logReader).emitIOPS},
-	{"write_bw_log", []string{"bw"}, (*slot).takeMean, (*logReader).emitBandwidth},
+	{"write_lat_log", []string{"lat", "clat"}, (*slot).addLatency, (*logReader).emitLatency},
+	{"write_iops_log", []string{"iops"}, (*slot).addMean, (*logReader).emitIOPS},
+	{"write_bw_log", []string{"bw"}, (*slot).addMean, (*logReader).emitBandwidth},
 }
 
 // row is one line of a log.
@@ -46,17 +46,17 @@ type row struct {
 	ms    int64
 	value float64
 	dir   int
-	bytes float64 // 0: the row is a mean
+	bytes float64 // 0 if the row is a mean
 }
 
-// slot gathers one second of one direction.
+// slot collects one second of one direction.
 type slot struct {
 	n, sum, bytes float64
-	single        float64 // rows with one request each
+	single        float64 // number of rows that are single requests
 	latencies     []float64
 }
 
-func (s *slot) takeMean(r row) {
+func (s *slot) addMean(r row) {
 	s.n++
 	s.sum += r.value
 	s.bytes += r.bytes
@@ -65,8 +65,8 @@ func (s *slot) takeMean(r row) {
 	}
 }
 
-func (s *slot) takeLatency(r row) {
-	s.takeMean(r)
+func (s *slot) addLatency(r row) {
+	s.addMean(r)
 	if r.bytes > 0 && len(s.latencies) < slotRowsMax {
 		s.latencies = append(s.latencies, r.value)
 	}
@@ -74,11 +74,11 @@ func (s *slot) takeLatency(r row) {
 
 func (s *slot) reset() { *s = slot{latencies: s.latencies[:0]} }
 
-// logs reads the logs that the jobs' options name, if they are next to the JSON.
+// logs reads the logs that the options of the jobs name, if they are next to the JSON.
 func (e *emitter) logs(dir string) error {
 	for i, p := range e.procs {
 		if i >= logsPerJob {
-			e.limit(fmt.Sprintf("logs of more than %d processes were not read", logsPerJob))
+			e.limit(fmt.Sprintf("skipped the logs of processes beyond the first %d", logsPerJob))
 			break
 		}
 
@@ -87,7 +87,7 @@ func (e *emitter) logs(dir string) error {
 			continue
 		}
 
-		measured := false // requests per second are known from another log
+		measured := false // another log has requests per second
 		for _, kind := range logKinds {
 			prefix := h.options[kind.option]
 			if prefix == "" {
@@ -95,14 +95,14 @@ func (e *emitter) logs(dir string) error {
 			}
 
 			if prefix == "1" || prefix == "(null)" {
-				prefix = p.job // the option without a value
+				prefix = p.job // the option was given without a value
 			}
 
 			for _, name := range kind.names {
-				// Only the base name: the JSON may have been moved here with its logs.
+				// Only the base name, because the JSON may have been moved together with its logs.
 				path := filepath.Join(dir, fmt.Sprintf("%s_%s.%d.log", filepath.Base(prefix), name, i+1))
 				r := &logReader{e: e, p: p, process: strconv.Itoa(i + 1), path: path, measured: &measured}
-				found, err := r.read(kind.take, kind.emit)
+				found, err := r.read(kind.add, kind.emit)
 				if err != nil {
 					return err
 				}
@@ -125,8 +125,9 @@ type logReader struct {
 	slots    [directions]slot
 }
 
-// read writes the log second by second; found is false if it does not exist or is empty.
-func (r *logReader) read(take func(*slot, row), emit func(*logReader, values, int64, int, *slot)) (found bool,
+// read writes the samples of the log, second by second. found is false if the log does not exist or
+// is empty.
+func (r *logReader) read(add func(*slot, row), emit func(*logReader, values, int64, int, *slot)) (found bool,
 	err error) {
 	f, err := safefile.Open(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -144,7 +145,7 @@ func (r *logReader) read(take func(*slot, row), emit func(*logReader, values, in
 	end := func() {
 		for d := range r.slots {
 			if r.slots[d].n > 0 {
-				// A slot's figures cover the second that ends here.
+				// The figures of a slot cover the second that ends here.
 				emit(r, v, r.p.startMs+(current+1)*slotMs, d, &r.slots[d])
 			}
 			r.slots[d].reset()
@@ -154,7 +155,7 @@ func (r *logReader) read(take func(*slot, row), emit func(*logReader, values, in
 	for {
 		text, err := br.ReadSlice('\n')
 		if err == io.EOF {
-			break // a last line without its end may have lost digits
+			break // a last line without a line end may have lost digits
 		}
 
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
@@ -169,13 +170,13 @@ func (r *logReader) read(take func(*slot, row), emit func(*logReader, values, in
 		if !ok {
 			if bad++; bad == 1 {
 				r.e.notes = append(r.e.notes, recording.Note{Kind: recording.NoteDamage, File: r.path,
-					Text: fmt.Sprintf("line %d is not \"msec, value, direction, bytes, offset\": it and similar lines were skipped",
+					Text: fmt.Sprintf("skipped line %d and others like it: want \"msec, value, direction, bytes, offset\"",
 						line)})
 			}
 			continue
 		}
 
-		// A window's row has the time of the window's end, a request's row that of its completion.
+		// The row of a window has the time of its end, the row of a request that of its completion.
 		// With several requests in flight, rows may be slightly out of order.
 		if s := (max(x.ms, 1) - 1) / slotMs; s > current {
 			if current >= 0 {
@@ -191,7 +192,7 @@ func (r *logReader) read(take func(*slot, row), emit func(*logReader, values, in
 		}
 
 		found = true
-		take(&r.slots[x.dir], x)
+		add(&r.slots[x.dir], x)
 	}
 
 	if current >= 0 {
@@ -231,11 +232,11 @@ func (r *logReader) emitLatency(v values, ms int64, dir int, s *slot) {
 	prefix := "fio_log_" + directionNames[dir]
 	v.add(ms, seconds(s.sum/s.n), prefix+"_latency_mean_seconds", r.pairs()...)
 	if len(s.latencies) == 0 {
-		return // means of windows have no quantiles
+		return // the means of windows have no quantiles
 	}
 	slices.Sort(s.latencies)
 	for _, q := range []float64{0.5, 0.9, 0.99, 0.999, 1} {
-		// The smallest value that at least q of them do not exceed.
+		// The smallest value that at least the share q of them does not exceed.
 		i := max(int(q*float64(len(s.latencies))+0.999999)-1, 0)
 		v.add(ms, seconds(s.latencies[min(i, len(s.latencies)-1)]), prefix+"_latency_seconds",
 			r.pairs("quantile", strconv.FormatFloat(q, 'f', -1, 64))...)
@@ -243,7 +244,7 @@ func (r *logReader) emitLatency(v values, ms int64, dir int, s *slot) {
 	r.emitRates(v, ms, prefix, s)
 }
 
-// emitRates computes requests and bytes per second from a log with one row for each request.
+// emitRates computes requests and bytes per second from a log with one row per request.
 func (r *logReader) emitRates(v values, ms int64, prefix string, s *slot) {
 	*r.measured = true
 	v.add(ms, s.single*1000/slotMs, prefix+"_iops", r.pairs()...)
@@ -252,7 +253,7 @@ func (r *logReader) emitRates(v values, ms int64, prefix string, s *slot) {
 
 func (r *logReader) emitIOPS(v values, ms int64, dir int, s *slot) {
 	if *r.measured || s.single > 0 {
-		return // the latency log has it, or each row is one request and its value is meaningless
+		return // the latency log has the rate, or each row is a request and its value is meaningless
 	}
 	v.add(ms, s.sum/s.n, "fio_log_"+directionNames[dir]+"_iops", r.pairs()...)
 }

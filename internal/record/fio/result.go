@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// result is one report (fio: stat.c, show_thread_status_json). Times are in
-// milliseconds and latencies in nanoseconds, as the keys say.
+// result is one report (fio: stat.c, show_thread_status_json). Times are in milliseconds and
+// latencies in nanoseconds, as the keys say.
 type result struct {
 	Version     string         `json:"fio version"`
 	Timestamp   int64          `json:"timestamp"`
@@ -77,7 +77,7 @@ func (j *job) direction(d int) *direction {
 	return [directions]*direction{&j.Read, &j.Write, &j.Trim}[d]
 }
 
-// runtimeMs is how long the job ran so far.
+// runtimeMs returns how long the job has run so far.
 func (j *job) runtimeMs() int64 {
 	ms := max(j.Runtime, j.Read.Runtime, j.Write.Runtime, j.Trim.Runtime, 0)
 	return min(ms, yearsMs)
@@ -90,7 +90,7 @@ func (j *job) startMs(end int64) int64 {
 	return max(end-j.runtimeMs(), 0)
 }
 
-// settings are a job's options, with the global ones as defaults.
+// settings returns the options of a job, with the global ones as defaults.
 func (j *job) settings(global map[string]any) map[string]string {
 	out := map[string]string{}
 	for _, m := range []map[string]any{global, j.Options} {
@@ -103,8 +103,8 @@ func (j *job) settings(global map[string]any) map[string]string {
 	return out
 }
 
-// merge adds another process of the same job to j. A quantile of the whole cannot be derived from
-// those of the parts; the larger one is an upper bound.
+// merge adds another process of the same job to j. The quantiles of the whole cannot be derived
+// from those of its parts; the larger one is an upper bound.
 func (j *job) merge(o *job) {
 	for d := range directions {
 		a, b := j.direction(d), o.direction(d)
@@ -155,11 +155,11 @@ func (e *emitter) add(r *result) error {
 		j := jobs[name]
 		if count[name] > 1 {
 			e.limit(
-				fmt.Sprintf("job %s has several processes: its quantiles are their largest (an upper bound); run fio with --group_reporting for the job's own",
+				fmt.Sprintf("job %s has several processes: its quantiles are the largest of theirs (an upper bound); run fio with --group_reporting for the job's own quantiles",
 					name))
 		}
 		if j.Error != 0 {
-			e.limit(fmt.Sprintf("job %s ended with error %d: its figures cover the time before that", name, j.Error))
+			e.limit(fmt.Sprintf("job %s ended with error %d: its figures cover the time before the error", name, j.Error))
 		}
 		e.job(v, j, count[name], j.settings(r.Global), end)
 	}
@@ -167,7 +167,7 @@ func (e *emitter) add(r *result) error {
 	return e.flush(v)
 }
 
-// group joins the processes of each job.
+// group merges the processes of each job.
 func group(jobs []job) (byName map[string]*job, count map[string]int, order []string) {
 	byName, count = map[string]*job{}, map[string]int{}
 	for i := range jobs {
@@ -183,8 +183,8 @@ func group(jobs []job) (byName map[string]*job, count map[string]int, order []st
 	return byName, count, order
 }
 
-// number lists the processes as fio numbers their logs: consecutively over all jobs, including
-// those that group_reporting combined.
+// number lists the processes in the order in which fio numbers their logs: consecutively over all
+// jobs, including those that group_reporting merged.
 func (e *emitter) number(r *result) {
 	for i := range r.Jobs {
 		j := &r.Jobs[i]
@@ -206,17 +206,19 @@ func numjobs(options map[string]string) int {
 	return n
 }
 
-// infoLabels are the options in fio_job_info.
+// infoLabels are the options that become labels of fio_job_info.
 var infoLabels = []string{"rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "fdatasync", "fsync",
 	"rate_iops", "size"}
 
-// job adds one job's figures from a report to v.
+// job adds the figures of a job from a report to v.
 func (e *emitter) job(v values, j *job, processes int, options map[string]string, end int64) {
 	h := e.jobs[j.Name]
 	start := j.startMs(end)
-	if h == nil || start >= h.lastMs { // a first report, or one of another run of the same name
+	if h == nil || start >= h.lastMs { // the first report, or one of another run of the same name
 		old := h
 		h = &history{startMs: start, lastMs: start, options: options}
+		// A run that starts exactly when the last one ended begins a millisecond later: a series
+		// has one value per time.
 		if old != nil && start == old.lastMs {
 			h.startMs, h.lastMs = start+1, start+1
 		}
@@ -233,7 +235,7 @@ func (e *emitter) job(v values, j *job, processes int, options map[string]string
 	}
 
 	if end <= h.lastMs && end != h.startMs {
-		return // the same moment again
+		return // a duplicate of the last report
 	}
 
 	e.figures(v, j, h, end, false)
@@ -260,8 +262,8 @@ func (e *emitter) constants(v values, j *job, processes int, options map[string]
 	v.add(ms, depth*float64(max(processes, numjobs(options))), "fio_job_iodepth", "job", j.Name)
 }
 
-// figures places the figures of a report at the time ms. At a run's start the counters are zero;
-// the rest comes from its first report.
+// figures adds the figures of a report at the time ms. At the start of a run the counters are zero;
+// everything else comes from its first report.
 func (e *emitter) figures(v values, j *job, h *history, ms int64, start bool) {
 	for d, name := range directionNames {
 		dir := j.direction(d)
@@ -284,12 +286,12 @@ func (e *emitter) figures(v values, j *job, h *history, ms int64, start bool) {
 			q = dir.Clat
 		}
 
-		whole := dir.Lat
-		if whole.N == 0 {
-			whole = dir.Clat // disable_lat was set
+		total := dir.Lat
+		if total.N == 0 {
+			total = dir.Clat // disable_lat was set
 		}
 
-		e.latencies(v, ms, prefix, j.Name, whole, q.Percentile)
+		e.latencies(v, ms, prefix, j.Name, total, q.Percentile)
 	}
 	if s := j.Sync.Lat; s.N > 0 {
 		n := s.N
@@ -301,9 +303,9 @@ func (e *emitter) figures(v values, j *job, h *history, ms int64, start bool) {
 	}
 }
 
-// iops is the rate since the previous report, or fio's own figure if that was the run's start. The
-// interval comes from the job's runtimes, not the reports' times: the last report is printed some
-// time after the last request.
+// iops returns the rate since the previous report, or fio's own figure for the first report of a
+// run. The interval comes from the runtimes of the job, not from the times of the reports: fio
+// prints the last report some time after the last request.
 func (e *emitter) iops(dir *direction, d int, h *history) float64 {
 	if dt := dir.Runtime - h.runtime[d]; h.ios[d] > 0 && dt > 0 && dir.IOs >= h.ios[d] {
 		return (dir.IOs - h.ios[d]) / (float64(dt) / 1000)
@@ -332,7 +334,7 @@ func (e *emitter) latencies(v values, ms int64, prefix, job string, l latency,
 		if err != nil || !(p >= 0 && p <= 100) {
 			continue
 		}
-		// 99.9/100 is 0.9990000000000001, so round to eight decimals.
+		// 99.9/100 is 0.9990000000000001, so the result is rounded to eight decimals.
 		q := strconv.FormatFloat(math.Round(p*1e6)/1e8, 'f', -1, 64)
 		if !seen[q] {
 			seen[q] = true

@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// The text that fio prints for people (fio: stat.c, show_ddir_status and show_thread_status_normal;
-// 2.x and 3.x). It has no syncs before 3.5, and only what fits on a screen: the JSON has more.
+// fio's normal report (fio: stat.c, show_ddir_status and show_thread_status_normal; 2.x and 3.x).
+// It has no syncs before 3.5, and less detail than the JSON.
 
 const (
 	textBytesMax = 16 << 20
@@ -38,8 +38,9 @@ var (
 	textSniff   = regexp.MustCompile(`(?m)^\S.*: (\(g=\d+\): rw=|\(groupid=\d+, jobs=\d+\): err=)`)
 )
 
-// SniffText reports whether head has a job of fio's text report, perhaps after other text.
-// Parts of the pattern are looked for first, because most files are something else and the pattern is slow.
+// SniffText reports whether head has a job of fio's text report, with or without other text before
+// it. The plain searches come first, because most files are something else and regular expressions
+// are slow.
 func SniffText(_ string, head []byte) bool {
 	if !bytes.Contains(head, []byte(": (g=")) && !bytes.Contains(head, []byte(": (groupid=")) {
 		return false
@@ -47,7 +48,7 @@ func SniffText(_ string, head []byte) bool {
 	return textSniff.Match(head)
 }
 
-// NewText prepares fio's text report.
+// NewText prepares a file with fio's text report.
 func NewText(from source.File) source.Source { return &textFile{file: New(from).(*file)} }
 
 // textFile is one text report; it implements source.Source.
@@ -66,7 +67,7 @@ func (f *textFile) Read(ctx context.Context, w recording.Writer, opt source.Opti
 		return fmt.Errorf("fio text %s: %w", f.from.Path, err)
 	}
 	if len(p.jobs) == 0 {
-		return fmt.Errorf("fio text %s: no job has a result: give the report from \"(groupid=\" on, or run fio with --output-format=json",
+		return fmt.Errorf("fio text %s: no results of a job: include the report from \"(groupid=\" on, or run fio with --output-format=json",
 			f.from.Path)
 	}
 
@@ -87,9 +88,9 @@ type textParser struct {
 	jobs     []job
 	ended    time.Time
 
-	ddir  *direction // whose latencies follow
-	quant *latency   // whose percentiles follow
-	scale float64    // nanoseconds in their unit
+	ddir  *direction // the direction that the next latencies belong to
+	quant *latency   // the latency that the next percentiles belong to
+	scale float64    // nanoseconds per unit of the percentiles
 }
 
 func (p *textParser) read(ctx context.Context, in io.Reader) error {
@@ -151,7 +152,7 @@ func (p *textParser) line(s string) error {
 	return nil
 }
 
-// setup keeps the options that a job was started with.
+// setup stores the options of a job.
 func (p *textParser) setup(name, text string) {
 	if len(p.options) >= jobsMax {
 		return
@@ -163,7 +164,7 @@ func (p *textParser) setup(name, text string) {
 	p.options[name] = options
 }
 
-// begin starts a job's result.
+// begin starts the result of a job.
 func (p *textParser) begin(m []string) error {
 	if len(p.jobs) >= jobsMax {
 		return fmt.Errorf("more than %d jobs", jobsMax)
@@ -182,7 +183,7 @@ func (p *textParser) begin(m []string) error {
 	p.jobs = append(p.jobs, job{Name: m[1], Error: code, Options: options})
 	p.ddir, p.quant = nil, nil
 
-	// The time has no zone: the machine's is unknown, so it counts as UTC.
+	// The time has no zone and the machine's is unknown, so it counts as UTC.
 	if at, err := time.Parse("Mon Jan _2 15:04:05 2006", m[4]); err == nil && at.After(p.ended) {
 		p.ended = at
 	}
@@ -190,10 +191,10 @@ func (p *textParser) begin(m []string) error {
 	return nil
 }
 
-// nanoseconds in each unit of a latency.
+// nanoseconds per unit of a latency.
 var nanoseconds = map[string]float64{"nsec": 1, "usec": 1e3, "msec": 1e6, "sec": 1e9}
 
-// amounts are bytes in a unit. fio 2's KB are 1,024 (kb_base), and 3's KiB say so.
+// amounts are the bytes of a unit. In fio 2, KB means 1,024 bytes (kb_base); fio 3 writes KiB.
 var amounts = map[byte]float64{'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30, 'T': 1 << 40, 'P': 1 << 50, 'B': 1}
 
 func (p *textParser) direction(name, iops, amount, unit, runtime, inUnit string) error {
@@ -223,13 +224,14 @@ func (p *textParser) direction(name, iops, amount, unit, runtime, inUnit string)
 	}
 
 	p.ddir.IOPS, p.ddir.Bytes, p.ddir.Runtime = rate, bytes*amounts[unit[0]], ms
+	// The report has no count of requests per direction, so it follows from the rate.
 	p.ddir.IOs = rate * float64(ms) / 1000
 	j.Runtime = max(j.Runtime, ms)
 
 	return nil
 }
 
-// latencyOf is where a kind of latency is kept; nil if nowhere.
+// latencyOf returns where a kind of latency is stored, or nil if it is not.
 func (p *textParser) latencyOf(kind string) *latency {
 	switch {
 	case kind == "sync":
@@ -265,7 +267,7 @@ func (p *textParser) latency(m []string) error {
 		to.N = p.ddir.IOs
 	}
 
-	// A sync job without submission latency prints no lat: the completion's is the whole.
+	// A sync job without submission latency prints no lat: completion latency is the total.
 	if m[1] == "clat" && p.ddir != nil && p.ddir.Lat.N == 0 {
 		p.ddir.Lat = latency{Max: to.Max, Mean: to.Mean, N: to.N}
 	}
@@ -294,7 +296,7 @@ func (p *textParser) percentiles(s string) error {
 	return nil
 }
 
-// number reads a figure with fio's suffix: 1192, 12.3k, 1.2M, which are decimal.
+// number parses a figure with fio's decimal suffixes: 1192, 12.3k, 1.2M.
 func number(s string) (float64, error) {
 	scale := 1.0
 	switch {
@@ -312,7 +314,7 @@ func number(s string) (float64, error) {
 	return x * scale, nil
 }
 
-// result is the report as its JSON would have it.
+// result returns the report in the form of the JSON.
 func (p *textParser) result() *result {
 	at := p.ended
 	if at.IsZero() {

@@ -96,7 +96,7 @@ func TestTextErrors(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "fio.txt: line 16") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := readText(t, "wal: (g=0): rw=write, bs=4k\n"); err == nil || !strings.Contains(err.Error(), "no job has a result") {
+	if _, err := readText(t, "wal: (g=0): rw=write, bs=4k\n"); err == nil || !strings.Contains(err.Error(), "no results of a job") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,16 +1,16 @@
-// Package google reads what Google Cloud Monitoring measures of a disk, or of an instance with all its
-// disks, and what Compute Engine knows of them: type, size, IOPS, throughput.
+// Package google reads what Google Cloud Monitoring measures about a disk, or about an instance
+// with all its disks, and what Compute Engine knows about them: type, size, IOPS, throughput.
 //
 //	gcp://projects/P/zones/Z/disks/D
 //	gcp://projects/P/zones/Z/instances/I
 //
-// Credentials are Google's application default ones: gcloud auth application-default login, a key
-// file, workload identity, the metadata service. Nothing is written. The SDK's client of Monitoring
-// takes gRPC and all that it can do, for one request that is needed, so only the SDK's credentials are
-// used.
+// Credentials are Google's application default credentials: gcloud auth application-default login,
+// a key file, workload identity, the metadata service. The package only reads. The SDK's Monitoring
+// client pulls in gRPC and much more for the single request that is needed, so only the SDK's
+// credentials are used.
 //
-// Series have stackdriver_exporter's names. Google measures disks where they are attached, so a disk
-// without an instance has no metrics.
+// Series have stackdriver_exporter's names. Google measures disks where they are attached, so a
+// disk without an instance has no metrics.
 package google
 
 import (
@@ -38,28 +38,28 @@ import (
 
 // Cloud opens addresses of Google Cloud. The zero Cloud is ready.
 type Cloud struct {
-	// Compute, Monitoring, Token, Client and Wait replace Google's in tests.
+	// Compute, Monitoring, Token, Client and Wait replace Google's own in tests.
 	Compute, Monitoring string
 	Token               auth.TokenProvider
 	Client              *http.Client
 	Wait                func(attempt int) time.Duration
 }
 
-// Scheme is that of its addresses.
+// Scheme returns the scheme of the addresses.
 func (Cloud) Scheme() string { return "gcp" }
 
-// Begins are the ways in which its addresses begin.
+// Begins returns the prefixes of the addresses.
 func (Cloud) Begins() []string { return []string{"gcp://projects/"} }
 
 var resource = regexp.MustCompile(`^projects/([a-z0-9.:-]+)/zones/([a-z0-9-]+)/(disks|instances)/([a-z0-9-]+)$`)
 
-// Open prepares an address. It sends nothing.
+// Open prepares an address. It sends no requests.
 func (c Cloud) Open(_ context.Context, arg string) (source.Source, error) {
 	id := strings.TrimLeft(strings.TrimPrefix(arg, "gcp://"), "/")
 	m := resource.FindStringSubmatch(id)
 	if m == nil {
 		return nil,
-			errors.New("a gcp:// address is gcp://projects/PROJECT/zones/ZONE/disks/DISK or .../instances/INSTANCE, as gcloud compute disks list --uri prints it")
+			errors.New("the gcp:// address is not valid: want gcp://projects/PROJECT/zones/ZONE/disks/DISK or .../instances/INSTANCE, as printed by gcloud compute disks list --uri")
 	}
 	bill := &cloud.Bill{}
 	s := &service{id: id, project: m[1], region: m[2][:max(0, strings.LastIndexByte(m[2], '-'))],
@@ -83,8 +83,8 @@ type service struct {
 	provider auth.TokenProvider
 	loginErr error
 
-	instance string            // its number, "" for none
-	disks    map[string]string // names by the name that the instance gives the device
+	instance string            // its numeric id, "" for none
+	disks    map[string]string // disk names by the device name in the instance
 }
 
 func (s *service) token(ctx context.Context) (string, error) {
@@ -98,7 +98,7 @@ func (s *service) token(ctx context.Context) (string, error) {
 	if s.loginErr != nil {
 		return "",
 			cloud.Refuse(
-				nil, "Google Cloud: there are no credentials: gcloud auth application-default login makes them, or GOOGLE_APPLICATION_CREDENTIALS names a key file")
+				nil, "Google Cloud: no credentials found: run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS to a key file")
 	}
 
 	t, err := s.provider.Token(ctx)
@@ -107,9 +107,9 @@ func (s *service) token(ctx context.Context) (string, error) {
 			strings.Contains(text, "invalid_rapt") {
 			return "",
 				cloud.Refuse(
-					nil, "Google Cloud: the credentials have expired: gcloud auth application-default login makes new ones")
+					nil, "Google Cloud: the credentials have expired: get new ones with gcloud auth application-default login")
 		}
-		return "", cloud.Refuse(nil, "Google Cloud: the credentials cannot be had: %v", err)
+		return "", cloud.Refuse(nil, "Google Cloud: cannot obtain credentials: %v", err)
 	}
 
 	return t.Value, nil
@@ -131,7 +131,7 @@ func (s *service) Describe(ctx context.Context, d *cloud.Description) error {
 	if instance == "" {
 		if d.Absent == nil {
 			d.Absent = cloud.Refuse(
-				nil, "Google Cloud: %s is attached to no instance, or may not be read, so it has no metrics that can be found",
+				nil, "Google Cloud: %s is not attached to an instance, or may not be read, so its metrics cannot be found",
 				s.id)
 		}
 		return nil
@@ -140,7 +140,7 @@ func (s *service) Describe(ctx context.Context, d *cloud.Description) error {
 	return s.describeInstance(ctx, d, instance, false)
 }
 
-// chosen are the types whose IOPS, or throughput, one chooses.
+// chosen lists the types with provisioned IOPS or throughput.
 var chosen = []string{"hyperdisk-balanced", "hyperdisk-balanced-ha", "hyperdisk-extreme",
 	"hyperdisk-throughput", "hyperdisk-ml"}
 
@@ -158,7 +158,7 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id str
 	}
 
 	err = s.explain(s.rest.Get(ctx, s.compute+"/compute/v1/"+id, &disk), "compute.disks.get", id)
-	if ok, err := d.Answered(err, "the disk's limits are not known: give them with --volume"); !ok {
+	if ok, err := d.Answered(err, "the limits of the disk are unknown: give them with --volume"); !ok {
 		return "", err
 	}
 
@@ -173,9 +173,9 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id str
 
 	d.Volume(name, v)
 
-	// That its performance is being changed, Google does not say.
+	// Google does not report pending changes of performance, only of the disk's status.
 	if disk.Status != "" && disk.Status != "READY" {
-		d.Note("%s is being modified (%s): until that is completed what is known of it may not be what it gives",
+		d.Note("%s is being modified (%s): until that completes, its performance may differ from its settings",
 			name, disk.Status)
 	}
 
@@ -195,10 +195,11 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id str
 	return instance, nil
 }
 
-// disksMax bounds the disks of an instance; Google's take 128.
+// disksMax bounds the disks of an instance. Google supports 128.
 const disksMax = 128
 
-// describeInstance reads an instance's type and disks; all of them if they are asked for.
+// describeInstance reads the type of an instance and its disks: all of them, or only the disk of
+// the address.
 func (s *service) describeInstance(ctx context.Context, d *cloud.Description, id string, all bool) error {
 	var vm struct {
 		ID    string `json:"id"`
@@ -211,7 +212,7 @@ func (s *service) describeInstance(ctx context.Context, d *cloud.Description, id
 
 	err := s.explain(s.rest.Get(ctx, s.compute+"/compute/v1/"+id, &vm), "compute.instances.get", id)
 	if errors.Is(err, cloud.ErrNotFound) || errors.Is(err, cloud.ErrDenied) {
-		d.Absent = err // metrics are found by the instance's number
+		d.Absent = err // metrics are found by the numeric id of the instance
 		return nil
 	}
 
@@ -219,8 +220,9 @@ func (s *service) describeInstance(ctx context.Context, d *cloud.Description, id
 		return err
 	}
 
+	// The id becomes a part of a filter, so anything but a number is refused.
 	if _, err := strconv.ParseUint(vm.ID, 10, 64); err != nil {
-		return cloud.Refuse(nil, "Google Cloud: %s has no number", id)
+		return cloud.Refuse(nil, "Google Cloud: %s has no numeric id", id)
 	}
 
 	s.instance = vm.ID
@@ -242,8 +244,8 @@ func (s *service) describeInstance(ctx context.Context, d *cloud.Description, id
 	return nil
 }
 
-// Period implements [cloud.Service]: Google keeps values of a minute for six weeks, then of ten
-// minutes.
+// Period implements [cloud.Service]. Google keeps one-minute values for six weeks, then ten-minute
+// values.
 func (*service) Period(age time.Duration) time.Duration {
 	if age < 42*24*time.Hour {
 		return time.Minute
@@ -251,7 +253,7 @@ func (*service) Period(age time.Duration) time.Duration {
 	return 10 * time.Minute
 }
 
-// kinds are the metrics of compute.googleapis.com/instance/disk that are read.
+// kinds are the metrics of compute.googleapis.com/instance/disk to read.
 var kinds = []string{"read_ops_count", "write_ops_count", "read_bytes_count", "write_bytes_count",
 	"throttled_read_ops_count", "throttled_write_ops_count",
 	"average_io_latency", "average_io_queue_depth"}
@@ -259,12 +261,12 @@ var kinds = []string{"read_ops_count", "write_ops_count", "read_bytes_count", "w
 // pagesMax bounds the pages of one answer.
 const pagesMax = 100
 
-// perRequest is the time that one request asks for, so that answers stay small.
+// perRequest is the span of one request, so that answers stay small.
 const perRequest = 24 * time.Hour
 
-// Samples implements [cloud.Service]. Each metric is a request.
+// Samples implements [cloud.Service]. Each metric needs its own request.
 func (s *service) Samples(ctx context.Context, span cloud.Span,
-	want func(string) bool, take func([]cloud.Series) error) error {
+	want func(string) bool, emit func([]cloud.Series) error) error {
 	if s.instance == "" {
 		return nil
 	}
@@ -282,7 +284,7 @@ func (s *service) Samples(ctx context.Context, span cloud.Span,
 			}
 			part, err := s.read(ctx, kind, name, from, to, span.Period)
 			if err == nil {
-				err = take(part)
+				err = emit(part)
 			}
 			if err != nil {
 				return err
@@ -312,13 +314,13 @@ type list struct {
 	Next string `json:"nextPageToken"`
 }
 
-// read asks for one metric of the instance's disks, however many pages that takes. A page goes on
-// where the one before ended, also within a series; points come newest first.
+// read requests one metric of the disks of the instance, in any number of pages. A page continues
+// where the previous one ended, even within a series; the newest points come first.
 func (s *service) read(ctx context.Context, kind, name string, from, to time.Time,
 	period time.Duration) ([]cloud.Series, error) {
 	q := url.Values{"filter": {fmt.Sprintf(`metric.type = "compute.googleapis.com/instance/disk/%s" AND resource.labels.instance_id = "%s"`,
 		kind, s.instance)},
-		// The interval is closed, and its first moment ends the part before.
+		// The interval is closed: its first moment belongs to the previous part.
 		"interval.startTime": {from.Add(time.Second).UTC().Format(time.RFC3339)},
 		"interval.endTime":   {to.UTC().Format(time.RFC3339)}, "view": {"FULL"}}
 
@@ -349,14 +351,14 @@ func (s *service) read(ctx context.Context, kind, name string, from, to time.Tim
 					value = *p.Value.Double
 				}
 				if strings.HasSuffix(kind, "_count") {
-					value *= float64(time.Minute) / float64(period) // older counts are of ten minutes
+					value *= float64(time.Minute) / float64(period) // older counts cover ten minutes
 				}
 				points[device][p.Interval.End.UnixMilli()] = value
 			}
 		}
 
 		if answer.Next == "" {
-			return laid(name, points, period), nil
+			return seriesOf(name, points, period), nil
 		}
 
 		q.Set("pageToken", answer.Next)
@@ -365,8 +367,8 @@ func (s *service) read(ctx context.Context, kind, name string, from, to time.Tim
 	return nil, cloud.Refuse(nil, "Google Cloud: more than %d pages for one request", pagesMax)
 }
 
-// laid makes series of points by the time at which their intervals end.
-func laid(name string, points map[string]map[int64]float64, period time.Duration) []cloud.Series {
+// seriesOf converts points, by the ends of their intervals, to series.
+func seriesOf(name string, points map[string]map[int64]float64, period time.Duration) []cloud.Series {
 	var out []cloud.Series
 	for device, at := range points {
 		x := cloud.Series{Labels: labels.FromStrings(labels.MetricName, name, "device_name", device)}

@@ -130,15 +130,15 @@ func TestRefusals(t *testing.T) {
 		login         error
 		failed, noted string
 	}{
-		"an expired login":   {nil, errors.New(`auth: "invalid_grant" "reauth related error (invalid_rapt)"`), "Google Cloud: the credentials have expired: gcloud auth", ""},
-		"no metrics":         {map[string][]reply{"timeSeries": {denied}}, nil, "Google Cloud: the permission monitoring.timeSeries.list is missing for these credentials on projects/shop-prod", ""},
-		"no instances":       {map[string][]reply{"db-1": {denied}}, nil, "Google Cloud: the permission compute.instances.get is missing", ""},
-		"not accepted":       {map[string][]reply{"db-data": {{401, `{"error":{"code":401,"message":"Request had invalid authentication credentials.","status":"UNAUTHENTICATED"}}`}}}, nil, "Google Cloud: it does not accept the credentials", ""},
+		"an expired login":   {nil, errors.New(`auth: "invalid_grant" "reauth related error (invalid_rapt)"`), "Google Cloud: the credentials have expired: get new ones with gcloud auth", ""},
+		"no metrics":         {map[string][]reply{"timeSeries": {denied}}, nil, "Google Cloud: permission monitoring.timeSeries.list is missing for these credentials on projects/shop-prod", ""},
+		"no instances":       {map[string][]reply{"db-1": {denied}}, nil, "Google Cloud: permission compute.instances.get is missing", ""},
+		"not accepted":       {map[string][]reply{"db-data": {{401, `{"error":{"code":401,"message":"Request had invalid authentication credentials.","status":"UNAUTHENTICATED"}}`}}}, nil, "Google Cloud: credentials not accepted", ""},
 		"being restored":     {map[string][]reply{"db-data": {{200, `{"sizeGb":"10","type":"x/pd-ssd","status":"RESTORING","users":["x/compute/v1/` + instance + `"]}`}}}, nil, "", "db-data is being modified (RESTORING)"},
-		"throttled":          {map[string][]reply{"timeSeries": {busy, {200, counted("data", "", 1)}}}, nil, "", "the provider throttled 1 of the requests"},
+		"throttled":          {map[string][]reply{"timeSeries": {busy, {200, counted("data", "", 1)}}}, nil, "", "requests throttled by the provider: 1"},
 		"throttled for long": {map[string][]reply{"timeSeries": {busy}}, nil, "Google Cloud: requests that need monitoring.timeSeries.list are throttled", ""},
-		"not there":          {map[string][]reply{"db-data": {absent}}, nil, "Google Cloud: there is no resource " + disk, ""},
-		"attached nowhere":   {map[string][]reply{"db-data": {{200, `{"sizeGb":"10","type":"x/pd-ssd"}`}}}, nil, "Google Cloud: " + disk + " is attached to no instance", ""},
+		"not there":          {map[string][]reply{"db-data": {absent}}, nil, "Google Cloud: resource " + disk + " not found", ""},
+		"attached nowhere":   {map[string][]reply{"db-data": {{200, `{"sizeGb":"10","type":"x/pd-ssd"}`}}}, nil, "Google Cloud: " + disk + " is not attached to an instance", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _, err := read(t, &fake{replies: x.replies}, "gcp://"+disk, x.login)

@@ -9,13 +9,14 @@ import (
 	"strings"
 )
 
-// An address is what may follow the word host: the cgroup to sample, if not this process's own.
+// An address selects the cgroup to sample, if it is not that of this process. It follows the word
+// host.
 type address struct {
-	pid    int    // 0: none
+	pid    int    // 0 if none
 	cgroup string // a path below the mounts, "/system.slice/db.service"
 }
 
-// parse reads "host", "host?pid=4711" and "host?cgroup=/system.slice/db.service".
+// parse parses "host", "host?pid=4711" and "host?cgroup=/system.slice/db.service".
 func parse(arg string) (address, error) {
 	_, query, ok := strings.Cut(arg, "?")
 	if !ok {
@@ -32,7 +33,7 @@ func parse(arg string) (address, error) {
 		path = strings.TrimPrefix(path, "/sys/fs/cgroup")
 		if !strings.HasPrefix(path, "/") || strings.Contains(path+"/", "/../") {
 			return address{},
-				fmt.Errorf("cgroup=%s is not a cgroup's path: give the path in /proc/PID/cgroup, starting with /",
+				fmt.Errorf("cgroup=%s is not the path of a cgroup: give the path in /proc/PID/cgroup, starting with /",
 					path)
 		}
 		return address{cgroup: path}, nil
@@ -46,8 +47,8 @@ func parse(arg string) (address, error) {
 	return address{pid: pid}, nil
 }
 
-// find looks up the cgroup. That of another process must exist: the mounted one would belong to
-// another process.
+// find finds the cgroup. The cgroup of another process must exist: falling back to the mounted one,
+// as for our own, would sample the wrong process.
 func (a address) find(root string) (cgroup, error) {
 	switch {
 	case a.cgroup != "":
@@ -58,32 +59,32 @@ func (a address) find(root string) (cgroup, error) {
 		g := memberOf(root, replaced(string(member), a.cgroup), true)
 		if !g.there() {
 			return g,
-				fmt.Errorf("there is no cgroup %s with memory, cpu, blkio or io: see /sys/fs/cgroup, or /proc/PID/cgroup of the database",
+				fmt.Errorf("no cgroup %s with memory, cpu, blkio or io: check /sys/fs/cgroup, or /proc/PID/cgroup of the database",
 					a.cgroup)
 		}
 		return g, nil
 	case a.pid != 0:
 		member, err := readFile(root, "proc/"+strconv.Itoa(a.pid)+"/cgroup")
 		if err != nil {
-			return cgroup{}, fmt.Errorf("there is no process %d (a process in a container has another PID outside it)",
+			return cgroup{}, fmt.Errorf("no process %d (a process in a container has another PID outside the container)",
 				a.pid)
 		}
 		g := memberOf(root, string(member), true)
 		if !g.there() {
 			return g, errors.New("the cgroup of process " + strconv.Itoa(a.pid) +
-				" cannot be seen from here: run this on the node, outside of containers")
+				" is not visible here: run Plimsoll on the node, outside of containers")
 		}
 		return g, nil
 	}
 
 	g := findCgroup(root)
-	g.ours = g.holdsOnly(root, os.Getpid())
+	g.ours = g.containsOnly(root, os.Getpid())
 	return g, nil
 }
 
-// holdsOnly reports whether a process is alone in a cgroup. The limits of Plimsoll's own container
-// or service say nothing about a database, and Plimsoll works most while the database stalls.
-func (g cgroup) holdsOnly(root string, pid int) bool {
+// containsOnly reports whether a process is alone in a cgroup. The limits of Plimsoll's own container
+// or service say nothing about a database, and Plimsoll itself is busiest when the database stalls.
+func (g cgroup) containsOnly(root string, pid int) bool {
 	dirs := []string{g.v2}
 	for _, c := range controllers {
 		dirs = append(dirs, g.dir[c])
@@ -104,7 +105,7 @@ func (g cgroup) holdsOnly(root string, pid int) bool {
 	return alone
 }
 
-// replaced is what /proc/PID/cgroup would say of a process in a cgroup of one path in all
+// replaced returns the text of /proc/PID/cgroup for a process in a cgroup with the same path in all
 // hierarchies.
 func replaced(member, path string) string {
 	var b strings.Builder

@@ -10,24 +10,26 @@ import (
 	"plimsoll/internal/base/procfs"
 )
 
-// A cgroup is the group of processes that this one is in: the container's, if it runs in one. Its
-// limits hold requests back before a device counts them, and its memory is the database's.
+// A cgroup is the control group to sample: usually that of this process, which in a container is
+// the container's. Its limits delay requests before a device counts them, and its memory includes
+// the database's.
 //
 // Source: the kernel's Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/. Names are cAdvisor's
 // (its docs/storage/prometheus.md); others begin with plimsoll_container_.
 type cgroup struct {
-	id  string            // its path, cAdvisor's label id
+	id  string            // its path, in cAdvisor's label id
 	v2  string            // its folder in the unified hierarchy, "" if that has no controllers
-	dir map[string]string // its folders by controller, of version 1
-	on  map[string]string // where these controllers are mounted
-	// ours means that only this process is in it: it is not sampled.
+	dir map[string]string // its folders in version 1, by controller
+	on  map[string]string // mount points of these controllers
+	// ours means that this process is alone in it; then it is not sampled.
 	ours bool
 }
 
-// controllers are those of version 1 that are sampled.
+// controllers are the sampled controllers of version 1.
 var controllers = []string{"memory", "cpu", "cpuacct", "blkio"}
 
-// findCgroup looks up the process's group and where it is mounted. The zero value means none.
+// findCgroup finds the cgroup of this process and its mount points. The zero value means that there
+// is none.
 func findCgroup(root string) cgroup {
 	member, err := readFile(root, "proc/self/cgroup")
 	if err != nil {
@@ -36,8 +38,8 @@ func findCgroup(root string) cgroup {
 	return memberOf(root, string(member), false)
 }
 
-// memberOf reads /proc/PID/cgroup. If strict, a folder must be where it says; otherwise the mount
-// is used instead.
+// memberOf finds the cgroup in the text of /proc/PID/cgroup. If strictly is set, its folder must
+// exist at that path; otherwise the mount point is the fallback.
 func memberOf(root, member string, strictly bool) cgroup {
 	g := cgroup{dir: map[string]string{}, on: map[string]string{}}
 	at := func(mount, path string) (string, bool) {
@@ -47,7 +49,7 @@ func memberOf(root, member string, strictly bool) cgroup {
 
 	for _, m := range procfs.Memberships(member) {
 		if slices.Contains(strings.Split(m.Path, "/"), "..") {
-			continue // a path outside the mounts begins with ..
+			continue // the path of a group outside the mounts begins with ..
 		}
 
 		if m.Controllers == "" {
@@ -61,7 +63,8 @@ func memberOf(root, member string, strictly bool) cgroup {
 			if !slices.Contains(controllers, c) {
 				continue
 			}
-			// cpu and cpuacct are mounted together, under both names in either order, or apart.
+			// cpu and cpuacct are mounted together, under both names in either order, or
+			// separately.
 			for _, mount := range []string{c, m.Controllers} {
 				if dir, ok := at("sys/fs/cgroup/"+mount, m.Path); ok && exists(root, "sys/fs/cgroup/"+mount) {
 					g.dir[c], g.on[c] = dir, "sys/fs/cgroup/"+mount
@@ -81,11 +84,11 @@ func memberOf(root, member string, strictly bool) cgroup {
 	return g
 }
 
-// there reports whether the group was found.
+// there reports whether the cgroup was found.
 func (g cgroup) there() bool { return g.v2 != "" || len(g.dir) > 0 }
 
-// within returns the folder of a group below a mount. A container without a cgroup namespace sees
-// its path on the host, and has its own group mounted.
+// within returns the folder of a group below a mount point. A container without a cgroup namespace
+// sees its path on the host, while its own group is the mount point.
 func within(root, mount, path string) string {
 	if at := strings.TrimSuffix(mount+path, "/"); exists(root, at) {
 		return at
@@ -98,8 +101,8 @@ func exists(root, name string) bool {
 	return err == nil
 }
 
-// groups samples the cgroup. It skips what a kernel or a container does not show: most of it is
-// optional.
+// groups samples the cgroup. Most files are optional: it skips those that a kernel or a container
+// does not have.
 func (s *sampler) groups() {
 	if s.group.ours {
 		return
@@ -127,7 +130,7 @@ func (s *sampler) groups() {
 	if used := levels["cpuacct"]; used != nil {
 		used[0].cpuacctV1()
 		if cpu := levels["cpu"]; cpu != nil {
-			// Of the group whose quota binds, if this controller has it as well.
+			// The group with the binding quota is sampled as well, if this controller has it.
 			binding := least(cpu, level.cpusV1).id
 			for _, l := range used[1:] {
 				if l.id == binding {
@@ -151,7 +154,8 @@ func (l level) of(value float64, metric string, pair ...string) {
 	l.s.add(value, k)
 }
 
-// file returns a file of the group; "" if there is none. The root group has hardly any.
+// file returns the text of a file of the group, or "" if there is none. The root group has hardly
+// any.
 func (l level) file(name string) string {
 	b, err := l.s.files.read(l.dir + "/" + name)
 	if err != nil {
@@ -160,13 +164,13 @@ func (l level) file(name string) string {
 	return string(b)
 }
 
-// count reads a number; false for "max", -1 and what is not a number.
+// count parses a number. ok is false for "max", -1 and other text.
 func count(text string) (float64, bool) {
 	v, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
 	return float64(v), err == nil
 }
 
-// flat reads lines of a key and a number.
+// flat parses lines of a key and a number.
 func flat(text string) map[string]float64 {
 	out := map[string]float64{}
 	for name, value := range procfs.Pairs(text) {
@@ -178,13 +182,13 @@ func flat(text string) map[string]float64 {
 }
 
 const (
-	// keysMax bounds the keys of such a file; memory.stat has some eighty.
+	// keysMax bounds the keys of such a file. memory.stat has about eighty.
 	keysMax = 1024
 	// devicesMax bounds the devices that a group reports.
 	devicesMax = 4096
 )
 
-// each calls visit for each of the given pairs of key and file that exists.
+// each adds a metric for each of the given keys that the file has.
 func (l level) each(from map[string]float64, scale float64, names map[string]string) {
 	keys := make([]string, 0, len(names))
 	for k := range names {
@@ -198,7 +202,7 @@ func (l level) each(from map[string]float64, scale float64, names map[string]str
 	}
 }
 
-// device returns the name of a device given by its numbers, "8:0".
+// device returns the name of a device from its numbers, "8:0".
 func (s *sampler) device(numbers string) string {
 	if name := s.names[numbers]; name != "" {
 		return "/dev/" + name // as in cAdvisor

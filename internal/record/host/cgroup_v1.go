@@ -6,8 +6,8 @@ import "strings"
 // largest number of pages (PAGE_COUNTER_MAX), in bytes.
 const unlimitedBytes = 1 << 62
 
-// bytesV1 is the group's limit on memory. Without hierarchy, as older kernels allow, a parent's
-// limit does not apply to its children.
+// bytesV1 returns the memory limit of the group. Without hierarchy, which older kernels allow, the
+// limit of a parent does not apply to its children.
 func (l level) bytesV1() (float64, bool) {
 	v, ok := count(l.file("memory.limit_in_bytes"))
 	above := l.id != l.s.group.id
@@ -17,7 +17,7 @@ func (l level) bytesV1() (float64, bool) {
 func (l level) memoryV1() {
 	stat := flat(l.file("memory.stat"))
 
-	// The totals include the groups below it, as in version 2.
+	// The totals include the groups below, like the figures of version 2.
 	l.each(stat, 1, map[string]string{
 		"total_cache":     "container_memory_cache",
 		"total_rss":       "container_memory_rss",
@@ -40,7 +40,7 @@ func (l level) memoryV1() {
 }
 
 func (l level) cpusV1() (float64, bool) {
-	return quota(l.file("cpu.cfs_quota_us"), l.file("cpu.cfs_period_us")) // -1: none
+	return quota(l.file("cpu.cfs_quota_us"), l.file("cpu.cfs_period_us")) // -1 means no quota
 }
 
 func (l level) cpuV1() {
@@ -53,7 +53,7 @@ func (l level) cpuV1() {
 	if v, ok := count(l.file("cpu.cfs_period_us")); ok {
 		l.of(v, "container_spec_cpu_period")
 	}
-	if v, ok := count(l.file("cpu.cfs_quota_us")); ok { // -1: none
+	if v, ok := count(l.file("cpu.cfs_quota_us")); ok { // -1 means no quota
 		l.of(v, "container_spec_cpu_quota")
 	}
 }
@@ -64,8 +64,8 @@ func (l level) cpuacctV1() {
 	}
 }
 
-// blkioV1 reads the I/O through the throttle, and its limits. Version 1 sees only direct I/O and
-// reads: writeback from the page cache belongs to no group.
+// blkioV1 reads the I/O that passed the throttle, and its limits. Version 1 sees only reads and
+// direct I/O: writeback from the page cache is not accounted to any group.
 func (l level) blkioV1() {
 	for _, x := range [][2]string{{"io_serviced", ""}, {"io_service_bytes", "_bytes"}} {
 		devices := 0

@@ -7,14 +7,14 @@ import (
 	"plimsoll/internal/base/procfs"
 )
 
-// unified samples a group of version 2, and each resource at the level with the lowest limit.
+// unified samples a group of version 2, and for each resource the level with the lowest limit.
 func unified(levels []level) {
 	withBinding(levels, level.bytesV2, level.memoryV2)
 	withBinding(levels, level.cpusV2, level.cpuV2)
 	ioV2(levels)
 }
 
-// bytesV2 is where the group's memory ends: from memory.high on its threads are put to sleep, at
+// bytesV2 returns the memory limit of the group: above memory.high its threads are put to sleep, at
 // memory.max they wait.
 func (l level) bytesV2() (least float64, ok bool) {
 	least = math.Inf(1)
@@ -58,8 +58,8 @@ func (l level) memoryV2() {
 	l.pressure("memory")
 }
 
-// pressure reads how long the group waited for a resource. A file that cannot be parsed is skipped,
-// like the others here.
+// pressure reads how long the group waited for a resource. Like other files here, it is skipped if
+// it cannot be parsed.
 func (l level) pressure(resource string) {
 	if text := l.file(resource + ".pressure"); text != "" {
 		_ = procfs.Pressure(text, func(kind string, seconds float64) {
@@ -99,7 +99,7 @@ func (l level) cpuV2() {
 	}
 }
 
-// ioMax are the limits that a line of io.max may have.
+// ioMax maps the limits in a line of io.max to metrics.
 var ioMax = map[string]string{
 	"riops": "plimsoll_container_io_limit_reads_per_second",
 	"wiops": "plimsoll_container_io_limit_writes_per_second",
@@ -110,8 +110,8 @@ var ioStat = map[string]string{
 	"rios": "container_fs_reads_total", "wios": "container_fs_writes_total",
 	"rbytes": "container_fs_reads_bytes_total", "wbytes": "container_fs_writes_bytes_total"}
 
-// ioV2 reads io.stat and io.max. For each device and kind, io.max comes from the level with the
-// lowest limit; of a parent, only such devices are reported.
+// ioV2 reads io.stat and io.max. For each device and kind, it reports the io.max of the level with
+// the lowest limit; of a parent, it reports only the devices that such a limit applies to.
 func ioV2(levels []level) {
 	type limit struct{ device, key string }
 	type place struct {
@@ -152,8 +152,8 @@ func ioV2(levels []level) {
 	}
 }
 
-// visit reads lines of a device and pairs, except those that are "max".
-func visit(text string, take func(device, key string, v float64)) {
+// visit parses lines of a device and key=value pairs. It skips values that are "max".
+func visit(text string, emit func(device, key string, v float64)) {
 	devices := 0
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
@@ -168,7 +168,7 @@ func visit(text string, take func(device, key string, v float64)) {
 		for _, pair := range f[1:] {
 			key, value, _ := strings.Cut(pair, "=")
 			if v, ok := count(value); ok {
-				take(f[0], key, v)
+				emit(f[0], key, v)
 			}
 		}
 	}

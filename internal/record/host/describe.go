@@ -8,14 +8,14 @@ import (
 	"plimsoll/internal/record/ebs"
 )
 
-// A description is what a provider said of this machine and its volumes.
+// A description is what a provider knows about this machine and its volumes.
 type description struct {
 	facts map[string]string
 	notes []string
 }
 
-// describer asks a provider, beside the sampling: it may take seconds. There is nothing to ask on a
-// machine without volumes.
+// describer queries a provider in the background, because it may take seconds. Without volumes
+// there is nothing to query.
 func (m *machine) describer(ctx context.Context, volumes []ebs.Volume) <-chan description {
 	if m.describe == nil || len(volumes) == 0 {
 		return nil
@@ -33,21 +33,22 @@ func (m *machine) describer(ctx context.Context, volumes []ebs.Volume) <-chan de
 	return out
 }
 
-// tellDescribed takes what the provider said, once it has.
-func (s *sampler) tellDescribed() {
+// addDescribed adds the provider's description once it has arrived.
+func (s *sampler) addDescribed() {
 	select {
-	case said := <-s.described:
+	case answer := <-s.described:
 		s.described = nil
 		if s.said == nil {
 			s.said = map[string]string{}
 		}
-		maps.Copy(s.said, said.facts)
-		s.absent = append(s.absent, said.notes...)
+		maps.Copy(s.said, answer.facts)
+		s.absent = append(s.absent, answer.notes...)
 	default:
 	}
 }
 
-// attached adds volumes that were attached meanwhile, and asks the provider about them.
+// attached adds volumes that were attached since the last call, and queries the provider about
+// them.
 func (s *sampler) attached(found []ebs.Volume) {
 	var fresh []ebs.Volume
 	for _, v := range found {
@@ -56,7 +57,7 @@ func (s *sampler) attached(found []ebs.Volume) {
 		}
 	}
 	if len(fresh) == 0 || s.described != nil {
-		return // the provider is being asked: the next time
+		return // nothing new, or a query is still running: then the next call adds them
 	}
 	s.ebs = found
 	if s.describe != nil {
@@ -64,7 +65,7 @@ func (s *sampler) attached(found []ebs.Volume) {
 	}
 }
 
-// volumeFacts tell which volume a device is: "volume_id.nvme1n1" = "vol-0123456789abcdef0".
+// volumeFacts adds which volume a device is: "volume_id.nvme1n1" = "vol-0123456789abcdef0".
 func volumeFacts(volumes []ebs.Volume, f map[string]string) {
 	for _, v := range volumes {
 		f["volume_id."+v.Device] = v.ID

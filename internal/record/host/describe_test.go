@@ -25,7 +25,7 @@ func TestDescriber(t *testing.T) {
 
 	volumes := []ebs.Volume{{Device: "nvme1n1", ID: "vol-0123456789abcdef0"}}
 	s := &sampler{described: m.describer(t.Context(), volumes), ebs: volumes}
-	s.tellDescribed()
+	s.addDescribed()
 
 	if len(s.said) != 0 {
 		t.Errorf("before the answer: %v", s.said)
@@ -33,7 +33,7 @@ func TestDescriber(t *testing.T) {
 
 	close(answer)
 	for s.described != nil {
-		s.tellDescribed()
+		s.addDescribed()
 	}
 
 	if want := map[string]string{"volume.vol-0123456789abcdef0": "gp2,100GiB"}; !maps.Equal(s.said, want) || asked != 1 || !slices.Equal(s.absent, []string{"a note"}) {
@@ -67,7 +67,7 @@ func TestVolumesAttachedLater(t *testing.T) {
 	first, second := ebs.Volume{Device: "nvme1n1", ID: "vol-1"}, ebs.Volume{Device: "nvme2n1", ID: "vol-2"}
 	for _, found := range [][]ebs.Volume{{first}, {first}, {first, second}, {first, second}} {
 		s.attached(found)
-		s.tellDescribed()
+		s.addDescribed()
 	}
 
 	if len(asked) != 2 || !slices.Equal(asked[0], []string{"vol-1"}) || !slices.Equal(asked[1], []string{"vol-2"}) {

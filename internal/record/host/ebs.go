@@ -6,17 +6,17 @@ import (
 	"plimsoll/internal/record/ebs"
 )
 
-// volumes queries this machine's EBS volumes, under the names of aws-ebs-csi-driver's node metrics.
+// volumes samples the machine's EBS volumes, with the names of aws-ebs-csi-driver's node metrics.
 //
-// With a /proc outside /, the machine consists of files only: its devices are not here.
+// If /proc is not below /, the machine consists of files only, without its devices.
 func (s *sampler) volumes() {
 	for _, v := range s.ebs {
 		page, err := s.askVolume(v.Device)
 		if err != nil {
-			if name := "ebs " + v.Device; !s.told[name] {
-				s.told[name] = true
+			if name := "ebs " + v.Device; !s.noted[name] {
+				s.noted[name] = true
 				s.absent = append(s.absent,
-					fmt.Sprintf("the volume %s does not report which limit holds it back (this needs root): %v",
+					fmt.Sprintf("the volume %s does not report which limit throttles it (this needs root): %v",
 						v.ID, err))
 			}
 			continue
@@ -44,7 +44,7 @@ func (s *sampler) volumes() {
 	}
 }
 
-// volumesOf are the volumes to query.
+// volumesOf returns the volumes to sample.
 func volumesOf(root string) []ebs.Volume {
 	if root != "/" {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// files reads the same few files repeatedly. They stay open: each read of a file in /proc from the
+// files reads the same few files repeatedly. It keeps them open: reading a file in /proc from the
 // start returns new content, and opening takes longer than reading.
 type files struct {
 	root   string
@@ -16,15 +16,15 @@ type files struct {
 	buffer []byte
 }
 
-// filesMax bounds how many files stay open.
+// filesMax bounds the number of open files.
 const filesMax = 128
 
-// fileBytesFirst is enough for nearly all of them.
+// fileBytesFirst is large enough for nearly all files.
 const fileBytesFirst = 16 << 10
 
 func newFiles(root string) *files { return &files{root: root, open: map[string]*os.File{}} }
 
-// read returns a file's bytes, which are valid until the next read.
+// read returns the content of a file, which is valid until the next call.
 func (f *files) read(name string) ([]byte, error) {
 	if file := f.open[name]; file != nil {
 		b, err := f.from(file)

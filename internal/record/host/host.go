@@ -1,47 +1,47 @@
-// Package host samples the machine it runs on: block devices, page cache, pressure and CPU from
-// /proc, under node_exporter's names.
+// Package host samples the machine that it runs on: block devices, page cache, pressure and CPU
+// from /proc, with node_exporter's names.
 //
-// It is the source that needs nothing installed, and the one to put beside a database's own
-// metrics. Whether the journal's fdatasync waits for the device, or the device for the page cache
-// being flushed (node_memory_Dirty_bytes falling while node_disk_written_bytes_total rises), shows
-// only with both.
+// This source needs nothing to be installed. Use it together with a database's own metrics: only
+// both show whether the journal's fdatasync waits for the device, or the device for a flush of the
+// page cache (node_memory_Dirty_bytes falls while node_disk_written_bytes_total rises).
 //
-// One sample per second is right: samples every fifteen seconds blur a stall of eight. A sample is
-// a few small reads of /proc and costs well under a millisecond of CPU.
+// The right period is one second: samples every fifteen seconds blur a stall of eight. A sample is
+// a few small reads of /proc and costs well under a millisecond of CPU time.
 //
-// Times of devices are the kernel's: milliseconds, summed over requests, from queueing to
-// completion (kernel: Documentation/admin-guide/iostats.rst); sectors there are 512 bytes, whatever
-// the device's own. Pressure is in microseconds (kernel: Documentation/accounting/psi.rst). CPU
-// times are in ticks of 1/100 s: USER_HZ, which is 100 on every architecture that Linux has kept.
+// Device times are the kernel's: milliseconds, summed over requests, from queueing to completion
+// (kernel: Documentation/admin-guide/iostats.rst); its sectors have 512 bytes, regardless of the
+// device. Pressure is in microseconds (kernel: Documentation/accounting/psi.rst). CPU times are in
+// ticks of 1/100 s (USER_HZ, which is 100 on every architecture that Linux still supports).
 //
-// The cgroup that the process is in is sampled too, under cAdvisor's names (container_..., label
-// id): its memory, CPU and I/O, their limits and its pressure, for version 1 and 2; and in addition
+// The package also samples the cgroup of the process, with cAdvisor's names (container_..., label
+// id): its memory, CPU and I/O, their limits and its pressure, for versions 1 and 2, and in
+// addition
 //
-//	plimsoll_container_memory_file_dirty_bytes, ..._file_writeback_bytes   its part of the page cache's
+//	plimsoll_container_memory_file_dirty_bytes, ..._file_writeback_bytes   its share of the page cache's
 //	plimsoll_container_memory_high_bytes, ..._memory_events_total          memory.high, and how often each limit was hit
 //	plimsoll_container_io_limit_{reads,writes,read_bytes,write_bytes}_per_second   io.max, or blkio.throttle
 //
-// A limit may be on a parent group, as a pod's is: the group with the lowest limit of a resource is
-// sampled beside the container's, up to the visible root.
+// A limit may be on a parent group, like that of a pod: for each resource, the group with the
+// lowest limit is sampled in addition to the container's, up to the visible root.
 //
-// In a database's container that is the database's cgroup. In a container beside it, it is not: a
-// cgroup that this process is alone in is not sampled, and only /proc and /sys, which containers
-// share, say anything about the database. On the node, [OpenArg] samples the cgroup of another
-// process: host?pid=4711, host?cgroup=/system.slice/postgresql.service.
+// In a database's container that is the database's cgroup. In a sidecar container it is not: a
+// cgroup with only this process is not sampled, and only /proc and /sys, which containers share,
+// describe the database. On the node, [OpenArg] samples the cgroup of another process:
+// host?pid=4711, host?cgroup=/system.slice/postgresql.service.
 //
-// If the process is root, an Amazon EBS volume is asked which limit holds it back (NVMe log page
-// 0xD0; package internal/record/ebs), under the names of aws-ebs-csi-driver. No other device is
-// ever asked.
+// As root, it asks Amazon EBS volumes which limit throttles them (NVMe log page 0xD0; package
+// internal/record/ebs), with the names of aws-ebs-csi-driver. It never sends such a request to any
+// other device.
 //
-// Every ten seconds, the programs that write most are found, with the device of their files and the port
-// at which they listen: the Facts writer.1 to writer.3.
+// Every ten seconds, it finds the programs that write the most, with the device of their files and
+// the port that they listen on: the Facts writer.1 to writer.3.
 //
-// Every ten seconds, each mounted file system of a device is asked what space and inodes it has left,
-// under node_exporter's names (node_filesystem_..., labels device and mountpoint).
+// Every ten seconds, it reads the free space and inodes of each mounted file system of a device,
+// with node_exporter's names (node_filesystem_..., labels device and mountpoint).
 //
-// The kernel's writeback limits (vm.dirty_background_bytes and others), which decide how much the
-// page cache collects before it floods a volume, are in the source's Facts, as are mounts, I/O
-// schedulers and the cgroup's limits.
+// The source's Facts contain the kernel's writeback limits (vm.dirty_background_bytes and others),
+// which decide how much the page cache collects before it floods a volume, and the mounts, I/O
+// schedulers and limits of the cgroup.
 package host
 
 import (
@@ -63,8 +63,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// fileBytesMax bounds one file under /proc: /proc/stat of a machine with
-// thousands of CPUs and interrupts has some hundred KiB.
+// fileBytesMax bounds a file under /proc. /proc/stat of a machine with thousands of CPUs and
+// interrupts has several hundred KiB.
 const fileBytesMax = 4 << 20
 
 // Sniff reports whether an argument refers to this machine.
@@ -73,13 +73,12 @@ func Sniff(arg string, _ []byte) bool {
 	return word == "host" || word == "local" || word == "localhost"
 }
 
-// A Describer asks a cloud provider what this machine is, and what the volumes are that are attached
-// to it. It returns facts of the source, and notes about what it could not learn.
+// A Describer asks a cloud provider what this machine and the attached volumes are. It returns
+// facts for the source, and notes about what it could not find out.
 type Describer func(ctx context.Context, volumes []string) (facts map[string]string, notes []string)
 
-// OpenArg opens this machine; after the word host, the argument may name the cgroup to sample.
-// describe is called once if the machine has volumes of Amazon EBS, beside the sampling; nil asks
-// nobody.
+// OpenArg opens this machine; after the word host, the argument may select the cgroup to sample.
+// describe is called once, in the background, if the machine has Amazon EBS volumes; it may be nil.
 func OpenArg(arg string, describe Describer) (source.Source, error) {
 	a, err := parse(arg)
 	if err != nil {
@@ -88,8 +87,8 @@ func OpenArg(arg string, describe Describer) (source.Source, error) {
 	return open("/", a, describe)
 }
 
-// Open prepares the machine with its /proc under root: "" or "/" is this one. (A container with the
-// host's /proc under /host passes that.)
+// Open prepares the machine whose /proc is under root: "" or "/" is this machine. (A container with
+// the host's /proc under /host passes that.)
 func Open(root string) (source.Source, error) {
 	if root == "" {
 		root = "/"
@@ -128,7 +127,7 @@ type machine struct {
 	describe Describer
 }
 
-// Read implements source.Source, like source.Polled.Poll. A late sample (the machine stalls) has
+// Read implements source.Source, using source.Polled.Poll. A late sample (the machine stalls) has
 // the time at which it was taken.
 func (m *machine) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	s := newSampler(m.root, opt.Want)
@@ -155,13 +154,13 @@ func (s *sampler) Sample(_ context.Context, at time.Time) ([]recording.Batch, er
 	return []recording.Batch{s.batch}, nil
 }
 
-// factsMax bounds the facts of which some are of devices and mounts that are there no more.
+// factsMax bounds the facts, which may include devices and mounts that no longer exist.
 const factsMax = 1024
 
-// Tell implements source.Sampler. Devices are attached and file systems mounted while samples are
-// taken, so everything is read again each time. Facts about what is gone stay, for its samples do.
+// Tell implements source.Sampler. Devices and file systems come and go during a recording, so
+// everything is read again each time. Facts about those that are gone remain, like their samples.
 func (s *sampler) Tell(d *recording.Source) {
-	defer s.writers.tell(d)
+	defer s.writers.addFacts(d)
 	s.attached(volumesOf(s.root))
 	f := facts(s.root)
 	mountFacts(s.root, f)
@@ -175,7 +174,7 @@ func (s *sampler) Tell(d *recording.Source) {
 		f["memory_bytes"] = strconv.FormatInt(s.memTotal, 10)
 	}
 
-	s.tellDescribed()
+	s.addDescribed()
 	maps.Copy(f, s.said)
 
 	for name, value := range d.Facts {
@@ -188,7 +187,8 @@ func (s *sampler) Tell(d *recording.Source) {
 	d.Host = readText(s.root, "proc/sys/kernel/hostname")
 }
 
-// sysctls are the limits of the page cache: of bytes and ratio, the one that is not zero counts.
+// sysctls are the limits of the page cache. Of each pair of bytes and ratio, the nonzero one
+// applies.
 var sysctls = []string{
 	"dirty_background_bytes", "dirty_background_ratio", "dirty_bytes", "dirty_ratio",
 	"dirty_expire_centisecs", "dirty_writeback_centisecs", "swappiness",
@@ -207,7 +207,7 @@ func facts(root string) map[string]string {
 	return f
 }
 
-// readText is a small file's text, "" if it cannot be read.
+// readText returns the text of a small file, or "" if it cannot be read.
 func readText(root, name string) string {
 	b, err := readFile(root, name)
 	if err != nil || len(b) > 256 {
@@ -229,35 +229,35 @@ func readFile(root, name string) ([]byte, error) {
 	return b, err
 }
 
-// sampler takes one sample of a machine after another.
+// sampler takes the samples of a machine.
 type sampler struct {
 	root   string
 	files  *files
 	want   func(string) bool
 	series map[seriesKey]labels.Labels
 	active map[string]bool // devices that have done I/O
-	absent []string        // what this machine lacks
-	told   map[string]bool
+	absent []string        // notes about what this machine does not have
+	noted  map[string]bool // to note each of these only once
 
 	cores    int
 	memTotal int64
 
 	group     cgroup
-	above     map[string][]level // by a group's folder
+	above     map[string][]level // by the folder of a group
 	ebs       []ebs.Volume
 	askVolume func(device string) (*ebs.StatsPage, error)
 	describe  func([]ebs.Volume) <-chan description
-	described <-chan description // nil: nobody is asked, or it has been told
-	said      map[string]string  // what the provider said so far
+	described <-chan description // nil if there is no query, or its answer has been added
+	said      map[string]string  // the provider's facts so far
 	note      func(recording.Note)
 
 	regrouping regrouping
-	names      map[string]string // of devices by their numbers: "259:0"
+	names      map[string]string // names of devices by their numbers: "259:0"
 	spaces     *spaces
 	writers    *writers
 
 	batch recording.Batch
-	given map[seriesKey]bool // in this sample
+	given map[seriesKey]bool // series of this sample
 }
 
 type seriesKey struct{ metric, label, value, label2, value2 string }
@@ -265,7 +265,7 @@ type seriesKey struct{ metric, label, value, label2, value2 string }
 func newSampler(root string, want func(string) bool) *sampler {
 	return &sampler{
 		root: root, files: newFiles(root), want: want, series: map[seriesKey]labels.Labels{},
-		active: map[string]bool{}, told: map[string]bool{},
+		active: map[string]bool{}, noted: map[string]bool{},
 		group: findCgroup(root), above: map[string][]level{}, ebs: volumesOf(root),
 		askVolume: func(device string) (*ebs.StatsPage, error) { return ebs.Read("/dev/" + device) },
 		names:     map[string]string{}, spaces: newSpaces(root), writers: &writers{root: root},
@@ -273,8 +273,8 @@ func newSampler(root string, want func(string) bool) *sampler {
 	}
 }
 
-// sample reads the machine as it is now. Only a missing /proc/diskstats is an error; anything else
-// that is missing is reported once and left out.
+// sample reads the current state of the machine. Only a missing /proc/diskstats is an error; other
+// missing files are skipped and noted once.
 func (s *sampler) sample(at time.Time) error {
 	s.batch.TimesMs = append(s.batch.TimesMs[:0], at.UnixMilli())
 	s.batch.Columns = s.batch.Columns[:0]
@@ -289,10 +289,10 @@ func (s *sampler) sample(at time.Time) error {
 		return err
 	}
 
-	if len(s.names) == 0 && !s.told["devices"] {
-		s.told["devices"] = true
+	if len(s.names) == 0 && !s.noted["devices"] {
+		s.noted["devices"] = true
 		s.absent = append(
-			s.absent, "the host does not show its devices: /proc/diskstats is empty, as in a sandbox without the node's /proc; run this on the node")
+			s.absent, "no devices are visible: /proc/diskstats is empty, as in a sandbox without the node's /proc; run Plimsoll on the node")
 	}
 
 	s.optional("proc/stat", "CPU times", s.stat)
@@ -311,35 +311,37 @@ func (s *sampler) sample(at time.Time) error {
 	s.groups()
 	s.volumes()
 	s.filesystems(at)
-	s.writers.look(at)
+	s.writers.update(at)
 
 	return nil
 }
 
-func (s *sampler) optional(name, what string, take func([]byte) error) {
+func (s *sampler) optional(name, what string, parse func([]byte) error) {
 	b, err := s.files.read(name)
 	if err == nil {
-		err = take(b)
+		err = parse(b)
 	}
-	if err != nil && !s.told[name] {
-		s.told[name] = true
+	if err != nil && !s.noted[name] {
+		s.noted[name] = true
 		reason := err.Error()
 		if errors.Is(err, os.ErrNotExist) {
 			reason = "/" + name + " is missing"
 		}
-		s.absent = append(s.absent, "the host does not show "+what+": "+reason)
+		s.absent = append(s.absent, "the host does not provide "+what+": "+reason)
 	}
 }
 
-// add puts one value into the batch.
+// add adds one value to the batch.
 func (s *sampler) add(value float64, k seriesKey) {
 	if s.given[k] {
-		return // a file that contains something twice
+		return // the file contains it twice
 	}
 
 	s.given[k] = true
 	l, ok := s.series[k]
 	if !ok {
+		// A series that is not wanted is cached with empty labels, so that want is called only
+		// once.
 		if s.want == nil || s.want(k.metric) {
 			text := []string{labels.MetricName, k.metric}
 			if k.label != "" {

@@ -159,7 +159,7 @@ func TestBadProc(t *testing.T) {
 	}
 
 	for name, tt := range map[string]struct{ file, text, want string }{
-		"short line":   {"proc/diskstats", "8 0 sda 1 2\n", "line 1: 5 fields, not 14 or more"},
+		"short line":   {"proc/diskstats", "8 0 sda 1 2\n", "line 1: 5 fields: want at least 14"},
 		"not a count":  {"proc/diskstats", "8 0 sda 1 2 3 4 5 6 x 8 9 10 11\n", `line 1: field 10 is "x"`},
 		"bad stat":     {"proc/stat", "cpu0 a\n", "note"},
 		"bad meminfo":  {"proc/meminfo", "Dirty: many\n", "note"},

@@ -9,15 +9,15 @@ import (
 	"plimsoll/internal/base/procfs"
 )
 
-// partition matches the partitions that node_exporter leaves out by default (collector diskstats,
-// --collector.diskstats.device-exclude). Their I/O is already counted for their device.
+// partition matches the partitions that node_exporter excludes by default (collector diskstats,
+// --collector.diskstats.device-exclude). Their I/O is already counted for the whole device.
 var partition = regexp.MustCompile(`^((h|s|v|xv)d[a-z]+|nvme\d+n\d+p|mmcblk\d+p)\d+$`)
 
-// virtual matches devices that exist unused on most machines.
+// virtual matches devices that exist on most machines without being used.
 var virtual = regexp.MustCompile(`^(z?ram|loop|fd|sr|nbd)\d+$`)
 
-// diskstats reads the devices. Loop, ram and zram devices count once they have done I/O: a test's
-// database may be on one.
+// diskstats reads the devices. Loop, ram and zram devices count once they have done I/O, because a
+// test database may be on one.
 func (s *sampler) diskstats(b []byte) error {
 	n := 0
 	for line := range strings.Lines(string(b)) {
@@ -54,7 +54,7 @@ func (s *sampler) diskstats(b []byte) error {
 	return nil
 }
 
-// statGauges are lines of /proc/stat that are one number.
+// statGauges are the lines of /proc/stat with a single number.
 var statGauges = map[string]string{
 	"procs_running": "node_procs_running",
 	"procs_blocked": "node_procs_blocked",
@@ -85,7 +85,7 @@ func (s *sampler) stat(b []byte) error {
 	return err
 }
 
-// memory lists the lines of /proc/meminfo about the page cache and the available memory.
+// memory maps the lines of /proc/meminfo about the page cache and available memory to metrics.
 var memory = map[string]string{
 	"MemTotal":     "node_memory_MemTotal_bytes",
 	"MemFree":      "node_memory_MemFree_bytes",
@@ -108,7 +108,7 @@ func (s *sampler) meminfo(b []byte) error {
 	})
 }
 
-// vmstatFields are the lines of /proc/vmstat about write-back, paging and reclaim.
+// vmstatFields are the lines of /proc/vmstat about writeback, paging and reclaim.
 var vmstatFields = map[string]bool{
 	"nr_dirty": true, "nr_writeback": true, "nr_dirtied": true, "nr_written": true,
 	"nr_dirty_threshold": true, "nr_dirty_background_threshold": true,
@@ -123,17 +123,17 @@ func (s *sampler) vmstat(b []byte) error {
 		}
 		v, err := strconv.ParseUint(value, 10, 64)
 		if err != nil {
-			return fmt.Errorf("/proc/vmstat: %s is %q, not a number", name, value)
+			return fmt.Errorf("/proc/vmstat: %s is %q: want a number", name, value)
 		}
 		s.add(float64(v), seriesKey{metric: "node_vmstat_" + name})
 	}
 	return nil
 }
 
-// exported is what node_exporter and cAdvisor call the kinds of pressure.
+// exported maps the kinds of pressure to the names in node_exporter and cAdvisor.
 var exported = map[string]string{"some": "waiting", "full": "stalled"}
 
-// pressure reads a file of /proc/pressure. For the CPU node_exporter exports only "some".
+// pressure reads a file of /proc/pressure. For the CPU, node_exporter exports only "some".
 func (s *sampler) pressure(resource string, b []byte) error {
 	err := procfs.Pressure(string(b), func(kind string, seconds float64) {
 		if resource != "cpu" || kind != "full" {

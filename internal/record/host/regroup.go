@@ -14,26 +14,27 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A restarted container has a new cgroup: its series would end with the old one. The new one is looked
-// for among the processes of the same program that started since, first in the same pod or slice.
+// A restarted container has a new cgroup, so its series would end with the old one. The new cgroup
+// is found among the processes of the same program that started since, first in the same pod or
+// slice.
 
 const (
-	// regroupEvery is how often a cgroup that is gone is looked for.
+	// regroupEvery is the period of searches for the successor of a removed cgroup.
 	regroupEvery = 10 * time.Second
-	// regroupOverlap is how long before that a process may have started: a container's cgroup may be
-	// removed some time after the next container started.
+	// regroupOverlap is how long before the removal the successor's process may have started: a
+	// cgroup may be removed some time after the next container started.
 	regroupOverlap = 30 * time.Second
 )
 
-// regrouping is what is known of a cgroup that may be replaced.
+// regrouping is the state of the search for a successor.
 type regrouping struct {
-	program string    // the main process's name; "": not known
-	gone    time.Time // when the cgroup was first missing; zero: it is there
+	program string    // name of the main process; "" if unknown
+	gone    time.Time // when the cgroup was first missing; zero if it exists
 	since   int64     // the earliest start of a successor, in ticks since boot
 	tried   time.Time
 }
 
-// dirs are the folders of a group.
+// dirs returns the folders of a group.
 func (g cgroup) dirs() []string {
 	var out []string
 	if g.v2 != "" {
@@ -47,7 +48,7 @@ func (g cgroup) dirs() []string {
 	return out
 }
 
-// mainProgram is the name of a group's first process; "" if it has none.
+// mainProgram returns the name of a group's first process, or "" if it has none.
 func (g cgroup) mainProgram(root string) string {
 	for _, dir := range g.dirs() {
 		text, err := readFile(root, dir+"/cgroup.procs")
@@ -62,7 +63,7 @@ func (g cgroup) mainProgram(root string) string {
 	return ""
 }
 
-// regroup follows a group that was removed to the one that replaces it.
+// regroup switches from a removed group to the one that replaces it.
 func (s *sampler) regroup(at time.Time) {
 	r := &s.regrouping
 	dirs := s.group.dirs()
@@ -74,9 +75,9 @@ func (s *sampler) regroup(at time.Time) {
 		if r.program == "" && r.tried.IsZero() {
 			r.program, r.tried = s.group.mainProgram(s.root), at
 		}
-		if !r.gone.IsZero() { // a group of the same name, as a service that was restarted has
-			s.tell(recording.Note{Kind: recording.NoteGap, From: r.gone, To: at,
-				Text: fmt.Sprintf("the cgroup %s was removed and made again: its process was restarted", s.group.id)})
+		if !r.gone.IsZero() { // the same name again, for example after a restart of a service
+			s.noteNow(recording.Note{Kind: recording.NoteGap, From: r.gone, To: at,
+				Text: fmt.Sprintf("the cgroup %s was removed and created again: its process was restarted", s.group.id)})
 			r.gone = time.Time{}
 		}
 		return
@@ -94,22 +95,22 @@ func (s *sampler) regroup(at time.Time) {
 	first := r.tried.IsZero()
 	r.tried = at
 	if g, ok := s.successor(); ok {
-		s.tell(recording.Note{Kind: recording.NoteGap, From: r.gone, To: at,
-			Text: fmt.Sprintf("the cgroup %s was removed, as when a container is restarted: %s, in which %s runs now, is sampled from here on",
+		s.noteNow(recording.Note{Kind: recording.NoteGap, From: r.gone, To: at,
+			Text: fmt.Sprintf("the cgroup %s was removed, for example by a restart of a container: sampling %s from now on, in which %s runs",
 				s.group.id, g.id, r.program)})
 		s.group, r.gone = g, time.Time{}
 		return
 	}
 
 	if first {
-		s.tell(recording.Note{Kind: recording.NoteLimit, From: r.gone,
-			Text: fmt.Sprintf("the cgroup %s was removed, as when a container is restarted: its memory, CPU and I/O are unknown until a cgroup with the same program appears",
+		s.noteNow(recording.Note{Kind: recording.NoteLimit, From: r.gone,
+			Text: fmt.Sprintf("the cgroup %s was removed, for example by a restart of a container: its memory, CPU and I/O are unknown until a cgroup with the same program appears",
 				s.group.id)})
 	}
 }
 
-// ticks reads the seconds since boot (proc(5), /proc/uptime). Where they cannot be read, nothing has
-// started since.
+// ticks parses the time since boot (proc(5), /proc/uptime). If it is unreadable, the result is so
+// late that no process counts as new.
 func ticks(uptime string) int64 {
 	text, _, _ := strings.Cut(uptime, " ")
 	if v, err := strconv.ParseFloat(text, 64); err == nil {
@@ -118,8 +119,8 @@ func ticks(uptime string) int64 {
 	return math.MaxInt64
 }
 
-// successor is the group of a new process of the same program: one below the same parent, or the only
-// one.
+// successor returns the group of a new process of the same program: one below the same parent, or
+// the only one.
 func (s *sampler) successor() (cgroup, bool) {
 	if s.regrouping.program == "" {
 		return cgroup{}, false
@@ -132,6 +133,7 @@ func (s *sampler) successor() (cgroup, bool) {
 	}
 
 	var found []cgroup
+	// All checks read /proc while processes end, so an unreadable process is simply skipped.
 	for _, pid := range pids[:min(len(pids), processesMax)] {
 		if readText(s.root, "proc/"+strconv.Itoa(pid)+"/comm") != s.regrouping.program {
 			continue
@@ -170,8 +172,8 @@ func (s *sampler) successor() (cgroup, bool) {
 	return cgroup{}, false
 }
 
-// tell passes on a note while samples are taken.
-func (s *sampler) tell(n recording.Note) {
+// noteNow writes a note during sampling.
+func (s *sampler) noteNow(n recording.Note) {
 	if s.note != nil {
 		s.note(n)
 	}

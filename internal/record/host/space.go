@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// A space is what one file system has left.
+// A space is the space of a file system.
 type space struct {
-	size, free, available float64 // bytes; available is what is left for whoever is not root
-	files, filesFree      float64 // inodes; 0 where the file system makes them as needed
+	size, free, available float64 // bytes; available is what users other than root can use
+	files, filesFree      float64 // inodes; 0 if the file system creates them as needed
 }
 
 const (
-	// spaceEvery is how often file systems are asked: space goes in minutes, and a node may have
-	// dozens of them.
+	// spaceEvery is the period of queries: space runs out over minutes, and a node may have dozens
+	// of file systems.
 	spaceEvery = 10 * time.Second
-	// spaceWait is how long a sample waits for the answers. statfs does no I/O on a device, but a
-	// file system that is shut down or frozen may keep it, and sampling must go on then.
+	// spaceWait bounds how long a sample waits for the answers. statfs does no I/O on a device, but
+	// may block on a file system that is shut down or frozen, and sampling must continue then.
 	spaceWait = 100 * time.Millisecond
 )
 
-// spaces asks the mounted file systems of devices what they have left, beside the sampling.
+// spaces queries the space of mounted file systems in the background.
 type spaces struct {
-	ask      func(path string) (space, error) // nil where there is nobody to ask
-	asked    time.Time
-	underWay bool
-	answers  chan []answered
+	statfs  func(path string) (space, error) // nil if the file systems are not mounted here
+	queried time.Time
+	running bool
+	answers chan []answered
 }
 
-// answered is what one file system said.
+// answered is the answer for one file system.
 type answered struct {
 	mount
 	space
@@ -38,21 +38,21 @@ type answered struct {
 
 func newSpaces(root string) *spaces {
 	p := &spaces{answers: make(chan []answered, 1)}
-	if root == "/" { // with a /proc outside, its file systems are not mounted here
-		p.ask = statfs
+	if root == "/" { // otherwise the file systems in that /proc are not mounted here
+		p.statfs = statfs
 	}
 	return p
 }
 
-// filesystems adds the space of each file system on a device once, under node_exporter's names.
+// filesystems adds the space of each file system on a device, once, with node_exporter's names.
 func (s *sampler) filesystems(at time.Time) {
 	p := s.spaces
-	if p.ask == nil || s.want != nil && !s.want("node_filesystem_avail_bytes") {
+	if p.statfs == nil || s.want != nil && !s.want("node_filesystem_avail_bytes") {
 		return
 	}
 
-	if !p.underWay && at.Sub(p.asked) >= spaceEvery {
-		p.asked, p.underWay = at, true
+	if !p.running && at.Sub(p.queried) >= spaceEvery {
+		p.queried, p.running = at, true
 		go func(mounts []mount) { p.answers <- p.all(mounts) }(onceEach(mountsOf(s.root)))
 		timer := time.NewTimer(spaceWait)
 		defer timer.Stop()
@@ -75,13 +75,13 @@ func (p *spaces) all(mounts []mount) []answered {
 	out := make([]answered, 0, len(mounts))
 	for _, m := range mounts {
 		a := answered{mount: m}
-		a.space, a.err = p.ask(m.at)
+		a.space, a.err = p.statfs(m.at)
 		out = append(out, a)
 	}
 	return out
 }
 
-// onceEach are the mounts of devices, the first of each device: the others show the same space.
+// onceEach returns the first mount of each device. Its other mounts have the same space.
 func onceEach(mounts []mount) []mount {
 	var out []mount
 	seen := map[string]bool{}
@@ -95,15 +95,15 @@ func onceEach(mounts []mount) []mount {
 }
 
 func (s *sampler) answered(list []answered) {
-	s.spaces.underWay = false
+	s.spaces.running = false
 	for _, a := range list {
 		if a.err == nil {
 			s.filesystem(a)
 			continue
 		}
-		if name := "space " + a.at; !s.told[name] {
-			s.told[name] = true
-			s.absent = append(s.absent, fmt.Sprintf("the host does not show the space of %s: %v", a.at, a.err))
+		if name := "space " + a.at; !s.noted[name] {
+			s.noted[name] = true
+			s.absent = append(s.absent, fmt.Sprintf("cannot read the free space of %s: %v", a.at, a.err))
 		}
 	}
 }

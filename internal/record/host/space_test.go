@@ -31,7 +31,7 @@ func TestSpace(t *testing.T) {
 		s := newSampler(root, nil)
 		asked := 0
 		hangs := make(chan bool)
-		s.spaces.ask = func(path string) (space, error) {
+		s.spaces.statfs = func(path string) (space, error) {
 			if path == "/" {
 				return space{}, errors.New("permission denied")
 			}

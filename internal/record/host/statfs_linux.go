@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// statfs is what the file system at a path has left. Blocks are of f_frsize bytes (statfs(2)).
+// statfs returns the space of the file system at a path, whose blocks have f_frsize bytes
+// (statfs(2)).
 func statfs(path string) (space, error) {
 	var st unix.Statfs_t
 	for {

@@ -4,5 +4,5 @@ package host
 
 import "errors"
 
-// statfs is of Linux, as the whole source is.
+// statfs exists only on Linux, like the whole source.
 func statfs(string) (space, error) { return space{}, errors.ErrUnsupported }

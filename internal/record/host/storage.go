@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// mountsMax bounds the devices whose mounts are reported, and mountsEach the mounts of one: a node
-	// with many pods has thousands, most of them of the same few devices.
+	// mountsMax bounds the devices whose mounts are reported, and mountsEach the mounts of each: a
+	// node with many pods has thousands of mounts, most of them of the same few devices.
 	mountsMax  = 64
 	mountsEach = 4
 	// disksMax bounds the devices whose scheduler is reported.
@@ -27,7 +27,8 @@ var onDevices = []string{"ext4", "ext3", "xfs", "btrfs", "zfs", "f2fs"}
 // A mount is a mounted file system that can hold a database.
 type mount struct{ at, kind, options, device string }
 
-// mountsOf are the mounts that this process sees: of at most mountsMax devices, mountsEach each.
+// mountsOf returns the mounts that this process sees: of at most mountsMax devices, mountsEach
+// each.
 func mountsOf(root string) []mount {
 	b, err := readFile(root, "proc/self/mountinfo")
 	if err != nil {
@@ -51,7 +52,7 @@ func parseMounts(text string) (out []mount) {
 	return out
 }
 
-// mountFacts report the file system, options and device of each mount that can hold a database:
+// mountFacts adds the file system, options and device of each mount that can hold a database:
 // "mount./var/lib/db" = "ext4 rw,noatime /dev/nvme1n1".
 func mountFacts(root string, f map[string]string) {
 	for _, m := range mountsOf(root) {
@@ -59,7 +60,7 @@ func mountFacts(root string, f map[string]string) {
 	}
 }
 
-// options joins those of a mount and of its file system, each once.
+// options joins the options of a mount and of its file system, without duplicates.
 func options(lists ...string) string {
 	var out []string
 	for _, l := range lists {
@@ -72,9 +73,9 @@ func options(lists ...string) string {
 	return strings.Join(out, ",")
 }
 
-// diskFacts report each device's scheduler ("scheduler.nvme1n1" = "none"), its size in bytes, its
-// model ("model.nvme1n1" = "Amazon Elastic Block Store"), and, for a device on top of others, what
-// [layerFacts] says.
+// diskFacts adds each device's scheduler ("scheduler.nvme1n1" = "none"), its size in bytes, its
+// model ("model.nvme1n1" = "Amazon Elastic Block Store"), and, for a device on top of others, the
+// facts of [layerFacts].
 func diskFacts(root string, f map[string]string) {
 	entries, err := os.ReadDir(filepath.Join(root, "sys", "block"))
 	if err != nil {
@@ -115,10 +116,10 @@ func diskFacts(root string, f map[string]string) {
 	}
 }
 
-// layerFacts report of a device on top of others, such as a stripe, which disks lie directly below
-// it ("below.md0" = "nvme1n1 nvme2n1"), how many if there are several ("parts.md0" = "2"), what it
-// is ("layer.md0" = "raid5", "layer.dm-0" = "crypt"), device-mapper's name of it ("called.dm-0" =
-// "data"), and what a RAID does besides ("sync.md0" = "resync"; "idle": nothing).
+// layerFacts adds, for a device on top of others, such as a stripe, the disks directly below it
+// ("below.md0" = "nvme1n1 nvme2n1"), their number if there are several ("parts.md0" = "2"), its
+// type ("layer.md0" = "raid5", "layer.dm-0" = "crypt"), device-mapper's name for it ("called.dm-0"
+// = "data"), and background work of a RAID ("sync.md0" = "resync"; "idle" means none).
 func layerFacts(root, device string, f map[string]string) {
 	at := "sys/block/" + device
 	parts, err := os.ReadDir(filepath.Join(root, at, "slaves"))
@@ -133,7 +134,7 @@ func layerFacts(root, device string, f map[string]string) {
 	var below []string
 	for _, p := range parts {
 		name := p.Name()
-		// A partition's link ends in DISK/PARTITION, and the counters are the disk's.
+		// The link to a partition ends in DISK/PARTITION, and the counters are those of the disk.
 		if to, err := os.Readlink(filepath.Join(root, at, "slaves", name)); err == nil {
 			disk := filepath.Base(filepath.Dir(to))
 			if _, err := os.Stat(filepath.Join(root, "sys", "block", disk)); err == nil {
@@ -147,11 +148,12 @@ func layerFacts(root, device string, f map[string]string) {
 
 	f["below."+device] = strings.Join(below, " ")
 
-	// Device-mapper's uuid begins with who made the device: CRYPT-LUKS2-..., LVM-..., mpath-....
-	kind, _, made := strings.Cut(readText(root, at+"/dm/uuid"), "-")
+	// Device-mapper's uuid begins with the subsystem that created the device: CRYPT-LUKS2-...,
+	// LVM-..., mpath-....
+	kind, _, found := strings.Cut(readText(root, at+"/dm/uuid"), "-")
 	if level := readText(root, at+"/md/level"); level != "" {
 		f["layer."+device] = level
-	} else if made {
+	} else if found {
 		f["layer."+device] = strings.ToLower(kind)
 	}
 
@@ -172,9 +174,9 @@ func chosen(text string) string {
 	return name
 }
 
-// machineFacts report whose machine it is, by its firmware, and the type of an EC2 instance: on Nitro the
-// product's name is the type. (Amazon EC2 User Guide, "Detect whether a host is an EC2 instance"; Linux,
-// Documentation/ABI/stable/sysfs-class-dmi.) No network is asked.
+// machineFacts adds the cloud, according to the firmware, and the type of an EC2 instance: on
+// Nitro, the product name is the instance type. (Amazon EC2 User Guide, "Detect whether a host is
+// an EC2 instance"; Linux, Documentation/ABI/stable/sysfs-class-dmi.) It uses no network.
 func machineFacts(root string, f map[string]string) {
 	const dmi = "sys/class/dmi/id/"
 	switch vendor := readText(root, dmi+"sys_vendor"); {
@@ -196,16 +198,16 @@ func machineFacts(root string, f map[string]string) {
 	}
 }
 
-// azureTag is the chassis' tag of every virtual machine on Azure, and of no other of Hyper-V's (cloud-init,
-// sources/DataSourceAzure.py).
+// azureTag is the chassis tag of every virtual machine on Azure, and of no other machine on Hyper-V
+// (cloud-init, sources/DataSourceAzure.py).
 const azureTag = "7783-7084-3265-9085-8269-3286-77"
 
-// instanceType matches m6i.xlarge, not the names of other products.
+// instanceType matches m6i.xlarge, but not the names of other products.
 var instanceType = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
 
-// groupFacts report the limits of the cgroup that this process is in.
+// groupFacts adds the limits of the cgroup of this process.
 func groupFacts(root string, g cgroup, f map[string]string) {
-	tell := func(fact, dir, name string) {
+	add := func(fact, dir, name string) {
 		if dir == "" {
 			return
 		}
@@ -215,17 +217,17 @@ func groupFacts(root string, g cgroup, f map[string]string) {
 	}
 
 	for _, name := range []string{"memory.max", "memory.high", "cpu.max", "io.max"} {
-		tell(name, g.v2, name)
+		add(name, g.v2, name)
 	}
 
-	tell("memory.limit_in_bytes", g.dir["memory"], "memory.limit_in_bytes")
+	add("memory.limit_in_bytes", g.dir["memory"], "memory.limit_in_bytes")
 	if v, ok := count(f["cgroup.memory.limit_in_bytes"]); ok && v >= unlimitedBytes {
 		delete(f, "cgroup.memory.limit_in_bytes")
 	}
 
-	tell("cpu.cfs_quota_us", g.dir["cpu"], "cpu.cfs_quota_us") // -1: none
+	add("cpu.cfs_quota_us", g.dir["cpu"], "cpu.cfs_quota_us") // -1 means no quota
 	for _, name := range []string{"read_iops", "write_iops", "read_bps", "write_bps"} {
-		tell("blkio."+name, g.dir["blkio"], "blkio.throttle."+name+"_device")
+		add("blkio."+name, g.dir["blkio"], "blkio.throttle."+name+"_device")
 	}
 
 	switch {

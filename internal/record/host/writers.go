@@ -16,52 +16,53 @@ import (
 )
 
 const (
-	// writersEvery is how often the processes are looked at: reading /proc/PID/io of a few hundred takes
+	// writersEvery is the period of scans: reading /proc/PID/io of several hundred processes takes
 	// milliseconds.
 	writersEvery = 10 * time.Second
-	// processesMax bounds the processes, and descriptorsMax the open files of one that are looked at.
+	// processesMax bounds the processes, and descriptorsMax the open files of a process, in a scan.
 	processesMax   = 20_000
 	descriptorsMax = 256
-	// filesOfMost bounds the processes of a program whose open files are looked at.
+	// filesOfMost bounds the processes of a program whose open files are read.
 	filesOfMost = 16
-	// writersMost bounds the reported programs, and writersLeast is the least share of all bytes of one.
+	// writersMost bounds the reported programs, and writersLeast is the minimum share of all bytes
+	// of each.
 	writersMost  = 3
 	writersLeast = 0.05
 )
 
-// writerFact begins the names of facts about programs that write.
+// writerFact is the prefix of the names of facts about writing programs.
 const writerFact = "writer."
 
-// writers remembers what each process has written to storage.
+// writers tracks what each process has written to storage.
 type writers struct {
-	root  string
-	asked time.Time
-	began map[process]int64 // write_bytes at the first look, by process
-	facts map[string]string
+	root    string
+	scanned time.Time
+	began   map[process]int64 // write_bytes at the first scan, by process
+	facts   map[string]string
 }
 
-// A process is told from a later one with its number by its start.
+// A process is identified by its id and its start, because ids are reused.
 type process struct {
 	pid   int
 	start string
 }
 
-// A program is the processes of one server: a parent and its children of the same name.
+// A program is the processes of one server: a parent and its children with the same name.
 type program struct {
 	name  string
 	pid   int // of the parent
 	bytes int64
-	pids  []int // that wrote since the first look, or began it
+	pids  []int // those that wrote since the first scan, and the parent
 }
 
-// look reads who has written how much since the first look. Other users' processes show that to root
-// only (proc(5), /proc/PID/io).
-func (w *writers) look(at time.Time) {
-	if at.Sub(w.asked) < writersEvery && w.began != nil {
+// update determines how much each process has written since the first scan. Only root sees this for
+// the processes of other users (proc(5), /proc/PID/io).
+func (w *writers) update(at time.Time) {
+	if at.Sub(w.scanned) < writersEvery && w.began != nil {
 		return
 	}
 
-	w.asked = at
+	w.scanned = at
 	proc := filepath.Join(w.root, "proc")
 	pids, err := procfs.PIDs(proc)
 	if err != nil {
@@ -104,12 +105,14 @@ func (w *writers) look(at time.Time) {
 	}
 
 	total := int64(0)
+	// The children of a server, such as the backends of PostgreSQL, count for their topmost
+	// ancestor with the same name.
 	of := map[int]*program{}
 	for own, x := range all {
 		pid := own
 		total += x.bytes
 
-		for range 8 { // a loop of parents is not possible; this bounds a torn reading
+		for range 8 { // bounds inconsistent reads; there are no real loops of parents
 			up, ok := all[x.parent]
 			if !ok || up.name != x.name {
 				break
@@ -130,8 +133,8 @@ func (w *writers) look(at time.Time) {
 	w.report(of, total)
 }
 
-// report makes facts of the programs that wrote most: "writer.1" = "postgres pid=1234 share=0.97
-// device=nvme1n1,nvme2n1 port=5432".
+// report creates facts about the programs that wrote the most: "writer.1" = "postgres pid=1234
+// share=0.97 device=nvme1n1,nvme2n1 port=5432".
 func (w *writers) report(of map[int]*program, total int64) {
 	list := slices.Collect(maps.Values(of))
 	slices.SortFunc(list,
@@ -170,17 +173,17 @@ func (w *writers) report(of map[int]*program, total int64) {
 	}
 }
 
-// tell adds the facts to a source's.
-func (w *writers) tell(d *recording.Source) {
+// addFacts adds the facts to those of a source.
+func (w *writers) addFacts(d *recording.Source) {
 	if len(w.facts) == 0 {
 		return
 	}
-	d.Facts = maps.Clone(d.Facts) // others may be reading it
+	d.Facts = maps.Clone(d.Facts) // the map may be in use elsewhere
 	maps.DeleteFunc(d.Facts, func(name, _ string) bool { return strings.HasPrefix(name, writerFact) })
 	maps.Copy(d.Facts, w.facts)
 }
 
-// writeBytes is what a process caused to be sent to storage; false if it is not shown.
+// writeBytes returns the bytes that a process sent to storage; false if they are not readable.
 func writeBytes(root string, pid int) (int64, bool) {
 	for name, value := range procfs.Pairs(readText(root, fmt.Sprintf("proc/%d/io", pid))) {
 		if name == "write_bytes" {
@@ -191,12 +194,12 @@ func writeBytes(root string, pid int) (int64, bool) {
 	return 0, false
 }
 
-// openFiles are the paths and the sockets that a process has open.
+// openFiles returns the paths and sockets that a process has open.
 func openFiles(root string, pid int) (paths []string, sockets map[string]bool) {
 	dir := filepath.Join(root, "proc", strconv.Itoa(pid))
 	sockets = map[string]bool{}
 	if cwd, err := os.Readlink(filepath.Join(dir, "cwd")); err == nil {
-		paths = append(paths, cwd) // a server's data folder, often
+		paths = append(paths, cwd) // often the data folder of a server
 	}
 
 	entries, err := os.ReadDir(filepath.Join(dir, "fd"))
@@ -218,8 +221,9 @@ func openFiles(root string, pid int) (paths []string, sockets map[string]bool) {
 	return paths, sockets
 }
 
-// devicesOf are the devices that bear a process's open files, by its own mounts, that of most files
-// first. The root's is left out, which has everybody's programs and logs, unless it is the only one.
+// devicesOf returns the devices with a process's open files, according to its own mounts, the one
+// with the most files first. It leaves out the root device, which has programs and logs of all
+// processes, unless it is the only one.
 func devicesOf(root string, pid int, paths []string) (out []string) {
 	b, err := readFile(root, fmt.Sprintf("proc/%d/mountinfo", pid))
 	if err != nil {
@@ -253,7 +257,7 @@ func devicesOf(root string, pid int, paths []string) (out []string) {
 	return out
 }
 
-// wholeDisk is the disk of a partition; another device is itself.
+// wholeDisk returns the disk of a partition, or the device itself if it is not a partition.
 func wholeDisk(root, device string) string {
 	at := filepath.Join(root, "sys", "class", "block", device)
 	if _, err := os.Stat(filepath.Join(at, "partition")); err != nil {
@@ -266,8 +270,8 @@ func wholeDisk(root, device string) string {
 	return filepath.Base(filepath.Dir(to))
 }
 
-// listensAt is the lowest TCP port at which a process listens, of the sockets that it has open; 0 if
-// there is none (proc(5), /proc/net/tcp: state 0A is LISTEN).
+// listensAt returns the lowest TCP port on which a process listens, among its open sockets, or 0
+// (proc(5), /proc/net/tcp: state 0A is LISTEN).
 func listensAt(root string, pid int, sockets map[string]bool) int {
 	lowest := 0
 	for _, name := range []string{"tcp", "tcp6"} {

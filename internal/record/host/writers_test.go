@@ -64,18 +64,18 @@ func TestWriters(t *testing.T) {
 
 	w := &writers{root: root}
 	at := time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
-	w.look(at)
+	w.update(at)
 
 	d := recording.Source{Facts: map[string]string{"os": "Linux"}}
-	if w.tell(&d); len(d.Facts) != 1 {
+	if w.addFacts(&d); len(d.Facts) != 1 {
 		t.Errorf("after one look: %v", d.Facts)
 	}
 
 	running{name: "postgres", pid: 101, parent: 100, written: 5e9 + 90e6, files: []string{"/wal/000001"}}.put(t, root)
 	running{name: "rsync", pid: 200, parent: 1, written: 9e9 + 10e6}.put(t, root)
-	w.look(at.Add(time.Second)) // too early
-	w.look(at.Add(writersEvery))
-	w.tell(&d)
+	w.update(at.Add(time.Second)) // too early
+	w.update(at.Add(writersEvery))
+	w.addFacts(&d)
 
 	if got, want := d.Facts["writer.1"], "postgres pid=100 share=0.90 device=nvme1n1,nvme2n1 port=5599"; got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -9,14 +9,14 @@ import (
 	"sync/atomic"
 )
 
-// Bounds limit an answer after decompression, before it is decoded. 0 is no limit.
+// Bounds limit an answer after decompression and before decoding. 0 means no limit.
 type Bounds struct {
-	// Bytes is its size.
+	// Bytes limits its size.
 	Bytes int64
-	// Objects is how many JSON objects it may have; eight fields count as one. Decoded, an object of 40
+	// Objects limits its JSON objects; eight fields count as one object. A decoded object of 40
 	// bytes takes half a kilobyte.
 	Objects int64
-	// Hint says in the error what to do.
+	// Hint is added to the error and says what to do.
 	Hint string
 }
 
@@ -33,7 +33,7 @@ func stricter(a, b int64) int64 {
 	return a
 }
 
-// check returns the error of so much over the bounds. which follows the unit in it.
+// check returns an error if the amounts exceed the bounds. which follows the unit in its text.
 func (b Bounds) check(bytes, fields int64, which string) error {
 	switch {
 	case b.Bytes > 0 && bytes > b.Bytes:
@@ -44,14 +44,14 @@ func (b Bounds) check(bytes, fields int64, which string) error {
 	return nil
 }
 
-// A TooLargeError is the error of an answer over its bounds.
+// A TooLargeError reports an answer over its bounds.
 type TooLargeError struct {
 	Max  int64
 	Unit string // "bytes"
 	Hint string
 }
 
-// Error names the bound.
+// Error names the exceeded bound.
 func (e *TooLargeError) Error() string {
 	text := fmt.Sprintf("the response is larger than %d %s", e.Max, e.Unit)
 	if e.Hint != "" {
@@ -60,23 +60,24 @@ func (e *TooLargeError) Error() string {
 	return text
 }
 
-// A Budget bounds all answers of a run together: a server that always has one more page ends the run.
+// A Budget bounds all answers of a run together, so that a server that always has one more page
+// cannot run it forever.
 type Budget struct {
 	most          Bounds
 	bytes, fields atomic.Int64 // so far
 }
 
-// NewBudget returns a budget of so much.
+// NewBudget returns a budget.
 func NewBudget(most Bounds) *Budget { return &Budget{most: most} }
 
-// Context keys of what holds for one request.
+// Context keys of settings for one request.
 type (
 	boundsKey struct{}
 	budgetKey struct{}
 	turnKey   struct{}
 )
 
-// WithBounds returns a context whose answers have stricter bounds than their client's.
+// WithBounds returns a context whose answers have stricter bounds than those of the client.
 func WithBounds(ctx context.Context, b Bounds) context.Context {
 	return context.WithValue(ctx, boundsKey{}, b)
 }
@@ -86,31 +87,31 @@ func WithBudget(ctx context.Context, b *Budget) context.Context {
 	return context.WithValue(ctx, budgetKey{}, b)
 }
 
-// Turns let large answers be read and decoded one at a time, so that as many of them as there are
-// concurrent requests take the memory of one.
+// Turns let large answers be read and decoded one at a time, so that concurrent requests together
+// take the memory of a single one.
 type Turns struct {
 	from int64 // bytes of a large answer
 	busy chan struct{}
 }
 
-// NewTurns returns turns for answers of more than so many bytes.
+// NewTurns returns turns for answers of more than from bytes.
 func NewTurns(from int64) *Turns { return &Turns{from: from, busy: make(chan struct{}, 1)} }
 
-// Begin returns a context for one request whose answer waits for its turn when it turns out to be large.
-// end is to be called when what was decoded of the answer is all that is still held.
+// Begin returns a context for one request, whose answer waits for its turn once it turns out to be
+// large. The caller must call end when it holds only what it decoded from the answer.
 func (t *Turns) Begin(ctx context.Context) (_ context.Context, end func()) {
 	mine := &turn{Turns: t}
 	return context.WithValue(ctx, turnKey{}, mine), mine.end
 }
 
-// A turn is that of one request.
+// A turn is the turn of one request.
 type turn struct {
 	*Turns
 	mu   sync.Mutex
 	held bool
 }
 
-// wait waits for the turn, unless it has come already.
+// wait waits for the turn, unless the request already has it.
 func (t *turn) wait(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -135,7 +136,7 @@ func (t *turn) end() {
 	}
 }
 
-// bound limits a body by its client's bounds, and by those of the request's context.
+// bound limits a body to the bounds of its client and of the request's context.
 func bound(ctx context.Context, body io.ReadCloser, most Bounds) io.ReadCloser {
 	if own, ok := ctx.Value(boundsKey{}).(Bounds); ok {
 		most = most.within(own)
@@ -146,18 +147,19 @@ func bound(ctx context.Context, body io.ReadCloser, most Bounds) io.ReadCloser {
 	return b
 }
 
-// objectFields is how many fields of a decoded object take as much memory as an empty one.
+// objectFields is the number of fields of a decoded object that take as much memory as an empty
+// object.
 const objectFields = 8
 
 // A boundedBody fails as soon as an answer is larger than allowed.
 type boundedBody struct {
 	io.ReadCloser
-	ctx    context.Context //nolint:containedctx // that of its request
+	ctx    context.Context //nolint:containedctx // the context of the request
 	most   Bounds
 	budget *Budget
 	turn   *turn
 	bytes  int64
-	fields int64 // of JSON; an object counts as eight
+	fields int64 // JSON fields; an object counts as eight
 }
 
 // Read implements [io.Reader].
@@ -166,6 +168,8 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	b.bytes += int64(n)
 	fields := int64(0)
 
+	// Counting braces and colons overestimates if strings contain them, which is harmless: the
+	// bounds are far above real answers.
 	if b.most.Objects > 0 {
 		fields = objectFields*int64(bytes.Count(p[:n], []byte{'{'})) + int64(bytes.Count(p[:n], []byte{':'}))
 	}
@@ -177,7 +181,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 
 	if b.budget != nil {
 		if err := b.budget.most.check(b.budget.bytes.Add(int64(n)), b.budget.fields.Add(fields),
-			" together with those before it"); err != nil {
+			" including the previous ones"); err != nil {
 			return 0, err
 		}
 	}

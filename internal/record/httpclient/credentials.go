@@ -9,28 +9,29 @@ import (
 	"strings"
 )
 
-// tokenBytesMax bounds a token file: Kubernetes' tokens have a kilobyte or two.
+// tokenBytesMax bounds a token file. Kubernetes' tokens have a kilobyte or two.
 const tokenBytesMax = 64 << 10
 
-// Credentials are an Authorization header, or where it is read. The zero Credentials are none.
+// Credentials are an Authorization header, or the file that it is read from. The zero Credentials
+// are empty.
 type Credentials struct {
-	// What a server may reject, for an error: "user and password".
+	// What names them in an error about rejected credentials: "user and password".
 	What string
 
 	header   string
-	file     string // with a bearer token; it is read for each request, because Kubernetes replaces tokens
-	fileName string // of the variable that names it
+	file     string // with a bearer token; read again for each request, because Kubernetes rotates tokens
+	fileName string // the variable that names the file
 }
 
-// Basic are a user and a password.
+// Basic returns credentials of a user and a password.
 func Basic(user, password string) Credentials {
 	req := http.Request{Header: http.Header{}}
 	req.SetBasicAuth(user, password)
 	return Credentials{header: req.Header.Get("Authorization"), What: "user and password"}
 }
 
-// OfURL are those that an address has, with a password from elsewhere if it names only the user; ok if it
-// has any.
+// OfURL returns the credentials in a URL, with a password from elsewhere if the URL has only a
+// user. ok is false if it has none.
 func OfURL(u *url.URL, elsewhere string) (c Credentials, ok bool) {
 	if u.User == nil {
 		return Credentials{}, false
@@ -42,17 +43,17 @@ func OfURL(u *url.URL, elsewhere string) (c Credentials, ok bool) {
 	return Basic(u.User.Username(), password), true
 }
 
-// Bearer is a token.
+// Bearer returns credentials of a token.
 func Bearer(token string) Credentials {
 	return Credentials{header: "Bearer " + token, What: "bearer token"}
 }
 
-// TokenFile is a file with a bearer token, which the variable env names.
+// TokenFile returns credentials from a file with a bearer token, which the variable env names.
 func TokenFile(path, env string) Credentials {
 	return Credentials{file: path, fileName: env, What: "bearer token in " + path}
 }
 
-// Authorization returns the header, "" if there is none.
+// Authorization returns the header, or "" if there is none.
 func (c Credentials) Authorization() (string, error) {
 	if c.file == "" {
 		return c.header, nil
@@ -60,19 +61,19 @@ func (c Credentials) Authorization() (string, error) {
 
 	f, err := os.Open(c.file)
 	if err != nil {
-		return "", fmt.Errorf("the bearer token of %s: %w", c.fileName, err)
+		return "", fmt.Errorf("cannot read the bearer token of %s: %w", c.fileName, err)
 	}
 
 	defer f.Close()
 
 	text, err := io.ReadAll(io.LimitReader(f, tokenBytesMax+1))
 	if err != nil {
-		return "", fmt.Errorf("the bearer token of %s: %w", c.fileName, err)
+		return "", fmt.Errorf("cannot read the bearer token of %s: %w", c.fileName, err)
 	}
 
 	token := strings.TrimSpace(string(text))
 	if token == "" || len(text) > tokenBytesMax || strings.ContainsAny(token, " \r\n\t") {
-		return "", fmt.Errorf("the bearer token of %s: %s is empty: want one line with the token",
+		return "", fmt.Errorf("the bearer token of %s: %s is empty or has several lines: want one line with the token",
 			c.fileName, c.file)
 	}
 

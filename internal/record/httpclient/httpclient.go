@@ -1,15 +1,15 @@
-// Package httpclient is how Plimsoll sends requests to servers: Prometheus-compatible ones, receivers
-// of remote write, exporters, clouds, Kubernetes and a running watch.
+// Package httpclient sends Plimsoll's requests to servers: Prometheus-compatible ones, receivers of
+// remote write, exporters, clouds, Kubernetes and a running watch.
 //
-// It adds to net/http what every one of these requests needs. An answer is bounded after it was
-// decompressed and before anything decodes it. Credentials go to the server they are meant for, never
-// to where it redirects, and the address of a request, whose parameters may be secret, goes nowhere as a
-// Referer. A request that a server defers is repeated after the wait it asks for ([Retry]). Errors of
-// TLS say what to do about them ([Untrusted]).
+// It adds to net/http what each of these requests needs. Answers are bounded after decompression
+// and before anything decodes them. Credentials go only to the intended server, never to the target
+// of a redirect, and the URL of a request, whose parameters may be secret, is never sent as a
+// Referer. A request that a server defers is retried after the wait that the server asks for
+// ([Retry]). TLS errors say what to do about them ([Untrusted]).
 //
-// prometheus/common/config has HTTP clients too. They bound no answer, and cannot say what the callers
-// here need: compression off over loopback, one connection for each member of a cluster, many idle
-// connections to one server.
+// The HTTP clients of prometheus/common/config do not bound answers and cannot express what the
+// callers here need: no compression over loopback, one connection per member of a cluster, many
+// idle connections to one server.
 package httpclient
 
 import (
@@ -19,14 +19,14 @@ import (
 	"net/url"
 )
 
-// agent is what servers log about who asked.
+// agent appears in the logs of servers.
 const agent = "plimsoll"
 
-// Options say whom a client talks to, and what it accepts. The zero Options have no bound.
+// Options configure a client. The zero Options have no bounds.
 type Options struct {
 	// Base sends the requests; nil is [Base].
 	Base http.RoundTripper
-	// To is the server that Credentials and Header are for; nil: every server.
+	// To is the server that Credentials and Header are for; nil means every server.
 	To *url.URL
 	// Credentials become the Authorization header.
 	Credentials Credentials
@@ -34,17 +34,18 @@ type Options struct {
 	Header http.Header
 	// Most bounds each answer.
 	Most Bounds
-	// Redirects is how many are followed. With 0, an answer that redirects is returned as it is.
+	// Redirects bounds the redirects that are followed. With 0, a redirect is returned as the
+	// answer.
 	Redirects int
 }
 
-// headerBytesMax bounds the head of an answer; real ones have a kilobyte or two.
+// headerBytesMax bounds the header of an answer. Real ones have a kilobyte or two.
 const headerBytesMax = 1 << 20
 
-// Base returns a transport like Go's own, with proxies from the environment. insecure accepts any
-// certificate.
+// Base returns a transport like Go's default, with proxies from the environment. insecure accepts
+// any certificate.
 func Base(insecure bool) *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one
+	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it always is one
 	t.MaxResponseHeaderBytes = headerBytesMax
 	if insecure {
 		t.TLSClientConfig = clientTLS(insecure)
@@ -52,7 +53,7 @@ func Base(insecure bool) *http.Transport {
 	return t
 }
 
-// New makes a client.
+// New returns a client.
 func New(o Options) *http.Client {
 	return &http.Client{Transport: Transport(o),
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
@@ -61,12 +62,12 @@ func New(o Options) *http.Client {
 }
 
 var (
-	errRedirects = errors.New("too many redirects: give the page's own address")
-	errDowngrade = errors.New("it redirects from https to http: give the page's own address")
+	errRedirects = errors.New("too many redirects: give the final address of the page")
+	errDowngrade = errors.New("redirect from https to http: give the final address of the page")
 )
 
-// checkRedirect refuses a redirect that would be read in the clear. To another server no credentials are
-// sent; net/http alone would send them to another port, and to a host below this one.
+// checkRedirect refuses a redirect to an unencrypted page. Credentials are never sent to another
+// server; net/http alone would send them to another port, and to a subdomain.
 func checkRedirect(req *http.Request, via []*http.Request, most int) error {
 	switch {
 	case most == 0:
@@ -79,8 +80,7 @@ func checkRedirect(req *http.Request, via []*http.Request, most int) error {
 	return nil
 }
 
-// Transport makes what a [New] client sends its requests with, for libraries that have a client of their
-// own.
+// Transport returns the transport of a [New] client, for libraries that have their own client.
 func Transport(o Options) http.RoundTripper {
 	if o.Base == nil {
 		o.Base = Base(false)
@@ -97,6 +97,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.Header.Set("User-Agent", agent)
 	}
 
+	// Only the intended server gets the credentials, also after a redirect, which is a new request
+	// here.
 	req.Header.Del("Referer")
 	if t.To == nil || req.URL.Host == t.To.Host && req.URL.Scheme == t.To.Scheme {
 		if err := t.authorize(req); err != nil {
@@ -119,30 +121,30 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// authorize adds what only the server itself may see.
+// authorize adds the headers that only the intended server may see.
 func (t *transport) authorize(req *http.Request) error {
 	for name, values := range t.Header {
 		req.Header[http.CanonicalHeaderKey(name)] = values
 	}
-	who, err := t.Credentials.Authorization()
+	value, err := t.Credentials.Authorization()
 	if err != nil {
 		return err
 	}
-	if who != "" {
-		req.Header.Set("Authorization", who)
+	if value != "" {
+		req.Header.Set("Authorization", value)
 	}
 	return nil
 }
 
-// CloseIdleConnections implements what [http.Client.CloseIdleConnections] asks for.
+// CloseIdleConnections is called by [http.Client.CloseIdleConnections].
 func (t *transport) CloseIdleConnections() {
 	if c, ok := t.Base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// Cause returns why a request failed, without its address: messages have that already, without its
-// secrets.
+// Cause returns the reason of a failed request without its URL, because messages already have the
+// URL without its secrets.
 func Cause(err error) error {
 	var failed *url.Error
 	if errors.As(err, &failed) {
@@ -151,11 +153,11 @@ func Cause(err error) error {
 	return err
 }
 
-// answerKey finds the [Answer] in a request's context.
+// answerKey is the key of the [Answer] in a request's context.
 type answerKey struct{}
 
-// WithAnswer returns a context whose requests leave their status in a, for libraries that do not return
-// it.
+// WithAnswer returns a context whose requests store their status in a, for libraries that do not
+// return it.
 func WithAnswer(ctx context.Context, a *Answer) context.Context {
 	return context.WithValue(ctx, answerKey{}, a)
 }

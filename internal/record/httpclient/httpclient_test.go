@@ -85,7 +85,7 @@ func TestBudget(t *testing.T) {
 			t.Fatal(len(text), err)
 		}
 	}
-	if _, err := read(t, ctx, client, at); err == nil || err.Error() != "the response is larger than 100 bytes together with those before it" {
+	if _, err := read(t, ctx, client, at); err == nil || err.Error() != "the response is larger than 100 bytes including the previous ones" {
 		t.Error(err)
 	}
 }

@@ -9,34 +9,34 @@ import (
 	"time"
 )
 
-// afterMax bounds the wait that a server may ask for.
+// afterMax is the default bound of the wait that a server may ask for.
 const afterMax = 30 * time.Second
 
-// A DeferredError is the error of a request that may succeed later: the server is busy, restarts or
-// throttles.
+// A DeferredError is the error of a request that may succeed later: the server is busy, restarting
+// or throttling.
 type DeferredError struct {
 	Err   error
-	After time.Duration // that the server asks to wait; 0: it does not say
+	After time.Duration // the wait that the server asks for; 0 if it does not say
 }
 
 func (e *DeferredError) Error() string { return e.Err.Error() }
 func (e *DeferredError) Unwrap() error { return e.Err }
 
-// A Retry says how often a deferred request is repeated, and for how long.
+// A Retry says how often and for how long a deferred request is retried.
 type Retry struct {
-	// Attempts bounds the requests, the first included; 0: only Patience does.
+	// Attempts bounds the requests, including the first one; 0 means that only Patience does.
 	Attempts int
-	// Patience bounds the time until the last attempt begins; 0: only Attempts does.
+	// Patience bounds the time until the last attempt begins; 0 means that only Attempts does.
 	Patience time.Duration
-	// Wait is the time before the second attempt, which doubles up to Most (0: half a minute) for the
-	// next ones. A longer wait that the server asks for applies, up to Most.
+	// Wait is the time before the second attempt. It doubles for each further attempt, up to Most
+	// (0 means half a minute). A longer wait that the server asks for is respected, up to Most.
 	Wait, Most time.Duration
 	// Pause replaces the wait after an attempt, counted from 1, in tests.
 	Pause func(attempt int) time.Duration
 }
 
-// Do makes a request until its error is no [DeferredError]. The error of the last attempt is returned
-// without that.
+// Do makes a request until its error is not a [DeferredError]. After the last attempt, it returns
+// the error inside.
 func (r Retry) Do(ctx context.Context, request func(context.Context) error) error {
 	begun, wait := time.Now(), r.Wait
 	most := r.Most
@@ -70,8 +70,8 @@ func (r Retry) Do(ctx context.Context, request func(context.Context) error) erro
 	}
 }
 
-// RetryAfter returns how long an answer asks to wait; 0 if it does not. HTTP has seconds and dates
-// (RFC 9110, 10.2.3).
+// RetryAfter returns the wait that an answer asks for, or 0. HTTP allows seconds and dates (RFC
+// 9110, 10.2.3).
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	text := h.Get("Retry-After")
 	if s, err := strconv.ParseInt(text, 10, 32); err == nil {
@@ -83,7 +83,7 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// An Answer is what the last answer to a request said in its head. It is safe for concurrent use.
+// An Answer has the status of the last answer to a request. It is safe for concurrent use.
 type Answer struct {
 	status atomic.Int32
 	after  atomic.Int64
@@ -94,8 +94,8 @@ func (a *Answer) set(resp *http.Response) {
 	a.after.Store(int64(RetryAfter(resp.Header, time.Now())))
 }
 
-// Status is 0 if there was none.
+// Status returns the status, or 0 if there was no answer.
 func (a *Answer) Status() int { return int(a.status.Load()) }
 
-// After is how long it asks to wait.
+// After returns the wait that the answer asks for.
 func (a *Answer) After() time.Duration { return time.Duration(a.after.Load()) }

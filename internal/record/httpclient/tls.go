@@ -12,8 +12,8 @@ func clientTLS(insecure bool) *tls.Config {
 	return &tls.Config{InsecureSkipVerify: insecure} //nolint:gosec // --insecure is for exactly that
 }
 
-// Untrusted says what to do about a server whose certificate is not accepted, or that does not speak
-// TLS; nil if the error is about something else. Retrying does not help.
+// Untrusted says what to do about a server whose certificate is not trusted, or that does not use
+// TLS. It returns nil for other errors. Retrying does not help.
 func Untrusted(err error) error {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
@@ -22,14 +22,14 @@ func Untrusted(err error) error {
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &unknown):
-		return fmt.Errorf("%w: give the CA's file in SSL_CERT_FILE=ca.pem, or accept any certificate with --insecure",
+		return fmt.Errorf("%w: set SSL_CERT_FILE=ca.pem to the CA's file, or accept any certificate with --insecure",
 			err)
 	case errors.As(err, &name):
-		return fmt.Errorf("%w: use a name that is in it, or accept any certificate with --insecure", err)
+		return fmt.Errorf("%w: use a name in the certificate, or accept any certificate with --insecure", err)
 	case errors.As(err, &invalid):
-		return fmt.Errorf("%w: have it renewed, or accept any certificate with --insecure", err)
+		return fmt.Errorf("%w: renew the certificate, or accept any certificate with --insecure", err)
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
-		return fmt.Errorf("%w: it does not speak TLS: try http://", err)
+		return fmt.Errorf("%w: the server does not use TLS: try http://", err)
 	}
 
 	return nil

@@ -11,12 +11,13 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// choosing are the labels that select one part of a recording, in the order in which they are tried.
+// choosing are the sets of labels that may select one part of a recording, in the order of
+// preference.
 var choosing = [][]string{{"server"}, {"instance"}, {"namespace", "pod"}, {"pod"}, {"cluster", "instance"},
 	{"cluster"}, {"job"}}
 
-// choice finds how the user can give one part of the recordings alone: the names of its sources if
-// the part is not in all of them, and a selector if these hold other parts as well.
+// choice returns how users can select one part of the recordings: the names of its sources, if not
+// all have the part, and a selector, if these sources also have other parts.
 func (s *splitter) choice(nodes []*node) (sources []string, selector string) {
 	readers := map[int]bool{}
 	own := map[*node]bool{}
@@ -30,7 +31,7 @@ func (s *splitter) choice(nodes []*node) (sources []string, selector string) {
 		}
 	}
 
-	// Series that a part shares with another one belong to both.
+	// Series that a part shares with another part belong to both.
 	var all, others []labels.Labels
 	mine := map[uint64]bool{}
 	for _, n := range nodes {
@@ -65,7 +66,7 @@ func (s *splitter) choice(nodes []*node) (sources []string, selector string) {
 	return sources, ""
 }
 
-// matchersOf are matchers of the values that some series have for the labels of these names.
+// matchersOf returns matchers for the values that the series have for the given label names.
 func matchersOf(series []labels.Labels, names []string) []*labels.Matcher {
 	out := make([]*labels.Matcher, len(names))
 	for i, name := range names {

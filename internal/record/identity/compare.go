@@ -11,31 +11,34 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A relation is what the samples of two nodes say about whether they are of one server or host.
+// A relation is what the samples of two nodes say about whether they are from the same server or
+// host.
 type relation int
 
 const (
 	unknown   relation = iota
-	same               // they meet in time, and each one's counters pass through the other's
-	different          // they meet in time, and their counters contradict each other
-	follows            // one begins after the other ended, and its counters continue the other's
-	apart              // one begins after the other ended, and its counters do not
-	elsewhere          // no metric is common to both
+	same               // they overlap in time, and their counters agree
+	different          // they overlap in time, and their counters contradict each other
+	follows            // one begins after the other ended, and its counters continue
+	apart              // one begins after the other ended, and its counters do not continue
+	elsewhere          // they have no metric in common
 )
 
 const (
-	// comparedMax bounds the series that are compared. A few that count decide; many do not count.
+	// comparedMax bounds the series to compare. decidingMost conclusive ones decide; many are
+	// inconclusive.
 	comparedMax  = 400
 	decidingMost = 16
-	// contradictions is the share of samples that have to contradict: clocks and rounding differ.
+	// contradictions is the share of samples that must contradict, because clocks and rounding
+	// differ.
 	contradictions = 0.1
-	// continued is the share of counters that have to continue.
+	// continued is the share of counters that must continue.
 	continued = 0.9
 	// readMost bounds the samples that are read to compare two nodes.
 	readMost = 4_000_000
-	// faster is how many times as fast as before a counter may have grown between two recordings.
+	// faster is how many times faster than before a counter may have grown between two recordings.
 	faster = 10
-	// alike is how much the growth of two counters of one device may differ where one of them was
+	// alike is how much the growth of two counters of a device may differ if one of them was
 	// integrated from rates.
 	alike = 0.05
 )
@@ -64,6 +67,7 @@ func (s *splitter) compare(a, b *node) (relation, error) {
 
 		votes[relate(x, y, integrated)]++
 		read += len(x) + len(y)
+		// Enough conclusive series: reading more would cost time and not change the result.
 		if votes[same]+votes[different]+votes[follows]+votes[apart] >= decidingMost || read > readMost {
 			break
 		}
@@ -83,12 +87,14 @@ func (s *splitter) compare(a, b *node) (relation, error) {
 	return apart, nil
 }
 
-// integrated reports whether a node's counters were made from rates, so that they begin at zero.
+// integrated reports whether the counters of a node were integrated from rates, so that they begin
+// at zero.
 func (s *splitter) integrated(n *node) bool {
 	return slices.ContainsFunc(s.sources[n.reader], func(x recording.Source) bool { return x.Kind == "iostat" })
 }
 
-// pairs are the series that two nodes have in common, but for the labels that tell nodes apart.
+// pairs returns the series that two nodes have in common, ignoring the labels that distinguish
+// nodes.
 func (s *splitter) pairs(a, b *node) [][2]labels.Labels {
 	bare := func(l labels.Labels) string {
 		return string(labels.NewBuilder(l).Del("instance", "server", "namespace", "pod", "cluster", "job", "node",
@@ -110,7 +116,7 @@ func (s *splitter) pairs(a, b *node) [][2]labels.Labels {
 	return out
 }
 
-// points are all samples of one series.
+// points returns all samples of one series.
 func (s *splitter) points(n *node, l labels.Labels) ([]promql.FPoint, error) {
 	var matchers []*labels.Matcher
 	l.Range(func(x labels.Label) {
@@ -131,8 +137,8 @@ func (s *splitter) points(n *node, l labels.Labels) ([]promql.FPoint, error) {
 	return nil, nil
 }
 
-// relate compares one counter as two nodes have it. What decreases is no counter, and what stands
-// still at one value in both says nothing.
+// relate compares a counter as recorded by two nodes. A series that decreases is not a counter, and
+// one that is constant at the same value in both is inconclusive.
 func relate(x, y []promql.FPoint, integrated bool) relation {
 	if len(x) < 2 || len(y) < 2 || decreases(x) || decreases(y) {
 		return unknown
@@ -158,7 +164,7 @@ func decreases(p []promql.FPoint) bool {
 	return false
 }
 
-// succession compares a counter of which one part ended before the other began.
+// succession compares a counter whose first part ended before its second began.
 func succession(x, y []promql.FPoint, integrated bool) relation {
 	if integrated {
 		return unknown
@@ -181,8 +187,8 @@ func succession(x, y []promql.FPoint, integrated bool) relation {
 	return follows
 }
 
-// meeting compares a counter that two nodes have at the same time: each sample of one has to lie
-// between the other's samples around it. Clocks may differ by one sample.
+// meeting compares a counter that two nodes recorded at the same time: each sample of one must be
+// between the neighbouring samples of the other. Clocks may differ by one sample.
 func meeting(x, y []promql.FPoint) relation {
 	from, to := max(x[0].T, y[0].T), min(x[len(x)-1].T, y[len(y)-1].T)
 	seen, bad := 0, 0
@@ -214,14 +220,14 @@ func meeting(x, y []promql.FPoint) relation {
 	return same
 }
 
-// growAlike compares how much a counter grew while both nodes had it.
+// growAlike compares how much a counter grew while both nodes recorded it.
 func growAlike(x, y []promql.FPoint) relation {
 	from, to := max(x[0].T, y[0].T), min(x[len(x)-1].T, y[len(y)-1].T)
 	if to <= from {
 		return unknown
 	}
 	a, b := at(x, to)-at(x, from), at(y, to)-at(y, from)
-	const little = 50 // requests or kilobytes: too few to compare
+	const little = 50 // requests or kilobytes; less is too little to compare
 	switch {
 	case a < little && b < little:
 		return unknown
@@ -231,7 +237,7 @@ func growAlike(x, y []promql.FPoint) relation {
 	return same
 }
 
-// at is a counter's value at a time within its samples, on the line between two of them.
+// at returns the value of a counter at a time within its samples, by linear interpolation.
 func at(p []promql.FPoint, t int64) float64 {
 	i, found := slices.BinarySearchFunc(p, t, func(p promql.FPoint, t int64) int {
 		switch {

@@ -1,17 +1,17 @@
-// Package identity decides which server and which host each series of a recording belongs to.
+// Package identity determines which server and which host each series of a recording belongs to.
 //
-// A source may hold one server, many, or a part of one; one server may be spread over several
-// sources. The parts are found from what the data says, in this order:
+// A source may contain one server, many, or a part of one, and a server may be spread over several
+// sources. The data identifies the parts, in this order:
 //
 //   - the labels of a series: instance, server, namespace and pod, cluster;
-//   - what the capture says of itself: the host in FTDC, in iostat's banner, in recording.json;
+//   - what a capture says about itself: the host in FTDC, in iostat's banner, in recording.json;
 //   - the address of a live source;
-//   - otherwise the source's name, unless the samples themselves say more: counters that continue
-//     each other are one server's, and counters that contradict each other are not.
+//   - otherwise the name of the source, unless the samples say more: counters that continue each
+//     other are from one server, and counters that contradict each other are not.
 //
-// Devices, memory and cores belong to a host, and a host to the servers that name it. Where a side
-// names no host and only one is possible, the two are joined and a note says so. Where several are
-// possible, none is chosen, and a note asks for the name.
+// Devices, memory and cores belong to a host, and a host to the servers that name it. If one side
+// does not name its host and only one is possible, the two are joined and a note says so. If
+// several are possible, none is chosen, and a note asks for the name.
 package identity
 
 import (
@@ -25,27 +25,28 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// An Engine is what has to be known of an engine to recognise its servers.
+// An Engine is what is needed to recognise the servers of an engine.
 type Engine struct {
 	Name string
-	// Anchors are metrics that every server of the engine has, and Metrics all that only it has.
+	// Anchors are metrics that every server of the engine has; Metrics reports all those that only
+	// it has.
 	Anchors []string
 	Metrics func(metric string) bool
-	// Sets says that the engine's rules compare the members of one set, by their label instance: a
-	// set is then judged as one.
+	// Sets means that the engine's rules compare the members of a set, by the label instance: a set
+	// is then judged as a whole.
 	Sets bool
-	// Agreed are metrics that all members of a set report alike, such as the index of a log that they
-	// share; none if there is no such thing.
+	// Agreed are metrics that all members of a set report nearly alike, such as the index of their
+	// shared log. It may be empty.
 	Agreed []string
 }
 
-// Options are what [Split] has to know.
+// Options are the options of [Split].
 type Options struct {
 	Engines []Engine
-	// Wants are the metrics to divide, and Devices those of block devices.
+	// Wants reports the metrics to divide, and Devices those of block devices.
 	Wants   func(metric string) bool
 	Devices func(metric string) bool
-	// Hosts are names of hosts that the user gave, by the name of a source.
+	// Hosts are the host names that the user gave, by the name of a source.
 	Hosts map[string]string
 }
 
@@ -54,15 +55,16 @@ type Part struct {
 	// Engine is empty for a host without a server.
 	Engine, Name, Host string
 	Readers            []recording.Reader
-	// Notes say what was assumed of this part, or could not be decided.
+	// Notes say what was assumed about this part, or could not be decided.
 	Notes []string
 
 	again  func(context.Context) ([]recording.Reader, error)
 	choice func() (sources []string, selector string)
 }
 
-// Choice is how to give this part alone: the sources that have it, if not all do, and the matchers of its
-// series, if these sources have others too. Both are empty if nothing is needed, or no matcher does it.
+// Choice returns how to select this part alone: the sources that have it, if not all do, and the
+// matchers of its series, if these sources also have others. Both are empty if no selection is
+// needed, or no matchers can select it.
 func (p Part) Choice() (sources []string, selector string) {
 	if p.choice == nil {
 		return nil, ""
@@ -70,8 +72,8 @@ func (p Part) Choice() (sources []string, selector string) {
 	return p.choice()
 }
 
-// Now is the part with the samples that its recordings have by now, and live ones get more.
-// Series that are new since [Split] are not in it.
+// Now returns the part with the samples that its recordings have by now; live ones keep growing. It
+// does not include series that appeared after [Split].
 func (p Part) Now(ctx context.Context) (Part, error) {
 	if p.again == nil {
 		return p, nil
@@ -82,7 +84,7 @@ func (p Part) Now(ctx context.Context) (Part, error) {
 }
 
 // Split divides recordings into parts, those with a server first. There is at least one, unless
-// there are no recordings. A single part has the recordings as they are.
+// there are no recordings. If there is only one part, it has the original recordings.
 func Split(ctx context.Context, in []recording.Reader, opt Options) ([]Part, error) {
 	s := &splitter{ctx: ctx, in: in, opt: opt}
 	for i := range in {
@@ -99,7 +101,7 @@ func Split(ctx context.Context, in []recording.Reader, opt Options) ([]Part, err
 	return s.parts()
 }
 
-// splitter is a division under way.
+// splitter is the state of a division.
 type splitter struct {
 	ctx context.Context
 	in  []recording.Reader
@@ -112,22 +114,22 @@ type splitter struct {
 	places  []*place
 }
 
-// A node is one server's or one host's series in one recording.
+// A node is the series of one server or one host in one recording.
 type node struct {
 	reader int
 	engine int // index of Options.Engines; -1 for a host
 	key    key
-	// global identifies a server in any recording; empty if its labels mean something in this one
-	// only.
+	// global identifies a server across recordings. It is empty if the labels are meaningful only
+	// within this recording.
 	global string
 	name   string
-	hosts  []string // the names by which its host is known
-	// labelled says that the host's name is a label, not a capture's own.
+	hosts  []string // known names of its host
+	// labelled means that the host's name comes from a label, not from the capture itself.
 	labelled bool
 	series   []labels.Labels
 }
 
-// A server is the nodes of one server, or of a set that is judged as one.
+// A server is the nodes of one server, or of a set that is judged as a whole.
 type server struct {
 	engine int
 	nodes  []*node
@@ -151,7 +153,7 @@ func (s *splitter) list(i int) error {
 
 	s.total = append(s.total, len(all))
 
-	// Series of each engine, and the rest.
+	// The series of each engine, and all others.
 	of := make([][]labels.Labels, len(s.opt.Engines))
 	var rest []labels.Labels
 
@@ -182,7 +184,7 @@ func (s *splitter) list(i int) error {
 	return nil
 }
 
-// serverNodes divides an engine's series of one recording by server.
+// serverNodes divides the series of an engine in a recording by server.
 func (s *splitter) serverNodes(i, e int, series []labels.Labels) []*node {
 	anchors := s.opt.Engines[e].Anchors
 	var keys []key
@@ -199,6 +201,7 @@ func (s *splitter) serverNodes(i, e int, series []labels.Labels) []*node {
 		}
 	}
 
+	// A few series without the label server do not make another server, so the anchors come first.
 	if len(keys) == 0 {
 		for _, l := range series {
 			add(l, false)
@@ -222,8 +225,8 @@ func (s *splitter) serverNodes(i, e int, series []labels.Labels) []*node {
 	return out
 }
 
-// fitting are the nodes that a series with a key may belong to: those of its target, or else those
-// that no label contradicts.
+// fitting returns the nodes that a series with a key may belong to: those of its target, or,
+// without such nodes, those that no label contradicts.
 func fitting(nodes []*node, k key) []*node {
 	var exact, loose []*node
 	for _, n := range nodes {
@@ -241,8 +244,8 @@ func fitting(nodes []*node, k key) []*node {
 	return loose
 }
 
-// hostNodes divides the series that are no engine's by host. Those with the labels of a server of
-// the same recording are that server's own, such as the counters of its exporter's process.
+// hostNodes divides the series that belong to no engine by host. Those with the labels of a server
+// in the same recording belong to that server, such as the process counters of its exporter.
 func (s *splitter) hostNodes(i int, found []*node, series []labels.Labels) []*node {
 	var out []*node
 	for _, l := range series {
@@ -274,13 +277,13 @@ func (s *splitter) hostNodes(i int, found []*node, series []labels.Labels) []*no
 	return out
 }
 
-// devices reports whether a node has a block device's series.
+// devices reports whether a node has series of a block device.
 func (s *splitter) devices(n *node) bool {
 	return slices.ContainsFunc(n.series,
 		func(l labels.Labels) bool { return s.opt.Devices(l.Get(labels.MetricName)) })
 }
 
-// parts makes the result.
+// parts builds the result.
 func (s *splitter) parts() ([]Part, error) {
 	type wanted struct {
 		Part
@@ -317,7 +320,7 @@ func (s *splitter) parts() ([]Part, error) {
 			p.Host = n.hosts[0]
 		}
 		if judged && !slices.ContainsFunc(at.nodes, s.devices) {
-			continue // nothing of it can be judged without a server
+			continue // without a server and devices, there is nothing to judge
 		}
 		all = append(all, p)
 	}
@@ -351,12 +354,12 @@ func (s *splitter) parts() ([]Part, error) {
 	return unique(out), nil
 }
 
-// readers are recordings of the series of some nodes only.
+// readers returns recordings with the series of the given nodes only.
 func (s *splitter) readers(nodes []*node) ([]recording.Reader, error) {
 	var out []recording.Reader
 	hosts := s.deviceHosts(nodes)
 	for i, r := range s.in {
-		keep := map[uint64]string{} // the host that a device has to name
+		keep := map[uint64]string{} // the host to add to the device label
 		for _, n := range nodes {
 			if n.reader == i {
 				for _, l := range n.series {
@@ -384,7 +387,7 @@ func (s *splitter) readers(nodes []*node) ([]recording.Reader, error) {
 	return out, nil
 }
 
-// serverName is what a server is called.
+// serverName returns the name of a server.
 func (s *splitter) serverName(v *server) string {
 	var names []string
 	for _, n := range v.nodes {
@@ -399,7 +402,7 @@ func (s *splitter) serverName(v *server) string {
 	return strings.Join(names, ", ")
 }
 
-// placeName is what a host without a server is called.
+// placeName returns the name of a host without a server.
 func (s *splitter) placeName(at *place) string {
 	if n := at.named(); n != nil {
 		return n.hosts[0]
@@ -407,7 +410,7 @@ func (s *splitter) placeName(at *place) string {
 	return at.nodes[0].name
 }
 
-// unique tells parts of one name apart by their order.
+// unique adds numbers to equal names of parts.
 func unique(parts []Part) []Part {
 	seen := map[string]int{}
 	for i := range parts {

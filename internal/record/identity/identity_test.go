@@ -125,7 +125,7 @@ func TestSplit(t *testing.T) {
 		}, []string{"db a:1: 1", "host b: 1"}, "--host node.prom=NAME"},
 		{"a nameless server and two hosts", nil, []recording.Reader{
 			of(t, page("db.prom"), "db_ops_total 5 1 0"), of(t, page("node.prom"), "disk_io{instance=a:9100} 5 1 0", "disk_io{instance=b:9100} 5 1 0"),
-		}, []string{"db db.prom: 1", "host a: 1", "host b: 1"}, "it is not known whether db.prom runs on a or b"},
+		}, []string{"db db.prom: 1", "host a: 1", "host b: 1"}, "cannot determine whether db.prom runs on a or b"},
 		{"a nameless server and two hosts, with a name given", map[string]string{"dir/db.prom": "b"}, []recording.Reader{
 			of(t, page("db.prom"), "db_ops_total 5 1 0"), of(t, page("node.prom"), "disk_io{instance=a:9100} 5 1 0", "disk_io{instance=b:9100} 5 1 0"),
 		}, []string{"db db.prom: 2", "host a: 1"}, ""},
@@ -137,7 +137,7 @@ func TestSplit(t *testing.T) {
 		}, []string{"db a:1 (2): 1", "db a:1: 1"}, "contradict"},
 		{"one page twice", nil, []recording.Reader{
 			of(t, page("db.prom"), "db_ops_total 5 1 0"), of(t, page("copy.prom"), "db_ops_total 5 1 0"),
-		}, []string{"db db.prom: 2"}, "hold the same server"},
+		}, []string{"db db.prom: 2"}, "contain the same server"},
 		{"a page that continues another", nil, []recording.Reader{
 			of(t, page("1.prom"), "db_ops_total 5 1 0"), of(t, page("2.prom"), "db_ops_total 107 1 102"),
 		}, []string{"db 1.prom: 2"}, "2.prom continues 1.prom"},
@@ -152,10 +152,10 @@ func TestSplit(t *testing.T) {
 		}, []string{"db m1:27017: 2"}, ""},
 		{"a capture and the exporter of the same server", nil, []recording.Reader{
 			of(t, capture("one", "m1:27017"), "db_ops_total 5 1 0"), of(t, page("m1.prom"), "db_ops_total{instance=m1:9216} 5 1 0"),
-		}, []string{"db m1:27017, m1:9216: 2"}, "hold the same server"},
+		}, []string{"db m1:27017, m1:9216: 2"}, "contain the same server"},
 		{"two pages of one host's exporters", nil, []recording.Reader{
 			of(t, page("node.prom"), "disk_io{device=sda} 5 100 0"), of(t, iostat("m1"), "disk_io{device=sda} 0 100.1 0"), of(t, page("db.prom"), "db_ops_total 5 1 0"),
-		}, []string{"db db.prom: 3"}, "taken for m1, the only one here"},
+		}, []string{"db db.prom: 3"}, "assuming m1, the only one here"},
 		{"two hosts without names that contradict each other", nil, []recording.Reader{
 			of(t, page("node1.prom"), "disk_io{device=sda} 5 100 0"), of(t, page("node2.prom"), "disk_io{device=sda} 5 1 0"), of(t, page("db.prom"), "db_ops_total 5 1 0"),
 		}, []string{"db db.prom: 1", "host node1.prom: 1", "host node2.prom: 1"}, "--host"},
@@ -183,7 +183,7 @@ func TestSplit(t *testing.T) {
 		{"a host that calls itself otherwise", nil, []recording.Reader{
 			of(t, recording.Source{Kind: "ftdc", Engine: "db", Name: "diagnostic.data", Host: "db-1"}, "db_ops_total 5 1 0", "disk_io{device=sda} 5 1 0"),
 			of(t, recording.Source{Kind: "iostat", Name: "i.log", Host: "x-1"}, "disk_io{device=sdb} 0 300 0"),
-		}, []string{"db db-1: 2", "host x-1: 1"}, "--host i.log=db-1 says that they are one"},
+		}, []string{"db db-1: 2", "host x-1: 1"}, "if they are the same, give --host i.log=db-1"},
 		{"local addresses mean other servers in each file", nil, []recording.Reader{
 			of(t, page("1.prom"), "db_ops_total{instance=localhost:1} 5 1 0"), of(t, page("2.prom"), "db_ops_total{instance=localhost:1} 5 0 0"),
 		}, []string{"db 1.prom: 1", "db 2.prom: 1"}, ""},

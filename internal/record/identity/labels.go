@@ -13,15 +13,15 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A key is the labels that tell one server of a recording from another.
+// A key is the labels that distinguish the servers of a recording.
 type key struct{ cluster, namespace, pod, instance, server string }
 
-// keyOf is a series' key. The label server is one that exporters give the series of a database;
-// elsewhere it means other things.
+// keyOf returns the key of a series. Exporters give the label server to series of a database; on
+// other series it has other meanings.
 func keyOf(l labels.Labels, ofServer bool) key {
 	k := key{cluster: l.Get("cluster"), pod: l.Get("pod"), instance: l.Get("instance")}
 	if k.pod != "" {
-		// A pod keeps its name when it gets another address.
+		// A pod keeps its name when its address changes.
 		k.namespace, k.instance = l.Get("namespace"), ""
 	}
 	if ofServer {
@@ -31,27 +31,27 @@ func keyOf(l labels.Labels, ofServer bool) key {
 }
 
 // fits reports whether a series with key o may belong to a server with key k: no label differs. A
-// label that only one of them has does not count.
+// label that only one of them has is ignored.
 func (k key) fits(o key) bool {
 	same := func(a, b string) bool { return a == "" || b == "" || a == b }
 	return same(k.cluster, o.cluster) && same(k.namespace, o.namespace) && same(k.pod, o.pod) &&
 		same(k.instance, o.instance) && same(k.server, o.server)
 }
 
-// local reports whether a key has an address, and only such as mean the machine that was recorded.
+// local reports whether a key has addresses, all of which mean the recorded machine itself.
 func (k key) local() bool {
 	return k.pod == "" && k.instance+k.server != "" && (k.instance == "" || local(k.instance)) &&
 		(k.server == "" || local(k.server))
 }
 
-// target is the part of a key that whoever scraped the series gave all of them.
+// target returns the part of a key that the scraper gave to all series of a page.
 func (k key) target() key {
 	k.server = ""
 	return k
 }
 
 // specific removes keys without the label server if others of the same target have it: an exporter
-// of several servers has a few series without.
+// for several servers has a few series without it.
 func specific(keys []key) []key {
 	return slices.DeleteFunc(slices.Clone(keys), func(k key) bool {
 		return k.server == "" && slices.ContainsFunc(keys,
@@ -59,8 +59,9 @@ func specific(keys []key) []key {
 	})
 }
 
-// nodeLabel is the host that a label names, where there is no instance. What kube-state-metrics
-// reports of a cluster's nodes was not measured on them.
+// nodeLabel returns the host that a label names, for series without an instance. It ignores the
+// metrics of kube-state-metrics, which describe the nodes of a cluster but were not measured on
+// them.
 func nodeLabel(l labels.Labels) string {
 	if strings.HasPrefix(l.Get(labels.MetricName), "kube_") {
 		return ""
@@ -73,8 +74,8 @@ func nodeLabel(l labels.Labels) string {
 	return ""
 }
 
-// thisMachine is the name of the machine that the program runs on, as live sources with a local
-// address have it.
+// thisMachine is the name of the machine that Plimsoll runs on, for live sources with a local
+// address.
 const thisMachine = "this machine"
 
 // local reports whether an address means a different server on each machine.
@@ -87,7 +88,7 @@ func local(address string) bool {
 	return ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
-// hostOf is the host of host:port, or of a URL.
+// hostOf returns the host of host:port, or of a URL.
 func hostOf(address string) string {
 	if strings.Contains(address, "://") {
 		u, err := url.Parse(address)
@@ -102,12 +103,12 @@ func hostOf(address string) string {
 	return strings.Trim(address, "[]")
 }
 
-// ofExporter reports whether a name is a container's that exports metrics, not a host's: Docker
-// Compose and Kubernetes services are scraped by such names.
+// ofExporter reports whether a name is that of a container with an exporter, not of a host: Docker
+// Compose and Kubernetes services are scraped under such names.
 func ofExporter(host string) bool { return strings.Contains(strings.ToLower(host), "exporter") }
 
-// nameServer fills in what a server's node is called and where it runs. Its recording has so many
-// servers of the engine.
+// nameServer sets the name and the host of a server's node. servers is the number of the engine's
+// servers in its recording.
 func (s *splitter) nameServer(n *node, servers int) {
 	e := s.opt.Engines[n.engine]
 	k := n.key
@@ -165,7 +166,7 @@ func (s *splitter) nameServer(n *node, servers int) {
 	}
 }
 
-// nameHost fills in what a host's node is called.
+// nameHost sets the name of a host's node.
 func (s *splitter) nameHost(n *node) {
 	var own recording.Source
 	if all := s.sources[n.reader]; len(all) == 1 {
@@ -181,7 +182,7 @@ func (s *splitter) nameHost(n *node) {
 	}
 }
 
-// given takes a host's name from the user.
+// given uses the name of a host from the user, if there is one.
 func (s *splitter) given(n *node, own recording.Source) bool {
 	h := s.opt.Hosts[own.Name]
 	if h == "" {
@@ -191,14 +192,15 @@ func (s *splitter) given(n *node, own recording.Source) bool {
 	return true
 }
 
-// captured are the names that a source has for its host.
+// captured returns the names that a source has for its host.
 func captured(own recording.Source) []string {
 	var out []string
 	if own.Host != "" && !local(own.Host) {
 		out = append(out, hostOf(own.Host))
 	}
 
-	// The address of a database or of a page of metrics is its host's; a cloud's or a server's is not.
+	// The address of a database or of a page of metrics names its host; that of a cloud or a
+	// Prometheus server does not.
 	live := strings.Contains(own.Name, "://") && (own.Kind == "metrics-url" ||
 		own.Engine != "" && own.Kind != "prometheus")
 	if host := hostOf(own.Name); live && !strings.Contains(host, ",") {
@@ -216,7 +218,8 @@ func captured(own recording.Source) []string {
 	return out
 }
 
-// shortName is a source's name without the folders it is in, unless another source has it too.
+// shortName returns the name of a source without its folders, unless another source has the same
+// base name.
 func (s *splitter) shortName(reader int, own recording.Source) string {
 	if own.Name == "" && len(s.sources[reader]) > 0 {
 		own = s.sources[reader][0]
@@ -245,8 +248,8 @@ func (s *splitter) shortName(reader int, own recording.Source) string {
 	return base
 }
 
-// sameHost reports whether two lists have a name of one host. A short name is that of a longer one
-// that begins with it.
+// sameHost reports whether two lists have names of the same host. A short name is equal to a longer
+// one whose first label it is.
 func sameHost(a, b []string) bool {
 	for _, x := range a {
 		for _, y := range b {
@@ -258,14 +261,14 @@ func sameHost(a, b []string) bool {
 	return false
 }
 
-// short reports whether a name is the first label of another one.
+// short reports whether a name is the first label of another name.
 func short(x, of string) bool {
 	first, _, more := strings.Cut(of, ".")
 	return more && !strings.Contains(x, ".") && net.ParseIP(of) == nil && strings.EqualFold(x, first)
 }
 
-// comparableHosts reports whether two hosts' names are of one kind, so that different ones are different
-// hosts: an address is not comparable with a name.
+// comparableHosts reports whether the names of two hosts are of the same kind, so that different
+// names mean different hosts. An address is not comparable with a name.
 func comparableHosts(a, b []string) bool {
 	isIP := func(x string) bool { return net.ParseIP(x) != nil }
 	return len(a) > 0 && len(b) > 0 && !isIP(a[0]) && !isIP(b[0])

@@ -11,26 +11,26 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A picked recording is a part of another one, with its marks.
+// A picked recording is a part of another one and keeps its marks.
 type picked struct {
 	*recording.Memory
 	of      recording.Reader
 	metrics []recording.Metric
 }
 
-// Metrics are those that were listed to make it: nothing is added to it.
+// Metrics returns the metrics that were listed to create the part. Nothing is added to it later.
 func (p picked) Metrics(context.Context) ([]recording.Metric, error) {
 	return slices.Clone(p.metrics), nil
 }
 
-// Marks are those of the whole.
+// Marks returns the marks of the whole recording.
 func (p picked) Marks() []recording.Mark { return recording.Marks(p.of) }
 
-// Close leaves the whole open: its owner closes it.
+// Close does not close the whole recording, which belongs to its owner.
 func (picked) Close() error { return nil }
 
-// pick makes a recording of some series of a recording, by the hashes of their labels, with the host of
-// which they are if their devices have to name it. Its sources cover the time of these series only.
+// pick returns a recording with some series of a recording, by the hashes of their labels. If a
+// host is given, it is added to their devices. The sources cover only the time of these series.
 func (s *splitter) pick(i int, keep map[uint64]string) (recording.Reader, error) {
 	r := s.in[i]
 	part, err := recording.Pick(s.ctx, r, s.opt.Wants, func(l labels.Labels) (labels.Labels, bool) {

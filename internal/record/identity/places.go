@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// unite joins the nodes of one server.
+// unite joins the nodes of each server.
 func (s *splitter) unite() error {
 	for _, n := range s.nodes {
 		if n.engine < 0 {
@@ -31,7 +31,7 @@ func (s *splitter) unite() error {
 	return nil
 }
 
-// serverOf finds the server that a node belongs to; nil if it is another one.
+// serverOf returns the server that a node belongs to, or nil if it is a new one.
 func (s *splitter) serverOf(n *node) (*server, error) {
 	for _, v := range s.servers {
 		if v.engine != n.engine {
@@ -53,19 +53,19 @@ func (s *splitter) serverOf(n *node) (*server, error) {
 	return nil, nil
 }
 
-// oneServer reports whether two nodes of one engine are of one server, or of one set that is judged
-// together, and what there is to remark.
+// oneServer reports whether two nodes of an engine are from one server, or from one set that is
+// judged as a whole, and a note about the reason.
 func (s *splitter) oneServer(a, b *node) (one bool, note string, err error) {
 	if set, err := s.oneSet(a, b); set || err != nil {
 		return set, "", err
 	}
 	if a.reader == b.reader {
-		return false, "", nil // their labels differ
+		return false, "", nil // within one recording, their labels differ
 	}
 
 	switch {
 	case a.global != "" && b.global != "" && a.global != b.global:
-		// A capture and an exporter may name the ports that they use.
+		// A capture and an exporter may use different ports in the name of one server.
 		if a.labelled == b.labelled || !sameHost(a.hosts, b.hosts) {
 			return false, "", nil
 		}
@@ -81,31 +81,31 @@ func (s *splitter) oneServer(a, b *node) (one bool, note string, err error) {
 	x, y := s.sourceName(a), s.sourceName(b)
 	switch sameID := a.global != "" && a.global == b.global; {
 	case rel == same:
-		return true, fmt.Sprintf("%s and %s hold the same server (%s): samples that both have count once", x, y,
+		return true, fmt.Sprintf("%s and %s contain the same server (%s): samples in both count once", x, y,
 			a.name), nil
 	case rel == different && sameID:
 		return false,
-			fmt.Sprintf("%s and %s both name %s, but their counters contradict each other: they are judged as two servers",
+			fmt.Sprintf("%s and %s both name %s, but their counters contradict each other: treating them as two servers",
 				x, y, a.name), nil
 	case rel == different:
 		return false, "", nil
 	case sameID:
 		return true, "", nil
 	case rel == follows:
-		return true, fmt.Sprintf("%s continues %s: their counters are one server's", y, x), nil
+		return true, fmt.Sprintf("%s continues %s: their counters are from one server", y, x), nil
 	case rel == elsewhere && (a.global == "" || b.global == ""):
-		return true, fmt.Sprintf("%s and %s have no metric in common: taken for parts of one server", x, y), nil
+		return true, fmt.Sprintf("%s and %s have no metric in common: treating them as parts of one server", x, y), nil
 	}
 
 	return false, "", nil
 }
 
-// sourceName is how a note names a node's source.
+// sourceName returns the name of a node's source, for notes.
 func (s *splitter) sourceName(n *node) string {
 	return cmp.Or(s.shortName(n.reader, recording.Source{}), n.name)
 }
 
-// settle finds the hosts, and which servers are on them.
+// settle determines the hosts, and which servers run on them.
 func (s *splitter) settle() error {
 	for _, n := range s.nodes {
 		if n.engine < 0 {
@@ -135,7 +135,7 @@ func (s *splitter) settle() error {
 	return nil
 }
 
-// place puts a host's node into the place it belongs to.
+// place adds a host's node to the place that it belongs to.
 func (s *splitter) place(n *node) error {
 	for _, at := range s.places {
 		for _, o := range at.nodes {
@@ -149,7 +149,7 @@ func (s *splitter) place(n *node) error {
 				continue
 			}
 
-			// One of them has no name: the same samples are of the same host.
+			// One of them has no name, so the samples decide: equal ones are from the same host.
 			rel, err := s.compare(o, n)
 			if err != nil {
 				return err
@@ -166,7 +166,7 @@ func (s *splitter) place(n *node) error {
 	return nil
 }
 
-// named is a node of the place with a name for its host; nil if there is none.
+// named returns a node of the place with a name for its host, or nil.
 func (p *place) named() *node {
 	for _, n := range p.nodes {
 		if len(n.hosts) > 0 {
@@ -176,8 +176,9 @@ func (p *place) named() *node {
 	return nil
 }
 
-// certainly reports whether a server is on a host: both name it, a source without names has them
-// both, or one recording has both under addresses of the machine that it was made on.
+// certainly reports whether a server definitely runs on a host: both have the host's name, both are
+// in a source without names, or a recording has both under addresses of the machine that it was
+// made on.
 func (s *splitter) certainly(v *server, at *place) bool {
 	for _, n := range v.nodes {
 		for _, o := range at.nodes {
@@ -193,7 +194,8 @@ func (s *splitter) certainly(v *server, at *place) bool {
 	return false
 }
 
-// alone reports whether a recording has one server only, or, for a host without labels, one without.
+// alone reports whether a recording has only one server, or, for a host without labels, only one
+// server without labels.
 func (s *splitter) alone(n *node, bare bool) bool {
 	if bare && n.key.target() != (key{}) {
 		bare = false
@@ -215,8 +217,8 @@ func (s *splitter) alone(n *node, bare bool) bool {
 	return true
 }
 
-// onlyHosts joins places where there is no server: what has no name belongs to the only one that
-// has.
+// onlyHosts joins places if there are no servers: those without a name belong to the only place
+// with one.
 func (s *splitter) onlyHosts() {
 	named := slices.DeleteFunc(slices.Clone(s.places), func(p *place) bool { return p.named() == nil })
 	if len(named) > 1 {
@@ -225,7 +227,7 @@ func (s *splitter) onlyHosts() {
 	s.places = s.joinedWhere(s.places, func(*place) bool { return true })
 }
 
-// joinedWhere joins places that do not contradict each other, if they are accepted, into the first.
+// joinedWhere merges accepted places into the first one that they do not contradict.
 func (s *splitter) joinedWhere(all []*place, accept func(*place) bool) []*place {
 	var out []*place
 	for _, p := range all {
@@ -239,7 +241,7 @@ func (s *splitter) joinedWhere(all []*place, accept func(*place) bool) []*place 
 	return out
 }
 
-// contradict reports whether the samples of two places show that they are two hosts.
+// contradict reports whether names or samples show that two places are different hosts.
 func (s *splitter) contradict(a, b *place) bool {
 	for _, x := range a.nodes {
 		for _, y := range b.nodes {
@@ -254,19 +256,19 @@ func (s *splitter) contradict(a, b *place) bool {
 	return false
 }
 
-// onlyServer joins the hosts that may be the only server's.
+// onlyServer assigns the hosts that may belong to the only server.
 func (s *splitter) onlyServer(v *server) {
-	var joined *place // what is known to be its host
+	var joined *place // the server's known host
 	for _, p := range s.places {
 		if len(p.servers) == 0 && s.traced(p) {
-			p.servers = append(p.servers, v) // only programs of databases that are read are traced
+			p.servers = append(p.servers, v) // a trace covers only programs of a database that is also read
 		} else if len(p.servers) > 0 {
 			joined = p
 		}
 	}
 
 	if joined == nil && slices.ContainsFunc(v.nodes, s.devices) {
-		joined = &place{nodes: v.nodes} // its own series have devices
+		joined = &place{nodes: v.nodes} // its own series include devices
 	}
 
 	var named, nameless []*place
@@ -280,6 +282,7 @@ func (s *splitter) onlyServer(v *server) {
 		}
 	}
 
+	// A named host is the better guess, and the only guess if every other one would contradict it.
 	if joined == nil && len(named) == 1 && s.mayRunOn(v, named[0]) {
 		joined = named[0]
 		joined.servers = append(joined.servers, v)
@@ -313,7 +316,8 @@ func (s *splitter) onlyServer(v *server) {
 	}
 }
 
-// otherwiseNamed remarks on the only other host that captures name: a container calls its host otherwise.
+// otherwiseNamed adds a note about the only other host that a capture names: a container may call
+// its host differently.
 func (s *splitter) otherwiseNamed(v *server, p *place) {
 	at := p.named()
 	i := slices.IndexFunc(v.nodes, func(n *node) bool { return len(n.hosts) > 0 && !n.labelled })
@@ -322,12 +326,12 @@ func (s *splitter) otherwiseNamed(v *server, p *place) {
 		return
 	}
 	v.notes = append(v.notes,
-		fmt.Sprintf("%s names the host %s and %s the host %s: judged as two hosts; --host %s=%s says that they are one",
+		fmt.Sprintf("%s names the host %s and %s the host %s: treating them as two hosts; if they are the same, give --host %s=%s",
 			s.serverName(v), v.nodes[i].hosts[0], s.sourceName(at), at.hosts[0], s.sourceName(at),
 			v.nodes[i].hosts[0]))
 }
 
-// traced reports whether a place is known from a trace of system calls only.
+// traced reports whether a place is known only from a trace of system calls.
 func (s *splitter) traced(p *place) bool {
 	return !slices.ContainsFunc(p.nodes, func(n *node) bool {
 		from := s.sources[n.reader]
@@ -336,7 +340,7 @@ func (s *splitter) traced(p *place) bool {
 	})
 }
 
-// contradictory reports whether some places cannot be one host.
+// contradictory reports whether some places must be different hosts.
 func (s *splitter) contradictory(all []*place) bool {
 	for i, p := range all {
 		if slices.ContainsFunc(all[:i], func(o *place) bool { return s.contradict(o, p) }) {
@@ -346,8 +350,8 @@ func (s *splitter) contradictory(all []*place) bool {
 	return false
 }
 
-// mayRunOn reports whether a server without a known host may be on one. Labels of one kind with
-// different hosts say that it is not.
+// mayRunOn reports whether a server without a known host may run on a place. Comparable labels with
+// different hosts exclude it.
 func (s *splitter) mayRunOn(v *server, p *place) bool {
 	at := p.named()
 	for _, n := range v.nodes {
@@ -358,7 +362,7 @@ func (s *splitter) mayRunOn(v *server, p *place) bool {
 	return true
 }
 
-// several remarks on servers without a host, where a host without a server is left.
+// several adds notes to servers without a host if there are hosts without a server.
 func (s *splitter) several() {
 	var left []*place
 	for _, p := range s.places {
@@ -379,33 +383,33 @@ func (s *splitter) several() {
 	}
 }
 
-// assumed says on what grounds a host was joined.
+// assumed says why a host was assigned.
 func (s *splitter) assumed(v *server, p *place) string {
 	x := s.sourceName(p.nodes[0])
 	db, at := v.nodes[0].hosts, p.named()
 	switch {
 	case at == nil:
-		return fmt.Sprintf("%s does not name its host: taken for the host of %s, the only database here", x,
+		return fmt.Sprintf("%s does not name its host: assuming the host of %s, the only database here", x,
 			s.serverName(v))
 	case len(db) == 0:
-		return fmt.Sprintf("%s does not name its host: taken for %s, the only one here (%s)", s.serverName(v),
+		return fmt.Sprintf("%s does not name its host: assuming %s, the only one here (%s)", s.serverName(v),
 			at.hosts[0], x)
 	}
-	return fmt.Sprintf("%s names the host %s and %s the host %s: taken for one, as there is no other",
+	return fmt.Sprintf("%s names the host %s and %s the host %s: treating them as one, because there is no other",
 		s.serverName(v), db[0], x, at.hosts[0])
 }
 
-// ask says which flag joins a server and a host.
+// ask says which flag assigns a host to a server.
 func (s *splitter) ask(v *server, left []*place) string {
 	var names []string
 	for _, p := range left {
 		names = append(names, s.placeName(p))
 	}
-	how := fmt.Sprintf("--host %s=NAME says which host a source is of", s.sourceName(left[0].nodes[0]))
+	how := fmt.Sprintf("give the host of the source with --host %s=NAME", s.sourceName(left[0].nodes[0]))
 	if at := left[0].nodes[0].reader; slices.ContainsFunc(v.nodes,
 		func(n *node) bool { return n.reader == at }) {
-		how = "the label instance of both has to name the same host"
+		how = "the label instance of both must name the same host"
 	}
-	return fmt.Sprintf("it is not known whether %s runs on %s: judged without it; %s", s.serverName(v),
+	return fmt.Sprintf("cannot determine whether %s runs on %s: ignoring the host; %s", s.serverName(v),
 		strings.Join(names, " or "), how)
 }

@@ -12,27 +12,27 @@ import (
 
 const (
 	instanceLabel = "instance"
-	// exportedLabel keeps what a series had as its instance, as Prometheus does.
+	// exportedLabel keeps the original instance of a series, like in Prometheus.
 	exportedLabel = "exported_instance"
-	// sourceLabel tells two sources apart that measured one thing at the same time.
+	// sourceLabel distinguishes two sources that measured the same thing at the same time.
 	sourceLabel = "source"
 )
 
 // A Labeller gives series the label instance, so that several servers and hosts fit into one
-// recording and are told apart there.
+// recording and remain distinct.
 type Labeller struct {
 	opt     Options
-	several bool      // there are several servers or hosts
+	several bool      // whether there are several servers or hosts
 	nodes   [][]*node // of each recording
 	names   map[*node]string
-	// sources are the names of the recordings, and shared, by the hash of the labels, the series
-	// that an earlier one has at the same time.
+	// sources are the names of the recordings. shared has, by the hash of the labels, the series
+	// that an earlier recording has at the same time.
 	sources []string
 	shared  []map[uint64]bool
 }
 
-// Label finds the labels that tell the servers and hosts of some recordings apart, and their sources
-// where two have a series at the same time. It returns nil if no label is needed.
+// Label determines the labels that distinguish the servers and hosts of recordings, and their
+// sources if two have a series at the same time. It returns nil if no label is needed.
 func Label(ctx context.Context, in []recording.Reader, opt Options) (*Labeller, error) {
 	s := &splitter{ctx: ctx, in: in, opt: opt}
 	for i := range in {
@@ -90,7 +90,7 @@ func (x *Labeller) share(s *splitter) (any bool) {
 	return any
 }
 
-// overlap reports whether two recordings may have samples of one time.
+// overlap reports whether two recordings may have samples at the same time.
 func overlap(a, b []recording.Source) bool {
 	for _, x := range a {
 		for _, y := range b {
@@ -102,7 +102,7 @@ func overlap(a, b []recording.Source) bool {
 	return false
 }
 
-// name names the nodes, and returns how many servers and hosts without a server there are.
+// name names the nodes and returns the number of servers and of hosts without a server.
 func (x *Labeller) name(s *splitter) (parts int) {
 	taken := map[string]bool{}
 	free := func(name string) string {
@@ -118,7 +118,7 @@ func (x *Labeller) name(s *splitter) (parts int) {
 		parts++
 		name := ""
 		for _, n := range v.nodes {
-			// A node whose own label identifies it keeps that.
+			// A node keeps the label that identifies it.
 			if n.key.pod != "" || n.key.instance != "" && !local(n.key.instance) && !taken[n.key.instance] {
 				x.names[n] = n.key.instance
 				name = n.key.instance
@@ -147,7 +147,7 @@ func (x *Labeller) name(s *splitter) (parts int) {
 
 		name := s.placeName(p)
 		if len(p.servers) == 1 && p.named() == nil {
-			name = hosts[p.servers[0]] // so that the two are joined again
+			name = hosts[p.servers[0]] // so that both are joined again when the recording is read
 		}
 
 		for _, n := range p.nodes {
@@ -161,7 +161,7 @@ func (x *Labeller) name(s *splitter) (parts int) {
 	return parts
 }
 
-// Of returns the labels of a series of the i-th recording in one recording of all.
+// Of returns the labels of a series of the i-th recording in the combined recording.
 func (x *Labeller) Of(i int, l labels.Labels) labels.Labels {
 	l = x.withInstance(i, l)
 	if x.shared[i][l.Hash()] {
@@ -170,19 +170,19 @@ func (x *Labeller) Of(i int, l labels.Labels) labels.Labels {
 	return l
 }
 
-// withInstance sets the label instance, if there are several servers.
+// withInstance sets the label instance if there are several servers.
 func (x *Labeller) withInstance(i int, l labels.Labels) labels.Labels {
 	if !x.several {
 		return l
 	}
 	name := x.nameOf(i, l)
-	has := l.Get(instanceLabel)
-	if name == "" || name == has {
+	old := l.Get(instanceLabel)
+	if name == "" || name == old {
 		return l
 	}
 	b := labels.NewBuilder(l).Set(instanceLabel, name)
-	if has != "" {
-		b.Set(exportedLabel, has)
+	if old != "" {
+		b.Set(exportedLabel, old)
 	}
 	return b.Labels()
 }
@@ -211,20 +211,20 @@ func (x *Labeller) nameOf(i int, l labels.Labels) string {
 	return ""
 }
 
-// labelWriter labels the series of one recording on their way.
+// labelWriter labels the series that are written to it.
 type labelWriter struct {
 	recording.Writer
 	by *Labeller
 	i  int
 
-	mu    sync.Mutex               // the members of a set are read concurrently
+	mu    sync.Mutex               // because the members of a set are read concurrently
 	known map[uint64]labels.Labels // by the hash of the labels
 }
 
-// knownMax bounds the series that a writer remembers.
+// knownMax bounds the labels that a writer caches.
 const knownMax = 200_000
 
-// Writer labels what goes to w as series of the i-th recording.
+// Writer returns a writer that labels series of the i-th recording and passes them to w.
 func (x *Labeller) Writer(i int, w recording.Writer) recording.Writer {
 	return &labelWriter{Writer: w, by: x, i: i, known: map[uint64]labels.Labels{}}
 }

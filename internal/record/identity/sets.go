@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// agreedWithin is how much the members of a set may differ in what they agree on: pages of them are
-	// saved minutes after each other, and a member may lag.
+	// agreedWithin is how much the members of a set may differ in the metrics that they agree on:
+	// their pages may be saved minutes apart, and a member may lag.
 	agreedWithin = 0.02
-	// agreedSlack is the same for a set that has hardly begun.
+	// agreedSlack is the absolute tolerance, for a set that has just started.
 	agreedSlack = 100
 )
 
-// oneSet reports whether two nodes are members of a set whose engine compares its members.
+// oneSet reports whether two nodes are members of a set that is judged as a whole.
 func (s *splitter) oneSet(a, b *node) (bool, error) {
 	e := s.opt.Engines[a.engine]
 	if !e.Sets || a.key.instance == b.key.instance && a.key.pod == b.key.pod {
@@ -32,7 +32,7 @@ func (s *splitter) oneSet(a, b *node) (bool, error) {
 		return true, nil
 	}
 
-	// What a live source finds behind one address, or a run makes, is one set.
+	// What a live source finds behind one address, or a run creates, is one set.
 	if a.reader == b.reader && slices.ContainsFunc(s.sources[a.reader], func(x recording.Source) bool {
 		return x.Engine == e.Name && x.Kind != "openmetrics" && x.Kind != "metrics-url" && x.Kind != "prometheus"
 	}) {
@@ -44,13 +44,13 @@ func (s *splitter) oneSet(a, b *node) (bool, error) {
 		return agree, err
 	}
 
-	// One page that was scraped as one job, with nothing that contradicts.
+	// Nodes of one page that were scraped as one job, with no contradiction.
 	job := jobOf(a)
 	return a.reader == b.reader && job != "" && job == jobOf(b) && a.key.namespace == b.key.namespace, nil
 }
 
-// agree reports whether two nodes have about the same value of what the members of a set agree on;
-// known is false if one of them does not have it.
+// agree reports whether two nodes have about the same value of the metric that the members of a set
+// agree on. known is false if one of them does not have it.
 func (s *splitter) agree(a, b *node) (agree, known bool, err error) {
 	metrics := s.opt.Engines[a.engine].Agreed
 	of := func(n *node) (last float64, err error) {
@@ -79,7 +79,7 @@ func (s *splitter) agree(a, b *node) (agree, known bool, err error) {
 	return math.Abs(x-y) <= max(agreedSlack, agreedWithin*max(x, y)), true, nil
 }
 
-// jobOf is the job that a node's series were scraped as; empty if they do not say.
+// jobOf returns the job label of a node's series, or "".
 func jobOf(n *node) string {
 	if len(n.series) == 0 {
 		return ""
@@ -87,11 +87,11 @@ func jobOf(n *node) string {
 	return n.series[0].Get("job")
 }
 
-// stem is the name of a pod's set: etcd of etcd-2.
+// stem returns the name of a pod's set: etcd for etcd-2.
 func stem(pod string) string { return strings.TrimRight(pod, "0123456789") }
 
-// deviceHosts are the hosts of the nodes of a set, if several of them have a device of one name: they are
-// judged together, and their devices are not one.
+// deviceHosts returns the hosts of the nodes of a set if several of them have a device of the same
+// name: the nodes are judged together, but their devices are different ones.
 func (s *splitter) deviceHosts(nodes []*node) map[*node]string {
 	if !slices.ContainsFunc(nodes, func(n *node) bool { return n.engine >= 0 && s.opt.Engines[n.engine].Sets }) {
 		return nil

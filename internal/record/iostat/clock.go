@@ -8,18 +8,18 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A clock places reports in time.
+// A clock assigns times to reports.
 type clock struct {
 	order  dateOrder
-	guess  string // why the order is a guess, "" if it is not
+	guess  string // why the order is a guess, "" if it is certain
 	loc    *time.Location
 	period time.Duration
-	anchor time.Time // of the first report, where there are no times
+	anchor time.Time // time of the first report, if the log has no times
 	dated  bool      // anchor comes from the banner's date
 	day    time.Time // for sysstat 9, which prints the time without a date
 
 	prev time.Time
-	back int64 // reports with a time not after the previous one's
+	back int64 // reports that are not later than the previous one
 	from time.Time
 	run  int
 }
@@ -38,7 +38,8 @@ func newClock(s *survey, opt source.Options, modified time.Time) *clock {
 
 	if s.stamped == 0 {
 		c.anchor = modified.Truncate(time.Second).Add(-time.Duration(s.reports-1) * c.period)
-		// A copied file's modification time is the copy's; the banner's date shows it.
+		// The modification time of a copied file may be that of the copy; the banner's date shows
+		// that.
 		if !c.day.IsZero() && (c.anchor.Before(c.day) || c.anchor.After(c.day.Add(24*time.Hour))) {
 			c.anchor, c.dated = c.day, true
 		}
@@ -47,8 +48,8 @@ func newClock(s *survey, opt source.Options, modified time.Time) *clock {
 	return c
 }
 
-// at is the time of a report in milliseconds since the epoch. Reports must be
-// asked for in order. ok is false if the report cannot be placed.
+// at returns the time of a report in milliseconds since the epoch. It must be called for the
+// reports in order. ok is false if a report cannot be placed.
 func (c *clock) at(r *report) (ms int64, ok bool) {
 	t, ok := c.place(r)
 	if !ok {
@@ -77,7 +78,7 @@ func (c *clock) place(r *report) (time.Time, bool) {
 		return time.Time{}, false
 	}
 
-	// A time without a date: the first moment with this time of day after the one before.
+	// A time without a date is the first such time of day after the previous report.
 	base := c.day
 	if c.prev.After(base) {
 		base = c.prev
@@ -91,11 +92,11 @@ func (c *clock) place(r *report) (time.Time, bool) {
 	return t, true
 }
 
-// dateOrder decides which number in the log's dates is the day and which the month. First come the
-// signs that rule out an order: a number over 12 (or of four digits), a separator other than a
+// dateOrder determines which number in the log's dates is the day and which the month. First come
+// the signs that exclude an order: a number over 12 (or of four digits), a separator other than a
 // slash, a decimal comma, a 12-hour clock; then dates that would be far apart or run backwards;
-// then dates after the file was last written. If both orders remain possible, the C locale's is
-// used and a note says so.
+// then dates after the file was last written. If both orders remain possible, it uses that of the C
+// locale, and a note says so.
 func (s *survey) dateOrder(loc *time.Location, modified time.Time) (o dateOrder, guess string) {
 	if len(s.dates) == 0 {
 		return yearMonthDay, ""
@@ -119,13 +120,13 @@ func (s *survey) dateOrder(loc *time.Location, modified time.Time) (o dateOrder,
 	case eu && !us:
 		return dayMonthYear, ""
 	case !us:
-		return monthDayYear, "its dates match no known order"
+		return monthDayYear, "they match no known order"
 	case s.ampm:
 		return monthDayYear, ""
 	case s.comma:
 		return dayMonthYear, ""
 	case usSpan != euSpan && min(usSpan, euSpan) <= 31*24*time.Hour:
-		// 05/04 followed by 06/04 is a day or a month later.
+		// 06/04 after 05/04 is a day or a month later.
 		if euSpan < usSpan {
 			return dayMonthYear, ""
 		}
@@ -147,15 +148,15 @@ func (s *survey) dateOrder(loc *time.Location, modified time.Time) (o dateOrder,
 		case near(euDay) && !near(usDay):
 			return dayMonthYear, ""
 		case euDay.Before(modified) && usDay.After(modified):
-			return dayMonthYear, "only that order gives dates before the file was last written"
+			return dayMonthYear, "only because this order gives dates before the file was last written"
 		}
 	}
 
 	return monthDayYear, "nothing in the log distinguishes month and day"
 }
 
-// fits reports whether all dates are valid in an order and never run backwards, and how far the
-// last is from the first.
+// fits reports whether all dates are valid in an order and never run backwards, and the time from
+// the first to the last.
 func (s *survey) fits(o dateOrder, loc *time.Location) (bool, time.Duration) {
 	var first, prev time.Time
 	for i, d := range s.dates {
@@ -171,7 +172,7 @@ func (s *survey) fits(o dateOrder, loc *time.Location) (bool, time.Duration) {
 	return true, prev.Sub(first)
 }
 
-// notes report what was assumed about the times.
+// notes describe what was assumed about the times.
 func (c *clock) notes(s *survey) []recording.Note {
 	var out []recording.Note
 	if s.stamped == 0 {
@@ -180,7 +181,7 @@ func (c *clock) notes(s *survey) []recording.Note {
 			how = "the first one at midnight of the banner's date, because the file was written on another day"
 		}
 		out = append(out, recording.Note{Kind: recording.NoteLimit, Text: fmt.Sprintf(
-			"the log has no times (iostat without -t), so reports were placed %s apart, %s; record with S_TIME_FORMAT=ISO iostat -xt 1, or give the period",
+			"the log has no times (iostat without -t): placed its reports %s apart, %s; record with S_TIME_FORMAT=ISO iostat -xt 1, or give the period",
 			c.period, how)})
 	}
 
@@ -188,13 +189,13 @@ func (c *clock) notes(s *survey) []recording.Note {
 		as := map[dateOrder]string{yearMonthDay: "year-month-day", monthDayYear: "month/day",
 			dayMonthYear: "day/month"}[c.order]
 		out = append(out, recording.Note{Kind: recording.NoteClock, Text: fmt.Sprintf(
-			"the log's dates were read as %s, but %s; record with S_TIME_FORMAT=ISO to be sure", as, c.guess)})
+			"read the dates of the log as %s, but %s; record with S_TIME_FORMAT=ISO to be sure", as, c.guess)})
 	}
 
 	if c.back > 0 {
 		out = append(out, recording.Note{Kind: recording.NoteClock, From: c.from.UTC(),
 			Lost: float64(c.back) / float64(s.reports), Text: fmt.Sprintf(
-				"%d reports were not later than the previous one and were skipped: the host's clock was set back, or logs were joined out of order",
+				"skipped %d reports that were not later than the previous one: the host's clock was set back, or logs were joined out of order",
 				c.back)})
 	}
 

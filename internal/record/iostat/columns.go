@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A quantity is one counter of a device, under node_exporter's name.
+// A quantity is a counter of a device, with node_exporter's name.
 type quantity uint8
 
 const (
@@ -26,14 +26,14 @@ const (
 	flushTime
 	ioTime
 	ioTimeWeighted
-	requests    // reads and writes together, where they are not told apart
-	requestTime // of these
-	movedBytes  // by these
+	requests    // reads and writes together, if the log does not separate them
+	requestTime // time of requests
+	movedBytes  // bytes of requests
 	quantities
 )
 
 // metricNames are node_exporter's names (collector diskstats, diskstats_common.go and
-// diskstats_linux.go), and own names of what only sysstat sums up.
+// diskstats_linux.go), and our own names for sums that only sysstat has.
 var metricNames = [quantities]string{
 	reads:            "node_disk_reads_completed_total",
 	readsMerged:      "node_disk_reads_merged_total",
@@ -62,8 +62,8 @@ const (
 	sector = 512
 )
 
-// A column is what a heading means: a counter's rate is the printed figure times
-// factor (and, for times, times the requests a second: see finish).
+// A column is the meaning of a heading: the rate of a counter is the printed figure times factor
+// (and, for times, times the requests per second: see finish).
 type column struct {
 	known  bool
 	q      quantity
@@ -72,13 +72,12 @@ type column struct {
 
 func rate(q quantity, factor float64) column { return column{known: true, q: q, factor: factor} }
 
-// await is milliseconds a request.
+// await is a column in milliseconds per request.
 func await(q quantity) column { return rate(q, 1e-3) }
 
-// columns are the headings of sysstat 9 to 12 and the keys of its JSON (which
-// leave out the percent sign). Headings left out on purpose: request sizes, which
-// are quotients of others; rqm percentages; and svctm, which iostat itself calls
-// meaningless.
+// columns are the headings of sysstat 9 to 12 and the keys of its JSON (which omit the percent
+// sign). Some headings are ignored on purpose: request sizes, which are quotients of others; rqm
+// percentages; and svctm, which iostat itself calls meaningless.
 var columns = map[string]column{
 	"r/s": rate(reads, 1), "w/s": rate(writes, 1), "d/s": rate(discards, 1), "f/s": rate(flushes, 1),
 	"rrqm/s": rate(readsMerged, 1), "wrqm/s": rate(writesMerged, 1), "drqm/s": rate(discardsMerged, 1),
@@ -107,7 +106,7 @@ var columns = map[string]column{
 
 func columnOf(heading string) column { return columns[strings.ToLower(heading)] }
 
-// rates are a row's counters per second; NaN where the format has no such column.
+// rates are the counters of a row per second, NaN if the format has no such column.
 type rates [quantities]float64
 
 func noRates() (r rates) {
@@ -117,24 +116,24 @@ func noRates() (r rates) {
 	return r
 }
 
-// set keeps the value of a column. finish must follow the row's last one.
+// set sets the value of a column. finish must be called after the last column of the row.
 func (r *rates) set(c column, v float64) {
 	if c.known {
 		r[c.q] = v * c.factor
 	}
 }
 
-// finish turns mean times a request into seconds a second: time x rate, which is
-// how iostat came by the mean (rd_ticks / nr of reads).
+// finish converts mean times per request to seconds per second: time x rate, the inverse of
+// iostat's computation (rd_ticks / nr of reads).
 func (r *rates) finish() {
-	// A format with w_await always has w/s; a damaged one may not, and the
-	// product is then not a number: absent.
+	// A format with w_await always has w/s. If a damaged row does not, the product is NaN, that is,
+	// absent.
 	r[readTime] *= r[reads]
 	r[writeTime] *= r[writes]
 	r[discardTime] *= r[discards]
 	r[flushTime] *= r[flushes]
 
-	// Requests of both kinds together count only where the kinds have no times of their own.
+	// Requests of both kinds together are used only if the kinds have no times of their own.
 	if both := r[reads] + r[writes]; both == both {
 		r[requests] = both
 	}
@@ -145,7 +144,7 @@ func (r *rates) finish() {
 	}
 }
 
-// idle reports whether a row shows no activity, which is what -z leaves out.
+// idle reports whether a row shows no activity; -z omits such rows.
 func (r *rates) idle() bool {
 	for _, v := range r {
 		if v > 0 {
@@ -155,13 +154,13 @@ func (r *rates) idle() bool {
 	return true
 }
 
-// cpuModes are node_exporter's names of avg-cpu's columns, without the percent sign.
+// cpuModes are node_exporter's names for the columns of avg-cpu, without the percent sign.
 var cpuModes = []string{"user", "nice", "system", "iowait", "steal", "idle"}
 
 func isCPUHeading(line []byte) bool { return bytes.HasPrefix(line, []byte("avg-cpu:")) }
 
-// isDeviceHeading recognises "Device" (sysstat 12) and "Device:" (before it),
-// followed by columns.
+// isDeviceHeading recognises "Device" (sysstat 12) and "Device:" (older versions), followed by
+// columns.
 func isDeviceHeading(line []byte) bool {
 	rest, ok := bytes.CutPrefix(line, []byte("Device"))
 	if !ok {

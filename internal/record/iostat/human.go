@@ -2,7 +2,8 @@ package iostat
 
 import "bytes"
 
-// isHumanHeading recognises iostat -h, which puts the device last and makes several tables of a report.
+// isHumanHeading recognises iostat -h, which has the device last and splits a report into several
+// tables.
 func isHumanHeading(line []byte) bool {
 	return bytes.HasSuffix(bytes.TrimRight(line, " "), []byte(" Device")) &&
 		(bytes.Contains(line, []byte("/s")) || bytes.Contains(line, []byte("util")))
@@ -11,7 +12,8 @@ func isHumanHeading(line []byte) bool {
 // unitBytes are the units of --human (sysstat: cprintf_unit), in bytes.
 var unitBytes = map[byte]float64{'B': 1, 'k': kib, 'M': mib, 'G': 1024 * mib, 'T': 1024 * 1024 * mib}
 
-// human separates a figure of --human from its unit: 1.9M, 11.5%. bytes is 0 if it has none in bytes.
+// human separates a figure of --human from its unit: 1.9M, 11.5%. bytes is 0 if the unit is not in
+// bytes.
 func human(field []byte) (digits []byte, bytes float64) {
 	if len(field) < 2 {
 		return field, 0
@@ -26,7 +28,7 @@ func human(field []byte) (digits []byte, bytes float64) {
 	return field, 0
 }
 
-// in returns the column for figures in a unit of their own, instead of the heading's.
+// in returns the column for figures that have their own unit instead of the heading's.
 func (c column) in(bytes float64) column {
 	if bytes == 0 || !c.known {
 		return c
@@ -40,7 +42,7 @@ func (c column) in(bytes float64) column {
 	return c
 }
 
-// openHuman begins one of -h's tables.
+// openHuman starts one of the tables of -h.
 func (t *textReports) openHuman(line []byte) {
 	t.begin()
 	t.cur.hasDevices = true
@@ -55,7 +57,7 @@ func (t *textReports) openHuman(line []byte) {
 	}
 }
 
-// repeats reports whether a table of -h is one that the report has already.
+// repeats reports whether the report already has such a table of -h.
 func (t *textReports) repeats(line []byte) bool {
 	for _, h := range bytes.Fields(line) {
 		if c := columnOf(string(h)); c.known && t.cur.tables[c.q] {
@@ -65,7 +67,7 @@ func (t *textReports) repeats(line []byte) bool {
 	return false
 }
 
-// merge adds the counters of another of -h's tables.
+// merge adds the counters of another table of -h.
 func (r *rates) merge(of *rates) {
 	for i, v := range of {
 		if v == v { // not NaN

@@ -13,18 +13,18 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// An integrator turns reports back into counters and writes them in batches.
+// An integrator converts reports back to counters and writes them in batches.
 //
-// A counter is moved by rate x interval, where the interval ends with the report and begins with
-// the counter's sample before it: irate over two consecutive samples is then the log's rate,
-// whatever happened between them. Each run starts its counters at zero, as after a reboot, so that
+// A counter grows by rate x interval, where the interval ends with the report and begins with the
+// counter's previous sample: irate over two consecutive samples then equals the rate in the log,
+// whatever happened in between. Each run starts its counters at zero, as after a reboot, so that
 // the time between two runs does not look idle.
 type integrator struct {
 	ctx context.Context
 	w   recording.Writer
 	opt source.Options
 
-	idle   bool // a missing device is an idle one
+	idle   bool // a missing device is idle
 	period time.Duration
 	cpus   float64
 
@@ -33,22 +33,22 @@ type integrator struct {
 	cpu     *counters
 	run     int
 	started bool  // the current run has its baseline
-	lastRep int64 // time of the report before
+	lastRep int64 // time of the previous report
 
 	times []int64
-	size  int // values gathered
+	size  int // values in the batch
 
-	samples         int64 // sample times handed on
+	samples         int64 // sample times written
 	outside         int64 // reports outside Options.From and To
 	firstMs, lastMs int64
 	gaps            []recording.Note
-	tooMany         int64 // rows of devices over the bound
+	tooMany         int64 // rows of devices beyond the bound
 	holes           int64
 }
 
-// counters are the series that share one subject: a device or the CPU.
+// counters are the series of one subject: a device or the CPU.
 type counters struct {
-	labels []labels.Labels // empty where not wanted
+	labels []labels.Labels // empty for series that are not wanted
 	value  []float64
 	has    []bool // the series has been given a value
 	lastMs int64  // of its last sample
@@ -97,7 +97,7 @@ func (it *integrator) device(name string) *counters {
 	return c
 }
 
-// add takes the report at time ms, which is after all before it.
+// add adds the report at time ms, which must be later than all previous ones.
 func (it *integrator) add(r *report, ms int64) error {
 	if r.run != it.run || !it.started {
 		if err := it.startRun(r, ms); err != nil {
@@ -125,7 +125,7 @@ func (it *integrator) add(r *report, ms int64) error {
 		d := &r.devices[i]
 		c := it.device(d.name)
 		if c == nil || c.report == ms {
-			continue // over the bound, or a row printed twice
+			continue // beyond the bound, or printed twice
 		}
 
 		dt := seconds(c.lastMs, ms)
@@ -156,7 +156,7 @@ func (it *integrator) add(r *report, ms int64) error {
 
 func seconds(fromMs, toMs int64) float64 { return float64(toMs-fromMs) / 1000 }
 
-// idleDevices gives the devices that -z left out another sample of the same value.
+// idleDevices gives each device that -z omitted another sample with the same value.
 func (it *integrator) idleDevices(ms int64) {
 	for _, c := range it.devices {
 		if c.live && c.report != ms {
@@ -170,7 +170,7 @@ func (it *integrator) idleDevices(ms int64) {
 	}
 }
 
-// startRun begins a run's counters at zero, at the time where its first interval begins.
+// startRun starts the counters of a run at zero, at the beginning of its first interval.
 func (it *integrator) startRun(r *report, ms int64) error {
 	if err := it.flush(); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (it *integrator) startRun(r *report, ms int64) error {
 	if it.run >= 0 && it.started {
 		it.gaps = append(it.gaps, recording.Note{Kind: recording.NoteGap, From: it.clockTime(it.lastRep),
 			To:   it.clockTime(base),
-			Text: "no reports between two runs of iostat: what happened then is not known"})
+			Text: "no data between two runs of iostat"})
 		base = max(base, it.lastRep+1)
 	}
 
@@ -220,8 +220,8 @@ func (it *integrator) begin(c *counters, base int64, r *rates) {
 	}
 }
 
-// baselines gives devices that were not there before a first sample at the time
-// of the report before, where their first interval begins.
+// baselines gives new devices a first sample at the time of the previous report, where their first
+// interval begins.
 func (it *integrator) baselines(r *report) error {
 	fresh := func(c *counters) bool { return c != nil && !c.live }
 	any := r.hasCPU && fresh(it.cpu)
@@ -263,6 +263,7 @@ func (it *integrator) move(c *counters, i int, by float64) {
 	if c.labels[i].IsEmpty() {
 		return
 	}
+	// A series that starts late in the batch lacks its earlier rows.
 	for len(c.cols[i]) < len(it.times)-1 {
 		c.cols[i] = append(c.cols[i], math.NaN())
 		it.size++
@@ -273,7 +274,7 @@ func (it *integrator) move(c *counters, i int, by float64) {
 	}
 }
 
-// flush hands on the rows gathered, those within Options.From and To.
+// flush writes the batch, limited to Options.From and To.
 func (it *integrator) flush() error {
 	if len(it.times) == 0 {
 		return nil
@@ -318,7 +319,7 @@ func (it *integrator) flush() error {
 	return it.w.Append(it.ctx, &b)
 }
 
-// count counts distinct sample times: a late device's baseline repeats one.
+// count counts distinct sample times: the baseline of a late device repeats one.
 func (it *integrator) count(ms int64) {
 	if it.samples > 0 && ms <= it.lastMs {
 		return
@@ -344,56 +345,56 @@ func (it *integrator) clockTime(ms int64) time.Time {
 	return time.UnixMilli(ms).Add(it.opt.ClockOffset).UTC()
 }
 
-// notes report what the log does not contain.
+// notes describe what the log does not contain.
 func (it *integrator) notes(s *survey) []recording.Note {
 	out := it.gaps
 	limit := func(text string) { out = append(out, recording.Note{Kind: recording.NoteLimit, Text: text}) }
 	if d := s.found.damage; d.count > 0 {
 		out = append(out, recording.Note{Kind: recording.NoteDamage, Offset: d.offset,
-			Text: fmt.Sprintf("%d places in the log could not be read and were skipped, the first at %s: %s", d.count,
+			Text: fmt.Sprintf("skipped %d unreadable places in the log, the first at %s: %s", d.count,
 				d.where(), d.what)})
 	}
 
 	switch {
 	case !s.disks || s.awaits:
 	case s.together:
-		limit("the log has one await for reads and writes together (sar, iostat -s, or sysstat before 9.1.5): they are judged together; iostat -xt 1 tells them apart")
+		limit("the log has one await for reads and writes together (sar, iostat -s, or sysstat before 9.1.5): they are judged together; iostat -xt 1 separates them")
 	case !s.split:
-		limit("the log does not separate reads and writes per second (iostat without -x, or with -s): device latency cannot be judged; record with iostat -xt 1")
+		limit("the log does not separate reads and writes per second (iostat without -x, or with -s): cannot judge device latency; record with iostat -xt 1")
 	default:
-		limit("the log has no await: device latency cannot be judged; record with iostat -xt 1")
+		limit("the log has no await: cannot judge device latency; record with iostat -xt 1")
 	}
 
 	if !s.disks {
-		limit("the log has only CPU reports (iostat -c): devices cannot be judged; record with iostat -xt 1")
+		limit("the log has only CPU reports (iostat -c): cannot judge devices; record with iostat -xt 1")
 	}
 
 	if it.cpu.has[0] && s.found.cpus == 0 {
-		limit("the log does not contain the number of CPUs: its CPU seconds are those of one")
+		limit("the log does not contain the number of CPUs: its CPU seconds are for one CPU")
 	}
 
 	if it.holes > 0 && !it.idle {
 		limit(strconv.FormatInt(it.holes, 10) +
-			" times a device was missing in reports and came back: its rates in between are those of the report in which it came back")
+			" times a device was missing from reports and came back: its rates in between are those of the report in which it came back")
 	}
 
 	if it.tooMany > 0 {
 		out = append(out, recording.Note{Kind: recording.NoteDropped,
-			Text: fmt.Sprintf("%d rows of devices beyond the first %d were dropped", it.tooMany, devicesMax)})
+			Text: fmt.Sprintf("dropped %d rows of devices beyond the first %d", it.tooMany, devicesMax)})
 	}
 
 	if s.found.human {
-		limit("the log was made with -h or --human: its throughput is rounded to two or three digits")
+		limit("the log was recorded with -h or --human: its throughput is rounded to two or three digits")
 	}
 
 	if n := len(s.parts); n > 0 {
 		limit(
-			fmt.Sprintf("%d partitions (iostat -p; %s the first) were left out: their disks are in the log too, and count the same requests",
+			fmt.Sprintf("skipped %d partitions (iostat -p; the first is %s): their disks are in the log and count the same requests",
 				n, s.parts[0]))
 	}
 
 	if s.found.groups > 0 {
-		limit(fmt.Sprintf("%d rows of device groups (iostat -g) were skipped: they repeat their devices",
+		limit(fmt.Sprintf("skipped %d rows of device groups (iostat -g): they repeat their devices",
 			s.found.groups))
 	}
 

@@ -1,10 +1,9 @@
-// Package iostat reads iostat's output: a log that was kept while the database stalled, made with
-// any options.
+// Package iostat reads iostat's output: a log recorded during a stall, with any options.
 //
-// The idea is to turn iostat's rates back into the kernel's counters. Each report gives the mean
-// rate between the previous report and itself. Multiplied by that interval and summed, the rates
-// become counters under node_exporter's names. So irate over two consecutive samples gives the
-// log's own figure again, and every rule written for node_exporter works on a log:
+// It turns iostat's rates back into the kernel's counters. Each report has the mean rate since the
+// previous report. Multiplied by that interval and summed, the rates become counters with
+// node_exporter's names. So irate over two consecutive samples returns the figures of the log, and
+// every rule written for node_exporter works on a log:
 //
 //	r/s, w/s, d/s, f/s       node_disk_reads_completed_total, ..._writes_completed_total, ...
 //	rkB/s, wMB/s, rsec/s     node_disk_read_bytes_total, node_disk_written_bytes_total
@@ -13,42 +12,42 @@
 //	aqu-sz, avgqu-sz         node_disk_io_time_weighted_seconds_total
 //	avg-cpu                  node_cpu_seconds_total{cpu="all", mode}
 //
-// iostat's kB are 1,024 bytes, its MB 1,048,576 and its sectors 512 (sysstat: iostat.c counts
+// iostat's kB has 1,024 bytes, its MB 1,048,576 and its sector 512 (sysstat: iostat.c counts
 // sectors of 512 bytes and divides by 2 or 2,048).
 //
-// It also reads sar's text (-d, -u, -A) and what sadf makes of sar's files (-d, -p, -j): the history that
-// most hosts keep. These, and sysstat before 9.1.5, have one await for reads and writes; their requests are
-// counted together, under names of our own: sysstat_disk_requests_total, _request_seconds_total.
+// It also reads sar's text (-d, -u, -A) and sadf's output from sar's files (-d, -p, -j): the
+// history that most hosts keep. These, and sysstat before 9.1.5, have one await for reads and
+// writes, so their requests are counted together, with Plimsoll's own names:
+// sysstat_disk_requests_total, _request_seconds_total.
 //
-// It reads the text of sysstat 9 to 12 with any of -x -k -m -t -y -z -d -c -s -p -h --human, in any
-// locale's dates and decimals, several runs appended to one another, and -o JSON, also if cut short by
-// a kill. What a pipeline wrote before each line (a time, a host, a process) is removed and used as the
-// time of what follows, and so are lines of date and epoch seconds between reports. The best log is
-// made by
+// It reads the text of sysstat 9 to 12 with any of -x -k -m -t -y -z -d -c -s -p -h --human, with
+// the dates and decimals of any locale, several appended runs, and -o JSON, even if a kill cut it
+// short. A prefix of each line from a pipeline (a time, a host, a process) is removed and used as
+// the time of what follows, and so are lines with a date or epoch seconds between reports. The best
+// log is recorded with
 //
 //	S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log
 //
 // # What a log does not contain
 //
-// The first report of a run is the average since boot. It is dropped (its time is kept: the second
-// report's interval starts there), unless the run was made with -y. iostat -y leaves a trace: one
-// more empty line between the banner and the first report. Without that trace the first report is
-// dropped: losing one real report is better than showing the mean of weeks as the first second.
+// The first report of a run is the average since boot. It is dropped (but the second report's
+// interval starts at its time), unless the run used -y. iostat -y leaves a trace: one more empty
+// line between the banner and the first report. Without that trace the first report is dropped:
+// losing one real report is better than showing the mean of weeks as the first second.
 //
-// Without -t a log has no times, only a date. Reports are then placed one period apart
-// (Options.Period, one second if unset) so that the last one falls on the file's modification time,
-// and a note says so.
+// Without -t a log has no times, only a date. Its reports are then placed one period apart
+// (Options.Period, one second if unset), the last one at the modification time of the file, and a
+// note says so.
 //
-// Times are local to the host and carry no zone (except with S_TIME_FORMAT=ISO); Options.Location
-// says which. Whether 05/04 is in May or in April is decided from all dates of the log: see
-// [dateOrder].
+// Times are local to the host and have no zone (except with S_TIME_FORMAT=ISO); Options.Location
+// sets it. All dates of the log decide whether 05/04 is in May or in April: see [dateOrder].
 //
-// With -p a log has the partitions of a disk besides the disk. They are left out, with a note: a
-// partition's requests are its disk's.
+// With -p a log has the partitions in addition to the disk. They are skipped, with a note: the
+// requests of a partition are also those of its disk.
 //
-// With -z, iostat leaves out devices without activity. A device that is missing in a report counts
-// as idle only if -z is evident: no report of the log has a row of zeros. Otherwise the series have
-// a hole.
+// With -z, iostat omits devices without activity. A device that is missing from a report counts as
+// idle only if -z is evident: no report of the log has a row of zeros. Otherwise the series have a
+// gap.
 package iostat
 
 import (
@@ -65,20 +64,20 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Bounds on a log. They are far beyond any real one; a hostile file reaches them before it exhausts
+// Limits of a log. They are far beyond any real log; a hostile file reaches them before it exhausts
 // memory.
 const (
 	lineBytesMax   = 64 << 10 // a row of sysstat 12 is 250 bytes
 	valueBytesMax  = 16 << 20 // one report of a JSON log
 	devicesMax     = 4096     // distinct devices of a log
-	stampsKept     = 4096     // timestamps the survey keeps for the median period
+	stampsKept     = 4096     // timestamps in the survey, for the median period
 	rateMax        = 1e15     // a larger figure is a counter that wrapped in iostat itself
-	datesKept      = 64       // distinct dates the survey keeps
-	batchValuesMax = 1 << 18  // values gathered before they are handed on
+	datesKept      = 64       // distinct dates in the survey
+	batchValuesMax = 1 << 18  // values in one batch
 	batchTimesMax  = 512
 )
 
-// New prepares a log. It reads only its beginning.
+// New prepares a log. It reads only the beginning.
 func New(from source.File) (source.Source, error) {
 	r, err := from.Open()
 	if err != nil {
@@ -95,7 +94,7 @@ func New(from source.File) (source.Source, error) {
 	head = head[:n]
 	if !Sniff(from.Path, head) {
 		return nil,
-			fmt.Errorf("%s is not an iostat log: neither a \"Device\" nor an \"avg-cpu\" heading nor {\"sysstat\" in its first %d bytes; make one with: S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log",
+			fmt.Errorf("%s is not an iostat log: found neither a \"Device\" nor an \"avg-cpu\" heading nor {\"sysstat\" in its first %d bytes; record one with: S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log",
 				from.Path, n)
 	}
 
@@ -106,7 +105,7 @@ func New(from source.File) (source.Source, error) {
 	return out, nil
 }
 
-// Sniff reports whether head, the first bytes of a file, are iostat's.
+// Sniff reports whether head, the first bytes of a file, is output of iostat.
 func Sniff(_ string, head []byte) bool {
 	if isJSON(head) {
 		return bytes.Contains(head, []byte(`"sysstat"`)) && (isSadf(head) ||
@@ -129,26 +128,26 @@ func Sniff(_ string, head []byte) bool {
 
 func isJSON(head []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) }
 
-// log is one iostat log, or a report of sar; it implements source.Source.
+// log is an iostat log, or a report of sar; it implements source.Source.
 type log struct {
 	source.Recorded
 
 	from   source.File
 	json   bool
 	sar    bool
-	prefix *lineprefix.Form // of each line; nil: none
+	prefix *lineprefix.Form // of each line; nil if there is none
 }
 
-// reports returns the reports of a log one after another; the caller owns the report until the next
-// call. Damage does not end it. A failing reader (torn compressed bytes) does, and counts as damage
-// too.
+// reports returns the reports of a log in sequence; the caller may use a report until the next
+// call. Damage does not end the log, except for a failing reader (torn compressed bytes), which
+// also counts as damage.
 type reports interface {
 	next() (r *report, ok bool)
-	// about is what reading the log has shown so far.
+	// about returns what reading the log has shown so far.
 	about() *findings
 }
 
-// findings are the facts about a log besides its reports: who wrote it, what could not be read.
+// findings are facts about a log apart from its reports: who wrote it, what was unreadable.
 type findings struct {
 	host, kernel string
 	cpus         int
@@ -159,7 +158,7 @@ type findings struct {
 	damage       damage
 }
 
-// damage counts what could not be read, and remembers the first of it.
+// damage counts unreadable places and remembers the first one.
 type damage struct {
 	count  int64
 	line   int64
@@ -174,7 +173,7 @@ func (d *damage) add(line, offset int64, what string) {
 	d.count++
 }
 
-// kind is which program's output it is.
+// kind returns the program that wrote the log.
 func (l *log) kind() string {
 	if l.sar {
 		return "sar"
@@ -243,7 +242,7 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 
 	l.describe(w, sv, ck, it)
 	if it.samples == 0 && it.outside == 0 {
-		return fmt.Errorf("iostat log %s: none of its %d reports could be placed in time; record again with: S_TIME_FORMAT=ISO iostat -xt 1",
+		return fmt.Errorf("iostat log %s: cannot determine the times of its %d reports; record again with: S_TIME_FORMAT=ISO iostat -xt 1",
 			l.from.Path, sv.reports)
 	}
 
@@ -255,7 +254,7 @@ func (l *log) each(ctx context.Context, opt source.Options, pass int64, visit fu
 	return l.eachOf(ctx, opt, pass, func(reports) {}, visit)
 }
 
-// eachOf is each, but first passes the reader on; its findings grow as it reads.
+// eachOf is each, but first passes the reader to start; its findings grow while it reads.
 func (l *log) eachOf(ctx context.Context, opt source.Options, pass int64,
 	start func(reports), visit func(*report) error) error {
 	f, err := l.from.Open()
@@ -274,7 +273,7 @@ func (l *log) eachOf(ctx context.Context, opt source.Options, pass int64,
 				return err
 			}
 			if opt.Progress != nil {
-				// Both passes count as one piece of work with twice the bytes.
+				// Both passes together count as one piece of work with twice the bytes.
 				opt.Progress((pass*l.from.Bytes+count.n)/2, l.from.Bytes)
 			}
 		}
@@ -302,7 +301,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// describe writes the source of the samples and the notes about them.
+// describe writes the source of the samples and the notes about it.
 func (l *log) describe(w recording.Writer, sv *survey, ck *clock, it *integrator) {
 	d := recording.Source{
 		Kind: l.kind(), Name: l.from.Path, Host: sv.found.host,

@@ -12,19 +12,19 @@ import (
 	"strings"
 )
 
-// jsonReports reads iostat -o JSON. The reports are in an array, and each is decoded separately. So
-// a log of any length takes little memory, and one without its closing brackets (a killed iostat)
-// is read to its end.
+// jsonReports reads iostat -o JSON. The reports are in an array, and each is decoded separately, so
+// that a log of any length takes little memory, and one without its closing brackets (a killed
+// iostat) is read to its end.
 type jsonReports struct {
 	in     *budget
 	dec    *json.Decoder
 	found  findings
 	rep    report
-	within bool // within the array of statistics
+	within bool // inside the array of statistics
 	first  bool
 	skip   bool // -y: the array starts with an empty line
 	n      int64
-	over   bool
+	ended  bool
 }
 
 func newJSONReports(r io.Reader) *jsonReports {
@@ -34,7 +34,7 @@ func newJSONReports(r io.Reader) *jsonReports {
 
 func (j *jsonReports) about() *findings { return &j.found }
 
-// budget bounds what one value may read, since a decoder holds a whole value in memory.
+// budget bounds the size of a value, because a decoder holds a whole value in memory.
 type budget struct {
 	r    io.Reader
 	left int
@@ -63,7 +63,7 @@ type jsonStatistics struct {
 	Disk      *[]map[string]any  `json:"disk"`
 }
 
-// A jsonTime is iostat's text, or sadf's parts of it.
+// A jsonTime is the text of iostat, or the parts of sadf.
 type jsonTime struct {
 	text string
 	sadf bool
@@ -88,12 +88,12 @@ func (t *jsonTime) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &t.text)
 }
 
-// isSadf reports whether JSON of sysstat is sadf's: sar's files have a date of their own.
+// isSadf reports whether sysstat's JSON is from sadf: sar's files have their own date.
 func isSadf(head []byte) bool { return bytes.Contains(head, []byte(`"file-date"`)) }
 
 // next implements reports.
 func (j *jsonReports) next() (*report, bool) {
-	for !j.over {
+	for !j.ended {
 		j.in.left = valueBytesMax
 		var err error
 		if j.within {
@@ -108,12 +108,12 @@ func (j *jsonReports) next() (*report, bool) {
 				var wrong *json.UnmarshalTypeError
 				if errors.As(err, &wrong) {
 					j.found.damage.add(0, j.dec.InputOffset(),
-						fmt.Sprintf("report %d has a %s where %s should be", j.n+1, wrong.Value, wrong.Field))
+						fmt.Sprintf("report %d has a %s in the field %s", j.n+1, wrong.Value, wrong.Field))
 					j.n++
 					continue
 				}
 			} else {
-				if _, err = j.dec.Token(); err == nil { // the array's end
+				if _, err = j.dec.Token(); err == nil { // the end of the array
 					j.within = false
 				}
 			}
@@ -125,9 +125,9 @@ func (j *jsonReports) next() (*report, bool) {
 			continue
 		}
 
-		j.over = true
+		j.ended = true
 		if j.in.err != nil {
-			j.found.damage.add(0, j.dec.InputOffset(), "reading failed there: "+j.in.err.Error())
+			j.found.damage.add(0, j.dec.InputOffset(), "read error: "+j.in.err.Error())
 		} else if !errors.Is(err, io.EOF) || j.within {
 			j.found.damage.add(0, j.dec.InputOffset(), damageText(err))
 		}
@@ -137,13 +137,13 @@ func (j *jsonReports) next() (*report, bool) {
 
 func damageText(err error) string {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return "the JSON ends before its closing brackets, as when iostat was killed"
+		return "the JSON has no closing brackets, for example because iostat was killed"
 	}
 	return err.Error()
 }
 
-// header takes one token outside the reports. Keys are recognised at any depth, because their
-// nesting has varied between versions.
+// header reads one token outside the reports. It recognises keys at any depth, because the nesting
+// differs between versions.
 func (j *jsonReports) header() error {
 	tok, err := j.dec.Token()
 	if err != nil {
@@ -182,15 +182,15 @@ func (j *jsonReports) header() error {
 	return nil
 }
 
-// emptyLine examines what the decoder has buffered after the array's opening bracket. If the empty
-// line is just beyond that, -y is not seen and one report is lost, which is harmless.
+// emptyLine examines what the decoder has buffered after the opening bracket of the array. If the
+// empty line is just beyond that, -y is not recognised and one report is lost, which is harmless.
 func (j *jsonReports) emptyLine() bool {
 	ahead := make([]byte, 4)
 	n, _ := io.ReadFull(j.dec.Buffered(), ahead)
 	return bytes.HasPrefix(ahead[:n], []byte("\n\n")) || bytes.HasPrefix(ahead[:n], []byte("\r\n\r\n"))
 }
 
-// fill turns a decoded report into the common form.
+// fill converts a decoded report to the common form.
 func (j *jsonReports) fill(s *jsonStatistics) {
 	j.rep.reset()
 	j.rep.line = j.n
@@ -231,7 +231,7 @@ func (j *jsonReports) fill(s *jsonStatistics) {
 	}
 }
 
-// allCPUs is sadf's row of all processors.
+// allCPUs returns sadf's row of all CPUs.
 func allCPUs(load []map[string]any) map[string]float64 {
 	for _, row := range load {
 		if row["cpu"] != "all" {
@@ -252,7 +252,7 @@ func allCPUs(load []map[string]any) map[string]float64 {
 	return nil
 }
 
-// jsonColumn is the column of a key. sadf's keys have no "/s", and write a percent sign out.
+// jsonColumn returns the column of a key. sadf's keys have no "/s" and spell out the percent sign.
 func jsonColumn(key string) column {
 	key = strings.ToLower(key)
 	for _, name := range []string{key, key + "/s", strings.TrimSuffix(key, "-percent")} {
@@ -271,13 +271,13 @@ func (j *jsonReports) row(row map[string]any) {
 
 	if !ok || name == "" {
 		j.rep.torn = true
-		j.found.damage.add(0, j.dec.InputOffset(), fmt.Sprintf("a device without a name in report %d", j.n))
+		j.found.damage.add(0, j.dec.InputOffset(), fmt.Sprintf("report %d has a device without a name", j.n))
 		return
 	}
 
 	r := noRates()
 
-	// In order of names: sadf has some figures in two units, rd_sec beside rkB.
+	// In order of their names, because sadf has some figures in two units, rd_sec and rkB.
 	for _, key := range slices.Sorted(maps.Keys(row)) {
 		if v, ok := row[key].(float64); ok && v >= 0 && v < rateMax && !math.IsNaN(v) {
 			r.set(jsonColumn(key), v)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// runsOrdered is how many runs of a log are put in order of time.
+// runsOrdered bounds the runs of a log to sort by time.
 const runsOrdered = 16
 
 // A runStart is the first time of a run.
@@ -14,8 +14,8 @@ type runStart struct {
 	at  stamp
 }
 
-// runs are a log's runs in order of time, nil if they are already, or the log does not say: logs are
-// often joined in another order (cat b.log a.log).
+// runs returns the runs of a log in order of time, or nil if they are already in order, or their
+// times are unknown. Logs are often joined in the wrong order (cat b.log a.log).
 func (s *survey) runs(o dateOrder, loc *time.Location) []int {
 	if len(s.starts) < 2 || len(s.starts) > runsOrdered {
 		return nil

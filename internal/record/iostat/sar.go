@@ -13,12 +13,12 @@ import (
 	"plimsoll/internal/record/lineprefix"
 )
 
-// sarRowsMax bounds the rows of a sar report that are kept: a day of seconds of ten devices. Its tables
-// stand one after another, each with all its times, so they are joined in memory.
+// sarRowsMax bounds the rows of a sar report in memory: a day of seconds of ten devices. The tables
+// come in sequence, each with all its times, so they must be joined in memory.
 const sarRowsMax = 1_000_000
 
-// sarReports reads what sar prints (-d, -u, -A) and what sadf writes as text (-d, -p): a table per
-// activity, each line with its own time. What other activities print is passed over.
+// sarReports reads the output of sar (-d, -u, -A) and the text of sadf (-d, -p): a table per
+// activity, each line with its own time. Other activities are skipped.
 type sarReports struct {
 	found findings
 	at    map[sarKey]*report
@@ -27,8 +27,8 @@ type sarReports struct {
 
 	line, offset int64
 	key          sarKey // the current table's banner and restart
-	clock        int    // its last time of day, in seconds
-	day          int    // its midnights
+	clock        int    // the last time of day in the table, in seconds
+	day          int    // midnights so far in the table
 	heading      sarHeading
 	banner       stamp
 	rows         int
@@ -36,18 +36,18 @@ type sarReports struct {
 	in           *bufio.Reader
 }
 
-// sarKey is a moment: after so many banners and restarts of the host, so many seconds after midnight, or
-// since 1970.
+// sarKey is a point in time: the number of banners and of restarts of the host before it, and the
+// seconds since midnight, or since 1970.
 type sarKey struct {
 	banner, restart int
 	second          int64
 }
 
-// sarHeading says what the columns of a table's rows are, after the time.
+// sarHeading is the meaning of the columns of a table, after the time.
 type sarHeading struct {
 	text    string
 	columns []column
-	device  int // the column of the device's name, -1 if the rows are not of devices
+	device  int // the column with the name of the device, -1 if the rows are not devices
 	cpu     []int
 }
 
@@ -58,7 +58,7 @@ func newSarReports(r io.Reader) *sarReports {
 
 func (s *sarReports) about() *findings { return &s.found }
 
-// next implements reports. The first call reads everything.
+// next implements reports. The first call reads the whole file.
 func (s *sarReports) next() (*report, bool) {
 	if !s.whole {
 		s.whole = true
@@ -84,21 +84,21 @@ func (s *sarReports) readAll() {
 
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-			s.damaged("a line of more than " + strconv.Itoa(lineBytesMax) + " bytes")
+			s.damaged("line longer than " + strconv.Itoa(lineBytesMax) + " bytes")
 			for errors.Is(err, bufio.ErrBufferFull) {
 				b, err = s.in.ReadSlice('\n')
 				s.offset += int64(len(b))
 			}
 			b = nil
 		case err != nil && !errors.Is(err, io.EOF):
-			s.damaged("reading failed there: " + err.Error())
+			s.damaged("read error: " + err.Error())
 		case err != nil && len(b) > 0:
 			s.damaged("the file ends in the middle of a line")
 			b = nil
 		}
 
 		if err == nil || len(b) > 0 {
-			s.take(bytes.TrimRight(b, "\r\n"))
+			s.addLine(bytes.TrimRight(b, "\r\n"))
 		}
 
 		if err != nil {
@@ -109,14 +109,14 @@ func (s *sarReports) readAll() {
 
 func (s *sarReports) damaged(what string) { s.found.damage.add(s.line, s.offset, what) }
 
-// take handles a line.
-func (s *sarReports) take(line []byte) {
+// addLine handles a line.
+func (s *sarReports) addLine(line []byte) {
 	switch {
 	case len(bytes.TrimSpace(line)) == 0:
 		return
 	case isBanner(line):
 		var t textReports
-		t.takeBanner(line)
+		t.readBanner(line)
 		if s.found.kernel == "" {
 			s.found = findings{host: t.found.host, kernel: t.found.kernel, cpus: t.found.cpus, date: t.found.date,
 				damage: s.found.damage}
@@ -129,10 +129,10 @@ func (s *sarReports) take(line []byte) {
 	case bytes.HasPrefix(line, []byte("Average:")) || bytes.HasPrefix(line, []byte("Summary:")):
 		return
 	case bytes.Contains(line, []byte(";")):
-		s.takeSeparated(bytes.Split(bytes.TrimPrefix(line, []byte("# ")), []byte(";")))
+		s.readSeparated(bytes.Split(bytes.TrimPrefix(line, []byte("# ")), []byte(";")))
 		return
 	case bytes.Count(line, []byte("\t")) == 5:
-		s.takePairs(bytes.Split(line, []byte("\t")))
+		s.readPairs(bytes.Split(line, []byte("\t")))
 		return
 	}
 
@@ -160,6 +160,7 @@ func (s *sarReports) take(line []byte) {
 		return
 	}
 
+	// sar prints times of day only, and a table goes on past midnight.
 	second := stamp.secondOfDay()
 	if second < s.clock {
 		s.day++ // past midnight
@@ -176,7 +177,7 @@ func (s *sarReports) take(line []byte) {
 	s.row(key, stamp, fields)
 }
 
-// report is the one of a moment; nil over the bound.
+// report returns the report of a point in time, or nil beyond the bound.
 func (s *sarReports) report(key sarKey, at stamp) *report {
 	if s.rows++; s.rows > sarRowsMax {
 		if s.rows == sarRowsMax+1 {
@@ -193,7 +194,7 @@ func (s *sarReports) report(key sarKey, at stamp) *report {
 	return r
 }
 
-// row reads a row of the current table.
+// row parses a row of the current table.
 func (s *sarReports) row(key sarKey, at stamp, fields [][]byte) {
 	h := &s.heading
 	if h.cpu != nil {
@@ -225,7 +226,7 @@ func (s *sarReports) row(key sarKey, at stamp, fields [][]byte) {
 		}
 		v, withComma, ok := figure(fields[i])
 		if !ok {
-			s.damaged("a figure of sar that is no number")
+			s.damaged("a value of sar is not a number")
 			return
 		}
 		comma = comma || withComma
@@ -245,8 +246,8 @@ func (s *sarReports) commaIn(key sarKey, comma bool) {
 	}
 }
 
-// takeSeparated reads a line of sadf -d: a heading, which began with #, or a row.
-func (s *sarReports) takeSeparated(fields [][]byte) {
+// readSeparated parses a line of sadf -d: a heading, which starts with #, or a row.
+func (s *sarReports) readSeparated(fields [][]byte) {
 	const before = 3 // host, interval, time
 	if len(fields) <= before {
 		return
@@ -263,8 +264,8 @@ func (s *sarReports) takeSeparated(fields [][]byte) {
 	s.row(sarKey{second: at.unix()}, at, fields[before:])
 }
 
-// takePairs reads a line of sadf -p: host, interval, time, device, name and value.
-func (s *sarReports) takePairs(fields [][]byte) {
+// readPairs parses a line of sadf -p: host, interval, time, device, name and value.
+func (s *sarReports) readPairs(fields [][]byte) {
 	at, ok := sadfTime(fields[2])
 	c := columnOf(string(fields[4]))
 	v, _, number := figure(fields[5])
@@ -294,9 +295,9 @@ func (s *sarReports) takePairs(fields [][]byte) {
 	d.set(c, v)
 }
 
-// sarTime cuts the time of day from a line.
+// sarTime cuts the time of day off a line.
 func sarTime(line []byte) (at stamp, rest []byte, ok bool) {
-	rest, ok = at.takeTime(line)
+	rest, ok = at.readTime(line)
 	if !ok {
 		return at, line, false
 	}
@@ -321,7 +322,8 @@ func sarTime(line []byte) (at stamp, rest []byte, ok bool) {
 	return at, trimmed, true
 }
 
-// sadfTime reads "2026-01-05 10:00:00 UTC", without a zone (-t), or seconds since 1970 (-U).
+// sadfTime parses "2026-01-05 10:00:00 UTC", with or without the zone (-t), or seconds since 1970
+// (-U).
 func sadfTime(field []byte) (stamp, bool) {
 	if at, ok := lineprefix.Epoch(field); ok {
 		return stamp{
@@ -337,20 +339,20 @@ func sadfTime(field []byte) (stamp, bool) {
 	return at, ok && at.hasDate && at.hasTime
 }
 
-// unix orders moments with a date.
+// unix orders times with a date. It need not be the real number of seconds.
 func (s stamp) unix() int64 {
 	return (int64(s.date[0])*372+int64(s.date[1])*31+int64(s.date[2]))*86400 + int64(s.secondOfDay())
 }
 
-// sarModes are sar's names of a processor's states, in the order of cpuModes. Interrupts are the
-// system's.
+// sarModes maps sar's names for the states of a CPU to indexes of cpuModes. Interrupts count as
+// system time.
 var sarModes = map[string]int{
 	"%user": 0, "%usr": 0, "%nice": 1, "%system": 2, "%sys": 2, "%irq": 2, "%soft": 2, "%iowait": 3,
 	"%steal": 4, "%idle": 5,
 }
 
-// sarHeadingOf recognises a table's heading, without the time before it. Of other activities it is known
-// that a table begins.
+// sarHeadingOf recognises the heading of a table, without the time before it. For other activities,
+// it recognises only that a table begins.
 func sarHeadingOf(fields [][]byte) (h sarHeading, ok bool) {
 	h = sarHeading{text: string(bytes.Join(fields, []byte(" "))),
 		device: slices.IndexFunc(fields, func(f []byte) bool { return string(f) == "DEV" })}
@@ -384,8 +386,8 @@ func sarHeadingOf(fields [][]byte) (h sarHeading, ok bool) {
 	return h, true
 }
 
-// isSar reports whether a text's beginning is sar's or sadf's: a table's heading after a time, or after
-// the names of the columns that sadf puts before it. mpstat's order of a processor's states is another.
+// isSar reports whether the beginning of a text is from sar or sadf: the heading of a table after a
+// time, or after the columns that sadf adds. mpstat has the states of a CPU in another order.
 func isSar(head []byte) bool {
 	banner := false
 	for line := range bytes.Lines(head) {

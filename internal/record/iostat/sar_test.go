@@ -98,7 +98,7 @@ func TestSarForms(t *testing.T) {
 	}
 
 	_, _, err := read(t, "memory", []byte(banner+"10:00:00    kbmemfree kbmemused  %memused\n10:00:10    100 100 50.00\n"), source.Options{})
-	if err == nil || !strings.Contains(err.Error(), "has no statistics of devices or processors: make it with sar -d -u") {
+	if err == nil || !strings.Contains(err.Error(), "has no statistics of devices or CPUs: create it with sar -d -u") {
 		t.Errorf("a report without devices: %v", err)
 	}
 }

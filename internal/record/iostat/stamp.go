@@ -7,12 +7,12 @@ import (
 	"plimsoll/internal/record/lineprefix"
 )
 
-// A stamp is a date and time as a locale printed it: the figures in the order
-// they stood, not yet interpreted. In a banner only the date is there.
+// A stamp is a date and time as printed in some locale: the numbers in the printed order, not yet
+// interpreted. In a banner there is only a date.
 type stamp struct {
 	date    [3]int
-	digits  [3]int // how many digits each figure of the date had
-	slash   bool   // figures separated by '/'
+	digits  [3]int // number of digits of each number in the date
+	slash   bool   // numbers separated by '/'
 	hasDate bool
 
 	hour, min, sec int
@@ -25,9 +25,9 @@ type stamp struct {
 // stampBytesMax is longer than any locale's date and time.
 const stampBytesMax = 64
 
-// parseStamp reads a line that holds a date and a time and nothing else, as
-// iostat -t prints it: "11/21/2026 02:15:01 AM", "21.11.2026 02:15:01",
-// "2026-11-21T02:15:01+0000", sysstat 9's "Time: 02:15:01 AM". ok is false for any other line.
+// parseStamp parses a line that is a date and a time and nothing else, as printed by iostat -t:
+// "11/21/2026 02:15:01 AM", "21.11.2026 02:15:01", "2026-11-21T02:15:01+0000", sysstat 9's "Time:
+// 02:15:01 AM". ok is false for any other line.
 func parseStamp(line []byte) (s stamp, ok bool) {
 	if at, ok := lineprefix.Line(line); ok {
 		return stampOf(at, at.Year), true
@@ -40,30 +40,30 @@ func parseStamp(line []byte) (s stamp, ok bool) {
 	}
 
 	if !old {
-		if rest, ok = s.takeDate(rest); !ok {
+		if rest, ok = s.readDate(rest); !ok {
 			return s, false
 		}
 	}
 
-	rest, ok = s.takeTime(rest)
+	rest, ok = s.readTime(rest)
 	if !ok {
 		return s, false
 	}
 
-	return s, s.takeTail(rest)
+	return s, s.readTail(rest)
 }
 
-// parseDate reads a banner's date.
+// parseDate parses the date of a banner.
 func parseDate(field []byte) (s stamp, ok bool) {
 	if len(field) > stampBytesMax {
 		return s, false
 	}
-	rest, ok := s.takeDate(field)
+	rest, ok := s.readDate(field)
 	return s, ok && len(rest) == 0
 }
 
-// takeDate takes three figures and what separates them: / . - or a locale's characters (年).
-func (s *stamp) takeDate(b []byte) (rest []byte, ok bool) {
+// readDate reads three numbers and their separators: / . - or characters of a locale (年).
+func (s *stamp) readDate(b []byte) (rest []byte, ok bool) {
 	for i := range s.date {
 		n, digits := number(b)
 		if digits == 0 || digits > 4 {
@@ -90,8 +90,8 @@ func (s *stamp) takeDate(b []byte) (rest []byte, ok bool) {
 	return b, true
 }
 
-// takeTime takes hours, minutes and seconds.
-func (s *stamp) takeTime(b []byte) (rest []byte, ok bool) {
+// readTime reads hours, minutes and seconds.
+func (s *stamp) readTime(b []byte) (rest []byte, ok bool) {
 	b = bytes.TrimLeft(b, " T")
 	for i, part := range []*int{&s.hour, &s.min, &s.sec} {
 		n, digits := number(b)
@@ -118,8 +118,8 @@ func (s *stamp) takeTime(b []byte) (rest []byte, ok bool) {
 	return b, s.hasTime
 }
 
-// takeTail takes AM, PM, Z or an offset.
-func (s *stamp) takeTail(b []byte) bool {
+// readTail reads AM, PM, Z or an offset.
+func (s *stamp) readTail(b []byte) bool {
 	b = bytes.TrimSpace(b)
 	switch {
 	case len(b) == 0:
@@ -153,7 +153,7 @@ func (s *stamp) takeTail(b []byte) bool {
 	return false
 }
 
-// number is the unsigned decimal that b begins with.
+// number returns the unsigned decimal number at the start of b.
 func number(b []byte) (n, digits int) {
 	for digits < len(b) && digits < 9 && b[digits] >= '0' && b[digits] <= '9' {
 		n = n*10 + int(b[digits]-'0')
@@ -162,10 +162,10 @@ func number(b []byte) (n, digits int) {
 	return n, digits
 }
 
-// secondOfDay needs no idea of the date's order.
+// secondOfDay does not depend on the order of the date.
 func (s stamp) secondOfDay() int { return s.hour*3600 + s.min*60 + s.sec }
 
-// A dateOrder says which figure of a date is which.
+// A dateOrder says which number of a date is which.
 type dateOrder uint8
 
 const (
@@ -174,8 +174,8 @@ const (
 	dayMonthYear           // most of Europe
 )
 
-// day gives the date under an order, unless it begins with a year of four digits; ok is false if that
-// is not a date.
+// day returns the date in an order, unless it begins with a year of four digits. ok is false if the
+// result is not a valid date.
 func (s stamp) day(o dateOrder) (year, month, day int, ok bool) {
 	if s.digits[0] == 4 {
 		o = yearMonthDay
@@ -198,15 +198,15 @@ func (s stamp) day(o dateOrder) (year, month, day int, ok bool) {
 	return year, month, day, ok
 }
 
-// midnight is the beginning of the stamp's day.
+// midnight returns the beginning of the stamp's day.
 func (s stamp) midnight(o dateOrder, loc *time.Location) (time.Time, bool) {
 	y, m, d, ok := s.day(o)
 	return time.Date(y, time.Month(m), d, 0, 0, 0, 0, loc), ok
 }
 
-// time is the stamp's time, in a given order and in a location unless it has its own zone. When a
-// wall clock turns back an hour in autumn, some times occur twice: the first one after notBefore is
-// used.
+// time returns the time of the stamp, in a given order, and in a location unless it has its own
+// zone. When a wall clock is set back an hour in autumn, some times occur twice: the first one
+// after notBefore is used.
 func (s stamp) time(o dateOrder, loc *time.Location, notBefore time.Time) (time.Time, bool) {
 	y, m, d, ok := s.day(o)
 	if !ok {

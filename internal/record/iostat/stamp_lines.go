@@ -2,7 +2,7 @@ package iostat
 
 import "plimsoll/internal/record/lineprefix"
 
-// stampOf is the stamp of a line's prefix. A prefix without a year gets the given one.
+// stampOf returns the stamp of a line's prefix. A prefix without a year gets the given one.
 func stampOf(at lineprefix.Time, year int) stamp {
 	if at.Year != 0 {
 		year = at.Year
@@ -13,10 +13,10 @@ func stampOf(at lineprefix.Time, year int) stamp {
 	}
 }
 
-// halfYear is how many days a prefix without a year goes back when a new year begins.
+// halfYear is how many days a prefix without a year must go back to start a new year.
 const halfYear = 183
 
-// prefixed removes a line's prefix and keeps its time for the report that begins there.
+// prefixed removes the prefix of a line and keeps its time for a report that starts there.
 func (t *textReports) prefixed(line []byte) []byte {
 	if t.prefix == nil {
 		return line
@@ -27,7 +27,7 @@ func (t *textReports) prefixed(line []byte) []byte {
 		return line
 	}
 
-	// The banner's year is the log's, unless the months begin again after it.
+	// The year of the banner is that of the log, until the months start over.
 	if d := &t.found.date; d.hasDate && !t.dated {
 		t.dated = true
 		switch {

@@ -9,11 +9,11 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A survey is what must be known about the whole log before reading its parts.
+// A survey is what must be known about the whole log before the first sample can be placed.
 type survey struct {
 	found    findings
-	reports  int64 // all of them
-	counted  int64 // those that are not averages since boot
+	reports  int64 // total
+	counted  int64 // without averages since boot
 	stamped  int64
 	first    stamp
 	last     stamp
@@ -21,22 +21,22 @@ type survey struct {
 	comma    bool
 	ampm     bool
 	disks    bool
-	split    bool // reads and writes apart
+	split    bool // reads and writes are separate
 	awaits   bool
 	together bool // one await for reads and writes
 	sar      bool
 	cpu      bool
-	zeroRow  bool // some row of zeros: -z was not given
-	missing  bool // some device was missing in some report
+	zeroRow  bool // there is a row of zeros, so -z was not given
+	missing  bool // a device is missing from a report
 	stepsSec []int
 	prev     stamp
 	prevRun  int
-	seen     map[string]int // devices, and the run they were last seen in
+	seen     map[string]int // by device, the run in which it was last seen
 	starts   []runStart
-	parts    []string // partitions of disks that are in the log too, sorted (iostat -p)
+	parts    []string // partitions whose disks are also in the log, sorted (iostat -p)
 }
 
-// survey reads the log once for what must be known before the first sample is placed.
+// survey reads the whole log once.
 func (l *log) survey(ctx context.Context, opt source.Options) (*survey, error) {
 	s := &survey{seen: map[string]int{}}
 	var about *findings
@@ -57,7 +57,7 @@ func (l *log) survey(ctx context.Context, opt source.Options) (*survey, error) {
 	return s, nil
 }
 
-// findPartitions lists the devices whose disk is in the log too.
+// findPartitions lists the devices whose disk is also in the log.
 func (s *survey) findPartitions() {
 	for name := range s.seen {
 		if disk, ok := source.DiskOf(name); ok {
@@ -69,12 +69,12 @@ func (s *survey) findPartitions() {
 	slices.Sort(s.parts)
 }
 
-// withoutPartitions removes the partitions of a report. Their disks count the same requests.
+// withoutPartitions removes partitions from a report, because their disks count the same requests.
 func (s *survey) withoutPartitions(r *report) *report {
 	if len(s.parts) > 0 {
 		r.devices = slices.DeleteFunc(r.devices, func(d device) bool {
-			_, is := slices.BinarySearch(s.parts, d.name)
-			return is
+			_, found := slices.BinarySearch(s.parts, d.name)
+			return found
 		})
 	}
 	return r
@@ -124,8 +124,8 @@ func (s *survey) add(r *report) {
 	}
 }
 
-// inRun is how many devices the run has shown. It is only asked where -z is
-// still possible, which most logs rule out with their first row of zeros.
+// inRun returns how many devices the run has shown. It counts only while -z is still possible,
+// which the first row of zeros excludes in most logs.
 func (s *survey) inRun(run int) int {
 	if s.zeroRow || s.missing {
 		return 0
@@ -160,7 +160,7 @@ func (s *survey) addStamp(r *report) {
 	}
 
 	if s.prev.hasTime && s.prevRun == r.run && len(s.stepsSec) < stampsKept {
-		// The step needs no date: a run's steps are far below a day.
+		// The step needs no date, because steps within a run are far below a day.
 		step := (st.secondOfDay() - s.prev.secondOfDay() + 86400) % 86400
 		s.stepsSec = append(s.stepsSec, step)
 	}
@@ -171,8 +171,8 @@ func (s *survey) addStamp(r *report) {
 // idleWhenMissing reports whether -z is evident: devices come and go, and no row is ever zero.
 func (s *survey) idleWhenMissing() bool { return s.missing && !s.zeroRow }
 
-// period is the usual distance of two reports: the median of those that carry
-// times, or the given one.
+// period returns the typical distance between reports: the median of those with times, or the given
+// period.
 func (s *survey) period(given time.Duration) time.Duration {
 	if len(s.stepsSec) > 0 {
 		steps := slices.Clone(s.stepsSec)
@@ -187,24 +187,24 @@ func (s *survey) period(given time.Duration) time.Duration {
 	return time.Second
 }
 
-// usable explains why a log is useless.
+// usable returns an error that says why a log is unusable.
 func (s *survey) usable(path string) error {
 	const again = "record again with: S_TIME_FORMAT=ISO iostat -xt 1"
 	switch {
 	case s.sar && !s.disks && !s.cpu:
-		return fmt.Errorf("sar's report %s has no statistics of devices or processors: make it with sar -d -u -f FILE, or sadf -j FILE -- -d -u",
+		return fmt.Errorf("sar report %s has no statistics of devices or CPUs: create it with sar -d -u -f FILE, or sadf -j FILE -- -d -u",
 			path)
 	case s.counted > 0:
 		return nil
 	case s.reports > 0:
-		return fmt.Errorf("iostat log %s contains only the average since boot, no interval: %s", path, again)
+		return fmt.Errorf("iostat log %s contains only the average since boot, but no intervals: %s", path, again)
 	case s.found.damage.count > 0:
 		d := s.found.damage
-		return fmt.Errorf("iostat log %s contains no readable report; first at %s: %s; %s", path, d.where(),
+		return fmt.Errorf("iostat log %s contains no readable report; first error at %s: %s; %s", path, d.where(),
 			d.what, again)
 	}
 
-	return fmt.Errorf("iostat log %s contains headings but no report: %s", path, again)
+	return fmt.Errorf("iostat log %s contains headings but no reports: %s", path, again)
 }
 
 func (d *damage) where() string {

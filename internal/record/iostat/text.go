@@ -10,22 +10,22 @@ import (
 	"plimsoll/internal/record/lineprefix"
 )
 
-// A report is what iostat printed for one interval.
+// A report is iostat's output for one interval.
 type report struct {
-	line       int64 // where it begins
-	run        int   // how many banners came before it
+	line       int64 // its first line
+	run        int   // number of banners before it
 	sinceBoot  bool  // the first report of a run made without -y
 	stamp      stamp
 	hasCPU     bool
 	cpu        [6]float64       // percent, in the order of cpuModes
 	hasDevices bool             // a device table, which may be empty
-	tables     [quantities]bool // the columns of -h's tables so far
+	tables     [quantities]bool // columns of the tables of -h so far
 	devices    []device
 	comma      bool // decimals were written with a comma
-	torn       bool // some of it could not be read
+	torn       bool // a part of it was unreadable
 }
 
-// device is one row.
+// device is one row of a device table.
 type device struct {
 	name  string
 	rates rates
@@ -35,7 +35,7 @@ func (r *report) reset() {
 	*r = report{devices: r.devices[:0]}
 }
 
-// begun reports whether there is something in it besides a time.
+// begun reports whether it contains more than a time.
 func (r *report) begun() bool { return r.hasCPU || r.hasDevices }
 
 // textReports reads iostat's text.
@@ -43,33 +43,34 @@ type textReports struct {
 	br   *bufio.Reader
 	line int64 // lines read
 	pos  int64 // bytes read
-	from int64 // where the line begins
-	err  error // of the reader, io.EOF at the end
+	from int64 // start of the line
+	err  error // read error, io.EOF at the end
 
 	found findings
-	names map[string]string // device names, each kept once
+	names map[string]string // device names, to store each once
 
-	// The prefix of each line, nil if there is none, and the time that it gave last. year is the one for
-	// prefixes without.
+	// The prefix of each line, nil if there is none, and the last time in it. year is used for
+	// prefixes without a year.
 	prefix *lineprefix.Form
 	at     stamp
 	year   int
-	dated  bool // year is the banner's
-	day    int  // of the year, about
+	dated  bool // year comes from the banner
+	day    int  // approximate day of the year
 
 	cur, done *report
 	columns   []column // of the device table being read
-	last      bool     // its devices are in the last column (-h)
+	last      bool     // the device is in the last column (-h)
 	rows      rowsOf
 	fields    [][]byte
 
-	// A banner opens a run; what follows it shows whether its first report is since boot.
-	banner bool // the run has one
-	first  bool // the next report is the run's first
+	// A banner starts a run; the lines after it show whether the first report is the average since
+	// boot.
+	banner bool // the run has a banner
+	first  bool // the next report is the first of the run
 	blanks int  // empty lines since the banner
 }
 
-// rowsOf says which table the lines belong to.
+// rowsOf is the table that the current rows belong to.
 type rowsOf uint8
 
 const (
@@ -92,19 +93,19 @@ func (t *textReports) next() (*report, bool) {
 	for t.err == nil {
 		line, whole := t.readLine()
 		if t.err != nil && !errors.Is(t.err, io.EOF) {
-			t.damaged("reading failed there: " + t.err.Error())
+			t.damaged("read error: " + t.err.Error())
 			continue
 		}
 
 		if !whole {
-			// A last line without its end may have lost digits: 34.0 of 340.00.
+			// A last line without a line end may have lost digits: 34.0 of 340.00.
 			if len(line) > 0 {
 				t.damaged("the file ends in the middle of a line")
 			}
 			continue
 		}
 
-		if t.take(line) {
+		if t.addLine(line) {
 			t.cur, t.done = t.done, t.cur
 			if t.done.begun() {
 				// The line that ended this report opens the next one.
@@ -126,8 +127,8 @@ func (t *textReports) next() (*report, bool) {
 	return nil, false
 }
 
-// readLine gives the next line without its end. whole is false for a last line
-// that lacks it. A line over the bound is skipped and counted as damage.
+// readLine returns the next line without its line end. whole is false for a last line without a
+// line end. A line that is too long is skipped and counted as damage.
 func (t *textReports) readLine() (line []byte, whole bool) {
 	b, err := t.br.ReadSlice('\n')
 	t.from = t.pos
@@ -135,7 +136,7 @@ func (t *textReports) readLine() (line []byte, whole bool) {
 	t.line++
 
 	if errors.Is(err, bufio.ErrBufferFull) {
-		t.damaged("a line of more than " + strconv.Itoa(lineBytesMax) + " bytes")
+		t.damaged("line longer than " + strconv.Itoa(lineBytesMax) + " bytes")
 		for errors.Is(err, bufio.ErrBufferFull) {
 			b, err = t.br.ReadSlice('\n')
 			t.pos += int64(len(b))
@@ -159,9 +160,9 @@ func (t *textReports) damaged(what string) {
 	t.found.damage.add(t.line, t.from, what)
 }
 
-// take handles a line, and reports true, having done nothing, if it begins
-// another report (or run) than the current one.
-func (t *textReports) take(line []byte) (begins bool) {
+// addLine handles a line. If the line begins another report (or run) than the current one, it does
+// nothing and returns true.
+func (t *textReports) addLine(line []byte) (begins bool) {
 	if len(bytes.TrimSpace(line)) == 0 {
 		t.rows = nothing
 		if t.banner && t.first && !t.cur.begun() && !t.cur.stamp.hasTime {
@@ -171,7 +172,7 @@ func (t *textReports) take(line []byte) (begins bool) {
 	}
 
 	switch {
-	case t.rows == cpuRow && t.takeCPU(line):
+	case t.rows == cpuRow && t.readCPU(line):
 		return false
 	case isCPUHeading(line):
 		if t.cur.begun() {
@@ -185,7 +186,7 @@ func (t *textReports) take(line []byte) (begins bool) {
 		if t.repeats(line) {
 			return true
 		}
-	case t.rows == deviceRows && t.takeDevice(line):
+	case t.rows == deviceRows && t.readDevice(line):
 		return false
 	default:
 		if _, ok := parseStamp(line); ok || isBanner(line) {
@@ -199,10 +200,10 @@ func (t *textReports) take(line []byte) (begins bool) {
 	return false
 }
 
-// open handles a line that may begin a report: banner, time or heading.
+// open handles a line that may start a report: a banner, a time or a heading.
 func (t *textReports) open(line []byte) {
 	if t.rows != deviceRows {
-		t.rows = nothing // an odd line among a table's rows does not end the table
+		t.rows = nothing // a stray line between device rows does not end the table
 	}
 	switch {
 	case isCPUHeading(line):
@@ -221,18 +222,18 @@ func (t *textReports) open(line []byte) {
 		t.openHuman(line)
 	case isBanner(line):
 		t.rows = nothing
-		t.takeBanner(line)
+		t.readBanner(line)
 	default:
 		if s, ok := parseStamp(line); ok {
 			t.rows = nothing
 			t.cur.stamp = s
 			return
 		}
-		t.damaged("a line that is neither a heading nor a row of iostat")
+		t.damaged("neither a heading nor a row of iostat")
 	}
 }
 
-// begin marks where the current report starts and what kind it is.
+// begin records where the current report starts and whether it is the average since boot.
 func (t *textReports) begin() {
 	if t.cur.begun() {
 		return
@@ -242,8 +243,8 @@ func (t *textReports) begin() {
 	}
 	t.cur.line = t.line
 	t.cur.run = t.found.runs
-	// Two empty lines after the banner are -y's trace; one is usual. A log without a
-	// banner is the rest of one: its first report may be the average since boot too.
+	// -y leaves a second empty line after the banner; without it there is one. A log without a
+	// banner is the rest of a longer one, and its first report may also be the average since boot.
 	t.cur.sinceBoot = t.first && !(t.banner && t.blanks >= 2)
 	t.first = false
 }
@@ -253,7 +254,7 @@ func isBanner(line []byte) bool {
 	return bytes.HasPrefix(line, []byte("Linux ")) && bytes.Contains(line, []byte("("))
 }
 
-func (t *textReports) takeBanner(line []byte) {
+func (t *textReports) readBanner(line []byte) {
 	t.found.runs++
 	t.banner, t.first, t.blanks = true, true, 0
 
@@ -270,15 +271,15 @@ func (t *textReports) takeBanner(line []byte) {
 			}
 		}
 
-		// Not the kernel's version: 6.1.0 looks like a date too.
+		// The kernel's version is skipped, because 6.1.0 also looks like a date.
 		if s, ok := parseDate(f); ok && i > 1 && !t.found.date.hasDate {
 			t.found.date = s
 		}
 	}
 }
 
-// takeCPU reads avg-cpu's row; false if the line is not one.
-func (t *textReports) takeCPU(line []byte) bool {
+// readCPU parses the row of avg-cpu; false if the line is not such a row.
+func (t *textReports) readCPU(line []byte) bool {
 	t.rows = nothing
 	fields := t.split(line)
 	if len(fields) != len(t.cur.cpu) {
@@ -300,8 +301,8 @@ func (t *textReports) takeCPU(line []byte) bool {
 	return true
 }
 
-// takeDevice reads a row of the device table; false if the line is not one.
-func (t *textReports) takeDevice(line []byte) bool {
+// readDevice parses a row of the device table; false if the line is not such a row.
+func (t *textReports) readDevice(line []byte) bool {
 	fields := t.split(line)
 	if len(fields) != len(t.columns)+1 {
 		return false
@@ -325,11 +326,12 @@ func (t *textReports) takeDevice(line []byte) bool {
 	}
 
 	if !t.last && line[0] == ' ' {
-		// -g prints the sum of a group's devices, indented. It would count them twice.
+		// -g prints the sum of a group's devices, indented. Using it would count them twice.
 		t.found.groups++
 		return true
 	}
 
+	// With -h the counters of a device are spread over several tables of one report.
 	r.finish()
 	if t.last {
 		for i := range t.cur.devices {
@@ -349,8 +351,8 @@ func (t *textReports) takeDevice(line []byte) bool {
 	return true
 }
 
-// name keeps each device's name once. To bound the table it is cleared when full; a name may then
-// be kept twice.
+// name stores the name of each device once. A full table is cleared to bound it; then a name may be
+// stored twice.
 func (t *textReports) name(b []byte) string {
 	if s, ok := t.names[string(b)]; ok {
 		return s
@@ -363,7 +365,7 @@ func (t *textReports) name(b []byte) string {
 	return s
 }
 
-// split is bytes.Fields into memory that is used again.
+// split is bytes.Fields with reused memory.
 func (t *textReports) split(line []byte) [][]byte {
 	t.fields = t.fields[:0]
 	start := -1
@@ -385,12 +387,12 @@ func (t *textReports) split(line []byte) [][]byte {
 	return t.fields
 }
 
-// tens are the powers of ten by which a figure's digits are divided. Both are
-// exact doubles, so the quotient is the double nearest to the figure.
+// tens are the powers of ten by which the digits of a figure are divided. Both operands are exact
+// doubles, so the quotient is the double nearest to the figure.
 var tens = [...]float64{1, 10, 100, 1e3, 1e4, 1e5, 1e6}
 
-// figure reads iostat's number: digits, and a point or comma with up to six
-// decimals. It is several times as fast as strconv, and knows commas.
+// figure parses a number of iostat: digits, with a point or comma and up to six decimals. It is
+// several times faster than strconv, and accepts commas.
 func figure(b []byte) (v float64, comma, ok bool) {
 	var mantissa uint64
 	point := -1

@@ -6,26 +6,27 @@ import (
 	"time"
 )
 
-// lineBytesMax is longer than any line that is only a time.
+// lineBytesMax is longer than any line that consists of a time.
 const lineBytesMax = 64
 
-// dateLayouts are those of date(1) without a format, in the C and the English locales.
+// dateLayouts are the default layouts of date(1) in the C and the English locales.
 var dateLayouts = []string{
 	"Mon Jan _2 15:04:05 MST 2006", "Mon Jan _2 03:04:05 PM MST 2006",
 	"Mon _2 Jan 15:04:05 MST 2006", "Mon _2 Jan 03:04:05 PM MST 2006",
 }
 
-// Line reads a line that is only a time, as date prints it: in its own format, in ISO 8601, or as
-// seconds since 1970. A zone other than UTC is only an abbreviation there, so it stays unknown.
+// Line parses a line that consists of a time, as printed by date: in its default format, in ISO
+// 8601, or in seconds since 1970. In the default format, zones other than UTC are abbreviations, so
+// they stay unknown.
 func Line(line []byte) (at Time, ok bool) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 || len(line) > lineBytesMax {
 		return at, false
 	}
 
-	for _, take := range []func([]byte) ([]byte, bool){at.takeEpoch, at.takeCalendar} {
+	for _, read := range []func([]byte) ([]byte, bool){at.readEpoch, at.readCalendar} {
 		at = Time{}
-		if rest, ok := take(line); ok && len(rest) == 0 {
+		if rest, ok := read(line); ok && len(rest) == 0 {
 			return at, true
 		}
 	}
@@ -48,7 +49,7 @@ func Line(line []byte) (at Time, ok bool) {
 	return Time{}, false
 }
 
-// Epoch reads seconds since 1970, with a fraction or without.
+// Epoch parses seconds since 1970, with or without a fraction.
 func Epoch(field []byte) (time.Time, bool) {
 	s, err := strconv.ParseFloat(string(field), 64)
 	if err != nil || s < 1e9 || s >= 1e10 {
@@ -57,7 +58,7 @@ func Epoch(field []byte) (time.Time, bool) {
 	return time.UnixMilli(int64(s * 1e3)).UTC(), true
 }
 
-// In returns the time, in a location unless its zone is known.
+// In returns the time, in the given location if its zone is unknown.
 func (t Time) In(loc *time.Location) time.Time {
 	if t.HasZone {
 		loc = time.FixedZone("", t.ZoneS)

@@ -1,5 +1,5 @@
-// Package lineprefix recognises and removes what a pipeline wrote before each line of a text: a time,
-// and often the names of a host and a process.
+// Package lineprefix recognises and removes the prefixes that a pipeline wrote before each line of
+// a text: a time, and often the names of a host and a process.
 //
 //	2026-01-05T10:00:00.123456789Z LINE               kubectl logs --timestamps, docker logs -t
 //	2026-01-05 10:00:00.000000 LINE                   a script
@@ -9,8 +9,8 @@
 //	2026-01-15T10:00:00+0000 host iostat[812]: LINE   journalctl -o short-iso
 //	1768471200.123456 LINE                            ts %.s, journalctl -o short-unix
 //
-// A text has a prefix only if each of its lines has one of the same form. So a log that prints its own
-// times, between other lines, has none.
+// A text has a prefix only if all its lines have one of the same form. So a log that prints its own
+// times, on separate lines, has none.
 package lineprefix
 
 import (
@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// A Time is what a prefix says. Its zone is unknown unless HasZone is set, and its year is 0 if the
-// prefix has none, as in syslog's.
+// A Time is the time in a prefix. Its zone is unknown unless HasZone is set, and its year is 0 if
+// the prefix has none, as in syslog.
 type Time struct {
 	Year                 int
 	Month                time.Month
@@ -30,7 +30,7 @@ type Time struct {
 	HasZone              bool
 }
 
-// A Form is one way to write a prefix.
+// A Form is a format of prefixes.
 type Form struct {
 	clock  clockForm
 	tagged bool // the names of a host and a process follow the time
@@ -44,11 +44,11 @@ const (
 	epoch                     // 1768471200.123
 )
 
-// linesMin is how many lines must have the prefix for it to be one.
+// linesMin is the minimum number of lines with a prefix to recognise it.
 const linesMin = 3
 
-// Detect returns the form of the prefix that each whole line of a text's beginning has, nil if there
-// is none.
+// Detect returns the form of the prefix that each complete line of a text's beginning has, or nil
+// if there is none.
 func Detect(head []byte) *Form {
 	for _, clock := range []clockForm{calendar, syslog, epoch} {
 		f, lines := Form{clock, true}, 0
@@ -76,7 +76,7 @@ func Detect(head []byte) *Form {
 	return nil
 }
 
-// Strip returns a text without its prefix, and the text itself if it has none.
+// Strip returns a text without its prefixes. A text without prefixes is returned unchanged.
 func Strip(text []byte) []byte {
 	f := Detect(text)
 	if f == nil {
@@ -92,16 +92,17 @@ func Strip(text []byte) []byte {
 	return out
 }
 
-// Cut separates a line's prefix from the rest of it. ok is false if the line does not have it.
+// Cut separates the prefix of a line from the rest. ok is false if the line does not have this
+// prefix.
 func (f *Form) Cut(line []byte) (at Time, rest []byte, ok bool) {
 	rest, bracket := bytes.CutPrefix(line, []byte("["))
 	switch f.clock {
 	case calendar:
-		rest, ok = at.takeCalendar(rest)
+		rest, ok = at.readCalendar(rest)
 	case syslog:
-		rest, ok = at.takeSyslog(rest)
+		rest, ok = at.readSyslog(rest)
 	case epoch:
-		rest, ok = at.takeEpoch(rest)
+		rest, ok = at.readEpoch(rest)
 	}
 
 	if !ok {
@@ -127,7 +128,7 @@ func (f *Form) Cut(line []byte) (at Time, rest []byte, ok bool) {
 	return at, rest, true
 }
 
-// cutSpace removes the one character that separates a prefix. An empty line may have lost it.
+// cutSpace removes the single character after a prefix. An empty line may have lost it.
 func cutSpace(b []byte) ([]byte, bool) {
 	switch {
 	case len(bytes.TrimRight(b, "\r\n")) == 0:
@@ -151,33 +152,33 @@ func cutTag(b []byte) ([]byte, bool) {
 	return cutSpace(b[host+end+2:])
 }
 
-// takeCalendar takes a date and a time of day, with a zone or without.
-func (t *Time) takeCalendar(b []byte) ([]byte, bool) {
+// readCalendar reads a date and a time of day, with or without a zone.
+func (t *Time) readCalendar(b []byte) ([]byte, bool) {
 	var ok bool
 	var month int
-	if b, ok = take(b, &t.Year, 4, '-'); !ok || t.Year < 1970 {
+	if b, ok = digitsOf(b, &t.Year, 4, '-'); !ok || t.Year < 1970 {
 		return b, false
 	}
 
-	if b, ok = take(b, &month, 2, '-'); !ok || month < 1 || month > 12 {
+	if b, ok = digitsOf(b, &month, 2, '-'); !ok || month < 1 || month > 12 {
 		return b, false
 	}
 
 	t.Month = time.Month(month)
-	if b, ok = take(b, &t.Day, 2, 0); !ok || t.Day < 1 || t.Day > 31 || len(b) == 0 ||
+	if b, ok = digitsOf(b, &t.Day, 2, 0); !ok || t.Day < 1 || t.Day > 31 || len(b) == 0 ||
 		b[0] != 'T' && b[0] != ' ' {
 		return b, false
 	}
 
-	if b, ok = t.takeClock(b[1:]); !ok {
+	if b, ok = t.readClock(b[1:]); !ok {
 		return b, false
 	}
 
-	return t.takeZone(b), true
+	return t.readZone(b), true
 }
 
-// takeSyslog takes "Jan 15 10:00:00", with a day of one or two figures.
-func (t *Time) takeSyslog(b []byte) ([]byte, bool) {
+// readSyslog reads "Jan 15 10:00:00", with a day of one or two digits.
+func (t *Time) readSyslog(b []byte) ([]byte, bool) {
 	if len(b) < len("Jan 15 10:00:00") {
 		return b, false
 	}
@@ -192,15 +193,15 @@ func (t *Time) takeSyslog(b []byte) ([]byte, bool) {
 		digits = 1
 	}
 
-	b, ok := take(b, &t.Day, digits, ' ')
+	b, ok := digitsOf(b, &t.Day, digits, ' ')
 	if !ok || t.Day < 1 || t.Day > 31 {
 		return b, false
 	}
 
-	return t.takeClock(b)
+	return t.readClock(b)
 }
 
-// monthOf returns a month by its English abbreviation, 0 if it is none.
+// monthOf returns a month by its English abbreviation, or 0.
 func monthOf(b []byte) time.Month {
 	for m := time.January; m <= time.December; m++ {
 		if m.String()[:3] == string(b) {
@@ -210,10 +211,10 @@ func monthOf(b []byte) time.Month {
 	return 0
 }
 
-// takeEpoch takes seconds since 1970, of this century.
-func (t *Time) takeEpoch(b []byte) ([]byte, bool) {
+// readEpoch reads seconds since 1970 with ten digits, that is, since 2001.
+func (t *Time) readEpoch(b []byte) ([]byte, bool) {
 	var s int
-	b, ok := take(b, &s, 10, 0)
+	b, ok := digitsOf(b, &s, 10, 0)
 	if !ok || len(b) > 0 && b[0] >= '0' && b[0] <= '9' {
 		return b, false
 	}
@@ -225,24 +226,24 @@ func (t *Time) takeEpoch(b []byte) ([]byte, bool) {
 	return b, true
 }
 
-// takeClock takes hours, minutes and seconds, with a fraction or without.
-func (t *Time) takeClock(b []byte) ([]byte, bool) {
+// readClock reads hours, minutes and seconds, with or without a fraction.
+func (t *Time) readClock(b []byte) ([]byte, bool) {
 	var ok bool
-	if b, ok = take(b, &t.Hour, 2, ':'); !ok || t.Hour > 23 {
+	if b, ok = digitsOf(b, &t.Hour, 2, ':'); !ok || t.Hour > 23 {
 		return b, false
 	}
-	if b, ok = take(b, &t.Minute, 2, ':'); !ok || t.Minute > 59 {
+	if b, ok = digitsOf(b, &t.Minute, 2, ':'); !ok || t.Minute > 59 {
 		return b, false
 	}
-	if b, ok = take(b, &t.Second, 2, 0); !ok || t.Second > 60 {
+	if b, ok = digitsOf(b, &t.Second, 2, 0); !ok || t.Second > 60 {
 		return b, false
 	}
 	b, t.Nanosecond = fraction(b)
 	return b, true
 }
 
-// takeZone takes Z or an offset, if there is one.
-func (t *Time) takeZone(b []byte) []byte {
+// readZone reads Z or an offset, if there is one.
+func (t *Time) readZone(b []byte) []byte {
 	if len(b) > 0 && b[0] == 'Z' {
 		t.HasZone = true
 		return b[1:]
@@ -253,13 +254,13 @@ func (t *Time) takeZone(b []byte) []byte {
 	}
 
 	var hours, minutes int
-	rest, ok := take(b[1:], &hours, 2, 0)
+	rest, ok := digitsOf(b[1:], &hours, 2, 0)
 	if !ok {
 		return b
 	}
 
 	rest = bytes.TrimPrefix(rest, []byte(":"))
-	if rest, ok = take(rest, &minutes, 2, 0); !ok {
+	if rest, ok = digitsOf(rest, &minutes, 2, 0); !ok {
 		return b
 	}
 
@@ -271,8 +272,9 @@ func (t *Time) takeZone(b []byte) []byte {
 	return rest
 }
 
-// take takes a number of so many figures and what follows it; 0: nothing has to.
-func take(b []byte, n *int, digits int, then byte) ([]byte, bool) {
+// digitsOf reads a number of exactly so many digits and the character after it. If then is 0,
+// anything may follow.
+func digitsOf(b []byte, n *int, digits int, then byte) ([]byte, bool) {
 	if len(b) < digits {
 		return b, false
 	}
@@ -296,7 +298,7 @@ func take(b []byte, n *int, digits int, then byte) ([]byte, bool) {
 	return b[1:], true
 }
 
-// fraction takes a fraction of a second, if there is one, and returns its nanoseconds.
+// fraction reads a fraction of a second, if there is one, and returns its nanoseconds.
 func fraction(b []byte) ([]byte, int) {
 	if len(b) < 2 || b[0] != '.' && b[0] != ',' || b[1] < '0' || b[1] > '9' {
 		return b, 0

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/record/cluster"
 )
 
-// A finding is where a pod's volumes are measured.
+// A finding says where the volumes of a pod are measured.
 type finding struct {
 	addresses []string
 	facts     map[string]string // claims and mounts, by device
@@ -29,10 +29,10 @@ func (s *volumes) find(ctx context.Context) (*finding, error) {
 
 	pod, err := cluster.Pods.Get(ctx, c, s.namespace, s.name)
 	if cluster.IsMissing(err) {
-		return nil, &cluster.AccessError{Text: fmt.Sprintf("there is no pod %s in namespace %s", s.name,
+		return nil, &cluster.AccessError{Text: fmt.Sprintf("pod %s not found in namespace %s", s.name,
 			s.namespace),
 			Next: "kubectl get pods -n " + s.namespace +
-				" names them; those of a StatefulSet NAME are NAME-0, NAME-1, and so on"}
+				" lists the pods; those of a StatefulSet NAME are NAME-0, NAME-1, and so on"}
 	}
 
 	if err != nil {
@@ -43,19 +43,19 @@ func (s *volumes) find(ctx context.Context) (*finding, error) {
 	var ebs []string
 	region := ""
 
-	asked := map[string]bool{}
+	seen := map[string]bool{}
 	for _, v := range pod.Spec.Volumes {
 		claim := claimOf(pod, &v)
-		if claim == "" || asked[claim] {
+		if claim == "" || seen[claim] {
 			continue // a pod may use one claim as several volumes
 		}
 
-		if len(asked) >= claimsMax {
-			out.notes = append(out.notes, fmt.Sprintf("more than %d claims: the others are not read", claimsMax))
+		if len(seen) >= claimsMax {
+			out.notes = append(out.notes, fmt.Sprintf("the pod has more than %d claims: skipped the others", claimsMax))
 			break
 		}
 
-		asked[claim] = true
+		seen[claim] = true
 		pv, err := s.bound(ctx, c, claim)
 		if err != nil {
 			return nil, err
@@ -75,7 +75,7 @@ func (s *volumes) find(ctx context.Context) (*finding, error) {
 		out.facts[at.device] = claim + mounts(pod, v.Name)
 	}
 
-	if len(ebs) > 0 { // together: they share their instance
+	if len(ebs) > 0 { // in one address, because they share their instance
 		address := "aws://" + strings.Join(ebs, ",")
 		if region != "" {
 			address += "?region=" + region
@@ -91,14 +91,14 @@ func (s *volumes) find(ctx context.Context) (*finding, error) {
 	}
 
 	return nil,
-		fmt.Errorf("pod %s has no claims: its volumes are the node's, and no provider measures them apart",
+		fmt.Errorf("pod %s has no claims: its volumes belong to the node, and no provider measures them separately",
 			s.name)
 }
 
-// claimsMax bounds the claims of a pod that are read: nodes attach 128 volumes at most.
+// claimsMax bounds the claims of a pod. Nodes attach at most 128 volumes.
 const claimsMax = 128
 
-// claimOf returns the name of a pod's claim for a volume; "" if it is none.
+// claimOf returns the name of the claim of a pod's volume, or "" if it has none.
 func claimOf(pod *corev1.Pod, v *corev1.Volume) string {
 	switch {
 	case v.PersistentVolumeClaim != nil:
@@ -109,7 +109,7 @@ func claimOf(pod *corev1.Pod, v *corev1.Volume) string {
 	return ""
 }
 
-// bound reads the volume of a claim.
+// bound returns the volume of a claim.
 func (s *volumes) bound(ctx context.Context, c *cluster.Client,
 	name string) (*corev1.PersistentVolume, error) {
 	claim, err := cluster.Claims.Get(ctx, c, s.namespace, name)
@@ -118,25 +118,25 @@ func (s *volumes) bound(ctx context.Context, c *cluster.Client,
 	}
 	if claim.Spec.VolumeName == "" {
 		return nil, &cluster.AccessError{Text: fmt.Sprintf("claim %s is not bound to a volume", name),
-			Next: fmt.Sprintf("kubectl describe pvc %s -n %s says why", name, s.namespace)}
+			Next: fmt.Sprintf("kubectl describe pvc %s -n %s shows why", name, s.namespace)}
 	}
 	return cluster.Volumes.Get(ctx, c, "", claim.Spec.VolumeName)
 }
 
-// A place is where a volume's provider has it.
+// A place is a volume's address at its provider.
 type place struct {
 	address string
-	device  string // as the provider's series call it
-	ebs     bool   // the address is the device's
-	why     string // it has none
+	device  string // its name in the provider's series
+	ebs     bool   // the device is the address
+	why     string // why there is no address
 }
 
-// locate reads the volume's handle, as the provider's CSI driver writes it.
+// locate parses the volume's handle in the format of the provider's CSI driver.
 func locate(pv *corev1.PersistentVolume) place {
 	csi := pv.Spec.CSI
 	if csi == nil {
 		return place{why: "its volume " + pv.Name +
-			" is of no CSI driver, so its provider's name for it is not known"}
+			" has no CSI driver, so the provider's name for it is unknown"}
 	}
 
 	handle := csi.VolumeHandle
@@ -146,7 +146,7 @@ func locate(pv *corev1.PersistentVolume) place {
 	case "pd.csi.storage.gke.io":
 		if !strings.Contains(handle, "/zones/") {
 			return place{why: "its disk " + handle +
-				" is in two zones; Google measures it where it is attached: give gcp://projects/P/zones/Z/instances/I"}
+				" is in two zones, and Google measures it where it is attached: give gcp://projects/P/zones/Z/instances/I"}
 		}
 		return place{address: "gcp://" + handle, device: path.Base(handle)}
 	case "disk.csi.azure.com":
@@ -154,10 +154,10 @@ func locate(pv *corev1.PersistentVolume) place {
 	}
 
 	return place{why: "its driver " + csi.Driver +
-		" is none whose provider can be asked (AWS, Azure, Google Cloud)"}
+		" is not supported: want one of AWS, Azure or Google Cloud"}
 }
 
-// mounts says where a pod mounts a volume.
+// mounts returns where a pod mounts a volume, as text.
 func mounts(pod *corev1.Pod, volume string) string {
 	for i := range pod.Spec.Containers {
 		for _, m := range pod.Spec.Containers[i].VolumeMounts {
@@ -169,8 +169,8 @@ func mounts(pod *corev1.Pod, volume string) string {
 	return ""
 }
 
-// regionOf is the region of a zone of AWS: "eu-central-1" of "eu-central-1a"; "" for others, such as local
-// zones.
+// regionOf returns the region of an AWS zone: "eu-central-1" for "eu-central-1a". It returns "" for
+// others, such as local zones.
 func regionOf(zone string) string {
 	region := strings.TrimRight(zone, "abcdefghijklmnopqrstuvwxyz")
 	if len(zone)-len(region) != 1 || strings.Count(region, "-") < 2 {

@@ -21,8 +21,8 @@ func TestClaimsOfAPod(t *testing.T) {
 		asked  int
 		want   string
 	}{
-		"another address": {[]string{"../../../secrets/s"}, 0, `"../../../secrets/s" is no name in Kubernetes`},
-		"the same":        {strings.Split(strings.Repeat("data ", 1000)+"data", " "), 2, "is of no CSI driver"},
+		"another address": {[]string{"../../../secrets/s"}, 0, `"../../../secrets/s" is not a valid name in Kubernetes`},
+		"the same":        {strings.Split(strings.Repeat("data ", 1000)+"data", " "), 2, "has no CSI driver"},
 		"very many":       {strings.Fields(numbered(1000)), 256, "more than 128 claims"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,11 +1,11 @@
-// Package pod reads what a provider measures of the volumes of a Kubernetes pod: it finds them by the
-// pod's claims, and hands their addresses to the provider's source.
+// Package pod reads what a provider measures about the volumes of a Kubernetes pod: it finds them
+// by the claims of the pod and passes their addresses to the provider's source.
 //
 //	k8s://db/mongo-0
 //	k8s://mongo-0?context=production
 //
-// The cluster is asked as kubectl would ask it, and the provider as its own tools would. Nothing is
-// written.
+// It accesses the cluster like kubectl, and the provider like the provider's own tools. It only
+// reads.
 package pod
 
 import (
@@ -23,7 +23,7 @@ import (
 
 // A Provider opens the addresses of one cloud's volumes.
 type Provider interface {
-	// Scheme is that of its addresses, without "://".
+	// Scheme returns the scheme of the addresses, without "://".
 	Scheme() string
 	// Open prepares an address.
 	Open(ctx context.Context, address string) (source.Source, error)
@@ -35,18 +35,18 @@ type Cloud struct {
 	Providers []Provider
 }
 
-// Scheme is that of its addresses.
+// Scheme returns the scheme of the addresses.
 func (Cloud) Scheme() string { return "k8s" }
 
-// Begins are the ways in which its addresses begin.
+// Begins returns the prefixes of the addresses.
 func (Cloud) Begins() []string { return []string{"k8s://"} }
 
 // name matches the names of namespaces and pods.
 var name = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 
-// Open prepares an address. It sends nothing.
+// Open prepares an address. It sends no requests.
 func (c Cloud) Open(_ context.Context, arg string) (source.Source, error) {
-	const form = "a pod's address is k8s://NAMESPACE/POD, with ?context= if the kubeconfig's current one is another cluster's"
+	const form = "the k8s:// address is not valid: want k8s://NAMESPACE/POD, with ?context= unless the current context of the kubeconfig is the right cluster"
 	u, err := url.Parse(arg)
 	if err != nil || u.User != nil || u.Fragment != "" {
 		return nil, errors.New(form)
@@ -63,7 +63,7 @@ func (c Cloud) Open(_ context.Context, arg string) (source.Source, error) {
 
 	for key, values := range u.Query() {
 		if key != "context" {
-			return nil, fmt.Errorf("?%s= is not a parameter: there is context", key)
+			return nil, fmt.Errorf("unknown parameter ?%s=: want context", key)
 		}
 		s.context = values[0]
 	}
@@ -72,7 +72,7 @@ func (c Cloud) Open(_ context.Context, arg string) (source.Source, error) {
 	return s, nil
 }
 
-// volumes is the source: those of one pod.
+// volumes is the source: the volumes of a pod.
 type volumes struct {
 	source.Recorded
 	cloud                    Cloud
@@ -90,12 +90,13 @@ func (s *volumes) Charge() string {
 		}
 	}
 	if len(all) == 0 {
-		return "no provider was asked"
+		return "no requests to providers"
 	}
 	return strings.Join(all, "; ")
 }
 
-// Read implements [source.Source]. A volume that cannot be read is a note, unless none can.
+// Read implements [source.Source]. An unreadable volume is noted; it is an error only if none is
+// readable.
 func (s *volumes) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	desc := s.Describe()
 	found, err := s.find(ctx)
@@ -135,7 +136,7 @@ func (s *volumes) Read(ctx context.Context, w recording.Writer, opt source.Optio
 	return nil
 }
 
-// readOne reads an address of a provider.
+// readOne reads an address from its provider.
 func (s *volumes) readOne(ctx context.Context, address string, w recording.Writer, opt source.Options) error {
 	scheme, _, _ := strings.Cut(address, "://")
 	for _, p := range s.cloud.Providers {
@@ -149,13 +150,13 @@ func (s *volumes) readOne(ctx context.Context, address string, w recording.Write
 		s.read = append(s.read, src)
 		return src.Read(ctx, w, opt)
 	}
-	return fmt.Errorf("%s cannot be read here", address)
+	return fmt.Errorf("cannot read %s: no provider for this scheme", address)
 }
 
-// factual adds what the cluster knows of a volume to the facts of the source that has it.
+// factual adds what the cluster knows about a volume to the facts of its source.
 type factual struct {
 	recording.Writer
-	facts map[string]string // by the volume's device, as the source calls it
+	facts map[string]string // by the name of the device in the source
 }
 
 // Source implements [recording.Writer].
@@ -171,7 +172,7 @@ func (w *factual) Source(d recording.Source) {
 	w.Writer.Source(d)
 }
 
-// open finds the cluster.
+// open connects to the cluster.
 func (s *volumes) open() (*cluster.Client, error) {
 	c, err := cluster.Open(cluster.Options{Context: s.context, Namespace: s.namespace})
 	if err == nil && s.namespace == "" {

@@ -128,7 +128,7 @@ func TestPod(t *testing.T) {
 		"another driver":          {address: "k8s://db/local-0", failed: "claim local: its driver local.csi.example.com is none whose provider can be asked"},
 		"no volume":               {address: "k8s://db/new-0", failed: "claim new is not bound to a volume"},
 		"no claims":               {address: "k8s://db/bare-0", failed: "pod bare-0 has no claims"},
-		"no pod":                  {address: "k8s://db/aws", failed: "there is no pod aws in namespace db"},
+		"no pod":                  {address: "k8s://db/aws", failed: "pod aws not found in namespace db"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked []string

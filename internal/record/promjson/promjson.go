@@ -1,9 +1,10 @@
 // Package promjson reads saved responses of Prometheus' HTTP API: query (a vector or a matrix) and
-// query_range (a matrix), as curl writes them.
+// query_range (a matrix), as saved by curl.
 //
 //	curl -G http://prometheus:9090/api/v1/query_range -d 'query={instance="db:9100"}' ... > response.json
 //
-// Only series with a metric name are samples: the result of an expression, such as a rate, has none.
+// Only series with a metric name are samples. The result of an expression, such as a rate, has
+// none.
 package promjson
 
 import (
@@ -24,17 +25,18 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// bytesMax bounds a response: a day of 1,000 series at 15 s has about 150 MB, and decoding takes several
-// times as much memory.
+// bytesMax bounds a response. A day of 1,000 series at 15 s takes about 150 MB, and decoding needs
+// several times as much memory.
 const bytesMax = 256 << 20
 
-// sniff matches the beginning of a response. Prometheus, Thanos and VictoriaMetrics write status first.
+// sniff matches the beginning of a response. Prometheus, Thanos and VictoriaMetrics write status
+// first.
 var sniff = regexp.MustCompile(`^\s*\{\s*"status"\s*:\s*"(success|error)"`)
 
-// Sniff reports whether head, the first bytes of a file, are a response's.
+// Sniff reports whether head, the first bytes of a file, is a response.
 func Sniff(_ string, head []byte) bool { return sniff.Match(head) }
 
-// New prepares a response. It is read later.
+// New prepares a response, which is read later.
 func New(from source.File) source.Source {
 	f := &file{from: from}
 	f.SetDescription(recording.Source{Kind: "prometheus response", Name: from.Path})
@@ -47,7 +49,7 @@ type file struct {
 	from source.File
 }
 
-// A response is what the API answers.
+// A response is an answer of the API.
 type response struct {
 	Status string `json:"status"`
 	Error  string `json:"error"`
@@ -67,24 +69,26 @@ type stream struct {
 func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	in, err := f.from.Open()
 	if err != nil {
-		return fmt.Errorf("response of Prometheus: %w", err)
+		return fmt.Errorf("Prometheus response: %w", err)
 	}
 
 	defer in.Close()
 	text, err := io.ReadAll(io.LimitReader(in, bytesMax+1))
 	if err != nil {
-		return fmt.Errorf("response of Prometheus %s: %w", f.from.Path, err)
+		return fmt.Errorf("Prometheus response %s: %w", f.from.Path, err)
 	}
 
 	streams, err := parse(text)
 	if err != nil {
-		return fmt.Errorf("response of Prometheus %s: %w", f.from.Path, err)
+		return fmt.Errorf("Prometheus response %s: %w", f.from.Path, err)
 	}
 
 	d := recording.Source{Kind: "prometheus response", Name: f.from.Path}
 	steps := map[int64]int{}
 
 	unnamed := 0
+	// Series with the same times go into one batch, which shares the list of times in memory and on
+	// disk.
 	for _, g := range grouped(streams) {
 		together := g.streams
 		b := &recording.Batch{}
@@ -99,7 +103,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 
 		for i := 1; i < len(b.TimesMs); i++ {
 			if b.TimesMs[i] <= b.TimesMs[i-1] {
-				return fmt.Errorf("response of Prometheus %s: the times of %s do not ascend", f.from.Path,
+				return fmt.Errorf("Prometheus response %s: the times of %s are not in ascending order", f.from.Path,
 					together[0].labels)
 			}
 			steps[b.TimesMs[i]-b.TimesMs[i-1]]++
@@ -136,10 +140,10 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	}
 
 	if unnamed > 0 {
-		text := fmt.Sprintf("%d of %d series have no metric name, because they are the result of an expression: query the metrics themselves, such as {instance=\"db:9100\"}",
+		text := fmt.Sprintf("%d of %d series have no metric name, because they are the result of an expression: query the metrics themselves, for example {instance=\"db:9100\"}",
 			unnamed, len(streams))
 		if unnamed == len(streams) {
-			return fmt.Errorf("response of Prometheus %s: %s", f.from.Path, text)
+			return fmt.Errorf("Prometheus response %s: %s", f.from.Path, text)
 		}
 		w.Note(recording.Note{Kind: recording.NoteDropped, Source: f.from.Path, File: f.from.Path, Text: text})
 	}
@@ -154,15 +158,15 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 // parse decodes a response.
 func parse(text []byte) ([]stream, error) {
 	if len(text) > bytesMax {
-		return nil, fmt.Errorf("it has over %d MiB: query fewer series or a shorter time", bytesMax>>20)
+		return nil, fmt.Errorf("larger than %d MiB: query fewer series or a shorter time", bytesMax>>20)
 	}
 
 	var r response
 	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("it is not whole JSON (%w): save it again", err)
+		return nil, fmt.Errorf("incomplete or invalid JSON (%w): save it again", err)
 	}
 	if r.Status != "success" {
-		return nil, fmt.Errorf("the server answered with an error: %.200s", r.Error)
+		return nil, fmt.Errorf("the server returned an error: %.200s", r.Error)
 	}
 
 	var out []stream
@@ -186,12 +190,12 @@ func parse(text []byte) ([]stream, error) {
 			out = append(out, stream{labelsOf(s.Metric), []model.SamplePair{{Timestamp: s.Timestamp, Value: s.Value}}})
 		}
 	default:
-		return nil, fmt.Errorf("its result is a %.20q: want a matrix (query_range) or a vector (query)",
+		return nil, fmt.Errorf("the result is a %.20q: want a matrix (query_range) or a vector (query)",
 			r.Data.Kind)
 	}
 
 	if len(out) == 0 {
-		return nil, errors.New("it has no series with floating-point samples")
+		return nil, errors.New("no series with floating-point samples")
 	}
 
 	return out, nil
@@ -206,13 +210,14 @@ func labelsOf(m model.Metric) labels.Labels {
 	return b.Labels()
 }
 
-// A group are series that share their times.
+// A group is a set of series that share their times.
 type group struct {
 	streams []stream
-	has     map[string]bool // by labels: a damaged response may repeat a series
+	has     map[string]bool // by labels, because a damaged response may repeat a series
 }
 
-// grouped returns the series by the times that they share, in the order of the first of each.
+// grouped returns the series grouped by the times that they share, in the order of the first of
+// each group.
 func grouped(all []stream) []*group {
 	var out []*group
 	places := map[string][]*group{}
@@ -237,7 +242,7 @@ func sameTimes(a, b stream) bool {
 		func(p, q model.SamplePair) bool { return p.Timestamp == q.Timestamp })
 }
 
-// values returns the points at given times, which are a part of the series' own.
+// values returns the values at the given times, which must be a subset of the series' times.
 func (s stream) values(timesMs []int64, offset time.Duration) []float64 {
 	out := make([]float64, 0, len(timesMs))
 	i := 0
@@ -254,7 +259,7 @@ func (s stream) values(timesMs []int64, offset time.Duration) []float64 {
 	return out
 }
 
-// usual is the most frequent step, the shorter of two that are as frequent.
+// usual returns the most frequent step, the shorter of two in a tie.
 func usual(steps map[int64]int) time.Duration {
 	best := int64(0)
 	for ms, n := range steps {

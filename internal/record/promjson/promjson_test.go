@@ -104,8 +104,8 @@ func TestErrors(t *testing.T) {
 		`{"status":"success","data":{"resultType":"scalar","result":[1,"1"]}}`:                                                  "want a matrix",
 		`{"status":"success","data":{"resultType":"matrix","result":[]}}`:                                                       "no series",
 		`{"status":"success","data":{"resultType":"matrix","result":[{"metric":{},"values":[[1,"1"]]}]}}`:                       "query the metrics themselves",
-		`{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"a"},"values":[[2,"1"],[1,"1"]]}]}}`: "do not ascend",
-		fmt.Sprintf(matrix, "")[:300]: "not whole JSON",
+		`{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"a"},"values":[[2,"1"],[1,"1"]]}]}}`: "not in ascending order",
+		fmt.Sprintf(matrix, "")[:300]: "incomplete or invalid JSON",
 	} {
 		if !promjson.Sniff("", []byte(text)) {
 			t.Errorf("%.60s is not recognised", text)

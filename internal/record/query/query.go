@@ -1,6 +1,6 @@
-// Package query evaluates a PromQL expression over a recording that nobody has described: which
-// time it covers and at which step are found in the recording itself, and a name that it does not
-// hold is an error with the nearest one, not an empty answer.
+// Package query evaluates a PromQL expression over an unknown recording: it finds the time range
+// and the step in the recording itself, and an unknown name is an error that suggests the nearest
+// one, not an empty result.
 package query
 
 import (
@@ -18,14 +18,14 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// An Expr is a parsed expression. The zero value is not one: see [Parse].
+// An Expr is a parsed expression. Its zero value is not valid: see [Parse].
 type Expr struct {
 	text      string
 	selectors [][]*labels.Matcher
 	lookback  time.Duration
 }
 
-// Parse reads PromQL. Its error contains the position and what was expected there.
+// Parse parses PromQL. Its error contains the position and what was expected there.
 func Parse(text string) (Expr, error) {
 	if err := recording.CheckExpr(text); err != nil {
 		return Expr{}, err
@@ -38,7 +38,7 @@ func Parse(text string) (Expr, error) {
 
 	if t := e.Type(); t == parser.ValueTypeMatrix || t == parser.ValueTypeString {
 		return Expr{},
-			fmt.Errorf("PromQL %q is a %s; want an expression with one value per moment, such as rate(%s)",
+			fmt.Errorf("PromQL %q is a %s; want an expression with one value per time, such as rate(%s)",
 				text, parser.DocumentedType(t), text)
 	}
 
@@ -54,11 +54,12 @@ func Parse(text string) (Expr, error) {
 	return out, nil
 }
 
-// instantLookback is how far a selector without a range looks back for a sample: Prometheus' default.
+// instantLookback is how far a selector without a range looks back for a sample: Prometheus'
+// default.
 const instantLookback = 5 * time.Minute
 
-// lookback is how long before a moment a selector reads: its offset, its range, and those of the
-// subqueries around it. A time given with @ may be any.
+// lookback returns how long before its evaluation time a selector reads: its offset, its range, and
+// those of the subqueries around it. With @, it may read at any time.
 func lookback(v *parser.VectorSelector, path []parser.Node) time.Duration {
 	if v.Timestamp != nil || v.StartOrEnd != 0 {
 		return anyTime
@@ -83,7 +84,7 @@ func lookback(v *parser.VectorSelector, path []parser.Node) time.Duration {
 // anyTime is longer than any recording.
 const anyTime = 100 * 365 * 24 * time.Hour
 
-// Lookback is how long before a moment samples count for the expression's value there.
+// Lookback returns how long before a time samples influence the expression's value at that time.
 func (e Expr) Lookback() time.Duration { return e.lookback }
 
 // Wants reports whether the expression selects series of a metric.
@@ -92,34 +93,32 @@ func (e Expr) Wants(metric string) bool {
 		func(s []*labels.Matcher) bool { return recording.Accepts(s, metric) })
 }
 
-// Options bound a query in time. The zero value covers all that the expression's metrics have.
+// Options limit a query in time. The zero value covers all samples of the expression's metrics.
 type Options struct {
-	// From and To are the first and the last moment; zero means the first and the last sample of the
-	// metrics that the expression selects.
+	// From and To are the first and the last time; zero means the first and the last sample of the
+	// selected metrics.
 	From, To time.Time
-	// At, unless zero, asks for one moment in place of From and To.
+	// At, unless zero, requests a single time instead of From and To.
 	At time.Time
 	// Step is the time between two values. 0 means the longest period of the metrics, or more if
-	// there would be over [StepsMax] values per series.
+	// there would be more than [StepsMax] values per series.
 	Step time.Duration
-	// Names are further names of the source, of metrics that were not read: an error suggests one of
-	// them.
+	// Names are additional metric names in the source that were not read. Errors may suggest them.
 	Names []string
 }
 
-// StepsMax is how many values per series a query has by default: the limit of Prometheus' own
-// query API.
+// StepsMax is the default maximum of values per series: the limit of Prometheus' query API.
 const StepsMax = 11_000
 
-// A Result is a query's answer.
+// A Result is the result of a query.
 type Result struct {
 	Expr     string
 	From, To time.Time
-	Step     time.Duration // 0 for one moment
+	Step     time.Duration // 0 for a single time
 	Series   []recording.Series
 }
 
-// ErrNoMetric is wrapped by the error of an expression that selects nothing in the recording.
+// ErrNoMetric is wrapped by errors about expressions that select nothing in the recording.
 var ErrNoMetric = errors.New("no such metric")
 
 // Run evaluates an expression. An expression without a selector, such as 1 + 1, needs From and To,
@@ -149,11 +148,11 @@ func Run(ctx context.Context, r recording.Reader, e Expr, opt Options) (*Result,
 	}
 
 	if out.From.IsZero() || out.To.IsZero() {
-		return nil, fmt.Errorf("PromQL %q selects no series: give the time it is for", e.text)
+		return nil, fmt.Errorf("PromQL %q selects no series: give the time to evaluate it at", e.text)
 	}
 	if out.To.Before(out.From) {
 		return nil,
-			fmt.Errorf("PromQL %q: its metrics have samples from %s to %s, which is outside of the time requested",
+			fmt.Errorf("PromQL %q: its metrics have samples only from %s to %s, outside of the requested time",
 				e.text, span.from.UTC().Format(time.RFC3339), span.to.UTC().Format(time.RFC3339))
 	}
 
@@ -165,7 +164,7 @@ func Run(ctx context.Context, r recording.Reader, e Expr, opt Options) (*Result,
 	return out, err
 }
 
-// stepFor is the step for a span of samples that are period apart.
+// stepFor returns the step for a span of samples that are period apart.
 func stepFor(span, period time.Duration) time.Duration {
 	if period <= 0 {
 		period = time.Second
@@ -179,7 +178,7 @@ type span struct {
 	period   time.Duration
 }
 
-// span returns what the metrics cover that the expression selects. Each selector must select one.
+// span returns what the selected metrics cover. Each selector must select at least one metric.
 func (e Expr) span(metrics []recording.Metric, names []string) (span, error) {
 	var out span
 	for _, s := range e.selectors {
@@ -206,7 +205,7 @@ func (e Expr) span(metrics []recording.Metric, names []string) (span, error) {
 	return out, nil
 }
 
-// missing is the error of a selector that selects nothing, with the nearest name there is.
+// missing returns the error for a selector that selects nothing, with the nearest existing name.
 func missing(s []*labels.Matcher, metrics []recording.Metric, names []string) error {
 	name := ""
 	for _, m := range s {
@@ -216,7 +215,7 @@ func missing(s []*labels.Matcher, metrics []recording.Metric, names []string) er
 	}
 
 	if name == "" {
-		return fmt.Errorf("%w: no name fits %s", ErrNoMetric, labelsOf(s))
+		return fmt.Errorf("%w: no name matches %s", ErrNoMetric, labelsOf(s))
 	}
 
 	names = slices.Clone(names)
@@ -231,7 +230,7 @@ func missing(s []*labels.Matcher, metrics []recording.Metric, names []string) er
 	return fmt.Errorf("%w: %s", ErrNoMetric, name)
 }
 
-// labelsOf are matchers as they are written.
+// labelsOf formats matchers as in PromQL.
 func labelsOf(s []*labels.Matcher) string {
 	var words []string
 	for _, m := range s {

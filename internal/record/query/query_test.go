@@ -82,7 +82,7 @@ func TestErrors(t *testing.T) {
 	for expr, want := range map[string]string{
 		"writes_totl":          "the nearest is writes_total",
 		"no_such_thing_at":     "no such metric: no_such_thing_at",
-		`{__name__=~"disk.*"}`: `no name fits {__name__=~"disk.*"}`,
+		`{__name__=~"disk.*"}`: `no name matches {__name__=~"disk.*"}`,
 		"1 + 1":                "selects no series",
 	} {
 		e, err := query.Parse(expr)

@@ -2,8 +2,8 @@ package query
 
 import "strings"
 
-// units are the suffixes of metrics' names that name a unit, by the conventions of OpenMetrics and
-// of Prometheus (prometheus.io/docs/practices/naming).
+// units are the suffixes of metric names that indicate a unit, according to the conventions of
+// OpenMetrics and Prometheus (prometheus.io/docs/practices/naming).
 var units = []struct{ suffix, unit string }{
 	{"_milliseconds", "ms"}, {"_microseconds", "µs"}, {"_micros", "µs"}, {"_millis", "ms"}, {"_ms", "ms"},
 	{"_us", "µs"},
@@ -11,9 +11,9 @@ var units = []struct{ suffix, unit string }{
 	{"_info", "info"},
 }
 
-// Unit is the unit that a metric's name ends with, before the suffixes _total, _sum, _count and
-// _bucket: "bytes" of node_memory_Dirty_bytes, "s, counter" of node_disk_io_time_seconds_total. It
-// is "counter" if the name says no more, and "" if it says nothing.
+// Unit returns the unit in a metric's name, before the suffixes _total, _sum, _count and _bucket:
+// "bytes" for node_memory_Dirty_bytes, "s, counter" for node_disk_io_time_seconds_total. It returns
+// "counter" if the name has only such a suffix, and "" if it has neither.
 func Unit(metric string) string {
 	name, counter := strings.CutSuffix(metric, "_total")
 	for _, s := range []string{"_sum", "_count", "_bucket"} {

@@ -27,20 +27,20 @@ const (
 	// scrapes 15 s apart; samples a second or less apart benefit from fewer chunk headers and index
 	// entries.
 	chunkSamples = 480
-	// chunkFileMin and chunkFileMax bound the size of a block's chunk files. These are allocated in
-	// full before they are truncated, so a large one would ask a nearly full disk for more than it
-	// needs. So they are as large as their samples probably are, at sampleBytes each, and there are
-	// more of them if necessary.
+	// chunkFileMin and chunkFileMax bound the size of a block's chunk files. They are allocated in
+	// full before they are truncated, so a large one would need more space than its samples on a
+	// nearly full disk. So their size is the estimated size of the samples, at sampleBytes each,
+	// and there are more of them if necessary.
 	chunkFileMin = 1 << 20
 	chunkFileMax = 64 << 20
 	sampleBytes  = 2
-	// temporarySuffix marks an incomplete block; Prometheus uses the same one.
+	// temporarySuffix marks an incomplete block. Prometheus uses the same suffix.
 	temporarySuffix = ".tmp-for-creation"
 )
 
-// writeBlock writes the samples of views into a new TSDB block in dir. The block appears under its
-// name only when it is complete and on stable storage. Views of the same series must be in time
-// order and must not overlap. Without samples nothing is written.
+// writeBlock writes the samples of views to a new TSDB block in dir. The block appears under its
+// name only when it is complete and on stable storage. Views of the same series must be in order of
+// time and must not overlap. Without samples it writes nothing.
 func writeBlock(ctx context.Context, dir string, views []*memoryView) (err error) {
 	if len(views) == 0 {
 		return nil
@@ -49,7 +49,7 @@ func writeBlock(ctx context.Context, dir string, views []*memoryView) (err error
 	slices.SortStableFunc(views, func(a, b *memoryView) int { return labels.Compare(a.labels, b.labels) })
 	id, err := ulid.New(ulid.Now(), rand.Reader)
 	if err != nil {
-		return fmt.Errorf("name a block: %w", err)
+		return fmt.Errorf("create a block name: %w", err)
 	}
 
 	final := filepath.Join(dir, id.String())
@@ -94,10 +94,11 @@ func writeBlock(ctx context.Context, dir string, views []*memoryView) (err error
 		return err
 	}
 
+	// The rename is durable only once the parent folder is synced.
 	return syncDir(dir)
 }
 
-// writeBlockData writes a block's chunks and index and counts them in meta.
+// writeBlockData writes the chunks and the index of a block and counts them in meta.
 func writeBlockData(ctx context.Context, dir string, views []*memoryView, meta *tsdb.BlockMeta) (err error) {
 	chunkWriter, err := chunks.NewWriter(filepath.Join(dir, chunksDirName),
 		chunks.WithSegmentSize(chunkFileBytes(views)))
@@ -112,6 +113,7 @@ func writeBlockData(ctx context.Context, dir string, views []*memoryView, meta *
 	}
 
 	defer func() { err = errors.Join(err, indexWriter.Close()) }()
+	// The index format requires all symbols before the first series, in order.
 	for _, symbol := range symbols(views) {
 		if err := indexWriter.AddSymbol(symbol); err != nil {
 			return err
@@ -158,7 +160,7 @@ func chunkFileBytes(views []*memoryView) int64 {
 	return min(max(int64(samples)*sampleBytes, chunkFileMin), chunkFileMax)
 }
 
-// symbols returns the strings of all labels, sorted and without duplicates.
+// symbols returns all label names and values, sorted and without duplicates.
 func symbols(views []*memoryView) []string {
 	found := map[string]struct{}{"": {}}
 	for _, v := range views {
@@ -174,7 +176,7 @@ func symbols(views []*memoryView) []string {
 	return out
 }
 
-// encodeChunks appends the samples of it to metas as chunks.
+// encodeChunks appends the samples of it to metas, as chunks.
 func encodeChunks(metas []chunks.Meta, it chunkenc.Iterator) ([]chunks.Meta, error) {
 	var (
 		chunk *chunkenc.XORChunk
@@ -198,7 +200,7 @@ func encodeChunks(metas []chunks.Meta, it chunkenc.Iterator) ([]chunks.Meta, err
 	return metas, it.Err()
 }
 
-// count adds one series to a block's statistics and time range.
+// count adds a series to the statistics and the time range of a block.
 func count(meta *tsdb.BlockMeta, metas []chunks.Meta) {
 	if meta.Stats.NumSeries == 0 {
 		meta.MinTime = metas[0].MinTime
@@ -210,11 +212,11 @@ func count(meta *tsdb.BlockMeta, metas []chunks.Meta) {
 	}
 	meta.Stats.NumFloatSamples = meta.Stats.NumSamples
 	meta.MinTime = min(meta.MinTime, metas[0].MinTime)
-	// A block ends one millisecond after its last sample.
+	// The end of a block is exclusive: one millisecond after its last sample.
 	meta.MaxTime = max(meta.MaxTime, metas[len(metas)-1].MaxTime+1)
 }
 
-// blockDirs returns the complete blocks in dir, by name, which is also the order in which they were
+// blockDirs returns the complete blocks in dir, by name, which is the order in which they were
 // written.
 func blockDirs(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
@@ -230,8 +232,8 @@ func blockDirs(dir string) ([]string, error) {
 	return out, nil
 }
 
-// eachBlockSeries calls f with the labels and the first and last sample's time (ms) of each series
-// of a block. It reads only the index.
+// eachBlockSeries calls f with the labels and the times (ms) of the first and last sample of each
+// series in a block. It reads only the index.
 func eachBlockSeries(ctx context.Context, b tsdb.BlockReader,
 	f func(l labels.Labels, firstMs, lastMs int64)) error {
 	reader, err := b.Index()

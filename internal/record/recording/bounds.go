@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// aheadMax is how far ahead of this machine's clock a sample of a ring may be. A ring's age is
-	// measured from its newest sample: one from the year 2100 would make all others too old.
+	// aheadMax is how far ahead of this machine's clock a sample of a ring may be. A ring measures
+	// age from its newest sample: a single sample from the year 2100 would make all others too old.
 	aheadMax = 10 * time.Minute
-	// deadAfterMs is how long a series has no sample, at least, before a new one may take its place
-	// where the bound on series is near.
+	// deadAfterMs is the minimum time without samples after which a series may be replaced by a new
+	// one when the bound on series is near.
 	deadAfterMs = 60_000
-	// roomEveryMs is the least time between two searches for dead series.
+	// roomEveryMs is the minimum time between two searches for dead series.
 	roomEveryMs = 5_000
 )
 
-// timeless returns the batch without the samples whose time no clock shows; last (ms) is the last
-// time that is taken. The caller holds m.mu.
+// timeless returns the batch without samples at impossible times. last (ms) is the last accepted
+// time. The caller holds m.mu.
 func (m *Memory) timeless(b *Batch, last int64) *Batch {
 	n := len(b.TimesMs)
 	if b.TimesMs[0] >= 0 && b.TimesMs[n-1] <= last {
@@ -48,7 +48,7 @@ func (m *Memory) timeless(b *Batch, last int64) *Batch {
 	return &part
 }
 
-// lastMs is the last time (ms) that the recording takes now.
+// lastMs returns the last time (ms) that the recording accepts now.
 func (d *Disk) lastMs() int64 {
 	if !d.opt.forgets() {
 		return TimeMaxMs
@@ -56,9 +56,10 @@ func (d *Disk) lastMs() int64 {
 	return min(TimeMaxMs, d.ring.clock.now().Add(aheadMax).UnixMilli())
 }
 
-// A steadyClock is the wall clock, but never less than the time that has really passed since it was read
-// last: the same rule by which a recorder stamps its samples. When the wall clock is set back by two hours,
-// samples go on two hours ahead of it, and a ring must not take them for samples from the future.
+// A steadyClock is the wall clock, but never behind the real time that has passed since its last
+// reading. A recorder stamps its samples by the same rule: if the wall clock is set back by two
+// hours, samples continue two hours ahead of it, and a ring must not reject them as samples from
+// the future.
 type steadyClock struct {
 	read func() (wall time.Time, elapsed time.Duration)
 
@@ -78,26 +79,26 @@ func (c *steadyClock) now() time.Time {
 	return at
 }
 
-// systemClock reads this machine's clock, and the time since the first reading.
+// systemClock returns a function that reads this machine's clock, and the time since the start.
 func systemClock() func() (time.Time, time.Duration) {
 	begun := time.Now()
 	return func() (time.Time, time.Duration) {
 		now := time.Now()
-		return now.Round(0), now.Sub(begun) // Sub is by the monotonic reading, which Round removes
+		return now.Round(0), now.Sub(begun) // Sub uses the monotonic reading, which Round removes
 	}
 }
 
-// making says which series without a recent sample are forgotten where a recording has as
-// many series as it may.
+// making says which series without a recent sample may be dropped when a recording is at its bound
+// on series.
 type making uint8
 
 const (
 	makeNone  making = iota
-	makeEmpty        // those whose samples are in a block
-	makeAny          // their samples too
+	makeEmpty        // series whose samples are in a block
+	makeAny          // any, including their samples
 )
 
-// nextBatch begins a batch, with room for new series in it if any can be made.
+// nextBatch begins a batch. Near the bound on series, it makes room for new ones.
 func (m *Memory) nextBatch() {
 	m.batches++
 	if m.series > m.opt.MaxSeries/4*3 {
@@ -105,8 +106,8 @@ func (m *Memory) nextBatch() {
 	}
 }
 
-// makeRoom forgets dead series, and reports whether there is room for one more. The series of the
-// batch at hand stay.
+// makeRoom drops dead series, and reports whether there is room for another one. It keeps the
+// series of the current batch.
 func (m *Memory) makeRoom() bool {
 	if m.making == makeNone || m.newest-m.roomAt < roomEveryMs {
 		return false
@@ -116,7 +117,7 @@ func (m *Memory) makeRoom() bool {
 	sources, _, _ := m.all()
 	cut := m.newest - max(deadAfterMs, 3*coarsestPeriod(sources).Milliseconds())
 
-	full := 0 // dead, but their samples are needed
+	full := 0 // dead series whose samples are still needed
 	for name, series := range m.byName {
 		kept := slices.DeleteFunc(series, func(s *memorySeries) bool {
 			if !s.any || s.lastMs >= cut || s.batch == m.batches {
@@ -137,11 +138,12 @@ func (m *Memory) makeRoom() bool {
 	}
 
 	m.recount()
+	// Writing a block early frees these series; see due.
 	m.crowded = full > m.opt.MaxSeries/8
 	return m.series < m.opt.MaxSeries
 }
 
-// clock is a time as it can be written: within what a recording takes.
+// clock limits a time to the range that a recording accepts, so that it can be written.
 func clock(t time.Time) time.Time {
 	switch ms := t.UnixMilli(); {
 	case t.IsZero() || ms >= 0 && ms <= TimeMaxMs:

@@ -72,12 +72,12 @@ func TestPoisonedRingHeals(t *testing.T) {
 					t.Errorf("sources %+v", s)
 				}
 
-				told := false
+				noted := false
 				for _, n := range r.Notes() {
-					told = told || n.Kind == NoteDropped && strings.Contains(n.Text, "ahead of this machine's clock")
+					noted = noted || n.Kind == NoteDropped && strings.Contains(n.Text, "ahead of this machine's clock")
 				}
 
-				if !told {
+				if !noted {
 					t.Errorf("notes %+v", r.Notes())
 				}
 			})
@@ -242,12 +242,12 @@ func TestImpossibleTimes(t *testing.T) {
 			t.Errorf("samples %v", p)
 		}
 
-		told := false
+		noted := false
 		for _, n := range r.Notes() {
-			told = told || n.Kind == NoteDropped && strings.HasPrefix(n.Text, "8 samples were dropped because of their time")
+			noted = noted || n.Kind == NoteDropped && strings.HasPrefix(n.Text, "dropped 8 samples because of their time")
 		}
 
-		if !told {
+		if !noted {
 			t.Errorf("notes %+v", r.Notes())
 		}
 	}

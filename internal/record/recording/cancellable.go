@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 )
 
-// A cancellable storage ends a query when its context does. The engine itself checks the context once
-// per series, which can be a minute apart if a function reads a long range at each step.
+// A cancellable storage stops a query when its context ends. The engine itself checks the context
+// only once per series, which can be a minute apart if a function reads a long range at each step.
 type cancellable struct {
 	storage.Queryable
 	ctx context.Context
@@ -54,7 +54,7 @@ func (s cancellableSeries) Iterator(it chunkenc.Iterator) chunkenc.Iterator {
 	return &cancellableIterator{Iterator: s.Series.Iterator(nil), ctx: s.ctx}
 }
 
-// nextPerCheck is how many samples are read between two checks. A step may take milliseconds.
+// nextPerCheck is the number of samples between two checks. A step may take milliseconds.
 const nextPerCheck = 16
 
 type cancellableIterator struct {

@@ -260,7 +260,7 @@ func conformErrors(t *testing.T, r Reader) {
 		want     string
 	}{
 		{`sum(`, 0, 1, time.Second, `query "sum(": 1:5: parse error`},
-		{`constant`, 1, 0, time.Second, "before it starts"},
+		{`constant`, 1, 0, time.Second, "is before the start"},
 		{`constant`, 0, 1, 0, "step"},
 		{`constant`, 0, 1, time.Microsecond, "1 ms"},
 		{`constant[5m]`, 0, 1, time.Second, `query "constant[5m]"`},
@@ -325,7 +325,7 @@ func conformKept(t *testing.T, r Reader) {
 		t.Errorf("note of the gap: %+v", n)
 	}
 
-	if n := kinds[NoteDropped]; !strings.HasPrefix(n.Text, "2 samples ") || !strings.Contains(n.Text, "c_total") || n.Source != "suite" {
+	if n := kinds[NoteDropped]; !strings.HasPrefix(n.Text, "dropped 2 samples ") || !strings.Contains(n.Text, "c_total") || n.Source != "suite" {
 		t.Errorf("note of dropped samples: %+v", n)
 	}
 }

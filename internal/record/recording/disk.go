@@ -18,46 +18,47 @@ import (
 	"plimsoll/internal/base/safefile"
 )
 
-// DiskOptions bound a [Disk]. The zero value is ready for use.
+// DiskOptions limit a [Disk]. The zero value is ready for use.
 type DiskOptions struct {
-	// MaxSeries is how many series are kept; samples of others are dropped and noted. 0: 200,000.
+	// MaxSeries bounds the series; samples of further series are dropped and noted. 0 means
+	// 200,000.
 	MaxSeries int
-	// BlockSamples is how many samples collect in memory and in the write-ahead log before they
-	// become a block. 0 means 32 million: two days of 150 series at one second.
+	// BlockSamples is the number of samples in memory and in the write-ahead log that become a
+	// block. 0 means 32 million: two days of 150 series at one second.
 	BlockSamples int64
-	// BlockBytes is how much memory they may take before they become a block. 0 means 256 MiB, or
+	// BlockBytes is the memory of these samples at which they become a block. 0 means 256 MiB, or
 	// 16 MiB and 4 KiB for each series if Keep or KeepBytes is set.
 	BlockBytes int64
-	// BlockTime is how long they collect before they become a block. 0 means no limit; if Keep or
-	// KeepBytes is set, an hour; an eighth of Keep if that is less, and a 500th if that is more.
+	// BlockTime is the time after which samples become a block. 0 means no limit; if Keep or
+	// KeepBytes is set, it means an hour, but at most an eighth and at least a 500th of Keep.
 	BlockTime time.Duration
 	// Keep and KeepBytes make the recording a ring. The oldest blocks are removed once all their
-	// samples are older than the newest sample by Keep, and before the folder's files take more
-	// than KeepBytes. 0 means no limit; KeepBytes is at least [RingBytesMin].
+	// samples are older than the newest sample by Keep, and before the files in the folder exceed
+	// KeepBytes. 0 means no limit; KeepBytes must be at least [RingBytesMin].
 	Keep      time.Duration
 	KeepBytes int64
 
 	seriesBytes int64 // added to BlockBytes for each series
-	blocks      int   // how many a ring may have; 0: blocksMax
+	blocks      int   // maximum number of blocks of a ring; 0 means blocksMax
 }
 
 const (
-	// manifestTick is how often changes of sources and notes are checked.
+	// manifestTick is the period of checks for changed sources and notes.
 	manifestTick = time.Second
-	// manifestPause is the least time between two writes of recording.json. They wait for the disk,
-	// which may be the very disk under observation.
+	// manifestPause is the minimum time between two writes of recording.json. A write waits for the
+	// disk, which may be the very disk under observation.
 	manifestPause = 5 * time.Second
 )
 
-// Disk records into a folder.
+// Disk is a recording into a folder.
 //
 // Each Append reaches the operating system before it returns, so a killed process loses no batch
 // that it had appended. Samples are not forced to stable storage until Close: a power loss loses
-// those that the kernel had not written back yet, with Linux' defaults about the last 30 seconds.
-// That is on purpose. A recorder that waits for the disk it observes would stall with it, and would
-// distort what it measures.
+// those that the kernel has not written back yet, with Linux' defaults about the last 30 seconds.
+// That is on purpose: a recorder that waits for the disk under observation would stall with it and
+// distort the measurements.
 //
-// Close turns the recording into a TSDB block. A folder that was not closed is complete too; it is
+// Close turns the recording into a TSDB block. A folder that was not closed is also complete; it is
 // cleaned up when it is recorded to again.
 type Disk struct {
 	dir     string
@@ -65,14 +66,14 @@ type Disk struct {
 	lock    *dirLock
 	place   *place
 	created time.Time
-	isRing  bool // the folder was made as one
+	isRing  bool // the folder was created as a ring
 
 	mu      sync.Mutex
 	closed  bool
-	live    *Memory // samples not in a block yet; its ledger is the recording's
+	live    *Memory // samples not in a block yet; its ledger is that of the recording
 	wal     *walWriter
-	samples int64           // appended since the last block was begun
-	batch   []*memorySeries // of the columns being appended; nil: dropped
+	samples int64           // appended since the last block was started
+	batch   []*memorySeries // series of the columns being appended; nil if dropped
 	// writer holds one token while no block is being written: the samples that the last attempt
 	// failed to write, usually none.
 	writer chan []*memoryView
@@ -81,14 +82,14 @@ type Disk struct {
 	manifestMu   sync.Mutex
 	saved        int // version of the ledger in recording.json
 	savedAt      time.Time
-	savedSources int // how many sources it contains
+	savedSources int // number of sources in recording.json
 	stop         chan struct{}
 	stopped      sync.WaitGroup
 }
 
 // Create opens a folder for recording. A new or empty folder becomes a recording. An existing
-// recording is continued, with samples newer than the last one of their series. Any other folder is
-// refused, and with a [NoRingError] a recording that is to be continued as a ring.
+// recording is continued with samples newer than the last one of each series. Any other folder is
+// refused. Continuing a recording that is not a ring as a ring is refused with a [NoRingError].
 func Create(dir string, opt DiskOptions) (*Disk, error) {
 	if err := opt.validate(); err != nil {
 		return nil, fmt.Errorf("create recording: %w", err)
@@ -146,7 +147,7 @@ func (o DiskOptions) withDefaults() DiskOptions {
 	return o
 }
 
-// start makes the folder a recording or continues the one in it.
+// start makes the folder a recording or continues the existing one.
 func (d *Disk) start() error {
 	entries, err := os.ReadDir(d.dir)
 	if err != nil {
@@ -154,7 +155,7 @@ func (d *Disk) start() error {
 	}
 
 	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool {
-		// A process killed in its very first step, or a file system of its own.
+		// From a process that was killed in its very first step, or from a separate file system.
 		return safefile.IsLeftover(e.Name()) || e.Name() == "lost+found"
 	})
 	if len(entries) > 0 {
@@ -175,8 +176,8 @@ func (d *Disk) start() error {
 	return err
 }
 
-// resume reads what a folder holds: its manifest, the last sample of each
-// series, and the log of a process that was killed, which becomes a block.
+// resume reads an existing recording: its manifest, the last sample of each series, and the log of
+// a killed process, which becomes a block.
 func (d *Disk) resume() error {
 	m, err := readManifest(d.dir)
 	if err != nil {
@@ -210,6 +211,7 @@ func (d *Disk) resume() error {
 		return err
 	}
 
+	// Healing may replace blocks, so they are listed again afterwards.
 	if err := d.heal(blocks); err != nil {
 		return err
 	}
@@ -239,6 +241,8 @@ func (d *Disk) resume() error {
 		return err
 	}
 
+	// The log is emptied only after its samples are in a block, so a crash in between repeats this
+	// step and loses nothing.
 	if err := writeBlock(context.Background(), d.dir, d.live.take()); err != nil {
 		return err
 	}
@@ -246,7 +250,7 @@ func (d *Disk) resume() error {
 	return emptyWAL(d.dir)
 }
 
-// seed learns the last sample's time of each series in a block.
+// seed reads the time of the last sample of each series in a block.
 func (d *Disk) seed(dir string) (err error) {
 	defer recovered(&err)
 	b, err := openBlock(dir)
@@ -278,7 +282,7 @@ func removeTemporary(dir string) error {
 	return safefile.RemoveLeftovers(filepath.Join(dir, ManifestName))
 }
 
-// Append implements [Writer]. After a disk error the batch is not recorded; it may be appended
+// Append implements [Writer]. After a disk error the batch is not recorded and may be appended
 // again.
 func (d *Disk) Append(ctx context.Context, b *Batch) error {
 	if err := ctx.Err(); err != nil {
@@ -303,6 +307,7 @@ func (d *Disk) Append(ctx context.Context, b *Batch) error {
 		return fmt.Errorf("record to %s: %w", d.dir, err)
 	}
 
+	// The log comes first: samples must not be in memory only.
 	if b = d.live.timeless(b, d.lastMs()); len(b.TimesMs) == 0 {
 		return nil
 	}
@@ -331,7 +336,7 @@ func (d *Disk) Append(ctx context.Context, b *Batch) error {
 	return nil
 }
 
-// logBatch writes the batch's newer samples to the write-ahead log.
+// logBatch writes the new samples of a batch to the write-ahead log.
 func (d *Disk) logBatch(b *Batch) error {
 	d.batch = d.batch[:0]
 	for i := range b.Columns {
@@ -389,9 +394,9 @@ func (d *Disk) beginBlock() error {
 
 		d.setStuck(err)
 		if err != nil {
-			// Nothing is lost: the log still has the samples, and the next block tries again.
+			// No data is lost: the log still has the samples, and the next block tries again.
 			d.live.note(Note{Kind: NoteLimit, Source: d.dir,
-				Text: fmt.Sprintf("a block could not be written (%v): free space on the recording's disk", err)})
+				Text: fmt.Sprintf("cannot write a block (%v): free space on the recording's disk", err)})
 		}
 
 		d.writer <- views
@@ -400,7 +405,7 @@ func (d *Disk) beginBlock() error {
 	return nil
 }
 
-// Dropped is how many samples were not kept so far, each with the reason in a note.
+// Dropped returns the number of samples dropped so far. Notes contain the reasons.
 func (d *Disk) Dropped() int64 { return d.live.dropped() }
 
 // Note implements [Writer].
@@ -419,14 +424,14 @@ func (d *Disk) keepManifest() {
 		case <-d.stop:
 			return
 		case <-tick.C:
-			d.place.look()
+			d.place.check()
 			d.manifestMu.Lock()
 			sources, _, version := d.live.all()
-			// Sources are written as soon as they are known: a recorder may be killed early.
+			// New sources are written immediately, because a recorder may be killed early.
 			due := version != d.saved && (len(sources) > d.savedSources || time.Since(d.savedAt) >= manifestPause)
 			d.manifestMu.Unlock()
 			if due {
-				// After an error the next tick tries again; Close returns it.
+				// After an error the next tick tries again, and Close returns it.
 				_ = d.saveManifest(stateRecording)
 			}
 		}
@@ -460,7 +465,7 @@ func (d *Disk) saveManifest(state string) error {
 }
 
 // Close ends the recording: its samples become a block, and the log is removed. If the block cannot
-// be written, the log stays, and the folder is still a complete recording.
+// be written, the log remains, and the folder is still a complete recording.
 func (d *Disk) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -469,6 +474,7 @@ func (d *Disk) Close() error {
 	}
 
 	d.closed = true
+	// The goroutine of keepManifest never takes d.mu, so waiting for it here cannot deadlock.
 	close(d.stop)
 	d.stopped.Wait()
 	views := append(<-d.writer, d.live.take()...)
@@ -484,7 +490,7 @@ func (d *Disk) Close() error {
 
 	err = errors.Join(err, d.saveManifest(state), d.lock.release())
 	if err != nil {
-		return fmt.Errorf("close recording %s: %w: what was recorded is in its log and can be read; recording to it again repairs it",
+		return fmt.Errorf("close recording %s: %w: the samples are in its log and remain readable; recording to it again repairs it",
 			d.dir, err)
 	}
 

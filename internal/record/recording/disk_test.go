@@ -166,9 +166,9 @@ func TestFolderRefused(t *testing.T) {
 
 	for _, c := range []struct{ dir, want string }{
 		{write("mongod.conf", ""), "is not a recording: it has no recording.json"},
-		{write(ManifestName, `{"format": "plimsoll recording", "version": 2}`), "version 2 is newer than 1"},
-		{write(ManifestName, `{"format": "plimsoll recording"}`), "version 0 is older than 1"},
-		{write(ManifestName, `{"format": "grafana", "version": 1}`), `format is "grafana"`},
+		{write(ManifestName, `{"format": "plimsoll recording", "version": 2}`), "version 2 is newer than the supported version 1"},
+		{write(ManifestName, `{"format": "plimsoll recording"}`), "version 0 is older than the supported version 1"},
+		{write(ManifestName, `{"format": "grafana", "version": 1}`), `format "grafana"`},
 		{write(ManifestName, `{"format": "plimsoll`), "byte"},
 		{write(ManifestName, `{"format": "plimsoll recording", "version": 1, "sources": 7}`), "sources"},
 	} {

@@ -5,41 +5,41 @@ import (
 	"math"
 )
 
-// segmentMax is the largest number of samples in one segment. It bounds the buffer that an iterator
-// decodes into (4 KiB of values) and lets Seek skip whole segments; an FTDC chunk (300 samples) is
-// one segment.
+// segmentMax is the maximum number of samples in a segment. It bounds the buffer that an iterator
+// decodes into (4 KiB of values) and lets Seek skip whole segments; an FTDC chunk (300 samples)
+// fits into one.
 const segmentMax = 512
 
-// A run is the times of one or more segments. All columns of a batch share theirs, so a segment
-// whose value did not change costs next to nothing.
+// A run is the times of one or more segments. All columns of a batch share it, so a segment with a
+// constant value costs next to nothing.
 type run struct{ times []int64 }
 
 func (r *run) first() int64 { return r.times[0] }
 func (r *run) last() int64  { return r.times[len(r.times)-1] }
 
-// width is how a segment stores its values.
+// width is the storage format of the values of a segment.
 type width uint8
 
 const (
-	constant width = iota // one value, in base; no data
+	constant width = iota // a single value, in base, without data
 	bits8                 // base + unsigned offset, scaled
 	bits16
 	bits32
 	raw // IEEE 754 doubles
 )
 
-// bytes is the size of one value.
+// bytes returns the size of one value.
 func (w width) bytes() int { return [...]int{0, 1, 2, 4, 8}[w] }
 
-// A scale is how a value was computed from the integer that was counted. Sources count milliseconds
-// or microseconds while metrics are in seconds, so most non-integer values are scaled integers.
+// A scale is how a value was computed from an integer count. Sources count milliseconds or
+// microseconds while metrics are in seconds, so most non-integer values are scaled integers.
 type scale uint8
 
 const (
 	unscaled scale = iota
 	div1e3
 	div1e6
-	mul1e3 // times 0.001: a different double than a division by 1000
+	mul1e3 // times 0.001, which can give another double than division by 1000
 	mul1e6
 	scales
 )
@@ -58,7 +58,7 @@ func (s scale) apply(v float64) float64 {
 	return v
 }
 
-// integer returns the integer that apply may turn into v again.
+// integer returns the integer that apply may convert back to v.
 func (s scale) integer(v float64) float64 {
 	switch s {
 	case div1e3, mul1e3:
@@ -69,28 +69,28 @@ func (s scale) integer(v float64) float64 {
 	return v
 }
 
-// exactInteger is the largest magnitude below which every integer is a double.
+// exactInteger is the magnitude below which every integer is a double.
 const exactInteger = 1 << 53
 
-// A segment is a run of one series' samples, immutable once made. The encoding is lossless to the
-// bit: integers (scaled or not) are stored as unsigned offsets from the smallest one in 1, 2 or 4
-// bytes, everything else as doubles. It uses frame-of-reference offsets instead of a bit stream, so
-// that decoding is a loop over an array.
+// A segment is a run of samples of one series, immutable once created. The encoding is lossless to
+// the bit: integers (scaled or not) are stored as unsigned offsets from the smallest one in 1, 2 or
+// 4 bytes, everything else as doubles. It uses frame-of-reference offsets instead of a bit stream,
+// so that decoding is a loop over an array.
 type segment struct {
 	run *run
-	// base is the constant value, or the integer the offsets count from.
+	// base is the constant value, or the integer that the offsets are relative to.
 	base    float64
 	data    []byte
 	width   width
 	scale   scale
-	missing bool // some samples are absent: stored as the largest offset, or NaN in raw
+	missing bool // some samples are absent, stored as the largest offset, or NaN in raw
 }
 
-// segmentBytes is the memory that a segment takes besides its data and its run.
+// segmentBytes is the memory of a segment without its data and its run.
 const segmentBytes = 56
 
-// newSegment encodes values, at least one of which is not NaN, at r's times. A single value for
-// several times is a constant.
+// newSegment encodes values, at least one of which is not NaN, at the times of r. A single value
+// for several times is a constant.
 func newSegment(r *run, values []float64) segment {
 	if len(values) == 1 {
 		return segment{run: r, base: values[0]}
@@ -102,6 +102,7 @@ func newSegment(r *run, values []float64) segment {
 	}
 
 	seg := segment{run: r, missing: missing}
+	// The first scale that restores all values decides. A wide span is stored raw in any scale.
 	for s := unscaled; s < scales; s++ {
 		if low, high, ok := s.span(values); ok {
 			if w := narrowest(high - low); w != raw {
@@ -123,7 +124,7 @@ func newSegment(r *run, values []float64) segment {
 	return seg
 }
 
-// survey reports whether all values are the same to the bit, and whether some are missing.
+// survey reports whether all values are identical to the bit, and whether some are missing.
 func survey(values []float64) (same, missing bool) {
 	same = true
 	first := math.Float64bits(values[0])
@@ -138,8 +139,8 @@ func survey(values []float64) (same, missing bool) {
 	return same, missing
 }
 
-// span returns the smallest and the largest integer behind values, if s restores each of them to
-// the bit.
+// span returns the smallest and the largest integer behind values, if s restores all of them to the
+// bit.
 func (s scale) span(values []float64) (low, high float64, ok bool) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -152,7 +153,7 @@ func (s scale) span(values []float64) (low, high float64, ok bool) {
 			return 0, 0, false
 		}
 
-		// low + (n - low), as decoding does it, turns a negative zero into zero.
+		// Decoding computes low + (n - low), which turns a negative zero into zero.
 		if math.Float64bits(s.apply(n+0)) != math.Float64bits(v) {
 			return 0, 0, false
 		}
@@ -198,7 +199,7 @@ func offsets(values []float64, low float64, w width, s scale) []byte {
 	return data
 }
 
-// decode appends the segment's values to dst, NaN where one is missing.
+// decode appends the values of the segment to dst, NaN for missing ones.
 func (g *segment) decode(dst []float64) []float64 {
 	n := len(g.run.times)
 	switch g.width {
@@ -239,7 +240,7 @@ func (g *segment) decode(dst []float64) []float64 {
 	return dst
 }
 
-// blank writes NaN where the offset means missing.
+// blank writes NaN for offsets that mean missing.
 func (g *segment) blank(values []float64) {
 	largest := g.base + [...]float64{bits8: math.MaxUint8, bits16: math.MaxUint16,
 		bits32: math.MaxUint32}[g.width]

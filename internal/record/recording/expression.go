@@ -9,29 +9,29 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// The parser's time grows with the square of the nesting, so both are bounded before it runs: 32 KiB
-// of the slowest expression, a sum, are parsed in half a second.
+// The parser's time grows with the square of the nesting, so length and nesting are bounded before
+// it runs: 32 KiB of the slowest expression, a sum, take half a second.
 const (
 	exprBytesMax = 32 << 10
 	exprDepthMax = 200
 )
 
-// CheckExpr reports whether a PromQL expression that a user or a client wrote is too long or nested
-// too deeply to be parsed. Expressions of the program itself may be longer.
+// CheckExpr returns an error if a PromQL expression from a user or a client is too long or nested
+// too deeply to parse. Plimsoll's own expressions may be longer.
 func CheckExpr(text string) error {
 	if len(text) > exprBytesMax {
-		return fmt.Errorf("the PromQL expression has %d bytes, over the limit of %d: split it into several queries",
+		return fmt.Errorf("the PromQL expression has %d bytes: want at most %d; split it into several queries",
 			len(text), exprBytesMax)
 	}
 	if depth := nesting(text); depth > exprDepthMax {
-		return fmt.Errorf("the PromQL expression is nested %d levels deep, over the limit of %d: remove parentheses or split it",
+		return fmt.Errorf("the PromQL expression is nested %d levels deep: want at most %d; remove parentheses or split it",
 			depth, exprDepthMax)
 	}
 	return nil
 }
 
-// nesting is how many brackets are open at once, at most, with the signs between them. Strings and
-// comments do not count.
+// nesting returns the maximum number of open brackets, including the signs between them. Strings
+// and comments do not count.
 func nesting(text string) int {
 	open, signs, most := 0, 0, 0
 	for i := 0; i < len(text); i++ {
@@ -62,7 +62,8 @@ func nesting(text string) int {
 	return most
 }
 
-// stringEnd is the place of the quote that ends the string that begins at a place, or the text's length.
+// stringEnd returns the index of the quote that ends the string starting at begin, or the length of
+// the text.
 func stringEnd(text string, begin int) int {
 	for i := begin + 1; i < len(text); i++ {
 		switch {
@@ -75,12 +76,14 @@ func stringEnd(text string, begin int) int {
 	return len(text)
 }
 
-// subqueryReadsMax bounds the values that subqueries read: those in the range, at each step around it. A
-// maximum of so many takes ten seconds. The engine does not check its context meanwhile.
+// subqueryReadsMax bounds the values that subqueries read: those in the range, for each step around
+// it. A maximum over that many takes ten seconds. The engine does not check its context in the
+// meantime.
 const subqueryReadsMax = 10_000_000_000
 
-// checkSubqueries reports a subquery with more steps than a query may have, and subqueries that read too
-// much. The engine allocates all steps before it evaluates the first.
+// checkSubqueries returns an error for a subquery with more steps than a query may have, and for
+// subqueries that read too many values. The engine allocates all steps before it evaluates the
+// first.
 func checkSubqueries(expr string, span, every time.Duration) error {
 	if !strings.ContainsRune(expr, ':') || !strings.ContainsRune(expr, '[') {
 		return nil
@@ -102,7 +105,7 @@ func checkSubqueries(expr string, span, every time.Duration) error {
 		covered, step := coveredMs(sub, path, span), stepMs(sub)
 		written := fmt.Sprintf("[%s:%s]", model.Duration(sub.Range), durationMs(step))
 		if steps := covered/step + 1; steps > stepsMax {
-			over = fmt.Errorf("query %q: the subquery %s has %d steps, over the limit of %d: use a step of %s or more, or a shorter range",
+			over = fmt.Errorf("query %q: the subquery %s has %d steps: want at most %d; use a step of %s or more, or a shorter range",
 				expr, written, steps, stepsMax, durationMs(niceMs(covered/stepsMax+1)))
 			return over
 		}
@@ -111,7 +114,7 @@ func checkSubqueries(expr string, span, every time.Duration) error {
 		reads += around * float64(sub.Range.Milliseconds()/step+1)
 		if reads > subqueryReadsMax {
 			wider := int64(float64(step)*reads/subqueryReadsMax) + 1
-			over = fmt.Errorf("query %q: the subquery %s is read at %.0f steps, %.0f values in all, over the limit of %d: use a step of %s or more",
+			over = fmt.Errorf("query %q: the subquery %s is evaluated at %.0f steps and reads %.0f values in total: want at most %d; use a step of %s or more",
 				expr, written, around, reads, subqueryReadsMax, durationMs(niceMs(wider)))
 		}
 
@@ -121,8 +124,8 @@ func checkSubqueries(expr string, span, every time.Duration) error {
 	return over
 }
 
-// stepsAround is at how many steps a subquery's range is read: those of the subquery around it, or of the
-// query.
+// stepsAround returns the number of steps for which a subquery's range is read: those of the
+// subquery around it, or of the query.
 func stepsAround(sub *parser.SubqueryExpr, path []parser.Node, span, every time.Duration) float64 {
 	if fixed(sub) {
 		return 1
@@ -135,9 +138,9 @@ func stepsAround(sub *parser.SubqueryExpr, path []parser.Node, span, every time.
 	return float64(span/every + 1)
 }
 
-// coveredMs is the time over which a subquery is evaluated, in milliseconds: its range, those of the
-// subqueries around it up to one at a fixed time, and the query's own span. The sum of a few ranges may
-// exceed a time.Duration.
+// coveredMs returns the time over which a subquery is evaluated, in milliseconds: its range, those
+// of the subqueries around it up to one at a fixed time, and the span of the query. The sum of a
+// few ranges may exceed a time.Duration.
 func coveredMs(sub *parser.SubqueryExpr, path []parser.Node, span time.Duration) int64 {
 	covered := sub.Range.Milliseconds()
 	if fixed(sub) {
@@ -158,10 +161,10 @@ func coveredMs(sub *parser.SubqueryExpr, path []parser.Node, span time.Duration)
 	return covered + span.Milliseconds()
 }
 
-// fixed reports whether @ gives the time of a subquery.
+// fixed reports whether a subquery has a fixed time (@).
 func fixed(sub *parser.SubqueryExpr) bool { return sub.Timestamp != nil || sub.StartOrEnd != 0 }
 
-// stepMs is a subquery's step in milliseconds.
+// stepMs returns the step of a subquery in milliseconds.
 func stepMs(sub *parser.SubqueryExpr) int64 {
 	if sub.Step == 0 {
 		return subqueryStep.Milliseconds()
@@ -169,16 +172,16 @@ func stepMs(sub *parser.SubqueryExpr) int64 {
 	return max(sub.Step.Milliseconds(), 1)
 }
 
-// durationMs is a duration as PromQL writes it.
+// durationMs returns a duration in the notation of PromQL.
 func durationMs(ms int64) model.Duration {
 	return model.Duration(time.Duration(ms) * time.Millisecond)
 }
 
-// subqueryStep is the step of a subquery that has none: a server uses its global interval, one minute
-// by default.
+// subqueryStep is the default step of a subquery: a server uses its global interval, one minute by
+// default.
 const subqueryStep = time.Minute
 
-// niceMs rounds milliseconds up to a step that a person would write, such as 200ms, 30s or 5m.
+// niceMs rounds milliseconds up to a step that people write, such as 200ms, 30s or 5m.
 func niceMs(ms int64) int64 {
 	for _, nice := range []int64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 10e3, 20e3, 30e3, 60e3,
 		120e3, 300e3, 600e3, 1200e3, 1800e3, 3600e3, 7200e3, 21600e3, 43200e3} {

@@ -32,14 +32,14 @@ func TestSubquerySteps(t *testing.T) {
 	m := seconds(t, 60)
 	from := time.UnixMilli(1_700_000_000_000)
 	for _, c := range []struct{ expr, over string }{
-		{"max_over_time(x[100y:1ms])", "the subquery [100y:1ms] has 3153600059001 steps, over the limit of 11000000: use a step of 5m or more"},
+		{"max_over_time(x[100y:1ms])", "the subquery [100y:1ms] has 3153600059001 steps: want at most 11000000; use a step of 5m or more"},
 		{"max_over_time(x[100y:1ms] @ 1700000000)", "3153600000001 steps"},
 		{"max_over_time(sum_over_time(x[1m:1ms])[100y:1h])", "use a step of 5m or more"}, // the ranges add up
 		{"max_over_time(sum_over_time(x[1m:1ms] @ 1700000000)[1h:1m])", ""},
 		{"max_over_time(x[1y:1m])", ""},
 		{"max_over_time(x[200y:])", "use a step of 10m or more"},
 		{"max_over_time(x[1m])", ""},
-		{"max_over_time(max_over_time(x[1d:1s])[2d:1s])", "[1d:1s] is read at 172860 steps, 14945644920 values in all, over the limit of 10000000000: use a step of 2s or more"},
+		{"max_over_time(max_over_time(x[1d:1s])[2d:1s])", "[1d:1s] is evaluated at 172860 steps and reads 14945644920 values in total: want at most 10000000000; use a step of 2s or more"},
 	} {
 		_, err := m.Range(t.Context(), c.expr, from, from.Add(59*time.Second), time.Second, 0)
 		if c.over == "" && err != nil || c.over != "" && (err == nil || !strings.Contains(err.Error(), c.over)) {
@@ -54,8 +54,8 @@ func TestCheckExpr(t *testing.T) {
 		return strings.Repeat(open, n) + "x" + strings.Repeat(close, n)
 	}
 	for _, c := range []struct{ text, want string }{
-		{nested("(", ")", 100_000), "200001 bytes, over the limit of 32768"},
-		{nested("(", ")", 201), "nested 201 levels deep, over the limit of 200"},
+		{nested("(", ")", 100_000), "200001 bytes: want at most 32768"},
+		{nested("(", ")", 201), "nested 201 levels deep: want at most 200"},
 		{nested("sum(", ")", 200), ""},
 		{nested("- ", "", 201), "nested 201 levels"},
 		{nested("-(", ")", 150), "nested 300 levels"},

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Forget drops samples older than before, in whole segments: up to some minutes of older samples
-// remain, so a reader must ask for the time it wants. Series without any sample since are dropped,
-// and so are notes about the time before. So a window that slides over a live source stays bounded.
+// Forget drops samples older than before, in whole segments. Up to some minutes of older samples
+// remain, so a reader must request the time that it wants. Series without newer samples are
+// dropped, and so are notes about that time. This bounds a window that slides over a live source.
 func (m *Memory) Forget(before time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -32,7 +32,7 @@ func (m *Memory) forget(before time.Time) {
 	m.ledger.forget(before)
 }
 
-// forget drops the segments that ended before cutMs. Views of the series keep theirs.
+// forget drops the segments that end before cutMs. Existing views keep theirs.
 func (s *memorySeries) forget(cutMs int64) {
 	n := 0
 	for n < len(s.segments) && s.segments[n].run.last() < cutMs {
@@ -46,12 +46,13 @@ func (s *memorySeries) forget(cutMs int64) {
 	}
 }
 
-// recount computes again how much memory the remaining series take, and their hash table.
+// recount recomputes the memory of the remaining series, and their hash table.
 func (m *Memory) recount() {
 	clear(m.byHash)
 	m.hint = nil
 	m.series, m.bytes, m.seriesBytes = 0, 0, 0
 
+	// Series share runs, so each run counts once.
 	runs := map[*run]bool{}
 	for _, series := range m.byName {
 		for _, s := range series {
@@ -75,8 +76,8 @@ func (m *Memory) recount() {
 	m.bytes += m.seriesBytes
 }
 
-// newestMs returns the newest sample's time, including samples already passed to a block; 0 if
-// there are none.
+// newestMs returns the time of the newest sample, including samples already passed to a block, or 0
+// if there are none.
 func (m *Memory) newestMs() (newest int64) {
 	for _, series := range m.byName {
 		for _, s := range series {
@@ -88,7 +89,7 @@ func (m *Memory) newestMs() (newest int64) {
 	return newest
 }
 
-// forget drops the notes and the counts from before a time. The sources then begin no earlier.
+// forget drops the notes and the counts from before a time. The sources then start no earlier.
 func (l *ledger) forget(before time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 )
 
-// errGone is the error of a recorder whose folder is not at its place any more. Its open files take
-// samples still, but nobody would find them.
-var errGone = errors.New("the folder was removed, moved or replaced while it was recorded to")
+// errGone is the error of a recorder whose folder is no longer at its path. Its open files would
+// still accept samples, but no reader would find them.
+var errGone = errors.New("the folder was removed, moved or replaced during the recording")
 
-// A place is a folder that was at a path when it was opened.
+// A place is a folder that existed at a path when it was opened.
 type place struct {
 	path string
 	was  os.FileInfo
@@ -22,18 +22,18 @@ func newPlace(path string) (*place, error) {
 	return &place{path: path, was: info}, err
 }
 
-// look looks whether the folder is still there. A path that cannot be looked at may be.
-func (p *place) look() {
-	is, err := os.Stat(p.path)
+// check checks whether the folder is still at its path. If the check fails, it is assumed to be.
+func (p *place) check() {
+	now, err := os.Stat(p.path)
 	switch {
 	case err == nil:
-		p.gone.Store(!os.SameFile(p.was, is))
+		p.gone.Store(!os.SameFile(p.was, now))
 	case errors.Is(err, os.ErrNotExist):
 		p.gone.Store(true)
 	}
 }
 
-// err is errGone while the folder is not there.
+// err returns errGone while the folder is not at its path.
 func (p *place) err() error {
 	if p.gone.Load() {
 		return errGone

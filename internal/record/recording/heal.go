@@ -11,9 +11,9 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 )
 
-// heal takes the samples out of a ring's blocks that are dated ahead of this machine's clock: that was
-// ahead itself when they were taken, as after a boot before it was set. They would make all other samples
-// too old to keep, and no newer one of their series could follow them.
+// heal removes the samples of a ring that are ahead of this machine's clock: the clock itself was
+// ahead when they were taken, for example after a boot before it was set. They would make all other
+// samples too old to keep, and no newer sample of their series could follow them.
 func (d *Disk) heal(blocks []string) error {
 	if !d.opt.forgets() {
 		return nil
@@ -23,21 +23,22 @@ func (d *Disk) heal(blocks []string) error {
 	for _, dir := range blocks {
 		meta, err := readBlockMeta(dir)
 		if err != nil || meta.MaxTime-1 <= last {
-			continue // what is damaged is left alone
+			continue // damaged blocks are left as they are
 		}
 		dropped, err := d.healBlock(dir, last)
 		if err != nil {
-			return fmt.Errorf("heal block %s: %w: remove that folder to continue without its samples", dir, err)
+			return fmt.Errorf("repair block %s: %w: remove that folder to continue without its samples", dir, err)
 		}
 		d.live.note(Note{Kind: NoteDropped, Source: d.dir, From: time.UnixMilli(last).UTC(),
-			Text: fmt.Sprintf("%d samples of an earlier recorder were dated ahead of this machine's clock and were removed: set the clock that dated them right",
+			Text: fmt.Sprintf("removed %d samples of an earlier recorder that were ahead of this machine's clock: correct the clock of the machine that recorded them",
 				dropped)})
 	}
 
 	return nil
 }
 
-// healBlock replaces a block by one without the samples after a time (ms), and counts those.
+// healBlock replaces a block with one without the samples after a time (ms), and returns their
+// number.
 func (d *Disk) healBlock(dir string, last int64) (dropped uint64, err error) {
 	defer recovered(&err)
 	b, err := openBlock(dir)
@@ -56,6 +57,7 @@ func (d *Disk) healBlock(dir string, last int64) (dropped uint64, err error) {
 		err = writeBlock(context.Background(), d.dir, m.take())
 	}
 
+	// The old block is removed last. A crash before that leaves duplicates, which readers merge.
 	if err == nil {
 		err = removeBlock(dir)
 	}
@@ -63,7 +65,7 @@ func (d *Disk) healBlock(dir string, last int64) (dropped uint64, err error) {
 	return whole - min(whole, kept), err
 }
 
-// copyBlock copies the samples up to a time (ms) and counts them.
+// copyBlock copies the samples up to a time (ms) and returns their number.
 func copyBlock(b *sturdyBlock, m *Memory, last int64) (kept uint64, err error) {
 	q, err := tsdb.NewBlockQuerier(b, math.MinInt64, last)
 	if err != nil {

@@ -9,23 +9,24 @@ import (
 	"time"
 )
 
-// notesMax bounds the notes of a recording: a damaged source may produce one at every byte. The
-// last one kept says that more were left out.
+// notesMax bounds the notes of a recording, because a damaged source may produce one per byte. A
+// final note counts those that were dropped.
 const notesMax = 1000
 
-// A ledger holds a Writer's sources and notes, and counts what was dropped. It is safe for
+// A ledger holds the sources and notes of a Writer, and counts dropped samples. It is safe for
 // concurrent use.
 type ledger struct {
 	mu      sync.Mutex
 	sources []Source
 	notes   []Note
-	more    int // notes left out
+	more    int // dropped notes
 	late    drops
 	over    drops
 	far     drops
-	handed  atomic.Int64 // samples that were to be kept
+	handed  atomic.Int64 // samples passed to Append
 	version int          // changes so far
-	// rolling: the oldest note makes room for the newest, and duplicates are dropped.
+	// rolling means that the oldest note makes room for the newest, and that duplicates are
+	// dropped.
 	rolling bool
 }
 
@@ -87,7 +88,7 @@ func (l *ledger) note(n Note) {
 	l.notes = append(l.notes, n)
 }
 
-// dropLate counts samples that were not newer than their series' last one.
+// dropLate counts samples that were not newer than the last one of their series.
 func (l *ledger) dropLate(metric string, samples int, fromMs, toMs int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,7 +96,7 @@ func (l *ledger) dropLate(metric string, samples int, fromMs, toMs int64) {
 	l.late.add(metric, samples, fromMs, toMs)
 }
 
-// dropOver counts samples for which a bound on series or bytes left no room.
+// dropOver counts samples beyond a bound on series or bytes.
 func (l *ledger) dropOver(metric string, samples int, fromMs, toMs int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +104,7 @@ func (l *ledger) dropOver(metric string, samples int, fromMs, toMs int64) {
 	l.over.add(metric, samples, fromMs, toMs)
 }
 
-// dropFar counts samples of an impossible time.
+// dropFar counts samples at impossible times.
 func (l *ledger) dropFar(metric string, samples int, fromMs, toMs int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,7 +112,7 @@ func (l *ledger) dropFar(metric string, samples int, fromMs, toMs int64) {
 	l.far.add(metric, samples, fromMs, toMs)
 }
 
-// dropped is how many samples were not kept.
+// dropped returns the number of dropped samples.
 func (l *ledger) dropped() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,7 +120,7 @@ func (l *ledger) dropped() int64 {
 }
 
 // all returns copies of the sources and of the notes, including those about dropped samples, and
-// the ledger's version.
+// the version of the ledger.
 func (l *ledger) all() ([]Source, []Note, int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,24 +144,24 @@ func (l *ledger) all() ([]Source, []Note, int) {
 	}
 
 	dropped(l.late,
-		"%d samples were not newer than the last one of their series and were dropped, the first in %s: "+
-			"give sources that overlap in time as one, or one at a time")
+		"dropped %d samples that were not newer than the last one of their series, the first in %s: "+
+			"give overlapping sources as one source, or one at a time")
 	dropped(l.over,
-		"%d samples were dropped because the recording reached its bound on series or memory, the first in %s: "+
+		"dropped %d samples because the recording reached its limit of series or memory, the first in %s: "+
 			"record fewer metrics or a shorter time")
 	dropped(l.far,
-		"%d samples were dropped because of their time: before 1970, after 2199 or, in a ring, ahead of this machine's clock, the first in %s: "+
-			"set the clock that dated them right")
+		"dropped %d samples because of their time (before 1970, after 2199 or, in a ring, ahead of this machine's clock), the first in %s: "+
+			"correct the clock of the machine that recorded them")
 
 	if l.more > 0 {
 		notes = append(notes, Note{Kind: NoteDropped, Source: name,
-			Text: fmt.Sprintf("%d more notes were dropped", l.more)})
+			Text: fmt.Sprintf("dropped %d more notes", l.more)})
 	}
 
 	return slices.Clone(l.sources), notes, l.version
 }
 
-// coarsestPeriod returns the longest period among the sources, 0 if none is known.
+// coarsestPeriod returns the longest period among the sources, or 0 if none is known.
 func coarsestPeriod(sources []Source) time.Duration {
 	var longest time.Duration
 	for _, s := range sources {

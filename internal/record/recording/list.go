@@ -10,19 +10,19 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// A Lister lists its series without reading samples. Readers that wrap another one forward it.
+// A Lister can list its series without reading samples. Readers that wrap another one forward it.
 type Lister interface {
-	// ListSeries returns the labels of the series whose metric is wanted, in the labels' order.
+	// ListSeries returns the labels of all series of wanted metrics, in order of the labels.
 	ListSeries(ctx context.Context, wants func(metric string) bool) ([]labels.Labels, error)
 }
 
-// ListSeries lists the series of a recording whose metric is wanted.
+// ListSeries returns the series of wanted metrics in a recording.
 func ListSeries(ctx context.Context, r Reader, wants func(metric string) bool) ([]labels.Labels, error) {
 	if l, ok := r.(Lister); ok {
 		return l.ListSeries(ctx, wants)
 	}
 
-	// The Reader has no index: its samples name its series.
+	// The Reader has no index, so the samples are read for their labels.
 	metrics, err := r.Metrics(ctx)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func ListSeries(ctx context.Context, r Reader, wants func(metric string) bool) (
 	return out, nil
 }
 
-// Selector selects all series of a metric, whatever characters its name has.
+// Selector returns a selector for all series of a metric, with any characters in its name.
 func Selector(metric string) string {
 	return SelectorOf([]*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, metric)})
 }
@@ -92,9 +92,9 @@ func (f *folder) ListSeries(ctx context.Context,
 			continue
 		}
 
-		is := labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, m.Name)
+		byName := labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, m.Name)
 		set := q.Select(ctx, false, &storage.SelectHints{Start: math.MinInt64, End: math.MaxInt64,
-			Func: "series"}, is)
+			Func: "series"}, byName)
 		for set.Next() {
 			out = append(out, set.At().Labels())
 		}
@@ -121,8 +121,8 @@ func (r *Server) ListSeries(ctx context.Context, wants func(metric string) bool)
 	return r.LabelSets(ctx, names...)
 }
 
-// Pick returns the series of a recording that keep accepts, under the labels that it returns, as a
-// recording in memory. Of a [Memory] it shares the samples. The caller has to add sources and notes.
+// Pick returns the series of a recording that keep accepts, with the labels that it returns, as a
+// recording in memory. It shares the samples of a [Memory]. The caller must add sources and notes.
 func Pick(ctx context.Context, r Reader,
 	wants func(metric string) bool, keep func(labels.Labels) (as labels.Labels, ok bool)) (*Memory, error) {
 	if m, ok := r.(*Memory); ok {
@@ -155,7 +155,7 @@ func Pick(ctx context.Context, r Reader,
 	return out, nil
 }
 
-// seriesBatch is a batch of one series.
+// seriesBatch returns a batch with one series.
 func seriesBatch(l labels.Labels, points []promql.FPoint) *Batch {
 	b := &Batch{TimesMs: make([]int64, len(points)),
 		Columns: []Column{{Labels: l, Values: make([]float64, len(points))}}}
@@ -165,8 +165,8 @@ func seriesBatch(l labels.Labels, points []promql.FPoint) *Batch {
 	return b
 }
 
-// pick makes a recording of some series as they are now. Segments are immutable, and a tail that is
-// lent is not written to again, so both recordings may use them.
+// pick returns a recording of the current samples of some series. Segments are immutable, and a
+// lent tail is not written to again, so both recordings can share them.
 func (m *Memory) pick(wants func(metric string) bool,
 	keep func(labels.Labels) (as labels.Labels, ok bool)) *Memory {
 	out := NewMemory(m.opt)
@@ -187,17 +187,17 @@ func (m *Memory) pick(wants func(metric string) bool,
 				continue
 			}
 
-			own := out.find(as)
-			own.segments, own.any, own.lastMs = slices.Clip(s.segments), s.any, s.lastMs
+			copied := out.find(as)
+			copied.segments, copied.any, copied.lastMs = slices.Clip(s.segments), s.any, s.lastMs
 			if len(s.tailT) > 0 {
 				s.lent.Store(true)
-				own.tailT, own.tailV = slices.Clip(s.tailT), slices.Clip(s.tailV)
+				copied.tailT, copied.tailV = slices.Clip(s.tailT), slices.Clip(s.tailV)
 			}
 
 			out.newest = max(out.newest, s.lastMs)
 		}
 	}
 
-	out.closed = true // its samples are shared: nothing may be appended
+	out.closed = true // its samples are shared, so nothing may be appended
 	return out
 }

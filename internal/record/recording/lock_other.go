@@ -5,7 +5,7 @@ package recording
 import "os"
 
 // A dirLock would show that a process is writing to a folder. This system has no folder lock that
-// ends with its process, so nothing is checked.
+// ends with its process, so there are no checks.
 type dirLock struct{}
 
 func lockDir(dir string) (*dirLock, error) {
@@ -15,7 +15,7 @@ func lockDir(dir string) (*dirLock, error) {
 
 func (*dirLock) release() error { return nil }
 
-// beingWritten is not known on this system.
+// beingWritten cannot be determined on this system.
 func beingWritten(string) bool { return false }
 
 // lockMarks locks nothing.

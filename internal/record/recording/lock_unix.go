@@ -12,7 +12,7 @@ import (
 )
 
 // A dirLock shows that a process is writing to a folder. The lock is on the folder itself, so it
-// leaves no file behind and ends with the process, however that ends.
+// leaves no file behind and ends with the process in any case.
 type dirLock struct{ dir *os.File }
 
 // lockDir takes the lock, or fails if another process has it.
@@ -28,17 +28,17 @@ func lockDir(dir string) (*dirLock, error) {
 		if !errors.Is(err, unix.EWOULDBLOCK) || try == 20 {
 			break
 		}
-		time.Sleep(5 * time.Millisecond) //nolint:forbidigo // a tenth of a second at most; nothing to cancel
+		time.Sleep(5 * time.Millisecond) //nolint:forbidigo // at most a tenth of a second in total
 	}
 
 	switch {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		f.Close()
-		return nil, fmt.Errorf("another process is recording to %s: wait for it to end, or give another folder",
+		return nil, fmt.Errorf("another process is recording to %s: wait until it ends, or give another folder",
 			dir)
 	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EINVAL),
 		errors.Is(err, unix.EBADF):
-		// On a file system without locks, continue without one.
+		// The file system has no locks: continue without one.
 	case err != nil:
 		f.Close()
 		return nil, fmt.Errorf("lock %s: %w", dir, err)
@@ -59,7 +59,8 @@ func beingWritten(dir string) bool {
 	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
 }
 
-// lockMarks waits for the lock of the file of marks. It is held while one line is written, or 256.
+// lockMarks waits for the lock of the file of marks. Writers hold it while they write one line, or
+// 256.
 func lockMarks(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)

@@ -10,13 +10,13 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// boundLookback rewrites expr so that a server with a lookback of its own (usually 5 minutes) uses
-// this one. Prometheus before 2.43, Mimir before 2026 and VictoriaMetrics ignore the parameter
+// boundLookback rewrites expr so that a server with its own lookback (usually 5 minutes) uses the
+// given one. Prometheus before 2.43, Mimir before 2026 and VictoriaMetrics ignore the parameter
 // lookback_delta, so they would fill a gap with the value before it. A selector x outside of a
 // range becomes last_over_time(x[lookback]), which means the same on every server.
 //
-// If a function needs the selector itself (timestamp, absent), it stays, and only the parameter
-// bounds it.
+// If a function needs the selector itself (timestamp, absent), the selector is unchanged, and only
+// the parameter bounds it.
 func boundLookback(expr string, lookback time.Duration) (string, error) {
 	tree, err := parser.NewParser(parser.Options{}).ParseExpr(expr)
 	if err != nil {
@@ -56,12 +56,12 @@ func bounded(e parser.Expr, lookback time.Duration) parser.Expr {
 	return e
 }
 
-// wantsSelector reports whether a function's result depends on its argument being a selector.
+// wantsSelector reports whether the result of a function depends on its argument being a selector.
 func wantsSelector(function string) bool {
 	return slices.Contains([]string{"timestamp", "absent", "info"}, function)
 }
 
-// SelectorOf formats matchers as a selector that every version of PromQL can read.
+// SelectorOf formats matchers as a selector that every version of PromQL supports.
 func SelectorOf(matchers []*labels.Matcher) string {
 	parts := make([]string, 0, len(matchers))
 	for _, m := range matchers {

@@ -16,7 +16,7 @@ import (
 // ManifestName is the file that makes a folder a recording.
 const ManifestName = "recording.json"
 
-// FormatVersion is the version of the folder's layout, see FORMAT.md.
+// FormatVersion is the version of the folder's layout; see FORMAT.md.
 const FormatVersion = 1
 
 const (
@@ -27,30 +27,31 @@ const (
 	manifestMax = 64 << 20
 )
 
-// manifest is recording.json.
+// manifest is the content of recording.json.
 type manifest struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
 	State   string `json:"state"`
-	// Ring says that old samples are removed. Only a folder that was made as a ring is continued as one.
+	// Ring means that old samples are removed. Only a folder that was created as a ring continues
+	// as one.
 	Ring    bool      `json:"ring,omitempty"`
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
 	Sources []Source  `json:"sources"`
 	Notes   []Note    `json:"notes"`
-	// Blocks are those that a closed recording consists of, so that a missing or exchanged one shows.
+	// Blocks are the blocks of a closed recording, to detect a missing or replaced one.
 	Blocks []blockEntry `json:"blocks,omitempty"`
 }
 
-// A blockEntry is what a recording knows of one of its blocks.
+// A blockEntry describes a block of a recording.
 type blockEntry struct {
 	ID          string `json:"id"`
 	FromMs      int64  `json:"from_ms"`
-	ToMs        int64  `json:"to_ms"` // of the last sample
+	ToMs        int64  `json:"to_ms"` // time of the last sample
 	SampleCount uint64 `json:"samples"`
 }
 
-// blockEntries describes the blocks of a folder. One that cannot be read is left out.
+// blockEntries describes the blocks of a folder. It skips unreadable ones.
 func blockEntries(dir string) ([]blockEntry, error) {
 	dirs, err := blockDirs(dir)
 	if err != nil {
@@ -65,8 +66,8 @@ func blockEntries(dir string) ([]blockEntry, error) {
 	return out, nil
 }
 
-// missing notes which of a closed recording's blocks are not there any more, or have other times or
-// other samples than when it was closed.
+// missing returns notes about blocks of a closed recording that are missing, or have other times or
+// samples than when it was closed.
 func (m *manifest) missing(dir string) (out []Note) {
 	if m.State != stateClosed {
 		return nil
@@ -89,7 +90,7 @@ func (m *manifest) missing(dir string) (out []Note) {
 		case err != nil:
 			continue // opening it reports why
 		case meta.MinTime != b.FromMs || meta.MaxTime-1 != b.ToMs || meta.Stats.NumSamples != b.SampleCount:
-			note.Text = fmt.Sprintf("block %s of the recording has %d samples from %s to %s, but had %d in the time given here when the recording was closed: restore it from a copy",
+			note.Text = fmt.Sprintf("block %s of the recording has %d samples from %s to %s, but had %d in the time of this note when the recording was closed: restore it from a copy",
 				b.ID, meta.Stats.NumSamples, time.UnixMilli(meta.MinTime).UTC().Format(time.DateTime),
 				time.UnixMilli(meta.MaxTime-1).UTC().Format(time.DateTime), b.SampleCount)
 		default:
@@ -102,13 +103,13 @@ func (m *manifest) missing(dir string) (out []Note) {
 	return out
 }
 
-// IsRecording reports whether dir is a folder with a recording, of whatever version.
+// IsRecording reports whether dir contains a recording, of any version.
 func IsRecording(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, ManifestName))
 	return err == nil && info.Mode().IsRegular()
 }
 
-// readManifest reads and checks recording.json of dir.
+// readManifest reads and validates recording.json in dir.
 func readManifest(dir string) (*manifest, error) {
 	file := filepath.Join(dir, ManifestName)
 	f, err := safefile.Open(file)
@@ -130,7 +131,7 @@ func readManifest(dir string) (*manifest, error) {
 	}
 
 	if len(text) > manifestMax {
-		return nil, fmt.Errorf("%s is larger than %d bytes: not the file of a recording", file, manifestMax)
+		return nil, fmt.Errorf("%s is larger than %d bytes: it is not the file of a recording", file, manifestMax)
 	}
 
 	var head struct {
@@ -142,18 +143,18 @@ func readManifest(dir string) (*manifest, error) {
 		return nil, manifestError(file, text, err)
 	}
 	if head.Format != formatName {
-		return nil, fmt.Errorf("%s: format is %q, want %q: this is not a recording of plimsoll", file,
+		return nil, fmt.Errorf("%s: format %q: want %q; this is not a recording of plimsoll", file,
 			head.Format, formatName)
 	}
 
 	switch {
 	case head.Version > FormatVersion:
 		return nil,
-			fmt.Errorf("%s: format version %d is newer than %d, the one this program knows: use a newer plimsoll",
+			fmt.Errorf("%s: format version %d is newer than the supported version %d: use a newer plimsoll",
 				file, head.Version, FormatVersion)
 	case head.Version < FormatVersion:
 		return nil,
-			fmt.Errorf("%s: format version %d is older than %d, the one this program knows: record again or use an older plimsoll",
+			fmt.Errorf("%s: format version %d is older than the supported version %d: record again or use an older plimsoll",
 				file, head.Version, FormatVersion)
 	}
 
@@ -174,7 +175,7 @@ func manifestError(file string, text []byte, err error) error {
 }
 
 // write replaces the manifest in dir atomically: a reader, or a process started after a crash, sees
-// the old one or the new one.
+// either the old or the new one.
 func (m *manifest) write(dir string) error {
 	text, err := json.MarshalIndent(m, "", "\t")
 	if err != nil {
@@ -183,7 +184,7 @@ func (m *manifest) write(dir string) error {
 	return safefile.Write(filepath.Join(dir, ManifestName), append(text, '\n'), safefile.Options{})
 }
 
-// syncDir makes a folder's entries durable.
+// syncDir makes the entries of a folder durable.
 func syncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/base/safefile"
 )
 
-// A Mark is a moment that somebody marked: something was changed there.
+// A Mark is a time at which a user marked a change.
 type Mark struct {
 	At   time.Time `json:"at"`
 	Text string    `json:"text"`
@@ -27,40 +27,40 @@ type Mark struct {
 
 const (
 	// MarksName is the file of a recording's marks, one JSON object per line. It is not part of
-	// [ManifestName], because whoever marks is usually not the recorder.
+	// [ManifestName], because the process that adds a mark is usually not the recorder.
 	MarksName = "marks.jsonl"
-	// MarksMax is how many marks a recording has; of more, the newest are kept.
+	// MarksMax bounds the marks of a recording; the newest are kept.
 	MarksMax = 256
-	// MarkTextMax bounds a mark's text, in bytes.
+	// MarkTextMax bounds the text of a mark, in bytes.
 	MarkTextMax = 200
 	// MarkTextDefault is the text of a mark without one.
 	MarkTextDefault = "changed here"
 
-	// marksBytesMax is what is read of the file, from its end, and marksBytesFull is the size from
-	// which it is written anew with what counts.
+	// marksBytesMax is how much of the file is read, from its end. From marksBytesFull on, the file
+	// is rewritten with the marks that count.
 	marksBytesMax  = 256 << 10
 	marksBytesFull = 128 << 10
-	// marksTries is how often a file that others write anew is opened.
+	// marksTries bounds the attempts to open a file that other processes keep rewriting.
 	marksTries = 1000
 )
 
-// NewMark is a mark whose text is one line that any terminal shows safely. It is an error if the
-// text is too long, or the time is none that a recording takes.
+// NewMark returns a mark whose text is one line that is safe to show in any terminal. It returns an
+// error if the text is too long, or the time is outside of the range of a recording.
 func NewMark(at time.Time, text string) (Mark, error) {
 	m := Mark{At: at.UTC().Truncate(time.Millisecond), Text: OneLine(text)}
 	if m.Text == "" {
 		m.Text = MarkTextDefault
 	}
 	if len(m.Text) > MarkTextMax {
-		return Mark{}, fmt.Errorf("a mark's text has at most %d bytes, this one has %d", MarkTextMax, len(m.Text))
+		return Mark{}, fmt.Errorf("the text of the mark has %d bytes: want at most %d", len(m.Text), MarkTextMax)
 	}
 	if ms := m.At.UnixMilli(); ms < 0 || ms > TimeMaxMs {
-		return Mark{}, fmt.Errorf("a mark at %s: want a time from 1970 to 2199", at.Format(time.RFC3339))
+		return Mark{}, fmt.Errorf("mark at %s: want a time from 1970 to 2199", at.Format(time.RFC3339))
 	}
 	return m, nil
 }
 
-// OneLine is text without control and format characters, and with single spaces.
+// OneLine returns the text without control and format characters, and with single spaces.
 func OneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' ||
@@ -77,7 +77,7 @@ type Marker interface {
 	Marks() []Mark
 }
 
-// Marks are those of a reader, in time order; none if it has none.
+// Marks returns the marks of a reader in order of time, or nil if it has none.
 func Marks(r Reader) []Mark {
 	if m, ok := r.(Marker); ok {
 		return m.Marks()
@@ -85,8 +85,8 @@ func Marks(r Reader) []Mark {
 	return nil
 }
 
-// Folder is the folder that a reader reads, as it was given, and whether something records to it now;
-// "" of a reader without one.
+// Folder returns the folder of a reader, as it was given, and whether a process is recording to it.
+// dir is "" for a reader without a folder.
 func Folder(r Reader) (dir string, growing bool) {
 	f, ok := r.(*folder)
 	if !ok {
@@ -95,7 +95,8 @@ func Folder(r Reader) (dir string, growing bool) {
 	return f.dir, f.state == stateRecording && beingWritten(f.dir)
 }
 
-// MergeMarks are marks of several places in time order, each once, and of too many the newest.
+// MergeMarks merges marks in order of time, without duplicates. If there are too many, it keeps the
+// newest.
 func MergeMarks(all ...[]Mark) []Mark {
 	out := slices.Concat(all...)
 	slices.SortStableFunc(out, func(a,
@@ -106,7 +107,8 @@ func MergeMarks(all ...[]Mark) []Mark {
 	return out[max(0, len(out)-MarksMax):]
 }
 
-// AddMark adds a mark to the recording in a folder, which may be recorded to at the same time.
+// AddMark adds a mark to the recording in a folder. A process may be recording to it at the same
+// time.
 func AddMark(dir string, m Mark) error {
 	m, err := NewMark(m.At, m.Text)
 	if err != nil {
@@ -129,8 +131,8 @@ func AddMark(dir string, m Mark) error {
 	return nil
 }
 
-// appendMark appends a line to the file of marks. A file that has grown large is first written anew
-// with the marks that count.
+// appendMark appends a line to the file of marks. A large file is first rewritten with the marks
+// that count.
 func appendMark(file string, line []byte) error {
 	if err := safefile.NoLink(file); err != nil {
 		return err
@@ -164,7 +166,7 @@ func appendMark(file string, line []byte) error {
 		return safefile.Write(file, b.Bytes(), safefile.Options{})
 	}
 
-	// Whoever was interrupted left half a line.
+	// An interrupted writer may have left half a line.
 	last := []byte{'\n'}
 	if info.Size() > 0 {
 		if _, err := f.ReadAt(last, info.Size()-1); err != nil {
@@ -180,8 +182,8 @@ func appendMark(file string, line []byte) error {
 	return errors.Join(err, f.Sync())
 }
 
-// openMarks opens and locks the file of marks. Whoever waited for the lock may have opened a file that
-// was written anew meanwhile: then the new one is opened.
+// openMarks opens and locks the file of marks. While it waits for the lock, another process may
+// replace the file; then it opens the new one.
 func openMarks(file string) (*os.File, error) {
 	for range marksTries {
 		f, err := os.OpenFile(file, os.O_RDWR|os.O_APPEND|os.O_CREATE|openNoFollow, 0o644) //nolint:gosec // as readable as the recording
@@ -212,11 +214,11 @@ func openMarks(file string) (*os.File, error) {
 // Mark adds a mark.
 func (d *Disk) Mark(m Mark) error { return AddMark(d.dir, m) }
 
-// Marks implements [Marker]; others may have marked too.
+// Marks implements [Marker]. Other processes may also have added marks.
 func (d *Disk) Marks() []Mark { return ReadMarks(d.dir) }
 
-// ReadMarks are the marks of the recording in a folder, in time order. What is no mark is left out:
-// a damaged file must not keep anybody from the samples.
+// ReadMarks returns the marks of the recording in a folder, in order of time. It skips everything
+// that is not a mark: a damaged file must not make the samples inaccessible.
 func ReadMarks(dir string) []Mark { return readMarks(filepath.Join(dir, MarksName)) }
 
 func readMarks(file string) []Mark {
@@ -240,7 +242,7 @@ func readMarks(file string) []Mark {
 	return parseMarks(text)
 }
 
-// parseMarks reads lines; those that are no marks are left out.
+// parseMarks parses lines and skips those that are not marks.
 func parseMarks(text []byte) []Mark {
 	var out []Mark
 	for line := range bytes.Lines(text) {

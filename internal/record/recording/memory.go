@@ -12,30 +12,30 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// MemoryOptions bound a [Memory]. The zero value is ready for use.
+// MemoryOptions limit a [Memory]. The zero value is ready for use.
 type MemoryOptions struct {
-	// MaxSeries is how many series are kept; samples of others are dropped
-	// and noted. 0 means 200,000.
+	// MaxSeries bounds the series; samples of further series are dropped and noted. 0 means
+	// 200,000.
 	MaxSeries int
-	// MaxBytes is how much memory the samples may take; those beyond are dropped and noted. 0 means
-	// 4 GiB.
+	// MaxBytes bounds the memory of the samples; further samples are dropped and noted. 0 means 4
+	// GiB.
 	MaxBytes int64
-	// Tail is how many of a series' newest samples stay unpacked, in 16 bytes each. Fewer take less
-	// memory while samples arrive one by one, and slightly more afterwards. 0 means 512, which is
-	// the maximum.
+	// Tail is the number of newest samples of each series that stay unpacked, in 16 bytes each. A
+	// smaller tail takes less memory while samples arrive one by one, and slightly more afterwards.
+	// 0 means 512, the maximum.
 	Tail int
-	// Rolling is for a window that slides: where MaxSeries is reached, series without a sample in the
-	// last minute make room for new ones.
+	// Rolling is for a sliding window: at MaxSeries, series without a sample in the last minute
+	// make room for new ones.
 	Rolling bool
 	Query   QueryOptions
 }
 
-// Memory is a recording in memory: a capture that is read once and judged. It accepts samples and
-// answers queries at the same time.
+// Memory is a recording in memory, for a capture that is read once and judged. It accepts samples
+// and answers queries at the same time.
 //
-// A day at one second of 150 series is 13 million samples. They are stored as columns. Times are
-// shared by all series of a batch, and values take the fewest bytes that restore them exactly. That
-// needs a few tens of megabytes; a value that does not change takes none.
+// A day at one second of 150 series has 13 million samples. They are stored as columns: all series
+// of a batch share the times, and values take the fewest bytes that restore them exactly. That
+// needs a few tens of megabytes; a constant value takes almost none.
 type Memory struct {
 	ledger
 	opt     MemoryOptions
@@ -43,7 +43,7 @@ type Memory struct {
 
 	mu     sync.RWMutex
 	closed bool
-	// bytes is roughly the memory of everything, seriesBytes that of the series without samples.
+	// bytes is the approximate total memory, seriesBytes that of the series without samples.
 	bytes       int64
 	seriesBytes int64
 	byHash      map[uint64]*memorySeries
@@ -51,19 +51,19 @@ type Memory struct {
 	series      int
 	making      making
 	batches     int64 // so far
-	newest      int64 // sample's time (ms)
-	roomAt      int64 // and what it was when dead series were last looked for
-	crowded     bool  // the samples of dead series stand in the way of new series
-	// hint remembers the series of the last batch's columns: the next batch usually has the same
-	// ones in the same order.
+	newest      int64 // time (ms) of the newest sample
+	roomAt      int64 // newest at the last search for dead series
+	crowded     bool  // the samples of dead series prevent new series
+	// hint caches the series of the last batch's columns: the next batch usually has the same
+	// series in the same order.
 	hint []*memorySeries
-	// sealed are the last runs made of tails, so that series can share them.
+	// sealed are the latest runs made from tails, so that other series can share them.
 	sealed [4]*run
 	next   int
-	copied map[int64]*run // runs of series that came alone, by their first time
+	copied map[int64]*run // runs of series in batches of their own, by their first time
 }
 
-// NewMemory makes an empty recording in memory.
+// NewMemory returns an empty recording in memory.
 func NewMemory(opt MemoryOptions) *Memory {
 	if opt.MaxSeries <= 0 {
 		opt.MaxSeries = 200_000
@@ -134,18 +134,18 @@ func (m *Memory) Append(ctx context.Context, b *Batch) error {
 // errClosed is returned by Append after Close.
 var errClosed = errors.New("recording is closed: nothing can be appended")
 
-// validate reports what is wrong with a batch.
+// validate returns an error if a batch is not valid.
 func (b *Batch) validate() error {
 	for i := 1; i < len(b.TimesMs); i++ {
 		if b.TimesMs[i] <= b.TimesMs[i-1] {
-			return fmt.Errorf("recording: batch time %d (%d ms) is not after the one before it (%d ms)",
+			return fmt.Errorf("recording: time %d of the batch (%d ms) is not after the previous one (%d ms)",
 				i, b.TimesMs[i], b.TimesMs[i-1])
 		}
 	}
 
 	for i := range b.Columns {
 		if n := len(b.Columns[i].Values); n != len(b.TimesMs) && n != 1 {
-			return fmt.Errorf("recording: column %s has %d values for %d times: give one for each, or a single one",
+			return fmt.Errorf("recording: column %s has %d values for %d times: want one for each, or a single one",
 				b.Columns[i].Labels, n, len(b.TimesMs))
 		}
 		if b.Columns[i].Labels.Get(labels.MetricName) == "" {
@@ -168,7 +168,7 @@ func (m *Memory) Sources() []Source { s, _, _ := m.all(); return s }
 // Notes implements [Reader]. The last notes report the samples dropped so far.
 func (m *Memory) Notes() []Note { _, n, _ := m.all(); return n }
 
-// Bytes is roughly how much memory the samples take.
+// Bytes returns the approximate memory of the samples.
 func (m *Memory) Bytes() int64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -193,9 +193,10 @@ func (m *Memory) Metrics(ctx context.Context) ([]Metric, error) {
 			}
 			sum.add(s.firstMs(), s.lastMs)
 			if sum.series <= periodSeries {
-				sum.look(s.snapshot().Iterator(nil), periodFirst)
+				// The end is sampled as well: a recorder may have changed its period.
+				sum.measure(s.snapshot().Iterator(nil), periodFirst)
 				end := s.lastMs - periodLast*median(sum.distances).Milliseconds()
-				sum.look(s.snapshot().clip(end, s.lastMs).Iterator(nil), periodLast)
+				sum.measure(s.snapshot().clip(end, s.lastMs).Iterator(nil), periodLast)
 			}
 		}
 
@@ -225,7 +226,7 @@ func (m *Memory) Samples(ctx context.Context, selector string, from, to time.Tim
 	return m.queries.samples(ctx, m, selector, from, to)
 }
 
-// defaultLookback is 2.5 periods of the coarsest source.
+// defaultLookback returns 2.5 periods of the coarsest source.
 func (m *Memory) defaultLookback(ctx context.Context) (time.Duration, error) {
 	period := coarsestPeriod(m.Sources())
 	if period == 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// Querier implements storage.Queryable: the series as they are now, between
-// mint and maxt (milliseconds, inclusive).
+// Querier implements storage.Queryable: the current series, between mint and maxt (milliseconds,
+// inclusive).
 func (m *Memory) Querier(mint, maxt int64) (storage.Querier, error) {
 	return &memoryQuerier{m: m, mint: mint, maxt: maxt}, nil
 }
@@ -24,7 +24,7 @@ type memoryQuerier struct {
 }
 
 // snapshot returns a view of the series that later appends do not change: segments are immutable
-// and only ever appended, and so is the tail once it is lent, see seal. The caller holds m.mu.
+// and only appended, and so is the tail once it is lent; see seal. The caller holds m.mu.
 func (s *memorySeries) snapshot() *memoryView {
 	v := &memoryView{labels: s.labels, segments: s.segments, mint: -1 << 63, maxt: 1<<63 - 1}
 	if len(s.tailT) > 0 {
@@ -76,7 +76,7 @@ func (q *memoryQuerier) Select(ctx context.Context, sorted bool, hints *storage.
 	return &memorySet{series: out, at: -1}
 }
 
-// each calls f for the series that match. The caller holds m.mu.
+// each calls f for all matching series. The caller holds m.mu.
 func (m *Memory) each(ctx context.Context, matchers []*labels.Matcher, f func(*memorySeries)) error {
 	visit := func(series []*memorySeries) {
 	next:
@@ -166,7 +166,7 @@ func (s *memorySet) At() storage.Series                { return s.series[s.at] }
 func (s *memorySet) Err() error                        { return nil }
 func (s *memorySet) Warnings() annotations.Annotations { return nil }
 
-// memoryView is a series as one query sees it.
+// memoryView is a series in the state seen by one query.
 type memoryView struct {
 	labels     labels.Labels
 	segments   []segment
@@ -188,14 +188,14 @@ func (v *memoryView) Iterator(it chunkenc.Iterator) chunkenc.Iterator {
 	return m
 }
 
-// memoryIterator walks a view. One segment at a time is decoded into valuesBuf, so
-// that a step is an index into an array.
+// memoryIterator iterates over a view. It decodes one segment at a time into valuesBuf, so that a
+// step is an index into an array.
 type memoryIterator struct {
 	view      *memoryView
 	times     []int64 // of the decoded segment, clipped
 	values    []float64
 	at        int
-	segment   int // index into view.segments; their number means the tail
+	segment   int // index into view.segments; len(view.segments) means the tail
 	timesBuf  []int64
 	valuesBuf []float64
 }
@@ -245,8 +245,8 @@ func (it *memoryIterator) Seek(t timestampMs) chunkenc.ValueType {
 	return chunkenc.ValNone
 }
 
-// within moves to the first time not before t; the caller knows that there is one. A query's step
-// is usually a sample or two, so it tries a few steps before a search.
+// within moves to the first time not before t, which must exist. A step of a query is usually a
+// sample or two, so it tries a few steps before a search.
 func (it *memoryIterator) within(t int64) {
 	at := max(it.at, 0)
 	for range 4 {
@@ -296,7 +296,7 @@ func (it *memoryIterator) load(i int) bool {
 	return true
 }
 
-// dropMissing removes the samples that are absent.
+// dropMissing removes absent samples.
 func (it *memoryIterator) dropMissing() {
 	it.timesBuf = it.timesBuf[:0]
 	kept := it.values[:0] // valuesBuf belongs to this iterator
@@ -315,7 +315,7 @@ func (it *memoryIterator) At() (int64, float64) { return it.times[it.at], it.val
 // AtT implements chunkenc.Iterator.
 func (it *memoryIterator) AtT() int64 { return it.times[it.at] }
 
-// AtST implements chunkenc.Iterator: start times are not kept.
+// AtST implements chunkenc.Iterator: start times are not stored.
 func (it *memoryIterator) AtST() int64 { return 0 }
 
 // AtHistogram implements chunkenc.Iterator; a recording holds no native histograms.

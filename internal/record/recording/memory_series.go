@@ -7,23 +7,24 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// tailMax is the batch size below which samples collect in a series' tail until they make a segment
-// of a worthwhile size.
+// tailMax is the batch size below which samples collect in the tail of a series until they make a
+// segment of worthwhile size.
 const tailMax = 64
 
-// memorySeries is one series: segments in time order, then the tail.
+// memorySeries is a series: segments in order of time, then the tail.
 type memorySeries struct {
 	labels   labels.Labels
 	name     string
-	sameHash *memorySeries // further series with this hash
+	sameHash *memorySeries // next series with the same hash
 	segments []segment
 	tailT    []int64
 	tailV    []float64
 	lent     atomic.Bool // a view reads the tail
 	lastMs   int64
-	any      bool  // has, or had, a sample
-	batch    int64 // the last one with a column of it
-	// ref names the series in the write-ahead log, in log files since number logged. Used by Disk.
+	any      bool  // has, or once had, a sample
+	batch    int64 // the last batch with a column of it
+	// ref identifies the series in the write-ahead log, in log files since number logged. Disk uses
+	// it.
 	ref    uint64
 	logged int
 }
@@ -35,7 +36,7 @@ func (s *memorySeries) firstMs() int64 {
 	return s.tailT[0]
 }
 
-// lookup finds or makes the series of a batch's column; nil if there are too many.
+// lookup finds or creates the series of a batch's column. It returns nil if there are too many.
 func (m *Memory) lookup(column int, l labels.Labels) *memorySeries {
 	if column < len(m.hint) && m.hint[column] != nil && labels.Equal(m.hint[column].labels, l) {
 		m.hint[column].batch = m.batches
@@ -58,7 +59,7 @@ func (m *Memory) lookup(column int, l labels.Labels) *memorySeries {
 	return s
 }
 
-// find finds or makes a series; nil if there are too many.
+// find finds or creates a series. It returns nil if there are too many.
 func (m *Memory) find(l labels.Labels) *memorySeries {
 	hash := l.Hash()
 	s := m.byHash[hash]
@@ -80,10 +81,10 @@ func (m *Memory) find(l labels.Labels) *memorySeries {
 	return s
 }
 
-// seriesBytes is roughly what a series takes besides its labels and samples.
+// seriesBytes is the approximate memory of a series without its labels and samples.
 const seriesBytes = 256
 
-// notNewer returns how many of times are not newer than the series' last sample.
+// notNewer returns how many of times are not newer than the last sample of the series.
 func (s *memorySeries) notNewer(times []int64) int {
 	if !s.any || times[0] > s.lastMs {
 		return 0
@@ -92,7 +93,7 @@ func (s *memorySeries) notNewer(times []int64) int {
 	return n
 }
 
-// appendColumn adds the samples of one column that are newer than the series' last one.
+// appendColumn adds the samples of a column that are newer than the last one of the series.
 func (m *Memory) appendColumn(s *memorySeries, times []int64, values []float64, runs *batchRuns) {
 	skip := s.notNewer(times)
 	if skip > 0 {
@@ -166,7 +167,8 @@ func (m *Memory) appendTail(s *memorySeries, times []int64, values []float64, sk
 	m.bytes += 16 * int64(cap(s.tailT)-before)
 }
 
-// seal turns the tail into a segment. It reuses the tail's memory, unless a view may still read it.
+// seal turns the tail into a segment. It reuses the memory of the tail, unless a view may still
+// read it.
 func (m *Memory) seal(s *memorySeries) {
 	if len(s.tailT) == 0 {
 		return
@@ -179,8 +181,8 @@ func (m *Memory) seal(s *memorySeries) {
 	s.tailT, s.tailV = s.tailT[:0], s.tailV[:0]
 }
 
-// appendRun adds samples of one series that are newer than its last one and share no times with a
-// batch, such as those from a write-ahead log.
+// appendRun adds newer samples of a series that share no times with a batch, for example from a
+// write-ahead log.
 func (m *Memory) appendRun(s *memorySeries, times []int64, values []float64) {
 	if len(times) < tailMax {
 		m.appendTail(s, times, values, 0, false)
@@ -194,7 +196,7 @@ func (m *Memory) appendRun(s *memorySeries, times []int64, values []float64) {
 	}
 }
 
-// take removes and returns all samples; of each series only the last time remains. The caller holds
+// take removes and returns all samples; each series keeps only its last time. The caller holds
 // m.mu.
 func (m *Memory) take() []*memoryView {
 	var views []*memoryView
@@ -213,7 +215,7 @@ func (m *Memory) take() []*memoryView {
 }
 
 // sharedRun returns a run with these times: that of another series of the same source if one was
-// just made, else a new one.
+// created recently, else a new one.
 func (m *Memory) sharedRun(times []int64) *run {
 	for _, r := range m.sealed {
 		if r != nil && slices.Equal(r.times, times) {
@@ -227,11 +229,11 @@ func (m *Memory) sharedRun(times []int64) *run {
 	return r
 }
 
-// copiedMax bounds the runs that are remembered for series that come one after the other: 64 MiB.
+// copiedMax bounds the cached runs for series that come one by one: 64 MiB.
 const copiedMax = 16 << 10
 
-// runOf returns a run with these times. A recording is copied series by series: then a run of an
-// earlier series usually has the same times.
+// runOf returns a run with these times. When a recording is copied series by series, an earlier
+// series usually had the same times.
 func (m *Memory) runOf(times []int64, alone bool) *run {
 	if !alone {
 		m.bytes += 8 * int64(len(times))
@@ -249,12 +251,12 @@ func (m *Memory) runOf(times []int64, alone bool) *run {
 	return r
 }
 
-// batchRuns makes the runs of one batch, each only once.
+// batchRuns creates the runs of a batch, each only once.
 type batchRuns struct {
 	m     *Memory
 	times []int64
-	alone bool           // the batch has one series
-	cache map[int][]*run // by how many times are skipped
+	alone bool           // the batch has a single series
+	cache map[int][]*run // by the number of skipped times
 }
 
 func (b *batchRuns) from(skip int) []*run {

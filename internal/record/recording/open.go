@@ -19,11 +19,11 @@ import (
 
 // Open reads the present state of a recording on disk. It writes nothing, so the folder may be on
 // read-only storage, be read by any number of processes, or have been left by a killed process. It
-// may also still be recorded to; to see later samples, open it again.
+// may also still be recorded to; open it again to see later samples.
 func Open(dir string) (Reader, error) {
-	// A recorder turns its log into a block and then removes the log. Blocks are listed before and
-	// after the log is read. If a new one has appeared in between, samples may be missing in both,
-	// so everything is read again.
+	// A recorder turns its log into a block and then removes the log. So blocks are listed before
+	// and after the log is read. If a new one has appeared in between, samples may be missing from
+	// both, and everything is read again.
 	for range openTries {
 		f, again, err := open(dir)
 		if err != nil {
@@ -35,19 +35,19 @@ func Open(dir string) (Reader, error) {
 		f.Close()
 	}
 	return nil,
-		fmt.Errorf("open recording: %s changed each of the %d times it was read: wait for its recorder to finish",
+		fmt.Errorf("open recording: %s changed during each of %d reads: wait for its recorder to finish",
 			dir, openTries)
 }
 
 const openTries = 5
 
-// folder is a recording on disk: its blocks, and what the log contains beyond them.
+// folder is a recording on disk: its blocks, and the newer samples in the log.
 type folder struct {
 	dir     string
 	state   string
 	queries *queries
 	blocks  []*sturdyBlock
-	recent  *Memory // what the log contains
+	recent  *Memory // the samples in the log
 	sources []Source
 	notes   []Note
 	marks   []Mark
@@ -89,7 +89,7 @@ func open(dir string) (f *folder, again bool, err error) {
 		}
 
 		if meta := block.Meta(); meta.MaxTime <= meta.MinTime {
-			f.notes = append(f.notes, lostBlock(dir, b, errors.New("its last sample is before its first")))
+			f.notes = append(f.notes, lostBlock(dir, b, errors.New("its last sample is before its first one")))
 			if err := block.Close(); err != nil {
 				return nil, false, err
 			}
@@ -116,12 +116,12 @@ func open(dir string) (f *folder, again bool, err error) {
 		return f, true, nil
 	}
 
-	f.tellDamage(damage, m.State)
+	f.noteDamage(damage, m.State)
 	return f, false, nil
 }
 
-// tellDamage notes what the log lost, and that the recorder did not shut down cleanly.
-func (f *folder) tellDamage(damage []walDamage, state string) {
+// noteDamage notes the damage of the log, and an unclean shutdown of the recorder.
+func (f *folder) noteDamage(damage []walDamage, state string) {
 	live := state == stateRecording && beingWritten(f.dir)
 	for _, w := range damage {
 		if w.last && live {
@@ -138,11 +138,11 @@ func (f *folder) tellDamage(damage []walDamage, state string) {
 
 	if !live {
 		f.notes = append(f.notes, Note{Kind: NoteLimit, Source: f.dir,
-			Text: "the recorder did not shut down cleanly: the sources' last details and the batch being written then may be missing"})
+			Text: "the recorder did not shut down cleanly: the last details of the sources and the last batch may be missing"})
 	}
 
 	if from, to, ok := f.span(); ok && len(f.sources) == 1 {
-		// Sources are saved only occasionally; the samples are more accurate.
+		// Sources are saved only occasionally, so the samples are more accurate.
 		s := &f.sources[0]
 		if s.From.IsZero() || from.Before(s.From) {
 			s.From = from
@@ -154,16 +154,16 @@ func (f *folder) tellDamage(damage []walDamage, state string) {
 	}
 }
 
-// sampleTimes is about how many sample times there are: those of the series in the log with the most,
-// and of the usual one in each block.
+// sampleTimes returns the approximate number of sample times: the maximum among the series in the
+// log, plus the average of each block.
 func (f *folder) sampleTimes() (n int64) {
 	for _, series := range f.recent.byName {
 		for _, s := range series {
-			own := int64(len(s.tailT))
+			times := int64(len(s.tailT))
 			for i := range s.segments {
-				own += int64(len(s.segments[i].run.times))
+				times += int64(len(s.segments[i].run.times))
 			}
-			n = max(n, own)
+			n = max(n, times)
 		}
 	}
 
@@ -226,7 +226,8 @@ func (f *folder) Sources() []Source { return slices.Clone(f.sources) }
 
 // Notes implements [Reader].
 //
-// Damage to a block shows when it is read: the notes are complete after the samples are.
+// Damage to a block shows only when it is read, so the notes are complete only after the samples
+// have been read.
 func (f *folder) Notes() []Note {
 	out := slices.Clone(f.notes)
 	for _, b := range f.blocks {
@@ -238,7 +239,8 @@ func (f *folder) Notes() []Note {
 // Marks implements [Marker].
 func (f *folder) Marks() []Mark { return slices.Clone(f.marks) }
 
-// Metrics implements [Reader]. The first call reads the indexes; later ones return the same answer.
+// Metrics implements [Reader]. The first call reads the indexes; later calls return the same
+// result.
 func (f *folder) Metrics(ctx context.Context) ([]Metric, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -252,7 +254,7 @@ func (f *folder) Metrics(ctx context.Context) ([]Metric, error) {
 	return slices.Clone(f.metrics), nil
 }
 
-// extent is the time from a series' first to its last sample, in ms.
+// extent is the times of the first and the last sample of a series, in ms.
 type extent struct{ first, last int64 }
 
 func (f *folder) readMetrics(ctx context.Context) (out []Metric, err error) {
@@ -291,7 +293,7 @@ func (f *folder) readMetrics(ctx context.Context) (out []Metric, err error) {
 
 	defer start.Close()
 
-	// The end gets a separate querier: seeking there would decode the whole series.
+	// The end has a separate querier, because seeking there would decode the whole series.
 	_, to, _ := f.span()
 	end, err := f.Querier(to.Add(-endSpan).UnixMilli(), math.MaxInt64)
 	if err != nil {
@@ -312,10 +314,10 @@ func (f *folder) readMetrics(ctx context.Context) (out []Metric, err error) {
 	return out, nil
 }
 
-// endSpan is the time at the end of a recording that is also sampled for periods.
+// endSpan is the span at the end of a recording that is also sampled for periods.
 const endSpan = time.Minute
 
-// summarize reads some samples of a metric to find its period.
+// summarize reads some samples of a metric to determine its period.
 func summarize(ctx context.Context, start, end storage.Querier, name string,
 	extents map[string]extent) (Metric, error) {
 	var sum metricSummary
@@ -323,14 +325,14 @@ func summarize(ctx context.Context, start, end storage.Querier, name string,
 		sum.add(e.first, e.last)
 	}
 
-	is := labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, name)
+	byName := labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, name)
 	for _, part := range []struct {
 		data    storage.Querier
 		samples int
 	}{{start, periodFirst}, {end, periodLast}} {
-		set := part.data.Select(ctx, true, nil, is)
+		set := part.data.Select(ctx, true, nil, byName)
 		for i := 0; i < periodSeries && set.Next(); i++ {
-			sum.look(set.At().Iterator(nil), part.samples)
+			sum.measure(set.At().Iterator(nil), part.samples)
 		}
 		if err := set.Err(); err != nil {
 			return Metric{}, err

@@ -7,15 +7,15 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 )
 
-// How much of a metric is read to find its period: the median is settled long before all samples
-// are read.
+// How much of a metric is read to determine its period: the median is stable long before all
+// samples are read.
 const (
 	periodSeries = 4   // series of a metric
 	periodFirst  = 300 // samples from the start of a series
 	periodLast   = 30  // samples from its end
 )
 
-// metricSummary collects what a [Metric] says, from the series of one name.
+// metricSummary collects the data of a [Metric] from the series of one name.
 type metricSummary struct {
 	series    int
 	fromMs    int64
@@ -23,7 +23,7 @@ type metricSummary struct {
 	distances []int64
 }
 
-// add adds a series that has samples from fromMs to toMs.
+// add adds a series with samples from fromMs to toMs.
 func (m *metricSummary) add(fromMs, toMs int64) {
 	if m.series == 0 {
 		m.fromMs, m.toMs = fromMs, toMs
@@ -32,8 +32,8 @@ func (m *metricSummary) add(fromMs, toMs int64) {
 	m.series++
 }
 
-// look adds the distances of the next samples of a series.
-func (m *metricSummary) look(it chunkenc.Iterator, samples int) {
+// measure adds the distances between the next samples of a series.
+func (m *metricSummary) measure(it chunkenc.Iterator, samples int) {
 	var before int64
 	for i := 0; i < samples && it.Next() != chunkenc.ValNone; i++ {
 		t := it.AtT()
@@ -51,7 +51,7 @@ func (m *metricSummary) metric(name string) Metric {
 	}
 }
 
-// median returns the median of distances in milliseconds, 0 if there are none.
+// median returns the median of distances in milliseconds, or 0 if there are none.
 func median(distancesMs []int64) time.Duration {
 	if len(distancesMs) == 0 {
 		return 0
@@ -61,7 +61,7 @@ func median(distancesMs []int64) time.Duration {
 	return time.Duration(sorted[len(sorted)/2]) * time.Millisecond
 }
 
-// usualPeriod returns the coarsest period among metrics, 0 if none is known.
+// usualPeriod returns the coarsest period among metrics, or 0 if none is known.
 func usualPeriod(metrics []Metric) time.Duration {
 	var longest time.Duration
 	for _, m := range metrics {

@@ -14,19 +14,19 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 )
 
-// QueryOptions bound what one query may cost. The zero value is ready for use.
+// QueryOptions limit the cost of a query. The zero value is ready for use.
 type QueryOptions struct {
-	// MaxSamples is how many samples a query may hold at a time, its answer included, 16 bytes
-	// each. 0 means 50 million, Prometheus' default.
+	// MaxSamples bounds the samples that a query holds at a time, including its result, with 16
+	// bytes each. 0 means 50 million, Prometheus' default.
 	MaxSamples int
-	// Timeout ends a query; the context may end it earlier. 0 means 5 minutes.
+	// Timeout bounds the time of a query; the context may end it earlier. 0 means 5 minutes.
 	Timeout time.Duration
 }
 
-// stepsMax bounds the steps of one query: 12 days at 0.1 s.
+// stepsMax bounds the steps of a query: 12 days at 0.1 s.
 const stepsMax = 11_000_000
 
-// fallbackLookback is the lookback if the period is unknown; it is Prometheus' own default.
+// fallbackLookback is the lookback if the period is unknown: Prometheus' default.
 const fallbackLookback = 5 * time.Minute
 
 // queries evaluates PromQL over a local storage.
@@ -55,17 +55,17 @@ func newQueries(opt QueryOptions) *queries {
 	})}
 }
 
-// checkRange reports what is wrong with the times of a query and of its subqueries. A query of one
-// instant needs no step.
+// checkRange validates the times of a query and of its subqueries, and returns the step. A query at
+// a single time needs none.
 func checkRange(expr string, from, to time.Time, step time.Duration) (time.Duration, error) {
 	if to.Before(from) {
-		return 0, fmt.Errorf("query %q: ends at %s, before it starts at %s", expr, to.UTC().Format(time.RFC3339),
+		return 0, fmt.Errorf("query %q: the end %s is before the start %s", expr, to.UTC().Format(time.RFC3339),
 			from.UTC().Format(time.RFC3339))
 	}
 
 	if step <= 0 {
 		if !from.Equal(to) {
-			return 0, fmt.Errorf("query %q: step %s: give one above zero", expr, step)
+			return 0, fmt.Errorf("query %q: step %s: must be positive", expr, step)
 		}
 		step = time.Second
 	}
@@ -76,7 +76,7 @@ func checkRange(expr string, from, to time.Time, step time.Duration) (time.Durat
 
 	if steps := to.Sub(from)/step + 1; steps > stepsMax {
 		return 0,
-			fmt.Errorf("query %q: %d steps from %s to %s are more than %d: give a longer step or a shorter time",
+			fmt.Errorf("query %q: %d steps from %s to %s: want at most %d; give a longer step or a shorter time",
 				expr, steps, from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339), stepsMax)
 	}
 
@@ -97,8 +97,8 @@ func (e *queries) run(ctx context.Context, data storage.Queryable, expr string, 
 		return nil, fmt.Errorf("query %q: %w", expr, err)
 	}
 
-	// The query is not closed: Close would return the answer's memory to a pool, but the answer
-	// belongs to the caller.
+	// The query is not closed: Close would return the memory of the result to a pool, but the
+	// result belongs to the caller.
 	result := q.Exec(ctx)
 	if result.Err != nil {
 		return nil, queryError(ctx, expr, result.Err)
@@ -136,7 +136,7 @@ func queryError(ctx context.Context, expr string, err error) error {
 }
 
 // lookbackFor returns the default lookback for samples one period apart: 2.5 periods, so that one
-// lost sample does not look like a gap and two do.
+// lost sample is not a gap, but two are.
 func lookbackFor(period time.Duration) time.Duration {
 	if period <= 0 {
 		return fallbackLookback
@@ -144,7 +144,7 @@ func lookbackFor(period time.Duration) time.Duration {
 	return max(period*5/2, time.Millisecond)
 }
 
-// matchersOf returns the matchers of an instant-vector selector.
+// matchersOf returns the matchers of an instant vector selector.
 func matchersOf(selector string) ([]*labels.Matcher, error) {
 	expr, err := parser.NewParser(parser.Options{}).ParseExpr(selector)
 	if err != nil {
@@ -169,7 +169,7 @@ func (e *queries) samples(ctx context.Context, data storage.Queryable, selector 
 	}
 
 	if to.Before(from) {
-		return nil, fmt.Errorf("selector %q: ends at %s, before it starts at %s", selector,
+		return nil, fmt.Errorf("selector %q: the end %s is before the start %s", selector,
 			to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
 	}
 
@@ -216,7 +216,7 @@ func (e *queries) collect(it chunkenc.Iterator, mint, maxt int64, limit int) ([]
 	var points []promql.FPoint
 	for v := it.Seek(mint); v != chunkenc.ValNone; v = it.Next() {
 		if v != chunkenc.ValFloat {
-			continue // native histograms of a server's blocks
+			continue // a native histogram from the blocks of a server
 		}
 
 		t, f := it.At()
@@ -237,7 +237,7 @@ func (e *queries) collect(it chunkenc.Iterator, mint, maxt int64, limit int) ([]
 	return points, it.Err()
 }
 
-// ceilMs returns the first whole millisecond not before t.
+// ceilMs returns the first whole millisecond at or after t.
 func ceilMs(t time.Time) int64 {
 	ms := t.UnixMilli()
 	if t.After(time.UnixMilli(ms)) {
@@ -254,7 +254,7 @@ func recovered(err *error) {
 	}
 }
 
-// Accepts reports whether a selector's matchers accept a metric's name.
+// Accepts reports whether the matchers of a selector accept a metric's name.
 func Accepts(selector []*labels.Matcher, metric string) bool {
 	return !slices.ContainsFunc(selector, func(m *labels.Matcher) bool {
 		return m.Name == labels.MetricName && !m.Matches(metric)

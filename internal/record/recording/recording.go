@@ -1,5 +1,5 @@
 // Package recording stores the time series of one run (of production, a simulation or the lab)
-// under the names that the ecosystem's own exporters use.
+// under the names that the exporters of the ecosystem use.
 //
 // A producer (a source, the simulator, the lab) appends batches of samples to a [Writer]. A
 // consumer (diagnose, fit, prove) queries a [Reader] in PromQL. There are three kinds of Reader
@@ -7,9 +7,9 @@
 // store in memory ([NewMemory], for a capture that is read once and diagnosed), and a
 // Prometheus-compatible server over HTTP ([Remote]).
 //
-// What a source does not contain is absent. It is never written as zero: a zero is a measurement.
-// If a source paused, the series have a gap; if bytes were damaged, a [Note] says where and how
-// much was lost.
+// Data that a source does not contain is absent. It is never written as zero: a zero is a
+// measurement. If a source paused, the series have a gap; if bytes were damaged, a [Note] says
+// where, and how much was lost.
 package recording
 
 import (
@@ -22,12 +22,11 @@ import (
 
 // A Column is the samples of one series in a [Batch].
 type Column struct {
-	// Labels identify the series; __name__ is set to the name that the ecosystem's own exporter
-	// uses.
+	// Labels identify the series; __name__ is the name that the ecosystem's exporter uses.
 	Labels labels.Labels
-	// Values are the samples, one for each of the batch's times. A column of length one is constant
-	// over the whole batch: a producer need not repeat a value that did not change. A NaN is a
-	// missing sample.
+	// Values are the samples, one for each time of the batch. A column of length one is constant
+	// over the whole batch, so that a producer need not repeat unchanged values. A NaN is a missing
+	// sample.
 	Values []float64
 }
 
@@ -41,7 +40,8 @@ type Batch struct {
 	Columns []Column
 }
 
-// Part is the batch at the times from one index up to another one. It shares the batch's memory.
+// Part returns the batch at the times from index from up to, but not including, index to. It shares
+// the memory of the batch.
 func (b *Batch) Part(from, to int) Batch {
 	out := Batch{TimesMs: b.TimesMs[from:to], Columns: make([]Column, len(b.Columns))}
 	for i, c := range b.Columns {
@@ -53,21 +53,21 @@ func (b *Batch) Part(from, to int) Batch {
 	return out
 }
 
-// TimeMaxMs is the last time that a recording takes, in milliseconds since 1970: the end of the year
-// 2199. The first is 1970. Samples of other times are dropped, counted and reported in a note.
+// TimeMaxMs is the last time that a recording accepts, in milliseconds since 1970: the end of the
+// year 2199. The first is 1970. Samples at other times are dropped, counted and noted.
 const TimeMaxMs = 7_258_118_399_999
 
 // A Writer accepts batches. It is safe for concurrent use; batches of one series must arrive in
-// time order. When Append returns, the caller may reuse the batch and everything that it refers to,
-// except labels, which are immutable.
+// order of time. When Append returns, the caller may reuse the batch and everything that it refers
+// to, except labels, which are immutable.
 type Writer interface {
-	// Append adds a batch. Samples not newer than the series' last one are
+	// Append adds a batch. Samples that are not newer than the last one of their series are
 	// dropped, counted, and reported as a Note by Close.
 	Append(ctx context.Context, b *Batch) error
 	// Note stores a note about the data: a gap, damage, a limit.
 	Note(n Note)
 	// Source describes where samples come from. It is called once this is known, before or after
-	// samples, and again when more becomes known (same Name: replaced).
+	// samples, and again when more becomes known (the same Name replaces the description).
 	Source(s Source)
 }
 
@@ -84,56 +84,56 @@ type Source struct {
 	Version string `json:"version,omitempty"`
 	// Host is the host's name, if known.
 	Host string `json:"host,omitempty"`
-	// From and To are the first and the last sample's time.
+	// From and To are the times of the first and the last sample.
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
 	// Period is the median interval between samples, 0 if unknown.
 	Period time.Duration `json:"period_ns"`
-	// Samples is how many sample times (not values) the source had.
+	// Samples is the number of sample times (not values) of the source.
 	Samples int64 `json:"samples"`
-	// Facts are further settings of the source, as name and value, for display and for rules: "os",
-	// "cores", "memory_bytes", "storage_engine".
+	// Facts are further facts about the source, by name, for display and for rules: "os", "cores",
+	// "memory_bytes", "storage_engine".
 	Facts map[string]string `json:"facts,omitempty"`
 }
 
-// NoteKind says what a [Note] is about.
+// NoteKind is the subject of a [Note].
 type NoteKind string
 
 // The kinds of notes.
 const (
 	NoteGap     NoteKind = "gap"     // no samples between From and To
-	NoteDamage  NoteKind = "damage"  // bytes that could not be read
+	NoteDamage  NoteKind = "damage"  // unreadable bytes
 	NoteClock   NoteKind = "clock"   // time went backwards, or samples came late
-	NoteDropped NoteKind = "dropped" // samples not kept (out of order, over a bound)
+	NoteDropped NoteKind = "dropped" // dropped samples (out of order, beyond a limit)
 	NoteLimit   NoteKind = "limit"   // the source lacks something; Text says what
 )
 
-// A Note says what is wrong with the data, for the finding evidence/gap.
+// A Note describes a problem with the data, for the finding evidence/gap.
 type Note struct {
 	Kind   NoteKind `json:"kind"`
 	Source string   `json:"source"`           // Source.Name
 	File   string   `json:"file,omitempty"`   // the file concerned
 	Offset int64    `json:"offset,omitempty"` // byte offset in that file
-	// From and To bound the time concerned, if known (zero otherwise).
+	// From and To bound the affected time, if known (zero otherwise).
 	From time.Time `json:"from,omitzero"`
 	To   time.Time `json:"to,omitzero"`
 	Text string    `json:"text"` // one sentence: what, and what to do
-	// Lost is the share of the source's samples that are missing because of it, 0 if that is not known.
+	// Lost is the share of the source's samples that are missing because of it, or 0 if unknown.
 	Lost float64 `json:"lost,omitempty"`
 }
 
 // A Metric is a metric name in a recording.
 type Metric struct {
 	Name string
-	// Series is how many label sets it has.
+	// Series is the number of its label sets.
 	Series int
 	// Period is the median interval between its samples, 0 if unknown.
 	Period time.Duration
-	// From and To are its first and last sample's time.
+	// From and To are the times of its first and last sample.
 	From, To time.Time
 }
 
-// A Series is one series of a query's result.
+// A Series is one series in the result of a query.
 type Series struct {
 	Labels labels.Labels
 	// Points are (T: milliseconds since the epoch, F: value), ascending.
@@ -147,13 +147,13 @@ type Reader interface {
 	Notes() []Note
 	// Metrics lists the metric names, sorted.
 	Metrics(ctx context.Context) ([]Metric, error)
-	// Samples returns the raw samples of the series that a PromQL instant-vector selector selects
+	// Samples returns the raw samples of the series that a PromQL instant-vector selector matches
 	// ("node_disk_io_time_seconds_total{device=\"sda\"}"), at their own times, from <= t <= to,
 	// without lookback, interpolation or staleness handling. An analysis of intervals needs these,
 	// because Range at a fixed step would alias them. (A server receives the range selector.)
 	Samples(ctx context.Context, selector string, from, to time.Time) ([]Series, error)
-	// Range evaluates expr at from, from+step, ... to. It looks for a sample at most lookback
-	// before each step (0: the reader's own default).
+	// Range evaluates expr at from, from+step, ... to. It uses samples at most lookback before each
+	// step (0 means the reader's default).
 	Range(ctx context.Context, expr string, from, to time.Time, step, lookback time.Duration) ([]Series, error)
 	Close() error
 }

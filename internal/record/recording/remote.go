@@ -21,20 +21,20 @@ import (
 	"plimsoll/internal/record/httpclient"
 )
 
-// The environment variables from which [Remote] takes credentials if neither the URL nor the
-// options have them.
+// Environment variables for the credentials of [Remote] if neither the URL nor the options have
+// any.
 const (
 	EnvUser     = "PLIMSOLL_PROMETHEUS_USER"
 	EnvPassword = "PLIMSOLL_PROMETHEUS_PASSWORD"
 	EnvToken    = "PLIMSOLL_PROMETHEUS_TOKEN"
 )
 
-// RemoteOptions are the options of queries to a server. Only From and To are required.
+// RemoteOptions are options for queries to a server. The zero value is ready for use.
 type RemoteOptions struct {
 	// From and To bound the time; queries are clipped to it. Zero To means now, zero From means one
 	// hour before To.
 	From, To time.Time
-	// Selector, such as {instance="db1:9216"}, restricts what Metrics lists. It does not change
+	// Selector, such as {instance="db1:9216"}, restricts what Metrics lists. It does not affect
 	// queries.
 	Selector string
 	// User and Password, or Token (a bearer token), are sent to the server. Credentials in the URL
@@ -45,20 +45,20 @@ type RemoteOptions struct {
 	Getenv func(string) string
 	// Header holds further request headers, such as X-Scope-OrgID for Mimir.
 	Header http.Header
-	// Timeout ends a request. 0 means half a minute.
+	// Timeout bounds a request. 0 means half a minute.
 	Timeout time.Duration
 	// Parallel bounds the concurrent requests. 0 means 4.
 	Parallel int
-	// MaxBytes bounds the size of one answer, decompressed. A longer one is requested again in shorter
-	// stretches of time. 0 means 64 MiB.
+	// MaxBytes bounds the size of one answer, decompressed. A longer answer is requested again in
+	// shorter stretches of time. 0 means 64 MiB.
 	MaxBytes int64
-	// MaxSamples bounds the points in one query's whole answer. 0 means 20 million.
+	// MaxSamples bounds the points in the whole result of a query. 0 means 20 million.
 	MaxSamples int
-	// Retries is how often a request that the server deferred (429, 503) is repeated. 0 means 4,
-	// negative never.
+	// Retries bounds the retries of a request that the server deferred (429, 503). 0 means 4,
+	// negative means none.
 	Retries int
-	// RetryWait is the time before the first retry, which doubles each time. If the server names a
-	// time (Retry-After), that applies, up to half a minute. 0 means half a second.
+	// RetryWait is the time before the first retry, which doubles each time. If the server asks for
+	// a wait (Retry-After), that applies, up to half a minute. 0 means half a second.
 	RetryWait time.Duration
 	// Transport replaces the HTTP transport.
 	Transport http.RoundTripper
@@ -68,17 +68,17 @@ type RemoteOptions struct {
 // steps ("exceeded maximum resolution of 11,000 points per timeseries").
 const requestSteps = 11_000
 
-// probeTimeout bounds the request that checks whether there is such a server.
+// probeTimeout bounds the request that checks whether there is a suitable server.
 const probeTimeout = 15 * time.Second
 
 // redirectsMax bounds the redirects of one request.
 const redirectsMax = 5
 
-// warningsMax bounds how many different warnings of a server are kept.
+// warningsMax bounds the different warnings of a server that are kept.
 const warningsMax = 20
 
-// probeBytesMax bounds the answer to it, which is a number. Anything that is not such a server
-// might send data without end.
+// probeBytesMax bounds the answer to that request, which is a single number. Any other server might
+// send data without end.
 const probeBytesMax = 1 << 20
 
 func (o RemoteOptions) withDefaults() RemoteOptions {
@@ -103,11 +103,11 @@ func (o RemoteOptions) withDefaults() RemoteOptions {
 }
 
 // A Server is a Prometheus-compatible server as a [Reader]. Its requests are bounded in number,
-// time and bytes. Deferred requests are repeated; the server's warnings are kept as notes.
+// time and bytes. Deferred requests are retried; the server's warnings become notes.
 type Server struct {
 	name     string // the URL without credentials
 	opt      RemoteOptions
-	who      httpclient.Credentials
+	auth     httpclient.Credentials
 	api      v1.API
 	turns    *httpclient.Turns
 	matchers []*labels.Matcher // of opt.Selector
@@ -116,14 +116,14 @@ type Server struct {
 	mu       sync.Mutex
 	metrics  []Metric
 	period   time.Duration
-	warnings []string // the server's, without duplicates
+	warnings []string // of the server, without duplicates
 }
 
 // Remote reads from a Prometheus-compatible server (Prometheus, Thanos, Mimir, VictoriaMetrics) at
-// the base URL that Grafana would use. One small request checks immediately whether there is such a
+// the base URL that Grafana would use. It sends one small request to check that there is such a
 // server.
 //
-// The lookback is the same on every server, also on those without a lookback parameter: a selector
+// The lookback is the same on every server, even on those without a lookback parameter: a selector
 // outside of a range is sent as last_over_time over the lookback.
 func Remote(ctx context.Context, rawURL string, opt RemoteOptions) (Reader, error) {
 	return Dial(ctx, rawURL, opt)
@@ -133,27 +133,27 @@ func Remote(ctx context.Context, rawURL string, opt RemoteOptions) (Reader, erro
 func Dial(ctx context.Context, rawURL string, opt RemoteOptions) (*Server, error) {
 	u, err := address.ParseURL(rawURL)
 	if errors.Is(err, address.ErrScheme) {
-		return nil, errors.New("prometheus: this is not an http or https URL: give one such as http://host:9090")
+		return nil, errors.New("prometheus: not an http or https URL: want for example http://host:9090")
 	}
 
 	if err != nil {
-		return nil, fmt.Errorf("prometheus: the URL is not valid (%w): give one such as http://host:9090", err)
+		return nil, fmt.Errorf("prometheus: the URL is not valid (%w): want for example http://host:9090", err)
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, fmt.Errorf("prometheus: %q is not an http or https URL: give one such as http://host:9090",
+		return nil, fmt.Errorf("prometheus: %q is not an http or https URL: want for example http://host:9090",
 			address.PublicURL(u))
 	}
 
 	opt = opt.withDefaults()
 	if opt.To.Before(opt.From) {
-		return nil, fmt.Errorf("prometheus: the requested time ends at %s, before it starts at %s",
+		return nil, fmt.Errorf("prometheus: the requested time has its end %s before its start %s",
 			opt.To.Format(time.RFC3339), opt.From.Format(time.RFC3339))
 	}
 
 	auth := credentials(u, opt)
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/api/v1")
-	r := &Server{name: address.PublicURL(u), opt: opt, who: auth, turns: httpclient.NewTurns(largeBytes),
+	r := &Server{name: address.PublicURL(u), opt: opt, auth: auth, turns: httpclient.NewTurns(largeBytes),
 		slots: make(chan struct{}, opt.Parallel)}
 
 	if opt.Selector != "" {
@@ -182,16 +182,16 @@ func Dial(ctx context.Context, rawURL string, opt RemoteOptions) (*Server, error
 	return r, nil
 }
 
-// Sources implements [Reader]. The period is known once Metrics, or a Range without a lookback, was
-// called.
+// Sources implements [Reader]. The period is known only after a call of Metrics, or of Range
+// without a lookback.
 func (r *Server) Sources() []Source {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return []Source{{Kind: "prometheus", Name: r.name, From: r.opt.From, To: r.opt.To, Period: r.period}}
 }
 
-// Notes implements [Reader]: the server's warnings, such as a store that did not answer. What that
-// left out of the answers is unknown.
+// Notes implements [Reader]. It returns the server's warnings, such as a store that did not answer.
+// What is missing from the results because of them is unknown.
 func (r *Server) Notes() []Note {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -203,7 +203,7 @@ func (r *Server) Notes() []Note {
 	return out
 }
 
-// warned keeps a request's warnings.
+// warned keeps the warnings of a request.
 func (r *Server) warned(ws v1.Warnings) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -236,7 +236,7 @@ func (r *Server) Range(ctx context.Context, expr string, from, to time.Time, ste
 		return nil, err
 	}
 
-	if from.Before(r.opt.From) { // go on to the first step within the bounds
+	if from.Before(r.opt.From) { // continue at the first step within the bounds
 		from = from.Add((r.opt.From.Sub(from) + step - 1).Truncate(step))
 	}
 
@@ -249,13 +249,13 @@ func (r *Server) Range(ctx context.Context, expr string, from, to time.Time, ste
 	}
 
 	steps := int64(to.Sub(from)/step) + 1
-	ask := func(ctx context.Context, first, last int64) (model.Value, v1.Warnings, error) {
+	request := func(ctx context.Context, first, last int64) (model.Value, v1.Warnings, error) {
 		return r.api.QueryRange(ctx, bounded, v1.Range{
 			Start: from.Add(time.Duration(first) * step), End: from.Add(time.Duration(last) * step), Step: step,
 		}, v1.WithLookbackDelta(lookback), v1.WithTimeout(r.opt.Timeout))
 	}
 
-	parts, err := r.inParts(ctx, 0, steps-1, requestSteps, ask)
+	parts, err := r.inParts(ctx, 0, steps-1, requestSteps, request)
 	if err != nil {
 		return nil, fmt.Errorf("query %q: %w", expr, err)
 	}
@@ -275,7 +275,7 @@ func (r *Server) Samples(ctx context.Context, selector string, from, to time.Tim
 		return nil, err
 	}
 	if to.Before(from) {
-		return nil, fmt.Errorf("selector %q: ends at %s, before it starts at %s", selector,
+		return nil, fmt.Errorf("selector %q: the end %s is before the start %s", selector,
 			to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
 	}
 	out, err := r.rawSamples(ctx, matchers, max(ceilMs(from), r.opt.From.UnixMilli()),
@@ -286,7 +286,7 @@ func (r *Server) Samples(ctx context.Context, selector string, from, to time.Tim
 	return out, nil
 }
 
-// rawWindowMs is the time whose raw samples one request asks for.
+// rawWindowMs is the span of the raw samples in one request.
 const rawWindowMs = int64(requestSteps) * 1000
 
 // rawSamples requests range selectors of a few hours each.
@@ -296,9 +296,9 @@ func (r *Server) rawSamples(ctx context.Context, matchers []*labels.Matcher, fro
 		return nil, nil
 	}
 
-	ask := func(ctx context.Context, first, last int64) (model.Value, v1.Warnings, error) {
-		// Since Prometheus 3 a range is open on its left; before, it was closed. So ask for one
-		// millisecond more and drop the excess.
+	request := func(ctx context.Context, first, last int64) (model.Value, v1.Warnings, error) {
+		// Since Prometheus 3 a range is open on its left; before, it was closed. So the request
+		// covers one more millisecond, and the excess is dropped.
 		expr := fmt.Sprintf("%s[%dms]", SelectorOf(matchers), last-first+1)
 		value, warnings, err := r.api.Query(ctx, expr, time.UnixMilli(last), v1.WithTimeout(r.opt.Timeout))
 		if matrix, ok := value.(model.Matrix); ok {
@@ -313,7 +313,7 @@ func (r *Server) rawSamples(ctx context.Context, matchers []*labels.Matcher, fro
 		return value, warnings, err
 	}
 
-	parts, err := r.inParts(ctx, fromMs, toMs, rawWindowMs, ask)
+	parts, err := r.inParts(ctx, fromMs, toMs, rawWindowMs, request)
 	if err != nil {
 		return nil, err
 	}
@@ -321,7 +321,7 @@ func (r *Server) rawSamples(ctx context.Context, matchers []*labels.Matcher, fro
 	return r.join(parts)
 }
 
-// matrixOf returns a query's answer as a matrix.
+// matrixOf returns the result of a query as a matrix.
 func matrixOf(v model.Value) (model.Matrix, error) {
 	switch v := v.(type) {
 	case model.Matrix:
@@ -335,7 +335,7 @@ func matrixOf(v model.Value) (model.Matrix, error) {
 
 var errTooManyPoints = errors.New(tooLarge)
 
-// join joins the parts of an answer, which are in time order.
+// join joins the parts of a result, which are in order of time.
 func (r *Server) join(parts []model.Matrix) ([]Series, error) {
 	found := map[string]int{}
 	var (
@@ -367,7 +367,7 @@ func (r *Server) join(parts []model.Matrix) ([]Series, error) {
 				out[at].Points = append(out[at].Points, promql.FPoint{T: int64(p.Timestamp), F: float64(p.Value)})
 			}
 
-			s.Values = nil // its memory is needed for the next
+			s.Values = nil // frees the memory for the next series
 		}
 	}
 

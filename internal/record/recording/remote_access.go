@@ -12,21 +12,21 @@ import (
 	"plimsoll/internal/record/httpclient"
 )
 
-// EnvTokenFile names a file with the bearer token. It is read for each request, because Kubernetes
-// replaces tokens while they are in use.
+// EnvTokenFile names a file with the bearer token. The file is read for each request, because
+// Kubernetes rotates tokens.
 const EnvTokenFile = "PLIMSOLL_PROMETHEUS_TOKEN_FILE"
 
-// credentials takes them from the URL, the options or the environment.
+// credentials returns the credentials from the URL, the options or the environment.
 func credentials(u *url.URL, opt RemoteOptions) httpclient.Credentials {
 	getenv := opt.Getenv
 	if getenv == nil {
 		getenv = os.Getenv
 	}
 
-	own, ok := httpclient.OfURL(u, cmp.Or(opt.Password, getenv(EnvPassword)))
+	fromURL, ok := httpclient.OfURL(u, cmp.Or(opt.Password, getenv(EnvPassword)))
 	switch {
 	case ok:
-		return own
+		return fromURL
 	case opt.Token != "":
 		return httpclient.Bearer(opt.Token)
 	case opt.User != "":
@@ -42,7 +42,7 @@ func credentials(u *url.URL, opt RemoteOptions) httpclient.Credentials {
 	return httpclient.Credentials{}
 }
 
-// denied is the error if a server denies access: it needs other credentials, or any.
+// denied returns the error for a denied request: the server needs credentials, or others.
 func denied(sent httpclient.Credentials, status int) error {
 	ways := fmt.Sprintf("user and password in the URL, or %s and %s, or %s, or %s", EnvUser, EnvPassword,
 		EnvToken, EnvTokenFile)
@@ -50,17 +50,17 @@ func denied(sent httpclient.Credentials, status int) error {
 	case sent.What == "":
 		return fmt.Errorf("%s: no credentials were sent: set %s", statusText(status), ways)
 	case status == http.StatusForbidden:
-		return fmt.Errorf("%s: the %s that was sent has no permission for this: request it, or set another one (%s)",
+		return fmt.Errorf("%s: the %s that was sent has no permission for this: get the permission, or set other credentials (%s)",
 			statusText(status), sent.What, ways)
 	}
-	return fmt.Errorf("%s: it does not accept the %s that was sent: set %s", statusText(status), sent.What, ways)
+	return fmt.Errorf("%s: the server does not accept the %s that was sent: set %s", statusText(status), sent.What, ways)
 }
 
-// wantsTLS reports whether a server's reply is that of one that received plain HTTP and wants TLS
-// (Go's net/http, nginx).
-func wantsTLS(status int, said string) bool {
-	return status == http.StatusBadRequest && (strings.Contains(said, "HTTP request to an HTTPS server") ||
-		strings.Contains(said, "HTTP request was sent to HTTPS port"))
+// wantsTLS reports whether a server's reply means that it received plain HTTP but expects TLS (Go's
+// net/http, nginx).
+func wantsTLS(status int, reply string) bool {
+	return status == http.StatusBadRequest && (strings.Contains(reply, "HTTP request to an HTTPS server") ||
+		strings.Contains(reply, "HTTP request was sent to HTTPS port"))
 }
 
-var errWantsTLS = errors.New("it wants TLS: give https://")
+var errWantsTLS = errors.New("the server expects TLS: give https://")

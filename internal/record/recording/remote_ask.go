@@ -14,13 +14,13 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// Name is the server's URL without credentials.
+// Name returns the server's URL without credentials.
 func (r *Server) Name() string { return r.name }
 
 // Span returns the time that queries are clipped to.
 func (r *Server) Span() (from, to time.Time) { return r.opt.From, r.opt.To }
 
-// Narrow returns the selector of [RemoteOptions] with further matchers.
+// Narrow returns the selector of [RemoteOptions] with additional matchers.
 func (r *Server) Narrow(further ...*labels.Matcher) string {
 	return SelectorOf(append(slices.Clone(further), r.matchers...))
 }
@@ -35,8 +35,8 @@ func (r *Server) Names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Periods returns the usual interval between the samples of these metrics, by name, sampled from
-// one metric of each exporter as [Server.Metrics] does. 0 means unknown.
+// Periods returns the typical interval between the samples of the metrics, by name, sampled from
+// one metric of each exporter like in [Server.Metrics]. 0 means unknown.
 func (r *Server) Periods(ctx context.Context, names []string) (map[string]time.Duration, error) {
 	periods, err := r.samplePeriods(ctx, names, nil)
 	if err != nil {
@@ -49,8 +49,8 @@ func (r *Server) Periods(ctx context.Context, names []string) (map[string]time.D
 	return out, nil
 }
 
-// LabelSets returns the series that the server's index lists for any of the metrics within the
-// selector of [RemoteOptions], without reading samples. More than 100,000 are an error.
+// LabelSets returns the series of the metrics within the selector of [RemoteOptions], from the
+// server's index, without reading samples. More than 100,000 are an error.
 func (r *Server) LabelSets(ctx context.Context, metrics ...string) ([]labels.Labels, error) {
 	var out []labels.Labels
 	name := labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, AnyOf(metrics))
@@ -65,7 +65,7 @@ func (r *Server) LabelSets(ctx context.Context, metrics ...string) ([]labels.Lab
 
 		r.warned(warnings)
 		if len(sets) >= seriesMax {
-			return fmt.Errorf("%d series or more of %s: narrow the selector", seriesMax, strings.Join(metrics, ", "))
+			return fmt.Errorf("at least %d series of %s: narrow the selector", seriesMax, strings.Join(metrics, ", "))
 		}
 
 		out = make([]labels.Labels, 0, len(sets))
@@ -85,12 +85,12 @@ func (r *Server) LabelSets(ctx context.Context, metrics ...string) ([]labels.Lab
 
 // A Counted is a group of series and their number.
 type Counted struct {
-	Labels labels.Labels // those that the series were grouped by
+	Labels labels.Labels // the labels that the series were grouped by
 	Series int
 }
 
-// Count counts the series that a selector matches at a time, by labels. The server answers without
-// sending a sample.
+// Count counts the series that a selector matches at a time, grouped by labels. The server counts
+// them without sending samples.
 func (r *Server) Count(ctx context.Context, selector string, by []string, at time.Time) ([]Counted, error) {
 	expr := fmt.Sprintf("count by (%s) (%s)", strings.Join(by, ", "), selector)
 	var out []Counted
@@ -103,7 +103,7 @@ func (r *Server) Count(ctx context.Context, selector string, by []string, at tim
 		r.warned(warnings)
 		vector, ok := value.(model.Vector)
 		if !ok {
-			return errors.New("the server returned something other than a vector for a count")
+			return errors.New("the server returned a result other than a vector for a count")
 		}
 
 		out = make([]Counted, 0, len(vector))

@@ -49,7 +49,7 @@ func TestPushToNoReceiver(t *testing.T) {
 		"nowhere": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(302) }, "it redirects"},
 		"a web page": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		}, "a web page answers"},
+		}, "this is a web page"},
 		"an error for ever": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(400)
 			for {

@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	// objectsMax bounds the JSON objects of one answer: series, mostly.
+	// objectsMax bounds the JSON objects of one answer, mostly series.
 	objectsMax = 500_000
-	// namesBytesMax and listBytesMax bound the answers that list names, and series.
+	// namesBytesMax and listBytesMax bound the answers that list names and series.
 	namesBytesMax = 16 << 20
 	listBytesMax  = 32 << 20
-	// largeBytes is the size from which answers are decoded one at a time: they take several times their
-	// size in memory.
+	// largeBytes is the size from which answers are decoded one at a time, because they take
+	// several times their size in memory.
 	largeBytes = 8 << 20
 )
 
-// tooLarge is what to do about an answer over its bounds.
+// tooLarge is the hint for an answer over its bounds.
 const tooLarge = "request fewer series, a shorter time or a longer step"
 
-// call makes one request within the bounds on time and number, repeats it if the server defers it,
-// and returns a clear error.
+// call makes a request within the bounds on time and concurrency, retries it if the server defers
+// it, and explains its error.
 func (r *Server) call(ctx context.Context, f func(context.Context) error) error {
 	retry := httpclient.Retry{Attempts: 1 + max(0, r.opt.Retries), Wait: r.opt.RetryWait}
 	return retry.Do(ctx, func(ctx context.Context) error { return r.callOnce(ctx, r.opt.Timeout, f) })
@@ -58,9 +58,9 @@ func (r *Server) callOnce(ctx context.Context, limit time.Duration, f func(conte
 		return ended
 	}
 
-	failed := fmt.Errorf("prometheus %s: %w", r.name, explain(limited, r.who, limit, a.Status(), err))
-	kind, _ := said(err)
-	slow := kind == v1.ErrTimeout // a retry would be as slow
+	failed := fmt.Errorf("prometheus %s: %w", r.name, explain(limited, r.auth, limit, a.Status(), err))
+	kind, _ := answerOf(err)
+	slow := kind == v1.ErrTimeout // a retry would be just as slow
 	if limited.Err() == nil && !slow && (a.Status() == http.StatusTooManyRequests ||
 		a.Status() == http.StatusServiceUnavailable) {
 		return &httpclient.DeferredError{Err: failed, After: a.After()}
@@ -69,8 +69,8 @@ func (r *Server) callOnce(ctx context.Context, limit time.Duration, f func(conte
 	return failed
 }
 
-// explain says what a failed request means and what to do.
-func explain(ctx context.Context, who httpclient.Credentials, limit time.Duration, status int,
+// explain says what a failed request means and what to do about it.
+func explain(ctx context.Context, auth httpclient.Credentials, limit time.Duration, status int,
 	err error) error {
 	var large *httpclient.TooLargeError
 	if errors.As(err, &large) {
@@ -81,33 +81,33 @@ func explain(ctx context.Context, who httpclient.Credentials, limit time.Duratio
 		return fmt.Errorf("no response within %s: request a shorter time or fewer series", limit)
 	}
 
-	var told *v1.Error
-	isAPI := errors.As(err, &told)
+	var apiErr *v1.Error
+	isAPI := errors.As(err, &apiErr)
 
-	kind, words := said(err)
+	kind, words := answerOf(err)
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return denied(who, status)
-	case isAPI && wantsTLS(status, told.Detail+told.Msg):
+		return denied(auth, status)
+	case isAPI && wantsTLS(status, apiErr.Detail+apiErr.Msg):
 		return errWantsTLS
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
-		return fmt.Errorf("%s: there is no Prometheus API here: give the base URL, the one before /api/v1",
+		return fmt.Errorf("%s: no Prometheus API at this address: give the base URL, without /api/v1",
 			statusText(status))
 	case kind == v1.ErrTimeout:
 		return fmt.Errorf("the server aborted the query (%s): request a shorter time or fewer series, or raise the server's limit (Prometheus: --query.timeout)",
 			words)
 	case status == http.StatusTooManyRequests:
-		return fmt.Errorf("%s: %s; retried several times: allow fewer concurrent requests (--parallel), or try later",
+		return fmt.Errorf("%s: %s; retried several times: allow fewer concurrent requests (--parallel), or try again later",
 			statusText(status), words)
-	case isAPI && told.Type == v1.ErrExec && status == http.StatusUnprocessableEntity:
+	case isAPI && apiErr.Type == v1.ErrExec && status == http.StatusUnprocessableEntity:
 		return fmt.Errorf("the server cannot answer the query (%s): if this is one of its limits, request a shorter time or fewer series",
 			words)
-	case isAPI && told.Type == v1.ErrBadResponse:
-		return errors.New("the response is not JSON of the Prometheus API: give the base URL, the one before /api/v1")
-	case isAPI && (told.Type == v1.ErrClient || told.Type == v1.ErrServer):
+	case isAPI && apiErr.Type == v1.ErrBadResponse:
+		return errors.New("the response is not JSON of the Prometheus API: give the base URL, without /api/v1")
+	case isAPI && (apiErr.Type == v1.ErrClient || apiErr.Type == v1.ErrServer):
 		return fmt.Errorf("%s: %s", statusText(status), words)
 	case isAPI:
-		return fmt.Errorf("%s: %s", told.Type, told.Msg)
+		return fmt.Errorf("%s: %s", apiErr.Type, apiErr.Msg)
 	}
 
 	err = httpclient.Cause(err)
@@ -115,17 +115,17 @@ func explain(ctx context.Context, who httpclient.Credentials, limit time.Duratio
 		return better
 	}
 	if status == 0 {
-		return fmt.Errorf("cannot be reached: %w", err)
+		return fmt.Errorf("cannot reach the server: %w", err)
 	}
 
 	return err
 }
 
-// said returns the kind of error in a server's answer, and the first line of its text. The library
-// reads the JSON for some status codes only.
-func said(err error) (kind v1.ErrorType, words string) {
-	var told *v1.Error
-	if !errors.As(err, &told) {
+// answerOf returns the kind of error in a server's answer, and the first line of its text. The
+// library parses the JSON only for some status codes.
+func answerOf(err error) (kind v1.ErrorType, words string) {
+	var apiErr *v1.Error
+	if !errors.As(err, &apiErr) {
 		return "", firstLine(err.Error())
 	}
 
@@ -135,20 +135,20 @@ func said(err error) (kind v1.ErrorType, words string) {
 	}
 
 	switch {
-	case told.Detail == "":
-		return told.Type, firstLine(told.Msg)
-	case json.Unmarshal([]byte(told.Detail), &body) == nil && body.Error != "":
+	case apiErr.Detail == "":
+		return apiErr.Type, firstLine(apiErr.Msg)
+	case json.Unmarshal([]byte(apiErr.Detail), &body) == nil && body.Error != "":
 		return body.Kind, firstLine(body.Error)
 	}
 
-	return told.Type, firstLine(told.Detail)
+	return apiErr.Type, firstLine(apiErr.Detail)
 }
 
 func statusText(status int) string {
 	return strings.TrimSpace(fmt.Sprintf("HTTP status %d %s", status, http.StatusText(status)))
 }
 
-// firstLine returns the start of a server's own text.
+// firstLine returns the beginning of a server's own text.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	const most = 200

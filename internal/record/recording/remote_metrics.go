@@ -16,18 +16,19 @@ import (
 )
 
 const (
-	// seriesMax bounds the series that a server is asked to list.
+	// seriesMax bounds the series to list.
 	seriesMax = 100_000
 	// groupsMax bounds the metrics whose period is sampled.
 	groupsMax = 64
-	// sampledSpan is the time whose samples determine a period.
+	// sampledSpan is the span of the samples that determine a period.
 	sampledSpan = 30 * time.Minute
 )
 
-// Metrics implements [Reader]. Names are those that the server had between [RemoteOptions] From and
-// To, and each metric gets these as its own times. The number of series is 0 if the server would
-// not list them. The period is sampled from one metric of each exporter (the part of the name
-// before the second underscore) and applies to all of them, because they are scraped together.
+// Metrics implements [Reader]. It returns the names that the server had between [RemoteOptions]
+// From and To, which become the times of each metric. The number of series is 0 if the server
+// refuses to list them. The period is sampled from one metric of each exporter (the part of the
+// name before the second underscore) and applies to all of its metrics, because they are scraped
+// together.
 func (r *Server) Metrics(ctx context.Context) ([]Metric, error) {
 	r.mu.Lock()
 	known := r.metrics
@@ -47,7 +48,7 @@ func (r *Server) Metrics(ctx context.Context) ([]Metric, error) {
 		if ended := ctx.Err(); ended != nil {
 			return nil, fmt.Errorf("metrics: %w", ended)
 		}
-		series = nil // too many for the server or for us; the names matter more
+		series = nil // too many for the server or for the bounds; the names matter more
 	}
 
 	periods, err := r.samplePeriods(ctx, names, series)
@@ -71,7 +72,7 @@ func (r *Server) Metrics(ctx context.Context) ([]Metric, error) {
 	return slices.Clone(out), nil
 }
 
-// exporterOf returns the part of a metric's name that shows where it comes from: "mongodb_ss",
+// exporterOf returns the part of a metric's name that identifies its exporter: "mongodb_ss",
 // "node_disk".
 func exporterOf(name string) string {
 	parts := strings.SplitN(name, "_", 3)
@@ -99,7 +100,7 @@ func (r *Server) names(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-var errTooManySeries = errors.New("more series than are counted")
+var errTooManySeries = errors.New("too many series to count")
 
 // listSeries returns the series that the selector matches, by metric name.
 func (r *Server) listSeries(ctx context.Context) (map[string][]model.LabelSet, error) {
@@ -132,7 +133,7 @@ func (r *Server) listSeries(ctx context.Context) (map[string][]model.LabelSet, e
 	return out, err
 }
 
-// samplePeriods finds the period of each exporter from one of its series.
+// samplePeriods determines the period of each exporter from one of its series.
 func (r *Server) samplePeriods(ctx context.Context, names []string,
 	series map[string][]model.LabelSet) (map[string]time.Duration, error) {
 	first := map[string]string{}
@@ -179,7 +180,7 @@ func (r *Server) samplePeriods(ctx context.Context, names []string,
 }
 
 // samplePeriod reads samples of one metric at the end of the time, in its middle and at its start,
-// until there are enough.
+// until some are found.
 func (r *Server) samplePeriod(ctx context.Context, matchers []*labels.Matcher) (time.Duration, error) {
 	fromMs, toMs := r.opt.From.UnixMilli(), r.opt.To.UnixMilli()
 	span := sampledSpan.Milliseconds()
@@ -205,7 +206,7 @@ func (r *Server) samplePeriod(ctx context.Context, matchers []*labels.Matcher) (
 	return 0, nil
 }
 
-// defaultLookback is 2.5 of the coarsest period, at most Prometheus' default.
+// defaultLookback returns 2.5 times the coarsest period, but at most Prometheus' default.
 func (r *Server) defaultLookback(ctx context.Context) (time.Duration, error) {
 	if _, err := r.Metrics(ctx); err != nil {
 		return 0, err

@@ -13,16 +13,16 @@ import (
 	"plimsoll/internal/record/httpclient"
 )
 
-// halvingsMax bounds how often a stretch of time whose answer is too large is halved. Each attempt costs
-// a whole answer.
+// halvingsMax bounds how often a stretch with too large an answer is halved. Each attempt costs a
+// whole answer.
 const halvingsMax = 3
 
-// An asking requests the part of a query between two of its steps, or times, both inclusive.
-type asking func(ctx context.Context, first, last int64) (model.Value, v1.Warnings, error)
+// A partRequest requests the part of a query between two of its steps or times, both inclusive.
+type partRequest func(ctx context.Context, first, last int64) (model.Value, v1.Warnings, error)
 
-// inParts makes requests for stretches of at most so many steps from first to last, some of them
-// concurrently, and returns their answers in order. It ends at the first error.
-func (r *Server) inParts(ctx context.Context, first, last, each int64, ask asking) ([]model.Matrix, error) {
+// inParts makes requests for stretches of at most each steps from first to last, some of them
+// concurrently, and returns their results in order. It stops at the first error.
+func (r *Server) inParts(ctx context.Context, first, last, each int64, request partRequest) ([]model.Matrix, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(r.opt.Parallel)
 	parts := make([][]model.Matrix, (last-first)/each+1)
@@ -31,7 +31,7 @@ func (r *Server) inParts(ctx context.Context, first, last, each int64, ask askin
 	for i := range parts {
 		from := first + int64(i)*each
 		group.Go(func() (err error) {
-			parts[i], err = r.part(ctx, from, min(from+each-1, last), &points, halvingsMax, ask)
+			parts[i], err = r.part(ctx, from, min(from+each-1, last), &points, halvingsMax, request)
 			return err
 		})
 	}
@@ -48,12 +48,13 @@ func (r *Server) inParts(ctx context.Context, first, last, each int64, ask askin
 	return out, nil
 }
 
-// part requests one stretch, in halves if its answer is too large. points counts those of the whole query.
+// part requests one stretch, in halves if its answer is too large. points counts the points of the
+// whole query.
 func (r *Server) part(ctx context.Context, first, last int64, points *atomic.Int64, halvings int,
-	ask asking) ([]model.Matrix, error) {
+	request partRequest) ([]model.Matrix, error) {
 	var matrix model.Matrix
 	err := r.call(ctx, func(ctx context.Context) error {
-		value, warnings, err := ask(ctx, first, last)
+		value, warnings, err := request(ctx, first, last)
 		if err != nil {
 			return err
 		}
@@ -65,11 +66,11 @@ func (r *Server) part(ctx context.Context, first, last int64, points *atomic.Int
 	var large *httpclient.TooLargeError
 	if errors.As(err, &large) && halvings > 0 && last > first {
 		middle := first + (last-first)/2
-		before, err := r.part(ctx, first, middle, points, halvings-1, ask)
+		before, err := r.part(ctx, first, middle, points, halvings-1, request)
 		if err != nil {
 			return nil, err
 		}
-		after, err := r.part(ctx, middle+1, last, points, halvings-1, ask)
+		after, err := r.part(ctx, middle+1, last, points, halvings-1, request)
 		return append(before, after...), err
 	}
 
@@ -92,7 +93,8 @@ func (r *Server) tooManyPoints() error {
 	return fmt.Errorf("the result has more than %d points: %w", r.opt.MaxSamples, errTooManyPoints)
 }
 
-// atMost returns the context of a request that lists names or series, whose answer has its own bound.
+// atMost returns the context of a request that lists names or series, whose answer has a separate
+// bound.
 func atMost(ctx context.Context, bytes int64) context.Context {
 	return httpclient.WithBounds(ctx, httpclient.Bounds{Bytes: bytes})
 }

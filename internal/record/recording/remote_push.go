@@ -9,14 +9,14 @@ import (
 	"github.com/prometheus/prometheus/promql"
 )
 
-// pushStride is how much time is read of all series at a time. Receivers refuse samples that are
+// pushStride is the span that is read of all series at a time. Receivers refuse samples that are
 // more than about an hour (Prometheus: half a block) older than their newest sample of any series,
-// so a recording must be sent by time, not by series.
+// so a recording must be sent in order of time, not series by series.
 const pushStride = 10 * time.Minute
 
-// Push copies the samples of readers between from and to (zero: all of them) to a Writer, usually a
-// [Pusher], in the order of time over all readers; into returns that of each reader. progress, if not
-// nil, receives how much of the time is done.
+// Push copies the samples of readers between from and to (zero means all of them) to Writers,
+// usually each a [Pusher], in order of time over all readers. into returns the Writer of a reader.
+// progress, if not nil, is called with the part of the time that is done.
 func Push(ctx context.Context, readers []Reader,
 	into func(reader int) Writer, from, to time.Time, progress func(done, total time.Duration)) error {
 	first, last, err := covered(ctx, readers)
@@ -70,7 +70,7 @@ func pushStretch(ctx context.Context, readers []Reader, writers []Writer, from, 
 	return nil
 }
 
-// covered is the time for which readers have samples.
+// covered returns the time for which readers have samples.
 func covered(ctx context.Context, readers []Reader) (first, last time.Time, err error) {
 	for _, r := range readers {
 		metrics, err := r.Metrics(ctx)

@@ -157,14 +157,14 @@ func TestSealedPrometheus(t *testing.T) {
 		{name: "right", address: "https://sre:anchor@" + at, transport: trusting},
 		{name: "right by the environment", address: "https://" + at, transport: trusting, env: map[string]string{recording.EnvUser: "sre", recording.EnvPassword: "anchor"}},
 		{name: "wrong authority", address: "https://sre:anchor@" + at, want: []string{"certificate", "SSL_CERT_FILE=ca.pem", "--insecure"}},
-		{name: "wrong name", address: "https://sre:anchor@" + strings.Replace(at, "127.0.0.1", "localhost", 1), transport: trusting, want: []string{"certificate", "a name that is in it"}},
+		{name: "wrong name", address: "https://sre:anchor@" + strings.Replace(at, "127.0.0.1", "localhost", 1), transport: trusting, want: []string{"certificate", "a name in the certificate"}},
 		{name: "wrong password", address: "https://sre:wr0ng-s3cret@" + at, transport: trusting, want: []string{"401", "does not accept the user and password", recording.EnvPassword}},
 		{name: "no credentials", address: "https://" + at, transport: trusting, want: []string{"401", "no credentials were sent", recording.EnvUser, recording.EnvTokenFile}},
 		{name: "token", address: "https://" + at, transport: trusting, env: map[string]string{recording.EnvToken: "t0ken-s3cret"}, want: []string{"401", "does not accept the bearer token"}},
 		{name: "token of a file", address: "https://" + at, transport: trusting, env: map[string]string{recording.EnvTokenFile: token}, want: []string{"401", "bearer token in " + token}},
 		{name: "no such file", address: "https://" + at, transport: trusting, env: map[string]string{recording.EnvTokenFile: token + "x"}, want: []string{recording.EnvTokenFile, "no such file"}},
 		{name: "empty file", address: "https://" + at, transport: trusting, env: map[string]string{recording.EnvTokenFile: os.DevNull}, want: []string{recording.EnvTokenFile, "want one line"}},
-		{name: "without TLS", address: "http://sre:anchor@" + at, transport: trusting, want: []string{"it wants TLS: give https://"}},
+		{name: "without TLS", address: "http://sre:anchor@" + at, transport: trusting, want: []string{"the server expects TLS: give https://"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for k, v := range c.env {

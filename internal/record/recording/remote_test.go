@@ -315,9 +315,9 @@ func TestRemoteErrors(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		{"unauthorized", answer(401, "text/plain", "no"), "HTTP status 401 Unauthorized: it does not accept the user and password that was sent: set"},
+		{"unauthorized", answer(401, "text/plain", "no"), "HTTP status 401 Unauthorized: the server does not accept the user and password that was sent: set"},
 		{"forbidden", answer(403, "text/plain", "no"), "HTTP status 403"},
-		{"not found", answer(404, "text/html", "<html>"), "there is no Prometheus API here"},
+		{"not found", answer(404, "text/html", "<html>"), "no Prometheus API at this address"},
 		{"other page", answer(200, "text/html", "<html>hello</html>"), "is not JSON of the Prometheus API"},
 		{"gateway", answer(502, "text/html", "bad gateway\nmore"), "HTTP status 502 Bad Gateway: bad gateway"},
 		{"its own words", answer(400, "application/json", `{"status":"error","errorType":"bad_data","error":"no org id"}`), "bad_data: no org id"},

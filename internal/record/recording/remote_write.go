@@ -22,46 +22,46 @@ import (
 	"plimsoll/internal/record/httpclient"
 )
 
-// PushOptions say how to push samples. The zero value is ready for use.
+// PushOptions configure a [Pusher]. The zero value is ready for use.
 type PushOptions struct {
-	// Labels are added to every series, unless it has them already: a capture does not name its
+	// Labels are added to every series, unless it already has them: a capture does not name its
 	// cluster, and a server holds many.
 	Labels labels.Labels
-	// User and Password, or Token, as in [RemoteOptions]. Those in the URL take precedence, and
-	// these over the environment's.
+	// User and Password, or Token, are credentials as in [RemoteOptions]. Those in the URL take
+	// precedence over these, and these over the environment.
 	User, Password, Token string
 	// Header holds further request headers, such as X-Scope-OrgID for Mimir and THANOS-TENANT for
 	// Thanos.
 	Header http.Header
-	// Timeout ends a request. 0 means half a minute.
+	// Timeout bounds a request. 0 means half a minute.
 	Timeout time.Duration
-	// Patience is how long a request is retried if the server defers it or cannot be reached. 0
-	// means five minutes.
+	// Patience is how long a request is retried if the server defers it or is unreachable. 0 means
+	// five minutes.
 	Patience time.Duration
 	// RetryWait is the time before the first retry, which doubles up to half a minute. 0 means half
 	// a second.
 	RetryWait time.Duration
-	// Samples is how many samples a request holds. 0 means 5,000; Prometheus' own client sends
+	// Samples is the number of samples in a request. 0 means 5,000; Prometheus' own client sends
 	// 2,000.
 	Samples int
 	// Transport replaces the HTTP transport.
 	Transport http.RoundTripper
 }
 
-// pushQueue is how many requests wait to be sent. Append waits for room.
+// pushQueue bounds the requests that wait to be sent. When it is full, Append waits.
 const pushQueue = 16
 
-// pushAnswerMax bounds what is read of a receiver's answer.
+// pushAnswerMax bounds how much of a receiver's answer is read.
 const pushAnswerMax = 64 << 10
 
-// A Pusher is a [Writer] that pushes samples to a server by Prometheus' remote write protocol,
+// A Pusher is a [Writer] that pushes samples to a server with Prometheus' remote write protocol,
 // version 1.0 (prometheus.io/docs/specs/prw/remote_write_spec: snappy-compressed protobuf over
-// POST), which Prometheus, Thanos, Mimir and VictoriaMetrics receive.
+// POST), which Prometheus, Thanos, Mimir and VictoriaMetrics accept.
 //
 // It sends one request at a time, so that samples arrive in the order in which they are appended:
 // receivers refuse samples older than the newest of their series, and any that are more than about
 // an hour behind the newest of all (see [Push]). If the server refuses a request, the pusher ends;
-// if it defers one, the pusher sends it again.
+// if the server defers one, the pusher retries it.
 type Pusher struct {
 	url    string
 	name   string // the URL without user, password and parameters
@@ -69,7 +69,7 @@ type Pusher struct {
 	client *http.Client
 	auth   httpclient.Credentials
 
-	mu      sync.Mutex // of what is being collected
+	mu      sync.Mutex // guards the samples being collected
 	gather  map[string]*prompb.TimeSeries
 	order   []*prompb.TimeSeries
 	samples int
@@ -83,20 +83,20 @@ type Pusher struct {
 	cancel context.CancelFunc
 }
 
-// NewPusher makes a pusher to the full URL of a receiver: http://prometheus:9090/api/v1/write. It
-// sends nothing before there are samples. When ctx ends, so does the pusher, and what it has not
-// sent is lost.
+// NewPusher returns a pusher to the full URL of a receiver: http://prometheus:9090/api/v1/write. It
+// sends nothing before there are samples. When ctx ends, so does the pusher, and unsent samples are
+// lost.
 func NewPusher(ctx context.Context, rawURL string, opt PushOptions) (*Pusher, error) {
 	u, err := address.ParseURL(rawURL)
 	if err != nil {
 		return nil,
-			fmt.Errorf("remote write: the URL is not valid (%w): give one such as http://prometheus:9090/api/v1/write",
+			fmt.Errorf("remote write: the URL is not valid (%w): want for example http://prometheus:9090/api/v1/write",
 				err)
 	}
 
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil,
-			fmt.Errorf("remote write: %q is not an http or https URL: give one such as http://prometheus:9090/api/v1/write",
+			fmt.Errorf("remote write: %q is not an http or https URL: want for example http://prometheus:9090/api/v1/write",
 				address.Bare(u))
 	}
 
@@ -111,13 +111,13 @@ func NewPusher(ctx context.Context, rawURL string, opt PushOptions) (*Pusher, er
 	}
 
 	u.User = nil
-	if u.Path == "" || u.Path == "/" { // a base URL, as for the other verbs
+	if u.Path == "" || u.Path == "/" { // a base URL, as in other commands
 		u.Path = "/api/v1/write"
 	}
 
 	p.url, p.name = u.String(), address.Bare(u)
 
-	// No redirects: samples, headers and credentials would go to another server.
+	// No redirects, because samples, headers and credentials would go to another server.
 	p.client = httpclient.New(httpclient.Options{Base: opt.Transport, To: u, Credentials: p.auth,
 		Header: opt.Header})
 	ctx, p.cancel = context.WithCancel(ctx)
@@ -126,10 +126,10 @@ func NewPusher(ctx context.Context, rawURL string, opt PushOptions) (*Pusher, er
 	return p, nil
 }
 
-// Name is the receiver's URL without credentials.
+// Name returns the receiver's URL without credentials.
 func (p *Pusher) Name() string { return p.name }
 
-// Sent is how many samples the receiver has accepted.
+// Sent returns the number of samples that the receiver has accepted.
 func (p *Pusher) Sent() int64 { return p.sent.Load() }
 
 // Note implements [Writer]: servers do not accept notes.
@@ -138,8 +138,8 @@ func (p *Pusher) Note(Note) {}
 // Source implements [Writer]: servers do not store sources.
 func (p *Pusher) Source(Source) {}
 
-// Append implements [Writer]. It waits if the receiver is slower than the source; it returns the
-// error that ended the pushing.
+// Append implements [Writer]. It waits if the receiver is slower than the source, and returns the
+// error that ended the pusher.
 func (p *Pusher) Append(ctx context.Context, b *Batch) error {
 	if err := b.validate(); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (p *Pusher) Append(ctx context.Context, b *Batch) error {
 	return nil
 }
 
-// series returns the series that collects samples with these labels.
+// series returns the collected series with these labels.
 func (p *Pusher) series(l labels.Labels) *prompb.TimeSeries {
 	key := string(l.Bytes(nil))
 	ts := p.gather[key]
@@ -187,13 +187,13 @@ func (p *Pusher) series(l labels.Labels) *prompb.TimeSeries {
 
 // flush passes the collected samples to the sender.
 func (p *Pusher) flush(ctx context.Context) error {
-	whole := slices.DeleteFunc(p.order, func(ts *prompb.TimeSeries) bool { return len(ts.Samples) == 0 })
+	series := slices.DeleteFunc(p.order, func(ts *prompb.TimeSeries) bool { return len(ts.Samples) == 0 })
 	p.gather, p.order, p.samples = map[string]*prompb.TimeSeries{}, nil, 0
-	if len(whole) == 0 {
+	if len(series) == 0 {
 		return nil
 	}
 	select {
-	case p.queue <- whole:
+	case p.queue <- series:
 		return nil
 	case <-p.failed:
 		return p.err
@@ -210,7 +210,7 @@ func (p *Pusher) Flush(ctx context.Context) error {
 	return p.flush(ctx)
 }
 
-// Close sends the rest and returns the error that ended the pushing, if any.
+// Close sends the rest and returns the error that ended the pusher, if any.
 func (p *Pusher) Close() error {
 	p.mu.Lock()
 	if p.closed {
@@ -232,7 +232,7 @@ func (p *Pusher) Close() error {
 	return err
 }
 
-// run sends one request after another until the queue is closed, or one fails.
+// run sends one request after another until the queue is closed or a request fails.
 func (p *Pusher) run(ctx context.Context) {
 	defer close(p.ended)
 	for series := range p.queue {
@@ -255,7 +255,7 @@ func (p *Pusher) run(ctx context.Context) {
 	}
 }
 
-// send makes one request, and repeats it while the server defers it or cannot be reached.
+// send makes a request, and retries it while the server defers it or is unreachable.
 func (p *Pusher) send(ctx context.Context, series []*prompb.TimeSeries) error {
 	req := &prompb.WriteRequest{Timeseries: make([]prompb.TimeSeries, len(series))}
 	for i, ts := range series {
@@ -271,8 +271,8 @@ func (p *Pusher) send(ctx context.Context, series []*prompb.TimeSeries) error {
 	retry := httpclient.Retry{Patience: p.opt.Patience, Wait: p.opt.RetryWait}
 	err = retry.Do(ctx, func(ctx context.Context) error { return p.post(ctx, body) })
 
-	var gone *unavailableError
-	if errors.As(err, &gone) {
+	var unavailable *unavailableError
+	if errors.As(err, &unavailable) {
 		return fmt.Errorf("%w (tried for %s)", err, p.opt.Patience)
 	}
 
@@ -308,75 +308,75 @@ func (p *Pusher) post(ctx context.Context, body []byte) error {
 
 	defer resp.Body.Close()
 
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, pushAnswerMax)) // an explanation, if there is one
+	reply, _ := io.ReadAll(io.LimitReader(resp.Body, pushAnswerMax)) // an explanation, if there is one
 	switch status := resp.StatusCode; {
 	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") && status/100 == 2:
-		return errors.New("a web page answers, not a receiver: its path is usually /api/v1/write (Thanos: /api/v1/receive, Mimir: /api/v1/push)")
+		return errors.New("this is a web page, not a receiver: the path is usually /api/v1/write (Thanos: /api/v1/receive, Mimir: /api/v1/push)")
 	case status/100 == 3:
 		return redirected(resp)
 	case status/100 == 2:
 		return nil
 	case status == http.StatusTooManyRequests || status/100 == 5:
-		return deferred(fmt.Errorf("%s: %s", statusText(status), firstLine(string(said))),
+		return deferred(fmt.Errorf("%s: %s", statusText(status), firstLine(string(reply))),
 			httpclient.RetryAfter(resp.Header, time.Now()))
 	default:
-		return refused(p.auth, status, firstLine(string(said)))
+		return refused(p.auth, status, firstLine(string(reply)))
 	}
 }
 
-// unreachable explains a request without an answer. A receiver that never accepted anything and takes
-// the connection without an answer is none, so it is not tried again.
+// unreachable explains a request without an answer. A server that accepts connections but never
+// answered is probably not a receiver, so the request is not retried.
 func (p *Pusher) unreachable(ctx, limited context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case limited.Err() != nil:
-		silent := fmt.Errorf("no response within %s: check the address, and the receiver's load and log",
+		noResponse := fmt.Errorf("no response within %s: check the address, and the load and log of the receiver",
 			p.opt.Timeout)
 		if p.sent.Load() == 0 {
-			return silent
+			return noResponse
 		}
-		return deferred(silent, 0)
+		return deferred(noResponse, 0)
 	}
 
 	if better := httpclient.Untrusted(err); better != nil {
 		return better
 	}
 
-	return deferred(fmt.Errorf("cannot be reached: %w", err), 0)
+	return deferred(fmt.Errorf("cannot reach the receiver: %w", err), 0)
 }
 
-// redirected is the error of a redirect, which names where it leads without secrets.
+// redirected returns the error of a redirect, with its target without secrets.
 func redirected(resp *http.Response) error {
 	to := "somewhere else"
 	if u, err := resp.Location(); err == nil {
 		to = "to " + address.Bare(u)
 	}
-	return fmt.Errorf("%s: it redirects %s, where nothing is sent: give the receiver's own address",
+	return fmt.Errorf("%s: it redirects %s, but pushes do not follow redirects: give the receiver's own address",
 		statusText(resp.StatusCode), firstLine(to))
 }
 
-// refused says what a receiver's refusal means and what to do.
-func refused(sent httpclient.Credentials, status int, said string) error {
-	low := strings.ToLower(said)
+// refused explains the refusal of a receiver and what to do about it.
+func refused(sent httpclient.Credentials, status int, reply string) error {
+	low := strings.ToLower(reply)
 	contains := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(s string) bool { return strings.Contains(low, s) })
 	}
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return denied(sent, status)
-	case wantsTLS(status, said):
+	case wantsTLS(status, reply):
 		return errWantsTLS
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed ||
 		contains("remote write receiver"):
-		return fmt.Errorf("%s: there is no receiver at this address: start Prometheus with --web.enable-remote-write-receiver, and its path is /api/v1/write (Thanos: /api/v1/receive, Mimir: /api/v1/push)",
+		return fmt.Errorf("%s: no receiver at this address: start Prometheus with --web.enable-remote-write-receiver, and use the path /api/v1/write (Thanos: /api/v1/receive, Mimir: /api/v1/push)",
 			statusText(status))
 	case contains("out of order", "out of bounds", "too old", "too far in the past", "duplicate sample"):
-		return fmt.Errorf("the receiver has newer samples and accepts no older ones (%s): configure a window for them (Prometheus: storage.tsdb.out_of_order_time_window; Thanos receive: --tsdb.out-of-order.time-window), other labels (--label), or an empty receiver",
-			said)
+		return fmt.Errorf("the receiver has newer samples and accepts no older ones (%s): configure an out-of-order window (Prometheus: storage.tsdb.out_of_order_time_window; Thanos receive: --tsdb.out-of-order.time-window), or use other labels (--label) or an empty receiver",
+			reply)
 	case contains("external labels", "tenant"):
-		return fmt.Errorf("%s: %s: add what it requires as --label or --header", statusText(status), said)
+		return fmt.Errorf("%s: %s: add what it requires as --label or --header", statusText(status), reply)
 	}
 
-	return fmt.Errorf("%s: %s", statusText(status), said)
+	return fmt.Errorf("%s: %s", statusText(status), reply)
 }

@@ -186,7 +186,7 @@ func TestPushWithoutReceiver(t *testing.T) {
 		}
 	}
 
-	if closed := p.Close(); err == nil || closed == nil || !strings.Contains(err.Error(), "cannot be reached") || strings.Contains(err.Error(), "secret") {
+	if closed := p.Close(); err == nil || closed == nil || !strings.Contains(err.Error(), "cannot reach the receiver") || strings.Contains(err.Error(), "secret") {
 		t.Errorf("append: %v, close: %v", err, closed)
 	}
 

@@ -19,54 +19,53 @@ import (
 	"plimsoll/internal/base/safefile"
 )
 
-// A ring is a recording that drops its oldest blocks, once they are older than DiskOptions.Keep or
-// the folder would become larger than DiskOptions.KeepBytes. It always drops a whole block, so
-// blocks of a ring are small: an hour, or less.
+// A ring is a recording that drops its oldest blocks once they are older than DiskOptions.Keep, or
+// once the folder would exceed DiskOptions.KeepBytes. It always drops whole blocks, so the blocks
+// of a ring are small: an hour, or less.
 //
-// Age is measured against the newest sample, not against the clock: a ring that is continued after
-// a week still holds the day before the week.
+// Age is relative to the newest sample, not to the clock: a ring that is continued after a week
+// still has the day before that week.
 const (
-	// RingBytesMin is the least DiskOptions.KeepBytes: a block's files alone are allocated by the
-	// megabyte while they are written.
+	// RingBytesMin is the minimum of DiskOptions.KeepBytes: the files of a block alone are
+	// allocated by the megabyte while they are written.
 	RingBytesMin = 16 << 20
-	// ringBlockTime is the most time that a ring's block covers, an eighth of Keep if that is less.
+	// ringBlockTime is the maximum span of a ring's block, or an eighth of Keep if that is less.
 	ringBlockTime = time.Hour
-	// ringBlockBytes is how much memory a ring's samples take before they become a block, and
-	// ringSeriesBytes how much more for each series: 1 KiB of it is the tail, which is not packed, and
-	// the rest is some twenty minutes of packed seconds. Without it, 16,000 series were a block every
-	// minute, and [blocksMax] of them were 16 hours.
+	// ringBlockBytes is the memory of a ring's samples at which they become a block, and
+	// ringSeriesBytes the additional memory per series: 1 KiB of it is the unpacked tail, and the
+	// rest about twenty minutes of packed seconds. Without it, 16,000 series would fill a block
+	// every minute, and [blocksMax] blocks would last 16 hours.
 	ringBlockBytes  = 16 << 20
 	ringSeriesBytes = 4 << 10
-	// blocksMax bounds the blocks of a ring, because a recorder leaves one each time it is
-	// restarted.
+	// blocksMax bounds the blocks of a ring, because a recorder leaves one with each restart.
 	blocksMax = 1000
-	// stuckPause is how long to wait before another attempt after a block could not be written.
+	// stuckPause is the wait before another attempt after a block could not be written.
 	stuckPause = 30 * time.Second
-	// deletedSuffix marks a block that is being removed; Prometheus uses the same one.
+	// deletedSuffix marks a block that is being removed. Prometheus uses the same suffix.
 	deletedSuffix = ".tmp-for-deletion"
 )
 
-// A NoRingError is returned for a recording that was to be continued as a ring, which would remove its older
+// A NoRingError refuses to continue a recording as a ring, because that would remove its older
 // samples.
 type NoRingError struct{ Dir string }
 
 func (e *NoRingError) Error() string {
-	return e.Dir + " is a recording, and not a ring: continuing it as a ring would remove its older samples"
+	return e.Dir + " is a recording, but not a ring: continuing it as a ring would remove its older samples"
 }
 
-// Hint says what to do.
+// Hint returns what to do.
 func (*NoRingError) Hint() string {
-	return "give a new folder for the ring; plimsoll diagnose shows what this one holds"
+	return "give a new folder for the ring; plimsoll diagnose shows what this one contains"
 }
 
 // forgets reports whether old samples are removed.
 func (o DiskOptions) forgets() bool { return o.Keep > 0 || o.KeepBytes > 0 }
 
-// ringTail is the tail of a ring's series: a source has thousands, and tails would be most of a
-// ring's memory.
+// ringTail is the tail of each series in a ring. With thousands of series, longer tails would take
+// most of a ring's memory.
 const ringTail = 64
 
-// tail is the [MemoryOptions] Tail of samples that are not in a block yet.
+// tail returns the [MemoryOptions] Tail for samples that are not in a block yet.
 func (o DiskOptions) tail() int {
 	if o.forgets() {
 		return ringTail
@@ -74,12 +73,12 @@ func (o DiskOptions) tail() int {
 	return 0
 }
 
-// ringState is what a [Disk] knows as a ring.
+// ringState is the state of a [Disk] as a ring.
 type ringState struct {
 	clock   steadyClock
-	begun   time.Time    // when collection of the samples not in a block began
-	crowded atomic.Bool  // it has had as many blocks as it may, and that is noted
-	cut     atomic.Int64 // samples before this time (ms) have been removed; 0: nothing new to apply
+	begun   time.Time    // start of the samples that are not in a block yet
+	crowded atomic.Bool  // it has reached its maximum of blocks, which is noted
+	cut     atomic.Int64 // samples before this time (ms) have been removed; 0 if there is nothing to apply
 
 	mu      sync.Mutex
 	stuck   error // why the last block could not be written
@@ -87,8 +86,8 @@ type ringState struct {
 	before  map[string]*earlier // sources of earlier recorders, by name
 }
 
-// ringDefaults sets the sizes of a ring's blocks. Half of the blocks that a ring may have are left for
-// those that recorders leave when they restart, or when there are many series.
+// ringDefaults sets the sizes of a ring's blocks. Half of the maximum number of blocks is reserved
+// for those that restarted recorders leave, or that many series require.
 func (o DiskOptions) ringDefaults() DiskOptions {
 	if o.blocks <= 0 {
 		o.blocks = blocksMax
@@ -112,7 +111,7 @@ func (o DiskOptions) validate() error {
 	return nil
 }
 
-// While a block is written, its samples are in the log and in the block, and the log grows: three
+// While a block is written, its samples are in both the log and the block, and the log grows: three
 // eighths of KeepBytes stay free for that.
 func (o DiskOptions) blocksBudget() int64 { return o.KeepBytes / 8 * 5 }
 func (o DiskOptions) logBudget() int64    { return o.KeepBytes / 8 }
@@ -132,8 +131,9 @@ func (d *Disk) due() bool {
 	return d.opt.KeepBytes > 0 && d.wal.logged >= d.opt.logBudget()
 }
 
-// stuck is the error of a ring that could not write its last block. Until it can, it refuses
-// samples, because they would collect in memory and in the log. The caller holds d.mu.
+// stuck returns the error of a ring that could not write its last block. Until a block can be
+// written, the ring refuses samples, because they would accumulate in memory and in the log. The
+// caller holds d.mu.
 func (d *Disk) stuck() error {
 	if !d.opt.forgets() {
 		return nil
@@ -148,7 +148,7 @@ func (d *Disk) stuck() error {
 	}
 
 	if time.Since(at) >= stuckPause && len(d.writer) > 0 {
-		d.setStuck(err) // not again before the next pause is over
+		d.setStuck(err) // the next attempt waits for another pause
 		if again := d.beginBlock(); again != nil {
 			err = again
 		}
@@ -163,16 +163,16 @@ func (d *Disk) setStuck(err error) {
 	d.ring.stuck, d.ring.stuckAt = err, time.Now()
 }
 
-// storedBlock is a block of the folder.
+// storedBlock is a block in the folder.
 type storedBlock struct {
 	dir    string
-	lastMs int64 // of its newest sample; of its writing where it does not tell
-	known  bool  // it tells
+	lastMs int64 // time of its newest sample, or, if unknown, of its writing
+	known  bool  // the time of its newest sample is known
 	bytes  int64
 }
 
 // forget removes the blocks that a ring no longer keeps, oldest first, and notes about their time.
-// newestMs is the newest sample's time.
+// newestMs is the time of the newest sample.
 func (d *Disk) forget(newestMs int64) error {
 	if !d.opt.forgets() {
 		return nil
@@ -183,7 +183,7 @@ func (d *Disk) forget(newestMs int64) error {
 		return err
 	}
 
-	// A sample from the future, if there is one, does not say what is old.
+	// A sample from the future must not make other samples look old.
 	last := d.lastMs()
 	newestMs = min(newestMs, last)
 	slices.SortStableFunc(blocks, func(a, b storedBlock) int { return cmp.Compare(a.lastMs, b.lastMs) })
@@ -227,17 +227,17 @@ func (d *Disk) forget(newestMs int64) error {
 	return nil
 }
 
-// noteCrowded reports once that samples were removed that the ring was to keep.
+// noteCrowded notes once that samples were removed earlier than Keep.
 func (d *Disk) noteCrowded(b storedBlock) {
 	if d.ring.crowded.Swap(true) {
 		return
 	}
 	d.live.note(Note{Kind: NoteLimit, Source: d.dir,
-		Text: fmt.Sprintf("the ring has %d blocks, the most there can be: samples up to %s were removed, which it was to keep; a recorder that restarts often or has very many series leaves small blocks",
+		Text: fmt.Sprintf("the ring has reached its maximum of %d blocks: samples up to %s were removed early; a recorder that restarts often or has very many series leaves small blocks",
 			d.opt.blocks, time.UnixMilli(b.lastMs).UTC().Format(time.RFC3339))})
 }
 
-// forgotten drops from memory what refers to samples that the folder no longer has. The caller
+// forgotten drops everything in memory about samples that the folder no longer has. The caller
 // holds d.mu.
 func (d *Disk) forgotten() {
 	if cut := d.ring.cut.Swap(0); cut > 0 {
@@ -256,7 +256,7 @@ func storedBlocks(dir string) ([]storedBlock, error) {
 	for _, b := range dirs {
 		meta, err := readBlockMeta(b)
 		known := err == nil
-		if !known { // damaged: it was written after its last sample
+		if !known { // damaged; the time in its name is after its last sample
 			id, _ := ulid.ParseStrict(filepath.Base(b))
 			meta.MaxTime = int64(id.Time())
 		}
@@ -270,7 +270,7 @@ func storedBlocks(dir string) ([]storedBlock, error) {
 	return out, nil
 }
 
-// blockMetaMax bounds the size of a block's meta.json; Prometheus' own have a few hundred bytes.
+// blockMetaMax bounds a block's meta.json. Prometheus' own have several hundred bytes.
 const blockMetaMax = 1 << 20
 
 // readBlockMeta reads a block's meta.json.
@@ -283,7 +283,7 @@ func readBlockMeta(dir string) (meta tsdb.BlockMeta, err error) {
 	return meta, json.NewDecoder(io.LimitReader(f, blockMetaMax)).Decode(&meta)
 }
 
-// removeBlock removes a block atomically for anyone who lists the folder.
+// removeBlock removes a block atomically for all processes that list the folder.
 func removeBlock(dir string) error {
 	if err := os.Rename(dir, dir+deletedSuffix); err != nil {
 		return fmt.Errorf("remove block: %w", err)
@@ -316,11 +316,11 @@ func folderSize(dir string) (bytes int64, err error) {
 	return bytes, nil
 }
 
-// Bytes is the size of the folder's files.
+// Bytes returns the size of the files in the folder.
 func (d *Disk) Bytes() (int64, error) { return folderSize(d.dir) }
 
-// continued merges a source with what the folder knows about it from an earlier recorder, and notes the
-// time between in which nothing was recorded.
+// continued merges a source with its description by an earlier recorder, and notes the time in
+// between, in which nothing was recorded.
 func (d *Disk) continued(s Source) Source {
 	d.ring.mu.Lock()
 	defer d.ring.mu.Unlock()
@@ -330,37 +330,38 @@ func (d *Disk) continued(s Source) Source {
 	}
 
 	if !d.opt.forgets() && !s.From.After(b.source.To) {
-		return s // a file that is recorded again
+		return s // a file that is recorded a second time
 	}
 
-	if !b.told && s.From.Sub(b.source.To) > max(ringGapMin, 3*s.Period) {
+	if !b.noted && s.From.Sub(b.source.To) > max(ringGapMin, 3*s.Period) {
 		d.live.note(Note{Kind: NoteGap, Source: s.Name, From: b.source.To, To: s.From,
-			Text: "nothing was recorded between the end of one recorder and the start of the next"})
+			Text: "no recorder was running between the end of one and the start of the next"})
 	}
 
-	b.told = true
+	b.noted = true
 	s.Samples += b.source.Samples
 	if b.source.From.Before(s.From) {
 		s.From = b.source.From
+		// The source continues, so it starts where the earlier recorder's part did.
 	}
 
 	return s
 }
 
-// ringGapMin is the shortest absence of a recorder that is noted, of a ring and of any other recording.
+// ringGapMin is the minimum absence of a recorder that is noted, in rings and other recordings.
 const ringGapMin = 5 * time.Second
 
-// earlier is a source as an earlier recorder described it.
+// earlier is a source as described by an earlier recorder.
 type earlier struct {
 	source Source
-	told   bool
+	noted  bool
 }
 
-// sourcesMax bounds the sources of earlier recorders that a ring lists.
+// sourcesMax bounds the sources of earlier recorders in a ring.
 const sourcesMax = 256
 
-// remember keeps the sources of earlier recorders. Their last sample may be later than they say;
-// the samples decide.
+// remember keeps the sources of earlier recorders. Their last sample may be later than the
+// description says, so the samples decide.
 func (d *Disk) remember() {
 	sources, _, _ := d.live.all()
 	newest := d.live.newestMs()

@@ -68,7 +68,7 @@ func TestRingOfTooManyBlocks(t *testing.T) {
 	}
 
 	notes := slices.DeleteFunc(r.Notes(), func(n Note) bool { return !strings.Contains(n.Text, "3 blocks") })
-	if len(notes) != 1 || notes[0].Kind != NoteLimit || !strings.Contains(notes[0].Text, "which it was to keep") {
+	if len(notes) != 1 || notes[0].Kind != NoteLimit || !strings.Contains(notes[0].Text, "were removed early") {
 		t.Errorf("notes %+v, want one about the blocks", notes)
 	}
 }

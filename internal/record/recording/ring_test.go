@@ -211,7 +211,7 @@ func TestFolderRemovedWhileRecording(t *testing.T) {
 		d := mustCreate(t, dir, opt)
 		feedRing(t, d, 0, 10)
 		add := func(k int) error {
-			d.place.look() // as each second
+			d.place.check() // as each second
 			return d.Append(t.Context(), &Batch{TimesMs: []int64{second(float64(k)).UnixMilli()}, Columns: []Column{{named("k"), []float64{float64(k)}}}})
 		}
 

@@ -21,28 +21,28 @@ import (
 	"plimsoll/internal/base/safefile"
 )
 
-// A sturdyBlock is a block whose damaged parts read as if they held no samples: what is intact is
-// read, and a note says what is lost. Damage is found where it is read.
+// A sturdyBlock is a block that treats damaged parts as empty: intact parts are read, and a note
+// says what is lost. Damage is detected only where data is read.
 type sturdyBlock struct {
 	*tsdb.Block
 
 	mu     sync.Mutex
 	chunks damaged
 	index  damaged
-	seen   map[chunks.ChunkRef]bool // the damaged chunks
+	seen   map[chunks.ChunkRef]bool // damaged chunks
 	lost   map[storage.SeriesRef]bool
 }
 
-// damaged counts what could not be read of one kind.
+// damaged counts the unreadable parts of one kind.
 type damaged struct {
 	parts        int
 	err          error // the first
 	file         string
 	offset       int64
-	fromMs, toMs int64 // of the samples that are lost; 0: not known
+	fromMs, toMs int64 // time of the lost samples; 0 if unknown
 }
 
-// openBlock opens a block. Whatever stands in the place of one of its files, it does not wait.
+// openBlock opens a block. It never waits, even if one of its files was replaced by a pipe.
 func openBlock(dir string) (b *sturdyBlock, err error) {
 	defer recovered(&err)
 	for _, name := range []string{"meta.json", "index", "tombstones"} {
@@ -73,20 +73,20 @@ func openBlock(dir string) (b *sturdyBlock, err error) {
 
 const chunksDirName = "chunks"
 
-// lostBlock is the note about a block that cannot be opened.
+// lostBlock returns the note about a block that cannot be opened.
 func lostBlock(recording, dir string, err error) Note {
 	n := Note{Kind: NoteDamage, Source: recording, File: filepath.Base(dir),
-		Text: fmt.Sprintf("a block of the recording cannot be read (%v): its samples are missing; restore it from a copy",
+		Text: fmt.Sprintf("cannot read a block of the recording (%v): its samples are missing; restore it from a copy",
 			err)}
 	if meta, err := readBlockMeta(dir); err == nil && meta.MaxTime > meta.MinTime {
 		n.From, n.To = time.UnixMilli(meta.MinTime).UTC(), time.UnixMilli(meta.MaxTime-1).UTC()
 	} else if id, err := ulid.ParseStrict(filepath.Base(dir)); err == nil {
-		n.To = ulid.Time(id.Time()).UTC() // it was written after its last sample
+		n.To = ulid.Time(id.Time()).UTC() // the time of writing, which is after its last sample
 	}
 	return n
 }
 
-// notes are about the damage met so far.
+// notes returns notes about the damage detected so far.
 func (b *sturdyBlock) notes(recording string) (out []Note) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,7 +96,7 @@ func (b *sturdyBlock) notes(recording string) (out []Note) {
 		}
 		n := Note{Kind: NoteDamage, Source: recording, File: filepath.Join(filepath.Base(b.Dir()), d.file),
 			Offset: d.offset,
-			Text: fmt.Sprintf("%d %s cannot be read, the first because: %v; their samples are missing, all others are there",
+			Text: fmt.Sprintf("%d %s are unreadable, the first because: %v; only their samples are missing",
 				d.parts, what, d.err)}
 		if d.toMs > 0 {
 			n.From, n.To = time.UnixMilli(d.fromMs).UTC(), time.UnixMilli(d.toMs).UTC()
@@ -168,7 +168,7 @@ func (b *sturdyBlock) lostChunk(meta chunks.Meta, err error) {
 	d.fromMs, d.toMs = min(d.fromMs, meta.MinTime), max(d.toMs, meta.MaxTime)
 }
 
-// damagedMax bounds the damaged parts of a block that are remembered, so that each is counted once.
+// damagedMax bounds the remembered damaged parts of a block, which are counted once each.
 const damagedMax = 1 << 20
 
 func (b *sturdyBlock) lostIndex(ref storage.SeriesRef, err error) {
@@ -184,7 +184,7 @@ func (b *sturdyBlock) lostIndex(ref storage.SeriesRef, err error) {
 	b.index.parts++
 }
 
-// sturdyIndex leaves out the series that cannot be read.
+// sturdyIndex leaves out unreadable series.
 type sturdyIndex struct {
 	tsdb.IndexReader
 	block *sturdyBlock
@@ -196,7 +196,7 @@ func (r *sturdyIndex) Series(ref storage.SeriesRef, builder *labels.ScratchBuild
 	err := r.series(ref, builder, metas)
 	if err != nil {
 		r.block.lostIndex(ref, err)
-		return storage.ErrNotFound // which readers skip
+		return storage.ErrNotFound // readers skip such series
 	}
 	return nil
 }

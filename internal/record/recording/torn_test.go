@@ -26,13 +26,13 @@ func TestTornBlock(t *testing.T) {
 		least      int // samples that are still there, of 4,000
 		text       string
 	}{
-		{"cut at the end", "chunks/000001", func() []byte { return chunk[:len(chunk)-20] }, 3000, "chunks of samples cannot be read"},
-		{"cut in the middle", "chunks/000001", func() []byte { return chunk[:len(chunk)/2] }, 1500, "chunks of samples cannot be read"},
-		{"a flipped bit", "chunks/000001", func() []byte { return flipped(chunk, len(chunk)/2) }, 3000, "chunks of samples cannot be read"},
-		{"empty", "chunks/000001", func() []byte { return nil }, 0, "a block of the recording cannot be read"},
-		{"index cut", "index", func() []byte { return index[:len(index)/2] }, 0, "a block of the recording cannot be read"},
-		{"index series flipped", "index", func() []byte { return flipped(index, strings.Index(string(index), "__name__")+60) }, 0, "cannot be read"},
-		{"no meta.json", "meta.json", func() []byte { return []byte("{") }, 0, "a block of the recording cannot be read"},
+		{"cut at the end", "chunks/000001", func() []byte { return chunk[:len(chunk)-20] }, 3000, "chunks of samples are unreadable"},
+		{"cut in the middle", "chunks/000001", func() []byte { return chunk[:len(chunk)/2] }, 1500, "chunks of samples are unreadable"},
+		{"a flipped bit", "chunks/000001", func() []byte { return flipped(chunk, len(chunk)/2) }, 3000, "chunks of samples are unreadable"},
+		{"empty", "chunks/000001", func() []byte { return nil }, 0, "cannot read a block of the recording"},
+		{"index cut", "index", func() []byte { return index[:len(index)/2] }, 0, "cannot read a block of the recording"},
+		{"index series flipped", "index", func() []byte { return flipped(index, strings.Index(string(index), "__name__")+60) }, 0, "entries of the index are unreadable"},
+		{"no meta.json", "meta.json", func() []byte { return []byte("{") }, 0, "cannot read a block of the recording"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "rec")
@@ -75,17 +75,17 @@ func TestTornBlock(t *testing.T) {
 					t.Errorf("%d samples are left", n)
 				}
 
-				var told []Note
+				var damage []Note
 				for _, n := range r.Notes() {
 					if n.Kind == NoteDamage {
-						told = append(told, n)
+						damage = append(damage, n)
 					}
 				}
 
-				if len(told) == 0 || !strings.Contains(told[0].Text, c.text) || !strings.HasPrefix(told[0].File, filepath.Base(blocks[0])) || strings.Contains(told[0].Text, "0000000000") {
-					t.Errorf("notes %+v", told)
-				} else if c.file != "meta.json" && c.file != "index" && (told[0].From.IsZero() || !told[0].To.After(told[0].From)) {
-					t.Errorf("its time is %s to %s", told[0].From, told[0].To)
+				if len(damage) == 0 || !strings.Contains(damage[0].Text, c.text) || !strings.HasPrefix(damage[0].File, filepath.Base(blocks[0])) || strings.Contains(damage[0].Text, "0000000000") {
+					t.Errorf("notes %+v", damage)
+				} else if c.file != "meta.json" && c.file != "index" && (damage[0].From.IsZero() || !damage[0].To.After(damage[0].From)) {
+					t.Errorf("the time of the damage is %s to %s", damage[0].From, damage[0].To)
 				}
 			}
 

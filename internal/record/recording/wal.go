@@ -20,16 +20,16 @@ import (
 
 const (
 	walDirName = "wal"
-	// walSegmentBytes is the size of a log file. Log files are removed only whole, when their
-	// samples have become a block.
+	// walSegmentBytes is the size of a log file. Log files are removed as a whole, once their
+	// samples are in a block.
 	walSegmentBytes = 32 << 20
 	// recordSamples is the number of samples in a log record.
 	recordSamples = 4096
-	// logBytes is the encoded size at which part of a batch is passed to the log.
+	// logBytes is the encoded size at which a part of a batch is written to the log.
 	logBytes = 4 << 20
 )
 
-// silent suppresses the TSDB's own messages; important ones are returned as errors and notes.
+// silent suppresses the TSDB's own messages. Important ones are returned as errors and notes.
 var silent = slog.New(slog.DiscardHandler)
 
 // A walWriter logs samples as they arrive, so that a killed process loses nothing: each write
@@ -37,9 +37,9 @@ var silent = slog.New(slog.DiscardHandler)
 type walWriter struct {
 	log     *wlog.WL
 	nextRef uint64
-	segment int // series named in an earlier one are named again
-	// torn is set when a write failed, for example on a full disk. Whatever follows half a record
-	// in a file cannot be read, so the next write begins a new file.
+	segment int // series named in an earlier segment are named again
+	// torn is set when a write failed, for example on a full disk. Everything after half a record
+	// in a file is unreadable, so the next write begins a new file.
 	torn    bool
 	encoder record.Encoder
 	series  []record.RefSeries
@@ -57,8 +57,8 @@ func newWAL(dir string) (*walWriter, error) {
 	return &walWriter{log: log, segment: 1}, nil
 }
 
-// add encodes the samples of a column, and the series if the log's current part does not name it
-// yet. A single value applies to all times.
+// add encodes the samples of a column, and the series if the current part of the log does not name
+// it yet. A single value applies to all times.
 func (w *walWriter) add(s *memorySeries, times []int64, values []float64) error {
 	if s.logged != w.segment {
 		w.nextRef++
@@ -87,7 +87,7 @@ func (w *walWriter) add(s *memorySeries, times []int64, values []float64) error 
 	return nil
 }
 
-// encode turns what was added into records, the series first.
+// encode converts the added series and samples to records, the series first.
 func (w *walWriter) encode() {
 	if len(w.series) > 0 {
 		w.push(w.encoder.Series(w.series, nil))
@@ -105,7 +105,7 @@ func (w *walWriter) push(record []byte) {
 	w.logged += int64(len(record))
 }
 
-// buffer reuses the memory of a record of an earlier batch.
+// buffer reuses the memory of a record from an earlier batch.
 func (w *walWriter) buffer() []byte {
 	if n := len(w.records); n < cap(w.records) {
 		return w.records[: n+1 : cap(w.records)][n][:0]
@@ -137,22 +137,22 @@ func (w *walWriter) flush() error {
 	return nil
 }
 
-// failed remembers a failed write. Series in records that may be lost will be named again.
+// failed records a failed write. Series in records that may be lost will be named again.
 func (w *walWriter) failed(err error) error {
 	w.segment++
 	w.torn = true
 	return fmt.Errorf("write-ahead log: %w", err)
 }
 
-// cut starts a new file and returns its number. What is logged from here on can be read without the
-// earlier files.
+// cut starts a new file and returns its number. Everything logged from here on can be read without
+// the earlier files.
 func (w *walWriter) cut() (int, error) {
 	w.segment++
 	w.logged = 0
 	return w.log.NextSegment()
 }
 
-// walDamage is a place in a log that could not be read.
+// walDamage is an unreadable place in a log.
 type walDamage struct {
 	file   string
 	offset int64
@@ -160,21 +160,21 @@ type walDamage struct {
 	err    error
 }
 
-// note describes damage to the log.
+// note returns a note about the damage.
 func (w walDamage) note(dir string) Note {
 	file, err := filepath.Rel(dir, w.file)
 	if err != nil {
 		file = w.file
 	}
-	text := fmt.Sprintf("the write-ahead log is damaged here (%v): what was written after this point in the file may be missing",
+	text := fmt.Sprintf("the write-ahead log is damaged at this offset (%v): everything after it in the file may be missing",
 		w.err)
 	if w.last {
-		text = fmt.Sprintf("the recorder was interrupted in its last write (%v): that batch is lost", w.err)
+		text = fmt.Sprintf("the recorder was interrupted during its last write (%v): that batch is lost", w.err)
 	}
 	return Note{Kind: NoteDamage, Source: dir, File: file, Offset: w.offset, Text: text}
 }
 
-// readWAL adds the samples of the log in dir to m that are newer than m's. It does not write.
+// readWAL adds the samples of the log in dir that are newer than those in m. It only reads the log.
 func readWAL(ctx context.Context, dir string, m *Memory, lastMs int64) ([]walDamage, error) {
 	walDir := filepath.Join(dir, walDirName)
 	first, last, err := wlog.Segments(walDir)
@@ -218,7 +218,8 @@ type walReader struct {
 	values  []float64
 }
 
-// segment reads one file up to its end or the first damage; offset is where it stopped.
+// segment reads a file up to its end or the first damage, and returns the offset at which it
+// stopped.
 func (r *walReader) segment(ctx context.Context, file string) (offset int64, err error) {
 	if err := safefile.IsFile(file); err != nil {
 		return 0, err
@@ -255,7 +256,7 @@ func (r *walReader) record(rec []byte) (err error) {
 			if s.Labels.Get(labels.MetricName) == "" {
 				return fmt.Errorf("series %s has no metric name", s.Labels)
 			}
-			// The decoder's strings point into the record.
+			// The strings of the decoder point into the record, so they are copied.
 			r.series[s.Ref] = r.m.find(s.Labels.Copy())
 		}
 	case record.Samples, record.SamplesV2:
@@ -301,8 +302,8 @@ func (r *walReader) oneSeries(samples []record.RefSample) {
 	}
 }
 
-// ownWAL refuses a log folder that somebody made point elsewhere: what is written to it, and what is
-// removed from it, would be another folder's or another file's.
+// ownWAL refuses a log folder or file that was replaced by a link: writes and removals would affect
+// another folder or file.
 func ownWAL(dir string) error {
 	walDir := filepath.Join(dir, walDirName)
 	info, err := os.Lstat(walDir)
@@ -332,8 +333,8 @@ func ownWAL(dir string) error {
 	return nil
 }
 
-// emptyWAL removes the log's files. The folder stays: promtool does not open a
-// TSDB without one.
+// emptyWAL removes the files of the log. The folder itself remains: promtool does not open a TSDB
+// without one.
 func emptyWAL(dir string) error {
 	walDir := filepath.Join(dir, walDirName)
 	entries, err := os.ReadDir(walDir)

@@ -15,41 +15,41 @@ import (
 
 // A Walker reads any number of samples in bounded memory. Readers that wrap another one forward it.
 type Walker interface {
-	// Walk visits the samples that Samples returns, series by series in the labels' order. A long
-	// series comes in several consecutive pieces, in time order. The points may be changed, and are
-	// valid until visit returns.
+	// Walk visits the samples that Samples would return, series by series in the order of the
+	// labels. A long series comes in several consecutive pieces, in order of time. visit may change
+	// the points, which are valid until it returns.
 	Walk(ctx context.Context, selector string, from, to time.Time, visit Visit) error
 }
 
-// Visit is given a piece of a series. Its error ends the walk.
+// Visit receives a piece of a series. Its error ends the walk.
 type Visit func(l labels.Labels, points []promql.FPoint) error
 
 const (
-	// walkPiece is how many samples of a series are visited in one piece: 1 MiB.
+	// walkPiece is the maximum number of samples in a piece: 1 MiB.
 	walkPiece = 64 << 10
-	// walkStretch is how much time of a Reader that is no Walker is read in one piece.
+	// walkStretch is the span of one read from a Reader that is not a Walker.
 	walkStretch = 24 * time.Hour
-	// walkStretchMin is the shortest such time.
+	// walkStretchMin is the minimum span after halving.
 	walkStretchMin = time.Second
-	// walkBytesMax bounds the samples of such a Reader, packed: some 200 million.
+	// walkBytesMax bounds the packed samples of such a Reader: about 200 million samples.
 	walkBytesMax = 512 << 20
 )
 
-// A TooManyError is returned when samples do not fit in memory.
+// A TooManyError reports that samples do not fit in memory.
 type TooManyError struct{ Max int }
 
 func (e *TooManyError) Error() string {
 	return fmt.Sprintf("more than %d samples: request fewer series or a shorter time", e.Max)
 }
 
-// IsTooMany reports whether an error of a Reader says that samples do not fit in memory.
+// IsTooMany reports whether an error of a Reader means that samples do not fit in memory.
 func IsTooMany(err error) bool {
-	var own *TooManyError
+	var tooMany *TooManyError
 	var engine promql.ErrTooManySamples
-	return errors.As(err, &own) || errors.As(err, &engine) || errors.Is(err, errTooManyPoints)
+	return errors.As(err, &tooMany) || errors.As(err, &engine) || errors.Is(err, errTooManyPoints)
 }
 
-// Walk visits the samples of the series that a selector selects, as [Walker] does.
+// Walk visits the samples of the series that a selector matches, like [Walker].
 func Walk(ctx context.Context, r Reader, selector string, from, to time.Time, visit Visit) error {
 	if w, ok := r.(Walker); ok {
 		return w.Walk(ctx, selector, from, to, visit)
@@ -57,8 +57,8 @@ func Walk(ctx context.Context, r Reader, selector string, from, to time.Time, vi
 	return walkStretches(ctx, r.Samples, selector, from, to, visit)
 }
 
-// walkStretches walks a Reader that can only return whole series. It keeps the samples packed, so that
-// a series is complete before the next one begins.
+// walkStretches walks a Reader that can only return whole series. It packs the samples of all
+// stretches first, because a series must be complete before the next one begins.
 func walkStretches(ctx context.Context,
 	samples func(context.Context, string, time.Time, time.Time) ([]Series, error), selector string, from,
 	to time.Time, visit Visit) error {
@@ -100,7 +100,7 @@ func walkStretches(ctx context.Context,
 		}
 
 		if packed.Bytes() > walkBytesMax {
-			return fmt.Errorf("selector %q: its samples take more than %d MiB of memory: %w", selector,
+			return fmt.Errorf("selector %q: its samples need more than %d MiB of memory: %w", selector,
 				walkBytesMax>>20, errTooManyPoints)
 		}
 
@@ -110,7 +110,7 @@ func walkStretches(ctx context.Context,
 	return packed.Walk(ctx, selector, from, to, visit)
 }
 
-// visitAll visits series that are in memory.
+// visitAll visits series in memory.
 func visitAll(series []Series, visit Visit) error {
 	slices.SortFunc(series, func(a, b Series) int { return labels.Compare(a.Labels, b.Labels) })
 	for _, s := range series {
@@ -158,7 +158,7 @@ func walk(ctx context.Context, data storage.Queryable, selector string, from, to
 	}
 
 	if to.Before(from) {
-		return fmt.Errorf("selector %q: ends at %s, before it starts at %s", selector,
+		return fmt.Errorf("selector %q: the end %s is before the start %s", selector,
 			to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
 	}
 
@@ -189,13 +189,13 @@ func walk(ctx context.Context, data storage.Queryable, selector string, from, to
 	return nil
 }
 
-// walkSeries visits the samples of one series. It uses and returns the memory of points.
+// walkSeries visits the samples of a series. It uses and returns the memory of points.
 func walkSeries(ctx context.Context, l labels.Labels, it chunkenc.Iterator, mint, maxt int64,
 	points []promql.FPoint, visit Visit) ([]promql.FPoint, error) {
 	points = points[:0]
 	for v := it.Seek(mint); v != chunkenc.ValNone; v = it.Next() {
 		if v != chunkenc.ValFloat {
-			continue // native histograms of a server's blocks
+			continue // a native histogram from the blocks of a server
 		}
 
 		t, f := it.At()

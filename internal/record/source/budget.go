@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// A Budget bounds what a server may send in answer to one request, whatever its protocol makes of
-// it: rows, notices, documents or noise. What a client's library holds of an answer is in
-// proportion to the bytes that came.
+// A Budget bounds the bytes that a server may send in answer to one request, whatever they are in
+// its protocol: rows, notices, documents or noise. The memory that a client library needs for an
+// answer is proportional to its bytes.
 type Budget struct {
 	max  int64
 	left atomic.Int64
@@ -21,11 +21,11 @@ func NewBudget(bytes int64) *Budget {
 	return b
 }
 
-// Renew begins another request.
+// Renew starts another request.
 func (b *Budget) Renew() { b.left.Store(b.max) }
 
-// Err is the error of a spent budget, nil if there is some left. A library may have replaced the
-// connection's error by one of its own.
+// Err returns an error if the budget is exhausted, else nil. A library may have replaced the error
+// of the connection with its own.
 func (b *Budget) Err() error {
 	if b.left.Load() > 0 {
 		return nil
@@ -33,12 +33,12 @@ func (b *Budget) Err() error {
 	return &TooMuchError{b.max, "bytes"}
 }
 
-// Conn returns a connection whose reading ends with a [TooMuchError] when the budget is spent.
+// Conn returns a connection on which reads fail with a [TooMuchError] once the budget is exhausted.
 func (b *Budget) Conn(c net.Conn) net.Conn { return &bounded{c, b} }
 
-// A TooMuchError is the error of an answer over its bound.
+// A TooMuchError reports an answer over its bound.
 type TooMuchError struct {
-	// Max is the bound, of what Unit says.
+	// Max is the bound in Units.
 	Max  int64
 	Unit string
 }

@@ -17,19 +17,18 @@ type group struct {
 	follow  func(ctx context.Context, m Membership)
 
 	mu      sync.Mutex
-	reading map[Dropper]int64 // members that are read, and what they had dropped before
-	gone    int64             // dropped by those that are no longer read
+	reading map[Dropper]int64 // members being read, and what they had dropped before
+	gone    int64             // dropped by members that are no longer read
 }
 
-// NewGroup makes one source of several live ones, such as the members of a cluster. Each is read
-// independently, so that a stalled one does not delay the others, and each describes itself.
-// Members should be [Polled.Patient], and labels must distinguish their series. There must be at
-// least one member at first.
+// NewGroup returns one source of several live ones, such as the members of a cluster. Each member
+// is read independently, so that a stalled one does not delay the others, and each describes
+// itself. Members should be [Polled.Patient], and labels must distinguish their series. There must
+// be at least one initial member.
 //
-// follow, if not nil, runs beside the reading until its context ends, and may make members join and
-// leave.
+// follow, if not nil, runs alongside until its context ends, and may let members join and leave.
 //
-// A note reports each member that gave no sample. Read fails only if none gave any, or if the
+// A note reports each member without any samples. Read fails only if no member had any, or if the
 // recording cannot be written.
 func NewGroup(d recording.Source, members []Source, follow func(ctx context.Context, m Membership)) Source {
 	return &group{desc: d, members: members, follow: follow, reading: map[Dropper]int64{}}
@@ -38,9 +37,9 @@ func NewGroup(d recording.Source, members []Source, follow func(ctx context.Cont
 // A Membership lets members join and leave a group while it is being read. It is safe for
 // concurrent use.
 type Membership interface {
-	// Join starts reading another member, for as long as the others.
+	// Join starts reading another member, until the group ends.
 	Join(member Source)
-	// Leave ends the reading of a current member.
+	// Leave stops reading a member.
 	Leave(member Source)
 }
 
@@ -60,7 +59,7 @@ func (g *group) Dropped() (values int64) {
 	return values + g.gone
 }
 
-// reads notes that a member is being read, or no longer is.
+// reads records that a member is now being read, or no longer is.
 func (g *group) reads(m Source, now bool) {
 	d, ok := m.(Dropper)
 	if !ok {
@@ -84,11 +83,11 @@ func (g *group) Read(ctx context.Context, w recording.Writer, opt Options) error
 	r := &groupReading{group: g, ctx: ctx, cancel: cancel, w: w, opt: opt, begun: time.Now(),
 		ends: map[Source]func(){}, done: make(chan struct{})}
 	for i, m := range g.members {
-		own := opt
+		memberOpt := opt
 		if i > 0 {
-			own.Progress = nil // time passes equally for all
+			memberOpt.Progress = nil // one member's progress is enough, because time passes equally for all
 		}
-		r.add(m, own)
+		r.add(m, memberOpt)
 	}
 
 	var following sync.WaitGroup
@@ -103,10 +102,10 @@ func (g *group) Read(ctx context.Context, w recording.Writer, opt Options) error
 	return r.outcome()
 }
 
-// groupReading is a group being read. It ends when no member is being read any more.
+// groupReading is the state of reading a group. It ends when no member is being read.
 type groupReading struct {
 	group  *group
-	ctx    context.Context //nolint:containedctx // that of one Read, for members that join it
+	ctx    context.Context //nolint:containedctx // the context of one Read, for members that join later
 	cancel func()
 	w      recording.Writer
 	opt    Options
@@ -116,7 +115,7 @@ type groupReading struct {
 	active int
 	all    int
 	over   bool
-	ends   map[Source]func() // of those being read
+	ends   map[Source]func() // stops the members being read
 	failed []failure
 	done   chan struct{}
 }
@@ -153,6 +152,7 @@ func (r *groupReading) ended(m Source, err error) {
 	if err != nil {
 		r.failed = append(r.failed, failure{m, err})
 	}
+	// The recording itself is broken, so the other members need not continue.
 	if isWriteError(err) {
 		r.cancel()
 	}
@@ -198,7 +198,7 @@ func (r *groupReading) outcome() error {
 
 	for _, f := range r.failed {
 		r.w.Note(recording.Note{Kind: recording.NoteGap, Source: f.member.Describe().Name,
-			Text: fmt.Sprintf("it gave no sample: %v", f.err)})
+			Text: fmt.Sprintf("no samples: %v", f.err)})
 	}
 
 	return nil

@@ -12,59 +12,58 @@ import (
 )
 
 const (
-	// periodUnasked is the default period: at one second, stalls of a few seconds show.
-	periodUnasked = time.Second
-	// answerWithin is how long to wait for a sample, unless the period is longer: Prometheus' own
-	// default scrape_timeout. A stalled database answers late, and that answer is the one that
-	// matters.
+	// periodDefault is the default period: at one second, stalls of a few seconds are visible.
+	periodDefault = time.Second
+	// answerWithin bounds the wait for a sample, unless the period is longer: Prometheus' default
+	// scrape_timeout. A stalled database answers late, and exactly that answer matters.
 	answerWithin = 10 * time.Second
 	// promptly is the number of consecutive failures that are retried after one period each,
 	// because a restart is over within seconds. After that, the wait doubles with each failure, up
 	// to awayMax.
 	promptly = 10
 	awayMax  = 15 * time.Second
-	// describeEvery is the time after which a source is described anew.
+	// describeEvery is the period of new descriptions of a source.
 	describeEvery = time.Minute
-	// pausedMin is by how much a wait must be too long to be reported: this process was stopped, or its
-	// machine was. A shorter one may be a busy CPU.
+	// pausedMin is how much too long a wait must be to be noted: this process or its machine was
+	// stopped. A shorter excess may be a busy CPU.
 	pausedMin = 5 * time.Second
-	// tellEvery is the time between two calls of Progress.
-	tellEvery = time.Second
+	// progressEvery is the time between two calls of Progress.
+	progressEvery = time.Second
 )
 
-// A Sampler takes samples of something that is running.
+// A Sampler takes samples of a running system.
 type Sampler interface {
 	// Sample takes one sample. Its time is at, the time of the request, unless the source knows
 	// better. Times exclude Options.ClockOffset, which [Polled.Poll] adds. The returned batch is
 	// only valid until the next call of Sample. An error means that there is no sample now: the
-	// next call may succeed, and should reconnect if necessary. [ErrNothingNew] means that all is
-	// well, and that the last sample is still the newest.
+	// next call may succeed, and should reconnect if necessary. [ErrNothingNew] means that there is
+	// no error, and that the last sample is still the newest.
 	Sample(ctx context.Context, at time.Time) ([]recording.Batch, error)
 	// Tell adds what the samples showed about the source: version, host, facts. It is called after
 	// the first sample, after each gap, and at the end.
 	Tell(d *recording.Source)
 }
 
-// ErrNothingNew is returned by the sampler of a server that samples itself, if it has taken no
-// sample since the last one.
-var ErrNothingNew = errors.New("there is no newer sample yet")
+// ErrNothingNew is returned by the sampler of a server that takes samples itself, if it has taken
+// none since the last call.
+var ErrNothingNew = errors.New("no newer sample yet")
 
-// A Polled is what live sources have in common: their description, and the loop that reads them. A
-// source embeds one, made by [NewPolled], and its Read calls [Polled.Poll].
+// A Polled is the common part of live sources: their description, and the loop that reads them. A
+// source embeds one, created by [NewPolled], and its Read calls [Polled.Poll].
 type Polled struct {
 	patient bool
-	within  time.Duration                                  // 0: answerWithin
-	clock   func() (wall time.Time, elapsed time.Duration) // nil: this machine's
+	within  time.Duration                                  // 0 means answerWithin
+	clock   func() (wall time.Time, elapsed time.Duration) // nil means this machine's clock
 
 	mu      sync.Mutex
 	desc    recording.Source
 	dropped int64
 }
 
-// A Dropper is a source that counts the values it had to drop: for impossible times, or over a
+// A Dropper is a source that counts the values it dropped, because of impossible times or beyond a
 // bound.
 type Dropper interface {
-	// Dropped is how many values were dropped so far.
+	// Dropped returns the number of values dropped so far.
 	Dropped() int64
 }
 
@@ -75,7 +74,7 @@ func (l *Polled) Dropped() int64 {
 	return l.dropped
 }
 
-// Drop counts values that a source dropped itself.
+// Drop counts values that the source dropped itself.
 func (l *Polled) Drop(values int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,14 +84,15 @@ func (l *Polled) Drop(values int64) {
 // NewPolled returns the common part of a source. The description must have Kind and Name.
 func NewPolled(d recording.Source) *Polled { return &Polled{desc: d} }
 
-// Patient lets even the first sample fail, for sources whose absence others report and that come
-// back. Poll then fails only if there was no sample at all.
+// Patient tolerates a failing first sample, for sources that may come back later and whose absence
+// is reported elsewhere. Poll then fails only if there was no sample at all.
 func (l *Polled) Patient() *Polled {
 	l.patient = true
 	return l
 }
 
-// AnswerWithin sets how long to wait for a sample, unless the period is longer; 0 means ten seconds.
+// AnswerWithin sets the bound on the wait for a sample, unless the period is longer; 0 means ten
+// seconds.
 func (l *Polled) AnswerWithin(d time.Duration) *Polled {
 	l.within = d
 	return l
@@ -108,25 +108,26 @@ func (l *Polled) Describe() recording.Source {
 	return l.desc
 }
 
-// A writeError is the writer's error, not the source's.
+// A writeError is an error of the writer, not of the source.
 type writeError struct{ error }
 
 func (e writeError) Unwrap() error { return e.error }
 
-// Poll takes samples until Options.For is over or the context ends, which is no error.
+// Poll takes samples until Options.For is over or the context ends, which is not an error.
 //
 // The first sample is taken immediately, the others at whole multiples of the period, so that the
-// schedule does not drift and other sources sample at the same moments. Poll waits for a sample
-// that takes longer than a period. It does not make up for the samples missed meanwhile, and the
+// schedule does not drift and other sources sample at the same times. Poll waits for a sample that
+// takes longer than a period. It does not catch up on the samples missed in the meantime, and the
 // next one has its own time.
 //
 // If the first sample fails, so does Poll. A later failure is a gap: the sampler is called again
-// each period, less often if the failures persist, and a note says from when to when the gap was.
+// each period, less often if the failures persist, and a note gives the start and the end of the
+// gap.
 //
-// Times are this machine's and ascend strictly. If its clock is set back, a note says so, and
-// samples continue on the old clock.
+// Times come from this machine's clock and are strictly ascending. If the clock is set back, a note
+// says so, and samples continue on the old clock.
 func (l *Polled) Poll(ctx context.Context, w recording.Writer, opt Options, s Sampler) error {
-	p := &polling{live: l, w: w, opt: opt, sampler: s, period: cmp.Or(max(opt.Period, 0), periodUnasked),
+	p := &polling{live: l, w: w, opt: opt, sampler: s, period: cmp.Or(max(opt.Period, 0), periodDefault),
 		now: l.clock}
 	if p.now == nil {
 		p.now = machineClock()
@@ -145,8 +146,8 @@ func (l *Polled) Poll(ctx context.Context, w recording.Writer, opt Options, s Sa
 	return p.end(ctx)
 }
 
-// machineClock returns the wall clock, and a time that passes evenly whatever happens to the wall
-// clock.
+// machineClock returns a function for the wall clock, and for a time that passes evenly when the
+// wall clock is set.
 func machineClock() func() (time.Time, time.Duration) {
 	begin := time.Now()
 	return func() (time.Time, time.Duration) {
@@ -155,7 +156,7 @@ func machineClock() func() (time.Time, time.Duration) {
 	}
 }
 
-// polling is one call of Poll.
+// polling is the state of one call of Poll.
 type polling struct {
 	live    *Polled
 	w       recording.Writer
@@ -164,15 +165,15 @@ type polling struct {
 	period  time.Duration
 	now     func() (wall time.Time, elapsed time.Duration)
 
-	stamps  stamps
-	first   time.Time     // of the samples taken
-	last    time.Time     // the same; before there is one, when the first was requested
-	told    time.Duration // when the source was last described
-	samples int64
-	failed  int // consecutive failures
-	failure error
-	late    untimely      // values dropped for their times
-	paused  time.Duration // by how much the last wait was too long
+	stamps    stamps
+	first     time.Time     // time of the first sample
+	last      time.Time     // time of the last sample, or of the first request if there is none
+	described time.Duration // when the source was last described
+	samples   int64
+	failed    int // consecutive failures
+	failure   error
+	late      untimely      // values dropped because of their times
+	paused    time.Duration // how much the last wait was too long
 }
 
 // once takes a sample, or remembers why there is none.
@@ -190,7 +191,7 @@ func (p *polling) once(ctx context.Context) error {
 	batches, err := p.sampler.Sample(inner, at)
 
 	if ctx.Err() != nil {
-		return nil // the last sample says how it is
+		return nil // cancelled; this is not a failure of the source
 	}
 	if errors.Is(err, ErrNothingNew) {
 		return nil
@@ -226,10 +227,10 @@ func (p *polling) once(ctx context.Context) error {
 	return nil
 }
 
-// timely drops the values with impossible times. An error means that none is left.
+// timely drops values with impossible times. An error means that no values are left.
 func (p *polling) timely(batches []recording.Batch) ([]recording.Batch, error) {
 	wall, _ := p.now()
-	if p.stamps.last.After(wall) { // a clock that was set back
+	if p.stamps.last.After(wall) { // the clock was set back
 		wall = p.stamps.last
 	}
 
@@ -244,12 +245,12 @@ func (p *polling) timely(batches []recording.Batch) ([]recording.Batch, error) {
 		p.late = u
 		p.late.values = 0
 		p.w.Note(recording.Note{Kind: recording.NoteDropped, Source: p.name(), From: p.last,
-			Text: "values with an impossible time are dropped: " + u.text()})
+			Text: "dropping values with an impossible time: " + u.text()})
 	}
 
 	p.late.values += u.values
 	if had > 0 && len(batches) == 0 {
-		return nil, fmt.Errorf("%s: every value has an impossible time: %s", p.name(), u.text())
+		return nil, fmt.Errorf("%s: all values have an impossible time: %s", p.name(), u.text())
 	}
 
 	return batches, nil
@@ -259,9 +260,10 @@ func (p *polling) timely(batches []recording.Batch) ([]recording.Batch, error) {
 func (p *polling) taken(at time.Time) {
 	at = at.Add(p.opt.ClockOffset).UTC()
 
-	// A recorder may be killed: what it tells of its source is never much older than its samples.
+	// A recorder may be killed, so the description of the source is never much older than its
+	// samples.
 	_, elapsed := p.now()
-	tell := p.samples == 0 || p.failed > 0 || elapsed-p.told >= describeEvery
+	describe := p.samples == 0 || p.failed > 0 || elapsed-p.described >= describeEvery
 	p.endGap(at)
 
 	if p.samples == 0 {
@@ -275,43 +277,43 @@ func (p *polling) taken(at time.Time) {
 	d.From, d.To, d.Samples, d.Period = p.first, p.last, p.samples, p.period
 	p.live.mu.Unlock()
 
-	if tell {
-		p.tell()
+	if describe {
+		p.describe()
 	}
 }
 
-// tell reports which source the samples are from.
-func (p *polling) tell() {
+// describe writes the current description of the source.
+func (p *polling) describe() {
 	p.live.mu.Lock()
 	p.sampler.Tell(&p.live.desc)
 	d := p.live.desc
 	p.live.mu.Unlock()
-	_, p.told = p.now()
+	_, p.described = p.now()
 	p.w.Source(d)
 }
 
-// endGap leaves a note about the samples that failed until now.
+// endGap notes the samples that failed until now.
 func (p *polling) endGap(at time.Time) {
 	if p.failed == 0 {
 		return
 	}
-	text := "no sample could be taken, because: " + p.failure.Error()
+	text := "cannot take a sample: " + p.failure.Error()
 	if p.failed > 1 {
-		text = fmt.Sprintf("%d samples in a row could not be taken, the last because: %v", p.failed, p.failure)
+		text = fmt.Sprintf("%d samples in a row failed, the last because: %v", p.failed, p.failure)
 	}
 	p.w.Note(recording.Note{Kind: recording.NoteGap, Source: p.name(), From: p.last, To: at, Text: text})
 	p.failed = 0
 }
 
-// stepped leaves a note about a clock that was set.
+// stepped notes a change of the clock.
 func (p *polling) stepped(at time.Time, step time.Duration) {
 	if step == 0 {
 		return
 	}
-	text := fmt.Sprintf("this machine's clock went back by %s; samples go on in the time from before",
+	text := fmt.Sprintf("this machine's clock was set back by %s; samples continue on the old clock",
 		step.Abs().Round(time.Millisecond))
 	if step > 0 {
-		text = fmt.Sprintf("this machine's clock went forward by %s; the rates of that interval are too low",
+		text = fmt.Sprintf("this machine's clock was set forward by %s; the rates of that interval are too low",
 			step.Round(time.Millisecond))
 	}
 	p.w.Note(recording.Note{Kind: recording.NoteClock, Source: p.name(), From: p.last,
@@ -320,7 +322,7 @@ func (p *polling) stepped(at time.Time, step time.Duration) {
 
 func (p *polling) name() string { return p.live.Describe().Name }
 
-// pause returns the wait after a failure, or else the time between samples.
+// pause returns the time between samples, or the wait after failures.
 func (p *polling) pause() time.Duration {
 	d := p.period
 	for n := promptly; n < p.failed && d < awayMax; n++ {
@@ -329,7 +331,7 @@ func (p *polling) pause() time.Duration {
 	return max(p.period, min(d, awayMax))
 }
 
-// wait waits for the time of the next sample; false means that there is none.
+// wait waits until the time of the next sample; false means that there is none.
 func (p *polling) wait(ctx context.Context) bool {
 	wall, elapsed := p.now()
 	pause := p.pause()
@@ -351,37 +353,37 @@ func (p *polling) wait(ctx context.Context) bool {
 	}
 }
 
-// resumed leaves a note about the time in which this process did not run. If samples failed before, their
-// gap includes it.
+// resumed notes the time in which this process did not run. If samples failed before, their gap
+// includes it.
 func (p *polling) resumed(at time.Time) {
 	if p.paused < pausedMin || p.failed > 0 {
 		return
 	}
 	p.w.Note(recording.Note{Kind: recording.NoteGap, Source: p.name(), From: p.last,
 		To: at.Add(p.opt.ClockOffset).UTC(),
-		Text: fmt.Sprintf("this program did not run for %s: it was stopped, or its machine was, or had no CPU for it",
+		Text: fmt.Sprintf("this program did not run for %s: the program or its machine was stopped, or there was no CPU time",
 			p.paused.Round(100*time.Millisecond))})
 }
 
-// end reports the final description.
+// end writes the final description.
 func (p *polling) end(ctx context.Context) error {
 	switch {
 	case p.samples == 0 && ctx.Err() == nil:
 		return p.failure
 	case p.samples == 0:
-		return nil // whoever ended it knows why there is nothing
+		return nil // cancelled before the first sample, so there is nothing to report
 	}
 	_, elapsed := p.now()
 	p.endGap(p.stamps.last.Add(elapsed - p.stamps.elapsed).Add(p.opt.ClockOffset).UTC())
 	if p.late.values > 1 {
 		p.w.Note(recording.Note{Kind: recording.NoteDropped, Source: p.name(), From: p.first, To: p.last,
-			Text: fmt.Sprintf("%d values with an impossible time were dropped; %s", p.late.values, p.late.text())})
+			Text: fmt.Sprintf("dropped %d values with an impossible time; %s", p.late.values, p.late.text())})
 	}
-	p.tell()
+	p.describe()
 	return nil
 }
 
-// progress calls Progress now and then, also while a sample is awaited. Call the returned function
+// progress calls Progress regularly, also while it waits for a sample. Call the returned function
 // to stop.
 func (p *polling) progress() (stop func()) {
 	if p.opt.Progress == nil {
@@ -389,9 +391,9 @@ func (p *polling) progress() (stop func()) {
 	}
 
 	ended := make(chan struct{})
-	var told sync.WaitGroup
-	told.Go(func() {
-		every := time.NewTicker(tellEvery)
+	var reporter sync.WaitGroup
+	reporter.Go(func() {
+		every := time.NewTicker(progressEvery)
 		defer every.Stop()
 		for {
 			_, elapsed := p.now()
@@ -404,7 +406,7 @@ func (p *polling) progress() (stop func()) {
 		}
 	})
 
-	return func() { close(ended); told.Wait() }
+	return func() { close(ended); reporter.Wait() }
 }
 
 // isWriteError reports whether a Read failed because the recording could not be written.

@@ -148,11 +148,11 @@ func TestRestart(t *testing.T) {
 db asked 1: 1 from 1m0s to 1m0s
 1m1s
 1m4s
-gap 1m1s to 1m4s: 2 samples in a row could not be taken, the last because: connection refused
+gap 1m1s to 1m4s: 2 samples in a row failed, the last because: connection refused
 db asked 5: 3 from 1m0s to 1m4s
 1m5s
 1m17s
-gap 1m5s to 1m17s: no sample could be taken, because: context deadline exceeded
+gap 1m5s to 1m17s: cannot take a sample: context deadline exceeded
 db asked 8: 5 from 1m0s to 1m17s
 db asked 8: 5 from 1m0s to 1m17s`)
 	})
@@ -181,7 +181,7 @@ func TestBackoff(t *testing.T) {
 		w.is(t, `
 0s
 db asked 1: 1 from 0s to 0s
-gap 0s to 1m0s: 17 samples in a row could not be taken, the last because: connection refused
+gap 0s to 1m0s: 17 samples in a row failed, the last because: connection refused
 db asked 18: 1 from 0s to 0s`)
 	})
 }
@@ -214,7 +214,7 @@ func TestFirstSample(t *testing.T) {
 
 		w.is(t, `
 12s
-gap 10s to 12s: 2 samples in a row could not be taken, the last because: connection refused
+gap 10s to 12s: 2 samples in a row failed, the last because: connection refused
 db asked 3: 1 from 12s to 12s
 db asked 3: 1 from 12s to 12s`)
 	})
@@ -265,10 +265,10 @@ func TestClockStep(t *testing.T) {
 0s
 db asked 1: 1 from 0s to 0s
 2s
-clock 2s to 4s: this machine's clock went back by 10m0s; samples go on in the time from before
+clock 2s to 4s: this machine's clock was set back by 10m0s; samples continue on the old clock
 4s
 6s
-clock 6s to 1h0m8s: this machine's clock went forward by 1h10m0s; the rates of that interval are too low
+clock 6s to 1h0m8s: this machine's clock was set forward by 1h10m0s; the rates of that interval are too low
 1h0m8s
 db asked 5: 5 from 0s to 1h0m8s`)
 	})
@@ -300,7 +300,7 @@ func TestStopped(t *testing.T) {
 0s
 db asked 1: 1 from 0s to 0s
 1s
-gap 1s to 16s: this program did not run for 14s: it was stopped, or its machine was, or had no CPU for it
+gap 1s to 16s: this program did not run for 14s: the program or its machine was stopped, or there was no CPU time
 16s
 17s
 18s
@@ -364,7 +364,7 @@ b asked 3: 3 from 0s to 2s
 0s
 c asked 1: 1 from 0s to 0s
 c asked 1: 1 from 0s to 0s
-gap ? to ?: it gave no sample: connection refused`)
+gap ? to ?: no samples: connection refused`)
 
 		if err := NewGroup(recording.Source{}, []Source{member("a", away), member("b", away)}, nil).Read(t.Context(), w, Options{For: time.Second}); !errors.Is(err, errAway) {
 			t.Errorf("a cluster that is away: %v", err)

@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Recorded is what sources of files have in common, to be embedded: they do not wait for time to
-// pass, and can describe themselves fully only after Read.
+// Recorded is the common part of sources of files, to be embedded: they do not wait for time to
+// pass, and know their full description only after Read.
 type Recorded struct {
 	mu   sync.Mutex
 	desc recording.Source
@@ -20,7 +20,7 @@ func (r *Recorded) Describe() recording.Source {
 	return r.desc
 }
 
-// SetDescription replaces what Describe gives.
+// SetDescription replaces the result of Describe.
 func (r *Recorded) SetDescription(d recording.Source) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,23 +10,23 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// How far the times that a live source gives may be off this machine's clock. One value from the
-// year 2100 would pass for the newest there is, and all others for old.
+// How far the times of a live source may differ from this machine's clock. A single value from the
+// year 2100 would be the newest, and make all others old.
 const (
-	// aheadMax is how far a source's clock may be ahead; Prometheus takes as much.
+	// aheadMax is how far a source's clock may be ahead; Prometheus accepts the same.
 	aheadMax = 10 * time.Minute
-	// behindMax is how old a value may be that an exporter passes on.
+	// behindMax is the maximum age of a value that an exporter forwards.
 	behindMax = 24 * time.Hour
-	// spreadMax is how far ahead a value may be of most others of its sample.
+	// spreadMax is how far a value may be ahead of most other values of its sample.
 	spreadMax = 10 * time.Second
 )
 
-// untimely are the values that were dropped for their times.
+// untimely are the values that were dropped because of their times.
 type untimely struct {
 	values int64
-	metric string // of the first
+	metric string // of the first value
 	first  time.Time
-	off    time.Duration // of the first, from this machine's clock
+	off    time.Duration // of the first value, relative to this machine's clock
 }
 
 func (u *untimely) text() string {
@@ -38,12 +38,12 @@ func (u *untimely) text() string {
 	if days := int64(u.off.Abs().Hours() / 24); days > 2 {
 		off = fmt.Sprintf("%d days", days)
 	}
-	return fmt.Sprintf("the first, %s, is dated %s, %s %s this machine's clock: set the wrong clock right, or give --offset",
+	return fmt.Sprintf("the first, %s, has the time %s, %s %s this machine's clock: correct the wrong clock, or give --offset",
 		u.metric, u.first.UTC().Format(time.RFC3339), off, where)
 }
 
-// timely takes the values out of batches whose times are impossible at the time now. An offset that
-// puts a time right counts.
+// timely removes the values of batches whose times are impossible at the time now. Times that the
+// offset corrects are accepted.
 func timely(batches []recording.Batch, now time.Time, offset time.Duration) ([]recording.Batch, untimely) {
 	hi := min(now.Add(aheadMax).UnixMilli(), max(usual(batches), now.UnixMilli())+spreadMax.Milliseconds())
 	lo := now.Add(-behindMax).UnixMilli()
@@ -88,7 +88,7 @@ func timely(batches []recording.Batch, now time.Time, offset time.Duration) ([]r
 	return out, u
 }
 
-// usual is the time (ms) of most values of a sample.
+// usual returns the median time (ms) of the values of a sample.
 func usual(batches []recording.Batch) int64 {
 	if len(batches) == 1 && len(batches[0].TimesMs) == 1 {
 		return batches[0].TimesMs[0]

@@ -59,14 +59,14 @@ func TestImpossibleTimes(t *testing.T) {
 		}
 
 		w.is(t, `
-dropped 0s to ?: values with an impossible time are dropped: the first, odd, is dated 2100-01-01T00:00:00Z, 36525 days ahead of this machine's clock: set the wrong clock right, or give --offset
+dropped 0s to ?: dropping values with an impossible time: the first, odd, has the time 2100-01-01T00:00:00Z, 36525 days ahead of this machine's clock: correct the wrong clock, or give --offset
 0s
 db : 1 from 0s to 0s
 -59m59s
 1s
 2s
 5m3s
-dropped 0s to 5m3s: 5 values with an impossible time were dropped; the first, odd, is dated 2100-01-01T00:00:00Z, 36525 days ahead of this machine's clock: set the wrong clock right, or give --offset
+dropped 0s to 5m3s: dropped 5 values with an impossible time; the first, odd, has the time 2100-01-01T00:00:00Z, 36525 days ahead of this machine's clock: correct the wrong clock, or give --offset
 db : 4 from 0s to 5m3s`)
 
 		if src.Dropped() != 5 {
@@ -83,7 +83,7 @@ func TestWrongClock(t *testing.T) {
 			return []recording.Batch{values(now.Add(3*time.Hour), 4)}
 		}}
 		err := source().Poll(t.Context(), &paper{}, Options{For: time.Second}, ahead)
-		if err == nil || !strings.Contains(err.Error(), "db: every value has an impossible time: the first, odd, is dated 2000-01-01T03:00:00Z, 3h0m0s ahead of this machine's clock: set the wrong clock right, or give --offset") {
+		if err == nil || !strings.Contains(err.Error(), "db: all values have an impossible time: the first, odd, has the time 2000-01-01T03:00:00Z, 3h0m0s ahead of this machine's clock: correct the wrong clock, or give --offset") {
 			t.Errorf("error %v", err)
 		}
 

@@ -12,20 +12,21 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// An Engine is what an [Opener] knows of a storage engine.
+// An Engine is what an [Opener] needs to know about a storage engine.
 type Engine struct {
-	// Schemes are those of its servers' addresses, without "://". The first is the one in messages.
-	// None: its running servers cannot be read.
+	// Schemes are the schemes of its servers' addresses, without "://". Messages show the first
+	// one. If there are none, running servers cannot be read.
 	Schemes []string
-	// Port is where its servers listen by default.
+	// Port is the default port of its servers.
 	Port string
-	// Open prepares the server at an address. Errors contain no secrets of the address.
+	// Open prepares the server at an address. Its errors contain no secrets of the address.
 	Open func(ctx context.Context, address string, opt LiveOptions) (source.Source, error)
-	// OwnCredentials says that those in the environment which the exporters take are not its servers'.
+	// OwnCredentials means that the environment's credentials for exporters do not apply to its
+	// servers.
 	OwnCredentials bool
-	// Captures are the kinds of captures that it writes of its own statistics.
+	// Captures are the kinds of captures that it writes about itself.
 	Captures []Capture
-	// Exporters are those of its metrics; it may serve them itself.
+	// Exporters are the exporters of its metrics; it may serve them itself.
 	Exporters []exposition.Exporter
 	// Looks recognise files that are often given by mistake.
 	Looks []Look
@@ -37,7 +38,7 @@ type LiveOptions struct {
 	Insecure bool
 	// Getenv replaces os.Getenv, for credentials.
 	Getenv func(string) string
-	// Within is how long to wait for an answer; 0 means ten seconds.
+	// Within bounds the wait for an answer; 0 means ten seconds.
 	Within time.Duration
 	// Room is for pages of metrics, as in [OpenOptions].
 	Room *exposition.Room
@@ -47,14 +48,15 @@ type LiveOptions struct {
 type Capture struct {
 	// Name is its name for display: "MongoDB's diagnostic data".
 	Name string
-	// Holds is what such a folder contains, for "a folder without"; "" if it is never a folder.
+	// Holds is the content of such a folder, for messages ("a folder without ..."); "" if it is
+	// never a folder.
 	Holds string
 	// Whole is what to give instead of a single compressed file of it.
 	Whole string
-	// Sniff reports whether path is such a capture. head are a file's first bytes, nil for a
+	// Sniff reports whether path is such a capture. head is the first bytes of a file, nil for a
 	// folder.
 	Sniff func(path string, head []byte) bool
-	// Open prepares the one at path.
+	// Open prepares the capture at path.
 	Open func(path string) (source.Source, error)
 }
 
@@ -69,53 +71,52 @@ func Starts(magic string) func([]byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
 }
 
-// Matches recognises a file by its first 4,096 bytes. The pattern is compiled when it is needed:
-// engines are declared before the program starts.
+// Matches recognises a file by its first 4,096 bytes. The pattern is compiled on first use, because
+// engines are declared at startup.
 func Matches(pattern string) func([]byte) bool {
 	re := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 	return func(head []byte) bool { return re().Match(head[:min(len(head), 4096)]) }
 }
 
-// An Opener recognises sources: those of any machine, and those of the engines it was made for. The
-// zero Opener knows no engine.
+// An Opener recognises sources: general ones, and those of the engines it was created for. The zero
+// Opener knows no engines.
 type Opener struct {
 	live     map[string]*Engine // by scheme
-	schemes  []string           // the first of each engine
-	ports    map[string]string  // the same by the default port
+	schemes  []string           // the first scheme of each engine
+	ports    map[string]string  // the first scheme, by default port
 	captures []Capture
 	looks    []Look
 
 	exporters []exposition.Exporter
 
 	clouds   map[string]Cloud // by scheme
-	begins   []string         // of clouds' addresses
+	begins   []string         // prefixes of the addresses of clouds
 	saved    []Saving
 	describe host.Describer
 }
 
 // A Cloud is a provider whose own metrics of volumes and machines can be read.
 type Cloud interface {
-	// Scheme is that of its addresses, without "://".
+	// Scheme returns the scheme of the addresses, without "://".
 	Scheme() string
-	// Begins are the ways in which its addresses begin: "aws://vol-".
+	// Begins returns the prefixes of the addresses: "aws://vol-".
 	Begins() []string
 	// Open prepares an address.
 	Open(ctx context.Context, address string) (source.Source, error)
 }
 
-// A Saving is a cloud whose tools print answers of its metrics service, which people save.
+// A Saving is a cloud whose tools print answers of its metrics service, which users save.
 type Saving interface {
 	IsSaved(head []byte) bool
 	Saved(from source.File) source.Source
 }
 
-// A HostDescriber is a cloud that can be asked what this machine and its volumes are: see
-// [host.Describer].
+// A HostDescriber is a cloud that can describe this machine and its volumes: see [host.Describer].
 type HostDescriber interface {
 	DescribeHost(ctx context.Context, volumes []string) (facts map[string]string, notes []string)
 }
 
-// With lets an Opener open addresses of clouds, and ask them about this machine.
+// With adds clouds, whose addresses the Opener then opens, and which may describe this machine.
 func (o *Opener) With(clouds ...Cloud) *Opener {
 	o.clouds = map[string]Cloud{}
 	for _, c := range clouds {
@@ -132,8 +133,8 @@ func (o *Opener) With(clouds ...Cloud) *Opener {
 	return o
 }
 
-// Begins are the ways in which addresses begin, for completion: of engines and exporters by their
-// schemes, of clouds also by what they name.
+// Begins returns the prefixes of addresses, for completion: the schemes of engines and exporters,
+// and more specific ones for clouds.
 func (o *Opener) Begins() []string {
 	out := []string{"http://", "https://"}
 	for _, s := range o.schemes {
@@ -164,7 +165,7 @@ func For(engines []Engine) *Opener {
 	return o
 }
 
-// capture is the kind of capture at a path, nil if it is not a capture.
+// capture returns the kind of capture at a path, or nil if it is not a capture.
 func (o *Opener) capture(path string, head []byte) *Capture {
 	for i := range o.captures {
 		if o.captures[i].Sniff(path, head) {

@@ -9,17 +9,17 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Bounds on the search of a folder.
+// Limits of the search in a folder.
 const (
-	folderEntriesMax = 1000 // entries looked at
-	folderSourcesMax = 32   // sources taken from one folder
+	folderEntriesMax = 1000 // entries to check
+	folderSourcesMax = 32   // sources in one folder
 )
 
-// Expand returns the sources that an argument stands for: itself, or, if it is a folder that is not
-// itself a source, the sources in it, such as the files collected about one incident (iostat's log,
-// saved metrics, a diagnostic.data folder, notes). A folder that is a source because a folder in it is
-// one (a dbPath) stands for that and for what lies beside it. It skips what is not a source. It fails
-// if there are more than 32: then it is not one incident.
+// Expand returns the sources that an argument means: itself, or, if it is a folder that is not
+// itself a source, the sources in it, such as the files collected about an incident (iostat's log,
+// saved metrics, a diagnostic.data folder, notes). A folder that is a source because of a folder in
+// it (a dbPath) means that folder and the sources next to it. Everything else is skipped. More than
+// 32 sources are an error, because that is not a single incident.
 func (o *Opener) Expand(arg string) ([]string, error) {
 	if !isFolder(arg) || recording.IsRecording(arg) {
 		return []string{arg}, nil // Open reports what is wrong with it
@@ -38,21 +38,21 @@ func (o *Opener) Expand(arg string) ([]string, error) {
 		return []string{arg}, nil
 	case len(found) > folderSourcesMax:
 		return nil,
-			fmt.Errorf("%s contains %d sources, more than the limit of %d for one incident: name those that belong together",
+			fmt.Errorf("%s contains %d sources: want at most %d for one incident; give those that belong together",
 				arg, len(found), folderSourcesMax)
 	}
 
 	return found, nil
 }
 
-// entries returns the paths of what is in a folder, in order of names.
+// entries returns the paths in a folder, in order of their names.
 func entries(folder string) (paths []string) {
 	f, err := os.Open(folder)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	// ReadDir(n) fails at the end of a folder; check what it listed.
+	// ReadDir(n) fails at the end of a folder, but returns what it has read.
 	list, _ := f.ReadDir(folderEntriesMax)
 	for _, e := range list {
 		paths = append(paths, filepath.Join(folder, e.Name()))
@@ -83,7 +83,7 @@ func (o *Opener) isSource(path string) bool {
 	}
 
 	if in.Reader != nil {
-		// A recording's own manifest: its folder was checked already.
+		// A recording's own manifest, whose folder was already checked.
 		_ = in.Reader.Close()
 		return false
 	}

@@ -1,35 +1,35 @@
 // Package sources opens the sources of a recording: an [Opener] recognises what an argument is, and
-// the packages below it, and the engines it knows, read it.
+// the packages below it, and the engines, read it.
 //
-// Nobody should have to state the kind of a file, least of all while a database stalls. So a source
-// is recognised by its content, never by its name. Anything else gets one error that says what it
-// looks like and what to give instead.
+// Users should not have to state the kind of a file, least of all while a database stalls. So a
+// source is recognised by its content, never by its name. For everything else there is one error,
+// which says what the argument looks like and what to give instead.
 //
-// The sources, and how to make each:
+// The sources, and how to create each:
 //
-//	diagnostic.data, or the dbPath it lies in, or one metrics.* file      MongoDB writes it by itself
+//	diagnostic.data, or the dbPath it is in, or one metrics.* file        MongoDB writes it automatically
 //	iostat's log, text or JSON       S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log
 //	saved pages of metrics           while sleep 1; do date +'# scraped %s'; curl -s http://host:9100/metrics; done > metrics.txt
 //	http://host:9216/metrics         any exporter, etcd, IRIS (/api/monitor/metrics); read live
-//	mongodb://user@host              a MongoDB; read live
-//	postgres://user@host/postgres    a PostgreSQL; read live
-//	etcd://a:2379,b:2379,c:2379      an etcd, all its members; read live
-//	aws://vol-0123456789abcdef0      what a cloud provider measured of a volume or a machine
-//	http://prometheus:9090           a Prometheus-compatible server; asked, not copied
+//	mongodb://user@host              a MongoDB server; read live
+//	postgres://user@host/postgres    a PostgreSQL server; read live
+//	etcd://a:2379,b:2379,c:2379      all members of an etcd cluster; read live
+//	aws://vol-0123456789abcdef0      what a cloud provider measured about a volume or a machine
+//	http://prometheus:9090           a Prometheus-compatible server; queried, not copied
 //	host                             this machine's devices, page cache and pressure; read live
-//	fio's JSON, and the logs beside  fio --output-format=json --output=job.json --write_lat_log=job job.fio
+//	fio's JSON, and the logs with it fio --output-format=json --output=job.json --write_lat_log=job job.fio
 //	fio's text reports (2.x, 3.x)    also with other text around them; JSON has more
 //	samples of /proc/diskstats       while sleep 1; do date +%s.%N; cat /proc/diskstats; done; pt-diskstats' files
-//	a response of Prometheus' API    curl -G http://prometheus:9090/api/v1/query_range ...
-//	an answer of CloudWatch          aws cloudwatch get-metric-data, get-metric-statistics
-//	a benchmark's report             what etcdctl check perf and pg_test_fsync print
+//	a Prometheus response            curl -G http://prometheus:9090/api/v1/query_range ...
+//	a CloudWatch answer              aws cloudwatch get-metric-data, get-metric-statistics
+//	a benchmark's report             output of etcdctl check perf and pg_test_fsync
 //	a recording's folder             plimsoll record
 //
-// Text may be compressed by gzip, zstd or bzip2. An iostat log made without -t has no times; a gzip
-// file keeps the log's modification time, a copied file does not.
+// Text may be compressed with gzip, zstd or bzip2. An iostat log recorded without -t has no times;
+// a gzip file stores the modification time of the log, a copied file does not.
 //
 // Most are a source.Source, which is read once into a recording. A recording and a Prometheus
-// server are already a recording.Reader: they hold their own samples.
+// server are already a recording.Reader, which has its own samples.
 package sources
 
 import (
@@ -57,15 +57,15 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// An Input is an opened argument: exactly one of Source and Reader is set.
+// An Input is an opened argument: either Source or Reader is set.
 type Input struct {
-	// Source is to be read into a recording.
+	// Source must be read into a recording.
 	Source source.Source
-	// Reader already holds its samples. The caller closes it.
+	// Reader already has samples. The caller must close it.
 	Reader recording.Reader
 }
 
-// Describe describes the input, as far as is known before it is read.
+// Describe describes the input, as far as it is known before reading.
 func (in Input) Describe() recording.Source {
 	if in.Source != nil {
 		return in.Source.Describe()
@@ -78,7 +78,7 @@ func (in Input) Describe() recording.Source {
 	return recording.Source{}
 }
 
-// OpenOptions are the options for opening sources.
+// OpenOptions are options for opening sources.
 type OpenOptions struct {
 	// From and To bound the queries to a Prometheus server; zero means its last hour.
 	From, To time.Time
@@ -89,15 +89,15 @@ type OpenOptions struct {
 	// Transport replaces the HTTP transport, Getenv os.Getenv.
 	Transport http.RoundTripper
 	Getenv    func(string) string
-	// Within is how long to wait for an answer of a live source; 0 means the source's own default.
+	// Within bounds the wait for an answer of a live source; 0 means the source's default.
 	Within time.Duration
-	// Room is what the pages of all sources that are read at the same time may take together; nil: there
-	// is only one source.
+	// Room is shared by the pages of all sources that are read at the same time; nil means that
+	// there is only one source.
 	Room *exposition.Room
 }
 
-// Open recognises what arg is. It reads the beginning of files, and sends one request to an
-// address. The error is one sentence: what arg is, and what to give instead.
+// Open recognises what arg is. It reads the beginning of a file, or sends one request to an
+// address. Its error is one sentence: what arg is, and what to give instead.
 func (o *Opener) Open(ctx context.Context, arg string, opt OpenOptions) (Input, error) {
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
@@ -113,10 +113,10 @@ func (o *Opener) Open(ctx context.Context, arg string, opt OpenOptions) (Input, 
 
 	switch {
 	case arg == "":
-		return Input{}, errors.New("an argument is empty: give a file, a folder, a URL or host")
+		return Input{}, errors.New("empty argument: give a file, a folder, a URL or host")
 	case arg == "-":
 		return Input{},
-			errors.New("standard input cannot be a source (logs are read twice): write it to a file and give that file")
+			errors.New("standard input cannot be a source, because logs are read twice: write it to a file and give that file")
 	}
 
 	info, err := os.Stat(arg)
@@ -124,7 +124,7 @@ func (o *Opener) Open(ctx context.Context, arg string, opt OpenOptions) (Input, 
 	case err != nil && host.Sniff(arg, nil):
 		return asInput(host.OpenArg(arg, o.describe))
 	case errors.Is(err, fs.ErrNotExist):
-		return Input{}, o.notThere(arg)
+		return Input{}, o.notFound(arg)
 	case err != nil:
 		return Input{}, fmt.Errorf("open source: %w", err)
 	case info.IsDir():
@@ -155,15 +155,15 @@ func asReader(r recording.Reader, err error) (Input, error) {
 // hostPort matches an address without a scheme.
 var hostPort = regexp.MustCompile(`^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+):(\d+)(/.*)?$`)
 
-func (o *Opener) notThere(arg string) error {
+func (o *Opener) notFound(arg string) error {
 	if m := hostPort.FindStringSubmatch(arg); m != nil {
 		scheme := "http"
 		if s := o.ports[m[2]]; s != "" && !isMetricsPath(m[3]) {
 			scheme = s
 		}
-		return fmt.Errorf("there is no file %s: for an address write %s://%s", arg, scheme, arg)
+		return fmt.Errorf("file %s not found: for an address write %s://%s", arg, scheme, arg)
 	}
-	return fmt.Errorf("there is no file or folder %s: check the path (this machine itself is called host)", arg)
+	return fmt.Errorf("file or folder %s not found: check the path (for this machine, give host)", arg)
 }
 
 func special(m fs.FileMode) string {
@@ -194,7 +194,7 @@ func (o *Opener) openFolder(dir string) (Input, error) {
 	return Input{}, fmt.Errorf("%s is a folder %s: %s", dir, without, o.insteadOf(dir))
 }
 
-// insteadOf suggests what in a folder may be meant.
+// insteadOf suggests a source in a folder that is not a source.
 func (o *Opener) insteadOf(dir string) string {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -202,7 +202,7 @@ func (o *Opener) insteadOf(dir string) string {
 		if errors.As(err, &denied) {
 			err = denied.Err // the caller's error names the path
 		}
-		return "it cannot be listed: " + err.Error()
+		return "cannot list it: " + err.Error()
 	}
 
 	defer f.Close()
@@ -224,12 +224,12 @@ func (o *Opener) insteadOf(dir string) string {
 
 		if info.Mode().IsRegular() {
 			if _, err := o.openFile(path, info); err == nil {
-				return "give one of its files, such as " + path
+				return "give one of its files, for example " + path
 			}
 		}
 	}
 
-	_ = err // check what was listed
+	_ = err // the listed entries are checked regardless
 	return "give a diagnostic.data folder, a recording, or a file"
 }
 
@@ -284,7 +284,7 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 	return Input{}, fmt.Errorf("%s %s", path, o.looksLike(head, p.kind))
 }
 
-// openURL determines what an address is.
+// openURL recognises what an address is.
 func (o *Opener) openURL(ctx context.Context, arg, scheme string, opt OpenOptions) (Input, error) {
 	switch scheme {
 	case "http", "https":
@@ -298,14 +298,14 @@ func (o *Opener) openURL(ctx context.Context, arg, scheme string, opt OpenOption
 			return asInput(engine.Open(ctx, arg,
 				LiveOptions{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within, Room: opt.Room}))
 		}
-		return Input{}, fmt.Errorf("%q is not a scheme of a source: give %s, a file or a folder", scheme,
+		return Input{}, fmt.Errorf("unknown scheme %q: give %s, a file or a folder", scheme,
 			o.addresses())
 	}
 
 	u, err := address.ParseURL(arg)
 	if err != nil || u.Host == "" {
 		return Input{},
-			errors.New("the URL is not valid (special characters in a password must be percent-encoded): give one such as http://host:9216/metrics")
+			errors.New("the URL is not valid (special characters in a password must be percent-encoded): want for example http://host:9216/metrics")
 	}
 
 	if isMetricsPath(u.Path) {
@@ -315,21 +315,21 @@ func (o *Opener) openURL(ctx context.Context, arg, scheme string, opt OpenOption
 	return o.openServer(ctx, arg, u, opt)
 }
 
-// TakesCredentials reports whether a server at an address of the scheme may be sent the credentials in the
-// environment.
+// TakesCredentials reports whether the credentials in the environment may be sent to a server at an
+// address with the scheme.
 func (o *Opener) TakesCredentials(scheme string) bool {
 	engine := o.live[scheme]
 	return scheme == "http" || scheme == "https" || engine != nil && !engine.OwnCredentials
 }
 
-// addresses lists how addresses begin: "http://, https:// or etcd://".
+// addresses lists the schemes of addresses: "http://, https:// or etcd://".
 func (o *Opener) addresses() string {
 	all := append([]string{"http", "https"}, o.schemes...)
 	last := len(all) - 1
 	return strings.Join(all[:last], "://, ") + ":// or " + all[last] + "://"
 }
 
-// isMetricsPath reports whether a path is one of metrics, rather than a server's root.
+// isMetricsPath reports whether a path is that of a page of metrics, not the root of a server.
 func isMetricsPath(path string) bool {
 	switch filepath.Base(path) {
 	case "metrics", "federate", "probe", "vars":
@@ -351,8 +351,8 @@ func (o *Opener) openMetrics(ctx context.Context, arg string, opt OpenOptions) (
 	return Input{Source: src}, nil
 }
 
-// openServer requests Prometheus's API at an address and, concurrently, a page of metrics, there or
-// under /metrics. (Prometheus has such a page as well, so the API takes precedence.)
+// openServer requests Prometheus's API at an address and, concurrently, a page of metrics there or
+// under /metrics. (Prometheus itself has such a page, so the API takes precedence.)
 func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt OpenOptions) (Input, error) {
 	type answer struct {
 		in  Input
@@ -365,8 +365,8 @@ func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt Ope
 		v.Path = strings.TrimSuffix(u.Path, "/") + "/metrics"
 		in, err := o.openMetrics(ctx, v.String(), opt)
 		if err != nil && strings.Trim(u.Path, "/") != "" {
-			if own, ownErr := o.openMetrics(ctx, arg, opt); ownErr == nil {
-				in, err = own, nil
+			if exact, exactErr := o.openMetrics(ctx, arg, opt); exactErr == nil {
+				in, err = exact, nil
 			}
 		}
 		pages <- answer{in, err}
@@ -396,16 +396,16 @@ func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt Ope
 		return Input{}, page.err
 	}
 
-	if strings.Contains(apiErr.Error(), recording.EnvToken) { // it asks for credentials
+	if strings.Contains(apiErr.Error(), recording.EnvToken) { // the server asks for credentials
 		return Input{}, apiErr
 	}
 
 	return Input{},
-		fmt.Errorf("%s responds, but not with Prometheus's API (/api/v1/query) or metrics (/metrics): give the address of a page of metrics or of a Prometheus server",
+		fmt.Errorf("%s responds, but has neither Prometheus's API (/api/v1/query) nor metrics (/metrics): give the address of a page of metrics or of a Prometheus server",
 			address.PublicURL(u))
 }
 
-// remoteOptions pass on the general credentials if there are none specific to Prometheus.
+// remoteOptions passes the general credentials on if there are none specific to Prometheus.
 func remoteOptions(opt OpenOptions) recording.RemoteOptions {
 	o := recording.RemoteOptions{From: opt.From, To: opt.To, Selector: opt.Selector, Transport: opt.Transport,
 		Timeout: opt.Within, Getenv: opt.Getenv}

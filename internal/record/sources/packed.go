@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// headBytes are read to recognise a file. fio prints warnings before its JSON, and a log may
-	// start with lines of another program.
+	// headBytes is how much of a file is read to recognise it. fio prints warnings before its JSON,
+	// and a log may start with lines of another program.
 	headBytes = 64 << 10
-	// zstdWindowMax is the memory that a compressed file may require: the zstd command's limit
-	// without --long.
+	// zstdWindowMax bounds the memory that a compressed file may require: the limit of the zstd
+	// command without --long.
 	zstdWindowMax = 128 << 20
 )
 
-// packing is how a file is compressed.
+// packing is the compression of a file.
 type packing string
 
 const (
@@ -45,12 +45,12 @@ type packed struct {
 	path     string
 	kind     packing
 	head     []byte // the first bytes, decompressed, without decoration
-	stripped bool   // it is read without decoration: see [decorated]
+	stripped bool   // it is read without terminal decoration; see [decorated]
 	bytes    int64  // decompressed, 0 if unknown
 	modified time.Time
 }
 
-// openPacked reads a file's beginning.
+// openPacked reads the beginning of a file.
 func openPacked(path string, info fs.FileInfo) (*packed, error) {
 	p := &packed{path: path, bytes: info.Size(), modified: info.ModTime()}
 	f, err := safefile.Open(path)
@@ -87,7 +87,7 @@ func openPacked(path string, info fs.FileInfo) (*packed, error) {
 
 	// A truncated file is still recognised by its beginning.
 	if n == 0 && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s starts like a file compressed with %s but cannot be decompressed: %w", path,
+		return nil, fmt.Errorf("cannot decompress %s, which starts like a file compressed with %s: %w", path,
 			p.kind, err)
 	}
 
@@ -111,11 +111,11 @@ func (p *packed) open() (io.ReadCloser, error) {
 	return &unpacked{Reader: newUndecorated(r), close: func() { r.Close() }}, nil
 }
 
-// unpack reads f decompressed. Closing the result closes f too.
+// unpack returns a reader of f, decompressed. Closing it also closes f.
 func (p *packed) unpack(f *os.File) (io.ReadCloser, error) {
 	fail := func(err error) (io.ReadCloser, error) {
 		f.Close()
-		return nil, fmt.Errorf("%s starts like a file compressed with %s but cannot be decompressed: %w", p.path,
+		return nil, fmt.Errorf("cannot decompress %s, which starts like a file compressed with %s: %w", p.path,
 			p.kind, err)
 	}
 
@@ -126,7 +126,7 @@ func (p *packed) unpack(f *os.File) (io.ReadCloser, error) {
 			return fail(err)
 		}
 		if !z.ModTime.IsZero() {
-			p.modified = z.ModTime // when the log itself was last written to
+			p.modified = z.ModTime // when the original file was last written
 		}
 		return &unpacked{Reader: z, close: func() { z.Close(); f.Close() }}, nil
 	case zst:

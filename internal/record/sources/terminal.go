@@ -6,20 +6,21 @@ import (
 	"io"
 )
 
-// byteOrderMark begins text that some editors and PowerShell's redirection write (UTF-8).
+// byteOrderMark starts text files of some editors and of PowerShell's redirection (UTF-8).
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// sequenceBytesMax is longer than a sequence that sets colours: ESC [ 38 ; 2 ; 255 ; 255 ; 255 m.
+// sequenceBytesMax is longer than any sequence that sets colours: ESC [ 38 ; 2 ; 255 ; 255 ; 255 m.
 const sequenceBytesMax = 32
 
-// decorated reports whether a text's beginning has what is for a terminal or an editor only: a byte
-// order mark, or sequences of colours, as iostat writes them with S_COLORS=always or under script(1).
+// decorated reports whether the beginning of a text contains decoration for a terminal or an
+// editor: a byte order mark, or colour sequences, as iostat writes them with S_COLORS=always or
+// under script(1).
 func decorated(head []byte) bool {
 	return bytes.HasPrefix(head, byteOrderMark) || bytes.Contains(head, []byte("\x1b["))
 }
 
-// undecorated reads a text without its byte order mark and its control sequences (ECMA-48: ESC [, then
-// parameters, then one letter). Positions of damage count what is left.
+// undecorated reads a text without its byte order mark and its control sequences (ECMA-48: ESC [,
+// then parameters, then one letter). Offsets of damage refer to the remaining text.
 type undecorated struct {
 	br    *bufio.Reader
 	begun bool
@@ -37,7 +38,7 @@ func (u *undecorated) Read(p []byte) (n int, err error) {
 
 	for n < len(p) {
 		if n > 0 && u.br.Buffered() == 0 {
-			break // what there is goes first
+			break // return what is available before blocking
 		}
 
 		c, err := u.br.ReadByte()
@@ -59,7 +60,7 @@ func (u *undecorated) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// skip drops the rest of a control sequence whose ESC was read; false if it is not one.
+// skip drops the rest of a control sequence after its ESC. It returns false if there is none.
 func (u *undecorated) skip() bool {
 	if next, _ := u.br.Peek(1); len(next) == 0 || next[0] != '[' {
 		return false

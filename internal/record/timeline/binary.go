@@ -29,7 +29,7 @@ func (ev *evaluator) binary(e *parser.BinaryExpr) (value, error) {
 
 	f := op.apply
 	if op.compares && !e.ReturnBool && !(lhs.scalar && rhs.scalar) {
-		// A comparison keeps the vector's value where it holds.
+		// A comparison keeps the value of the vector where it is true.
 		keepRight := lhs.scalar
 		f = func(a, b float64) float64 {
 			switch {
@@ -77,7 +77,7 @@ var operators = map[parser.ItemType]operator{
 	parser.ADD: {false, func(a, b float64) float64 { return a + b }},
 	parser.SUB: {false, func(a, b float64) float64 { return a - b }},
 	parser.MUL: {false, func(a, b float64) float64 { return a * b }},
-	// Nothing over nothing is unknown, as in an await without I/O.
+	// Division of zero by zero is unknown, for example an await without I/O.
 	parser.DIV: {false, func(a, b float64) float64 { return a / b }},
 	parser.GTR: {true, func(a, b float64) float64 { return truth(a > b) }},
 	parser.GTE: {true, func(a, b float64) float64 { return truth(a >= b) }},
@@ -130,7 +130,7 @@ func (ev *evaluator) match(e *parser.BinaryExpr, lhs, rhs []Track,
 	return value{tracks: merged(out)}, nil
 }
 
-// merged joins tracks with equal labels: the first known value of a cell wins.
+// merged merges tracks with equal labels: in each cell, the first known value wins.
 func merged(tracks []Track) []Track {
 	index := map[string]int{}
 	var out []Track

@@ -11,25 +11,24 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// Leaves supply the series of an expression.
+// Leaves provide the series of an expression.
 type Leaves interface {
-	// Gauge returns the series that a selector names, on the grid.
+	// Gauge returns the series that a selector matches, on the grid.
 	Gauge(sel *parser.VectorSelector) ([]Track, error)
 	// Rate returns their rates per second and interval, on the grid.
 	Rate(sel *parser.VectorSelector) ([]Track, error)
 }
 
-// ErrUnsupported is wrapped by the errors of [Eval] for PromQL outside the subset: the caller can
-// use the recording's own engine instead.
+// ErrUnsupported is wrapped by the errors of [Eval] for PromQL outside the subset. The caller can
+// then use the recording's own engine.
 var ErrUnsupported = errors.New("PromQL outside the subset of the grid")
 
-// Eval computes a PromQL expression on a grid. The subset: selectors without
-// offset; irate (the interval's own rate), rate and increase (its mean over the trailing
-// range); max, min, avg, sum and last_over_time; sum, max, min, avg and count with by and
-// without; arithmetic and comparison (also with bool, on, ignoring, group_left); and, or,
-// unless; abs, clamp_min, clamp_max, label_replace, and histogram_quantile
-// of classic buckets. Result labels carry no metric name. A scalar
-// result is one track without labels.
+// Eval computes a PromQL expression on a grid. The subset: selectors without offset; irate (the
+// rate of the interval itself), rate and increase (its mean over the trailing range); max, min,
+// avg, sum and last_over_time; sum, max, min, avg and count with by and without; arithmetic and
+// comparison (also with bool, on, ignoring, group_left); and, or, unless; abs, clamp_min,
+// clamp_max, label_replace, and histogram_quantile of classic buckets. Result labels have no metric
+// name. A scalar result is one track without labels.
 func Eval(g Grid, e parser.Expr, l Leaves) ([]Track, error) {
 	v, err := (&evaluator{g: g, l: l}).eval(e)
 	if err != nil {
@@ -129,7 +128,7 @@ func (ev *evaluator) call(e *parser.Call) (value, error) {
 
 		bound, err := ev.eval(e.Args[1])
 		if err != nil || !bound.scalar {
-			return value{}, errors.Join(err, unsupported(e, "a bound that is no number"))
+			return value{}, errors.Join(err, unsupported(e, "a bound that is not a number"))
 		}
 
 		clamp := math.Max
@@ -305,7 +304,7 @@ func nans(n int) []float64 {
 	return v
 }
 
-// grouping keeps (by) or drops the named labels, and always the metric's name.
+// grouping keeps (by) or drops the named labels, and always drops the metric name.
 func grouping(names []string, by bool) func(labels.Labels) labels.Labels {
 	return func(ls labels.Labels) labels.Labels {
 		b := labels.NewBuilder(ls)

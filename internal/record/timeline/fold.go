@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// A Hole is a stretch in which no source has a sample, for example between two runs of a server:
-// after From, before To.
+// A Hole is a time without samples from any source, for example between two runs of a server: after
+// From, before To.
 type Hole struct{ From, To time.Time }
 
-// holeCells is how many cells of a hole are kept: as many as the longest wait that a rule follows
-// back from where it was credited, so that nothing reaches across.
+// holeCells is the number of cells of a hole that are kept: as many as the longest wait that a rule
+// follows back from where it was credited, so that no rule reaches across.
 const holeCells = 600
 
-// A fold leaves out time before cell at: starting at from, in milliseconds since the epoch.
+// A fold leaves out time before cell at, starting at from, in milliseconds since the epoch.
 // Together with the folds before it, it leaves out leftOut milliseconds, a whole number of cells.
 type fold struct {
 	at      int
@@ -22,8 +22,8 @@ type fold struct {
 	leftOut int64
 }
 
-// fold leaves out what exceeds holeCells of each hole. Servers that people start only when needed
-// have months between their samples; cells for those would waste memory.
+// fold leaves out the part of each hole that exceeds holeCells. Servers that are started only when
+// needed have months between their samples, and cells for these would waste memory.
 func (g *Grid) fold(holes []Hole) {
 	holes = slices.Clone(holes)
 	slices.SortFunc(holes, func(a, b Hole) int { return a.From.Compare(b.From) })
@@ -49,7 +49,7 @@ func (g Grid) end(k int) int64 {
 	return ms
 }
 
-// cell returns the cell that contains a time, or the one after the fold that contains it; it may be
+// cell returns the cell that contains a time, or the one after the fold that contains it. It may be
 // outside the grid.
 func (g Grid) cell(ms int64) int {
 	i := sort.Search(len(g.folds), func(i int) bool { return g.folds[i].from >= ms })
@@ -68,7 +68,7 @@ func (g Grid) CellAt(t time.Time) (int, bool) {
 	return k, k >= 0 && k < g.N && !t.Before(g.Start(k))
 }
 
-// Slice returns the cells first to last, inclusive, as a grid of their own.
+// Slice returns the cells first to last, inclusive, as a separate grid.
 func (g Grid) Slice(first, last int) Grid {
 	out := Grid{FromMs: g.end(first), StepMs: g.StepMs, N: last - first + 1}
 	var before int64
@@ -82,7 +82,7 @@ func (g Grid) Slice(first, last int) Grid {
 	return out
 }
 
-// Runs returns the cells between the folds: within each, time passes evenly.
+// Runs returns the cells between the folds. Within each run, time passes evenly.
 func (g Grid) Runs() []Episode {
 	var out []Episode
 	first := 0

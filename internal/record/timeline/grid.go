@@ -1,12 +1,11 @@
-// Package timeline puts series of different sources, periods and jitter on one common time grid, so
-// that they can be compared second by second.
+// Package timeline aligns series of different sources, periods and jitter to one common time grid,
+// so that they can be compared second by second.
 //
-// The idea is the interval. A counter sampled at a and then at b does not say what its rate was "at
-// b"; it says what the rate was on average between a and b. So a rate belongs to the interval, and
-// a grid cell takes the mean of the intervals that cover it. Sampling jitter, a late sample during
-// a stall or a source with another period then neither lose an interval nor count one twice, as
-// evaluating irate() at fixed steps would. An interval much longer than the source's period is a
-// hole: NaN, never zero.
+// The central concept is the interval. A counter sampled at a and then at b does not give its rate
+// at b, but the mean rate between a and b. So a rate belongs to an interval, and a grid cell gets
+// the mean of the intervals that cover it. With jitter, a late sample during a stall, or a source
+// with another period, no interval is lost or counted twice, unlike with irate() at fixed steps. An
+// interval much longer than the source's period is a hole: NaN, never zero.
 //
 // [Eval] computes PromQL over such a grid, for the subset that signals and rules use (package
 // rules). One definition serves this program, a test script and a Prometheus server, and a property
@@ -30,18 +29,19 @@ type Grid struct {
 	folds  []fold
 }
 
-// MaxCells is the usual bound of a grid: five days of seconds. A diagnosis holds some hundred tracks
-// with 8 bytes per cell.
+// MaxCells is the usual bound of a grid: five days of seconds. A diagnosis holds several hundred
+// tracks with 8 bytes per cell.
 const MaxCells = 5 * 86400
 
-// NewGrid returns the smallest grid of at most [MaxCells] with the given step that covers from to to.
-// The holes, in which no source has a sample, are folded: some cells of each long one are kept.
+// NewGrid returns the smallest grid of at most [MaxCells] with the given step that covers from to
+// to. Holes, in which no source has a sample, are folded: only some cells of each long hole are
+// kept.
 func NewGrid(from, to time.Time, step time.Duration, holes ...Hole) Grid {
 	return NewGridWithin(MaxCells, from, to, step, holes...)
 }
 
-// NewGridWithin is NewGrid for another number of cells. If more remain, the steps get longer: 2, 5, 10,
-// 20 times as long, and so on.
+// NewGridWithin is NewGrid with another bound. If there are too many cells, the step gets longer:
+// 2, 5, 10, 20 times as long, and so on.
 func NewGridWithin(most int, from, to time.Time, step time.Duration, holes ...Hole) Grid {
 	for ms := max(step.Milliseconds(), 1); ; ms *= 10 {
 		for _, times := range []int64{1, 2, 5} {
@@ -82,22 +82,22 @@ func (g Grid) Time(k int) time.Time { return time.UnixMilli(g.end(k)).UTC() }
 // Start returns the beginning of cell k.
 func (g Grid) Start(k int) time.Time { return time.UnixMilli(g.end(k) - g.StepMs).UTC() }
 
-// A Track is a series on a grid: one value per cell, NaN where nothing is known.
+// A Track is a series on a grid: one value per cell, NaN if unknown.
 type Track struct {
 	Labels labels.Labels
 	Values []float64
 }
 
-// Holes: an interval between two samples is a hole in the series if it is longer than holePeriods
-// of the usual intervals around it and longer than holeMinMs. The samplers of FTDC and of exporters
-// are themselves late by seconds while the host stalls. Those intervals are measurements, and
-// exactly what a diagnosis looks for.
+// An interval between two samples is a hole in the series if it is longer than holePeriods of the
+// usual intervals around it and longer than holeMinMs. The samplers of FTDC and of exporters are
+// themselves late by seconds while the host stalls. Those intervals are measurements, and exactly
+// what a diagnosis looks for.
 const (
 	holePeriods = 10
 	holeMinMs   = 15_000
 )
 
-// usualMs returns the series' usual interval: the median of those around sample i.
+// spacing is the median interval between samples.
 type spacing struct{ medianMs int64 }
 
 func newSpacing(pts []promql.FPoint) spacing {
@@ -112,9 +112,9 @@ func newSpacing(pts []promql.FPoint) spacing {
 	return spacing{medianMs: int64(Quantile(d, 0.5))}
 }
 
-// hole reports whether nothing is known between sample i-1 and sample i, given the two intervals on
-// either side. A source may change its period while it runs: the first and the last interval of another
-// period have two more of it on one side only.
+// hole reports whether the data between sample i-1 and sample i is unknown, given the two intervals
+// on either side. A source may change its period while it runs: at the first and the last interval
+// of another period, two more of that length are on one side only.
 func (s spacing) hole(pts []promql.FPoint, i int) bool {
 	dt := interval(pts, i)
 	if dt <= holeMinMs {
@@ -133,8 +133,8 @@ func interval(pts []promql.FPoint, i int) int64 {
 	return pts[i].T - pts[i-1].T
 }
 
-// Rate puts a counter's rate per second on the grid. If the counter went down (a restart), the
-// interval is a hole: what happened in it cannot be known.
+// Rate returns the rate per second of a counter on the grid. If the counter went down (a restart),
+// the interval is a hole, because what happened in it is unknown.
 func (g Grid) Rate(pts []promql.FPoint) []float64 { return g.rate(pts, newSpacing(pts)) }
 
 func (g Grid) rate(pts []promql.FPoint, sp spacing) []float64 {
@@ -151,7 +151,7 @@ func (g Grid) rate(pts []promql.FPoint, sp spacing) []float64 {
 	}
 
 	for k := range out {
-		// A cell is unknown if half of it is.
+		// A cell is unknown if more than half of it is.
 		if cover[k] < 0.5 {
 			out[k] = math.NaN()
 		} else {
@@ -162,8 +162,7 @@ func (g Grid) rate(pts []promql.FPoint, sp spacing) []float64 {
 	return out
 }
 
-// spread adds value, weighted by the covered share of each cell, to the cells
-// between a and b.
+// spread adds value to the cells between a and b, weighted by the covered share of each cell.
 func (g Grid) spread(out []float64, cover []float32, aMs, bMs int64, value float64) {
 	k0, k1 := max(g.cell(aMs+1), 0), min(g.cell(bMs), g.N-1)
 	for k := k0; k <= k1; k++ {
@@ -178,8 +177,8 @@ func (g Grid) spread(out []float64, cover []float32, aMs, bMs int64, value float
 	}
 }
 
-// Gauge puts a gauge on the grid: a cell has the last sample at or before its end, held until the
-// next one unless a hole follows.
+// Gauge returns a gauge on the grid: a cell has the last sample at or before its end, held until
+// the next sample unless a hole follows.
 func (g Grid) Gauge(pts []promql.FPoint) []float64 { return g.gauge(pts, newSpacing(pts)) }
 
 func (g Grid) gauge(pts []promql.FPoint, sp spacing) []float64 {
@@ -200,8 +199,8 @@ func (g Grid) gauge(pts []promql.FPoint, sp spacing) []float64 {
 			out[k] = p.F
 		}
 
-		// The cell that contains the next sample is overwritten by it; a sample exactly at a cell's
-		// end must be seen even if until equals it.
+		// The next sample overwrites the cell that contains it. A sample exactly at the end of a
+		// cell counts even if until equals it.
 		if k := g.cell(p.T); k >= 0 && k < g.N {
 			out[k] = p.F
 		}

@@ -50,12 +50,12 @@ type bucket struct {
 	values []float64
 }
 
-// quantile is histogram_quantile over classic buckets, as defined in the Prometheus documentation:
-// linear within a bucket, the highest finite bound above.
+// quantile computes histogram_quantile over classic buckets, as defined in the Prometheus
+// documentation: linear within a bucket, and the highest finite bound above.
 func (ev *evaluator) quantile(e *parser.Call) (value, error) {
 	phi, err := ev.eval(e.Args[0])
 	if err != nil || !phi.scalar {
-		return value{}, unsupported(e, "a quantile that is no number")
+		return value{}, unsupported(e, "a quantile that is not a number")
 	}
 
 	v, err := ev.eval(e.Args[1])
@@ -93,8 +93,8 @@ func (ev *evaluator) quantile(e *parser.Call) (value, error) {
 	return value{tracks: out}, nil
 }
 
-// bucketQuantile leaves out buckets that have no value there, as Prometheus does for series that are
-// missing: an observation then counts for the next bucket that is known.
+// bucketQuantile ignores buckets without a value in the cell, like Prometheus ignores missing
+// series: an observation then counts in the next known bucket.
 func bucketQuantile(phi float64, all []bucket, k int) float64 {
 	bs := all
 	if slices.ContainsFunc(all, func(b bucket) bool { return math.IsNaN(b.values[k]) }) {

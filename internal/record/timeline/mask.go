@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// A Mask says in which cells of a grid something holds.
+// A Mask says in which cells of a grid a condition is true.
 type Mask []bool
 
-// Where returns the mask of the cells whose value satisfies hold; NaN never does.
+// Where returns the mask of the cells whose value satisfies hold. NaN never does.
 func Where(values []float64, hold func(float64) bool) Mask {
 	m := make(Mask, len(values))
 	for i, x := range values {
@@ -59,7 +59,7 @@ func (m Mask) Not() Mask {
 	return out
 }
 
-// Widen also holds in the cells up to before cells earlier and after cells later.
+// Widen also includes up to before cells earlier and after cells later.
 func (m Mask) Widen(before, after int) Mask {
 	out := make(Mask, len(m))
 	for i, b := range m {
@@ -67,7 +67,7 @@ func (m Mask) Widen(before, after int) Mask {
 			continue
 		}
 		if i > 0 && m[i-1] && i+1 < len(m) && m[i+1] {
-			out[i] = true // inside a run: its ends do the widening
+			out[i] = true // inside a run, which is widened at its ends
 			continue
 		}
 		for k := max(0, i-before); k <= min(len(m)-1, i+after); k++ {
@@ -77,7 +77,7 @@ func (m Mask) Widen(before, after int) Mask {
 	return out
 }
 
-// Close also holds in gaps of at most n cells between two cells where m holds.
+// Close also includes gaps of at most n cells between two cells of the mask.
 func (m Mask) Close(n int) Mask {
 	out := slices.Clone(m)
 	last := -1
@@ -101,7 +101,7 @@ type Episode struct{ First, Last int }
 // Cells returns the episode's length in cells.
 func (e Episode) Cells() int { return e.Last - e.First + 1 }
 
-// Episodes returns the runs of cells in which the mask holds, in time order.
+// Episodes returns the runs of cells in which the mask holds, in order of time.
 func (m Mask) Episodes() []Episode {
 	var out []Episode
 	for i := 0; i < len(m); i++ {
@@ -132,26 +132,26 @@ func MaskOf(n int, episodes []Episode) Mask {
 // A Period is a regular recurrence.
 type Period struct {
 	Cells float64 // median distance between two starts, in cells
-	// Spread is the deviation that three of four distances do not exceed, over their median: 0 is a
-	// clock. The fourth may contain a missed start.
+	// Spread is the deviation that three of four distances do not exceed, divided by their median:
+	// 0 for a clock. The fourth may contain a missed start.
 	Spread float64
 	N      int // number of distances
 }
 
-// maxPeriodSpread is the irregularity up to which a recurrence is called periodic. A WiredTiger
-// checkpoint comes 60 s after the last one ended, so its period varies with its duration. Among a
-// few random distances, some agree by chance: fewer than fewDistances must agree within
-// maxFewSpread. So at most one in ten sets of four to ten random episodes is called periodic, and
-// of larger sets hardly any.
+// maxPeriodSpread is the maximum irregularity of a periodic recurrence. A WiredTiger checkpoint
+// comes 60 s after the last one ended, so its period varies with its duration. Among a few random
+// distances, some agree by chance, so fewer than fewDistances must agree within maxFewSpread. Thus
+// at most one in ten sets of four to ten random episodes is called periodic, and hardly any larger
+// set.
 const (
 	maxPeriodSpread = 0.25
 	fewDistances    = 6
 	maxFewSpread    = 0.125
 )
 
-// Recurrence finds the period of the episodes' starts. It returns false with fewer than three
+// Recurrence determines the period of the episodes' starts. It returns false for fewer than three
 // episodes, or if the distances are irregular. Episodes closer than a third of the median distance
-// are one recurrence seen twice and are merged.
+// count as one recurrence and are merged.
 func Recurrence(episodes []Episode) (Period, bool) {
 	starts := make([]float64, 0, len(episodes))
 	for _, e := range episodes {
@@ -197,7 +197,7 @@ func Recurrence(episodes []Episode) (Period, bool) {
 		p.Spread = Quantile(dev, 0.75) / med
 	}
 
-	// With few distances, a coincidence is likely: they must agree closely.
+	// With few distances, a coincidence is likely, so they must agree closely.
 	spread := maxPeriodSpread
 	if p.N < fewDistances {
 		spread = maxFewSpread

@@ -5,23 +5,24 @@ import (
 	"slices"
 )
 
-// A Plateau is a level that a rate reaches again and again and does not exceed: a cap.
+// A Plateau is a level that a rate reaches repeatedly and does not exceed: a cap.
 type Plateau struct {
 	Level float64
-	Cells Mask // where the rate is at the level
-	// Share is the part of the candidate cells that are at it.
+	Cells Mask // cells in which the rate is at the level
+	// Share is the share of the candidate cells that are at the level.
 	Share float64
-	// Above is the part of the candidate cells in which the rate exceeded it, with those outside of
-	// the candidates that did. I/O that slips from one candidate into the next does not count.
+	// Above is the number of cells, inside and outside the candidates, in which the rate exceeded
+	// the level, divided by the number of candidates. I/O that slips from one candidate into the
+	// next does not count.
 	Above float64
-	// Chance is the probability that a rate without any limit, which varies by a fiftieth or more,
-	// has as hard an upper edge, or as narrow a peak, as this one.
+	// Chance is the probability that a rate without any limit, with a variation of at least a
+	// fiftieth, has as hard an upper edge, or as narrow a peak, as this one.
 	Chance float64
 }
 
-// FindPlateau looks for the level at which values stand in the cells of where: the densest band of
-// relative half-width tol, and the higher of two equal ones. perSample is how many cells have the value
-// of one sample. It returns false with fewer than least samples in the band.
+// FindPlateau finds the level of the values in the cells of where: the densest band of relative
+// half-width tol, or the higher of two equally dense ones. perSample is the number of cells with
+// the value of one sample. It returns false if the band has fewer than least samples.
 func FindPlateau(values []float64, where Mask, tol float64, least, perSample int) (Plateau, bool) {
 	perSample = max(perSample, 1)
 	cand := At(values, where)
@@ -39,8 +40,8 @@ func FindPlateau(values []float64, where Mask, tol float64, least, perSample int
 	return p, true
 }
 
-// densest is the band of relative half-width tol with the most values, of sorted ones, and the higher
-// of two equal ones.
+// densest returns the band of relative half-width tol with the most values, among sorted values, or
+// the higher of two equally dense ones.
 func densest(sorted []float64, tol float64) (first, n int) {
 	for lo, hi := 0, 0; lo < len(sorted); lo++ {
 		for hi < len(sorted) && sorted[hi] <= sorted[lo]*(1+2*tol) {
@@ -56,22 +57,23 @@ func densest(sorted []float64, tol float64) (first, n int) {
 const (
 	// edgeWidth is the half-width of the band in which a limiter keeps a rate.
 	edgeWidth = 0.01
-	// edgeOver is the part of the values at a level or over it that are over it, of a rate without any
-	// limit: a normal distribution with a deviation of a fiftieth has 0.45 (half a deviation is
-	// edgeWidth), and of the means of two values 0.32. Both are less here, since the densest band of
-	// some values is one that happens to be dense.
+	// edgeOver is, for a rate without any limit, the share of the values at or over a level that
+	// are over it. For a normal distribution with a deviation of a fiftieth it is 0.45 (half a
+	// deviation is edgeWidth), and 0.32 for the means of two values. Both are lower here, because
+	// the densest band of a few values happens to be dense.
 	edgeOver     = 0.35
 	edgeOverMean = 0.20
-	// peakPart is the part of the values within tol of a level that are within edgeWidth of it: of a normal
-	// distribution with a deviation of a fiftieth 0.39 for a tol of 5 %, and more here for the same reason.
+	// peakPart is the share of the values within tol of a level that are within edgeWidth of it.
+	// For a normal distribution with a deviation of a fiftieth it is 0.39 for a tol of 5 %, and
+	// more here for the same reason.
 	peakPart = 0.5
-	// alternates is the correlation of values with the next ones up to which they take turns.
+	// alternates is the correlation of consecutive values below which they alternate.
 	alternates = -0.3
 )
 
-// edgeChance is the probability that a rate without a limit is over its most frequent level as
-// seldom as this one, or as often at it. Samples that are a few milliseconds late give one interval
-// what they take from the next, so the means of two neighbours may show what single values do not.
+// edgeChance returns the probability that a rate without a limit exceeds its most frequent level as
+// rarely as this one, or is at it as often. Samples that are a few milliseconds late shift I/O from
+// one interval to the next, so the means of two neighbours may show what single values do not.
 func edgeChance(values []float64, where Mask, lo, hi float64, perSample int) float64 {
 	var single, means []float64
 	last := -2 * perSample
@@ -97,14 +99,16 @@ func edgeChance(values []float64, where Mask, lo, hi float64, perSample int) flo
 	return min(1, 3*min(overChance(single, edgeOver), chance, peakChance(single, hi)))
 }
 
-// overChance is the same of some values, of which a part is over the most frequent level by chance.
+// overChance returns that probability for some values, of which the share part is over the most
+// frequent level by chance.
 func overChance(values []float64, part float64) float64 {
 	slices.Sort(values)
 	first, at := densest(values, edgeWidth)
 	return lowerTail(len(values)-first, len(values)-first-at, part)
 }
 
-// peakChance is the probability that so many of the sorted values up to hi are at the most frequent level.
+// peakChance returns the probability that as many of the sorted values up to hi are at the most
+// frequent level.
 func peakChance(sorted []float64, hi float64) float64 {
 	n := len(sorted)
 	for n > 0 && sorted[n-1] > hi {
@@ -114,7 +118,7 @@ func peakChance(sorted []float64, hi float64) float64 {
 	return lowerTail(n, n-at, 1-peakPart)
 }
 
-// lowerTail is the probability of at most k of n independent events, each of probability p.
+// lowerTail returns the probability of at most k of n independent events, each with probability p.
 func lowerTail(n, k int, p float64) (tail float64) {
 	lnFactorial := func(k int) float64 {
 		x, _ := math.Lgamma(float64(k) + 1)
@@ -127,9 +131,9 @@ func lowerTail(n, k int, p float64) (tail float64) {
 	return min(1, tail)
 }
 
-// passed counts the cells over a level, except those that have too much because a candidate beside
-// them has too little. A sampler that is a tenth of a second late, and a limiter that releases
-// requests in bursts, give one cell what they take from the next.
+// passed counts the cells over a level, except those that are compensated by a neighbouring
+// candidate with too little. A sampler that is a tenth of a second late, or a limiter that releases
+// requests in bursts, shifts I/O from one cell to the next.
 func passed(values []float64, where Mask, level float64) (n int) {
 	lacks := func(i, j int) bool {
 		return j >= 0 && j < min(len(values), len(where)) && where[j] && values[i]+values[j] <= 2*level

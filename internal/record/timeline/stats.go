@@ -137,9 +137,9 @@ func Top(values []float64, n int) Mask {
 	return m
 }
 
-// UsualAround returns what is usual around each cell: the median of the values within half a span
-// on either side, of whole blocks, and at most so many times the median of all. It is one value
-// where the values fit into one span.
+// UsualAround returns the usual value around each cell: the median of the values within half a span
+// on either side, computed per block, and at most atMost times the median of all values. If the
+// values fit into one span, it is a single value.
 func UsualAround(values []float64, span int, atMost float64) []float64 {
 	all := Quantile(values, 0.5)
 	block := max(1, span/4)

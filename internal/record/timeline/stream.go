@@ -7,29 +7,30 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// A Streamer is Leaves that can lay one series at a time. An aggregation then never holds all of the
-// series that it sums up: the CPU seconds of 192 CPUs by mode are 1,900 of them.
+// A Streamer is Leaves that can return one series at a time. An aggregation then never holds all of
+// its input series: the CPU seconds of 192 CPUs by mode are 1,900 series.
 type Streamer interface {
-	// EachGauge visits what Gauge returns, in the labels' order.
+	// EachGauge visits the series that Gauge returns, in order of the labels.
 	EachGauge(sel *parser.VectorSelector, visit func(Track) error) error
-	// EachRate visits what Rate returns, in the labels' order.
+	// EachRate visits the series that Rate returns, in order of the labels.
 	EachRate(sel *parser.VectorSelector, visit func(Track) error) error
 }
 
-// heldCellsMax bounds the cells of the series that one expression holds at a time: 0.8 GB.
+// heldCellsMax bounds the cells of all series that one expression holds at a time: 0.8 GB.
 const heldCellsMax = 100_000_000
 
-// ErrTooLarge is wrapped by the errors of [Eval] for an expression whose series do not fit in memory.
+// ErrTooLarge is wrapped by the errors of [Eval] for an expression whose series do not fit in
+// memory.
 var ErrTooLarge = errors.New("too many series for this much time")
 
-// A leaf is an expression of one selector, and what is done to each of its series on its own.
+// A leaf is an expression with a single selector and a function that is applied to each series.
 type leaf struct {
 	sel     *parser.VectorSelector
 	counter bool
-	then    func([]float64) []float64 // nil: nothing
+	then    func([]float64) []float64 // may be nil
 }
 
-// leafOf returns e as a leaf; nil if it is none.
+// leafOf returns e as a leaf, or nil if it is not one.
 func (ev *evaluator) leafOf(e parser.Expr) (*leaf, error) {
 	switch e := e.(type) {
 	case *parser.ParenExpr:
@@ -55,7 +56,7 @@ func (ev *evaluator) leafOf(e parser.Expr) (*leaf, error) {
 // eachOf visits the series of a leaf.
 func (ev *evaluator) eachOf(f *leaf, visit func(Track) error) error {
 	drop := grouping(nil, false)
-	laid := func(t Track) error {
+	apply := func(t Track) error {
 		t.Labels = drop(t.Labels)
 		if f.then != nil {
 			t.Values = f.then(t.Values)
@@ -65,9 +66,9 @@ func (ev *evaluator) eachOf(f *leaf, visit func(Track) error) error {
 
 	if s, ok := ev.l.(Streamer); ok {
 		if f.counter {
-			return s.EachRate(f.sel, laid)
+			return s.EachRate(f.sel, apply)
 		}
-		return s.EachGauge(f.sel, laid)
+		return s.EachGauge(f.sel, apply)
 	}
 
 	of := ev.l.Gauge
@@ -80,7 +81,7 @@ func (ev *evaluator) eachOf(f *leaf, visit func(Track) error) error {
 		return err
 	}
 
-	return visitTracks(tracks, laid)
+	return visitTracks(tracks, apply)
 }
 
 // collect returns all series of a leaf.

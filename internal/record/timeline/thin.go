@@ -2,22 +2,22 @@ package timeline
 
 import "github.com/prometheus/prometheus/promql"
 
-// A Thinned is a series with many samples to a cell, of which those are kept that its rate or its
-// value on the grid depends on: the last one of each cell and those around gaps, late samples and, of
-// a counter, restarts. Of a month of seconds on cells of ten seconds that is a tenth.
+// A Thinned is a series with many samples per cell, reduced to the samples that its rate or its
+// value on the grid depends on: the last one of each cell and those around gaps, late samples and,
+// for a counter, restarts. For a month of seconds on cells of ten seconds, that is a tenth.
 type Thinned struct {
 	grid    Grid
 	counter bool
 	sp      spacing
 	kept    []promql.FPoint
-	last    []promql.FPoint // the newest samples, at most two, which may not be kept yet
-	after   int             // how many of the next samples are kept, whatever they are
+	last    []promql.FPoint // at most two newest samples, which may not be kept yet
+	after   int             // number of next samples that are kept in any case
 }
 
-// NewThinned begins a series, without any sample.
+// NewThinned returns a series without samples.
 func NewThinned(g Grid, counter bool) *Thinned { return &Thinned{grid: g, counter: counter, after: 1} }
 
-// Add adds samples that are later than all before. It does not keep the slice.
+// Add adds samples that are later than all previous ones. It does not keep the slice.
 func (t *Thinned) Add(pts []promql.FPoint) {
 	if t.sp.medianMs == 0 && len(pts) > 1 {
 		t.sp = newSpacing(pts)
@@ -36,11 +36,11 @@ func (t *Thinned) Add(pts []promql.FPoint) {
 	}
 }
 
-// next decides whether the newest sample is kept, by the one after it.
+// next decides whether to keep the newest sample, given the one after it.
 func (t *Thinned) next(was, p promql.FPoint) {
 	switch {
 	case p.T-was.T > holeMinMs:
-		t.keep(t.last...) // two on either side tell the usual distance there
+		t.keep(t.last...) // two samples on either side give the usual interval there
 		t.after = 2
 	case t.counter && !(p.F >= was.F), p.T-was.T > t.grid.StepMs && t.after == 0:
 		t.keep(was)
@@ -62,9 +62,9 @@ func (t *Thinned) keep(pts ...promql.FPoint) {
 	}
 }
 
-// Values are those of [Grid.Rate] if the series is a counter, else of [Grid.Gauge], as if no sample
-// had been left out: of a cell's rate, what is between its last sample and its end may count for the
-// next cell.
+// Values returns the result of [Grid.Rate] for a counter, or else of [Grid.Gauge], as if no sample
+// had been dropped, except that the rate between the last sample of a cell and its end may count
+// for the next cell.
 func (t *Thinned) Values() []float64 {
 	t.keep(t.last...)
 	t.sp.medianMs = max(t.sp.medianMs, 1)

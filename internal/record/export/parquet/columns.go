@@ -14,7 +14,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// A Column is a column of the file's rows: Times, Doubles, Texts or Maps.
+// A Column is a column of the rows: Times, Doubles, Texts or Maps.
 type Column interface {
 	rows() int
 	schema() []format.SchemaElement
@@ -22,26 +22,26 @@ type Column interface {
 	empty()
 }
 
-// A leaf is what a column stores its values in; a map has two.
+// A leaf is the storage of the values of a column; a map has two.
 type leaf struct {
 	path     []string
 	kind     format.Type
 	encoding format.Encoding
 
 	values     func() int
-	dictionary func() (words int, body []byte) // nil: there is none
+	dictionary func() (words int, body []byte) // nil if there is none
 	page       func() ([]byte, error)
-	bounds     func() (least, most []byte) // nil: they are not stored
+	bounds     func() (least, most []byte) // nil if they are not stored
 }
 
-// element is a leaf in the schema.
+// element returns the leaf's element in the schema.
 func (l *leaf) element() format.SchemaElement {
 	return format.SchemaElement{
 		Name: l.path[len(l.path)-1], Type: thrift.New(l.kind), RepetitionType: thrift.New(format.Required),
 	}
 }
 
-// Times are milliseconds since 1970, UTC. They take little room where they follow each other evenly.
+// Times are milliseconds since 1970, UTC. Evenly spaced times take little room.
 type Times struct {
 	ms   []int64
 	leaf *leaf
@@ -74,7 +74,7 @@ func (t *Times) schema() []format.SchemaElement {
 	return []format.SchemaElement{e}
 }
 
-// Doubles are numbers.
+// Doubles are floating-point numbers.
 type Doubles struct {
 	v    []float64
 	leaf *leaf
@@ -97,7 +97,7 @@ func (d *Doubles) leaves() []*leaf                { return []*leaf{d.leaf} }
 func (d *Doubles) empty()                         { d.v = d.v[:0] }
 func (d *Doubles) schema() []format.SchemaElement { return []format.SchemaElement{d.leaf.element()} }
 
-// Texts are words that come again and again: each is stored once a group.
+// Texts are words that repeat: each is stored once per group.
 type Texts struct {
 	number map[string]int32
 	words  []string
@@ -121,6 +121,8 @@ func newTexts(path ...string) *Texts {
 			return len(x.words), out
 		},
 		page: func() ([]byte, error) {
+			// Indexes into the dictionary have as many bits as the largest needs; the page begins
+			// with the width (Encodings.md, RLE_DICTIONARY).
 			width := bits.Len(uint(max(len(x.words), 1) - 1)) //nolint:gosec // not negative
 			body, err := (&rle.Encoding{BitWidth: width}).EncodeInt32(nil, x.index)
 			return append([]byte{byte(width)}, body...), err
@@ -156,14 +158,15 @@ func (x *Texts) schema() []format.SchemaElement {
 	return []format.SchemaElement{e}
 }
 
-// Maps are text by text.
+// Maps map text to text.
 type Maps struct {
 	name         string
 	keys, values *Texts
 	n            int
-	// of each pair: 1 if it is of the same row as the one before. An empty map has a 0 and no pair
+	// repetition level of each pair: 1 if it is in the same row as the previous one. An empty map
+	// has a 0 and no pair
 	again   []uint8
-	present []uint8 // of each: 1 if it is a pair, 0 if it stands for an empty map
+	present []uint8 // definition level of each: 1 for a pair, 0 for an empty map
 }
 
 // NewMaps returns a column of maps.
@@ -191,7 +194,7 @@ func NewMaps(name string) *Maps {
 	return m
 }
 
-// Add appends the map of a row, whose pairs are given as key, value, key, value.
+// Add appends the map of a row, given as key, value, key, value, ...
 func (m *Maps) Add(pairs ...string) {
 	m.n++
 	if len(pairs) < 2 {
@@ -223,7 +226,7 @@ func (m *Maps) schema() []format.SchemaElement {
 	return slices.Concat([]format.SchemaElement{outer, pair}, m.keys.schema(), m.values.schema())
 }
 
-// bounds are the least and the greatest value as they are stored.
+// bounds returns the least and the greatest value in their stored form.
 func bounds[V cmp.Ordered](all []V, bytes func(V) []byte) (least, most []byte) {
 	if len(all) == 0 {
 		return nil, nil

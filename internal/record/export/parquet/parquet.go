@@ -1,8 +1,8 @@
-// Package parquet writes Parquet files of a few columns: times, numbers, text and maps of text. The
-// encodings and the metadata are a library's packages of these names; this one puts pages, chunks
-// and groups together, with the least of the format that every reader has (data pages of version 1,
-// dictionaries, Zstandard). The library's own writer, which also does all the rest, would be a
-// fifteenth of what the program costs to compile. The tests read by it.
+// Package parquet writes Parquet files with a few columns: times, numbers, text and maps of text. A
+// library's packages provide the encodings and the metadata; this package writes pages, chunks and
+// groups, using only the parts of the format that every reader supports (data pages of version 1,
+// dictionaries, Zstandard). The library's own writer, which supports everything, would take a
+// fifteenth of the program's compile time. The tests read files with it.
 //
 // Source: github.com/apache/parquet-format (README.md, Encodings.md, LogicalTypes.md, parquet.thrift).
 package parquet
@@ -20,12 +20,13 @@ import (
 const (
 	// magic is at both ends of a file.
 	magic = "PAR1"
-	// version is the format's. Version 2 would allow encodings that fewer readers have.
+	// version is the version of the format. Version 2 would allow encodings that fewer readers
+	// support.
 	version = 1
 )
 
-// A Writer writes a file. Values are added to its columns, as many to each; Group writes what the
-// columns hold, and Close ends the file.
+// A Writer writes a file. Callers add the same number of values to each column; Group writes the
+// values in the columns, and Close ends the file.
 type Writer struct {
 	out     io.Writer
 	zstd    *zstd.Encoder
@@ -38,7 +39,7 @@ type Writer struct {
 // New returns a writer of a file with the given columns.
 func New(w io.Writer, columns ...Column) (*Writer, error) {
 	if len(columns) == 0 {
-		return nil, errors.New("a Parquet file without a column")
+		return nil, errors.New("a Parquet file needs at least one column")
 	}
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 	if err != nil {
@@ -53,7 +54,7 @@ func (w *Writer) write(b []byte) error {
 	return err
 }
 
-// begin writes what a file starts with, once.
+// begin writes the start of the file, once.
 func (w *Writer) begin() error {
 	if w.at > 0 {
 		return nil
@@ -61,7 +62,7 @@ func (w *Writer) begin() error {
 	return w.write([]byte(magic))
 }
 
-// Group writes the rows that the columns hold, and empties them. Without rows it does nothing.
+// Group writes the rows in the columns and empties them. Without rows it does nothing.
 func (w *Writer) Group() error {
 	rows := w.columns[0].rows()
 	for _, c := range w.columns {
@@ -97,7 +98,7 @@ func (w *Writer) Group() error {
 	return nil
 }
 
-// start is the offset of a chunk's first page.
+// start returns the offset of a chunk's first page.
 func start(m *format.ColumnMetaData) int64 {
 	if m.DictionaryPageOffset > 0 {
 		return m.DictionaryPageOffset
@@ -144,7 +145,7 @@ func (w *Writer) chunk(l *leaf) (format.ColumnMetaData, error) {
 	})
 }
 
-// page writes a page, and adds its size to its chunk's.
+// page writes a page and adds its size to that of its chunk.
 func (w *Writer) page(m *format.ColumnMetaData, body []byte, head format.PageHeader) error {
 	small := w.zstd.EncodeAll(body, nil)
 	head.UncompressedPageSize, head.CompressedPageSize = int32(len(body)), int32(len(small)) //nolint:gosec // a group has some megabytes
@@ -160,7 +161,8 @@ func (w *Writer) page(m *format.ColumnMetaData, body []byte, head format.PageHea
 	return w.write(small)
 }
 
-// Close writes what the columns hold and the file's end. It does not close the writer below.
+// Close writes the rows in the columns and the end of the file. It does not close the underlying
+// writer.
 func (w *Writer) Close() error {
 	if err := w.Group(); err != nil {
 		return err
