@@ -19,10 +19,10 @@ import (
 	"plimsoll/internal/trace/target"
 )
 
-// alikeCalls is how often each call is made, with the same arguments.
+// alikeCalls is how often each call is repeated with the same arguments.
 const alikeCalls = 6
 
-// A timed is a call by the clock of the program that made it.
+// A timed is a call as measured by the program that made it.
 type timed struct {
 	kind events.Kind
 	took time.Duration
@@ -33,8 +33,8 @@ type timedCall struct {
 	call func() error
 }
 
-// Calls of one thread that look alike and follow each other are calls of their own, and last as long as
-// the program says: they are seen only when the thread stops running in them.
+// Consecutive identical calls by one thread are separate calls, and last as long as the program
+// measured, although they are seen only when the thread stops running in them.
 func TestAlike(t *testing.T) {
 	for _, fs := range []string{"ext4", "xfs"} {
 		t.Run(fs, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestAlike(t *testing.T) {
 			begin, made := make(chan struct{}), make(chan []timed, 1)
 			tid, failed := 0, error(nil)
 			go func() {
-				runtime.LockOSThread() // and the thread ends with this function, so its last call does
+				runtime.LockOSThread() // the thread ends with this function, and thereby its last call
 				<-begin
 				tid = unix.Gettid()
 				var all []timed
@@ -63,7 +63,7 @@ func TestAlike(t *testing.T) {
 					once.Do(func() { close(begin) })
 					select {
 					case own = <-made:
-						time.AfterFunc(time.Second, cancel) // until the last call's thread has ended
+						time.AfterFunc(time.Second, cancel) // the last call's thread ends first
 					default:
 					}
 				}})
@@ -80,7 +80,7 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// alike makes each call several times, with nothing between those that need nothing.
+// alike makes each call several times, back to back unless a call needs preparation.
 func alike(path string) (all []timed, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -131,8 +131,8 @@ func alike(path string) (all []timed, err error) {
 	return all, nil
 }
 
-// compareAlike checks each kind's slow calls: as many as the program made, and as long. What the trace
-// leaves out is the time on the processor at their beginning and end.
+// compareAlike checks the number and duration of each kind's slow calls against what the program
+// measured. The trace omits the CPU time at their beginning and end.
 func compareAlike(t *testing.T, own []timed, all []events.Call, tid uint32, slower time.Duration) {
 	t.Helper()
 	for kind := events.Other + 1; kind < events.Kinds; kind++ {

@@ -15,8 +15,8 @@ import (
 	"plimsoll/internal/trace/target"
 )
 
-// An alone is a thread that writes and syncs, again and again, with nothing beside it: what a trace adds to
-// the way of one sync.
+// An alone is a thread that writes and syncs in a loop, with nothing else running: it shows what a
+// trace adds to the latency of a single sync.
 type alone struct {
 	file    *os.File
 	appends bool
@@ -24,7 +24,8 @@ type alone struct {
 	last    []time.Duration // latencies of the last run, in order
 }
 
-// syncs is such a load. Appending, each sync has a commit of the file system's journal; otherwise none.
+// syncs returns such a load. When appending, each sync includes a commit of the file system's
+// journal; otherwise none does.
 func syncs(appends bool) func(*testing.T, string) runner {
 	return func(t *testing.T, dir string) runner {
 		t.Helper()
@@ -32,7 +33,7 @@ func syncs(appends bool) func(*testing.T, string) runner {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = f.Close() }) // the volume goes
+		t.Cleanup(func() { _ = f.Close() }) // the volume is removed
 		return &alone{file: f, appends: appends}
 	}
 }
@@ -42,8 +43,9 @@ func (a *alone) target() target.Choice { return target.Choice{Path: filepath.Dir
 // lasts implements runner.
 func (*alone) lasts() time.Duration { return 300 * time.Millisecond }
 
-// took are the latencies of the last run. A sync has two speeds, and keeps one for a while: presumably the
-// disk's worker runs on the same processor or on another one. So the lower quantiles tell most.
+// took returns the latencies of the last run. A sync has two speeds and sticks to one for a while,
+// presumably depending on whether the disk's worker runs on the same CPU. The lower quantiles are
+// therefore the most useful.
 func (a *alone) took() map[string]latencies {
 	return map[string]latencies{"syncs": latenciesOf(a.last)}
 }

@@ -16,8 +16,9 @@ import (
 	"plimsoll/internal/trace/probe"
 )
 
-// A request begins within the call that made it. The kernel's own structure may still have the time of an earlier
-// use: until a request with a flush is queued, and always where I/O is not counted.
+// A request begins within the call that made it, although the kernel's structure may still hold the
+// time of an earlier use: until a request with a flush is queued, and always if I/O accounting is
+// off.
 func TestRequestsBegin(t *testing.T) {
 	if err := probe.Available(); err != nil {
 		t.Skip(err)
@@ -32,17 +33,18 @@ func TestRequestsBegin(t *testing.T) {
 
 			major, minor := unix.Major(st.Dev), unix.Minor(st.Dev)
 
-			// Whoever had the device before may have left it without a cache that is flushed.
+			// An earlier user of the device may have left it without a volatile cache, which is
+			// never flushed.
 			queue := fmt.Sprintf("/sys/dev/block/%d:%d/queue/", major, minor)
 			set(t, queue+"write_cache", "write back")
 			set(t, queue+"iostats", counted)
 
-			p, err := probe.Start(probe.Config{Slower: 1, All: true}) // hands over all of them
+			p, err := probe.Start(probe.Config{Slower: 1, All: true}) // pass on all requests
 			if err != nil {
 				t.Fatal(err)
 			}
 
-			t.Cleanup(func() { _ = p.Close() }) // the process's end does the same
+			t.Cleanup(func() { _ = p.Close() }) // the kernel does the same when the process exits
 			dev := major<<20 | minor
 			if err := p.Watch([]uint32{uint32(os.Getpid())}, []uint32{dev}, []uint32{dev}); err != nil {
 				t.Fatal(err)
@@ -66,14 +68,14 @@ func TestRequestsBegin(t *testing.T) {
 				}
 			}
 
-			if data < len(calls)/2 || flushes < len(calls)/2 { // the kernel's flusher may have written some of the pages
+			if data < len(calls)/2 || flushes < len(calls)/2 { // the flusher may have written some of the pages
 				t.Errorf("%d requests with data and %d flushes of %d syncs", data, flushes, len(calls))
 			}
 		})
 	}
 }
 
-// set changes a setting of a device, which keeps it, until the test ends.
+// set changes a device setting until the test ends; the device would keep it.
 func set(t *testing.T, file, value string) {
 	t.Helper()
 	before, err := os.ReadFile(file)
@@ -90,7 +92,8 @@ func set(t *testing.T, file, value string) {
 	})
 }
 
-// apart syncs a page of a file again and again with pauses, and returns when each sync began and ended.
+// apart repeatedly syncs a page of a file with pauses in between, and returns when each sync began
+// and ended.
 func apart(t *testing.T, dir string) (calls [][2]int64) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(dir, "synced"))
@@ -107,7 +110,7 @@ func apart(t *testing.T, dir string) (calls [][2]int64) {
 		if err := unix.Fdatasync(int(f.Fd())); err != nil {
 			t.Fatal(err)
 		}
-		if i > 0 { // the first one makes the file, with a commit of the journal
+		if i > 0 { // the first one creates the file, which takes a journal commit
 			calls = append(calls, [2]int64{began, probe.Clock()})
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -116,7 +119,7 @@ func apart(t *testing.T, dir string) (calls [][2]int64) {
 	return calls
 }
 
-// own are so many of this process's requests.
+// own returns at least n of this process's requests.
 func own(t *testing.T, p *probe.Probe, n int) (all []events.Request) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -27,36 +27,37 @@ import (
 )
 
 var (
-	cost        = flag.Duration("cost", 0, "measure for so long, for each load, what a trace costs, and print the tables of docs/trace.md")
-	costNothing = flag.Bool("cost-nothing", false, "the same turns, with no program attached: what differs is by chance")
-	costLoad    = flag.String("cost-load", "", "only the loads whose names match this expression")
+	cost        = flag.Duration("cost", 0, "measure the cost of a trace for this long for each load, and print the tables of docs/trace.md")
+	costNothing = flag.Bool("cost-nothing", false, "alternate without attaching any program: all differences are noise")
+	costLoad    = flag.String("cost-load", "", "run only the loads whose names match this expression")
 )
 
-// countedFor is how long the programs' own counters are read.
+// countedFor is how long the programs' own counters are sampled.
 const countedFor = 3 * time.Second
 
-// A load is what is measured with and without a trace.
+// A load is measured with and without a trace.
 type load struct {
 	name string
-	// start makes the load's files on a file system, and starts its processes.
+	// start creates the load's files on a file system and starts its processes.
 	start func(t *testing.T, dir string) runner
-	// warm is how long it runs before anything is measured; 0: a second.
+	// warm is how long it runs before the first measurement; 0 means one second.
 	warm time.Duration
 }
 
-// A runner is a load that was started.
+// A runner is a started load.
 type runner interface {
 	target() target.Choice
-	// lasts is how long a run is measured. Short runs that alternate have more in common with each
-	// other than long ones.
+	// lasts returns the duration of a run. Short alternating runs are more comparable than long
+	// ones.
 	lasts() time.Duration
-	// run runs the load for some time, and returns its operations and their p99.
+	// run runs the load for some time, and returns the number of operations and their p99.
 	run(t *testing.T, lasts time.Duration) (operations float64, p99 time.Duration)
-	// took are the latencies of the last run by kind ("operations", "syncs").
+	// took returns the latencies of the last run by kind ("operations", "syncs").
 	took() map[string]latencies
 }
 
-// loads: syncs and direct writes at the rates of which the promise is, and real engines.
+// loads covers syncs and direct writes at the rates for which the documentation makes promises, and
+// real engines.
 var loads = []load{
 	{"fio, 5,000 fdatasyncs/s", fio(fioSyncs), 0},
 	{"fio, 50,000 direct writes/s", fio(fioWrites), 0},
@@ -71,26 +72,25 @@ var loads = []load{
 	{"one commit after the other", syncs(true), 0},
 }
 
-// The engines' scenarios, and what they are offered in the second half of the engines' loads.
 const (
 	costPostgreSQL = "{postgres: {rows: 20000, shared_buffers: 64MiB}}"
-	// After a checkpoint or two, segments of the WAL are used again, as on any server that has run for a while.
-	// Until then each new one is 16 MB of zeros, written and synced while commits wait.
+	// After a checkpoint or two, WAL segments are recycled, as on any server that has run for a
+	// while. Until then each new segment is 16 MB of zeros, written and synced while commits wait.
 	costRecycling   = "{postgres: {rows: 20000, shared_buffers: 64MiB, checkpoint_timeout: 30s}}"
 	costClients     = "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 100B}, connections: 16}"
-	costEtcd        = "{etcd: {members: 1, rtt: 100us, quota: 3GiB}}" // it grows by 3 MB a second
+	costEtcd        = "{etcd: {members: 1, rtt: 100us, quota: 3GiB}}" // grows by 3 MB/s
 	costEtcdClients = "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 2000}, document: {size: 512B}}"
 	costWiredTiger  = "{wiredtiger: {cache: 256MB, log_bytes: 1200B, oplog: false}}"
 	costDocuments   = "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 1KiB}, connections: 16}"
 	offered         = 5000
 )
 
-// offering is how many clients, and connections, a load at a rate has: so many that hardly any operation waits for a
-// free one. On a volume that takes 0.4 ms 32 were busy for five sixths of the time, and what a sync took longer grew to
-// many times that in their queue.
+// offering is the number of clients and connections of a load at a fixed rate: enough that
+// operations hardly ever wait for a free one. With 32 on a volume with 0.4 ms latency, they were
+// busy five sixths of the time, and queueing multiplied any additional latency of a sync.
 const offering = 128
 
-// connected is a workload with a connection for each of these clients.
+// connected gives a workload one connection for each of these clients.
 func connected(load string) string {
 	load = strings.Replace(load, ", connections: 16}", "}", 1)
 	return strings.TrimSuffix(load, "}") + fmt.Sprintf(", connections: %d}", offering)
@@ -100,24 +100,24 @@ func connected(load string) string {
 type measurement struct {
 	rate, p99 float64
 	latencies map[string]latencies         // by kind
-	cpu       float64                      // processor time an operation, in seconds: of all who take part
-	writes    float64                      // that the disk completed, a second
-	syncs     float64                      // that a trace saw, a second
-	programs  map[string]ebpf.ProgramStats // of the trace, by name
-	tracer    time.Duration                // processor time of the tracing process
-	lasts     time.Duration                // the run
+	cpu       float64                      // CPU seconds per operation, of all processes involved
+	writes    float64                      // completed by the disk, per second
+	syncs     float64                      // seen by the trace, per second
+	programs  map[string]ebpf.ProgramStats // the trace's programs, by name
+	tracer    time.Duration                // CPU time of the tracing process
+	lasts     time.Duration                // duration of the run
 }
 
-// TestCost prints what a trace costs: throughput and p99 of pairs of runs with and without, in the
-// order ABBA, on the file system that -cost-on names; and after these, in a run of its own, what each eBPF program
-// takes, which the kernel counts (bpf_stats_enabled). The counting itself costs as much as most
-// programs, so it is off during the pairs. It asserts nothing.
+// TestCost prints what a trace costs: throughput and p99 of pairs of runs with and without a trace,
+// in the order ABBA, on the file system that -cost-on names; and then, in a separate run, the time
+// of each eBPF program as counted by the kernel (bpf_stats_enabled). Counting costs as much as most
+// programs, so it is off during the pairs. The test asserts nothing.
 //
-// A database answers its clients all the time, while the trace is attached and detached: its speed, and
-// the machine's, change by a fifth within seconds, so runs that are a second apart are alike, and those
-// that are some seconds apart are not.
+// Databases keep serving their clients while the trace is attached and detached. Their speed, and
+// that of the machine, changes by a fifth within seconds, so runs one second apart are comparable
+// and those several seconds apart are not.
 //
-//	sudo go test ./internal/trace -run Cost -cost 100s -v -timeout 1h
+// \tsudo go test ./internal/trace -run Cost -cost 100s -v -timeout 1h
 func TestCost(t *testing.T) {
 	if *cost == 0 {
 		t.Skip("a measurement, not a test: -cost DURATION")
@@ -163,7 +163,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// counting attaches a program that does nothing: what it takes is the price of counting.
+// counting attaches a program that does nothing: its time is the overhead of counting.
 func counting(t *testing.T) {
 	t.Helper()
 	spec := &ebpf.ProgramSpec{Name: "nothing", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp, AttachTo: "block_rq_issue",
@@ -176,10 +176,10 @@ func counting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = errors.Join(l.Close(), p.Close()) }) // they end with the process
+	t.Cleanup(func() { _ = errors.Join(l.Close(), p.Close()) }) // removed when the process exits anyway
 }
 
-// measured runs a load once.
+// measured runs a load once and returns its measurements.
 func measured(t *testing.T, r runner, tracer *switched, lasts time.Duration) (m measurement) {
 	t.Helper()
 	m.lasts = lasts
@@ -201,7 +201,7 @@ func measured(t *testing.T, r runner, tracer *switched, lasts time.Duration) (m 
 	return m
 }
 
-// written is how many writes the disk below a folder has completed.
+// written returns the number of writes that the disk below a folder has completed.
 func written(t *testing.T, dir string) float64 {
 	t.Helper()
 	var st unix.Stat_t
@@ -223,12 +223,12 @@ func written(t *testing.T, dir string) float64 {
 	return n
 }
 
-// processorTime is what this process and all that it started have taken. Beside other work on the
-// machine it says more than throughput does. (The kernel's own threads are not in it: they work for
-// others too.)
+// processorTime returns the CPU time of this process and all its descendants. With other work on
+// the machine, it is more reliable than throughput. (Kernel threads are excluded because they work
+// for others too.)
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()
-	parent, children := map[int]int{}, map[int]time.Duration{} // children that ended
+	parent, children := map[int]int{}, map[int]time.Duration{} // time of children that have ended
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		t.Fatal(err)
@@ -242,10 +242,11 @@ func processorTime(t *testing.T) time.Duration {
 
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil {
-			continue // it ended
+			continue // the process has ended
 		}
 
-		// "1 (name) S 0 ...": the name may have blanks and brackets. Times are in hundredths of a second.
+		// "1 (name) S 0 ...": the name may contain spaces and parentheses. Times are in hundredths
+		// of a second.
 		const above, user, system = 1, 13, 14
 		var n [system + 1]int
 		for i, field := range strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])) {
@@ -270,12 +271,12 @@ func processorTime(t *testing.T) time.Duration {
 	return sum
 }
 
-// cpuOf is the processor time that a process took.
+// cpuOf returns a process's CPU time.
 func cpuOf(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
-		return 0 // it ended
+		return 0 // the process has ended
 	}
 
 	var sum time.Duration
@@ -283,7 +284,7 @@ func cpuOf(t *testing.T, pid int) time.Duration {
 		var ns int64
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/schedstat", pid, e.Name()))
 		if err != nil {
-			continue // it ended
+			continue // the process has ended
 		}
 		if _, err := fmt.Sscan(string(text), &ns); err == nil {
 			sum += time.Duration(ns)
@@ -293,7 +294,7 @@ func cpuOf(t *testing.T, pid int) time.Duration {
 	return sum
 }
 
-// programs are the statistics of all attached programs of this kind, by name.
+// programs returns the statistics of all attached tracing programs by name.
 func programs() map[string]ebpf.ProgramStats {
 	out := map[string]ebpf.ProgramStats{}
 	for id := ebpf.ProgramID(0); ; {
@@ -321,9 +322,9 @@ func programs() map[string]ebpf.ProgramStats {
 	}
 }
 
-// printPairs prints throughput, p99 and processor time an operation of the pairs: medians, and the
-// change with its interval; and before these the syncs that the trace saw and the disk's writes without
-// it.
+// printPairs prints the medians of throughput, p99 and CPU time per operation, and their change
+// with its interval; and first the rates of syncs that the trace saw and of the disk's writes
+// without it.
 func printPairs(name string, without, with []measurement) {
 	var rate, p99, cpu, syncs, writes, written, tracer []float64
 	var rates, p99s, cpus [2][]float64
@@ -341,17 +342,17 @@ func printPairs(name string, without, with []measurement) {
 
 	fmt.Printf("| %s | %.0f | %.0f | %d | %.0f | %.0f | %s | %.0f us | %.0f us | %s | %.1f us | %.1f us | %s |\n", name, middle(syncs), middle(writes), len(with),
 		middle(rates[0]), middle(rates[1]), change(rate), middle(p99s[0]), middle(p99s[1]), change(p99), middle(cpus[0]), middle(cpus[1]), change(cpu))
-	fmt.Printf("    the disk's writes %s; the tracing process %.2f %% of a processor\n", change(written), mean(tracer))
+	fmt.Printf("    the disk's writes %s; the tracing process %.2f %% of a CPU\n", change(written), mean(tracer))
 
 	for _, kind := range slices.Sorted(maps.Keys(with[0].latencies)) {
 		fmt.Println(pooled(kind, without, with))
 	}
 }
 
-// change is by how many percent ratios are off 1, with the interval that has it with 95 %: the
-// Hodges-Lehmann estimate, which is the median of the means of all pairs of them, and the interval of
-// Wilcoxon's signed ranks. It bears outliers, and needs half as many runs as the median for the same
-// interval.
+// change returns by how many percent ratios differ from 1, with a 95 % confidence interval: the
+// Hodges-Lehmann estimate, which is the median of the means of all pairs, and the interval of
+// Wilcoxon's signed-rank test. It is robust to outliers, and needs half as many runs as the median
+// for the same interval.
 func change(ratios []float64) string {
 	var means []float64
 	for i, x := range ratios {
@@ -382,7 +383,7 @@ func middle(xs []float64) float64 {
 	return s[len(s)/2]
 }
 
-// printPrograms prints what each program took in a run.
+// printPrograms prints the time of each program in a run.
 func printPrograms(m *measurement) {
 	var names []string
 	for name := range m.programs {
@@ -395,7 +396,7 @@ func printPrograms(m *measurement) {
 				float64(s.Runtime.Nanoseconds())/float64(s.RunCount), 100*s.Runtime.Seconds()/countedFor.Seconds())
 		}
 	}
-	fmt.Printf("    all programs %.2f %% of a processor; the tracing process %.2f %%\n", 100*total(m).Seconds()/countedFor.Seconds(), 100*m.tracer.Seconds()/countedFor.Seconds())
+	fmt.Printf("    all programs %.2f %% of a CPU; the tracing process %.2f %%\n", 100*total(m).Seconds()/countedFor.Seconds(), 100*m.tracer.Seconds()/countedFor.Seconds())
 }
 
 func total(m *measurement) (sum time.Duration) {

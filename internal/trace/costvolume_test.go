@@ -17,9 +17,9 @@ import (
 	"plimsoll/internal/trace/probe"
 )
 
-var costOn = flag.String("cost-on", "memory", "where the loads' files are: memory, a folder (its disk), or a duration (a volume each of whose requests takes so long)")
+var costOn = flag.String("cost-on", "memory", "where the loads' files are: memory, a folder (on its disk), or a duration (a volume with this latency for each request)")
 
-// costVolume is a folder on the file system that -cost-on names.
+// costVolume returns a folder on the file system that -cost-on names.
 func costVolume(t *testing.T) string {
 	t.Helper()
 	if *costOn == "memory" {
@@ -34,29 +34,30 @@ func costVolume(t *testing.T) string {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })  // it has a name that says whose it is
-	if err := os.Chmod(dir, 0o755); err != nil { // engines are not root
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })  // best effort: its name identifies the owner
+	if err := os.Chmod(dir, 0o755); err != nil { // engines do not run as root
 		t.Fatal(err)
 	}
 
 	return dir
 }
 
-// inMemory is an ext4 on a loop device over a file in memory: as fast as requests can be.
+// inMemory returns a folder on an ext4 on a loop device over a file in memory, as fast as requests
+// can be.
 func inMemory(t *testing.T) string {
 	t.Helper()
 	f, err := os.CreateTemp("/dev/shm", "plimsoll-cost-")
 	if err != nil {
 		t.Skip(err)
 	}
-	t.Cleanup(func() { _ = os.Remove(f.Name()) }) // or the next start of the machine does
+	t.Cleanup(func() { _ = os.Remove(f.Name()) }) // best effort: memory is cleared at reboot
 	if err := errors.Join(f.Truncate(6<<30), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return formatted(t, looped(t, f.Name()))
 }
 
-// looped is a loop device over a file.
+// looped attaches a loop device to a file.
 func looped(t *testing.T, file string, options ...string) string {
 	t.Helper()
 	need(t, "losetup")
@@ -69,7 +70,7 @@ func looped(t *testing.T, file string, options ...string) string {
 	return device
 }
 
-// formatted mounts a new ext4 on a device.
+// formatted creates an ext4 on a device and mounts it.
 func formatted(t *testing.T, device string) string {
 	t.Helper()
 	need(t, "mkfs.ext4", "mount")
@@ -83,8 +84,8 @@ func formatted(t *testing.T, device string) string {
 	return dir
 }
 
-// delayed is an ext4 on a volume each of whose requests takes so long: a loop device over a file that a
-// process of its own serves.
+// delayed returns a folder on an ext4 on a volume with a fixed latency for each request: a loop
+// device over a file that a separate process serves.
 func delayed(t *testing.T, latency string) string {
 	t.Helper()
 	need(t, "losetup")
@@ -115,7 +116,7 @@ func delayed(t *testing.T, latency string) string {
 	})
 
 	if !bufio.NewScanner(out).Scan() {
-		t.Fatal("no volume was made")
+		t.Fatal("no volume was created")
 	}
 
 	return formatted(t, looped(t, filepath.Join(dir, delayedName), "--direct-io=on"))

@@ -16,14 +16,16 @@ import (
 	"plimsoll/internal/trace/target"
 )
 
-// enough is how many slow calls a scenario is judged by; tracedMost is how long they are waited for.
+// enough is the minimum number of slow calls for a verdict; tracedMost is how long to wait for
+// them.
 const (
 	enough     = 8
 	tracedMost = 2 * time.Minute
 )
 
-// traced traces a target for a time at least, until it has enough slow calls. It keeps the events only if they are needed:
-// else they are dropped where no call lasted, as they are for whoever asks for no file.
+// traced traces a target for at least some time, until it has enough slow calls. It keeps the
+// events only if they are needed: otherwise they are dropped in quiet times, as for a user who does
+// not save the trace.
 func traced(t *testing.T, c target.Choice, slower, least time.Duration, keep bool) *trace.Result {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -40,8 +42,8 @@ func traced(t *testing.T, c target.Choice, slower, least time.Duration, keep boo
 	return r
 }
 
-// blame is the share of the slow calls' time that is behind the guilty, the share behind others who are not, and
-// the share without a processor or in the kernel. The device counts as none of them.
+// blame returns the share of the slow calls' time behind the guilty, the share behind others, and
+// the share waiting for a CPU or in the kernel. The device counts as none of them.
 func blame(t *testing.T, r *chain.Report, guilty func(*testing.T, *chain.Cause) bool) (right, wrong, busy float64) {
 	t.Helper()
 	for _, c := range r.Causes() {
@@ -57,17 +59,19 @@ func blame(t *testing.T, r *chain.Report, guilty func(*testing.T, *chain.Cause) 
 	return right, wrong, busy
 }
 
-// busyMost is the share of the slow calls' time without a processor up to which a scene was emulated as planned.
+// busyMost is the maximum share of the slow calls' time without a CPU at which the emulation counts
+// as having gone as planned.
 const busyMost = 0.3
 
-// judge checks that a trace lost nothing and blames the guilty for at least 80 % of the wait. Where the
-// emulated volume itself waited for a processor, that counts as the device's time: then at most a fifth of what
-// the trace explains by others may be wrong or unknown. It reports which of the two was checked.
+// judge checks that a trace lost nothing and blames the guilty for at least 80 % of the wait. If
+// the emulated volume itself was starved of CPU, that time counts as the device's; in that case the
+// check is that at most a fifth of what the trace blames on others is wrong or unknown. It returns
+// which of the two was checked.
 func judge(t *testing.T, e *emulated, r *chain.Report, guilty func(*testing.T, *chain.Cause) bool) (asPlanned bool) {
 	t.Helper()
 	right, wrong, busy := blame(t, r, guilty)
 	asPlanned = !e.disk.Stats().Saturated && busy <= busyMost
-	t.Logf("%d slow calls, %v in all: %.0f %% behind the expected culprit, %.0f %% behind others, %.0f %% was no wait; device queue %s, tag wait %s, writeback throttling %s, device %s, without a processor %s, unexplained %s",
+	t.Logf("%d slow calls, %v in all: %.0f %% behind the expected culprit, %.0f %% behind others, %.0f %% was not waiting; device queue %s, tag wait %s, writeback throttling %s, device %s, without a CPU %s, unexplained %s",
 		r.Slow, r.SlowTime, 100*right, 100*wrong, 100*busy, stage(r, chain.DeviceQueue), stage(r, chain.TagWait), stage(r, chain.WBT),
 		stage(r, chain.DeviceOwn), stage(r, chain.Runnable), stage(r, chain.Unexplained))
 
@@ -84,11 +88,11 @@ func judge(t *testing.T, e *emulated, r *chain.Report, guilty func(*testing.T, *
 	}
 
 	if asPlanned && right < 0.8*(1-busy) {
-		t.Errorf("%.0f %% is behind the expected culprit, want 80 %% of the %.0f %% that was a wait", 100*right, 100*(1-busy))
+		t.Errorf("%.0f %% is behind the expected culprit, want 80 %% of the %.0f %% spent waiting", 100*right, 100*(1-busy))
 	}
 
 	if right == 0 || wrong > (right+wrong)/5 {
-		t.Errorf("%.0f %% is behind the expected culprit, and %.0f %% behind others", 100*right, 100*wrong)
+		t.Errorf("%.0f %% is behind the expected culprit, but %.0f %% behind others", 100*right, 100*wrong)
 	}
 
 	if lost := r.Header.Totals.Lost; lost > 0 {
@@ -98,7 +102,7 @@ func judge(t *testing.T, e *emulated, r *chain.Report, guilty func(*testing.T, *
 	return asPlanned
 }
 
-// logUnexplained logs where the worst calls waited for long without a reason.
+// logUnexplained logs where the worst calls waited for long without a known reason.
 func logUnexplained(t *testing.T, r *chain.Report) {
 	t.Helper()
 	for i := range r.Worst {
@@ -112,25 +116,25 @@ func logUnexplained(t *testing.T, r *chain.Report) {
 
 func stage(r *chain.Report, s chain.Stage) units.Ratio { return units.Ratio(r.Of(s)) }
 
-// Real programs whose culprit is known, on an emulated volume.
+// Real programs with a known culprit, on an emulated volume.
 func TestCulprit(t *testing.T) {
 	for _, x := range []struct {
 		name    string
-		turn    int // of .ci/run; always: -1
+		turn    int // of .ci/run; -1: always
 		fs      string
 		slots   int
 		target  func(*testing.T, *emulated) target.Choice
 		disturb func(*testing.T, *emulated)
 		who     string
-		stage   chain.Stage // which must be there
+		stage   chain.Stage // must occur
 	}{
-		{"fio beside dd, ext4", -1, "ext4", 0, journal, large, "dd", chain.DeviceQueue},
-		{"fio beside dd, xfs", 1, "xfs", 0, journal, large, "dd", chain.DeviceQueue},
-		{"fio beside direct writes, ext4", 1, "ext4", 0, journal, directly, "neighbour", chain.DeviceQueue},
-		{"fio beside direct writes, xfs", 2, "xfs", 0, journal, directly, "neighbour", chain.DeviceQueue},
+		{"fio next to dd, ext4", -1, "ext4", 0, journal, large, "dd", chain.DeviceQueue},
+		{"fio next to dd, xfs", 1, "xfs", 0, journal, large, "dd", chain.DeviceQueue},
+		{"fio next to direct writes, ext4", 1, "ext4", 0, journal, directly, "neighbour", chain.DeviceQueue},
+		{"fio next to direct writes, xfs", 2, "xfs", 0, journal, directly, "neighbour", chain.DeviceQueue},
 		{"four requests, ext4", -1, "ext4", 4, journal, directly, "neighbour", chain.TagWait},
-		{"SQLite beside dd, ext4", 1, "ext4", 0, sqlite, large, "dd", chain.DeviceQueue},
-		{"SQLite beside dd, xfs", 0, "xfs", 0, sqlite, large, "dd", chain.DeviceQueue},
+		{"SQLite next to dd, ext4", 1, "ext4", 0, sqlite, large, "dd", chain.DeviceQueue},
+		{"SQLite next to dd, xfs", 0, "xfs", 0, sqlite, large, "dd", chain.DeviceQueue},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			takesTurn(t, x.turn)
@@ -160,7 +164,7 @@ func large(t *testing.T, e *emulated) { copying(t, e.dir) }
 
 func directly(t *testing.T, e *emulated) { direct(t, filepath.Join(e.dir, "other")) }
 
-// sqlite commits a row at a time, as its shell does.
+// sqlite commits one row at a time through SQLite's shell.
 func sqlite(t *testing.T, e *emulated) target.Choice {
 	if _, err := exec.LookPath("sqlite3"); err != nil {
 		t.Skip("sqlite3 is not installed")

@@ -22,20 +22,20 @@ import (
 	"plimsoll/internal/trace/target"
 )
 
-var saveTo = flag.String("save-traces", "", "save the traces of real engines into this folder")
+var saveTo = flag.String("save-traces", "", "save the traces of real engines to this folder")
 
 // A scene is a real program whose syncs wait for something known.
 type scene struct {
 	name, fs string
-	turn     int // 0 runs for every commit, others in make nightly
-	// least is how long it is traced at least: what is in the way may come only now and then.
+	turn     int // 0 runs for every commit, the others in make nightly
+	// least is the minimum duration of the trace: the culprit may be active only now and then.
 	least time.Duration
-	// while, if there is one, has a part of the name of the files that the known culprit writes: only
-	// calls that lasted while it did are judged.
+	// while, if set, is part of the names of the files that the known culprit writes: only calls
+	// that overlap its writes are judged.
 	while string
-	// set starts everything on a volume, and says what to trace and what is slow.
+	// set starts everything on a volume, and returns the target and the threshold.
 	set func(t *testing.T, e *emulated) (target.Choice, time.Duration)
-	// guilty reports whether a cause is the known one.
+	// guilty reports whether a cause is the expected one.
 	guilty func(t *testing.T, c *chain.Cause) bool
 }
 
@@ -43,7 +43,7 @@ const (
 	wiredTiger = "{wiredtiger: {cache: 256MB, checkpoint: 3s, log_bytes: 4200B, oplog: false}}"
 	updates4K  = "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 4KiB}, connections: 16}"
 	postgreSQL = "{postgres: {shared_buffers: 256MiB, max_wal_size: 1GiB, checkpoint_timeout: 30s, checkpoint_completion_target: 0, checkpoint_flush_after: 0B, rows: 400000}}"
-	// A checkpoint has some 5,000 pages to write: seconds of the volume.
+	// A checkpoint writes some 5,000 pages, which takes the volume seconds.
 	updates100 = "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 400000}, document: {size: 100B}, connections: 16}"
 	etcdAlone  = "{etcd: {members: 1, rtt: 100us}}"
 	updates512 = "{arrivals: {poisson: 100/s}, mix: {update: 100%}, keys: {count: 200}, document: {size: 512B}}"
@@ -51,17 +51,17 @@ const (
 
 var scenes = []scene{
 	{"WiredTiger", "xfs", 0, 0, "", wiredTigerOn(false), others(func(c *chain.Culprit) bool { return strings.HasSuffix(c.File, ".wt") })},
-	{"WiredTiger apart", "ext4", 1, 0, "", wiredTigerOn(true), device},
+	{"WiredTiger, separate journal", "ext4", 1, 0, "", wiredTigerOn(true), device},
 	{"PostgreSQL", "ext4", 2, 35 * time.Second, "/base/", postgres, others(func(c *chain.Culprit) bool { return strings.Contains(c.File, "/base/") })},
-	{"etcd beside dd", "ext4", 0, 0, "", etcdBeside, others(func(c *chain.Culprit) bool { return c.Comm == "dd" })},
-	{"Redis beside dd", "ext4", 1, 0, "", redis, others(func(c *chain.Culprit) bool { return c.Comm == "dd" })},
+	{"etcd next to dd", "ext4", 0, 0, "", etcdBeside, others(func(c *chain.Culprit) bool { return c.Comm == "dd" })},
+	{"Redis next to dd", "ext4", 1, 0, "", redis, others(func(c *chain.Culprit) bool { return c.Comm == "dd" })},
 	{"limit", "ext4", 2, 0, "", limited, func(_ *testing.T, c *chain.Cause) bool { return c.Kind == chain.TheLimit }},
 	{"container", "ext4", 0, 0, "", container, func(t *testing.T, c *chain.Cause) bool {
 		if c.Kind != chain.Others || c.Culprit.Comm != "dd" {
 			return false
 		}
 		if !strings.Contains(c.Culprit.Cgroup, groupName) {
-			t.Errorf("dd is in cgroup %q, not in %s", c.Culprit.Cgroup, groupName)
+			t.Errorf("dd is in cgroup %q, not %s", c.Culprit.Cgroup, groupName)
 		}
 		return true
 	}},
@@ -71,13 +71,13 @@ func others(who func(*chain.Culprit) bool) func(*testing.T, *chain.Cause) bool {
 	return func(_ *testing.T, c *chain.Cause) bool { return c.Kind == chain.Others && who(&c.Culprit) }
 }
 
-// device is the disk itself, and what the call's own program gave it.
+// device matches the disk itself, and the call's own program's requests.
 func device(_ *testing.T, c *chain.Cause) bool {
 	return c.Kind == chain.TheDevice || c.Kind == chain.TheFlush || c.Kind == chain.Others && (c.Culprit.Self || c.Culprit.Why == chain.WhyJournal)
 }
 
-// takesTurn skips what has its turn in another commit's CI, and elsewhere all that has a turn: it takes
-// minutes of real time, on a machine that should do nothing else.
+// takesTurn skips tests that are due in another commit's CI run, and, outside of CI, all tests with
+// a turn: they take minutes of real time on an otherwise idle machine.
 func takesTurn(t *testing.T, turn int) {
 	t.Helper()
 	if now := os.Getenv("PLIMSOLL_TURN"); turn >= 0 && now != "all" && now != strconv.Itoa(turn) {
@@ -85,7 +85,7 @@ func takesTurn(t *testing.T, turn int) {
 	}
 }
 
-// Real engines whose culprit is known.
+// Real engines with a known culprit.
 func TestDatabaseCulprit(t *testing.T) {
 	for _, x := range scenes {
 		t.Run(x.name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestDatabaseCulprit(t *testing.T) {
 	}
 }
 
-// during explains again the calls that lasted while requests of some files were under way.
+// during explains again only the calls that overlap requests of some files.
 func during(r *trace.Result, part string) *chain.Report {
 	wanted := map[events.FileID]bool{}
 	for i := range r.Events.Files {
@@ -128,7 +128,8 @@ func during(r *trace.Result, part string) *chain.Report {
 	return chain.Replay(r.Report.Header, &b)
 }
 
-// engineOn starts an engine, whose files are made while the volume does not wait, and clients.
+// engineOn starts an engine and its clients. The engine creates its files while the volume runs
+// unthrottled.
 func engineOn(t *testing.T, engine, load string, rate float64, volumes map[string]*emulated) *stored {
 	t.Helper()
 	dirs := map[string]string{}
@@ -157,8 +158,8 @@ func engineOn(t *testing.T, engine, load string, rate float64, volumes map[strin
 	return s
 }
 
-// wiredTigerOn has its journal on the data's volume, where a checkpoint writes all that is new every
-// few seconds, or on one of its own.
+// wiredTigerOn runs WiredTiger with its journal on the data volume, where a checkpoint writes all
+// new data every few seconds, or on a separate volume.
 func wiredTigerOn(apart bool) func(*testing.T, *emulated) (target.Choice, time.Duration) {
 	return func(t *testing.T, e *emulated) (target.Choice, time.Duration) {
 		t.Helper()
@@ -168,7 +169,7 @@ func wiredTigerOn(apart bool) func(*testing.T, *emulated) (target.Choice, time.D
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(built); err != nil {
-				t.Skip("no worker was built: make worker")
+				t.Skip("no worker was built: run make worker")
 			}
 			t.Setenv("PLIMSOLL_WIREDTIGER", built)
 		}
@@ -185,7 +186,7 @@ func wiredTigerOn(apart bool) func(*testing.T, *emulated) (target.Choice, time.D
 	}
 }
 
-// postgres has checkpoints that write all at once.
+// postgres runs with checkpoints that write everything in one burst.
 func postgres(t *testing.T, e *emulated) (target.Choice, time.Duration) {
 	t.Helper()
 	engineOn(t, postgreSQL, updates100, 300, map[string]*emulated{"data": e})
@@ -203,7 +204,7 @@ func etcdBeside(t *testing.T, e *emulated) (target.Choice, time.Duration) {
 	return target.Choice{Path: e.dir + "/" + firstFolder(t, e.dir)}, 50 * time.Millisecond
 }
 
-// firstFolder is the folder that an engine made on its volume.
+// firstFolder returns the folder that an engine created on its volume.
 func firstFolder(t *testing.T, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -219,7 +220,7 @@ func firstFolder(t *testing.T, dir string) string {
 	return ""
 }
 
-// redis syncs its log after each round of commands.
+// redis syncs its log after each batch of commands.
 func redis(t *testing.T, e *emulated) (target.Choice, time.Duration) {
 	t.Helper()
 	need(t, "redis-server", "redis-benchmark")
@@ -232,11 +233,11 @@ func redis(t *testing.T, e *emulated) (target.Choice, time.Duration) {
 	return target.Choice{PID: server.Pid}, 20 * time.Millisecond
 }
 
-// groupName is that of the cgroups that these tests make.
+// groupName is the name of the cgroups that these tests create.
 const groupName = "plimsoll-trace-test"
 
-// group makes a cgroup with a controller, in either version of the hierarchy; "" and the reason if
-// there is none.
+// group creates a cgroup with a controller, in either version of the hierarchy; it returns "" and
+// the reason if it cannot.
 func group(t *testing.T, v1, v2, name string) (dir string, unified bool, why string) {
 	t.Helper()
 	dir = filepath.Join("/sys/fs/cgroup", v1, name)
@@ -248,20 +249,20 @@ func group(t *testing.T, v1, v2, name string) (dir string, unified bool, why str
 	}
 
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", unified, fmt.Sprintf("no cgroup with controller %s can be made: %v", v2, err)
+		return "", unified, fmt.Sprintf("cannot create a cgroup with controller %s: %v", v2, err)
 	}
 
 	t.Cleanup(func() {
-		until(t, "a cgroup is left", func() bool { return os.Remove(dir) == nil }) // its processes were killed
+		until(t, "the cgroup cannot be removed", func() bool { return os.Remove(dir) == nil }) // its processes were killed
 		for above := filepath.Dir(dir); strings.Contains(above, groupName); above = filepath.Dir(above) {
-			_ = os.Remove(above) // another test may use it
+			_ = os.Remove(above) // another test may still use it
 		}
 	})
 
 	return dir, unified, ""
 }
 
-// limited has a fio in a cgroup that may write 40 times a second.
+// limited runs fio in a cgroup limited to 40 writes per second.
 func limited(t *testing.T, e *emulated) (target.Choice, time.Duration) {
 	t.Helper()
 	dir, unified, why := group(t, "blkio", "io", groupName+"/limit")
@@ -281,7 +282,7 @@ func limited(t *testing.T, e *emulated) (target.Choice, time.Duration) {
 	}
 
 	if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
-		t.Skipf("this kernel has no limit of operations for cgroups: %v", err)
+		t.Skipf("this kernel cannot limit the IOPS of cgroups: %v", err)
 	}
 
 	p := direct1(t, filepath.Join(e.dir, "limited"))
@@ -289,7 +290,7 @@ func limited(t *testing.T, e *emulated) (target.Choice, time.Duration) {
 	return target.Choice{PID: p.Pid}, 20 * time.Millisecond
 }
 
-// direct1 starts a fio that writes directly, one block after the other.
+// direct1 starts a fio that writes directly, one block at a time.
 func direct1(t *testing.T, file string) *os.Process {
 	t.Helper()
 	need(t, "fio")
@@ -297,7 +298,7 @@ func direct1(t *testing.T, file string) *os.Process {
 		"--time_based", "--runtime=600", "--thread", "--output=/dev/null")
 }
 
-// enter puts a process into a cgroup.
+// enter moves a process into a cgroup.
 func enter(t *testing.T, dir string, pid int) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644); err != nil {
@@ -305,12 +306,13 @@ func enter(t *testing.T, dir string, pid int) {
 	}
 }
 
-// container has a dd in a cgroup that makes pages dirty without a sync, and a small bound for this
-// device's dirty pages, so that the kernel's flusher writes them.
+// container runs dd in a cgroup, dirtying pages without syncing, and limits this device's dirty
+// pages so that the kernel's flusher writes them.
 func container(t *testing.T, e *emulated) (target.Choice, time.Duration) {
 	t.Helper()
 
-	// A container is in the same place of all hierarchies; this one is only in one, so deeper.
+	// A container is at the same path in all hierarchies. This one is in a single hierarchy, so its
+	// path is deeper to win over the others.
 	dir, _, why := group(t, "pids", "pids", groupName+"/containers/of/neighbour")
 	if why != "" {
 		t.Skip(why)
@@ -323,7 +325,7 @@ func container(t *testing.T, e *emulated) (target.Choice, time.Duration) {
 
 	bdi := fmt.Sprintf("/sys/class/bdi/%d:%d/", unix.Major(st.Rdev), unix.Minor(st.Rdev))
 	if _, err := os.Stat(bdi + "max_bytes"); err != nil {
-		t.Skipf("this kernel cannot bound a device's dirty pages: %v", err)
+		t.Skipf("this kernel cannot limit a device's dirty pages: %v", err)
 	}
 
 	if err := errors.Join(os.WriteFile(bdi+"max_bytes", []byte("33554432"), 0o644), os.WriteFile(bdi+"strict_limit", []byte("1"), 0o644)); err != nil {
@@ -332,7 +334,7 @@ func container(t *testing.T, e *emulated) (target.Choice, time.Duration) {
 
 	t.Cleanup(func() {
 		_ = os.WriteFile(bdi+"strict_limit", []byte("0"), 0o644)
-		// The bound outlives the volume. As bytes it would become another one with other limits.
+		// The limit outlives the volume, and would change with other limits if it stayed in bytes.
 		_ = os.WriteFile(bdi+"max_ratio", []byte("100"), 0o644)
 	})
 

@@ -15,35 +15,36 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A delay is a file in memory whose reads and writes take a fixed time: one thread that sleeps in the
-// kernel, as cheap as a file system in user space (FUSE) can be. The lab's volume, which has a model, takes
-// four times as much of a processor for a request, which the engines of a measurement need.
+// A delay is a file in memory whose reads and writes take a fixed time. A single thread that sleeps
+// in the kernel serves it, which is as cheap as a user-space file system (FUSE) can be. The lab's
+// volume, with its model, takes four times as much CPU time for a request, which the measured
+// engines need.
 type delay struct {
 	fd    int
 	each  time.Duration
 	image []byte
 	in    []byte
 	start time.Time
-	due   []pending // by time, since all take the same
+	due   []pending // in time order, since all take equally long
 }
 
-// A pending request is answered at its time.
+// A pending request is answered at a set time.
 type pending struct {
 	unique uint64
 	at     time.Duration
 	offset uint64
-	read   int    // bytes to be read
-	wrote  uint32 // or bytes that were written
+	read   int    // bytes to read
+	wrote  uint32 // or bytes written
 }
 
 const (
 	delayedName  = "image"
 	delayedBytes = 6 << 30
-	delayedMost  = 1 << 20 // of one request
+	delayedMost  = 1 << 20 // maximum size of a request
 	delayedInode = 2
 )
 
-// serveDelayed serves such a file in a folder until that is unmounted.
+// serveDelayed serves such a file in a folder until the folder is unmounted.
 func serveDelayed(dir, latency string) error {
 	each, err := time.ParseDuration(latency)
 	if err != nil {
@@ -65,7 +66,7 @@ func serveDelayed(dir, latency string) error {
 
 	fmt.Println("mounted")
 
-	// It runs before those who wait for it, as a device's interrupt does.
+	// Like a device's interrupt, it has priority over the processes that wait for it.
 	runtime.LockOSThread()
 	debug.SetGCPercent(-1)
 	if err := unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1}, 0); err != nil {
@@ -99,7 +100,7 @@ func serveDelayed(dir, latency string) error {
 	}
 }
 
-// sleep waits for a request, or until one is due.
+// sleep waits for a request, or until an answer is due.
 func (d *delay) sleep() error {
 	fds := [1]unix.PollFd{{Fd: int32(d.fd), Events: unix.POLLIN}}
 	var until *unix.Timespec
@@ -114,7 +115,7 @@ func (d *delay) sleep() error {
 	return nil
 }
 
-// answerDue answers what is due.
+// answerDue sends the answers that are due.
 func (d *delay) answerDue() {
 	n, now := 0, time.Since(d.start)
 	for ; n < len(d.due) && d.due[n].at <= now; n++ {
@@ -167,8 +168,8 @@ func (d *delay) handle(in []byte) {
 		d.due = append(d.due, pending{unique: h.Unique, at: at, wrote: w.Size})
 	case fuseRelease, fuseFlush, fuseDestroy:
 		d.answer(h.Unique, nil)
-	case fuseForget, fuseBatchForget, fuseInterrupt: // without an answer
-	default: // fsync too: the kernel then does without, as on a volume without a volatile cache
+	case fuseForget, fuseBatchForget, fuseInterrupt: // these have no answer
+	default: // includes fsync: the kernel then stops sending it, as for a volume without a volatile cache
 		d.reply(h.Unique, -int32(unix.ENOSYS), nil)
 	}
 }
@@ -196,7 +197,7 @@ func (d *delay) reply(unique uint64, status int32, data []byte) {
 		parts[1], n = unix.Iovec{Base: &data[0], Len: uint64(len(data))}, 2
 	}
 	_, _, e := unix.RawSyscall(unix.SYS_WRITEV, uintptr(d.fd), uintptr(unsafe.Pointer(&parts[0])), n)
-	if e != 0 && !errors.Is(e, unix.ENOENT) { // whoever asked is gone
+	if e != 0 && !errors.Is(e, unix.ENOENT) { // the requester is gone
 		fmt.Fprintln(os.Stderr, "answering:", e)
 	}
 }

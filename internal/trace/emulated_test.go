@@ -31,8 +31,8 @@ import (
 	"plimsoll/internal/trace/target"
 )
 
-// The test binary is also the neighbour: a program that writes directly, so many at once; a trace
-// in a process of its own; and a process that serves a volume.
+// The test binary has three more roles: the neighbour, a program that writes directly with many
+// requests in flight; a tracer in a separate process; and a server for a volume.
 func TestMain(m *testing.M) {
 	if text := os.Getenv("PLIMSOLL_TEST_TRACER"); text != "" {
 		choice := target.Choice{Path: text}
@@ -65,8 +65,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// tracer traces, as the program does, until it is interrupted. Each line that it reads detaches its
-// programs, or attaches them again; it answers with the syncs that it has seen until now.
+// tracer traces, as the command does, until it is interrupted. Each line of input detaches or
+// reattaches its programs; the answer is the number of syncs seen so far.
 func tracer(choice target.Choice) error {
 	if err := trace.GiveWay(); err != nil {
 		return err
@@ -107,7 +107,7 @@ func tracer(choice target.Choice) error {
 	return err
 }
 
-// neighbour writes 16 KiB directly at 32 places until it is killed.
+// neighbour writes blocks of 16 KiB directly from 32 threads until it is killed.
 func neighbour(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_DIRECT, 0o600)
 	if err != nil {
@@ -115,7 +115,7 @@ func neighbour(path string) error {
 	}
 
 	const part, parts = 16 << 10, 32
-	if err := f.Truncate(64 << 20); err != nil && !errors.Is(err, unix.EINVAL) { // a device has its size
+	if err := f.Truncate(64 << 20); err != nil && !errors.Is(err, unix.EINVAL) { // a device's size is fixed
 		return err
 	}
 
@@ -139,18 +139,18 @@ func neighbour(path string) error {
 	return <-errs
 }
 
-// seen is a volume that remembers what it answered.
+// seen wraps a volume and records its answers.
 type seen struct {
 	volume.Volume
 	mu  sync.Mutex
 	all []answer
 }
 
-// An answer is a request with the time that the volume gave it.
+// An answer is a request with the latency that the volume assigned to it.
 type answer struct {
 	r     volume.Request
-	now   vtime.Instant // when it was submitted, by the disk's clock
-	seen  int64         // the same by the events' clock, or a little later
+	now   vtime.Instant // submission time on the disk's clock
+	seen  int64         // the same on the events' clock, or slightly later
 	asked time.Duration
 }
 
@@ -163,15 +163,16 @@ func (s *seen) Submit(now vtime.Instant, r volume.Request) volume.Completion {
 	return c
 }
 
-// answers are those so far. (The disk is locked while it submits, so nobody may ask it anything while
-// holding the lock of these.)
+// answers returns the answers so far. (The disk is locked during Submit, so do not call the disk
+// while holding this lock.)
 func (s *seen) answers() []answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.all)
 }
 
-// An emulated volume of 1,000 IOPS and 40 MiB/s, as a block device, with a file system if one is named.
+// An emulated is a volume of 1,000 IOPS and 40 MiB/s as a block device, with a file system if one
+// is named.
 type emulated struct {
 	device string // "/dev/loop3"
 	dir    string // where the file system is mounted
@@ -179,7 +180,7 @@ type emulated struct {
 	disk   *disk.Disk
 }
 
-// emulate makes one, or skips the test with the reason why it cannot.
+// emulate creates one, or skips the test with the reason why it cannot.
 func emulate(t *testing.T, fs string, slots int) *emulated {
 	t.Helper()
 	if err := errors.Join(blockdev.Available(), probe.Available()); err != nil {
@@ -187,7 +188,7 @@ func emulate(t *testing.T, fs string, slots int) *emulated {
 	}
 
 	if testing.Short() {
-		t.Skip("some ten seconds of real time: not with -short")
+		t.Skip("takes some ten seconds of real time: not with -short")
 	}
 
 	cfg := volume.Config{Name: "traced", Size: 2 * units.GiB, Operation: 256 * units.KiB,
@@ -239,7 +240,7 @@ func emulate(t *testing.T, fs string, slots int) *emulated {
 	e.dir = t.TempDir()
 	program(t, "mount", e.device, e.dir)
 	t.Cleanup(func() {
-		e.disk.Pace(false, nil) // what is still dirty need not wait
+		e.disk.Pace(false, nil) // write back the remaining dirty pages without delay
 		unmount(t, e.dir)
 	})
 
@@ -247,7 +248,7 @@ func emulate(t *testing.T, fs string, slots int) *emulated {
 	return e
 }
 
-// unmount waits for processes that were killed: they end when their requests have.
+// unmount waits for killed processes, which end once their requests have.
 func unmount(t *testing.T, dir string) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; {
@@ -256,7 +257,7 @@ func unmount(t *testing.T, dir string) {
 			return
 		}
 		if !errors.Is(err, unix.EBUSY) || time.Now().After(deadline) {
-			t.Errorf("unmounting %s: %v", dir, err)
+			t.Errorf("cannot unmount %s: %v", dir, err)
 			return
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -295,7 +296,7 @@ func start(t *testing.T, env []string, name string, args ...string) *os.Process 
 	}
 
 	t.Cleanup(func() {
-		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // it may have ended
+		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // it may have ended already
 		_ = cmd.Wait()                                // killed
 		if out.Len() > 0 {
 			t.Logf("%s: %s", name, out.String())
@@ -305,7 +306,7 @@ func start(t *testing.T, env []string, name string, args ...string) *os.Process 
 	return cmd.Process
 }
 
-// direct starts the neighbour, whose program is called so.
+// direct starts the neighbour under that program name.
 func direct(t *testing.T, path string) *os.Process {
 	t.Helper()
 	self, err := os.Executable()
@@ -319,14 +320,14 @@ func direct(t *testing.T, path string) *os.Process {
 	return start(t, []string{"PLIMSOLL_TEST_NEIGHBOUR=" + path}, name)
 }
 
-// copying starts a dd that writes a large file again and again, and syncs it each time.
+// copying starts a dd that keeps writing a large file, with a sync each time.
 func copying(t *testing.T, dir string) *os.Process {
 	t.Helper()
 	file := filepath.Join(dir, "big")
 	return start(t, nil, "sh", "-c", "while dd if=/dev/zero of="+strconv.Quote(file)+" bs=1M count=200 conv=fsync 2>/dev/null; do :; done")
 }
 
-// appending starts a fio that appends 4 KiB at a time to a journal and syncs each.
+// appending starts a fio that appends 4 KiB blocks to a journal and syncs each one.
 func appending(t *testing.T, dir string) *os.Process {
 	t.Helper()
 	need(t, "fio")

@@ -27,18 +27,18 @@ import (
 type stored struct {
 	server  lab.Server
 	choice  target.Choice
-	rate    float64 // of operations a second that the clients of run begin; 0: as many as they can
+	rate    float64 // operations per second that run's clients begin; 0: as fast as they can
 	clients int
 	keys    uint64
 	size    units.Size
 
 	mu      sync.Mutex
-	answers []time.Duration // latencies of the clients of run, since it last looked
-	begun   bool            // these clients run
+	answers []time.Duration // latencies seen by run's clients since run last cleared them
+	begun   bool            // run's clients are running
 	last    []time.Duration // latencies of the last run, in order
 }
 
-// scenarioOf is a scenario that has an engine with volumes of these names.
+// scenarioOf returns a scenario with an engine on volumes of these names.
 func scenarioOf(t *testing.T, engine, load string, volumes ...string) *scenario.Scenario {
 	t.Helper()
 	var b strings.Builder
@@ -54,8 +54,8 @@ func scenarioOf(t *testing.T, engine, load string, volumes ...string) *scenario.
 	return sc
 }
 
-// store starts the engine of a scenario on folders, by the names of its volumes. The test is skipped
-// if it is not installed.
+// store starts a scenario's engine on folders, given by the names of its volumes. It skips the test
+// if the engine is not installed.
 func store(t *testing.T, sc *scenario.Scenario, dirs map[string]string) *stored {
 	t.Helper()
 	e, err := engine.Find(engines.All().Labs(), sc.Engine.Name(), "run in the lab")
@@ -71,14 +71,14 @@ func store(t *testing.T, sc *scenario.Scenario, dirs map[string]string) *stored 
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	t.Cleanup(func() {
-		if err := server.Crash(); err != nil { // nothing need reach a slow volume
+		if err := server.Crash(); err != nil { // faster than a shutdown that writes to a slow volume
 			t.Error(err)
 		}
 	})
 
 	w := sc.Workloads()
 	scratch := t.TempDir()
-	if err := os.Chmod(filepath.Dir(scratch), 0o755); err != nil { // engines are not root
+	if err := os.Chmod(filepath.Dir(scratch), 0o755); err != nil { // engines do not run as root
 		t.Fatal(err)
 	}
 
@@ -94,10 +94,10 @@ func store(t *testing.T, sc *scenario.Scenario, dirs map[string]string) *stored 
 	return s
 }
 
-// clientsMax is how many clients there are where a scenario has an open loop.
+// clientsMax is the number of clients for scenarios with an open loop.
 const clientsMax = 32
 
-// update updates documents until the context ends, at a rate if it is not 0.
+// update updates documents until the context ends, at a fixed rate unless it is 0.
 func (s *stored) update(ctx context.Context, perSecond float64) {
 	n := s.clients
 	var wg sync.WaitGroup
@@ -118,7 +118,7 @@ func (s *stored) update(ctx context.Context, perSecond float64) {
 				op := lab.Op{Seq: seq, Op: workload.Op{Kind: workload.Update, Key: rng.Uint64N(s.keys), Size: s.size, Document: s.size}}
 				began := time.Now()
 				if perSecond > 0 {
-					began = next // a client that is late waits too
+					began = next // a late start counts as latency
 				}
 
 				if s.server.Do(ctx, i, &op) == nil {
@@ -151,7 +151,7 @@ func (s *stored) updating(t *testing.T, perSecond float64) {
 
 func (s *stored) target() target.Choice { return s.choice }
 
-// lasts implements runner: the machine's own speed changes within seconds, by a fifth.
+// lasts implements runner. The machine's own speed changes by a fifth within seconds.
 func (*stored) lasts() time.Duration { return 600 * time.Millisecond }
 
 // took implements runner.
@@ -159,7 +159,7 @@ func (s *stored) took() map[string]latencies {
 	return map[string]latencies{"operations": latenciesOf(s.last)}
 }
 
-// run implements runner. Its clients do not stop in between.
+// run implements runner. Its clients keep running between runs.
 func (s *stored) run(t *testing.T, lasts time.Duration) (float64, time.Duration) {
 	t.Helper()
 	if !s.begun {
@@ -176,7 +176,7 @@ func (s *stored) run(t *testing.T, lasts time.Duration) (float64, time.Duration)
 	s.mu.Unlock()
 
 	if len(all) == 0 {
-		t.Fatal("the engine answered nothing")
+		t.Fatal("the engine answered no operation")
 	}
 
 	slices.Sort(all)
@@ -184,7 +184,7 @@ func (s *stored) run(t *testing.T, lasts time.Duration) (float64, time.Duration)
 	return float64(len(all)), all[len(all)*99/100]
 }
 
-// database is a load of an engine on one volume: operations at a rate, or as fast as it goes.
+// database is a load of an engine on one volume, at a fixed rate or as fast as possible.
 func database(engine, load string, rate float64) func(*testing.T, string) runner {
 	return func(t *testing.T, dir string) runner {
 		t.Helper()

@@ -20,20 +20,20 @@ import (
 	"plimsoll/internal/trace/target"
 )
 
-// The jobs of fio's loads.
+// fio's job definitions.
 const (
 	fioSyncs  = "--name=syncs --rw=write --bs=4k --size=64m --fdatasync=1 --ioengine=sync --numjobs=4 --rate_iops=1250"
 	fioWrites = "--name=writes --rw=randwrite --bs=4k --size=256m --direct=1 --ioengine=libaio --iodepth=16 --rate_iops=50000"
 	fioMixed  = "--name=mixed --rw=randrw --bs=4k --size=256m --direct=1 --ioengine=libaio --iodepth=16 --rate_iops=25000,25000"
 )
 
-// fioRunner is a fio that runs until the test ends. It tells what it has done until now when it is asked to.
+// fioRunner is a fio that runs until the test ends. It reports its operations so far on request.
 type fioRunner struct {
-	dir   string
-	jobs  []string
-	cmd   *exec.Cmd
-	tells *json.Decoder
-	last  map[string]latencies
+	dir    string
+	jobs   []string
+	cmd    *exec.Cmd
+	output *json.Decoder
+	last   map[string]latencies
 }
 
 func (f *fioRunner) target() target.Choice { return target.Choice{Path: f.dir} }
@@ -41,18 +41,19 @@ func (f *fioRunner) target() target.Choice { return target.Choice{Path: f.dir} }
 // lasts implements runner.
 func (*fioRunner) lasts() time.Duration { return 600 * time.Millisecond }
 
-// took implements runner. Writes are the direct ones: others are copies into memory, and their syncs count.
+// took implements runner. Only direct writes count as writes: the others are copies into memory,
+// and their syncs are counted instead.
 func (f *fioRunner) took() map[string]latencies { return f.last }
 
-// fioTimes are how many operations took so many nanoseconds, in fio's classes.
+// fioTimes is fio's latency histogram: the number of operations by nanoseconds.
 type fioTimes struct {
 	Bins map[string]int `json:"bins"`
 }
 
-// fioClasses is into how many classes fio divides a factor of 2.
+// fioClasses is the number of fio's histogram bins for each factor of 2.
 const fioClasses = 64
 
-// latencies spreads each of fio's classes, which are three of ours wide, evenly over them.
+// latencies converts fio's bins, each of which spans three of ours, by spreading them evenly.
 func (x fioTimes) latencies() latencies {
 	l := latencies{}
 	for text, n := range x.Bins {
@@ -64,7 +65,7 @@ func (x fioTimes) latencies() latencies {
 		width := math.Exp2(math.Floor(math.Log2(ns))) / fioClasses
 		const parts = 3
 		for i := range parts {
-			share := (n + i) / parts // n in all
+			share := (n + i) / parts // adds up to n
 			if share > 0 {
 				l[classOf((ns+width*(float64(i)-1)/parts)*1e-9)] += share
 			}
@@ -74,7 +75,7 @@ func (x fioTimes) latencies() latencies {
 	return l
 }
 
-// start starts fio, and waits until it does what it is to do.
+// start starts fio and waits until it runs its jobs.
 func (f *fioRunner) start(t *testing.T) {
 	t.Helper()
 	args := []string{"--directory=" + f.dir, "--time_based", "--runtime=1d", "--thread", "--output-format=json+"}
@@ -94,21 +95,21 @@ func (f *fioRunner) start(t *testing.T) {
 		_ = f.cmd.Wait() // killed
 	})
 
-	f.tells = json.NewDecoder(out)
+	f.output = json.NewDecoder(out)
 
-	// It makes its files after it is ready for signals.
-	until(t, "fio makes no files", func() bool {
+	// fio creates its files after its signal handlers are installed.
+	until(t, "fio creates no files", func() bool {
 		files, err := filepath.Glob(filepath.Join(f.dir, "*.0"))
 		return err == nil && len(files) > 0
 	})
 
-	until(t, "fio does nothing", func() bool {
+	until(t, "fio runs no operations", func() bool {
 		n, _ := f.done(t)
 		return n > 0
 	})
 }
 
-// done is how many operations fio has done until now, and their latencies by kind.
+// done returns fio's operations so far, and their latencies by kind.
 func (f *fioRunner) done(t *testing.T) (operations float64, times map[string]fioTimes) {
 	t.Helper()
 	if err := f.cmd.Process.Signal(unix.SIGUSR1); err != nil {
@@ -130,7 +131,7 @@ func (f *fioRunner) done(t *testing.T) (operations float64, times map[string]fio
 		} `json:"jobs"`
 	}
 
-	if err := f.tells.Decode(&r); err != nil {
+	if err := f.output.Decode(&r); err != nil {
 		t.Fatal("fio: ", err)
 	}
 
@@ -153,7 +154,7 @@ func (x fioTimes) add(o fioTimes, times int) {
 	}
 }
 
-// run implements runner. fio does not stop in between.
+// run implements runner. fio keeps running between runs.
 func (f *fioRunner) run(t *testing.T, lasts time.Duration) (float64, time.Duration) {
 	t.Helper()
 	if f.cmd == nil {
@@ -177,7 +178,7 @@ func (f *fioRunner) run(t *testing.T, lasts time.Duration) (float64, time.Durati
 	return ended - began, time.Duration(every.quantile(0.99) * 1e9)
 }
 
-// What fio counted is spread over our classes, and none of it is lost.
+// fio's counts are spread over our classes without losing any.
 func TestFioClasses(t *testing.T) {
 	l := fioTimes{map[string]int{"1000": 1, "2000": 98, "99840": 1, "?": 7}}.latencies()
 	if n := l.count(); n != 100 {
@@ -190,7 +191,7 @@ func TestFioClasses(t *testing.T) {
 	}
 }
 
-// fio is a load of fio's jobs.
+// fio is a load that consists of fio jobs.
 func fio(jobs ...string) func(*testing.T, string) runner {
 	return func(t *testing.T, dir string) runner {
 		t.Helper()

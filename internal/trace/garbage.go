@@ -8,22 +8,22 @@ import (
 	"runtime/metrics"
 )
 
-// A garbage has Go collect less often while little memory is in use: most of what a calm trace took
-// of a processor was looking for garbage in a few megabytes, several times a second.
+// A garbage makes Go collect less often while little memory is in use. Without it, most of a quiet
+// trace's CPU time went into scanning a few megabytes several times a second.
 type garbage struct {
-	before  int // the percentage that was set before
-	percent int // that is set now; 0: it was not changed
+	before  int // the percentage before the trace
+	percent int // the current one; 0: not changed
 }
 
 const (
-	spareBytes  = 64 << 20 // what may lie unused beyond the memory in use
+	spareBytes  = 64 << 20 // allowed garbage on top of the live heap
 	percentMost = 1600
 	percentGo   = 100 // Go's default
 )
 
-// adapt sets how much may lie unused by what is in use. It is called about once a second.
+// adapt adjusts the allowed garbage to the live heap. It is called about once a second.
 func (g *garbage) adapt() {
-	if os.Getenv("GOGC") != "" { // whoever runs it has decided
+	if os.Getenv("GOGC") != "" { // the user's choice has priority
 		return
 	}
 
@@ -35,7 +35,7 @@ func (g *garbage) adapt() {
 
 	want := int(min(max(100*spareBytes/max(sample[0].Value.Uint64(), 1<<20), percentGo), percentMost))
 
-	// To set it stops the world for a moment.
+	// Setting the percentage stops the world, so small changes are skipped.
 	if g.percent != 0 && want > g.percent/2 && want < g.percent*2 {
 		return
 	}
@@ -48,7 +48,7 @@ func (g *garbage) adapt() {
 	g.percent = want
 }
 
-// restore sets what was set before.
+// restore resets the percentage to its value before the trace.
 func (g *garbage) restore() {
 	if g.percent != 0 {
 		debug.SetGCPercent(g.before)

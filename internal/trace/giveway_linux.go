@@ -10,19 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the scheduler is told of this process: a weight of a tenth, and turns of 0.1 ms, the
-// shortest that Linux has (since 6.12; kernel/sched/syscalls.c). Else a thread of what is traced
-// waits for some milliseconds until this process has done what it woke up for.
+// Scheduling parameters of this process: a tenth of the normal weight, and slices of 0.1 ms, the
+// shortest that Linux allows (since 6.12; kernel/sched/syscalls.c). With longer slices, a traced
+// thread would wait several milliseconds for this process to finish.
 const (
 	niceness = 10
-	turn     = 100 * time.Microsecond
+	slice    = 100 * time.Microsecond
 )
 
-// GiveWay makes the threads of this process wait for their turn (SCHED_BATCH), with a small share
-// and short turns: a thread that wakes up to read events does not interrupt what is being traced,
-// and does not hold it up. It needs no rights. Threads that start later inherit it.
+// GiveWay lowers the scheduling priority of all threads of this process (SCHED_BATCH, small weight,
+// short slices), so that a thread that wakes up to read events neither preempts nor delays the
+// traced programs. It needs no privileges. Threads that start later inherit it.
 func GiveWay() error {
-	// A thread that is still as before may start another one meanwhile.
+	// A thread that has not been changed yet may start another one in the meantime.
 	for {
 		changed, err := giveWay()
 		if err != nil || changed == 0 {
@@ -31,8 +31,7 @@ func GiveWay() error {
 	}
 }
 
-// giveWay sets the policy of the threads that there are and do not have it, and returns how many those
-// were.
+// giveWay changes the existing threads that still have the default policy and returns their number.
 func giveWay() (changed int, err error) {
 	entries, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -49,13 +48,13 @@ func giveWay() (changed int, err error) {
 		if err == nil && attr.Policy == unix.SCHED_NORMAL {
 			attr.Policy = unix.SCHED_BATCH
 			attr.Nice = max(attr.Nice, niceness)
-			attr.Runtime = uint64(turn)
+			attr.Runtime = uint64(slice)
 			err = unix.SchedSetAttr(tid, attr, 0)
 			changed++
 		}
 
-		if err != nil && !errors.Is(err, unix.ESRCH) { // it has ended
-			return changed, fmt.Errorf("the scheduling of thread %d: %w", tid, err)
+		if err != nil && !errors.Is(err, unix.ESRCH) { // the thread has ended
+			return changed, fmt.Errorf("cannot set the scheduling policy of thread %d: %w", tid, err)
 		}
 	}
 

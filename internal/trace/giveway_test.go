@@ -13,7 +13,8 @@ import (
 	"plimsoll/internal/trace"
 )
 
-// All threads of a process that gives way do, in a process of its own: the policy stays.
+// GiveWay changes all threads of the process. The test uses a separate process because the policy
+// stays.
 func TestGiveWay(t *testing.T) {
 	if os.Getenv("PLIMSOLL_TEST_GIVES_WAY") == "" {
 		self, err := os.Executable()
@@ -40,7 +41,7 @@ func TestGiveWay(t *testing.T) {
 	for _, e := range entries {
 		stat, err := os.ReadFile("/proc/self/task/" + e.Name() + "/stat")
 		if err != nil {
-			continue // it ended
+			continue // the thread has ended
 		}
 
 		// The policy is field 41 of proc_pid_stat(5), the niceness field 19, the name field 2.

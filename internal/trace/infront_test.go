@@ -18,18 +18,18 @@ import (
 )
 
 var (
-	savedTrace = flag.String("saved", "", "print what was in front of slow syncs and reads in this saved trace")
-	savedFile  = flag.String("of", "WiredTigerLog", "of files with this in their names")
-	savedFrom  = flag.Duration("from", 0, "of calls that begin so long after the trace, or later")
-	savedTo    = flag.Duration("to", time.Hour, "of calls that end so long after the trace began, or earlier")
+	savedTrace = flag.String("saved", "", "print what slow syncs and reads in this saved trace queued behind")
+	savedFile  = flag.String("of", "WiredTigerLog", "only files whose names contain this")
+	savedFrom  = flag.Duration("from", 0, "only calls that begin at least this long after the start of the trace")
+	savedTo    = flag.Duration("to", time.Hour, "only calls that end at most this long after the start of the trace")
 )
 
-// TestInFront prints what slow syncs of a file, and the slow reads of all files, waited for, and which
-// requests the device completed meanwhile, by the flags that decide what writeback throttling does to
-// them. It asserts nothing.
+// TestInFront prints what slow syncs of a file, and slow reads of all files, waited for, and which
+// requests the device completed in that time, by the flags that decide how writeback throttling
+// treats them. It asserts nothing.
 //
-//	sudo plimsoll trace --command mongod --for 82s --slower-than 50ms --save mongod.trace
-//	go test ./internal/trace -run InFront -saved mongod.trace -v
+// \tsudo plimsoll trace --command mongod --for 82s --slower-than 50ms --save mongod.trace
+// \tgo test ./internal/trace -run InFront -saved mongod.trace -v
 func TestInFront(t *testing.T) {
 	if *savedTrace == "" {
 		t.Skip("a measurement, not a test: -saved FILE")
@@ -61,14 +61,14 @@ func TestInFront(t *testing.T) {
 	reads.print("reads", h.Slower)
 }
 
-// A front is what slow calls waited for.
+// A front sums up what slow calls waited for.
 type front struct {
 	calls    int
 	time     time.Duration
 	most     time.Duration
 	stages   map[string]time.Duration
 	requests map[string]*ahead
-	waits    int // segments behind others
+	waits    int // segments queued behind other requests
 }
 
 type ahead struct {
@@ -114,7 +114,7 @@ func (f *front) add(w *chain.Window, c *chain.Chain) {
 }
 
 func (f *front) print(what string, slower time.Duration) {
-	fmt.Printf("%s: %d over %v, %v in all, the longest %v\n", what, f.calls, slower, f.time.Round(time.Millisecond), f.most.Round(time.Millisecond))
+	fmt.Printf("%s: %d over %v, %v in total, longest %v\n", what, f.calls, slower, f.time.Round(time.Millisecond), f.most.Round(time.Millisecond))
 	if f.calls == 0 {
 		return
 	}
@@ -125,7 +125,7 @@ func (f *front) print(what string, slower time.Duration) {
 		}
 	}
 
-	fmt.Printf("  completed in a wait behind others, of %d such waits:\n", f.waits)
+	fmt.Printf("  completed on average during each of %d waits behind others:\n", f.waits)
 	for _, k := range slices.SortedFunc(maps.Keys(f.requests), func(a, b string) int { return cmp.Compare(f.requests[b].bytes, f.requests[a].bytes) }) {
 		a := f.requests[k]
 		fmt.Printf("  %6.1f of %4d KiB: %s\n", float64(a.count)/float64(f.waits), a.bytes/1024/a.count, k)
@@ -136,7 +136,7 @@ func (f *front) print(what string, slower time.Duration) {
 	}
 }
 
-// flagNames says what a request is to the kernel.
+// flagNames describes a request by its operation and flags.
 func flagNames(q *events.Request) string {
 	out := []string{map[uint32]string{events.OpRead: "read", events.OpWrite: "write", events.OpFlush: "flush"}[q.Op()]}
 	for _, f := range []struct {

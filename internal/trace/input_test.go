@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/trace/target"
 )
 
-// On btrfs the calls and the disk's requests are seen, and a note says what is not.
+// On btrfs, calls and the disk's requests are traced, and a note says what is not.
 func TestBtrfs(t *testing.T) {
 	takesTurn(t, 1)
 	need(t, "mkfs.btrfs", "fio", "dd")
@@ -28,7 +28,7 @@ func TestBtrfs(t *testing.T) {
 
 	r := traced(t, target.Choice{Path: e.dir}, 20*time.Millisecond, 0, false).Report
 	if !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "btrfs's log") }) {
-		t.Errorf("no note on btrfs: %q", r.Notes)
+		t.Errorf("no note about btrfs: %q", r.Notes)
 	}
 
 	if len(r.Header.Disks) == 0 || r.Header.Disks[0].Name != filepath.Base(e.device) {
@@ -40,14 +40,14 @@ func TestBtrfs(t *testing.T) {
 	}
 }
 
-// Where no call is slow, the slowest is known; and a process that uses Linux AIO gets a note.
+// If no call is slow, the slowest is still known; and a process that uses Linux AIO gets a note.
 func TestNothingSlow(t *testing.T) {
 	need(t, "fio")
 	e := emulate(t, "ext4", 0)
 	e.disk.Pace(false, nil)
 	p := start(t, nil, "fio", "--name=aio", "--directory="+e.dir, "--rw=write", "--bs=4k", "--size=16m", "--direct=1", "--ioengine=libaio",
 		"--iodepth=2", "--fdatasync=8", "--time_based", "--runtime=600", "--thread", "--output=/dev/null")
-	until(t, "fio has no context for AIO", func() bool {
+	until(t, "fio has no AIO context", func() bool {
 		f, err := target.Find(target.Choice{PID: p.Pid})
 		return err == nil && slices.ContainsFunc(f.Notes, func(n string) bool { return strings.Contains(n, "io_submit") })
 	})
@@ -63,14 +63,14 @@ func TestNothingSlow(t *testing.T) {
 	}
 }
 
-// What a program hands over to io_uring is no call, and counted.
+// Operations submitted through io_uring are counted, but not as calls.
 func TestRings(t *testing.T) {
 	need(t, "fio")
 	e := emulate(t, "ext4", 0)
 	e.disk.Pace(false, nil)
 	p := start(t, nil, "fio", "--name=rings", "--directory="+e.dir, "--rw=write", "--bs=4k", "--size=16m", "--ioengine=io_uring",
 		"--iodepth=2", "--fdatasync=8", "--time_based", "--runtime=600", "--thread", "--output=/dev/null")
-	until(t, "fio uses no io_uring", func() bool {
+	until(t, "fio does not use io_uring", func() bool {
 		f, err := target.Find(target.Choice{PID: p.Pid})
 		return err == nil && f.Rings
 	})
@@ -85,11 +85,11 @@ func TestRings(t *testing.T) {
 	}
 
 	if !slices.ContainsFunc(r.Report.Notes, func(n string) bool { return strings.Contains(n, "syncs") && strings.Contains(n, "io_uring") }) {
-		t.Errorf("no note on io_uring: %q", r.Report.Notes)
+		t.Errorf("no note about io_uring: %q", r.Report.Notes)
 	}
 }
 
-// A sync of an overlay's file waits for the file system below.
+// A sync of a file on an overlay waits for the file system below.
 func TestOverlay(t *testing.T) {
 	need(t, "fio", "dd")
 	e := emulate(t, "ext4", 0)
@@ -104,7 +104,7 @@ func TestOverlay(t *testing.T) {
 	merged := t.TempDir()
 	options := "lowerdir=" + dir("lower") + ",upperdir=" + dir("upper") + ",workdir=" + dir("work")
 	if err := unix.Mount("overlay", merged, "overlay", 0, options); err != nil {
-		t.Skipf("no overlay can be mounted here: %v", err)
+		t.Skipf("cannot mount an overlay here: %v", err)
 	}
 
 	t.Cleanup(func() { unmount(t, merged) })

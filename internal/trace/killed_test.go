@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/trace/target"
 )
 
-// attached is how many of the trace's programs the kernel has whose process is not this one.
+// attached returns how many copies of the trace's programs the kernel has loaded.
 func attached() (n int) {
 	for id := ebpf.ProgramID(0); ; {
 		next, err := ebpf.ProgramGetNextID(id)
@@ -38,7 +38,7 @@ func attached() (n int) {
 	}
 }
 
-// until waits for a number of programs.
+// until waits for a condition.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(50 * time.Millisecond) {
@@ -48,7 +48,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// Whatever ends the tracing process, the kernel removes its programs.
+// The kernel removes the programs however the tracing process ends.
 func TestKilled(t *testing.T) {
 	if err := probe.Available(); err != nil {
 		t.Skip(err)
@@ -77,5 +77,5 @@ func TestKilled(t *testing.T) {
 	}
 
 	_ = cmd.Wait() // killed
-	until(t, "programs are left of a process that was killed", func() bool { return attached() <= before })
+	until(t, "a killed process left programs behind", func() bool { return attached() <= before })
 }

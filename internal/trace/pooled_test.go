@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// latencies are how many operations took how long, in classes of half a percent.
+// latencies is a histogram of latencies, in classes of half a percent.
 type latencies map[int]int
 
-// latencyClass is the ratio of two neighbouring classes of latencies.
+// latencyClass is the ratio of adjacent latency classes.
 const latencyClass = 1.005
 
 func latenciesOf(all []time.Duration) latencies {
@@ -26,7 +26,7 @@ func latenciesOf(all []time.Duration) latencies {
 	return l
 }
 
-// classOf is the class of a latency in seconds.
+// classOf returns the class of a latency in seconds.
 func classOf(seconds float64) int {
 	return int(math.Round(math.Log(max(seconds, 1e-9)) / math.Log(latencyClass)))
 }
@@ -44,7 +44,7 @@ func (l latencies) count() (n int) {
 	return n
 }
 
-// quantile is the latency in seconds that a share of operations does not exceed.
+// quantile returns a quantile in seconds.
 func (l latencies) quantile(q float64) float64 {
 	classes := slices.Sorted(maps.Keys(l))
 	left := int(q * float64(l.count()))
@@ -56,9 +56,9 @@ func (l latencies) quantile(q float64) float64 {
 	return 0
 }
 
-// pooled says by how many percent quantiles of all operations with a trace are off those without, with the
-// interval that has it with 95 %, by drawing the pairs again (bootstrap); and how many pairs an interval of
-// 2 % to both sides would need.
+// pooled reports by how many percent the quantiles of all operations with a trace differ from those
+// without, with a 95 % confidence interval from resampling the pairs (bootstrap); and how many
+// pairs an interval of ±2 % would need.
 func pooled(kind string, without, with []measurement) string {
 	const draws = 1000
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -90,7 +90,7 @@ func pooled(kind string, without, with []measurement) string {
 		}
 	}
 
-	text := fmt.Sprintf("    of all %s (%d without):", kind, all.count())
+	text := fmt.Sprintf("    all %s (%d without a trace):", kind, all.count())
 	for i, q := range qs {
 		slices.Sort(drawn[i])
 		low, high := drawn[i][draws*25/1000], drawn[i][draws*975/1000]
@@ -101,7 +101,7 @@ func pooled(kind string, without, with []measurement) string {
 	return text
 }
 
-// The quantiles of latencies in classes are those of the latencies.
+// The quantiles of the histogram are those of the latencies.
 func TestPooledLatencies(t *testing.T) {
 	var all []time.Duration
 	for i := range 1000 {

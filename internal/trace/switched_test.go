@@ -20,8 +20,8 @@ import (
 	"plimsoll/internal/trace/target"
 )
 
-// A switched is a trace in a process of its own, whose programs are attached and detached. While they
-// are not, the process is stopped.
+// A switched is a trace in a separate process whose programs can be attached and detached. While
+// they are detached, the process is stopped.
 type switched struct {
 	t       *testing.T
 	cmd     *exec.Cmd
@@ -30,11 +30,11 @@ type switched struct {
 
 	attached bool
 	since    time.Time
-	syncs    float64 // seen until now
-	rate     float64 // a second, while it was last attached
+	syncs    float64 // seen so far
+	rate     float64 // syncs per second while last attached
 }
 
-// tracing starts a trace, and waits until its programs run.
+// tracing starts a trace and waits until its programs run.
 func tracing(t *testing.T, c target.Choice) *switched {
 	t.Helper()
 	self, err := os.Executable()
@@ -42,7 +42,7 @@ func tracing(t *testing.T, c target.Choice) *switched {
 		t.Fatal(err)
 	}
 
-	until(t, "another trace runs", func() bool { return attached() == 0 })
+	until(t, "another trace is running", func() bool { return attached() == 0 })
 	x := &switched{t: t, cmd: exec.CommandContext(context.Background(), self), attached: true}
 	x.cmd.Env = append(os.Environ(), "PLIMSOLL_TEST_TRACER="+c.Path)
 
@@ -51,7 +51,7 @@ func tracing(t *testing.T, c target.Choice) *switched {
 	}
 
 	x.cmd.Stderr = os.Stderr
-	x.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL} // a stopped process ends by nothing else
+	x.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL} // nothing else ends a stopped process
 	in, err1 := x.cmd.StdinPipe()
 	out, err2 := x.cmd.StdoutPipe()
 
@@ -63,15 +63,15 @@ func tracing(t *testing.T, c target.Choice) *switched {
 	t.Cleanup(func() {
 		_ = x.cmd.Process.Kill() // the kernel removes its programs
 		_ = x.cmd.Wait()         // killed
-		until(t, "programs are left of a process that ended", func() bool { return attached() == 0 })
+		until(t, "the process left programs behind", func() bool { return attached() == 0 })
 	})
 
 	until(t, "no program was attached", func() bool { return attached() > 0 })
-	time.Sleep(time.Second) // it reads who has which files open
+	time.Sleep(time.Second) // it reads all processes' open files first
 	return x
 }
 
-// attach attaches or detaches the programs, and lets what that disturbs pass.
+// attach attaches or detaches the programs, and waits for the disturbance to pass.
 func (x *switched) attach(on bool) {
 	x.t.Helper()
 	const settles = 100 * time.Millisecond

@@ -18,12 +18,12 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-var throttling = flag.Duration("throttling", 0, "trace WiredTiger for so long with writeback throttling and without, and print what is in front of its log")
+var throttling = flag.Duration("throttling", 0, "trace WiredTiger for this long with and without writeback throttling, and print what its log queued behind")
 
-// TestThrottling prints what the syncs of WiredTiger's log wait for, with the kernel's writeback
-// throttling and without. It asserts nothing.
+// TestThrottling prints what the syncs of WiredTiger's log wait for, with and without the kernel's
+// writeback throttling. It asserts nothing.
 //
-//	sudo go test ./internal/trace -run Throttling -throttling 40s -v
+// \tsudo go test ./internal/trace -run Throttling -throttling 40s -v
 func TestThrottling(t *testing.T) {
 	if *throttling == 0 {
 		t.Skip("a measurement, not a test: -throttling 40s")
@@ -42,7 +42,7 @@ func TestThrottling(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			fmt.Printf("wbt_lat_usec %s: %d of %v took over %v, %v in all, the longest %v\n", setting, r.Report.Slow, r.Report.Header.Totals.Counts[events.Fdatasync].Calls,
+			fmt.Printf("wbt_lat_usec %s: %d of %v took over %v, %v in total, longest %v\n", setting, r.Report.Slow, r.Report.Header.Totals.Counts[events.Fdatasync].Calls,
 				slower, r.Report.SlowTime.Round(time.Millisecond), longest(r.Report).Round(time.Millisecond))
 			for _, b := range r.Report.Behind[:min(12, len(r.Report.Behind))] {
 				fmt.Printf("  %5.1f %%  %-10s %-20s %s of %s (%s): %d requests, %d KiB each, in %d calls\n", 100*b.Share, b.Place, b.Stage,
@@ -61,7 +61,7 @@ func longest(r *chain.Report) (most time.Duration) {
 	return most
 }
 
-// printAhead prints who had requests at the disk during the slow calls, with their flags.
+// printAhead prints whose requests were at the disk during the slow calls, with their flags.
 func printAhead(r *trace.Result) {
 	type kind struct {
 		who   string

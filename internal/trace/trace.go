@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package trace runs a trace: it finds the target, attaches the eBPF programs, explains each slow
-// call as it ends, and adds the calls up.
+// Package trace runs a trace: it resolves the target, attaches the eBPF programs, explains each
+// slow call once it has ended, and sums up the results.
 package trace
 
 import (
@@ -19,24 +19,24 @@ import (
 	"plimsoll/internal/trace/target"
 )
 
-// Options say what to trace, and for how long.
+// Options configures a trace.
 type Options struct {
 	Target target.Choice
 	For    time.Duration
 	Slower time.Duration
-	// Keep collects the events, for a file.
+	// Keep collects the events so that they can be saved.
 	Keep bool
-	// Progress is called at least twice a second with how much of the time is over, from 0 to 1, and
-	// the slow calls until now; nil is allowed.
+	// Progress is called at least twice a second with the elapsed share of the time, from 0 to 1,
+	// and the slow calls so far; it may be nil.
 	Progress func(done float64, slow int, waited time.Duration)
-	// Each is called with each slow call and when it ended; nil is allowed.
+	// Each is called for each slow call with the time at which it ended; it may be nil.
 	Each func(c *chain.Chain, end time.Time)
-	// Started is called once with the attached programs; nil is allowed. What a trace costs is measured
-	// by detaching and attaching them in turn.
+	// Started is called once with the attached programs; it may be nil. Tests use it to detach and
+	// reattach them and so measure what a trace costs.
 	Started func(*probe.Probe)
 }
 
-// A Result is a report, and the events if they were to be kept.
+// A Result holds the report and, if Options.Keep was set, the events.
 type Result struct {
 	Report *chain.Report
 	Events *events.Batch
@@ -44,41 +44,42 @@ type Result struct {
 }
 
 const (
-	// settle is how long after a call's end it is explained, so that all events have come.
+	// settle is the delay between a call's end and its explanation, so that all its events have
+	// arrived.
 	settle = 300 * time.Millisecond
-	// refresh is how often new processes and disks of the target are looked for.
+	// refresh is the interval at which the target is checked for new processes and disks.
 	refresh = time.Second
 )
 
-// A session is a trace that runs.
+// A session is a running trace.
 type session struct {
 	opt    Options
 	header events.Header
 	probe  *probe.Probe
 	window *chain.Window
 	tally  *chain.Tally
-	// rings says that the target uses io_uring, byDevice that the targets are all processes.
+	// rings means that the target uses io_uring, byDevice that calls of all processes are traced.
 	rings, byDevice bool
 
 	notes []string
 	keep  events.Batch
 
-	pending []events.Call
-	since   map[uint32]int64 // when each file system began to be watched
-	early   int              // slow calls that began before
-	foreign map[uint32]bool  // devices of files that are on no watched file system
-	look    chan struct{}    // asks for a look at the whole target at once
-	due     chan struct{}    // asks for one at what is new
-	looked  int64            // when it was asked for last
-	garbage garbage
-	known   map[uint32]bool // processes whose files were looked at; of run's goroutine
-	groups  map[uint32]bool
+	pending    []events.Call
+	since      map[uint32]int64 // when each file system was first watched
+	early      int              // slow calls that began before that
+	foreign    map[uint32]bool  // devices of files on file systems that are not watched
+	rescanAll  chan struct{}    // requests an immediate scan of the whole target
+	rescanNew  chan struct{}    // requests a scan for new processes
+	lastRescan int64            // when a scan was last requested
+	garbage    garbage
+	known      map[uint32]bool // processes whose files were scanned; owned by run's goroutine
+	groups     map[uint32]bool
 }
 
-// Available says why this kernel or this user cannot trace; nil if it can.
+// Available reports why this kernel or user cannot trace; nil if tracing is possible.
 func Available() error { return probe.Available() }
 
-// Run traces until the time is over or the context ends, which is no error.
+// Run traces until the time is up or the context is canceled, which is not an error.
 func Run(ctx context.Context, opt Options) (*Result, error) {
 	if err := probe.Available(); err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 	s := &session{opt: opt, rings: found.Rings, byDevice: found.ByDevice, notes: found.Notes,
 		tally: chain.NewTally(), groups: map[uint32]bool{},
 		since: map[uint32]int64{}, foreign: map[uint32]bool{}, known: map[uint32]bool{},
-		look: make(chan struct{}, 1), due: make(chan struct{}, 1)}
+		rescanAll: make(chan struct{}, 1), rescanNew: make(chan struct{}, 1)}
 
 	s.header = events.Header{Target: opt.Target.String(), Folders: found.Folders, Kernel: kernel(),
 		Slower: opt.Slower, Disks: found.Disks, Mounts: found.Mounts}
@@ -103,7 +104,7 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 	}
 
 	s.probe, s.header.Missing = p, p.Missing
-	defer func() { _ = p.Close() }() // the process's end does the same
+	defer func() { _ = p.Close() }() // the kernel does the same when the process exits
 	defer s.garbage.restore()
 
 	if err := s.watch(found); err != nil {
@@ -115,7 +116,9 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 	}
 
 	s.header.Began, s.header.BeganNs = time.Now(), probe.Clock()
-	s.take(&events.Batch{Files: target.Writers(found.Mounts, s.header.BeganNs)})
+	// Pages dirtied before the trace began have no events, so the current writers are read from
+	// /proc.
+	s.add(&events.Batch{Files: target.Writers(found.Mounts, s.header.BeganNs)})
 	if err := s.run(ctx); err != nil {
 		return nil, err
 	}
@@ -151,7 +154,7 @@ func (s *session) watch(f *target.Found) error {
 	return nil
 }
 
-// unwatched is the time since which a file system is watched, until it is.
+// unwatched marks a file system that is not watched yet: later than any call.
 const unwatched = math.MaxInt64
 
 func (s *session) run(ctx context.Context) error {
@@ -165,7 +168,7 @@ func (s *session) run(ctx context.Context) error {
 			found, err := target.FindMore(s.opt.Target, s.known)
 			mu.Lock()
 			if gone = err != nil; gone {
-				cancel() // what was seen until now counts
+				cancel() // report what was traced so far
 			} else {
 				s.extend(found)
 			}
@@ -176,13 +179,14 @@ func (s *session) run(ctx context.Context) error {
 	err := s.probe.Run(ctx, func(b *events.Batch) {
 		mu.Lock()
 		defer mu.Unlock()
-		s.take(b)
+		s.add(b)
 		now := probe.Clock()
 		s.explain(now - settle.Nanoseconds())
 
-		if now-s.looked >= refresh.Nanoseconds() {
-			s.looked = now
-			ask(s.due) // while this process runs anyway: to wake up costs more than to look
+		// Scanning piggybacks on this wakeup, because waking up costs more than scanning.
+		if now-s.lastRescan >= refresh.Nanoseconds() {
+			s.lastRescan = now
+			request(s.rescanNew)
 			s.garbage.adapt()
 		}
 
@@ -198,32 +202,34 @@ func (s *session) run(ctx context.Context) error {
 		s.notes = append(s.notes, s.header.Target+" ended during the trace")
 	}
 
+	// No more events will arrive, so the calls that were still settling can be explained now.
 	s.header.Lasted = time.Duration(probe.Clock() - s.header.BeganNs)
 	s.explain(1<<63 - 1)
 	return err
 }
 
-// pause waits until it is time to look at the target again; false if the trace is over.
+// pause waits until the target should be scanned again; it returns false once the trace is over.
 func (s *session) pause(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-s.due:
-	case <-s.look:
+	case <-s.rescanNew:
+	case <-s.rescanAll:
+		// A known process may have opened files on another file system.
 		clear(s.known)
 	}
 	return ctx.Err() == nil
 }
 
-// ask asks whoever waits, unless that is done already.
-func ask(c chan<- struct{}) {
+// request signals the receiver unless a signal is already pending.
+func request(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
 	}
 }
 
-// extend takes what has come since the last look.
+// extend adds the disks, file systems and processes that a scan found.
 func (s *session) extend(f *target.Found) {
 	for _, d := range f.Disks {
 		if s.header.Disk(d.Dev) == nil {
@@ -241,7 +247,8 @@ func (s *session) extend(f *target.Found) {
 	s.unfound(probe.Clock())
 }
 
-// unfound has what a look at the target did not find explained from now on, as far as its requests are seen.
+// unfound starts the clock for file systems that a scan of the target did not find. Their calls are
+// explained from now on, as far as their requests are visible.
 func (s *session) unfound(now int64) {
 	for dev, since := range s.since {
 		if since == unwatched {
@@ -250,8 +257,8 @@ func (s *session) unfound(now int64) {
 	}
 }
 
-// take adds events to the window.
-func (s *session) take(b *events.Batch) {
+// add adds events to the window, and looks up the names and cgroups of the processes in them.
+func (s *session) add(b *events.Batch) {
 	for i := range b.Requests {
 		s.group(b.Requests[i].Task, b)
 	}
@@ -268,6 +275,7 @@ func (s *session) take(b *events.Batch) {
 		s.group(b.Waits[i].Waker, b) // it may have held a lock
 	}
 
+	// The loop appends to b.Files, so it iterates over a copy of the slice header.
 	for _, f := range b.Files[:len(b.Files):len(b.Files)] {
 		if f.Dirtied && f.Group == "" {
 			s.group(f.Task, b)
@@ -278,7 +286,7 @@ func (s *session) take(b *events.Batch) {
 	s.window.Add(b)
 
 	for i := range b.Calls {
-		s.strange(b.Calls[i].File.Dev)
+		s.noticeForeign(b.Calls[i].File.Dev)
 	}
 
 	s.pending = append(s.pending, b.Calls...)
@@ -292,12 +300,12 @@ func (s *session) take(b *events.Batch) {
 	}
 
 	kept := *b
-	kept.Calls = nil // they are kept as they are explained
+	kept.Calls = nil // explain keeps the calls that it reports
 	s.keep.Append(&kept)
 }
 
-// below replaces an overlay's files by those that they are on the file system below: requests and
-// commits are there. Their names stay the overlay's.
+// below replaces files on an overlay by the same files on the underlying file system, where the
+// requests and commits are. They keep their names on the overlay.
 func (s *session) below(b *events.Batch) {
 	for i := range b.Files {
 		f := &b.Files[i]
@@ -312,16 +320,16 @@ func (s *session) below(b *events.Batch) {
 	}
 }
 
-// strange asks for a look at the target if a call was on a file system that is not known.
-func (s *session) strange(dev uint32) {
+// noticeForeign requests a scan of the target if a call was on an unknown file system.
+func (s *session) noticeForeign(dev uint32) {
 	if dev == 0 || s.foreign[dev] || s.header.Mount(dev) != nil || len(s.foreign) >= groupsMax {
 		return
 	}
 	s.foreign[dev], s.since[dev] = true, unwatched
-	ask(s.look)
+	request(s.rescanAll)
 }
 
-// group adds the name and the cgroup of a process that was not seen before.
+// group adds the name and cgroup of a process that was not seen before.
 func (s *session) group(t events.Task, b *events.Batch) {
 	if t.PID == 0 || s.groups[t.PID] || len(s.groups) >= groupsMax {
 		return
@@ -347,7 +355,7 @@ func (s *session) explain(before int64) {
 		}
 
 		if c.Enter < s.since[c.File.Dev] {
-			s.early++ // its requests were not seen
+			s.early++ // its requests were not traced
 			continue
 		}
 
@@ -355,6 +363,7 @@ func (s *session) explain(before int64) {
 			s.keep.Calls = append(s.keep.Calls, *c)
 		}
 
+		// The call is still explained, but the report says that events are missing.
 		if !s.window.Whole(c) {
 			s.header.Cut = true
 		}
@@ -394,19 +403,20 @@ func (s *session) result() (*Result, error) {
 
 	if s.early > 0 {
 		r.Notes = append(r.Notes,
-			fmt.Sprintf("%d slow calls are left out: they were on a file system that the target had not used before, and began before it was watched",
+			fmt.Sprintf("left out %d slow calls that began before their file system was watched: the target had not used it until then",
 				s.early))
 	}
 
 	return &Result{Report: r, Events: &s.keep, Window: s.window}, nil
 }
 
-// ringNote says what was handed over to io_uring, as far as the kernel shows it; "" if nothing was.
+// ringNote describes the operations submitted through io_uring, if the kernel shows them; "" if
+// there were none.
 func (s *session) ringNote() string {
-	const unseen = "not seen as calls; their requests are seen, as in front of other calls"
+	const unseen = "not traced as calls; their requests are, for example as requests ahead of other calls"
 	if !s.probe.CountsRings() {
 		if s.rings {
-			return "it uses io_uring: syncs, writes and reads that it hands over there are " + unseen
+			return "it uses io_uring: syncs, writes and reads submitted there are " + unseen
 		}
 		return ""
 	}
@@ -423,7 +433,7 @@ func (s *session) ringNote() string {
 		who = "programs on this machine"
 	}
 
-	return fmt.Sprintf("%s handed %d syncs, %d writes and %d reads over to io_uring: they are %s", who, syncs,
+	return fmt.Sprintf("%s submitted %d syncs, %d writes and %d reads through io_uring: they are %s", who, syncs,
 		writes, reads, unseen)
 }
 

@@ -24,17 +24,17 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// The emulated volume knows from when to when each request was at the device. A thread of this test
-// writes directly to the device, one block at a time, beside a neighbour with 32 in flight; the trace's
-// device stages of nearly each write must contain that time of one request, within 5 %: on a machine whose
-// cores are taken, the emulator itself is late now and then, and answers before it counts the time. A trace that
-// was wrong about stages would be wrong about most. (By how much they are
-// longer, on the way to the emulator and back, depends on what else the machine does; the log shows the
-// median.)
+// The emulated volume knows exactly when each request was at the device. A thread of this test
+// writes directly to the device, one block at a time, next to a neighbour with 32 requests in
+// flight. For nearly every write, the trace's device stages must contain that interval of exactly
+// one request, within 5 %: on a busy machine the emulator itself is late now and then, and answers
+// before it counts the time. A trace with wrong stages would be wrong about most writes. (How much
+// longer the stages are, because of the way to the emulator and back, depends on the machine's
+// load; the log shows the median.)
 func TestDeviceStages(t *testing.T) {
 	e := emulate(t, "", 0)
 	direct(t, e.device)
-	const offset, length = 1 << 30, 8 << 10 // which the neighbour does not use
+	const offset, length = 1 << 30, 8 << 10 // the neighbour does not use this range
 	stop, gone := make(chan struct{}), make(chan error, 1)
 	tid := make(chan int, 1)
 	go func() {
@@ -50,7 +50,7 @@ func TestDeviceStages(t *testing.T) {
 	}
 
 	var all []answer
-	behind := int64(math.MaxInt64) // the events' clock before the disk's
+	behind := int64(math.MaxInt64) // difference between the events' clock and the disk's
 	for _, a := range e.volume.answers() {
 		behind = min(behind, a.seen-int64(a.now))
 		if a.r.Op == volume.Write && int64(a.r.Offset) >= offset && int(a.r.Length) == length {
@@ -58,7 +58,8 @@ func TestDeviceStages(t *testing.T) {
 		}
 	}
 
-	// The emulator answers earlier by the time of the way, of which Fixed is nearly all.
+	// The emulator answers early to compensate for the time on the way, nearly all of which is
+	// Fixed.
 	early := e.disk.Path().Fixed.Std() + 100*time.Microsecond
 	w := chain.NewWindow(r.Report.Header)
 	w.Add(r.Events)
@@ -82,7 +83,7 @@ func TestDeviceStages(t *testing.T) {
 		}
 
 		if len(inside) != 1 || sum < inside[0].asked*19/20-early {
-			t.Logf("a write of %v was %v at the device by the trace, and the emulator had %+v then", time.Duration(c.Exit-c.Enter), sum, inside)
+			t.Logf("a write of %v spent %v at the device according to the trace, but the emulator had %+v in that time", time.Duration(c.Exit-c.Enter), sum, inside)
 			wrong++
 			continue
 		}
@@ -95,14 +96,14 @@ func TestDeviceStages(t *testing.T) {
 	}
 
 	if wrong*20 > len(longer) {
-		t.Errorf("%d of %d writes were not at the device when the emulator had them", wrong, wrong+len(longer))
+		t.Errorf("for %d of %d writes, the trace and the emulator disagree about the time at the device", wrong, wrong+len(longer))
 	}
 
 	slices.Sort(longer)
 	t.Logf("%d writes; the device stages are longer by %.2f %% (median)", len(longer), 100*longer[len(longer)/2])
 }
 
-// deviceStages are the first and last time of a call at the device, and how long it was there.
+// deviceStages returns the first and last time of a call at the device, and the total time there.
 func deviceStages(x chain.Chain) (from, to int64, sum time.Duration) {
 	for k := range x.Segments {
 		s := &x.Segments[k]
@@ -118,7 +119,7 @@ func deviceStages(x chain.Chain) (from, to int64, sum time.Duration) {
 	return from, to, sum
 }
 
-// writing writes one block after the other until it is stopped.
+// writing writes one block after another until it is stopped.
 func writing(device string, offset int64, length int, stop <-chan struct{}) error {
 	f, err := os.OpenFile(device, os.O_RDWR|unix.O_DIRECT, 0)
 	if err != nil {

@@ -7,11 +7,12 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// Around are the requests that were on a call's disks while it ran.
+// Around returns the requests that were on a call's disks while it ran.
 func (w *Window) Around(c *events.Call) []events.Request {
 	var out []events.Request
 	for _, dev := range w.disksOf(c.File.Dev) {
-		// Those that completed later were in flight at its end.
+		// Requests are indexed by completion, so those still in flight at the call's end are found
+		// later in the list. Ten seconds is far longer than a device takes for one.
 		for _, r := range w.completed(dev, c.Enter, c.Exit+int64(10e9)) {
 			if r.Begin() <= c.Exit {
 				out = append(out, r)
@@ -21,7 +22,8 @@ func (w *Window) Around(c *events.Call) []events.Request {
 	return out
 }
 
-// Label names a request's owner in a few words.
+// Label describes a request's owner in a few words. The empty call keeps the owner from being
+// reported as the caller itself.
 func (w *Window) Label(r *events.Request) string {
 	c := w.owner(r, &events.Call{})
 	name := c.Comm

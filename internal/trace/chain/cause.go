@@ -6,35 +6,37 @@ import (
 	"time"
 )
 
-// A CauseKind is what sort of thing cost the time, whatever stage it was at.
+// A CauseKind classifies what cost the time, regardless of the stage.
 type CauseKind string
 
 // The kinds of causes.
 const (
+	//
 	Others      CauseKind = "behind" // a culprit's requests, lock or transaction
 	TheDevice   CauseKind = "device"
 	TheFlush    CauseKind = "device_flush"
 	TheLimit    CauseKind = "cgroup_limit"
-	Processor   CauseKind = "processor" // runnable, but without one
+	Processor   CauseKind = "processor" // runnable, but waiting for a CPU
 	TheKernel   CauseKind = "kernel"    // running, or between two steps
 	NotKnown    CauseKind = "unexplained"
-	NobodyKnown CauseKind = "queue" // behind requests that nobody was seen to make
+	NobodyKnown CauseKind = "queue" // behind requests whose owner was not seen
 )
 
-// A Cause is what cost a share of the slow calls' time.
+// A Cause accounts for a share of the slow calls' time.
 type Cause struct {
 	Kind CauseKind
-	// Culprit is who was in the way, for Others. Its process and thread are those of the largest
-	// part, and so is its reason.
+	// Culprit is set for Others and TheLimit. Its process, thread and reason are those of the
+	// largest part.
 	Culprit  Culprit
 	Time     time.Duration
 	Share    float64
-	Calls    int // in how many calls at most
+	Calls    int // upper bound on the calls affected
 	Requests int
 	Bytes    int64
 }
 
-// kindOf is a stage's kind of cause.
+// kindOf maps a stage to the kind of its cause. Stages that queue behind other requests depend on
+// whether a culprit is known.
 func kindOf(b *Behind) CauseKind {
 	switch b.Stage {
 	case DeviceOwn:
@@ -58,7 +60,7 @@ func kindOf(b *Behind) CauseKind {
 	return Others
 }
 
-// Causes joins what one culprit cost at all stages, the greatest first.
+// Causes merges what each culprit cost over all stages, largest first.
 func (r *Report) Causes() []Cause {
 	type id struct {
 		kind               CauseKind
@@ -69,11 +71,14 @@ func (r *Report) Causes() []Cause {
 
 	at := map[id]int{}
 	var out []Cause
-	for i := range r.Behind { // the greatest first, so it decides about the reason
+	// Behind is sorted by time, so the largest part of a cause comes first and sets its reason.
+	for i := range r.Behind {
 		b := &r.Behind[i]
 		k := id{kind: kindOf(b)}
 		var who Culprit
 
+		// The reason and the IDs of process and thread are left out of the key: a program that
+		// blocks calls by its reads and its syncs is one cause, not two.
 		if k.kind == Others || k.kind == TheLimit {
 			who = b.Culprit
 			k.self, k.comm, k.file, k.cgroup, k.inode = who.Self, who.Comm, who.File, who.Cgroup, who.Inode
@@ -89,6 +94,7 @@ func (r *Report) Causes() []Cause {
 		c := &out[n]
 		c.Time += b.Time
 		c.Share += b.Share
+		// One call may be in several stages, so the sum would count it twice.
 		c.Calls = max(c.Calls, b.Calls)
 
 		if k.kind == Others {

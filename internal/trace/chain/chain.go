@@ -1,14 +1,14 @@
 // Package chain explains slow system calls by the events around them: which stage each nanosecond
-// of a call was spent in, and who was in the way.
+// of a call was spent in, and what blocked it.
 //
-// A call is cut at every moment at which its thread left its processor, was woken or ran again.
-// Each wait is classified by the kernel functions in which the thread slept. A wait for pages, for a
-// log or for a request is then followed to the request that ended it: the time before the request
-// existed, in a scheduler, and at the device. A wait for ext4's journal is followed to the journal's
-// thread, and its waits in turn. The parts of a call add up to its duration; what nothing explains is
-// Unexplained.
+// A call is split whenever its thread left its CPU, was woken or ran again. Each wait is classified
+// by the kernel functions in which the thread slept. A wait for pages, for a log or for a request
+// is then followed to the request that ended it, and split into the time before that request
+// existed, the time in a scheduler, and the time at the device. A wait for ext4's journal is
+// followed to the journal's thread, and so are that thread's own waits. The parts of a call add up
+// to its duration; time that nothing explains is Unexplained.
 //
-// Everything here is a pure function of the events, so it is tested with saved traces.
+// Everything here is a pure function of the events, so saved traces can test it.
 package chain
 
 import (
@@ -17,39 +17,39 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// A Place is what the call was doing when it waited: a step of the file system.
+// A Place is the file system step during which the call waited.
 type Place string
 
 // The places.
 const (
 	InCall       Place = ""                // the call's own work
-	Pages        Place = "pages"           // its file's pages are being written
-	JournalWait  Place = "journal_wait"    // the commit has not begun
-	JournalPrev  Place = "journal_earlier" // the commit before it is under way
-	JournalLock  Place = "journal_locking" // the transaction is open in some thread
-	JournalData  Place = "journal_ordered" // data that the commit must write first
+	Pages        Place = "pages"           // pages of its file are being written
+	JournalWait  Place = "journal_wait"    // the commit has not started
+	JournalPrev  Place = "journal_earlier" // the previous commit is still running
+	JournalLock  Place = "journal_locking" // some thread still holds the transaction open
+	JournalData  Place = "journal_ordered" // data that must be written before the commit
 	JournalLog   Place = "journal_log"     // the commit's blocks
 	JournalEnd   Place = "journal_barrier" // the commit's last block and flushes
-	JournalBegin Place = "journal_handle"  // the call's own change waits for the journal
-	JournalFull  Place = "journal_full"    // the journal has no room
+	JournalBegin Place = "journal_handle"  // the call cannot add its own change to the journal
+	JournalFull  Place = "journal_full"    // the journal has no space left
 	XFSLog       Place = "xfs_log"
 	Throttled    Place = "dirty_throttle" // balance_dirty_pages
-	Direct       Place = "direct"         // a request of its own
+	Direct       Place = "direct"         // one of its own requests
 	Reading      Place = "reading"
 	Flushing     Place = "flushing" // the device's cache
-	Metadata     Place = "metadata" // the file system's own blocks
-	Locked       Place = "lock"     // another thread has the file or the page
+	Metadata     Place = "metadata" // blocks of the file system itself
+	Locked       Place = "lock"     // another thread holds the lock of the file or page
 )
 
-// A Stage is where the time went.
+// A Stage says how the time was spent.
 type Stage string
 
 // The stages.
 const (
 	DeviceQueue Stage = "device_queue" // other requests at the device
-	DeviceOwn   Stage = "device"       // the device, with the request alone
+	DeviceOwn   Stage = "device"       // the device, serving only this request
 	DeviceFlush Stage = "device_flush"
-	Scheduler   Stage = "io_scheduler" // not yet given to the driver
+	Scheduler   Stage = "io_scheduler" // not yet dispatched to the driver
 	TagWait     Stage = "tag_wait"     // no free request
 	WBT         Stage = "writeback_throttling"
 	CgroupWait  Stage = "cgroup_limit"
@@ -57,29 +57,29 @@ const (
 	LockWait    Stage = "lock"
 	HandleWait  Stage = "open_transaction"
 	Submission  Stage = "not_submitted" // the request did not exist yet
-	Completion  Stage = "completion"    // the request was complete
+	Completion  Stage = "completion"    // after the request completed
 	Running     Stage = "running"
-	Runnable    Stage = "runnable" // woken, but without a processor
+	Runnable    Stage = "runnable" // woken, but waiting for a CPU
 	Unexplained Stage = "unexplained"
 )
 
-// A Culprit is who was in the way. It is comparable.
+// A Culprit is the process or data that blocked a call. It is comparable.
 type Culprit struct {
-	// Self says that the call's own data or change was.
+	// Self means that the call's own data or change blocked it.
 	Self bool `json:"self,omitempty"`
-	// Comm and PID are of the process whose doing it was: of those who made the pages dirty, not of
-	// the kernel's thread that wrote them.
+	// Comm and PID identify the responsible process: for writeback, the process that dirtied the
+	// pages, not the kernel thread that wrote them.
 	Comm string `json:"process,omitempty"`
 	PID  uint32 `json:"pid,omitempty"`
 	TID  uint32 `json:"tid,omitempty"`
 	File string `json:"file,omitempty"`
-	// Inode is the file's number where its name is not known.
+	// Inode is the file's inode number if its name is unknown.
 	Inode  uint64 `json:"inode,omitempty"`
 	Why    Why    `json:"why,omitempty"`
 	Cgroup string `json:"cgroup,omitempty"`
 }
 
-// A Why is the reason for which a culprit's requests were made.
+// A Why is the reason a culprit's requests were made.
 type Why string
 
 // The reasons.
@@ -87,9 +87,9 @@ const (
 	WhyBackground Why = "background_flush" // too many dirty pages
 	WhyPeriodic   Why = "periodic_flush"   // old dirty pages
 	WhySyncAll    Why = "sync"             // sync(2), or an unmount
-	WhyReclaim    Why = "reclaim"          // memory was short
+	WhyReclaim    Why = "reclaim"          // the kernel needed memory
 	WhyOtherFlush Why = "flush"
-	WhyFsync      Why = "fsync" // the process's own
+	WhyFsync      Why = "fsync" // a sync by the process itself
 	WhyDirect     Why = "direct_write"
 	WhyRead       Why = "read"
 	WhyJournal    Why = "journal"
@@ -101,7 +101,7 @@ const (
 	WhyHandle     Why = "open_transaction"
 )
 
-// A Share is a culprit's part of a segment.
+// A Share is the part of a segment attributed to one culprit.
 type Share struct {
 	Culprit  Culprit       `json:"culprit"`
 	Time     time.Duration `json:"ns"`
@@ -109,27 +109,27 @@ type Share struct {
 	Bytes    int64         `json:"bytes,omitempty"`
 }
 
-// A Segment is a part of a call.
+// A Segment is an interval of a call spent at one place and stage.
 type Segment struct {
 	From   int64   `json:"from"`
 	To     int64   `json:"to"`
 	Place  Place   `json:"place,omitempty"`
 	Stage  Stage   `json:"stage"`
 	Shares []Share `json:"shares,omitempty"`
-	Stack  string  `json:"stack,omitempty"` // where it waited, if nothing explains it
+	Stack  string  `json:"stack,omitempty"` // innermost function first, if nothing explains the wait
 }
 
-// Took is its duration.
+// Took returns the segment's duration.
 func (s *Segment) Took() time.Duration { return time.Duration(s.To - s.From) }
 
-// A Chain is a call with its parts, in the order of time.
+// A Chain is a call split into segments, in time order.
 type Chain struct {
 	Call     events.Call
-	Process  string // as its first thread is called; Call.Comm is what the calling one is called
-	File     string // its path, as far as it is known
+	Process  string // name of its first thread; Call.Comm is the name of the calling thread
+	File     string // its path, if known
 	Segments []Segment
-	Queue    *Queue // of the longest call alone
+	Queue    *Queue // only for the longest call
 }
 
-// Took is the call's duration.
+// Took returns the call's duration.
 func (c *Chain) Took() time.Duration { return time.Duration(c.Call.Exit - c.Call.Enter) }

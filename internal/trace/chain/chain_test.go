@@ -18,8 +18,8 @@ func load(t *testing.T, name string) (*events.Header, *events.Batch) {
 	return h, b
 }
 
-// whole fails unless a chain's segments follow each other from the call's start to its end, and
-// their shares do not exceed them.
+// whole fails unless a chain's segments are contiguous from the call's start to its end, and no
+// segment's shares exceed it.
 func whole(t *testing.T, c *Chain) {
 	t.Helper()
 	at := c.Call.Enter
@@ -45,7 +45,7 @@ func whole(t *testing.T, c *Chain) {
 	}
 }
 
-// behind is the share of the time behind a process's requests, on a file if it is named.
+// behind returns the share of the time spent behind another process's requests.
 func behind(r *Report, comm string) (share float64) {
 	for _, c := range r.Causes() {
 		if c.Kind == Others && c.Culprit.Comm == comm && !c.Culprit.Self {
@@ -79,7 +79,7 @@ func TestRecorded(t *testing.T) {
 
 			r := Replay(h, b)
 			if r.Slow != x.slow || len(r.Worst) != min(x.slow, WorstChains) {
-				t.Errorf("%d slow calls, %d of them in full", r.Slow, len(r.Worst))
+				t.Errorf("%d slow calls, %d of them shown in full", r.Slow, len(r.Worst))
 			}
 
 			if got := behind(r, "dd"); got < x.behind {
@@ -92,7 +92,7 @@ func TestRecorded(t *testing.T) {
 
 			for _, p := range x.places {
 				if !slices.ContainsFunc(r.Places(), func(q PlaceTime) bool { return q.Place == p && q.Stage == DeviceQueue && q.Share > 0.2 }) {
-					t.Errorf("no fifth of the time in %s at the device: %+v", p, r.Places())
+					t.Errorf("less than a fifth of the time in %s was in the device queue: %+v", p, r.Places())
 				}
 			}
 
@@ -108,7 +108,7 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// Whatever events are missing, a call's segments add up to its duration.
+// A call's segments add up to its duration even if events are missing.
 func TestEventsMissing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, name := range []string{"ext4-dd", "xfs-dd"} {
@@ -141,7 +141,7 @@ func sample[T any](all []T, rng *rand.Rand, share float64) []T {
 	return out
 }
 
-// The order in which batches come does not matter.
+// The order in which batches arrive does not matter.
 func TestBatches(t *testing.T) {
 	h, all := load(t, "ext4-dd")
 	want := Replay(h, all)
@@ -212,8 +212,8 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// A trace of a folder leaves out what other folders of the file system waited for, also when it is
-// explained again.
+// A trace of one folder ignores calls on other folders of the file system, also when a saved trace
+// is replayed.
 func TestFolders(t *testing.T) {
 	h, all := load(t, "ext4-dd")
 	h.Folders = []string{"/no/such/folder"}

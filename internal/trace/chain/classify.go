@@ -6,16 +6,16 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// A class is what a thread waits for, by where in the kernel it sleeps.
+// A class says what a thread waits for, judged by the kernel function in which it sleeps.
 type class uint8
 
 const (
 	unknownWait class = iota
 	pageWait          // pages under writeback
-	commitWait        // ext4's journal has to commit
-	handleWait        // ext4's journal takes no change at the moment
+	commitWait        // a commit of ext4's journal
+	handleWait        // ext4's journal accepts no change at the moment
 	journalFull
-	orderedWait // the journal's thread: data first
+	orderedWait // the journal's thread: data that goes before the commit
 	blockWait   // the journal's thread: its own blocks
 	updatesWait // the journal's thread: open handles
 	logWait     // XFS's log
@@ -25,28 +25,30 @@ const (
 	wbtWait
 	cgroupWait
 	flushWait
-	requestWait // a request of its own
+	requestWait // one of its own requests
 	readWait
 	metadataWait
 	lockWait
-	workWait // for a kernel's worker
+	workWait // a kernel worker
 )
 
-// A sign is a function that tells a class if it is in a stack.
+// A sign is a kernel function that implies a class if it is on the stack.
 type sign struct {
-	function string // its name, or its beginning if it ends with *
+	function string // its name; a trailing * matches any suffix
 	class    class
 }
 
-// signs decide in this order: the block layer's own waits first, which happen within all others, then
-// the file systems', whose functions call the general ones, then those. The names are of Linux 5.10
-// to 6.18.
+// signs are tried in order. The block layer's own waits come first because they happen inside all
+// the others; then the file systems' functions, which call the general ones; and those last. The
+// names are from Linux 5.10 to 6.18.
 var signs = []sign{
 	{"wbt_wait", wbtWait},
 	{"__wbt_wait", wbtWait},
 	{"ioc_rqos_throttle", cgroupWait},
 	{"blkcg_iolatency_throttle", cgroupWait},
 	{"blkcg_maybe_throttle_current", cgroupWait},
+	// Both writeback throttling and cgroup limits call rq_qos_wait, so the cgroup functions are
+	// tried before it.
 	{"rq_qos_wait", wbtWait},
 	{"blk_mq_get_tag", tagWait},
 	{"__blk_mq_alloc_requests", tagWait},
@@ -104,6 +106,7 @@ var signs = []sign{
 	{"__read_extent_tree_block", metadataWait},
 	{"__ext4_find_entry", metadataWait},
 	{"__bread_gfp", metadataWait},
+	// Last of this group: reads and flushes of the file system call it too.
 	{"submit_bio_wait", requestWait},
 
 	{"folio_wait_writeback*", pageWait},
@@ -125,7 +128,7 @@ var signs = []sign{
 	{"wait_for_completion*", workWait},
 }
 
-// classify says what a wait was for.
+// classify returns the class of the first sign found anywhere on the stack.
 func classify(stack []string) class {
 	for _, s := range signs {
 		prefix, open := strings.CutSuffix(s.function, "*")
@@ -138,25 +141,26 @@ func classify(stack []string) class {
 	return unknownWait
 }
 
+//
 // What a request is, beyond its file.
 
-// isLog reports whether a request is one of XFS's log: its pages belong to no file.
+// isLog reports whether a request writes XFS's log. Log buffers belong to no file, so only the
+// flags identify them.
 func isLog(r *events.Request) bool {
 	const flags = events.FlagMeta | events.FlagSync | events.FlagIdle
 	return r.Op() == events.OpWrite && r.File.Inode == 0 && !r.Metadata && r.Flags&flags == flags
 }
 
-// isJournal reports whether the thread of an ext4 journal made a request.
+// isJournal reports whether an ext4 journal thread made a request.
 func isJournal(r *events.Request) bool { return strings.HasPrefix(r.Comm, "jbd2/") }
 
-// heldBack reports whether a limit of a cgroup held a request back: a worker of the kernel submits it
-// then, which is not the flusher.
+// heldBack reports whether a cgroup limit delayed a request. A kernel worker submits it in that
+// case, and no flusher reason is set.
 func heldBack(r *events.Request) bool {
 	return r.Kernel && r.Reason == events.NoReason && strings.HasPrefix(r.Comm, "kworker") && !isLog(r) &&
 		!r.Flush() && !r.Metadata
 }
 
-// isFlush reports whether a request makes the device flush its cache.
 func isFlush(r *events.Request) bool { return r.Flush() }
 
 // isWriteback reports whether a request writes pages of a file.

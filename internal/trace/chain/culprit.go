@@ -6,10 +6,11 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// owner is who is behind a request, as seen from a call.
+// owner returns who is responsible for a request, as seen from a call.
 func (w *Window) owner(r *events.Request, call *events.Call) Culprit {
 	same := r.PID == call.PID
 	switch {
+	// The thread that submits a write of cached pages is often not the one that dirtied them.
 	case r.File.Inode != 0 && r.Op() == events.OpWrite:
 		return w.writer(r, call)
 	case r.Op() == events.OpRead:
@@ -19,6 +20,7 @@ func (w *Window) owner(r *events.Request, call *events.Call) Culprit {
 		return Culprit{Comm: r.Comm, PID: r.PID, File: w.names[r.File], Why: WhyRead, Cgroup: w.groups[r.PID]}
 	case r.Op() == events.OpDiscard:
 		return Culprit{Comm: r.Comm, PID: r.PID, Why: WhyDiscard}
+	// Journal and log blocks collect the changes of all processes, so no single one is responsible.
 	case isJournal(r):
 		return Culprit{Comm: r.Comm, Why: WhyJournal}
 	case isLog(r):
@@ -37,7 +39,8 @@ func (w *Window) owner(r *events.Request, call *events.Call) Culprit {
 	return Culprit{Comm: r.Comm, PID: r.PID, Why: WhyDirect, Cgroup: w.groups[r.PID]}
 }
 
-// kernelName is a kernel thread's name without the number of its processor: there are many.
+// kernelName strips the worker's CPU and number from a kernel thread's name, so that the many
+// kworkers count as one.
 func kernelName(comm string) string {
 	if strings.HasPrefix(comm, "kworker/") {
 		return "kernel"
@@ -45,7 +48,7 @@ func kernelName(comm string) string {
 	return comm
 }
 
-// writer is who made the pages of a request dirty.
+// writer returns who dirtied the pages of a request.
 func (w *Window) writer(r *events.Request, call *events.Call) Culprit {
 	c := Culprit{File: w.names[r.File], Why: whyOf(r)}
 	if c.File == "" {
@@ -56,6 +59,7 @@ func (w *Window) writer(r *events.Request, call *events.Call) Culprit {
 		c.Self = true
 	}
 
+	// The submitting process is the best guess until a process that dirtied the file is known.
 	if !r.Kernel {
 		c.Comm, c.PID = r.Comm, r.PID
 	}
@@ -72,7 +76,8 @@ func (w *Window) writer(r *events.Request, call *events.Call) Culprit {
 	return c
 }
 
-// user is who last wrote a file before a time; nil if nobody was seen.
+// user returns the process that last wrote a file before a time, or the first one after it if there
+// is none; nil if no writer was seen.
 func (w *Window) user(id events.FileID, before int64) *events.File {
 	var best *events.File
 	users := w.users[id]
@@ -100,6 +105,8 @@ func whyOf(r *events.Request) Why {
 		return WhyOtherFlush
 	}
 
+	// Without a flusher reason, either the journal wrote the data before its commit, or a process
+	// synced it.
 	switch {
 	case isJournal(r):
 		return WhyJournal

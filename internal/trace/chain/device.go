@@ -11,7 +11,8 @@ import (
 
 func timeOf(from, to int64) time.Duration { return time.Duration(to - from) }
 
-// A sizeClass is requests that a device serves alike: same operation, sizes within a factor of two.
+// A sizeClass groups requests that a device should serve equally fast: same operation, sizes within
+// a factor of two.
 type sizeClass struct {
 	dev  uint32
 	op   uint32
@@ -25,10 +26,10 @@ func classOf(r *events.Request) sizeClass {
 	return sizeClass{r.Dev, r.Op(), bits.Len32(r.Bytes)}
 }
 
-// aloneMax is how many latencies of a class are remembered.
+// aloneMax is the number of latencies kept for each class.
 const aloneMax = 256
 
-// learn remembers the latency of a request that had the device for itself.
+// learn records the latency of a request that had the device to itself.
 func (w *Window) learn(r *events.Request) {
 	if !r.Alone || r.Issue == 0 || r.Done <= r.Issue {
 		return
@@ -43,21 +44,22 @@ func (w *Window) learn(r *events.Request) {
 	a.n++
 }
 
-// latencies are the last ones of a class.
+// latencies is a ring of the most recent latencies of a class.
 type latencies struct {
 	all [aloneMax]int64
 	n   int
 }
 
-// aloneLeast is how many such latencies make a baseline.
+// aloneLeast is the number of latencies required for a baseline.
 const aloneLeast = 5
 
-// baseline is what the device takes for a request that it began to wait for at a time, when it has
-// nothing else to do: the median of what was seen, or of the next smaller size. If the device never
-// was idle, it is what remains after the last of the requests in front had completed, as in a queue,
-// but no more than the shortest latency that a request of its size had.
+// baseline estimates how long the idle device takes for a request: the median latency of its class,
+// or of the next smaller size. If the device was never idle, the estimate is the time since the
+// last request ahead of it completed, as in a queue, but at most the shortest latency of a request
+// of similar size.
 func (w *Window) baseline(r *events.Request, ahead []events.Request) int64 {
 	c := classOf(r)
+	// With too few samples of this size, the next smaller one is the best estimate.
 	for ; c.size >= 0; c.size-- {
 		if a := w.alone[c]; a != nil && a.n >= aloneLeast {
 			sorted := slices.Clone(a.all[:min(a.n, aloneMax)])
@@ -73,6 +75,8 @@ func (w *Window) baseline(r *events.Request, ahead []events.Request) int64 {
 		}
 	}
 
+	// The queue estimate can still contain waiting inside the device, so any faster request of
+	// similar size within the last 10 s caps it.
 	least := r.Done - last
 	for _, q := range w.completed(r.Dev, r.Done-int64(10*time.Second), r.Done) {
 		if took := q.Done - q.Started(); q.Op() == r.Op() && q.Bytes <= 2*r.Bytes && took > 0 {
@@ -83,11 +87,13 @@ func (w *Window) baseline(r *events.Request, ahead []events.Request) int64 {
 	return least
 }
 
-// ahead are the requests that the device served while r waited for it: those that completed within
-// (from, to], r's own time at the device.
+// ahead returns the requests that the device served while r waited for it: those that completed
+// within (from, to], r's own time at the device.
 func (w *Window) ahead(r *events.Request, from, to int64) []events.Request {
 	var out []events.Request
 	for _, q := range w.completed(r.Dev, from, to) {
+		// Discards are excluded: most devices process them in the background, and their size would
+		// dominate the weights.
 		if q.First != r.First && q.Issue > 0 && q.Op() != events.OpDiscard {
 			out = append(out, q)
 		}
@@ -95,10 +101,10 @@ func (w *Window) ahead(r *events.Request, from, to int64) []events.Request {
 	return out
 }
 
-// inFlightFor is how much later a request that was in flight may have completed.
+// inFlightFor bounds how long after a point in time a request in flight then is searched for.
 const inFlightFor = int64(60e9)
 
-// inFlight are the other requests that the device had at a time.
+// inFlight returns the other requests that the device was working on at a time.
 func (w *Window) inFlight(r *events.Request, at int64) []events.Request {
 	var out []events.Request
 	for _, q := range w.completed(r.Dev, at, at+inFlightFor) {
@@ -109,12 +115,12 @@ func (w *Window) inFlight(r *events.Request, at int64) []events.Request {
 	return out
 }
 
-// weight is what a request costs a device: an operation, and its bytes. A device that is limited in
-// operations counts one for each; one that is limited in bytes spends about as much on the first
-// 64 KiB as on the operation.
+// weight is the cost of a request to a device: one operation plus its bytes. A device limited by
+// IOPS counts one per request; one limited by throughput spends about as much on 64 KiB as on the
+// operation itself.
 func weight(r *events.Request) float64 { return 1 + float64(r.Bytes)/65536 }
 
-// shares divides a time between the owners of requests, by weight.
+// shares divides a duration between the owners of requests, by weight.
 func (w *Window) shares(rs []events.Request, took time.Duration, call *events.Call) []Share {
 	sum := 0.0
 	for i := range rs {
@@ -146,23 +152,26 @@ func (w *Window) shares(rs []events.Request, took time.Duration, call *events.Ca
 		all += s.Time
 	}
 
-	out[0].Time += took - all // what rounding lost
+	// The parts of a call must add up exactly, so the largest share absorbs the rounding error.
+	out[0].Time += took - all
 	return out
 }
 
-// device explains a request's time at the device: behind others, then its own.
+// device splits a request's time at the device into queueing behind others and its own service
+// time.
 func (e *explainer) device(r *events.Request, from, to int64, p Place) {
 	ahead := e.w.ahead(r, from, to)
 	if len(ahead) == 0 {
 		e.own(r, from, to, p)
 		return
 	}
+	// The device is modelled as a queue: the requests ahead come first, then this one.
 	alone := min(e.w.baseline(r, ahead), to-from)
 	e.put(from, to-alone, p, DeviceQueue, e.w.shares(ahead, timeOf(from, to-alone), e.call)...)
 	e.own(r, to-alone, to, p)
 }
 
-// own is a request's time with the device for itself.
+// own attributes an interval to the device serving only this request.
 func (e *explainer) own(r *events.Request, from, to int64, p Place) {
 	stage := DeviceOwn
 	if r.Flush() {
@@ -171,9 +180,11 @@ func (e *explainer) own(r *events.Request, from, to int64, p Place) {
 	e.put(from, to, p, stage, Share{Culprit: e.w.owner(r, e.call), Requests: 1, Bytes: int64(r.Bytes)})
 }
 
-// queued explains the time between a request's making and its start at the driver: a flush that
-// must come first, or a scheduler and a full device.
+// queued explains the time between a request's creation and its dispatch to the driver: a flush
+// that must come first, or a scheduler and a full device.
 func (e *explainer) queued(r *events.Request, from, to int64, p Place) {
+	// The kernel sends a separate flush to the device before a request with PREFLUSH, and only then
+	// the data.
 	if r.Flags&events.FlagPreflush != 0 {
 		if f := e.w.last(e.call.File.Dev, from, to+slackNs, isFlush); f != nil && f.First != r.First {
 			if start := min(f.Started(), to); start > from {
@@ -189,19 +200,22 @@ func (e *explainer) queued(r *events.Request, from, to int64, p Place) {
 
 	rs := e.w.completed(r.Dev, from, to)
 	if len(rs) == 0 {
+		// Nothing completed in this interval: whatever the device was working on held the request up.
 		rs = e.w.inFlight(r, from)
 	}
 
 	e.put(from, to, p, Scheduler, e.w.shares(rs, timeOf(from, to), e.call)...)
 }
 
-// blockLayer explains a wait for a request's place, by the requests that held one.
+// blockLayer explains a wait for a free request (or for permission to submit one) by the requests
+// that held them.
 func (e *explainer) blockLayer(c class, from, to int64, p Place) {
 	stage, wanted := TagWait, func(*events.Request) bool { return true }
 	switch c {
 	case wbtWait:
 		stage, wanted = WBT, isWriteback
 	case cgroupWait:
+		// The limit belongs to the caller's own cgroup, so no other process is to blame.
 		stage = CgroupWait
 		e.put(from, to, p, stage, Share{Culprit: Culprit{Self: true, Cgroup: e.w.groups[e.call.PID]}})
 		return
@@ -210,7 +224,7 @@ func (e *explainer) blockLayer(c class, from, to int64, p Place) {
 	e.put(from, to, p, stage, e.served(e.call.File.Dev, from, to, wanted)...)
 }
 
-// served are the shares of what a file system's disks completed in a time.
+// served returns the shares of the requests that a file system's disks completed in an interval.
 func (e *explainer) served(fs uint32, from, to int64, wanted func(*events.Request) bool) []Share {
 	var rs []events.Request
 	for _, dev := range e.w.disksOf(fs) {

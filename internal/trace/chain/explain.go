@@ -7,11 +7,12 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// Explain cuts a call into segments. Events up to its end must have been added.
+// Explain splits a call into segments. All events up to its end must have been added.
 func (w *Window) Explain(c *events.Call) Chain {
 	e := &explainer{w: w, call: c}
 	e.thread(c.TID, c.Enter, c.Exit, InCall, 0)
 	segments := merge(e.out)
+	// The kernel reports thread names; users know programs.
 	for i := range segments {
 		for k := range segments[i].Shares {
 			who := &segments[i].Shares[k].Culprit
@@ -21,8 +22,8 @@ func (w *Window) Explain(c *events.Call) Chain {
 	return Chain{Call: *c, Process: w.program(c.PID, c.Comm), File: w.names[c.File], Segments: segments}
 }
 
-// program returns what a thread's process is called: the thread's name where that is not known, or
-// where it is a worker of the kernel, whose name says what it works on at the time.
+// program returns the name of a thread's process. It returns the thread's own name if the process
+// is unknown, and for kernel workers, whose names say what they currently work on.
 func (w *Window) program(pid uint32, thread string) string {
 	if strings.HasPrefix(thread, "kworker") {
 		return thread
@@ -30,20 +31,21 @@ func (w *Window) program(pid uint32, thread string) string {
 	return cmp.Or(w.programs[pid], thread)
 }
 
-// deepest is how far a wait is followed from thread to thread.
+// deepest bounds how many threads a wait is followed through: it prevents loops between threads
+// that wait for each other.
 const deepest = 4
 
-// slackNs is how much later than a wait's end the record of what ended it may be.
+// slackNs is how much later than the end of a wait the completion that ended it may be recorded.
 const slackNs = 50_000
 
-// An explainer collects the segments of one call, in the order of time.
+// An explainer collects the segments of one call, in time order.
 type explainer struct {
 	w    *Window
 	call *events.Call
 	out  []Segment
 }
 
-// put adds a segment, unless it is empty.
+// put appends a segment unless it is empty. A single share without a time gets the whole segment.
 func (e *explainer) put(from, to int64, p Place, s Stage, shares ...Share) {
 	if to <= from {
 		return
@@ -61,7 +63,7 @@ func (e *explainer) unexplained(from, to int64, p Place, stack []string) {
 	}
 }
 
-// thread explains what a thread did in a time.
+// thread explains what a thread did during an interval.
 func (e *explainer) thread(tid uint32, from, to int64, p Place, depth int) {
 	at := from
 	for _, x := range e.w.waitsOf(tid, from, to) {
@@ -71,10 +73,11 @@ func (e *explainer) thread(tid uint32, from, to int64, p Place, depth int) {
 		}
 
 		end := x.Wake
+		// A preempted thread never slept, so its whole time off the CPU counts as runnable.
 		if x.Preempted {
 			end = at
 		} else if end == 0 {
-			end = x.In // a timeout woke it
+			end = x.In // a timeout woke it up
 		}
 
 		if end = min(end, to); end > at {
@@ -82,6 +85,7 @@ func (e *explainer) thread(tid uint32, from, to int64, p Place, depth int) {
 			at = end
 		}
 
+		// From the wakeup until it runs again, the thread waits for a CPU.
 		if end = min(x.In, to); end > at {
 			e.put(at, end, p, Runnable)
 			at = end
@@ -91,13 +95,15 @@ func (e *explainer) thread(tid uint32, from, to int64, p Place, depth int) {
 	e.put(at, to, p, Running)
 }
 
-// wait explains a part of a thread's wait.
+// wait explains part of a thread's wait by the class of its stack.
 func (e *explainer) wait(x *events.Wait, from, to int64, p Place, depth int) {
 	c := classify(x.Stack)
 	fs := e.call.File.Dev
 	switch c {
 	case tagWait, wbtWait, cgroupWait:
 		e.blockLayer(c, from, to, orPlace(p, x.Stack))
+	// balance_dirty_pages makes writers sleep until the flusher has caught up, so the pages written
+	// back in that time are what blocked the call.
 	case dirtyWait:
 		e.put(from, to, p.or(Throttled), Throttle, e.served(fs, from, to, isWriteback)...)
 	case pageWait, orderedWait:
@@ -123,6 +129,8 @@ func (e *explainer) wait(x *events.Wait, from, to int64, p Place, depth int) {
 		e.request(x, from, to, p.or(Metadata), func(r *events.Request) bool { return r.File.Inode == 0 }, depth)
 	case requestWait:
 		e.request(x, from, to, p.or(Direct), func(r *events.Request) bool {
+			// A cgroup limit moves the submission to a kernel worker, so the thread's ID does not
+			// identify the request.
 			return r.TID == x.TID || r.First == x.Request && heldBack(r)
 		}, depth)
 	case readWait:
@@ -135,7 +143,7 @@ func (e *explainer) wait(x *events.Wait, from, to int64, p Place, depth int) {
 	}
 }
 
-// or is the place, unless it is the call's own work.
+// or returns the place, or another one if the place is the call's own work.
 func (p Place) or(other Place) Place {
 	if p == InCall {
 		return other
@@ -143,8 +151,8 @@ func (p Place) or(other Place) Place {
 	return p
 }
 
-// within is the place of a step that may happen in the journal's thread: the journal's steps keep
-// apart.
+// within returns the place for a step that may run in the journal's thread: the phases of a commit
+// remain distinct.
 func (p Place) within(step Place) Place {
 	if p == InCall || p == JournalLog && step == JournalData {
 		return step
@@ -152,7 +160,8 @@ func (p Place) within(step Place) Place {
 	return p
 }
 
-// orPlace is where a thread slept in the block layer.
+// orPlace derives the place of a thread that slept in the block layer from the functions that
+// called it.
 func orPlace(p Place, stack []string) Place {
 	if p != InCall {
 		return p
@@ -180,10 +189,12 @@ func (e *explainer) request(x *events.Wait, from, to int64, p Place,
 		if !wanted(r) {
 			return false
 		}
-		// A wait of the call's own thread for pages is for those of its file.
+		// When the call's own thread waits for pages, they belong to the call's file.
 		return p != Pages || x.TID != e.call.TID || e.call.File.Inode == 0 || r.File == e.call.File
 	}
 
+	// The completion that woke the thread is the best evidence. If that was not the kind of request
+	// the stack waits for, the last one that completed in the interval is used.
 	r := e.w.known(x.Request)
 	if r == nil || !wanted(r) || r.Done > x.Wake+slackNs {
 		r = e.w.last(e.call.File.Dev, from, to+slackNs, may)
@@ -193,20 +204,22 @@ func (e *explainer) request(x *events.Wait, from, to int64, p Place,
 	case r != nil:
 		e.follow(x, r, from, to, p, depth)
 	case to-from < endsNs && e.w.last(e.call.File.Dev, from-endsNs, from, may) != nil:
+		// The request completed shortly before, but not all of its pages were marked as written yet.
 		e.completion(x, from, to, p, depth)
 	default:
 		e.worker(x, from, to, p, depth)
 	}
 }
 
-// endsNs is how long it may take until the last of a request's pages is told to be written, after the
-// request completed: it may have a thousand.
+// endsNs is how long it may take, after a request completed, until the last of its pages is marked
+// as written: a request may have a thousand.
 const endsNs = 1_000_000
 
-// other explains a wait in a function that nothing is known of: by the request that ended it, if that is
-// the thread's own or reads blocks of the file system's own.
+// other explains a wait in an unknown function by the request that ended it, provided that the
+// thread itself made the request or that it reads the file system's own blocks.
 func (e *explainer) other(x *events.Wait, from, to int64, p Place, depth int) {
 	r := e.w.known(x.Request)
+	// Any other request may have completed at that moment by chance.
 	if r == nil || r.Done <= from || r.Done > x.Wake+slackNs ||
 		r.TID != x.TID && !(r.Metadata && r.Op() == events.OpRead) {
 		r = e.w.last(e.call.File.Dev, from, to+slackNs,
@@ -219,7 +232,7 @@ func (e *explainer) other(x *events.Wait, from, to int64, p Place, depth int) {
 	e.follow(x, r, from, to, p.or(placeOf(r)), depth)
 }
 
-// placeOf is what a call waits for if it waits for a request.
+// placeOf returns what a call waits for if it waits for a request.
 func placeOf(r *events.Request) Place {
 	switch {
 	case r.Metadata:
@@ -232,8 +245,10 @@ func placeOf(r *events.Request) Place {
 	return Pages
 }
 
-// follow explains a wait by the life of the request that ended it.
+// follow splits a wait along the life of the request that ended it: before it existed, queued, at
+// the device, and after its completion.
 func (e *explainer) follow(x *events.Wait, r *events.Request, from, to int64, p Place, depth int) {
+	// Only the commit block, which ends a commit, is written with a flush or FUA.
 	if p == JournalLog && r.Flags&(events.FlagPreflush|events.FlagFUA) != 0 {
 		p = JournalEnd
 	}
@@ -259,7 +274,8 @@ func (e *explainer) follow(x *events.Wait, r *events.Request, from, to int64, p 
 	}
 }
 
-// before explains a wait for a request that did not exist yet: what did who made it do?
+// before explains a wait for a request that did not exist yet, by what the thread that made it did
+// in the meantime.
 func (e *explainer) before(x *events.Wait, r *events.Request, from, to int64, p Place, depth int) {
 	if heldBack(r) {
 		e.put(from, to, p, CgroupWait, Share{Culprit: Culprit{Self: true, Cgroup: e.w.groups[e.call.PID]}})
@@ -267,12 +283,13 @@ func (e *explainer) before(x *events.Wait, r *events.Request, from, to int64, p 
 	}
 
 	if depth < deepest && r.TID != 0 && r.TID != x.TID && len(e.w.waitsOf(r.TID, from, to)) > 0 {
+		// From the caller's view, the other thread's running time is a delay of the submission.
 		e.thread(r.TID, from, to, p, depth+1)
 		e.rename(from, Running, Submission, e.w.owner(r, e.call))
 		return
 	}
 
-	// An earlier request of the same kind may have been in the way.
+	// Log writes and flushes are serialized, so this one may have been blocked by the previous one.
 	if isLog(r) || isJournal(r) || r.Flush() {
 		if prev := e.w.last(e.call.File.Dev, from, to+slackNs,
 			func(q *events.Request) bool { return isLog(q) || isJournal(q) || q.Flush() }); prev != nil &&
@@ -301,7 +318,7 @@ func (e *explainer) before(x *events.Wait, r *events.Request, from, to int64, p 
 	e.put(from, to, p, Submission, Share{Culprit: e.w.owner(r, e.call)})
 }
 
-// rename changes the stage of what was just put, from a time on.
+// rename changes the stage of the segments just appended that begin at or after a time.
 func (e *explainer) rename(from int64, old, stage Stage, c Culprit) {
 	for i := len(e.out) - 1; i >= 0 && e.out[i].From >= from; i-- {
 		if s := &e.out[i]; s.Stage == old {
@@ -311,7 +328,8 @@ func (e *explainer) rename(from int64, old, stage Stage, c Culprit) {
 	}
 }
 
-// completion explains the time between a request's completion and the wait's end.
+// completion explains the time between a request's completion and the end of the wait. Some
+// completions are handled by a kernel worker, which may itself have waited.
 func (e *explainer) completion(x *events.Wait, from, to int64, p Place, depth int) {
 	if x.Waker.TID != 0 && depth < deepest && len(e.w.waitsOf(x.Waker.TID, from, to)) > 0 &&
 		strings.HasPrefix(x.Waker.Comm, "kworker") {
@@ -322,7 +340,7 @@ func (e *explainer) completion(x *events.Wait, from, to int64, p Place, depth in
 	e.put(from, to, p, Completion)
 }
 
-// worker explains a wait that no request ended, by what the thread did that ended it.
+// worker explains a wait that no request ended, by what the thread that ended it was doing.
 func (e *explainer) worker(x *events.Wait, from, to int64, p Place, depth int) {
 	if depth < deepest && x.Waker.TID != 0 && x.Waker.TID != x.TID &&
 		len(e.w.waitsOf(x.Waker.TID, from, to)) > 0 {
@@ -332,7 +350,8 @@ func (e *explainer) worker(x *events.Wait, from, to int64, p Place, depth int) {
 	e.unexplained(from, to, p, x.Stack)
 }
 
-// lock explains a wait for a lock: by what its holder waited for, as far as that was traced.
+// lock explains a wait for a lock by what its holder waited for, if that was traced. The thread
+// that wakes the waiter is the one that released the lock.
 func (e *explainer) lock(x *events.Wait, from, to int64, p Place, depth int) {
 	p = p.or(Locked)
 	holder := Share{Culprit: Culprit{Comm: x.Waker.Comm, PID: x.Waker.PID, TID: x.Waker.TID, Why: WhyLock,
@@ -343,6 +362,8 @@ func (e *explainer) lock(x *events.Wait, from, to int64, p Place, depth int) {
 		e.rename(from, Running, LockWait, holder.Culprit)
 		return
 	}
+	// If a completed request released the lock, the thread that happened to be running is not its
+	// holder.
 	if x.Waker.TID == 0 || x.Request != 0 {
 		e.put(from, to, p, LockWait)
 		return
@@ -350,7 +371,7 @@ func (e *explainer) lock(x *events.Wait, from, to int64, p Place, depth int) {
 	e.put(from, to, p, LockWait, holder)
 }
 
-// merge joins neighbours that say the same.
+// merge joins adjacent segments with the same place, stage and stack.
 func merge(all []Segment) []Segment {
 	var out []Segment
 	for _, s := range all {
@@ -367,7 +388,7 @@ func merge(all []Segment) []Segment {
 	return out
 }
 
-// add joins the shares of two segments.
+// add merges the shares of two segments by culprit.
 func add(a, b []Share) []Share {
 	for _, x := range b {
 		found := false

@@ -19,7 +19,7 @@ var (
 	big    = events.FileID{Dev: disk, Inode: 200}
 )
 
-// sync is a call of 100 ms that waits from 10 to 90 ms, with a stack.
+// sync returns a call of 100 ms that waits from 10 ms to 90 ms with the given stack.
 func sync(stack ...string) (*events.Call, *events.Batch) {
 	c := &events.Call{Task: caller, Kind: events.Fdatasync, Enter: 1000 * ms, Exit: 1100 * ms, File: file}
 	return c, &events.Batch{Waits: []events.Wait{{Task: caller, Out: 1010 * ms, Wake: 1090 * ms, In: 1092 * ms, Stack: stack, Waker: events.Task{TID: 1}}}}
@@ -29,7 +29,8 @@ func header() *events.Header {
 	return &events.Header{Disks: []events.Disk{{Dev: disk, Name: "sda"}}, Mounts: []events.Mount{{Dev: disk, Path: "/data", Disks: []uint32{disk}}}}
 }
 
-// request is one that was issued and done at milliseconds after the call's start.
+// request returns a request that began, was issued and completed at the given milliseconds after
+// the call's start.
 func request(who events.Task, of events.FileID, begin, issue, done int64) events.Request {
 	return events.Request{Task: who, Dev: disk, Bytes: 4096, Flags: events.OpWrite | events.FlagSync, File: of,
 		First: (1000 + begin) * ms, Issue: (1000 + issue) * ms, Done: (1000 + done) * ms}
@@ -44,7 +45,8 @@ func explained(t *testing.T, c *events.Call, b *events.Batch) Chain {
 	return x
 }
 
-// of is how many milliseconds a chain has of a stage behind a process.
+// of returns how many milliseconds a chain spent at a place and stage, in total or behind one
+// process.
 func of(c *Chain, p Place, s Stage, comm string) (sum int64) {
 	for i := range c.Segments {
 		x := &c.Segments[i]
@@ -72,12 +74,12 @@ func expect(t *testing.T, c *Chain, p Place, s Stage, comm string, want int64) {
 	}
 }
 
-// group is that of a neighbour's container.
+// group is the cgroup of a neighbour's container.
 const group = "/containers/neighbour"
 
 func inGroup(who events.Task) events.File { return events.File{Task: who, Group: group} }
 
-// expectGroup checks that the culprit of each segment at a stage has its cgroup.
+// expectGroup checks that the culprit of each segment at a stage is in the group.
 func expectGroup(t *testing.T, c *Chain, s Stage) {
 	t.Helper()
 	for _, x := range c.Segments {
@@ -90,7 +92,7 @@ func expectGroup(t *testing.T, c *Chain, s Stage) {
 func TestPagesBehindNeighbour(t *testing.T) {
 	c, b := sync("folio_wait_writeback", "__filemap_fdatawait_range", "ext4_sync_file")
 
-	// The device takes 2 ms for a request alone; 39 of the neighbour's are in front.
+	// The idle device takes 2 ms for a request; 39 of the neighbour's requests are ahead.
 	for i := range int64(5) {
 		r := request(caller, file, -100+10*i, -100+10*i, -98+10*i)
 		r.Alone = true
@@ -99,7 +101,7 @@ func TestPagesBehindNeighbour(t *testing.T) {
 
 	for i := range int64(39) {
 		r := request(other, big, 5, 5, 10+2*(i+1))
-		r.First += i // no two are the same
+		r.First += i // keep them distinct
 		b.Requests = append(b.Requests, r)
 	}
 
@@ -111,7 +113,7 @@ func TestPagesBehindNeighbour(t *testing.T) {
 	expect(t, &x, InCall, Running, "", 18)
 }
 
-// A thread has a name of its own, as a mongod's JournalFlusher; who asks knows the process.
+// Threads have their own names, such as mongod's JournalFlusher, but reports name the process.
 func TestThreadIsOfProcess(t *testing.T) {
 	c, b := sync("folio_wait_writeback", "__filemap_fdatawait_range", "ext4_sync_file")
 	b.Requests = []events.Request{request(other, big, 5, 5, 50), request(caller, file, 10, 10, 90)}
@@ -190,7 +192,8 @@ func TestJournal(t *testing.T) {
 	expect(t, &x, JournalEnd, DeviceOwn, "jbd2/sda-8", 18)
 }
 
-// A block is held by a commit that is not known yet: it ends when a request of the journal's does.
+// A commit that is not known yet holds a block: the wait ends when one of the journal's requests
+// completes.
 func TestBlockOfCommit(t *testing.T) {
 	c, b := sync("do_get_write_access", "jbd2_journal_get_write_access", "ext4_dirty_inode")
 	log := request(events.Task{PID: 30, TID: 30, Comm: "jbd2/sda-8"}, events.FileID{}, 20, 20, 90)
@@ -221,8 +224,9 @@ func TestUnknownWait(t *testing.T) {
 	}
 }
 
-// A call that allocates blocks may first have to read which are free: its read stands behind what it wrote
-// itself. __wait_on_buffer is not in the stack: compilers jump from it to what it calls.
+// A call that allocates blocks may first have to read a block bitmap: its read queues behind its
+// own writes. __wait_on_buffer is not on the stack because compilers turn the call into a tail
+// call.
 func TestReadsBitmap(t *testing.T) {
 	c, b := sync("ext4_wait_block_bitmap", "ext4_mb_init_cache", "ext4_writepages", "ext4_sync_file")
 	read := request(caller, events.FileID{}, 10, 30, 90)
@@ -234,15 +238,15 @@ func TestReadsBitmap(t *testing.T) {
 	expect(t, &x, Metadata, DeviceOwn, "", 10)
 }
 
-// A file system that nothing is known of: a wait that ends with a read of the thread's own is for that, and
-// so is one that ended right after a read of the file system's blocks, whoever made that. Any other
-// request may be in flight by chance.
+// On an unknown file system, a wait that ends with a read by the same thread is attributed to that
+// read, and so is one that ended right after a read of the file system's own blocks by any thread.
+// Other requests may be in flight by chance.
 func TestUnknownWaitForRequest(t *testing.T) {
 	for _, x := range []struct {
 		name     string
 		by       events.Task
 		metadata bool
-		known    bool // the wait ended right after the request did
+		known    bool // the request's completion ended the wait
 		place    Place
 		stage    Stage
 	}{
@@ -250,7 +254,7 @@ func TestUnknownWaitForRequest(t *testing.T) {
 		{"own read of metadata", caller, true, true, Metadata, DeviceOwn},
 		{"another's read of metadata", other, true, true, Metadata, DeviceOwn},
 		{"another's read", other, false, true, InCall, Unexplained},
-		{"another's read of metadata, some time", other, true, false, InCall, Unexplained},
+		{"another's read of metadata at another time", other, true, false, InCall, Unexplained},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c, b := sync("some_new_function", "newfs_sync_file")
@@ -265,8 +269,8 @@ func TestUnknownWaitForRequest(t *testing.T) {
 	}
 }
 
-// A request completes before the last of its pages is told to be written: a short wait for one of these
-// is for the kernel.
+// A request completes before its last page is marked as written: a short wait for one of these
+// pages is kernel time.
 func TestPagesOfCompletedRequest(t *testing.T) {
 	c, b := sync("folio_wait_writeback", "__filemap_fdatawait_range", "ext4_sync_file")
 	b.Requests = []events.Request{request(caller, file, 5, 5, 90)}
@@ -279,7 +283,7 @@ func TestPagesOfCompletedRequest(t *testing.T) {
 	}
 }
 
-// A device that serves out of order: what it served while the request waited was in front.
+// A device may reorder requests: whatever it served while the request waited was ahead of it.
 func TestOvertaken(t *testing.T) {
 	c, b := sync("submit_bio_wait", "__iomap_dio_rw")
 	r := request(caller, events.FileID{}, 10, 10, 90)

@@ -9,13 +9,13 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// keepNs is how far back a trace remembers: a call that began earlier is explained in part.
+// keepNs is how far back a trace keeps events: a call that began earlier is explained only in part.
 const keepNs = int64(120e9)
 
-// eventsMax bounds what a trace remembers.
+// eventsMax bounds the number of events kept.
 const eventsMax = 400_000
 
-// A Window is the events of the last minutes, arranged for questions.
+// A Window holds the events of the last minutes, indexed for queries.
 type Window struct {
 	header *events.Header
 	disks  map[uint32][]events.Request // by disk, in the order of completion
@@ -24,17 +24,17 @@ type Window struct {
 	handle []events.Handle
 	first  map[int64]place
 	names  map[events.FileID]string
-	users  map[events.FileID][]events.File // who made its pages dirty
-	alone  map[sizeClass]*latencies        // latencies of requests that had the device for themselves
+	users  map[events.FileID][]events.File // who dirtied the file's pages
+	alone  map[sizeClass]*latencies        // latencies of requests that had the device to themselves
 	groups map[uint32]string
-	// programs are what processes are called, as their first threads are.
+	// programs holds the names of processes, which are those of their first threads.
 	programs map[uint32]string
 	size     int
-	lost     int64 // what ended before was forgotten early, for lack of room
-	forgot   int64 // when something was forgotten last
+	lost     int64 // events that ended earlier were dropped for lack of room
+	forgot   int64 // when events were last dropped
 }
 
-// place is where a request is in disks.
+// A place locates a request in disks.
 type place struct {
 	dev  uint32
 	done int64
@@ -48,7 +48,7 @@ func NewWindow(h *events.Header) *Window {
 		programs: map[uint32]string{}}
 }
 
-// Add takes events. Calls are not among what it keeps.
+// Add adds events. It ignores calls.
 func (w *Window) Add(b *events.Batch) {
 	w.requests(b.Requests)
 	touched := map[uint32]int{}
@@ -61,6 +61,7 @@ func (w *Window) Add(b *events.Batch) {
 	}
 
 	for tid, from := range touched {
+		// Events of several CPUs share one ring, so they arrive almost, but not quite, in order.
 		sortFrom(w.waits[tid], from, func(x *events.Wait) int64 { return x.Out })
 	}
 
@@ -75,6 +76,7 @@ func (w *Window) Add(b *events.Batch) {
 
 	w.size += b.Len()
 	if w.size > eventsMax {
+		// Dropping half at a time keeps the cost of dropping small compared with that of adding.
 		w.lost = max(w.lost, w.middle())
 		w.forget(w.lost)
 	}
@@ -96,7 +98,8 @@ func (w *Window) requests(all []events.Request) {
 	}
 }
 
-// sortFrom sorts what was sorted before something was appended at an index.
+// sortFrom sorts a slice that was sorted before elements were appended at an index. Usually nothing
+// has to move.
 func sortFrom[T any](all []T, from int, key func(*T) int64) {
 	for i := max(from, 1); i < len(all); i++ {
 		if key(&all[i]) < key(&all[i-1]) {
@@ -106,7 +109,7 @@ func sortFrom[T any](all []T, from int, key func(*T) int64) {
 	}
 }
 
-// usersMax bounds the processes that are known to write one file.
+// usersMax bounds the known writers of one file.
 const usersMax = 16
 
 // filesMax bounds the names and users of files.
@@ -121,7 +124,7 @@ func (w *Window) file(f events.File) {
 		if f.TID == f.PID && f.Comm != "" && len(w.programs) < filesMax {
 			w.programs[f.PID] = f.Comm
 		}
-		return // only the task's name and cgroup are told
+		return // the event only gives the task's name and cgroup
 	}
 
 	if _, known := w.names[f.ID]; !known && len(w.names) >= filesMax {
@@ -132,6 +135,7 @@ func (w *Window) file(f events.File) {
 		w.names[f.ID] = p
 	}
 
+	// A kernel worker that touches a file's pages writes them back: it is not their author.
 	if !f.Dirtied || f.Comm == "" || strings.HasPrefix(f.Comm, "kworker/") {
 		return
 	}
@@ -143,13 +147,15 @@ func (w *Window) file(f events.File) {
 	}
 
 	if len(users) == usersMax {
+		// The oldest writer is the least likely to have dirtied pages that are still to be written.
 		users = users[1:]
 	}
 
 	w.users[f.ID] = append(users, f)
 }
 
-// path is a file's name, in full if it was read up to the root.
+// path returns a file's path, or its last components if the kernel programs could not follow it to
+// the root.
 func (w *Window) path(f *events.File) string {
 	if f.Path != "" || len(f.Names) == 0 {
 		return f.Path
@@ -166,7 +172,7 @@ func (w *Window) path(f *events.File) string {
 	return ".../" + strings.Join(names, "/")
 }
 
-// middle is a time that halves what is kept.
+// middle returns a time that splits the kept events roughly in half.
 func (w *Window) middle() int64 {
 	var all []int64
 	for _, rs := range w.disks {
@@ -188,7 +194,7 @@ func (w *Window) middle() int64 {
 	return slices.Max(all)
 }
 
-// Forget drops what ended long before a time. It may be called often.
+// Forget drops events that ended long before a time. It is cheap to call often.
 func (w *Window) Forget(now int64) {
 	if now-w.forgot > keepNs/8 {
 		w.forgot = now
@@ -196,7 +202,7 @@ func (w *Window) Forget(now int64) {
 	}
 }
 
-// Whole reports whether everything since the beginning of a call is remembered.
+// Whole reports whether all events since the start of a call are still available.
 func (w *Window) Whole(c *events.Call) bool { return c.Enter >= w.lost }
 
 func (w *Window) forget(before int64) {
@@ -205,7 +211,7 @@ func (w *Window) forget(before int64) {
 		for k := range rs[:i] {
 			delete(w.first, rs[k].First)
 		}
-		w.disks[dev] = slices.Delete(rs, 0, i) // in place: what comes next needs the room again
+		w.disks[dev] = slices.Delete(rs, 0, i) // in place, to reuse the capacity
 		w.size -= i
 	}
 
@@ -226,7 +232,7 @@ func (w *Window) forget(before int64) {
 	w.handle = slices.DeleteFunc(w.handle, func(h events.Handle) bool { return h.End < before })
 }
 
-// waitsOf are a thread's waits that overlap a time.
+// waitsOf returns a thread's waits that overlap an interval.
 func (w *Window) waitsOf(tid uint32, from, to int64) []events.Wait {
 	xs := w.waits[tid]
 	i := sort.Search(len(xs), func(i int) bool { return xs[i].In > from })
@@ -237,7 +243,7 @@ func (w *Window) waitsOf(tid uint32, from, to int64) []events.Wait {
 	return xs[i:k]
 }
 
-// completed are a disk's requests that completed within (from, to].
+// completed returns a disk's requests that completed within (from, to].
 func (w *Window) completed(dev uint32, from, to int64) []events.Request {
 	rs := w.disks[dev]
 	i := sort.Search(len(rs), func(i int) bool { return rs[i].Done > from })
@@ -245,7 +251,7 @@ func (w *Window) completed(dev uint32, from, to int64) []events.Request {
 	return rs[i:k]
 }
 
-// known finds a request by when it was first seen.
+// known finds a request by the time it was first seen, which identifies it.
 func (w *Window) known(first int64) *events.Request {
 	p, ok := w.first[first]
 	if !ok {
@@ -260,7 +266,7 @@ func (w *Window) known(first int64) *events.Request {
 	return nil
 }
 
-// disksOf are the disks below a file system; all of them if it is not known.
+// disksOf returns the disks below a file system, or all disks if it is unknown.
 func (w *Window) disksOf(dev uint32) []uint32 {
 	if m := w.header.Mount(dev); m != nil && len(m.Disks) > 0 {
 		return m.Disks
@@ -273,7 +279,7 @@ func (w *Window) disksOf(dev uint32) []uint32 {
 	return all
 }
 
-// last is the last request to complete within (from, to] that is wanted, on the disks of a file
+// last returns the last matching request that completed within (from, to] on the disks of a file
 // system; nil if there is none.
 func (w *Window) last(fs uint32, from, to int64, wanted func(*events.Request) bool) *events.Request {
 	var best *events.Request

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// commitsIn are a file system's commits that overlap a time.
+// commitsIn returns a file system's commits that overlap an interval, by their start.
 func (w *Window) commitsIn(fs uint32, from, to int64) []events.Commit {
 	var out []events.Commit
 	for _, c := range w.commit[fs] {
@@ -20,7 +20,7 @@ func (w *Window) commitsIn(fs uint32, from, to int64) []events.Commit {
 	return out
 }
 
-// commits explains a wait for ext4's journal, by what its thread did.
+// commits explains a wait for ext4's journal by what the journal's thread did.
 func (e *explainer) commits(from, to int64, depth int) {
 	all := e.w.commitsIn(e.call.File.Dev, from, to)
 	at := from
@@ -31,7 +31,7 @@ func (e *explainer) commits(from, to int64, depth int) {
 			e.put(at, min(c.Start, to), before, Submission)
 			at = min(c.Start, to)
 		}
-		// A commit that ended before the wait did was not the one that the call needed.
+		// A commit that ended before the wait did was not the one the call needed.
 		earlier := i < len(all)-1 && c.End < to-slackNs && all[i+1].Start < to
 		at = e.commitPhases(c, at, min(c.End, to), earlier, depth)
 	}
@@ -46,7 +46,8 @@ func (e *explainer) commits(from, to int64, depth int) {
 	}
 }
 
-// commitPhases explains a part of a commit. It returns where it ended.
+// commitPhases explains the part of an interval that a commit covers and returns where it ended.
+// Until the commit starts flushing, it waits for open handles; after that, for its own writes.
 func (e *explainer) commitPhases(c *events.Commit, from, to int64, earlier bool, depth int) int64 {
 	place := func(p Place) Place {
 		if earlier {
@@ -57,6 +58,7 @@ func (e *explainer) commitPhases(c *events.Commit, from, to int64, earlier bool,
 
 	at := from
 	if locked := min(c.Flushing, to); c.Flushing > 0 && locked > at {
+		// The journal thread's own waits are more precise than the list of handles.
 		if depth < deepest && len(e.w.waitsOf(c.TID, at, locked)) > 0 {
 			e.thread(c.TID, at, locked, place(JournalLock), depth+1)
 		} else {
@@ -73,11 +75,13 @@ func (e *explainer) commitPhases(c *events.Commit, from, to int64, earlier bool,
 	return at
 }
 
-// handles explains a wait for open handles, by the one that was open longest.
+// handles explains a wait for open handles by the one that was open longest.
 func (e *explainer) handles(from, to int64, p Place) {
 	var worst *events.Handle
 	for i := range e.w.handle {
 		h := &e.w.handle[i]
+		// Only handles that closed during the wait, or shortly after it, can have delayed the
+		// commit.
 		if h.Dev != e.call.File.Dev || h.End <= from || h.End > to+int64(10*time.Millisecond) {
 			continue
 		}
@@ -96,8 +100,8 @@ func (e *explainer) handles(from, to int64, p Place) {
 			Cgroup: e.w.groups[worst.PID]}})
 }
 
-// change explains why ext4's journal took no change of the call: a commit holds the transaction or
-// the block, or there is no room.
+// change explains why ext4's journal did not accept the call's change: a commit holds the
+// transaction or the block, or there is no space.
 func (e *explainer) change(c class, x *events.Wait, from, to int64, depth int) {
 	place := JournalBegin
 	if c == journalFull {
@@ -105,7 +109,7 @@ func (e *explainer) change(c class, x *events.Wait, from, to int64, depth int) {
 	}
 
 	if len(e.w.commitsIn(e.call.File.Dev, from, to)) == 0 {
-		// The commit that holds the block may end long after the block was written.
+		// A commit is recorded only when it ends, which may be long after the block was written.
 		if slices.Contains(x.Stack, "do_get_write_access") {
 			e.request(x, from, to, place, func(r *events.Request) bool { return isJournal(r) && !r.Flush() }, depth)
 			return
@@ -114,6 +118,7 @@ func (e *explainer) change(c class, x *events.Wait, from, to int64, depth int) {
 		return
 	}
 
+	// The commit's phases explain the time, but the call's place is its own handle, not the commit.
 	n := len(e.out)
 	e.commits(from, to, depth)
 

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// The JSON of a report. Its names are an interface.
+// The JSON form of a report. Its names are a public interface.
 type (
 	// JSON is a report.
 	JSON struct {
@@ -64,7 +64,7 @@ type (
 	jsonChain struct {
 		Call     string        `json:"call"`
 		Process  string        `json:"process"`
-		Thread   string        `json:"thread,omitempty"` // where it is called otherwise
+		Thread   string        `json:"thread,omitempty"` // if its name differs from the process's
 		PID      uint32        `json:"pid"`
 		TID      uint32        `json:"tid"`
 		File     string        `json:"file,omitempty"`
@@ -89,10 +89,10 @@ type (
 	}
 )
 
-// behindMax is how many lines of who was in the way the JSON lists.
+// behindMax bounds the number of culprits and callers listed in the JSON.
 const behindMax = 100
 
-// JSON is the report as it is written for programs.
+// JSON returns the report in its machine-readable form.
 func (r *Report) JSON() *JSON {
 	h := r.Header
 	out := &JSON{Target: h.Target, Kernel: h.Kernel, Began: h.Began, Seconds: h.Lasted.Seconds(),
@@ -152,6 +152,7 @@ func (c *Chain) json(h *events.Header) jsonChain {
 		x := jsonSegment{Place: s.Place, Stage: s.Stage, FromS: time.Duration(s.From - c.Call.Enter).Seconds(),
 			Seconds: s.Took().Seconds(), Stack: s.Stack}
 		for _, b := range s.Shares {
+			// An empty culprit carries no information beyond the stage.
 			if b.Culprit == (Culprit{}) {
 				continue
 			}

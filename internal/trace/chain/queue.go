@@ -7,24 +7,25 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// queueSteps is how finely a queue is drawn, queueOwners how many owners are told apart.
+// queueSteps is the resolution of a drawn queue; queueOwners is the number of owners drawn
+// separately.
 const (
 	queueSteps  = 240
 	queueOwners = 3
 )
 
-// A Queue is what a call's disks had to do while it ran: requests between their making and their
-// completion, by owner. It begins a tenth of the call's time before it and ends as much after.
+// A Queue shows how many requests were outstanding on a call's disks, from creation to completion,
+// by owner. It starts a tenth of the call's duration before the call and ends as much after it.
 type Queue struct {
 	From, To int64
 	Owners   []string
-	Requests [][]float64 // by owner, then by step: the mean number
+	Requests [][]float64 // mean number, by owner and step
 }
 
-// Step is the duration of a step, in nanoseconds.
+// Step returns the duration of a step in nanoseconds.
 func (q *Queue) Step() int64 { return (q.To - q.From) / queueSteps }
 
-// Queue draws the disks' queue around a call.
+// Queue computes the queue of the disks around a call.
 func (w *Window) Queue(c *events.Call) *Queue {
 	margin := (c.Exit - c.Enter) / 10
 	q := &Queue{From: c.Enter - margin, To: c.Exit + margin}
@@ -44,6 +45,7 @@ func (w *Window) Queue(c *events.Call) *Queue {
 			by[name] = make([]float64, queueSteps)
 		}
 
+		// A request counts in a step by the fraction of the step during which it was outstanding.
 		for i := max(0, (r.Begin()-q.From)/step); i < queueSteps; i++ {
 			from := q.From + i*step
 			within := min(r.Done, from+step) - max(r.Begin(), from)
@@ -64,6 +66,7 @@ func (w *Window) Queue(c *events.Call) *Queue {
 		return cmp.Or(cmp.Compare(total[b], total[a]), cmp.Compare(a, b))
 	})
 
+	// The largest owners get their own curve; the rest are summed.
 	others := make([]float64, queueSteps)
 	for i, name := range q.Owners {
 		if i < queueOwners {
@@ -83,7 +86,7 @@ func (w *Window) Queue(c *events.Call) *Queue {
 	return q
 }
 
-// Draws reports whether a call is among the longest until now, whose queue is worth drawing.
+// Draws reports whether a call is the longest so far, and its queue therefore worth drawing.
 func (t *Tally) Draws(c *Chain) bool {
 	worst := t.report.Worst
 	return len(worst) == 0 || c.Took() > worst[0].Took()

@@ -8,17 +8,17 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// WorstChains is how many calls a report shows in full.
+// WorstChains is the number of calls that a report shows in full.
 const WorstChains = 10
 
-// A Report is what a trace found.
+// A Report is the result of a trace.
 type Report struct {
 	Header *events.Header
 	Kinds  []KindCount
-	// Slow is how many calls took at least as long as asked for, and SlowTime what they took.
+	// Slow is the number of calls that reached the threshold, and SlowTime their total duration.
 	Slow     int
 	SlowTime time.Duration
-	// Callers are the processes whose calls were slow, by name.
+	// Callers are the processes with slow calls.
 	Callers []Caller
 	// Stages and Behind divide SlowTime: by stage, and by stage, place and culprit.
 	Stages []StageTime
@@ -27,7 +27,7 @@ type Report struct {
 	Notes  []string
 }
 
-// A KindCount is the calls of one kind.
+// A KindCount counts the calls of one kind.
 type KindCount struct {
 	Kind     events.Kind
 	Calls    uint64
@@ -43,17 +43,17 @@ type Caller struct {
 	PID   uint32
 	Calls int
 	Time  time.Duration
-	Files []string // up to a few
+	Files []string // a few examples
 }
 
-// A StageTime is what one stage took.
+// A StageTime is the time spent at one stage.
 type StageTime struct {
 	Stage Stage
 	Time  time.Duration
 	Share float64 // of SlowTime
 }
 
-// A Behind is what one culprit cost at one stage.
+// A Behind is the time that one culprit cost at one stage and place.
 type Behind struct {
 	Place    Place
 	Stage    Stage
@@ -65,7 +65,7 @@ type Behind struct {
 	Bytes    int64
 }
 
-// Of finds the unexplained share, for example.
+// Of returns a stage's share of SlowTime.
 func (r *Report) Of(s Stage) float64 {
 	for _, x := range r.Stages {
 		if x.Stage == s {
@@ -81,10 +81,10 @@ type key struct {
 	who   Culprit
 }
 
-// keysMax bounds what a tally distinguishes.
+// keysMax bounds the number of distinct combinations in a tally.
 const keysMax = 20_000
 
-// A Tally adds chains up.
+// A Tally sums up chains.
 type Tally struct {
 	report Report
 	kinds  [events.Kinds]KindCount
@@ -98,7 +98,7 @@ func NewTally() *Tally {
 	return &Tally{by: map[key]*Behind{}, stages: map[Stage]time.Duration{}, caller: map[uint32]*Caller{}}
 }
 
-// Slow is how many calls were added, and what they took.
+// Slow returns the number of calls added and their total duration.
 func (t *Tally) Slow() (int, time.Duration) { return t.report.Slow, t.report.SlowTime }
 
 // Add adds a call.
@@ -120,6 +120,8 @@ func (t *Tally) Add(c Chain) {
 			t.add(key{s.Place, s.Stage, x.Culprit}, x, counted)
 			rest -= x.Time
 		}
+		// The part of a segment without a share gets an empty culprit, so that the sum over Behind
+		// is SlowTime.
 		if rest > 0 {
 			t.add(key{s.Place, s.Stage, Culprit{}}, Share{Time: rest}, counted)
 		}
@@ -133,7 +135,7 @@ func (t *Tally) Add(c Chain) {
 	}
 }
 
-// callerFiles is how many of a process's files are named.
+// callerFiles is the number of a process's files that are named.
 const callerFiles = 4
 
 func (t *Tally) call(c *Chain, took time.Duration) {
@@ -155,6 +157,7 @@ func (t *Tally) call(c *Chain, took time.Duration) {
 func (t *Tally) add(k key, x Share, counted map[key]bool) {
 	b := t.by[k]
 	if b == nil {
+		// Once the map is full, further culprits of a stage are merged into one.
 		if len(t.by) >= keysMax {
 			k.who = Culprit{Comm: "others"}
 		}
@@ -174,7 +177,7 @@ func (t *Tally) add(k key, x Share, counted map[key]bool) {
 	}
 }
 
-// Report is the sum until now.
+// Report returns the sums so far.
 func (t *Tally) Report(h *events.Header) *Report {
 	r := t.report
 	r.Header = h
@@ -182,6 +185,7 @@ func (t *Tally) Report(h *events.Header) *Report {
 	for k := range t.kinds {
 		x := t.kinds[k]
 		x.Kind = events.Kind(k)
+		// The kernel programs count fast calls too; they never become chains.
 		n := h.Totals.Counts[k]
 		x.Calls, x.Time, x.Most = n.Calls, n.Time, n.Most
 		if x.Calls > 0 || x.Slow > 0 {
@@ -209,6 +213,7 @@ func (t *Tally) Report(h *events.Header) *Report {
 		r.Behind = append(r.Behind, x)
 	}
 
+	// Maps iterate in random order; the tie-breakers keep reports reproducible.
 	slices.SortFunc(r.Behind, func(a, b Behind) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Place, b.Place),
 			cmp.Compare(a.Culprit.Comm, b.Culprit.Comm), cmp.Compare(a.Culprit.File, b.Culprit.File),
@@ -227,7 +232,7 @@ func (t *Tally) Report(h *events.Header) *Report {
 	return &r
 }
 
-// Replay explains a saved trace.
+// Replay explains the calls of a saved trace.
 func Replay(h *events.Header, b *events.Batch) *Report {
 	w, t := NewWindow(h), NewTally()
 	w.Add(b)
@@ -244,7 +249,7 @@ func Replay(h *events.Header, b *events.Batch) *Report {
 	return t.Report(h)
 }
 
-// A PlaceTime is what one stage took at one place, whoever was in the way.
+// A PlaceTime is the time spent at one place and stage, regardless of the culprit.
 type PlaceTime struct {
 	Place Place
 	Stage Stage
@@ -252,7 +257,7 @@ type PlaceTime struct {
 	Share float64
 }
 
-// Places divide SlowTime by place and stage, the greatest first.
+// Places divides SlowTime by place and stage, largest first.
 func (r *Report) Places() []PlaceTime {
 	var out []PlaceTime
 	for i := range r.Behind {

@@ -2,7 +2,7 @@ package chain
 
 import "plimsoll/internal/trace/wait"
 
-// byStage are the stages that are a wait of their own, whoever was in the way.
+// byStage maps the stages that determine the wait regardless of the culprit.
 var byStage = map[Stage]wait.Class{
 	DeviceOwn: wait.Device, DeviceFlush: wait.Flushing, WBT: wait.WBT, CgroupWait: wait.Limit,
 	Throttle: wait.Throttle,
@@ -10,7 +10,7 @@ var byStage = map[Stage]wait.Class{
 	Unexplained: wait.Unknown,
 }
 
-// byReason are the waits behind somebody, by the reason of what was in the way.
+// byReason maps the remaining waits by the reason for the requests that were ahead.
 var byReason = map[Why]wait.Class{
 	WhyFsync:      wait.Sync,
 	WhyBackground: wait.Flush, WhyPeriodic: wait.Flush, WhySyncAll: wait.Flush, WhyReclaim: wait.Flush,
@@ -21,7 +21,7 @@ var byReason = map[Why]wait.Class{
 	WhyLock:   wait.Lock,
 }
 
-// WaitOf is the wait of a part of a segment: that behind a culprit, or, with none, the rest.
+// WaitOf classifies the part of a segment behind one culprit, or without any.
 func WaitOf(s Stage, who Culprit) wait.Class {
 	if w, ok := byStage[s]; ok {
 		return w
@@ -34,6 +34,7 @@ func WaitOf(s Stage, who Culprit) wait.Class {
 		return w
 	}
 
+	// The culprit is unknown, so the stage has to do.
 	switch s {
 	case Scheduler, TagWait:
 		return wait.Block

@@ -1,9 +1,10 @@
-// Package events is what a trace sees: slow system calls, threads that waited, requests to devices,
-// commits of a journal, and who writes which file. They are plain values: package probe gets them
-// from the kernel, [Save] and [Load] keep them in a file, and package chain explains calls by them.
+// Package events defines what a trace records: slow system calls, waiting threads, requests to
+// devices, journal commits, and which process writes which file. They are plain values: package
+// probe gets them from the kernel, [Save] and [Load] store them in a file, and package chain uses
+// them to explain calls.
 //
-// Times are nanoseconds of the kernel's monotonic clock. Devices are the kernel's numbers, major
-// times 2^20 plus minor.
+// Times are in nanoseconds of the kernel's monotonic clock. Devices are kernel device numbers,
+// major times 2^20 plus minor.
 package events
 
 import (
@@ -12,7 +13,7 @@ import (
 	"time"
 )
 
-// A Kind is what a system call does.
+// A Kind is a type of system call.
 type Kind uint8
 
 // The kinds of calls. Their order is that of the eBPF programs.
@@ -28,7 +29,7 @@ const (
 	Kinds
 )
 
-// String is the call's name.
+// String returns the call's name.
 func (k Kind) String() string {
 	names := [...]string{"call", "fsync", "fdatasync", "sync_file_range", "msync", "write", "read", "sync"}
 	if int(k) < len(names) {
@@ -37,45 +38,45 @@ func (k Kind) String() string {
 	return names[0]
 }
 
-// A Task is a thread, as it was called at the time.
+// A Task is a thread, with its name at the time.
 type Task struct {
 	PID  uint32 `json:"pid"`
 	TID  uint32 `json:"tid"`
 	Comm string `json:"comm"`
 }
 
-// A FileID is a file's device and inode number; both are 0 where the file is not known.
+// A FileID is a file's device and inode number; both are 0 if the file is unknown.
 type FileID struct {
 	Dev   uint32 `json:"dev,omitempty"`
 	Inode uint64 `json:"ino,omitempty"`
 }
 
-// A Call is a system call that took long. It is seen only when its thread stops running: it lasts from
-// then, or from when the file system began the sync, until it runs again for the last time, or until
-// ext4 was done with the sync.
+// A Call is a system call that took long. The programs see it only when its thread stops running:
+// it lasts from then, or from when the file system began the sync, until the thread runs again for
+// the last time, or until ext4 finished the sync.
 type Call struct {
 	Task
 	Kind   Kind   `json:"kind"`
 	Enter  int64  `json:"enter"`
 	Exit   int64  `json:"exit"`
-	Result int64  `json:"result"` // what a sync of ext4 returned; an error is negative
-	File   FileID `json:"file"`
+	Result int64  `json:"result"` // return value of an ext4 sync; negative on errors
+	File   FileID `json:"file"`   // file of the page cache that the pages belong to, if any
 	FD     int32  `json:"fd"`
 	Flags  uint32 `json:"flags"` // the file was opened with
 	Magic  uint32 `json:"magic"` // of the file system
 }
 
-// A Wait is a time in which a thread was off its processor.
+// A Wait is an interval in which a thread was off its CPU.
 type Wait struct {
 	Task
 	Kernel    bool     `json:"kernel,omitempty"` // a thread of the kernel
 	Preempted bool     `json:"preempted,omitempty"`
 	Out       int64    `json:"out"`
-	Wake      int64    `json:"wake,omitempty"` // 0 if nobody had to wake it
+	Wake      int64    `json:"wake,omitempty"` // 0 if no thread woke it
 	In        int64    `json:"in"`
 	Waker     Task     `json:"waker"`
 	Request   int64    `json:"request,omitempty"` // the First of the request whose completion woke it
-	Stack     []string `json:"stack,omitempty"`   // of the kernel, innermost function first
+	Stack     []string `json:"stack,omitempty"`   // kernel stack, innermost function first
 }
 
 // Operations and flags of a request, as the kernel numbers them (include/linux/blk_types.h).
@@ -94,7 +95,7 @@ const (
 	FlagBackground = 1 << 20
 )
 
-// A Reason is why the kernel wrote pages of its own accord.
+// A Reason is why the kernel wrote back pages on its own.
 type Reason uint8
 
 // The kernel's reasons, plus one. NoReason is of what the kernel's flusher did not submit.
@@ -110,28 +111,28 @@ const (
 	Foreign
 )
 
-// A Request is one to a block device, from its making to its completion.
+// A Request is one request to a block device, from creation to completion.
 type Request struct {
-	Task          // that submitted it
-	Kernel bool   `json:"kernel,omitempty"`
-	Dev    uint32 `json:"dev"` // the disk
+	Task          // the submitter
+	Kernel bool   `json:"kernel,omitempty"` // a kernel thread
+	Dev    uint32 `json:"dev"`              // the disk
 	Sector uint64 `json:"sector"`
 	Bytes  uint32 `json:"bytes"`
-	Flags  uint32 `json:"flags"`
-	// Alloc is when the request was made, First when it was first seen, Issue when the driver took
-	// it, Done when it was complete.
+	Flags  uint32 `json:"flags"` // the file's open flags
+	// Alloc is when the request was created, First when it was first seen, Issue when it was
+	// dispatched to the driver, and Done when it completed.
 	Alloc    int64  `json:"alloc,omitempty"`
 	First    int64  `json:"first"`
 	Issue    int64  `json:"issue"`
 	Done     int64  `json:"done"`
 	File     FileID `json:"file"`               // whose pages they are, if they are of the page cache
-	Metadata bool   `json:"metadata,omitempty"` // pages of the device itself: the file system's own
+	Metadata bool   `json:"metadata,omitempty"` // pages of the device itself: file system metadata
 	Reason   Reason `json:"reason,omitempty"`
 	Requeues uint32 `json:"requeues,omitempty"`
-	Alone    bool   `json:"alone,omitempty"` // the disk had completed all others before it was issued
+	Alone    bool   `json:"alone,omitempty"` // the disk was idle when it was issued
 }
 
-// Begin is the earliest time at which the request is known to have been.
+// Begin returns the earliest time at which the request is known to have existed.
 func (r *Request) Begin() int64 {
 	if r.Alloc > 0 && r.Alloc < r.First {
 		return r.Alloc
@@ -139,7 +140,7 @@ func (r *Request) Begin() int64 {
 	return r.First
 }
 
-// Started is when the driver got it.
+// Started returns when the request was dispatched to the driver.
 func (r *Request) Started() int64 {
 	if r.Issue > 0 {
 		return r.Issue
@@ -147,17 +148,17 @@ func (r *Request) Started() int64 {
 	return r.First
 }
 
-// Op is the operation.
+// Op returns the operation.
 func (r *Request) Op() uint32 { return r.Flags & OpMask }
 
-// Flush reports whether it writes out the device's own cache.
+// Flush reports whether the request flushes the device's cache.
 func (r *Request) Flush() bool {
 	return r.Op() == OpFlush || (r.Flags&FlagPreflush != 0 && r.Bytes == 0)
 }
 
-// A Commit is one of ext4's journal. A phase lasts until the next begins.
+// A Commit is one commit of ext4's journal. Each phase lasts until the next one begins.
 type Commit struct {
-	Dev         uint32 `json:"dev"` // the file system's
+	Dev         uint32 `json:"dev"` // of the file system
 	Transaction uint32 `json:"transaction"`
 	TID         uint32 `json:"tid"` // the journal's thread
 	Start       int64  `json:"start"`
@@ -176,35 +177,35 @@ type Handle struct {
 	End         int64  `json:"end"`
 }
 
-// A File says who uses a file, and what it is called.
+// A File says which task uses a file, and what its name is.
 type File struct {
 	Task
 	ID      FileID `json:"id"`
 	At      int64  `json:"at"`
-	Dirtied bool   `json:"dirtied,omitempty"` // the task made its pages dirty
+	Dirtied bool   `json:"dirtied,omitempty"` // the task dirtied its pages
 	Magic   uint32 `json:"magic,omitempty"`
-	// Names are the file's own name and those of the folders above it, as far as they were read. A
-	// last name of "/" is the file system's root.
+	// Names holds the file's name followed by the folders above it, as far as they were read. A
+	// final "/" means that the root of the file system was reached.
 	Names []string `json:"names,omitempty"`
-	Path  string   `json:"path,omitempty"`  // in full, where it is known
+	Path  string   `json:"path,omitempty"`  // full path, if known
 	Group string   `json:"group,omitempty"` // the task's cgroup
 }
 
-// A Count is what all calls of a kind took that stopped running, the fast ones too.
+// A Count sums up all calls of a kind during which the thread stopped running, including fast ones.
 type Count struct {
 	Calls uint64        `json:"calls"`
 	Time  time.Duration `json:"ns"`
 	Most  time.Duration `json:"most_ns"`
-	Rings uint64        `json:"rings,omitempty"` // handed over to io_uring, and no calls
+	Rings uint64        `json:"rings,omitempty"` // submitted through io_uring instead of by a call
 }
 
-// Totals are over the whole trace.
+// Totals covers the whole trace.
 type Totals struct {
 	Counts [Kinds]Count `json:"counts"`
-	Lost   uint64       `json:"lost,omitempty"` // events for which there was no room
+	Lost   uint64       `json:"lost,omitempty"` // events dropped because the ring was full
 }
 
-// Slowest is the longest call of any kind, and its kind.
+// Slowest returns the longest call of any kind, and its kind.
 func (t *Totals) Slowest() (Kind, time.Duration) {
 	kind, most := Other, time.Duration(0)
 	for k, c := range t.Counts {
@@ -215,7 +216,7 @@ func (t *Totals) Slowest() (Kind, time.Duration) {
 	return kind, most
 }
 
-// A Batch is events, in no order.
+// A Batch is a set of events in no particular order.
 type Batch struct {
 	Calls    []Call    `json:"calls,omitempty"`
 	Waits    []Wait    `json:"waits,omitempty"`
@@ -235,12 +236,12 @@ func (b *Batch) Append(o *Batch) {
 	b.Files = append(b.Files, o.Files...)
 }
 
-// Len is the number of events.
+// Len returns the number of events.
 func (b *Batch) Len() int {
 	return len(b.Calls) + len(b.Waits) + len(b.Requests) + len(b.Commits) + len(b.Handles) + len(b.Files)
 }
 
-// A Disk is a block device by its name, with the settings that decide how requests queue.
+// A Disk is a block device, with the settings that affect queueing.
 type Disk struct {
 	Dev        uint32 `json:"dev"`
 	Name       string `json:"name"`
@@ -248,21 +249,21 @@ type Disk struct {
 	NrRequests int    `json:"nr_requests,omitempty"`
 }
 
-// A Mount is a file system, and the disks below it.
+// A Mount is a file system with the disks below it.
 type Mount struct {
 	Dev    uint32   `json:"dev"`
 	Path   string   `json:"path"`
 	FSType string   `json:"fs_type"`
-	Source string   `json:"source,omitempty"` // the device's node, where there is one
+	Source string   `json:"source,omitempty"` // the device node, if there is one
 	Disks  []uint32 `json:"disks,omitempty"`
-	// Upper is the folder that has an overlay's changed files, and Below the file system it is on: what
-	// the overlay's files are synced to.
+	// Upper is the folder with an overlay's changed files, and Below is the file system that
+	// contains it, to which the overlay's files are synced.
 	Upper string `json:"upper,omitempty"`
 	Below uint32 `json:"below,omitempty"`
 }
 
-// Name is a file's path by the names from its own up to the root of the file system; "" if they do not
-// reach it.
+// Name returns a file's path, given its name and those of the folders above it; "" if they do not
+// reach the root of the file system.
 func (m *Mount) Name(names []string) string {
 	if len(names) == 0 || names[len(names)-1] != "/" {
 		return ""
@@ -274,31 +275,32 @@ func (m *Mount) Name(names []string) string {
 	return p
 }
 
-// A Header is what a trace was of.
+// A Header describes a trace.
 type Header struct {
 	Version int           `json:"plimsoll_trace"`
-	Target  string        `json:"target"`            // as it was asked for
-	Folders []string      `json:"folders,omitempty"` // only calls on files below one of them
+	Target  string        `json:"target"`            // as the user specified it
+	Folders []string      `json:"folders,omitempty"` // if set, only calls on files below these
 	Kernel  string        `json:"kernel"`
 	Began   time.Time     `json:"began"`
-	BeganNs int64         `json:"began_ns"` // the same by the monotonic clock
+	BeganNs int64         `json:"began_ns"` // the same on the monotonic clock
 	Lasted  time.Duration `json:"lasted_ns"`
-	Slower  time.Duration `json:"slower_ns"` // calls that took less were only counted
+	Slower  time.Duration `json:"slower_ns"` // faster calls are only counted
 	Disks   []Disk        `json:"disks"`
 	Mounts  []Mount       `json:"mounts"`
-	Missing []string      `json:"missing,omitempty"` // what this kernel could not show
+	Missing []string      `json:"missing,omitempty"` // what this kernel cannot show
 	Totals  Totals        `json:"totals"`
-	Cut     bool          `json:"cut,omitempty"` // there were more events than a file may hold
+	Cut     bool          `json:"cut,omitempty"` // more events than the limit: some are missing
 }
 
-// Elsewhere reports whether a file is in none of the traced folders. Its name may not be known: "".
+// Elsewhere reports whether a file is outside the traced folders. A file of unknown name ("") is
+// not.
 func (h *Header) Elsewhere(file string) bool {
 	return len(h.Folders) > 0 && file != "" &&
 		!slices.ContainsFunc(h.Folders,
 			func(dir string) bool { return strings.HasPrefix(file, strings.TrimSuffix(dir, "/")+"/") })
 }
 
-// Disk finds a disk.
+// Disk finds a disk; nil if it is unknown.
 func (h *Header) Disk(dev uint32) *Disk {
 	for i := range h.Disks {
 		if h.Disks[i].Dev == dev {
@@ -308,7 +310,7 @@ func (h *Header) Disk(dev uint32) *Disk {
 	return nil
 }
 
-// Mount finds a file system; nil if it is not known.
+// Mount finds a file system; nil if it is unknown.
 func (h *Header) Mount(dev uint32) *Mount {
 	for i := range h.Mounts {
 		if h.Mounts[i].Dev == dev {
@@ -318,5 +320,5 @@ func (h *Header) Mount(dev uint32) *Mount {
 	return nil
 }
 
-// Clock is a time of the monotonic clock as a time of day.
+// Clock converts a time of the monotonic clock to wall clock time.
 func (h *Header) Clock(ns int64) time.Time { return h.Began.Add(time.Duration(ns - h.BeganNs)) }

@@ -28,6 +28,6 @@ func TestMountName(t *testing.T) {
 		}
 	}
 	if got := (&Mount{Path: "/mnt"}).Name([]string{"file", "dir"}); got != "" {
-		t.Errorf("not up to the root: %q", got)
+		t.Errorf("names that do not reach the root: %q", got)
 	}
 }

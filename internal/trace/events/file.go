@@ -11,14 +11,14 @@ import (
 	"plimsoll/internal/base/safefile"
 )
 
-// Version is that of the file format: a gzip stream of JSON, a line for the header and a line for
-// each event.
+// Version is the version of the file format: a gzip stream of JSON, with one line for the header
+// and one line for each event.
 const Version = 1
 
-// EventsMax is how many events a file holds at most.
+// EventsMax is the maximum number of events in a file.
 const EventsMax = 2_000_000
 
-// line is one event; one of its fields is set.
+// line is one event; exactly one of its fields is set.
 type line struct {
 	Call    *Call    `json:"call,omitempty"`
 	Wait    *Wait    `json:"wait,omitempty"`
@@ -62,7 +62,7 @@ func Save(w io.Writer, h *Header, b *Batch) error {
 	return errors.Join(append(errs, z.Close())...)
 }
 
-// SaveFile writes a trace to a new file, or over one that is there: whole or not at all.
+// SaveFile writes a trace to a file, either completely or not at all. It replaces an existing file.
 func SaveFile(path string, h *Header, b *Batch) error {
 	f, err := safefile.Create(path, safefile.Options{})
 	if err != nil {
@@ -89,7 +89,7 @@ func Load(r io.Reader) (*Header, *Batch, error) {
 	}
 
 	if h.Version != Version {
-		return nil, nil, fmt.Errorf("a saved trace of version %d: this program reads version %d",
+		return nil, nil, fmt.Errorf("saved trace has version %d: this program reads version %d",
 			h.Version, Version)
 	}
 
@@ -98,10 +98,11 @@ func Load(r io.Reader) (*Header, *Batch, error) {
 		if err := dec.Decode(&l); errors.Is(err, io.EOF) {
 			return h, b, nil
 		} else if err != nil {
-			return nil, nil, fmt.Errorf("a saved trace is damaged after %d events: %w", n, err)
+			return nil, nil, fmt.Errorf("saved trace is damaged after %d events: %w", n, err)
 		}
+		// The limit protects against files that would exhaust memory.
 		if n == EventsMax {
-			return nil, nil, fmt.Errorf("a saved trace of more than %d events", EventsMax)
+			return nil, nil, fmt.Errorf("saved trace has more than %d events", EventsMax)
 		}
 		b.add(&l)
 	}

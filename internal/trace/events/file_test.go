@@ -42,21 +42,22 @@ func TestSaveLoad(t *testing.T) {
 	}
 }
 
-// TestSaveFileKeepsWhatIsThere: a trace is saved whole or not at all, and not through a link.
-func TestSaveFileKeepsWhatIsThere(t *testing.T) {
+// TestSaveFileKeepsExisting: a failed save keeps the existing file, and saving does not follow
+// links.
+func TestSaveFileKeepsExisting(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "calls.trace")
 	if err := SaveFile(path, &Header{Target: "first"}, &Batch{}); err != nil {
 		t.Fatal(err)
 	}
 
-	// A header that JSON does not have ends the second one half way.
+	// JSON cannot represent this time, so the second save fails halfway.
 	if err := SaveFile(path, &Header{Target: "second", Began: time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)}, &Batch{}); err == nil {
 		t.Fatal("a header with a time before the year 0 was saved")
 	}
 
 	if h, _, err := LoadFile(path); err != nil || h.Target != "first" {
-		t.Errorf("what was there is gone: %+v, %v", h, err)
+		t.Errorf("the existing file was changed: %+v, %v", h, err)
 	}
 
 	link := filepath.Join(dir, "link.trace")
@@ -69,6 +70,6 @@ func TestSaveFileKeepsWhatIsThere(t *testing.T) {
 	}
 
 	if h, _, err := LoadFile(path); err != nil || h.Target != "first" {
-		t.Errorf("what the link points at was overwritten: %+v, %v", h, err)
+		t.Errorf("the link's target was overwritten: %+v, %v", h, err)
 	}
 }

@@ -1,6 +1,6 @@
-// Package perfetto writes slow calls as a trace that Perfetto's viewer (ui.perfetto.dev) and
-// chrome://tracing open: the trace event format in JSON. Each traced thread is a track with its slow
-// calls, and below each call its stages. Each disk is a process with a track per owner of requests.
+// Package perfetto writes slow calls in the JSON trace event format, which Perfetto's viewer
+// (ui.perfetto.dev) and chrome://tracing open. Each traced thread is a track with its slow calls,
+// and below each call its stages. Each disk is a process with one track for each owner of requests.
 package perfetto
 
 import (
@@ -14,10 +14,10 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// requestsMax bounds the requests that are written.
+// requestsMax bounds the number of requests written.
 const requestsMax = 200_000
 
-// An event of the format; times are microseconds.
+// An event of the format. Times are in microseconds.
 type event struct {
 	Name  string         `json:"name"`
 	Cat   string         `json:"cat,omitempty"`
@@ -30,10 +30,10 @@ type event struct {
 	Args  map[string]any `json:"args,omitempty"`
 }
 
-// diskBase keeps disks apart from processes.
+// diskBase offsets the process IDs of disks so that they never collide with real processes.
 const diskBase = 1 << 30
 
-// Write writes calls, and the requests that were on disks at the time.
+// Write writes calls and the requests that were on the disks at the time.
 func Write(w io.Writer, h *events.Header, calls []chain.Chain, requests []events.Request,
 	owner func(*events.Request) string) error {
 	p := &page{h: h, tracks: map[string]uint32{}}
@@ -56,7 +56,7 @@ type page struct {
 
 func (p *page) us(ns int64) float64 { return float64(ns-p.h.BeganNs) / 1000 }
 
-// name says once what a process or a thread is called.
+// name writes the name of a process or thread once.
 func (p *page) name(kind, name string, pid, tid uint32) {
 	k := fmt.Sprintf("%s %d %d", kind, pid, tid)
 	if _, ok := p.tracks[k]; ok {
@@ -71,7 +71,7 @@ func (p *page) call(c *chain.Chain) {
 	p.name("thread_name", c.Call.Comm, c.Call.PID, c.Call.TID)
 	args := map[string]any{"file": c.File}
 
-	if c.Call.Result != 0 { // it is not known of most calls
+	if c.Call.Result != 0 { // known only for syncs of ext4
 		args["result"] = c.Call.Result
 	}
 
@@ -99,7 +99,7 @@ func (p *page) call(c *chain.Chain) {
 	}
 }
 
-// request writes one as an asynchronous slice, since requests of one owner overlap.
+// request writes one request as an asynchronous slice, because requests of one owner overlap.
 func (p *page) request(r *events.Request, n int, owner string) {
 	disk := fmt.Sprintf("%d:%d", r.Dev>>20, r.Dev&(1<<20-1))
 	if d := p.h.Disk(r.Dev); d != nil {

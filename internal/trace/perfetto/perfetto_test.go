@@ -9,7 +9,8 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// The file has what the viewer needs: slices within their calls, and each request's begin and end.
+// The file has what the viewer needs: slices that lie within their calls, and a begin and an end
+// for each request.
 func TestWrite(t *testing.T) {
 	h, b, err := events.LoadFile("../chain/testdata/ext4-dd.trace")
 	if err != nil {

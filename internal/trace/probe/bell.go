@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A bell rings when a program asks for the tracing process at once. Go's own poller waits for it, so no
-// thread of Go's is held in the kernel.
+// A bell rings when an eBPF program needs the tracing process immediately. Go's own poller waits
+// for it, so no OS thread is blocked in the kernel.
 type bell struct {
 	file *os.File
 	conn syscall.RawConn
@@ -23,29 +23,30 @@ type bell struct {
 func newBell(ring *ebpf.Map) (*bell, error) {
 	fd, err := unix.FcntlInt(uintptr(ring.FD()), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("trace: the ring of events: %w", err)
+		return nil, fmt.Errorf("trace: cannot wait for the event ring: %w", err)
 	}
-	err = unix.SetNonblock(fd, true) // Go polls nothing else
+	err = unix.SetNonblock(fd, true) // Go only polls nonblocking files
 	file := os.NewFile(uintptr(fd), "ring of events")
 	conn, err1 := file.SyscallConn()
 	if err := errors.Join(err, err1, file.SetReadDeadline(time.Time{})); err != nil {
-		return nil, fmt.Errorf("trace: the ring of events: %w", errors.Join(err, file.Close()))
+		return nil, fmt.Errorf("trace: cannot wait for the event ring: %w", errors.Join(err, file.Close()))
 	}
 	return &bell{file, conn}, nil
 }
 
-// wait waits until it rings, until a time at the latest. It may miss a ring that comes as it begins.
+// wait returns when the bell rings, or at a deadline. It may miss a ring that arrives just as it
+// begins.
 func (b *bell) wait(until time.Time) error {
 	if err := b.file.SetReadDeadline(until); err != nil {
-		return fmt.Errorf("trace: the ring of events: %w", err)
+		return fmt.Errorf("trace: cannot wait for the event ring: %w", err)
 	}
 	rung := true
 	err := b.conn.Read(func(uintptr) bool {
 		rung = !rung
-		return rung // at the second time
+		return rung // false the first time, so that Read waits once
 	})
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("trace: the ring of events: %w", err)
+		return fmt.Errorf("trace: cannot wait for the event ring: %w", err)
 	}
 	return nil
 }

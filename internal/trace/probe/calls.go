@@ -8,13 +8,13 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// ringOperations are those that do the same through io_uring, by their numbers (linux/io_uring.h).
+// ringOperations are the equivalent io_uring operations by number (linux/io_uring.h).
 var ringOperations = map[int]events.Kind{
 	1: events.Read, 2: events.Write, 3: events.Fsync, 4: events.Read, 5: events.Write, 8: events.SyncFileRange,
 	22: events.Read, 23: events.Write,
 }
 
-// systemCalls are the traced ones, by their numbers on this processor.
+// systemCalls are the traced system calls by their numbers on this architecture.
 var systemCalls = map[int]events.Kind{
 	unix.SYS_FSYNC:           events.Fsync,
 	unix.SYS_FDATASYNC:       events.Fdatasync,

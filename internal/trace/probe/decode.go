@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// The types and sizes of events; bpf/events.h has the structures.
+// Event types and sizes; bpf/events.h defines the structures.
 const (
 	eventCall = 1 + iota
 	eventWait
@@ -22,10 +22,10 @@ const (
 	namesMax  = 6
 	nameBytes = 48
 
-	blockDeviceMagic = 0x62646576 // of the file system that holds the devices themselves
+	blockDeviceMagic = 0x62646576 // file system that holds the block devices' own pages
 )
 
-// A record reads fields one after the other. Reading beyond its end gives zeros.
+// A record reads fields one after another. Reading past its end yields zeros.
 type record struct {
 	b     []byte
 	at    int
@@ -54,7 +54,7 @@ func (r *record) text(n int) string {
 	return r.names.of(b)
 }
 
-// A namer keeps one string for each name: the same few occur in all records.
+// A namer interns strings: the same few names occur in all records.
 type namer map[string]string
 
 func (n namer) of(b []byte) string {
@@ -69,16 +69,16 @@ func (n namer) of(b []byte) string {
 	return s
 }
 
-// A decoder turns records into events.
+// A decoder converts records into events.
 type decoder struct {
 	symbol func(address uint64) string
-	// names keeps one string for each address: stacks repeat.
+	// names caches the name of each address: stacks repeat.
 	names map[uint64]string
 	texts namer
-	stack []string // room for the next stacks
+	stack []string // preallocated space for stacks
 }
 
-// symbolsMax bounds the kept names. The kernel has some 100,000 functions; traces see hundreds.
+// symbolsMax bounds the cached names. The kernel has some 100,000 functions; traces see hundreds.
 const symbolsMax = 20_000
 
 func (d *decoder) add(b []byte, to *events.Batch) {
@@ -102,15 +102,16 @@ func (d *decoder) add(b []byte, to *events.Batch) {
 	}
 }
 
-// kindOf is a record's type; 0 if it has none.
+// kindOf returns a record's type; 0 if it is too short to have one.
 func kindOf(b []byte) uint32 {
 	r := record{b: b}
 	return r.u32()
 }
 
-// requestAloneAt is where a request's record says whether it had its disk for itself.
+// requestAloneAt is the offset of the field that says whether a request had its disk to itself.
 const requestAloneAt = 92
 
+// hadItsDisk reports whether a record is such a request, without decoding it.
 func hadItsDisk(b []byte) bool {
 	r := record{b: b, at: requestAloneAt}
 	return kindOf(b) == eventRequest && r.u32() != 0
@@ -136,6 +137,8 @@ func (d *decoder) wait(r *record) events.Wait {
 	frames := min(int(r.u32())/8, stackMax)
 	w.Comm, w.Waker.Comm = r.text(commBytes), r.text(commBytes)
 
+	// Stacks of many waits share one allocation. A full one stays alive as long as any of its
+	// stacks.
 	if len(d.stack)+frames > cap(d.stack) {
 		d.stack = make([]string, 0, 128*stackMax)
 	}
@@ -166,6 +169,7 @@ func request(r *record) events.Request {
 	q := events.Request{Dev: r.u32(), Sector: r.u64(), Bytes: r.u32(), Flags: r.u32(),
 		Alloc: r.ns(), First: r.ns(), Issue: r.ns(), Done: r.ns()}
 	inode, dev, magic := r.u64(), r.u32(), r.u32()
+	// Pages of the block device's own inode are file system metadata, not those of a file.
 	if magic == blockDeviceMagic {
 		q.Metadata = true
 	} else {

@@ -9,37 +9,38 @@ import (
 	"time"
 )
 
-// A held keeps records as they came while no call lasts for long. On a volume where a sync takes
-// milliseconds nearly all that happens beside it would explain it if it became slow, and hardly any
-// sync does.
+// A held keeps records undecoded while no call lasts long. On a volume on which a sync takes
+// milliseconds, nearly all concurrent events could explain the sync if it became slow, but hardly
+// any sync does.
 type held struct {
 	all     bool          // every record is wanted
-	slow    time.Duration // a call that takes less is counted only
-	looked  int64         // when it was decided last what is wanted
-	records []byte        // in the order of time, each behind its length
-	looks   []look        // at which they came
+	slow    time.Duration // faster calls are only counted
+	decided int64         // when release last decided what is wanted
+	records []byte        // in time order, each preceded by its length
+	marks   []mark        // positions in records at each call of release
 }
 
-// A look is where what had come until a time ends in the records.
-type look struct {
+// A mark says how many bytes of records had arrived by a time.
+type mark struct {
 	at  int64
 	end int
 }
 
 const (
-	// heldMost bounds what is held, and heldCalm the memory that is kept for it.
+	// heldMost bounds the held bytes, and heldCalm the memory retained for them.
 	heldMost = 32 << 20
 	heldCalm = 8 << 20
-	// wantedFor is how long after a call that lasted all is wanted: what was under way beside it ends.
+	// wantedFor is how long all records are wanted after a call lasted: requests that were in
+	// flight alongside it complete in that time.
 	wantedFor = time.Second
-	// heldBefore is how long a record is held beyond half of what makes a call slow.
+	// heldBefore is how long a record is held beyond half the threshold for slow calls.
 	heldBefore = time.Second
 
 	lengthBytes = 4
 )
 
-// add takes a record. It reports whether that is wanted whatever comes: slow calls, and the names
-// of files, which the programs tell only now and then.
+// add stores a record. It returns true for records that are always wanted: slow calls and file
+// names, which the programs report only occasionally.
 func (h *held) add(record []byte) (wanted bool) {
 	kind := kindOf(record)
 	if h.all || kind == eventCall || kind == eventFile {
@@ -50,26 +51,26 @@ func (h *held) add(record []byte) (wanted bool) {
 	return false
 }
 
-// release hands over what is wanted, by when a call lasted last: all that is held, or of what ended
-// before any call that is under way began the requests that had their disk for themselves. They
-// tell how long it takes.
+// release passes on the wanted records, given when a call last lasted long: either all held
+// records, or, of those too old to explain any call in progress, the requests that had their disk
+// to themselves. Those show how fast the idle disk is.
 func (h *held) release(now, lasted int64, to func(record []byte)) {
-	h.looks = append(h.looks, look{now, len(h.records)})
-	wanted := lasted != 0 && lasted > h.looked-wantedFor.Nanoseconds() || len(h.records) > heldMost
-	h.looked = now
+	h.marks = append(h.marks, mark{now, len(h.records)})
+	wanted := lasted != 0 && lasted > h.decided-wantedFor.Nanoseconds() || len(h.records) > heldMost
+	h.decided = now
 
-	// No call under way has lasted for half of what makes it slow: it has begun since.
+	// No call in progress has reached half the threshold, so all of them began after this time.
 	before := now - h.slow.Nanoseconds()/2 - heldBefore.Nanoseconds()
-	n := len(h.looks)
+	n := len(h.marks)
 	if !wanted {
-		n, _ = slices.BinarySearchFunc(h.looks, before, func(l look, t int64) int { return cmp.Compare(l.at, t) })
+		n, _ = slices.BinarySearchFunc(h.marks, before, func(m mark, t int64) int { return cmp.Compare(m.at, t) })
 	}
 
 	if n == 0 {
 		return
 	}
 
-	end := h.looks[n-1].end
+	end := h.marks[n-1].end
 	for at := 0; at < end; {
 		from := at + lengthBytes
 		at = from + int(binary.LittleEndian.Uint32(h.records[at:]))
@@ -78,11 +79,12 @@ func (h *held) release(now, lasted int64, to func(record []byte)) {
 		}
 	}
 
-	h.records, h.looks = slices.Delete(h.records, 0, end), slices.Delete(h.looks, 0, n)
-	for i := range h.looks {
-		h.looks[i].end -= end
+	h.records, h.marks = slices.Delete(h.records, 0, end), slices.Delete(h.marks, 0, n)
+	for i := range h.marks {
+		h.marks[i].end -= end
 	}
 
+	// After a burst, copy the rest into a smaller buffer and let Go free the large one.
 	if cap(h.records) > heldCalm && len(h.records) < heldCalm/2 {
 		h.records = slices.Clone(h.records)
 	}

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// recordOf is a record of some type, with a number to know it by.
+// recordOf returns a record of some type, with a number to identify it.
 func recordOf(kind, number uint32, alone bool) []byte {
 	b := make([]byte, 112)
 	binary.LittleEndian.PutUint32(b, kind)
@@ -23,14 +23,14 @@ func recordOf(kind, number uint32, alone bool) []byte {
 	return b
 }
 
-// Records are handed over once a call has lasted: those from before it began, and those of a second more. Those of calm
-// times are dropped, but for requests that had their disk for themselves.
+// Once a call lasts long, the records from before it began are passed on, and those of one second
+// more. In quiet times records are dropped, except for requests that had their disk to themselves.
 func TestHeld(t *testing.T) {
 	const half = 10 * time.Millisecond
 	for _, x := range []struct {
 		name   string
-		lasted string // at the looks, which are half a second apart: x if a call lasts then
-		want   string // the records that are handed over in all, a number for each look
+		lasted string // one character each half second: x if a call lasts then
+		want   string // all records passed on, by the number of the half second
 	}{
 		{"calm", "........", "alone 0"},
 		{"a call that lasts", ".......x.....", "alone 0, 4 5 6 7 8 9"},
@@ -48,7 +48,7 @@ func TestHeld(t *testing.T) {
 			}
 
 			if h.add(recordOf(eventWait, number, false)) || h.add(recordOf(eventRequest, number, i == 0)) {
-				t.Fatal("wanted whatever comes")
+				t.Fatal("a wait or request is always wanted")
 			}
 
 			if !h.add(recordOf(eventCall, number, false)) || !h.add(recordOf(eventFile, number, false)) {
@@ -79,7 +79,7 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// What is held is bounded: too much of it is handed over.
+// The amount held is bounded: any excess is passed on.
 func TestHeldBound(t *testing.T) {
 	h := held{slow: time.Hour}
 	n, most := 0, 0
@@ -91,11 +91,11 @@ func TestHeldBound(t *testing.T) {
 		most = max(most, len(h.records))
 	}
 	if n < 1_000_000 || most > heldMost || cap(h.records) > 2*heldMost {
-		t.Errorf("%d handed over; %d bytes held at most, in %d", n, most, cap(h.records))
+		t.Errorf("%d passed on; at most %d bytes held, in %d", n, most, cap(h.records))
 	}
 }
 
-// A request's record says that it had its disk for itself where it is looked for.
+// The offset of the "alone" field agrees with the decoder.
 func TestRequestAloneAt(t *testing.T) {
 	for _, alone := range []bool{false, true} {
 		d := decoder{texts: namer{}}
@@ -103,7 +103,7 @@ func TestRequestAloneAt(t *testing.T) {
 		var to events.Batch
 		d.add(b, &to)
 		if to.Requests[0].Alone != alone || hadItsDisk(b) != alone {
-			t.Errorf("%v: decoded %v, looked for %v", alone, to.Requests[0].Alone, hadItsDisk(b))
+			t.Errorf("%v: decoded %v, read at the offset %v", alone, to.Requests[0].Alone, hadItsDisk(b))
 		}
 	}
 }

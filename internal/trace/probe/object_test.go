@@ -16,9 +16,9 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// The object is what the source gives: every program and map with the same instructions. (Another
-// clang may choose other instructions, so only the one that made it compares.)
-func TestObjectIsOfSource(t *testing.T) {
+// The object matches the source: every program has the same instructions. Another clang may
+// generate different code, so only the version that built the object is compared.
+func TestObjectMatchesSource(t *testing.T) {
 	clang, err := exec.LookPath("clang")
 	if err != nil {
 		t.Skip("clang is not installed")
@@ -39,22 +39,22 @@ func TestObjectIsOfSource(t *testing.T) {
 	}
 
 	if got := comment(t, built); got != want {
-		t.Skipf("the object was made by %s, and this is %s", want, got)
+		t.Skipf("the object was built by %s, and this is %s", want, got)
 	}
 
 	a, b := instructions(t, object), instructions(t, built)
 	for name, text := range b {
 		if a[name] != text {
-			t.Errorf("program %s in the object is not of the source: make bpf", name)
+			t.Errorf("program %s differs between object and source: run make bpf", name)
 		}
 	}
 
 	if len(a) != len(b) {
-		t.Errorf("the object has %d programs, the source %d: make bpf", len(a), len(b))
+		t.Errorf("the object has %d programs, the source %d: run make bpf", len(a), len(b))
 	}
 }
 
-// comment names the compiler.
+// comment returns the compiler's name and version.
 func comment(t *testing.T, object []byte) string {
 	t.Helper()
 	f, err := elf.NewFile(bytes.NewReader(object))
@@ -63,7 +63,7 @@ func comment(t *testing.T, object []byte) string {
 	}
 	s := f.Section("compiler")
 	if s == nil {
-		t.Fatal("the object does not say what made it")
+		t.Fatal("the object does not name its compiler")
 	}
 	text, err := s.Data()
 	if err != nil {
@@ -89,7 +89,7 @@ func instructions(t *testing.T, object []byte) map[string]string {
 	return out
 }
 
-// All programs are in the table, and each of the table is in the object.
+// The table lists exactly the programs of the object.
 func TestPrograms(t *testing.T) {
 	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(object))
 	if err != nil {
@@ -103,7 +103,7 @@ func TestPrograms(t *testing.T) {
 			continue
 		}
 		if programs[i].tracepoint != p.AttachTo {
-			t.Errorf("program %s is on %s, not on %s", name, p.AttachTo, programs[i].tracepoint)
+			t.Errorf("program %s attaches to %s, not %s", name, p.AttachTo, programs[i].tracepoint)
 		}
 	}
 
@@ -112,7 +112,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// The arguments of tracepoints in some kernels, as their sources have them. -1: there is none.
+// Argument counts of tracepoints in several kernels, from their sources; -1: not present.
 func TestChoose(t *testing.T) {
 	modern := map[string]int{
 		"ext4_sync_file_enter": 2, "ext4_sync_file_exit": 2, "xfs_file_fsync": 1, "btrfs_sync_file": 2, "sched_switch": 4, "sched_waking": 1, "block_rq_insert": 1, "block_rq_issue": 1, "block_rq_merge": 1,
@@ -150,8 +150,8 @@ func TestChoose(t *testing.T) {
 		{"5.10", v510, []string{"insert_510", "issue_510", "merge_510", "dirty_page", "ring_510"}, []string{"insert", "issue", "merge", "io_start"}, 0, ""},
 		{"without jbd2", map[string]int{"jbd2_start_commit": -1, "jbd2_commit_locking": -1, "jbd2_commit_flushing": -1, "jbd2_commit_logging": -1, "jbd2_end_commit": -1, "jbd2_handle_stats": -1},
 			[]string{"issue"}, []string{"commit_start", "handle_stats"}, 2, ""},
-		{"without block", map[string]int{"block_rq_issue": -1}, nil, nil, 0, "block_rq_issue: the devices' requests"},
-		{"without the scheduler", map[string]int{"sched_switch": -1}, nil, nil, 0, "sched_switch: the system calls"},
+		{"without block", map[string]int{"block_rq_issue": -1}, nil, nil, 0, "block_rq_issue, which shows the devices' requests"},
+		{"without the scheduler", map[string]int{"sched_switch": -1}, nil, nil, 0, "sched_switch, which shows the system calls"},
 		{"xfs as a module that is not loaded", map[string]int{"xfs_file_fsync": -1}, []string{"ext4_sync", "switched_cast"}, []string{"xfs_sync"}, 0, ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {

@@ -20,46 +20,49 @@ import (
 
 // A Config says what to trace.
 type Config struct {
-	Slower time.Duration // calls that took less are only counted
-	// ByDevice traces the calls of all processes on the watched file systems, not those of chosen
-	// processes.
+	Slower time.Duration // faster calls are only counted
+	// ByDevice traces calls of all processes on the watched file systems, instead of calls of
+	// chosen processes.
 	ByDevice bool
-	// RingBytes is the size of the ring between the kernel and this process, a power of two; 0 is
-	// 16 MiB.
+	// RingBytes is the size of the ring between kernel and this process, a power of two; 0 means 16
+	// MiB.
 	RingBytes int
-	// All hands over everything that the programs do. Otherwise it is what calls that last for half of
-	// what makes them slow may wait for, and, while there are none, the names of files and how long
-	// disks take.
+	// All passes on all events. Otherwise Run passes on only what calls that reached half the
+	// threshold may have waited for, and, while there are no such calls, file names and the
+	// latencies of idle disks.
 	All bool
-	// checkStacks has the kernel read the stacks that the programs know, too, and counts those that differ.
+	// checkStacks makes the programs read the stacks they have cached as well, and count those that
+	// differ.
 	checkStacks bool
 }
 
 const (
 	ringDefault = 16 << 20
 	pollEvery   = 100 * time.Millisecond
-	// While little comes, this process looks less often: much of what a look costs are Go's own threads that
-	// wake up. At that pace it fills a calmShare of the ring until the next one.
+	// While few events arrive, this process polls less often: much of the cost of polling is Go's
+	// own threads waking up. "Few" means that the ring would be filled by less than 1/calmShare
+	// until the next poll.
 	pollCalm  = 500 * time.Millisecond
 	calmShare = 8
-	// A wait that took less is part of the time around it.
+	// Shorter waits are merged into the time around them.
 	waitLeast = 50 * time.Microsecond
 	waitMost  = time.Millisecond
-	// Waits at the beginning of a call are left out until it has taken a tenth of what makes it slow:
-	// most calls never do.
+	// Waits at the beginning of a call are dropped until the call has taken a tenth of the
+	// threshold: most calls never get there.
 	earlyShare = 10
 )
 
 func (c *Config) minWait() time.Duration { return min(max(c.Slower/200, waitLeast), waitMost) }
 
-// early is the age from which a call may become slow.
+// early is the age in nanoseconds from which a call may become slow.
 func (c *Config) early() uint64 { return max(uint64(c.Slower)/earlyShare, 2) }
 
-// spanBits is the power of two by which the programs tell ages apart, of a quarter to half of that age.
+// spanBits is the binary logarithm of the resolution at which the programs track the ages of calls:
+// a quarter to half of early.
 func (c *Config) spanBits() int { return bits.Len64(c.early()) - 2 }
 
-// earlySpans is how many of these a call may have begun in that is not as old: the one that has
-// just begun is in part over.
+// earlySpans is the number of spans in which a younger call may have begun. The extra one accounts
+// for the current span, which is not over yet.
 func (c *Config) earlySpans() uint32 { return uint32((c.early()-1)>>c.spanBits()) + 2 }
 
 func (c *Config) ringBytes() uint32 {
@@ -68,32 +71,34 @@ func (c *Config) ringBytes() uint32 {
 		n = ringDefault
 	}
 	n = max(n, os.Getpagesize())
+	// The kernel only accepts powers of two.
 	return 1 << (bits.Len(uint(n)) - 1)
 }
 
-// A Probe is loaded programs, which are attached unless [Probe.Detach] was called.
+// A Probe holds the loaded programs. They are attached unless [Probe.Detach] was called.
 type Probe struct {
 	coll   *ebpf.Collection
 	links  []link.Link
 	wakers wakers
-	every  time.Duration // after which Run looks at the latest
+	every  time.Duration // maximum interval between two polls of Run
 	reader *ringbuf.Reader
 	held   held
 	bell   *bell
 	decode decoder
-	// What [Probe.Watch] filled: entries of each map, and the elements that the programs look at before
-	// they do at a map.
+	// State filled by [Probe.Watch]: the number of entries in each map, and the filter arrays that
+	// the programs check before the maps themselves.
 	known map[string]int
 	marks map[string]*[1024]uint8
-	none  *nothing // nil until [Probe.Attach] is called
-	// Missing is what this kernel cannot show.
+	none  *emptyState // nil until [Probe.Attach] is called
+	// Missing lists what this kernel cannot show.
 	Missing []string
 }
 
-// Start loads the programs. They see nothing until there are targets and disks.
+// Start loads and attaches the programs. They see nothing until there are targets and disks.
 func Start(c Config) (*Probe, error) {
 	syms, err := readSymbols()
 	if err != nil {
+		// Missing privileges explain the failure better than the unreadable file does.
 		if aerr := Available(); aerr != nil {
 			return nil, aerr
 		}
@@ -108,7 +113,7 @@ func Start(c Config) (*Probe, error) {
 	r, err := ringbuf.NewReader(coll.Maps["events"])
 	if err != nil {
 		coll.Close()
-		return nil, fmt.Errorf("trace: the ring of events: %w", err)
+		return nil, fmt.Errorf("trace: cannot read the event ring: %w", err)
 	}
 
 	rings, err := newBell(coll.Maps["events"])
@@ -130,19 +135,19 @@ func Start(c Config) (*Probe, error) {
 	err = p.attach()
 	if err == nil {
 		now := Clock()
-		err = p.wakers.look(now, now) // the beginning of a trace may be within a stall
+		err = p.wakers.update(now, now) // the trace may start in the middle of a stall
 	}
 
 	if err != nil {
-		_ = p.Close() // err is the reason
+		_ = p.Close() // err is the cause
 		return nil, err
 	}
 
 	return p, nil
 }
 
-// Attach attaches the programs again after [Probe.Detach], as if they had seen nothing before. It must
-// not run beside Close.
+// Attach reattaches the programs after [Probe.Detach], with no memory of earlier calls. It must not
+// run concurrently with Close.
 func (p *Probe) Attach() error {
 	if err := p.forget(); err != nil {
 		return err
@@ -150,40 +155,41 @@ func (p *Probe) Attach() error {
 	return p.attach()
 }
 
-// forget removes what the programs know of calls: those that were under way as they were detached would
-// seem to last until now.
+// forget clears the programs' state of calls. Otherwise, calls in progress at detach would seem to
+// last until now.
 func (p *Probe) forget() error {
 	threads, state := p.coll.Maps["threads"], p.coll.Maps[".bss"]
 	if p.none == nil {
 		n := threads.MaxEntries()
-		p.none = &nothing{keys: make([]uint32, n), values: make([][threadBytes]byte, n),
+		p.none = &emptyState{keys: make([]uint32, n), values: make([][threadBytes]byte, n),
 			state: make([]byte, state.ValueSize())}
 		for i := range p.none.keys {
 			p.none.keys[i] = uint32(i)
 		}
 	}
 
-	// One call for all: what tens of thousands leave behind would be collected while others are measured.
+	// A single batch call: the garbage of tens of thousands of calls would be collected during the
+	// next measurement.
 	_, err := threads.BatchUpdate(p.none.keys, p.none.values, nil)
 	if err := errors.Join(err, state.Put(uint32(0), p.none.state)); err != nil {
-		return fmt.Errorf("trace: forgetting calls: %w", err)
+		return fmt.Errorf("trace: cannot clear the state of calls: %w", err)
 	}
 
 	if err := p.coll.Variables["watched_since"].Set(uint64(Clock())); err != nil {
-		return fmt.Errorf("trace: the time: %w", err)
+		return fmt.Errorf("trace: cannot set the start time: %w", err)
 	}
 
-	return p.Watch(nil, nil, nil) // the marks
+	return p.Watch(nil, nil, nil) // restores the marks, which were cleared with the rest
 }
 
-// nothing is what the programs know of calls at first.
-type nothing struct {
+// emptyState is the initial state of the programs' maps.
+type emptyState struct {
 	keys   []uint32
 	values [][threadBytes]byte
 	state  []byte
 }
 
-// threadBytes is the size of the programs' struct thread.
+// threadBytes is the size of struct thread in the programs.
 const threadBytes = 112
 
 func (p *Probe) attach() error {
@@ -202,12 +208,12 @@ func (p *Probe) attach() error {
 	return p.wakers.allow(Clock(), true)
 }
 
-// Detach leaves the programs loaded, but the kernel no longer runs them. Calls that are under way are
-// lost. It must not run beside Close.
+// Detach detaches the programs but keeps them loaded. Calls in progress are lost. It must not run
+// concurrently with Close.
 func (p *Probe) Detach() {
-	_ = p.wakers.allow(Clock(), false) // it attaches nothing
+	_ = p.wakers.allow(Clock(), false) // detaching cannot fail
 	for _, l := range p.links {
-		_ = l.Close() // the program goes with the process at the latest
+		_ = l.Close() // the kernel removes it at the latest when the process exits
 	}
 	p.links = nil
 }
@@ -220,7 +226,7 @@ func (p *Probe) Close() error {
 	return err
 }
 
-// Watch adds processes, disks and file systems by their numbers. It may be called again.
+// Watch adds processes, disks and file systems by number. It may be called repeatedly.
 func (p *Probe) Watch(processes, disks, fileSystems []uint32) error {
 	more := false
 	for _, x := range []struct {
@@ -232,8 +238,10 @@ func (p *Probe) Watch(processes, disks, fileSystems []uint32) error {
 			if err := m.Update(k, uint8(p.known[x.name]), ebpf.UpdateNoExist); errors.Is(err, ebpf.ErrKeyExist) {
 				continue
 			} else if err != nil {
-				return fmt.Errorf("trace: more than %d %s: %w", m.MaxEntries(), x.name, err)
+				return fmt.Errorf("trace: cannot watch more than %d %s: %w", m.MaxEntries(), x.name, err)
 			}
+			// The programs check this array first, which is cheaper than a map lookup for each
+			// event of a process that is not traced.
 			p.marks[x.name][markOf(k)] = 1
 			p.known[x.name]++
 			more = true
@@ -242,23 +250,24 @@ func (p *Probe) Watch(processes, disks, fileSystems []uint32) error {
 
 	if more {
 		if err := p.coll.Variables["watched_since"].Set(uint64(Clock())); err != nil {
-			return fmt.Errorf("trace: the time: %w", err)
+			return fmt.Errorf("trace: cannot set the start time: %w", err)
 		}
 	}
 
 	for variable, of := range map[string]string{"marks": "fsdevs", "process_marks": "targets"} {
 		if err := p.coll.Variables[variable].Set(p.marks[of]); err != nil {
-			return fmt.Errorf("trace: %s: %w", variable, err)
+			return fmt.Errorf("trace: cannot set %s: %w", variable, err)
 		}
 	}
 
 	return nil
 }
 
-// markOf is the element of a device or process in the programs' marks: their function mix.
+// markOf returns a device's or process's index in the programs' marks. It must match their function
+// mix.
 func markOf(key uint32) uint32 { return uint32(uint64(key)*0x9e3779b97f4a7c15>>40) % 1024 }
 
-// CountsRings reports whether this kernel shows what programs hand over to io_uring.
+// CountsRings reports whether this kernel shows what programs submit through io_uring.
 func (p *Probe) CountsRings() bool {
 	for _, name := range []string{"ring_request", "ring_entry", "ring_510"} {
 		if p.coll.Programs[name] != nil {
@@ -268,9 +277,9 @@ func (p *Probe) CountsRings() bool {
 	return false
 }
 
-// Run hands over batches of events until the context ends, each 100 ms, or 500 ms while there are few, and
-// what is left in the ring then. The programs wake this process up only for what attaches the [wakers]: each
-// time that it runs takes some 0.3 ms of a processor (docs/trace.md).
+// Run passes on batches of events until the context ends: every 100 ms, every 500 ms while there
+// are few, and finally whatever is left in the ring. The programs wake this process early only to
+// have the [wakers] attached: each wakeup takes some 0.3 ms of CPU time (docs/trace.md).
 func (p *Probe) Run(ctx context.Context, to func(*events.Batch)) error {
 	p.reader.SetDeadline(time.Now()) // a read never waits
 	ended := func() bool { return ctx.Err() != nil }
@@ -286,7 +295,7 @@ func (p *Probe) Run(ctx context.Context, to func(*events.Batch)) error {
 
 		now := Clock()
 		lasted := p.wakers.lasted(now)
-		if err := p.wakers.look(now, lasted); err != nil {
+		if err := p.wakers.update(now, lasted); err != nil {
 			return err
 		}
 
@@ -294,6 +303,8 @@ func (p *Probe) Run(ctx context.Context, to func(*events.Batch)) error {
 		to(b)
 
 		switch {
+		// There is more in the ring, or the context ended while this batch was processed: drain it
+		// again without waiting.
 		case full, !last && ended():
 		case last:
 			return nil
@@ -311,8 +322,8 @@ func (p *Probe) Run(ctx context.Context, to func(*events.Batch)) error {
 	}
 }
 
-// drain takes what is in the ring, in bytes, and adds to a batch what is wanted whatever comes. It
-// is full if there is more.
+// drain reads the ring and adds records that are always wanted to a batch. It returns the bytes
+// read, and whether there may be more.
 func (p *Probe) drain(rec *ringbuf.Record, b *events.Batch) (bytes int, full bool, err error) {
 	for range batchEvents {
 		err := p.reader.ReadInto(rec)
@@ -320,7 +331,7 @@ func (p *Probe) drain(rec *ringbuf.Record, b *events.Batch) (bytes int, full boo
 			return bytes, false, nil
 		}
 		if err != nil {
-			return bytes, false, fmt.Errorf("trace: the ring of events: %w", err)
+			return bytes, false, fmt.Errorf("trace: cannot read the event ring: %w", err)
 		}
 		bytes += len(rec.RawSample)
 		if p.held.add(rec.RawSample) {
@@ -330,17 +341,18 @@ func (p *Probe) drain(rec *ringbuf.Record, b *events.Batch) (bytes int, full boo
 	return bytes, true, nil
 }
 
-// batchEvents bounds what is taken from the ring at once.
+// batchEvents bounds the number of events read from the ring before they are passed on.
 const batchEvents = 65536
 
-// Totals are the counts until now.
+// Totals returns the counts so far.
 func (p *Probe) Totals() (events.Totals, error) {
 	var t events.Totals
 	m := p.coll.Maps["counts"]
 	for kind := range events.Kinds {
+		// The counters are per CPU.
 		var each []struct{ Calls, Ns, Most, Lost, Rings uint64 }
 		if err := m.Lookup(uint32(kind), &each); err != nil {
-			return t, fmt.Errorf("trace: the counts: %w", err)
+			return t, fmt.Errorf("trace: cannot read the counts: %w", err)
 		}
 
 		for _, c := range each {
@@ -356,7 +368,7 @@ func (p *Probe) Totals() (events.Totals, error) {
 	return t, nil
 }
 
-// Clock is the time now, of the kernel's monotonic clock that events have.
+// Clock returns the current time of the kernel's monotonic clock, which the events use.
 func Clock() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {

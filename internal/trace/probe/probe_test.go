@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// started is a probe, or the test is skipped with the reason why there can be none.
+// started returns a probe, or skips the test with the reason why there cannot be one.
 func started(t *testing.T, c Config) *Probe {
 	t.Helper()
 	p, err := Start(c)
@@ -38,7 +38,7 @@ func started(t *testing.T, c Config) *Probe {
 	return p
 }
 
-// The kernel takes the programs, and a sync of this process is seen with its file's name.
+// The kernel accepts the programs, and they see a sync of this process with the file's name.
 func TestOwnSync(t *testing.T) {
 	p := started(t, Config{Slower: 1})
 	dir := t.TempDir()
@@ -93,7 +93,7 @@ func TestOwnSync(t *testing.T) {
 	}
 
 	if call == nil || named == "" {
-		t.Fatalf("call %+v, named by %q", call, named)
+		t.Fatalf("call %+v, file name reported by %q", call, named)
 	}
 
 	if call.File.Dev != dev || call.PID != uint32(os.Getpid()) || call.Exit <= call.Enter || call.Result != 0 {
@@ -106,7 +106,7 @@ func TestOwnSync(t *testing.T) {
 	}
 }
 
-// A ring that is too small loses events, and counts them.
+// A ring that is too small loses events and counts them.
 func TestLost(t *testing.T) {
 	p := started(t, Config{Slower: 1, RingBytes: os.Getpagesize()})
 	if err := p.Watch([]uint32{uint32(os.Getpid())}, nil, nil); err != nil {
@@ -134,7 +134,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// Detached programs see nothing, and see again what begins after they were attached once more.
+// Detached programs see nothing. Once reattached, they see what begins after that.
 func TestDetached(t *testing.T) {
 	p := started(t, Config{Slower: time.Second})
 	dir := t.TempDir()
@@ -155,7 +155,7 @@ func TestDetached(t *testing.T) {
 	}
 
 	defer f.Close()
-	runtime.LockOSThread() // the first call of each thread may have begun before, and is not counted
+	runtime.LockOSThread() // a thread's first call may have begun before, and is not counted
 	defer runtime.UnlockOSThread()
 	const syncs = 20
 	seen := func() uint64 {
@@ -187,6 +187,6 @@ func TestDetached(t *testing.T) {
 
 	again := seen()
 	if first == 0 || detached != first || again < detached+syncs/2 {
-		t.Errorf("%d calls, %d after detached programs, %d with them attached again", first, detached, again)
+		t.Errorf("%d calls, %d after a run with detached programs, %d after reattaching them", first, detached, again)
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// A stack that the programs know is the one that the kernel reads.
+// The stacks that the programs have cached are those that the kernel reads.
 func TestKnownStacks(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
-		t.Skip("stacks are kept on x86 only")
+		t.Skip("stacks are cached on x86 only")
 	}
 
 	p := started(t, Config{Slower: 200 * time.Microsecond, checkStacks: true})
@@ -22,7 +22,7 @@ func TestKnownStacks(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Three threads that write, sync and wait for each other's syncs, in files that grow.
+	// Three threads write, sync and wait for each other's syncs, in growing files.
 	const threads, most = 3, 30 * time.Second
 	var all sync.WaitGroup
 	count := func(name string) (n uint64) {
@@ -57,12 +57,12 @@ func TestKnownStacks(t *testing.T) {
 
 	all.Wait()
 	right, wrong := count("known_right"), count("known_wrong")
-	t.Logf("%d stacks were known", right)
+	t.Logf("%d stacks were cached", right)
 
 	switch {
 	case wrong > 0:
-		t.Errorf("%d known stacks, and %d that were others", right, wrong)
+		t.Errorf("%d cached stacks were right, %d were wrong", right, wrong)
 	case right == 0:
-		t.Skip("no thread waited for long enough where one did before")
+		t.Skip("no thread waited long enough at the same place twice")
 	}
 }

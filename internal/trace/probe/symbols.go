@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// symbols are the kernel's functions by address.
+// symbols are the kernel's functions, sorted by address.
 type symbols struct {
 	addresses []uint64
 	names     []string
@@ -20,7 +20,7 @@ type symbols struct {
 
 const symbolsPath = "/proc/kallsyms"
 
-// readSymbols reads the kernel's own list. It fails where the addresses are hidden.
+// readSymbols reads the kernel's own list. It fails if the addresses are hidden.
 func readSymbols() (*symbols, error) {
 	f, err := os.Open(symbolsPath)
 	if err != nil {
@@ -36,7 +36,7 @@ func readSymbols() (*symbols, error) {
 	var all []entry
 	in := bufio.NewScanner(f)
 	for in.Scan() {
-		// "ffffffff81000000 T _stext", with the module in brackets behind it.
+		// A line is "ffffffff81000000 T _stext", followed by the module in brackets.
 		word, rest, _ := strings.Cut(in.Text(), " ")
 		kind, name, _ := strings.Cut(rest, " ")
 		if kind != "t" && kind != "T" && kind != "w" && kind != "W" {
@@ -49,7 +49,7 @@ func readSymbols() (*symbols, error) {
 		}
 
 		name, _, _ = strings.Cut(name, "\t")
-		name, _, _ = strings.Cut(name, ".") // what the compiler appends: .isra.0, .part.1
+		name, _, _ = strings.Cut(name, ".") // compilers append suffixes such as .isra.0 or .part.1
 		all = append(all, entry{address, strings.Clone(name)})
 	}
 
@@ -57,7 +57,7 @@ func readSymbols() (*symbols, error) {
 		return nil, fmt.Errorf("%s: %w", symbolsPath, err)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s hides the addresses: it needs CAP_SYSLOG, or kernel.kptr_restrict below 2",
+		return nil, fmt.Errorf("%s hides the addresses: needs CAP_SYSLOG, or kernel.kptr_restrict below 2",
 			symbolsPath)
 	}
 
@@ -80,7 +80,7 @@ func readSymbols() (*symbols, error) {
 	return s, nil
 }
 
-// name is the function that an address lies in.
+// name returns the function that contains an address.
 func (s *symbols) name(address uint64) string {
 	i := sort.Search(len(s.addresses), func(i int) bool { return s.addresses[i] > address })
 	if i == 0 {

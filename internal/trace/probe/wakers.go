@@ -12,38 +12,37 @@ import (
 	"github.com/cilium/ebpf/link"
 )
 
-// wakersProgram notes who ends a wait, and when.
+// wakersProgram records which thread ends a wait, and when.
 const wakersProgram = "waking"
 
-// wakersFor is how long the program stays after a call lasted.
+// wakersFor is how long the program remains attached after a call lasted.
 const wakersFor = 2 * time.Second
 
-// spans is the number of elements that the programs count calls in: their SPANS.
+// spans is the number of elements in which the programs count calls by age: their SPANS.
 const spans = 2048
 
-// wakers attaches the program that sees threads being woken up while calls wait for long. The kernel
-// wakes tens of thousands of threads a second, and even an empty program costs a tenth of a microsecond
-// each time; who ended a wait explains only those that last. The programs wake this process up as soon as
-// one does.
+// wakers attaches the program that traces wakeups, only while calls wait for long. The kernel wakes
+// tens of thousands of threads a second, even an empty program costs 0.1 µs each time, and the
+// waker only matters for long waits. The other programs wake this process as soon as there is one.
 type wakers struct {
 	program         *ebpf.Program
-	progress, began *ebpf.Variable // of the programs: calls under way, in all and by when they began
-	// of the programs: when a call had lasted last, as it ended or a wait of it did
+	progress, began *ebpf.Variable // set by the programs: calls in progress, in total and by start time
+	// set by the programs: when a call that had lasted long, or one of its waits, last ended
 	last    *ebpf.Variable
-	watched *ebpf.Variable // says to them that this one is attached
-	shift   int            // of a time to its element of began
-	slow    time.Duration  // a call that takes less is counted only
+	watched *ebpf.Variable // notifies the other programs that this one is attached
+	shift   int            // converts a time to its element of began
+	slow    time.Duration  // faster calls are only counted
 
 	mu      sync.Mutex
-	link    link.Link // nil: it is detached
+	link    link.Link // nil: detached
 	allowed bool
-	needed  int64 // when a call lasted last
+	needed  int64 // when a call last lasted
 	paused  int64 // when all programs were detached
 }
 
-// look attaches the program if a call lasted a moment ago, by [wakers.lasted], and detaches it if
-// none did for a while.
-func (w *wakers) look(now, lasted int64) error {
+// update attaches the program if a call lasted a moment ago, according to [wakers.lasted], and
+// detaches it if none has for a while.
+func (w *wakers) update(now, lasted int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.allowed {
@@ -58,27 +57,27 @@ func (w *wakers) look(now, lasted int64) error {
 			return refused("attach to sched_waking", err)
 		}
 		w.link = l
-		return w.tell(1)
+		return w.setWatched(1)
 	case !on && w.link != nil:
 		w.detach()
-		return w.tell(0)
+		return w.setWatched(0)
 	}
 
 	return nil
 }
 
-// tell says to the programs whether the program is attached. (What they know is forgotten when they are
-// attached again.)
-func (w *wakers) tell(attached uint8) error {
+// setWatched informs the other programs whether the program is attached. (They forget this when
+// they are reattached.)
+func (w *wakers) setWatched(attached uint8) error {
 	if err := w.watched.Set(attached); err != nil {
-		return fmt.Errorf("trace: telling the programs of sched_waking: %w", err)
+		return fmt.Errorf("trace: cannot notify the programs of sched_waking: %w", err)
 	}
 	return nil
 }
 
-// lasted is when a call was under way last that had taken half of what makes it slow: now, or as it
-// ended or one of its waits did; 0 if there was none. Calls that were under way as the programs
-// were detached do not last.
+// lasted returns when a call last had taken half the threshold: now if one is in progress,
+// otherwise the time at which such a call or one of its waits ended; 0 if there was none. Calls in
+// progress when the programs were detached do not count.
 func (w *wakers) lasted(now int64) int64 {
 	w.mu.Lock()
 	allowed := w.allowed
@@ -88,19 +87,20 @@ func (w *wakers) lasted(now int64) int64 {
 		return 0
 	}
 
-	// What is read may be of two moments. A call that lasts does so at all of them.
+	// The variables are read one by one, so they may be inconsistent. A call that really lasts
+	// shows in all readings.
 	const readings = 3
 	for range readings {
 		var before, all uint32
 		var began [spans]uint32
 		if err := errors.Join(w.progress.Get(&before), w.began.Get(&began), w.progress.Get(&all)); err != nil {
-			return now // it is not known
+			return now // unknown: assume that one lasts
 		}
 		if w.old(now, min(before, all), &began) {
 			continue
 		}
 
-		var last int64 // read now: if one has just ended, it is here
+		var last int64 // read after progress, so that a call that has just ended is not missed
 		if err := w.last.Get(&last); err != nil {
 			return now
 		}
@@ -111,16 +111,18 @@ func (w *wakers) lasted(now int64) int64 {
 	return now
 }
 
-// old reports whether of all calls under way some began half of a slow call's time ago, or before.
+// old reports whether any of the calls in progress began at least half the threshold ago.
 func (w *wakers) old(now int64, all uint32, began *[spans]uint32) bool {
 	var young uint32
 	for at := (now - w.slow.Nanoseconds()/2) >> w.shift; at <= now>>w.shift; at++ {
 		young += began[at&(spans-1)]
 	}
+	// Comparing counts avoids reading the start time of every call.
 	return all > young
 }
 
-// allow says whether the program may be attached: while the others are. The time between does not count.
+// allow says whether the program may be attached, which is the case while the others are. The time
+// in between does not count toward wakersFor.
 func (w *wakers) allow(now int64, yes bool) error {
 	w.mu.Lock()
 	w.allowed = yes
@@ -132,12 +134,12 @@ func (w *wakers) allow(now int64, yes bool) error {
 		w.needed += now - w.paused
 	}
 	w.mu.Unlock()
-	return w.look(now, 0)
+	return w.update(now, 0)
 }
 
 func (w *wakers) detach() {
 	if w.link != nil {
-		_ = w.link.Close() // the program goes with the process at the latest
+		_ = w.link.Close() // the kernel removes it at the latest when the process exits
 		w.link = nil
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// The program that sees who wakes whom is there while calls last, and for a while after. The time for which all programs
-// are detached does not count.
+// The wakeup program is attached while calls last, and for a while after. Time during which all
+// programs are detached does not count.
 func TestWakers(t *testing.T) {
 	p := started(t, Config{Slower: 20 * time.Millisecond})
 	w, now := &p.wakers, Clock()
@@ -32,14 +32,14 @@ func TestWakers(t *testing.T) {
 		attached bool
 	}{
 		{"at the start", 0, 0, true},
-		{"after some time in which no call lasted", 2 * wakersFor, 0, false},
+		{"after a while without a call that lasts", 2 * wakersFor, 0, false},
 		{"while one lasts", 3 * wakersFor, at(3 * wakersFor), true},
 		{"shortly after", 3*wakersFor + wakersFor/2, at(3 * wakersFor), true},
-		{"with another", 3*wakersFor + wakersFor/2, at(3*wakersFor + wakersFor/2), true},
-		{"after the first's time", 4*wakersFor + wakersFor/4, 0, true},
-		{"after the other's", 5 * wakersFor, 0, false},
+		{"another one", 3*wakersFor + wakersFor/2, at(3*wakersFor + wakersFor/2), true},
+		{"after the first one expired", 4*wakersFor + wakersFor/4, 0, true},
+		{"after the other one expired", 5 * wakersFor, 0, false},
 	} {
-		if err := w.look(at(x.after), x.lasted); err != nil {
+		if err := w.update(at(x.after), x.lasted); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.link != nil; got != x.attached {
@@ -48,12 +48,12 @@ func TestWakers(t *testing.T) {
 	}
 
 	last := at(10 * wakersFor)
-	if err := w.look(last, last); err != nil {
+	if err := w.update(last, last); err != nil {
 		t.Fatal(err)
 	}
 
 	p.Detach()
-	if err := w.look(last, last); err != nil || w.link != nil {
+	if err := w.update(last, last); err != nil || w.link != nil {
 		t.Errorf("attached without the other programs: %v", err)
 	}
 
@@ -62,7 +62,7 @@ func TestWakers(t *testing.T) {
 	}
 
 	if w.lasted(last) != 0 {
-		t.Error("a call lasts without the programs")
+		t.Error("a call seems to last while the programs are detached")
 	}
 
 	for _, x := range []struct {
@@ -70,8 +70,8 @@ func TestWakers(t *testing.T) {
 		off, left time.Duration
 		attached  bool
 	}{
-		{"before its time is over", 20 * wakersFor, wakersFor / 2, true},
-		{"after that", 30 * wakersFor, -time.Second, false},
+		{"before it expires", 20 * wakersFor, wakersFor / 2, true},
+		{"after it expired", 30 * wakersFor, -time.Second, false},
 	} {
 		w.needed = last - (wakersFor - x.left).Nanoseconds()
 		if err := errors.Join(w.allow(last, false), w.allow(last+x.off.Nanoseconds(), true)); err != nil {
@@ -83,7 +83,7 @@ func TestWakers(t *testing.T) {
 	}
 }
 
-// A call that lasts is seen by when the calls under way began.
+// A call that lasts is recognized by when the calls in progress began.
 func TestOldCalls(t *testing.T) {
 	w := wakers{slow: 20 * time.Millisecond, shift: 20}
 	const now = 7_000_000_000
@@ -93,9 +93,9 @@ func TestOldCalls(t *testing.T) {
 		old   bool
 	}{
 		{"none", nil, false},
-		{"young ones", []time.Duration{0, time.Millisecond, 9 * time.Millisecond}, false},
-		{"one that may become slow", []time.Duration{0, 13 * time.Millisecond}, true},
-		{"one of seconds", []time.Duration{3 * time.Second}, true},
+		{"young calls", []time.Duration{0, time.Millisecond, 9 * time.Millisecond}, false},
+		{"one call that may become slow", []time.Duration{0, 13 * time.Millisecond}, true},
+		{"one call of seconds", []time.Duration{3 * time.Second}, true},
 	} {
 		var began [spans]uint32
 		for _, d := range x.began {
@@ -107,8 +107,8 @@ func TestOldCalls(t *testing.T) {
 	}
 }
 
-// A call that has lasted for half of what makes it slow wakes the tracing process up, while the program that
-// sees who wakes whom is not attached: it looks long before it would of its own accord.
+// A call that has reached half the threshold wakes the tracing process while the wakeup program is
+// detached: the process polls long before its next scheduled poll.
 func TestWokenUp(t *testing.T) {
 	p := started(t, Config{Slower: 2})
 	p.every = time.Hour
@@ -125,8 +125,8 @@ func TestWokenUp(t *testing.T) {
 	}
 
 	w := &p.wakers
-	w.needed = 0 // by the start
-	if err := w.look(Clock(), 0); err != nil || w.link != nil {
+	w.needed = 0 // Start set it
+	if err := w.update(Clock(), 0); err != nil || w.link != nil {
 		t.Fatal("it is attached: ", err)
 	}
 
@@ -147,10 +147,10 @@ func TestWokenUp(t *testing.T) {
 		failed <- errors.Join(err, f.Close())
 	}()
 
-	looks := 0
+	polls := 0
 	if err := p.Run(ctx, func(*events.Batch) {
-		switch looks++; looks {
-		case 1: // it begins with one
+		switch polls++; polls {
+		case 1: // Run polls when it starts
 			close(begin)
 		case 2:
 			cancel()

@@ -13,14 +13,15 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// TestBatchesOfALongTrace: the counters of a day come in batches of minutes, which continue one another,
-// and are those of one batch.
+// TestBatchesOfALongTrace: the counters of a long trace come in batches of minutes that join up,
+// and equal those of a single batch.
 func TestBatchesOfALongTrace(t *testing.T) {
 	c := New()
 	began := time.Unix(1_800_000_000, 0)
 
 	const minutes = 95
-	for m := -1; m < minutes; m++ { // the first ends before the trace began: the clock was set back
+	// The first call ends before the trace began, as if the clock had been set back.
+	for m := -1; m < minutes; m++ {
 		for k := range m%3 + 1 {
 			call := events.Call{Task: events.Task{PID: 7, TID: 7, Comm: fmt.Sprint("db", k)}, Kind: events.Fsync, Enter: 1, Exit: 2_000_000_000}
 			c.Add(&chain.Chain{Call: call}, began.Add(time.Duration(m)*time.Minute))
@@ -54,7 +55,7 @@ func TestBatchesOfALongTrace(t *testing.T) {
 	}
 
 	if !slices.Equal(times, whole.TimesMs) || len(times) != minutes*60+3 {
-		t.Errorf("%d seconds in batches, %d in one, want %d", len(times), len(whole.TimesMs), minutes*60+3)
+		t.Errorf("%d seconds in batches, %d in a single batch, want %d", len(times), len(whole.TimesMs), minutes*60+3)
 	}
 
 	for _, col := range whole.Columns {
@@ -63,7 +64,7 @@ func TestBatchesOfALongTrace(t *testing.T) {
 			want = slices.Repeat(want, len(whole.TimesMs))
 		}
 		if !slices.Equal(values[col.Labels.String()], want) {
-			t.Errorf("%s differs in batches", col.Labels)
+			t.Errorf("%s differs between batches and a single batch", col.Labels)
 		}
 		if col.Labels.Get(labels.MetricName) == "plimsoll_trace_slow_calls_total" && want[len(want)-1] == 0 {
 			t.Error("no call was counted")

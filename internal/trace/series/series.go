@@ -1,18 +1,18 @@
 // Package series turns explained calls into counters of a recording, so that what a trace measured
-// lies beside what other sources sampled:
+// can be compared with what other sources sampled:
 //
-//	plimsoll_trace_slow_calls_total{call}       calls that were slow
-//	plimsoll_trace_slow_seconds_total{call}     what they took
+//	plimsoll_trace_slow_calls_total{call}       slow calls
+//	plimsoll_trace_slow_seconds_total{call}     their duration
 //	plimsoll_trace_stage_seconds_total{stage}   the same, by stage
-//	plimsoll_trace_culprit_seconds_total{process,why}  the part behind somebody's requests
-//	plimsoll_trace_slower_than_seconds{target}  from which duration a call is slow; while a trace ran
+//	plimsoll_trace_culprit_seconds_total{process,why}  the part behind another process's requests
+//	plimsoll_trace_slower_than_seconds{target}  threshold for slow calls; only while a trace ran
 //	plimsoll_trace_wait_seconds_total{program,device,wait,stage,behind,why}
-//	                                            what they took, by the calls' program and device,
-//	                                            what they waited for, and the program in the way
+//	                                            their duration, by the calls' program and device,
+//	                                            what they waited for, and the blocking program
 //
 // In the first four, a call counts when it ends. In the last, each part of a call counts in the
-// seconds in which it passed, so it can be laid beside what other sources sampled in them. Its
-// values add up to plimsoll_trace_slow_seconds_total.
+// seconds in which it happened, so that it lines up with the samples of other sources. Its values
+// add up to plimsoll_trace_slow_seconds_total.
 package series
 
 import (
@@ -30,7 +30,7 @@ import (
 	"plimsoll/internal/trace/wait"
 )
 
-// culpritsMax bounds the series of culprits and those of waits; further ones are counted as those of
+// culpritsMax bounds the series of culprits and those of waits; any more are counted under
 // "others".
 const culpritsMax = 500
 
@@ -41,13 +41,14 @@ const (
 
 // A Collector counts calls by the second.
 type Collector struct {
-	names  map[string]int32 // places in series, by name and labels
+	names  map[string]int32 // indices in series, by name and labels
 	series []labels.Labels
 	sums   map[int64]map[int32]float64 // by second since 1970, then by series
-	known  map[string]int              // series of a name that is bounded
-	// Program names the program of a task, whose own name is its thread's; nil takes that one.
+	known  map[string]int              // number of series of each bounded name
+	// Program returns the program of a task, whose own name is that of its thread; nil uses the
+	// task's name.
 	Program func(events.Task) string
-	// Device names the disk below a file system, by its device number; nil names none.
+	// Device returns the disk below a file system, given its device number; nil leaves it out.
 	Device func(dev uint32) string
 }
 
@@ -58,12 +59,14 @@ func New() *Collector {
 
 // Add counts a call that ended at a time.
 func (c *Collector) Add(x *chain.Chain, end time.Time) {
+	// A counter's sample at a second covers everything before it, so the call shows from the next
+	// full second on.
 	at := end.Unix() + 1
 	call := x.Call.Kind.String()
 	c.count(at, 1, "plimsoll_trace_slow_calls_total", "call", call)
 	c.count(at, x.Took().Seconds(), "plimsoll_trace_slow_seconds_total", "call", call)
 
-	began := end.UnixNano() - x.Call.Exit // of the events' clock
+	began := end.UnixNano() - x.Call.Exit // wall clock at the events' time 0
 	for i := range x.Segments {
 		s := &x.Segments[i]
 		c.count(at, s.Took().Seconds(), "plimsoll_trace_stage_seconds_total", "stage", string(s.Stage))
@@ -85,8 +88,8 @@ func (c *Collector) Add(x *chain.Chain, end time.Time) {
 	}
 }
 
-// bounded adds names of programs to the pairs of a series, or "others" if there are too many series
-// of that name.
+// bounded adds the names of programs to the labels of a series, or "others" if there are too many
+// series of that name.
 func (c *Collector) bounded(name string, pairs []string, programs ...string) []string {
 	whole := append(programs, pairs...)
 	if _, ok := c.names[key(name, whole)]; ok {
@@ -102,7 +105,7 @@ func (c *Collector) bounded(name string, pairs []string, programs ...string) []s
 	return whole
 }
 
-// waited counts a part of a segment in the seconds in which the segment passed.
+// waited spreads a part of a segment over the seconds that the segment covers.
 func (c *Collector) waited(x *chain.Chain, s *chain.Segment, who chain.Culprit, took time.Duration,
 	began int64) {
 	program := c.program(x.Call.Task)
@@ -133,7 +136,7 @@ func (c *Collector) waited(x *chain.Chain, s *chain.Segment, who chain.Culprit, 
 
 func (c *Collector) program(t events.Task) string {
 	switch {
-	case t.PID == 0 && t.Comm != "": // its number is not known because nobody looks for it
+	case t.PID == 0 && t.Comm != "": // kernel threads are recorded by name only
 		return wait.KernelThreads
 	case c.Program == nil || t.PID == 0:
 		return t.Comm
@@ -162,17 +165,18 @@ func (c *Collector) count(at int64, v float64, name string, pairs ...string) {
 	c.sums[at][i] += v
 }
 
-// A Trace is what the calls were collected by.
+// A Trace describes the trace that the calls come from.
 type Trace struct {
 	Target string
-	Slower time.Duration // from which duration a call is slow
+	Slower time.Duration // threshold for slow calls
 }
 
-// batchSeconds is how much time a batch covers. A thousand series of a day would take 0.7 GB at once.
+// batchSeconds is the time covered by one batch. A thousand series over a day would take 0.7 GB in
+// a single one.
 const batchSeconds = 600
 
-// Batches visits the counters at each second from one time to another, in batches of some minutes. They
-// begin at zero. A batch is valid until visit returns.
+// Batches visits the counters at each second of an interval, in batches of some minutes. Counters
+// start at zero. A batch is valid until visit returns.
 func (c *Collector) Batches(of Trace, from, to time.Time, visit func(*recording.Batch) error) error {
 	first, last := from.Unix(), to.Unix()+2
 	order, sums := c.start(first)
@@ -184,15 +188,15 @@ func (c *Collector) Batches(of Trace, from, to time.Time, visit func(*recording.
 	return nil
 }
 
-// Batch is those of a short trace in one batch.
+// Batch returns the counters of a short trace as one batch.
 func (c *Collector) Batch(of Trace, from, to time.Time) *recording.Batch {
 	first := from.Unix()
 	order, sums := c.start(first)
 	return c.batch(of, order, sums, first, first, to.Unix()+2)
 }
 
-// start is the order of the series, and what was counted up to the first second: the clock may have been
-// set back.
+// start returns the order of the series, and the counts up to the first second, which are not zero
+// if the clock was set back.
 func (c *Collector) start(first int64) (order []int32, sums []float64) {
 	for _, k := range slices.Sorted(maps.Keys(c.names)) {
 		order = append(order, c.names[k])
@@ -208,8 +212,8 @@ func (c *Collector) start(first int64) (order []int32, sums []float64) {
 	return order, sums
 }
 
-// batch is the counters from one second to another. It adds to sums, and at the first second of all
-// nothing.
+// batch returns the counters of an interval. It adds to sums, except for the very first second,
+// whose values are zero.
 func (c *Collector) batch(of Trace, order []int32, sums []float64, first, from, to int64) *recording.Batch {
 	b := &recording.Batch{}
 	for s := from; s <= to; s++ {
@@ -221,6 +225,8 @@ func (c *Collector) batch(of Trace, order []int32, sums []float64, first, from, 
 		for k := range values {
 			if s := from + int64(k); s > first {
 				sums[i] += c.sums[s][i]
+				// Rounding to nanoseconds hides floating-point noise, which would make counters
+				// decrease.
 				values[k] = math.Round(sums[i]*1e9) / 1e9
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// What a trace counted adds up to its report, second by second.
+// The series of a trace add up to its report.
 func TestSeries(t *testing.T) {
 	h, b, err := events.LoadFile("../chain/testdata/xfs-dd.trace")
 	if err != nil {
@@ -51,7 +51,7 @@ func TestSeries(t *testing.T) {
 	}
 
 	if s := sums["plimsoll_trace_culprit_seconds_total"]; s < 0.7*r.SlowTime.Seconds() || s > r.SlowTime.Seconds() {
-		t.Errorf("culprits have %v of %v", s, r.SlowTime.Seconds())
+		t.Errorf("culprits account for %v of %v", s, r.SlowTime.Seconds())
 	}
 }
 

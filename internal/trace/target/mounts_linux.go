@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// readMounts reads a process's mounts, in their order.
+// readMounts reads a process's mounts, in their order in /proc.
 func readMounts(pid int) ([]events.Mount, error) {
 	mounts, err := procfs.Mounts(strconv.Itoa(pid))
 	if err != nil {
@@ -23,7 +23,7 @@ func readMounts(pid int) ([]events.Mount, error) {
 	for _, x := range mounts {
 		dev := uint32(x.Major)<<20 | uint32(x.Minor)
 		if x.Root != "/" && slices.ContainsFunc(out, func(m events.Mount) bool { return m.Dev == dev }) {
-			continue // a bind mount of what is already there
+			continue // a bind mount of a file system already listed
 		}
 
 		m := events.Mount{Dev: dev, Path: x.Mountpoint, FSType: x.FSType}
@@ -41,8 +41,9 @@ func readMounts(pid int) ([]events.Mount, error) {
 	return out, nil
 }
 
-// upper finds the folder of an overlay's changed files in its options, and its file system. It is a
-// path of whoever mounted the overlay: on a host, also for a container's.
+// upper finds the folder with an overlay's changed files in its mount options, and that folder's
+// file system. The path is as seen by the process that mounted the overlay: on a host, this also
+// works for a container's overlay.
 func upper(options string) (dir string, dev uint32) {
 	for option := range strings.SplitSeq(options, ",") {
 		if path, ok := strings.CutPrefix(option, "upperdir="); ok {

@@ -7,25 +7,26 @@ import (
 	"sync"
 )
 
-// initialNamespace is the PID namespace of the host's own processes: PROC_PID_INIT_INO, the same number
-// on every kernel (Linux, include/linux/proc_ns.h).
+// initialNamespace is the PID namespace of the host's own processes: PROC_PID_INIT_INO, the same on
+// every kernel (Linux, include/linux/proc_ns.h).
 const initialNamespace = "pid:[4026531836]"
 
-// namespaced reports whether this process is in another PID namespace than the host's, as in a container.
-// The kernel's programs see the host's numbers: a process's own number there is another process, or none.
+// namespaced reports whether this process is in a PID namespace other than the host's, such as a
+// container's. The eBPF programs see the host's process IDs, so a local PID means a different
+// process to them, or none.
 func namespaced(link string) bool {
 	in, err := os.Readlink(link)
 	return err == nil && strings.HasPrefix(in, "pid:[") && in != initialNamespace
 }
 
-// inContainer is namespaced of this process.
+// inContainer reports whether this process is in such a namespace.
 var inContainer = sync.OnceValue(func() bool { return namespaced("/proc/self/ns/pid") })
 
 func errNamespaced(c Choice) *Error {
-	return &Error{fmt.Sprintf("%s is not known by its number to the kernel's programs: this is a container with its own processes",
+	return &Error{fmt.Sprintf("cannot trace %s by process ID: this is a container with its own PID namespace",
 		c),
-		"run it with the host's processes: docker run --pid=host, hostPID: true in a pod, or on the host; or --path FOLDER, which traces by device"}
+		"use the host's PID namespace (docker run --pid=host, or hostPID: true in a pod), run it on the host, or use --path FOLDER, which traces by device"}
 }
 
-// noteNamespaced is for a trace by device, which works in a container.
-const noteNamespaced = "this is a container with its own processes: programs are named by their threads (docker run --pid=host, or hostPID: true, names them)"
+// noteNamespaced is a note for traces by device, which do work in a container.
+const noteNamespaced = "this is a container with its own PID namespace: threads are shown instead of programs (docker run --pid=host or hostPID: true shows programs)"

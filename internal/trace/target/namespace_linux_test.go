@@ -20,13 +20,13 @@ func TestNamespaced(t *testing.T) {
 			}
 		}
 		if got := namespaced(link); got != want {
-			t.Errorf("%q is taken for a container's namespace: %v, want %v", in, got, want)
+			t.Errorf("%q is recognized as a container's namespace: %v, want %v", in, got, want)
 		}
 	}
 }
 
-// TestInAContainer: a process with its own numbers refuses to trace by number, where it would trace
-// nothing or another process, and says how it can. The test runs itself in such a namespace.
+// TestInAContainer: in a PID namespace, tracing by process ID would trace nothing or the wrong
+// process, so it is refused with a hint. The test runs itself in such a namespace.
 func TestInAContainer(t *testing.T) {
 	const inside = "PLIMSOLL_TEST_IN_CONTAINER"
 	if os.Getenv(inside) != "" {
@@ -43,7 +43,7 @@ func TestInAContainer(t *testing.T) {
 		}
 
 		if name := Program(1); name != "" {
-			t.Errorf("the host's process 1 is named %q, as this container's", name)
+			t.Errorf("the host's process 1 is given the name %q of this container's process", name)
 		}
 
 		return
@@ -59,7 +59,7 @@ func TestInAContainer(t *testing.T) {
 
 	out, err := cmd.CombinedOutput()
 	if errors.Is(err, syscall.EPERM) {
-		t.Skip("no right to make a PID namespace: ", err)
+		t.Skip("not allowed to create a PID namespace: ", err)
 	}
 
 	if err != nil {

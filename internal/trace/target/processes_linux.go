@@ -19,13 +19,13 @@ import (
 	"plimsoll/internal/trace/wait"
 )
 
-// processes are those of a choice that is no folder.
+// processes returns the processes of a choice other than a folder.
 func processes(c Choice) ([]int, error) {
 	switch {
 	case c.PID != 0:
 		if _, err := os.Stat(fmt.Sprintf("/proc/%d", c.PID)); err != nil {
-			return nil, &Error{fmt.Sprintf("there is no process %d",
-				c.PID), "pgrep NAME lists some, or use --command NAME"}
+			return nil, &Error{fmt.Sprintf("no process has ID %d",
+				c.PID), "find it with pgrep NAME, or use --command NAME"}
 		}
 		return []int{c.PID}, nil
 	case c.Unit != "":
@@ -34,7 +34,7 @@ func processes(c Choice) ([]int, error) {
 	return command(c.Command)
 }
 
-// command finds processes by their name, the first word of their command line, or its base.
+// command finds processes by name, by the first word of their command line, or by its base name.
 func command(name string) ([]int, error) {
 	pids, err := procfs.PIDs("/proc")
 	if err != nil {
@@ -46,7 +46,7 @@ func command(name string) ([]int, error) {
 		if pid == os.Getpid() {
 			continue
 		}
-		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // a thread of the kernel has none
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // kernel threads have none
 		first, _, _ := strings.Cut(string(line), "\x00")
 		if len(line) > 0 && (procfs.Comm(pid) == name || first == name || filepath.Base(first) == name) {
 			out = append(out, pid)
@@ -55,39 +55,40 @@ func command(name string) ([]int, error) {
 
 	if len(out) == 0 {
 		return nil, &Error{fmt.Sprintf("no process runs the command %q",
-			name), "ps -e lists them; the name is that of the program, without arguments"}
+			name), "ps -e lists commands; give the program's name without arguments"}
 	}
 
 	return out, nil
 }
 
-// unit finds the processes of a systemd unit, by its cgroup.
+// unit finds the processes of a systemd unit through its cgroup.
 func unit(name string) ([]int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	text, err := exec.CommandContext(ctx, "systemctl", "show", "-p", "ControlGroup", "--value", "--",
 		name).Output()
 	if err != nil {
-		return nil, &Error{fmt.Sprintf("systemctl does not answer for unit %s: %v", name,
+		return nil, &Error{fmt.Sprintf("systemctl cannot show unit %s: %v", name,
 			err), "use --pid or --command"}
 	}
 
 	group := strings.TrimSpace(string(text))
 	if group == "" || group == "/" {
-		return nil, &Error{fmt.Sprintf("unit %s does not run", name), "systemctl list-units lists them"}
+		return nil, &Error{fmt.Sprintf("unit %s is not running", name), "systemctl list-units lists running units"}
 	}
 
 	var out []int
+	// cgroup v2, then the hybrid and legacy hierarchies.
 	for _, root := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd"} {
 		err := filepath.WalkDir(root+group, func(path string, d os.DirEntry, err error) error {
 			if err != nil {
-				return fs.SkipDir // gone in between
+				return fs.SkipDir // the cgroup was removed in the meantime
 			}
 			if d.Name() != "cgroup.procs" {
 				return nil
 			}
 
-			pids, _ := os.ReadFile(path) // gone in between: none
+			pids, _ := os.ReadFile(path) // empty if it was removed in the meantime
 			for _, word := range strings.Fields(string(pids)) {
 				if pid, err := strconv.Atoi(word); err == nil {
 					out = append(out, pid)
@@ -105,11 +106,11 @@ func unit(name string) ([]int, error) {
 	return nil, &Error{fmt.Sprintf("unit %s has no processes", name), "systemctl status " + name}
 }
 
-// writersMax bounds the open files that are looked at.
+// writersMax bounds the number of open files reported.
 const writersMax = 50_000
 
-// Writers are the files on some file systems that processes have open for writing at the moment, with
-// their names: who made their pages dirty before the trace began is not known otherwise.
+// Writers returns the files on some file systems that processes currently have open for writing,
+// with their names: there is no other way to know who dirtied pages before the trace began.
 func Writers(on []events.Mount, at int64) []events.File {
 	pids, err := procfs.PIDs("/proc")
 	if err != nil {
@@ -119,7 +120,7 @@ func Writers(on []events.Mount, at int64) []events.File {
 	var out []events.File
 	for _, pid := range pids {
 		dir := fmt.Sprintf("/proc/%d/fd/", pid)
-		fds, _ := os.ReadDir(dir) // a process that has ended has none
+		fds, _ := os.ReadDir(dir) // empty if the process has ended
 		for _, fd := range fds {
 			f := opened(dir+fd.Name(), on)
 			if f == nil {
@@ -136,7 +137,8 @@ func Writers(on []events.Mount, at int64) []events.File {
 	return out
 }
 
-// opened is a file behind a link in a process's fd; nil if it is not on one of the file systems.
+// opened returns the file behind a link in a process's fd folder; nil if it is not a regular file
+// on one of the file systems.
 func opened(link string, on []events.Mount) *events.File {
 	var st unix.Stat_t
 	if unix.Stat(link, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
@@ -153,7 +155,7 @@ func opened(link string, on []events.Mount) *events.File {
 		return nil
 	}
 
-	// The link's permissions are those that it was opened with.
+	// The link's permissions show the mode in which the file was opened.
 	var l unix.Stat_t
 	writes := unix.Lstat(link, &l) == nil && l.Mode&unix.S_IWUSR != 0
 	return &events.File{ID: id, Path: path, Dirtied: writes}
@@ -165,8 +167,8 @@ func Runs(c Choice) bool {
 	return err == nil && len(pids) > 0
 }
 
-// Program is the name of a process's program, at most 15 bytes; [wait.KernelThreads] for a thread of the
-// kernel; "" if the process is gone, or cannot be known in a container.
+// Program returns the name of a process's program, at most 15 bytes; [wait.KernelThreads] for a
+// kernel thread; "" if the process is gone, or cannot be known inside a container.
 func Program(pid uint32) string {
 	if inContainer() {
 		return ""
@@ -177,7 +179,7 @@ func Program(pid uint32) string {
 	return procfs.Comm(int(pid))
 }
 
-// Name is what a process is called, as its first thread is; "" if it is gone.
+// Name returns a process's name, which is that of its first thread; "" if it is gone.
 func Name(pid uint32) string {
 	if inContainer() {
 		return ""
@@ -185,7 +187,7 @@ func Name(pid uint32) string {
 	return procfs.Comm(int(pid))
 }
 
-// Group is a process's cgroup: the deepest that any hierarchy names; "" if it is the root or the
+// Group returns a process's cgroup, the deepest in any hierarchy; "" if it is the root or the
 // process is gone.
 func Group(pid uint32) string {
 	if inContainer() {

@@ -17,13 +17,13 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// A Found is what a choice means at the moment.
+// A Found is what a choice currently resolves to.
 type Found struct {
 	Processes []uint32
-	Mounts    []events.Mount // where they have files, or the folder's
+	Mounts    []events.Mount // file systems with the target's files
 	Disks     []events.Disk
-	ByDevice  bool     // all processes' calls on the mounts
-	Folders   []string // only files below these
+	ByDevice  bool     // trace all processes' calls on the mounts
+	Folders   []string // if set, only files below these
 	Rings     bool     // a process uses io_uring
 	Notes     []string
 }
@@ -41,9 +41,8 @@ func Find(c Choice) (*Found, error) {
 	return f, err
 }
 
-// FindMore resolves a choice again, and looks only at the files of processes that are not known: to
-// look at all of them takes a server with hundreds of processes a tenth of a second. Where nothing is
-// new, nothing is found, and that is no error.
+// FindMore resolves a choice again, and scans only the files of unknown processes: scanning all of
+// them takes 0.1 s on a server with hundreds of processes. Finding nothing new is not an error.
 func FindMore(c Choice, known map[uint32]bool) (*Found, error) {
 	if c.All {
 		return findAll()
@@ -69,7 +68,7 @@ func FindMore(c Choice, known map[uint32]bool) (*Found, error) {
 
 	mounts, err := readMounts(first)
 	if err != nil {
-		return nil, &Error{fmt.Sprintf("process %d ended", first), "name a running process"}
+		return nil, &Error{fmt.Sprintf("process %d has ended", first), "specify a running process"}
 	}
 
 	devs := map[uint32]bool{}
@@ -94,19 +93,19 @@ func FindMore(c Choice, known map[uint32]bool) (*Found, error) {
 		}
 	}
 
-	// Without open files on a disk, the target may open some later: all disks are watched.
+	// The target may not have opened its files yet, so without any, all disks are watched.
 	f.Mounts = onDisks(mounts, func(m *events.Mount) bool { return devs[m.Dev] })
 	if len(f.Mounts) == 0 && len(f.Disks) == 0 {
 		if len(known) > 0 {
-			return f, nil // a new process without files, or one that has ended
+			return f, nil // a new process without files, or one that has already ended
 		}
 		f.Mounts = onDisks(mounts, func(*events.Mount) bool { return true })
 	}
 
 	f.complete(mounts)
 	if len(f.Disks) == 0 {
-		return nil, &Error{fmt.Sprintf("%s has no files on a block device that can be seen here",
-			c), "trace on the host whose disks it uses"}
+		return nil, &Error{fmt.Sprintf("%s has no files on a block device that is visible here",
+			c), "run the trace on the host with the disks"}
 	}
 
 	return f, nil
@@ -121,7 +120,7 @@ func findAll() (*Found, error) {
 	f.complete(mounts)
 	if len(f.Disks) == 0 {
 		return nil,
-			&Error{"no file system here is on a block device that can be seen", "trace on the host whose disks it uses"}
+			&Error{"no file system here is on a visible block device", "run the trace on the host with the disks"}
 	}
 	return f, nil
 }
@@ -133,12 +132,12 @@ func findPath(path string) (*Found, error) {
 	}
 
 	if err != nil {
-		return nil, &Error{fmt.Sprintf("--path %s: %v", path, errors.Unwrap(err)), "name a folder that exists"}
+		return nil, &Error{fmt.Sprintf("--path %s: %v", path, errors.Unwrap(err)), "specify an existing folder"}
 	}
 
 	var st unix.Stat_t
 	if err := unix.Stat(abs, &st); err != nil {
-		return nil, &Error{fmt.Sprintf("--path %s: %v", path, err), "name a folder that exists"}
+		return nil, &Error{fmt.Sprintf("--path %s: %v", path, err), "specify an existing folder"}
 	}
 
 	mounts, err := readMounts(os.Getpid())
@@ -160,7 +159,7 @@ func findPath(path string) (*Found, error) {
 		}
 
 		if fatal {
-			return nil, &Error{fmt.Sprintf("%s is on %s: %s", path, m.FSType, what), "name a folder on a disk"}
+			return nil, &Error{fmt.Sprintf("%s is on %s: %s", path, m.FSType, what), "specify a folder on a disk"}
 		}
 
 		if what != "" {
@@ -172,7 +171,8 @@ func findPath(path string) (*Found, error) {
 			f.Folders = []string{abs}
 		}
 
-		if m.Below != 0 { // its files have two names, and others are on the file system below
+		// Files on an overlay have two paths, and other files share the file system below it.
+		if m.Below != 0 {
 			f.Folders = []string{abs, filepath.Join(m.Upper, strings.TrimPrefix(abs, m.Path))}
 		}
 	}
@@ -185,8 +185,8 @@ func findPath(path string) (*Found, error) {
 	return f, nil
 }
 
-// typeOf is the type of the file system below a path as its magic number tells, which also knows those
-// that are not among this process's mounts; "" for the others.
+// typeOf returns the type of the file system below a path, judging by its magic number. This also
+// works for file systems that are not among this process's mounts. It returns "" for unknown ones.
 func typeOf(path string) string {
 	var s unix.Statfs_t
 	if unix.Statfs(path, &s) != nil {
@@ -195,18 +195,18 @@ func typeOf(path string) string {
 	return magics[s.Type&(1<<32-1)]
 }
 
-// withoutDisk says why a path cannot be traced below which no disk is known.
+// withoutDisk explains why a path without a known disk cannot be traced.
 func withoutDisk(path, fsType string) *Error {
 	what, fatal := Unseen(fsType)
 	switch {
 	case fatal:
 		return &Error{fmt.Sprintf("%s is on %s: %s", path, strings.TrimSuffix(fsType, "."),
-			what), "name a folder on a disk"}
+			what), "specify a folder on a disk"}
 	case what != "":
-		return &Error{fmt.Sprintf("%s is on %s, and which disks it has is not known here; %s", path, fsType, what),
-			"--pid or --command: without a folder, the requests of all disks are watched"}
+		return &Error{fmt.Sprintf("%s is on %s, whose disks are not visible here; %s", path, fsType, what),
+			"use --pid or --command: without a folder, the requests of all disks are traced"}
 	}
-	return &Error{"no block device is known below " + path, "name a folder on a disk, or --pid"}
+	return &Error{"no known block device below " + path, "specify a folder on a disk, or use --pid"}
 }
 
 func (f *Found) disk(dev uint32) {
@@ -215,9 +215,11 @@ func (f *Found) disk(dev uint32) {
 	}
 }
 
-// complete adds the disks of the mounts, and the other file systems on these disks: neighbours, and those
-// below an overlay, which a container does not have among its mounts.
+// complete adds the disks of the mounts, and the other file systems on these disks: neighbours, and
+// those below an overlay, which are not among a container's mounts.
 func (f *Found) complete(all []events.Mount) {
+	// The mounts may be those of a container. The file system below its overlay is only visible in
+	// our own mounts.
 	if slices.ContainsFunc(f.Mounts, func(m events.Mount) bool { return m.Below != 0 }) {
 		if own, err := readMounts(os.Getpid()); err == nil {
 			all = slices.Concat(all, own)
@@ -240,7 +242,7 @@ func (f *Found) complete(all []events.Mount) {
 	}
 }
 
-// onDisks are mounts with disks below them, each file system once.
+// onDisks returns the wanted mounts with disks below them, each file system once.
 func onDisks(all []events.Mount, wanted func(*events.Mount) bool) []events.Mount {
 	var out []events.Mount
 	for i := range all {
@@ -255,11 +257,11 @@ func onDisks(all []events.Mount, wanted func(*events.Mount) bool) []events.Mount
 	return out
 }
 
-// kernelDev is a device's number as the kernel keeps it.
+// kernelDev converts a device number from stat's encoding to the kernel's own.
 func kernelDev(dev uint64) uint32 { return unix.Major(dev)<<20 | unix.Minor(dev) }
 
-// mountDev is the number that a file system has in the kernel. Files of btrfs have that of their
-// subvolume, which is no mount's: their path tells.
+// mountDev returns the device number of the mount that a file is on. On btrfs, files have the
+// number of their subvolume, which is not that of any mount, so the mount is found by path.
 func mountDev(mounts []events.Mount, dev uint32, path string) uint32 {
 	var best *events.Mount
 	for i := range mounts {
@@ -280,20 +282,21 @@ func mountDev(mounts []events.Mount, dev uint32, path string) uint32 {
 	return dev
 }
 
-const noAIO = "it uses Linux AIO (io_submit): syncs, writes and reads that it hands over there are not seen as calls; their requests are seen, " +
-	"as in front of its other calls"
+const noAIO = "it uses Linux AIO (io_submit): syncs, writes and reads submitted there are not traced as calls; their requests are, " +
+	"for example as requests ahead of its other calls"
 
-// asynchronous reports whether a process has made a context for Linux AIO, whose ring is mapped.
+// asynchronous reports whether a process has created a Linux AIO context, whose ring is mapped into
+// its memory.
 func asynchronous(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	return err == nil && bytes.Contains(text, []byte("/[aio]"))
 }
 
-// An open is what a process has open.
+// An open describes a process's open files.
 type open struct {
 	files map[uint32]bool // devices of regular files
-	disks []uint32        // below block devices
-	rings bool            // io_uring
+	disks []uint32        // disks below open block devices
+	rings bool            // uses io_uring
 }
 
 func filesOf(pid int, mounts []events.Mount) (o open) {
@@ -305,7 +308,7 @@ func filesOf(pid int, mounts []events.Mount) (o open) {
 	}
 
 	for _, e := range entries {
-		link, _ := os.Readlink(dir + "/" + e.Name()) // closed meanwhile: the stat fails too
+		link, _ := os.Readlink(dir + "/" + e.Name()) // if it was closed in the meantime, stat fails too
 		o.rings = o.rings || link == "anon_inode:[io_uring]"
 		var st unix.Stat_t
 		if unix.Stat(dir+"/"+e.Name(), &st) != nil {
@@ -323,8 +326,8 @@ func filesOf(pid int, mounts []events.Mount) (o open) {
 	return o
 }
 
-// disksOf are the whole disks below a file system. One of btrfs has a number of its own, and may have
-// several devices.
+// disksOf returns the whole disks below a file system. A btrfs file system has an anonymous device
+// number, and may span several devices.
 func disksOf(m *events.Mount) []uint32 {
 	if m.Below != 0 {
 		return disksBelow(m.Below)
@@ -356,13 +359,15 @@ func disksOf(m *events.Mount) []uint32 {
 	return slices.Compact(out)
 }
 
-// disksBelow are the whole disks at the bottom of a device: below partitions, device-mapper and md.
+// disksBelow returns the whole disks at the bottom of a device: below partitions, device-mapper and
+// md.
 func disksBelow(dev uint32) []uint32 {
 	dir, err := filepath.EvalSymlinks(fmt.Sprintf("/sys/dev/block/%d:%d", dev>>20, dev&(1<<20-1)))
 	if err != nil {
 		return nil
 	}
 
+	// A partition's folder in sysfs is inside that of its disk.
 	if _, err := os.Stat(dir + "/partition"); err == nil {
 		dir = filepath.Dir(dir)
 	}
@@ -389,7 +394,8 @@ func disksBelow(dev uint32) []uint32 {
 	return slices.Compact(out)
 }
 
-// Disk names the disk below a file system, by its device number; "" if there is none or several.
+// Disk returns the name of the disk below a file system, given its device number; "" if there is
+// none or more than one.
 func Disk(dev uint32) string {
 	if disks := disksBelow(dev); len(disks) == 1 {
 		return describeDisk(disks[0]).Name
@@ -406,7 +412,7 @@ func readDev(dir string) (uint32, bool) {
 	return major<<20 | minor, ok
 }
 
-// describeDisk reads a disk's name and settings.
+// describeDisk reads a disk's name and queue settings.
 func describeDisk(dev uint32) events.Disk {
 	d := events.Disk{Dev: dev, Name: fmt.Sprintf("%d:%d", dev>>20, dev&(1<<20-1))}
 	dir, err := filepath.EvalSymlinks("/sys/dev/block/" + d.Name)

@@ -1,5 +1,5 @@
-// Package target finds what a trace is about: the processes of a pid, a systemd unit or a command,
-// or the file system of a folder, and the disks below their files.
+// Package target resolves the target of a trace: the processes of a PID, a systemd unit or a
+// command, or the file system of a folder, and the disks below their files.
 package target
 
 import (
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Choice is what was asked for; one of its fields is set.
+// A Choice is the target that the user asked for; exactly one field is set.
 type Choice struct {
 	All     bool // all processes' calls on all disks
 	PID     int
@@ -16,7 +16,7 @@ type Choice struct {
 	Path    string
 }
 
-// String is the choice in words.
+// String describes the choice.
 func (c Choice) String() string {
 	switch {
 	case c.All:
@@ -31,43 +31,44 @@ func (c Choice) String() string {
 	return c.Path
 }
 
-// An Error says why a choice cannot be traced. It is bad input.
+// An Error explains why a choice cannot be traced. It counts as bad input.
 type Error struct{ What, Do string }
 
 func (e *Error) Error() string { return "trace: " + e.What }
 
-// Hint says what to do.
+// Hint returns what to do instead.
 func (e *Error) Hint() string { return e.Do }
 
 // BadInput marks the error.
 func (e *Error) BadInput() {}
 
-// Unseen says what a trace cannot see on a file system of a type; "" if it sees all. Fatal says
-// that it would see nothing at all.
+// Unseen describes what a trace cannot see on a type of file system; "" if it sees everything.
+// Fatal means that it would see nothing at all.
 func Unseen(fsType string) (what string, fatal bool) {
 	switch {
 	case fsType == "tmpfs" || fsType == "ramfs" || fsType == "devtmpfs":
-		return "its files are in memory: a sync there waits for no device", true
+		return "its files are in memory: a sync there does not wait for a device", true
 	case fsType == "overlay":
-		return "it passes syncs on to another file system, whose folder cannot be reached from here: trace on the host, or name a folder on that one, for example the container's volume",
+		return "it passes syncs on to another file system that is not accessible from here: trace on the host, or specify a folder on that file system, for example the container's volume",
 			true
 	case fsType == "nfs" || fsType == "nfs4" || fsType == "cifs" || fsType == "9p" ||
 		strings.HasPrefix(fsType, "fuse."):
-		return "its requests go to a server or a program, not to a block device: trace there", true
+		return "its requests go to a server or program, not to a block device: run the trace there", true
 	case fsType == "zfs":
-		return "ZFS has its own cache, log and scheduler, without BTF tracepoints: only calls, lock waits and the disks' requests are seen, and not which file a request belongs to",
+		return "ZFS has its own cache, log and scheduler, without BTF tracepoints: only calls, lock waits and the disks' requests are traced, but not which file a request belongs to",
 			false
 	case fsType == "btrfs":
-		return "btrfs's log and transaction commits are not followed: only calls, pages and the disks' requests are seen",
+		return "btrfs's log and transaction commits are not traced: only calls, pages and the disks' requests are",
 			false
 	case fsType == "bcachefs" || fsType == "f2fs":
-		return "its journal or checkpoints are not followed: only calls, pages and the disks' requests are seen",
+		return "its journal or checkpoints are not traced: only calls, pages and the disks' requests are",
 			false
 	}
 	return "", false
 }
 
-// magics are the numbers by which statfs(2) tells the types of which [Unseen] knows something.
+// magics maps the magic numbers of statfs(2) to the types that [Unseen] knows. "fuse." stands for
+// all FUSE file systems.
 var magics = map[int64]string{
 	0x01021994: "tmpfs", 0x858458f6: "ramfs", 0x794c7630: "overlay", 0x6969: "nfs", 0xff534d42: "cifs",
 	0xfe534d42: "cifs",

@@ -19,10 +19,10 @@ func TestBadTargets(t *testing.T) {
 		choice Choice
 		want   string
 	}{
-		{Choice{PID: 1 << 30}, "there is no process 1073741824"},
+		{Choice{PID: 1 << 30}, "no process has ID 1073741824"},
 		{Choice{Command: "no such program"}, `no process runs the command "no such program"`},
 		{Choice{Path: "/no/such/folder"}, "--path /no/such/folder: no such file or directory"},
-		{Choice{Path: "/proc"}, "no block device is known below /proc"},
+		{Choice{Path: "/proc"}, "no known block device below /proc"},
 	} {
 		_, err := Find(x.choice)
 		var bad *Error
@@ -32,7 +32,7 @@ func TestBadTargets(t *testing.T) {
 	}
 }
 
-// The files of a process that is known are not looked at again.
+// The files of a known process are not scanned again.
 func TestKnown(t *testing.T) {
 	self := uint32(os.Getpid())
 	f, err := FindMore(Choice{PID: os.Getpid()}, map[uint32]bool{self: true})
@@ -64,14 +64,15 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// A path on a file system whose disks are not known gets one sentence: what is it that cannot be seen?
+// A path on a file system with unknown disks gets a single sentence that says what cannot be
+// traced.
 func TestWithoutDisk(t *testing.T) {
 	for fs, want := range map[string]string{
-		"zfs":   "/data is on zfs, and which disks it has is not known here; ZFS has its own cache, log and scheduler",
-		"btrfs": "/data is on btrfs, and which disks it has is not known here; btrfs's log and transaction commits are not followed",
-		"fuse.": "/data is on fuse: its requests go to a server or a program",
+		"zfs":   "/data is on zfs, whose disks are not visible here; ZFS has its own cache, log and scheduler",
+		"btrfs": "/data is on btrfs, whose disks are not visible here; btrfs's log and transaction commits are not traced",
+		"fuse.": "/data is on fuse: its requests go to a server or program",
 		"tmpfs": "/data is on tmpfs: its files are in memory",
-		"":      "no block device is known below /data",
+		"":      "no known block device below /data",
 	} {
 		if err := withoutDisk("/data", fs); !strings.HasPrefix(err.What, want) || err.Do == "" {
 			t.Errorf("%q: %s", fs, err.What)
@@ -79,7 +80,7 @@ func TestWithoutDisk(t *testing.T) {
 	}
 }
 
-// The magic numbers agree with what the kernel calls the file systems that are mounted here.
+// The magic numbers agree with the kernel's names for the file systems mounted here.
 func TestMagics(t *testing.T) {
 	mounts, err := readMounts(os.Getpid())
 	if err != nil {
@@ -89,7 +90,7 @@ func TestMagics(t *testing.T) {
 	for _, m := range mounts {
 		got := typeOf(m.Path)
 		if at, err := os.Stat(m.Path); err != nil || kernelDev(at.Sys().(*syscall.Stat_t).Dev) != m.Dev {
-			continue // another mount covers it, or it cannot be entered
+			continue // another mount hides it, or it is not accessible
 		}
 		if what, _ := Unseen(m.FSType); what != "" && m.FSType != "devtmpfs" && (got == "" || !strings.HasPrefix(m.FSType, got)) {
 			t.Errorf("%s: %q, and mounted as %s", m.Path, got, m.FSType)
@@ -100,7 +101,7 @@ func TestMagics(t *testing.T) {
 	}
 }
 
-// A file that this process writes is found, with its name and its writer.
+// A file that this process is writing is found, with its name and its writer.
 func TestWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "written")
 	f, err := os.Create(path)
@@ -118,7 +119,7 @@ func TestWriters(t *testing.T) {
 	if !slices.ContainsFunc(all, func(x events.File) bool {
 		return x.Path == path && x.PID == uint32(os.Getpid()) && x.Dirtied && x.At == 7 && x.ID.Inode != 0
 	}) {
-		t.Errorf("%d files, and not %s", len(all), path)
+		t.Errorf("%d files, but not %s", len(all), path)
 	}
 }
 
@@ -128,7 +129,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// The options of an overlay name the folder of its changed files.
+// An overlay's mount options name the folder with its changed files.
 func TestUpper(t *testing.T) {
 	dir := t.TempDir()
 	got, dev := upper("rw,lowerdir=/l1:/l2,upperdir=" + dir + ",workdir=/w,index=off")

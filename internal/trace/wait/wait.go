@@ -1,20 +1,20 @@
-// Package wait has the words for what a slow call waited for. A trace measures by them, and the
-// diagnosis weighs its rules by them.
+// Package wait defines the vocabulary for what a slow call waited for. A trace measures in these
+// terms, and the diagnosis weighs its rules by them.
 package wait
 
-// A Class is what a part of a call waited for. Each nanosecond of a call is in one of them.
+// A Class is what a part of a call waited for. Each nanosecond of a call belongs to exactly one.
 type Class string
 
 // The classes.
 const (
-	Own      Class = "own"      // its own pages or requests, ahead of what it waits for
-	Sync     Class = "sync"     // pages that a sync of another file writes
-	Flush    Class = "flush"    // pages that the kernel flushes
-	Requests Class = "requests" // others' direct writes, reads and discards
+	Own      Class = "own"      // its own earlier pages or requests
+	Sync     Class = "sync"     // pages written by a sync of another file
+	Flush    Class = "flush"    // pages that the kernel writes back
+	Requests Class = "requests" // direct writes, reads and discards by others
 	Journal  Class = "journal"  // the file system's log
 	Lock     Class = "lock"
-	Block    Class = "block_layer" // a scheduler or a free request, behind nobody that was seen
-	Queue    Class = "queue"       // the device's queue, behind nobody that was seen
+	Block    Class = "block_layer" // a scheduler or a free request, with no known culprit
+	Queue    Class = "queue"       // the device's queue, with no known culprit
 	Throttle Class = "dirty_throttle"
 	WBT      Class = "writeback_throttling"
 	Limit    Class = "cgroup_limit"
@@ -25,6 +25,6 @@ const (
 	Unknown  Class = "unexplained"
 )
 
-// KernelThreads is the program that all of the kernel's own threads are: jbd2, kworker, ext4lazyinit.
-// They work for others, and nobody can give them a volume of their own.
+// KernelThreads stands for all kernel threads as one program: jbd2, kworker, ext4lazyinit. They
+// work on behalf of others, so users cannot move them to a separate volume.
 const KernelThreads = "kernel"
