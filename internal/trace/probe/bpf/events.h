@@ -1,5 +1,5 @@
-// What the programs hand over, one record an event. internal/trace/probe/decode.go reads them: all
-// fields are little-endian and at their natural alignment.
+// The records that the programs produce, one per event. internal/trace/probe/decode.go reads them:
+// all fields are little-endian and naturally aligned.
 #pragma once
 #include "kernel.h"
 
@@ -10,7 +10,7 @@ enum { EVENT_CALL = 1, EVENT_WAIT, EVENT_REQUEST, EVENT_COMMIT, EVENT_HANDLE, EV
 #define NAMES 6
 #define NAME 48
 
-// A thread's name, copied at once.
+// A thread's name, in words so that it is copied with two instructions.
 struct name {
 	u64 part[COMM / 8];
 };
@@ -27,19 +27,19 @@ struct call_event {
 	char comm[COMM];
 };
 
-// A thread that was off its processor.
+// An interval in which a thread was off its CPU.
 struct wait_event {
 	u32 type, kthread;
 	u32 tgid, tid;
 	u64 out, wake, in;
-	u64 request; // the first time of the request whose completion woke it; 0 if none did
+	u64 request; // first time of the request whose completion woke it; 0 if none did
 	u32 waker_tgid, waker_tid;
-	u32 preempted, frames; // bytes of stack
+	u32 preempted, frames; // frames: bytes of stack
 	char comm[COMM], waker[COMM];
 	u64 stack[FRAMES];
 };
 
-// A request to a block device, when it has completed.
+// A completed request to a block device.
 struct request_event {
 	u32 type, dev;
 	u64 sector;
@@ -48,7 +48,7 @@ struct request_event {
 	u64 inode;
 	u32 inode_dev, inode_magic;
 	u32 tgid, tid;
-	u32 reason; // of writeback, plus 1; 0 if its submitter was no flusher
+	u32 reason; // for writeback, plus 1; 0 if the submitter was not a flusher
 	u32 requeues;
 	u32 kthread, alone;
 	char comm[COMM];
@@ -61,7 +61,7 @@ struct commit_event {
 	u64 start, locking, flushing, logging, end;
 };
 
-// A handle that kept its transaction open for long.
+// A handle that kept its transaction open for a long time.
 struct handle_event {
 	u32 type, dev;
 	u32 transaction, jiffies;
@@ -70,12 +70,12 @@ struct handle_event {
 	char comm[COMM];
 };
 
-// Who made pages of a file dirty, or whose call on it was slow, and the file's name.
+// A process that dirtied pages of a file, or whose call on it was slow, with the file's name.
 struct inode_event {
 	u32 type, dev;
 	u64 inode, at;
 	u32 tgid, tid;
 	u32 dirtied, magic;
 	char comm[COMM];
-	char names[NAMES][NAME]; // from the file's own name up
+	char names[NAMES][NAME]; // the file's name and those of the folders above it
 };

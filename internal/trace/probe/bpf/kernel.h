@@ -1,6 +1,6 @@
-// The few fields of the kernel's structures that the programs read. Each access is relocated by
-// name when the programs are loaded (CO-RE), so the order and the sizes here mean nothing, and one
-// object serves kernels 5.10 to 6.x, on any little-endian processor.
+// The few fields of kernel structures that the programs read. Accesses are relocated by name when
+// the programs are loaded (CO-RE), so order and sizes do not matter here, and one object serves
+// kernels 5.10 to 6.x on any little-endian processor.
 #pragma once
 
 typedef unsigned char u8;
@@ -13,7 +13,7 @@ typedef _Bool bool;
 
 #define SEC(name) __attribute__((section(name), used))
 #define INLINE static __attribute__((always_inline)) inline
-// What few runs of a program do is no part of it: what most do takes less of the processor's cache.
+// Rarely executed code is kept out of line, so that the common path takes less of the CPU's cache.
 #define COLD static __attribute__((noinline))
 
 // Map definitions in BTF.
@@ -25,7 +25,7 @@ enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2 };
 
 struct task_struct;
 
-// Helpers of the kernel, by their numbers in its user interface (uapi/linux/bpf.h).
+// Kernel helpers by their numbers in the user API (uapi/linux/bpf.h).
 static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
 static u64 (*bpf_get_current_pid_tgid)(void) = (void *)14;
@@ -40,22 +40,22 @@ static long (*bpf_get_task_stack)(void *task, void *to, u32 size, u64 flags) = (
 static void *(*bpf_task_pt_regs)(struct task_struct *task) = (void *)175;
 
 #define field_exists(field) __builtin_preserve_field_info(field, 2)
-// Enumerators move between kernels.
+// Enumerators have different values in different kernels.
 #define enum_exists(type, name) __builtin_preserve_enum_value(*(typeof(type) *)name, 0)
 #define enum_value(type, name) __builtin_preserve_enum_value(*(typeof(type) *)name, 1)
 #define field_offset(type, field) __builtin_preserve_field_info(((type *)0)->field, 0)
-// READ copies a field behind a pointer that the verifier does not know.
+// READ copies a field behind a pointer that the verifier does not trust.
 #define READ(to, from) bpf_probe_read_kernel(&(to), sizeof(to), __builtin_preserve_access_index(&(from)))
 
 #define type_size(type) __builtin_preserve_type_info(*(type *)0, 1)
 #define type_id(type) __builtin_btf_type_id(*(type *)0, 1)
 
-// Since 6.2: a pointer that the verifier does not know as one to a structure whose fields it reads
-// directly.
+// Since 6.2: declares a pointer that the verifier does not trust to be one to a structure whose
+// fields it may read directly.
 extern void *bpf_rdonly_cast(const void *pointer, u32 type) __attribute__((section(".ksyms")));
 
-// key_of is a pointer as a number. The verifier allows only the difference of two pointers; which one is
-// subtracted means nothing.
+// key_of turns a pointer into a number. The verifier only allows the difference of two pointers;
+// which one is subtracted does not matter.
 static char origin[8];
 INLINE u64 key_of(void *pointer)
 {
@@ -112,10 +112,10 @@ struct fdtable {
 struct files_struct {
 	struct fdtable *fdt;
 };
-struct task_io_accounting { // where the kernel was built with it
+struct task_io_accounting { // if the kernel was built with it
 	u64 syscr, syscw;
 };
-struct thread_struct { // of x86
+struct thread_struct { // x86
 	unsigned long sp;
 };
 struct task_struct {
@@ -188,7 +188,7 @@ enum wb_reason { WB_REASON_BACKGROUND };
 struct wb_writeback_work {
 	enum wb_reason reason;
 };
-// The registers with which a thread came into the kernel.
+// The registers at a thread's entry into the kernel.
 struct pt_regs___x86 {
 	unsigned long r15, r14, r13, r12, bp, bx, r10, ax, dx, si, di, orig_ax, ip, sp;
 };

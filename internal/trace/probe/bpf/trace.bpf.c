@@ -1,23 +1,23 @@
-// What a slow system call waited for, as events. Programs attach to BTF tracepoints only. The
-// loader leaves out those whose tracepoint the kernel lacks, and of two variants the one that does
-// not fit the tracepoint's signature.
+// Records what slow system calls waited for, as events. Programs attach to BTF tracepoints only.
+// The loader drops programs whose tracepoint the kernel lacks, and, of two variants, the one that
+// does not match the tracepoint's signature.
 #include "events.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 const char _compiler[] SEC("compiler") = __clang_version__;
 
 // Set before loading.
-volatile const u64 slow_ns = 20000000;  // a call that took less is counted only
-volatile const u64 wait_ns = 100000;    // a shorter wait is left out
-volatile const u64 early_ns = 2000000;  // a wait that ends sooner after its call's start is left out
-volatile const u32 early_shift = 19;    // a power of two, of a quarter to half of early_ns
-volatile const u32 early_spans = 5;     // of 2^early_shift, to early_ns and one more
-volatile const bool by_device = 0;      // targets are all processes, on file systems of fsdevs
-volatile const u32 stack_bytes = 16384; // of a thread in the kernel; its registers lie at the end
-volatile const bool check_stacks = 0;   // of a test: the kernel reads those that are known, too
-volatile const u8 kinds[512] = {};      // by the number of a system call; 0: not traced
+volatile const u64 slow_ns = 20000000;  // faster calls are only counted
+volatile const u64 wait_ns = 100000;    // shorter waits are dropped
+volatile const u64 early_ns = 2000000;  // waits that end earlier than this in a call are dropped
+volatile const u32 early_shift = 19;    // binary logarithm of a quarter to half of early_ns
+volatile const u32 early_spans = 5;     // spans of 2^early_shift in early_ns, plus one
+volatile const bool by_device = 0;      // trace all processes, on the file systems in fsdevs
+volatile const u32 stack_bytes = 16384; // size of a kernel stack, which ends with the registers
+volatile const bool check_stacks = 0;   // for a test: compare cached stacks with the kernel's
+volatile const u8 kinds[512] = {};      // by system call number; 0: not traced
 
-volatile const u8 ring_kinds[64] = {};  // by the number of an operation of io_uring; 0: not counted
+volatile const u8 ring_kinds[64] = {}; // by io_uring operation; 0: not counted
 
 enum { KIND_FSYNC = 1, KIND_FDATASYNC, KIND_RANGE, KIND_MSYNC, KIND_WRITE, KIND_READ, KIND_SYNC, KIND_COUNT };
 
@@ -32,22 +32,23 @@ enum { KIND_FSYNC = 1, KIND_FDATASYNC, KIND_RANGE, KIND_MSYNC, KIND_WRITE, KIND_
 #define S_IFMT 0170000
 #define S_IFREG 0100000
 #define S_IFBLK 0060000
-#define ONCE_NS 10000000000ull // a file's name is given again after so long
+#define ONCE_NS 10000000000ull // a file's name is repeated after this time
 
-// A thread in a traced call, or one of the kernel's that waits. It lies in an array by the low bits of
-// its number: an element costs a few nanoseconds, an entry of a hash table that comes and goes some
-// 200. Two threads that share an element at one time are counted as a lost event.
+// A thread in a traced call, or a kernel thread that waits. It is stored in an array, indexed by
+// the low bits of its ID: an element costs a few nanoseconds, whereas inserting into and deleting
+// from a hash table costs some 200. Two threads that use the same element concurrently count as a
+// lost event.
 #define THREADS 32768
 struct thread {
 	u32 tid;
-	u16 kind;   // of the call; 0: a thread of the kernel
-	u8 counted; // among the calls in progress
-	u8 synced;  // the file system began a sync for it
+	u16 kind; // of the call; 0: a kernel thread
+	u8 counted; // included in in_progress
+	u8 synced; // the file system has begun a sync for it
 	u64 enter, identity;
 	u64 out, wake, in, request; // of the wait
 	u32 waker_tgid, waker_tid;
 	u16 preempted;
-	u16 described; // the rest is known
+	u16 described; // the fields below are set
 	int fd;
 	char waker[COMM];
 	u64 inode;
@@ -57,16 +58,17 @@ struct thread {
 enum { IN_CALL = 1, WAITS = 2, BUSY = 3, MET = 4 };
 static u8 active[THREADS];
 
-// A thread that began before this and was not met yet may be in the middle of a call.
+// A thread that started before this time and has not been seen yet may be in the middle of a call.
 u64 watched_since;
 
 #define SLOT(tid) ((tid) & (THREADS - 1))
-// flags is what a thread does. The verifier wants to see that the index is in bounds at each use.
+// element indexes an array. The verifier requires a visible bounds check at each use.
 #define element(array, index) (*({                          \
 	u32 _at = index;                                    \
 	asm volatile("" : "+r"(_at));                       \
 	&array[_at & (sizeof(array) / sizeof(*array) - 1)]; \
 }))
+// flags returns what a thread is doing.
 #define flags(tid) element(active, tid)
 
 struct inode_seen {
@@ -77,14 +79,14 @@ struct inode_seen {
 
 #define INODES 8192
 
-// A request that is under way, in a cache line of its own. It lies in one of a few neighbouring
-// elements of an array. What the kernel's own structure still has at the end is read then, if the
-// request matters. An element keeps its key when it is free: drivers have a fixed set of requests, so
-// the next one with the same address is found at the first look.
+// A request in flight, in its own cache line, stored in one of a few adjacent elements of an array.
+// Fields that the kernel's own structure still has at completion are read then, if the request
+// matters. A free element keeps its key: drivers reuse a fixed set of requests, so the next one at
+// the same address is found on the first try.
 #define REQUESTS 16384
 #define WAYS 4
 struct slot {
-	u64 key; // of its address
+	u64 key; // from its address
 	u64 alloc, issue;
 	u64 first; // 0: free
 	u32 tgid, tid;
@@ -92,10 +94,11 @@ struct slot {
 	u8 disk, reason, bits, requeues;
 	struct name comm;
 };
-enum { KTHREAD = 1, UNTIMED = 2, NEW = 4 }; // bits: who made it; alloc is not when it was made; its alloc comes later
+// Bits: submitted by a kernel thread; alloc is not the creation time; alloc is set later.
+enum { KTHREAD = 1, UNTIMED = 2, NEW = 4 };
 static struct slot requests[REQUESTS] __attribute__((aligned(64)));
 
-// The commit of a journal that is under way, by the journal's address.
+// The running commit of each journal, indexed by the journal's address.
 #define JOURNALS 256
 struct journal {
 	u64 key;
@@ -103,14 +106,15 @@ struct journal {
 };
 static struct journal journals[JOURNALS];
 
-// Threads of the kernel that flush, by the low bits of their numbers: the number, and the reason plus 1.
+// Kernel threads that are flushing, indexed by the low bits of their IDs: the ID, and the reason
+// plus 1.
 #define FLUSHERS 1024
 static u64 flushers[FLUSHERS];
 
 #define DISKS 256
 struct disk {
-	u64 done;    // when a request of it completed last
-	u64 sampled; // when one that had it for itself was handed over last
+	u64 done; // when a request last completed
+	u64 sampled; // when a request that had the disk to itself was last recorded
 };
 static struct disk disks[DISKS];
 
@@ -119,31 +123,31 @@ struct done {
 };
 struct count {
 	u64 calls, ns, most, lost;
-	u64 rings; // handed over to io_uring
+	u64 rings; // submitted through io_uring
 };
 
-// Stacks that were read before: a set for each kind of call, and some for the kernel's own threads.
+// Cached stacks: one set for each kind of call, and several for kernel threads.
 #define SETS 16
-#define STACKS 8 // of a set
-#define WORDS 512 // of a deeper stack nothing is kept
+#define STACKS 8 // per set
+#define WORDS 512 // deeper stacks are not cached
 struct frames {
 	u64 address[FRAMES];
 };
 struct known_stack {
-	u32 bytes, frames; // 0 bytes: none
+	u32 bytes, frames; // 0 bytes: empty
 	u64 stack[FRAMES];
-	// Where each address lies, from where the thread sleeps: the first place and the last one that it may
-	// have. Old addresses stay in memory that nobody has written since.
+	// Offsets of each address from where the thread sleeps: its first and last possible position.
+	// Stale addresses remain in memory that was not overwritten since.
 	u16 first[FRAMES], last[FRAMES];
 };
 struct known_set {
 	struct known_stack of[STACKS];
-	u64 turn; // of the next that is kept
+	u64 turn; // the next element to replace
 };
-// Room to find out where they lie.
+// Scratch space for determining these positions.
 struct sleeper {
 	u64 word[WORDS], stack[FRAMES];
-	// In memory and read each time: else the verifier follows each of their values.
+	// In memory and volatile: otherwise the verifier would track each of their values.
 	volatile u32 next, words;
 };
 
@@ -160,7 +164,7 @@ struct {
 	__uint(max_entries, 8 << 20);
 } events SEC(".maps");
 MAP(targets, BPF_MAP_TYPE_HASH, 4096, u32, u8); // processes
-MAP(devs, BPF_MAP_TYPE_HASH, DISKS, u32, u8);   // disks, each with its place in disks
+MAP(devs, BPF_MAP_TYPE_HASH, DISKS, u32, u8); // disks, each with its index in disks
 MAP(fsdevs, BPF_MAP_TYPE_HASH, 256, u32, u8);   // file systems
 MAP(threads, BPF_MAP_TYPE_ARRAY, THREADS, u32, struct thread);
 MAP(inodes, BPF_MAP_TYPE_ARRAY, INODES, u32, struct inode_seen);
@@ -185,17 +189,17 @@ INLINE void lost(void)
 	(struct type *)_p;                                                \
 })
 
-// Most calls are fast, and what happens beside them explains nothing. So requests, commits and waits of
-// the kernel's threads are handed over only if they took long themselves, or while a traced call is
-// old enough to become slow. Calls are counted from when they wait, and those that are old until they end,
-// by when they began, in spans of 2^early_shift ns: those in progress without those of the last few spans
-// are old. A call that has lasted for a multiple of all spans looks young for a few of them, a
-// 400th of the time.
+// Most calls are fast, and nothing that happens alongside them is of interest. So requests, commits
+// and waits of kernel threads are recorded only if they took long themselves, or while a traced
+// call is old enough to become slow. Calls are counted, by the time at which they began, in spans
+// of 2^early_shift ns, from when they first wait until they end: the calls in progress that did not
+// begin in the last few spans are old. A call that has lasted for a multiple of all spans looks
+// young during a few of them, which is 1/400 of the time.
 #define SPANS 2048
-#define EARLY_SPANS 5 // at most
-u32 in_progress, began[SPANS]; // the tracing process looks at them too
-static u64 last_slow; // when a slow call ended
-u64 last_lasted;      // when a call that had taken half of that ended, or a wait of it did
+#define EARLY_SPANS 5 // maximum of early_spans
+u32 in_progress, began[SPANS]; // also read by the tracing process
+static u64 last_slow; // when a slow call last ended
+u64 last_lasted; // when a call that had reached half the threshold, or one of its waits, last ended
 
 INLINE u32 span(u64 at) { return at >> early_shift & (SPANS - 1); }
 
@@ -205,7 +209,7 @@ INLINE void count(struct thread *t)
 		return;
 	t->counted = 1;
 	__sync_fetch_and_add(&began[span(t->enter)], 1);
-	__sync_fetch_and_add(&in_progress, 1); // the other way round it would look old for a moment
+	__sync_fetch_and_add(&in_progress, 1); // in the other order it would briefly look old
 }
 
 INLINE void uncount(struct thread *t)
@@ -217,13 +221,13 @@ INLINE void uncount(struct thread *t)
 	__sync_fetch_and_add(&began[span(t->enter)], -1);
 }
 
-// What is in flight at a slow call's end completes later.
+// Requests in flight at the end of a slow call complete later.
 #define AFTER_NS 300000000ull
 
 #define NOW(variable) (*(volatile u32 *)&(variable))
 
-// all_of is the number of calls in progress while those of some spans were counted: the smaller of two readings, as one may
-// begin or end meanwhile on another processor.
+// all_of returns the number of calls in progress while those of some spans were counted: the
+// smaller of two readings, because calls may begin or end on other CPUs in the meantime.
 INLINE u32 all_of(u32 before)
 {
 	u32 after = NOW(in_progress);
@@ -240,23 +244,23 @@ INLINE bool hot(u64 now)
 	return all_of(all) > young || now - last_slow < AFTER_NS;
 }
 
-// matters reports whether something that ends now, and began at a time, is handed over.
+// matters reports whether something that began at a time and ends now is recorded.
 INLINE bool matters(u64 from, u64 now) { return now - from >= early_ns || hot(now); }
 
-// The tracing process looks two to ten times a second, and is woken up by nothing but a call that has lasted for
-// half of what makes it slow: it then attaches the program that sees who wakes whom.
+// The tracing process polls two to ten times a second. It is woken early only when a call reaches
+// half the threshold: it then attaches the program that traces wakeups.
 #define ASKED_NS 50000000ull
-u8 wakers_watched; // it has done so
+u8 wakers_watched; // it is attached
 static u64 asked;
 
-// urgency is how an event is handed over.
+// urgency returns the wakeup flag for submitting an event.
 INLINE u64 urgency(u64 now)
 {
 	u64 half = slow_ns / 2;
 	u32 young = 0, all = NOW(in_progress);
 	if (wakers_watched || !all || now - asked < ASKED_NS)
 		return BPF_RB_NO_WAKEUP;
-	// Half of a slow call is 5 times early_ns, which is less than 20 spans.
+	// Half the threshold is 5 times early_ns, which is less than 20 spans.
 #pragma unroll
 	for (int i = 0; i <= 20; i++)
 		if (i <= half >> early_shift)
@@ -271,11 +275,11 @@ INLINE u32 mix(u64 x) { return x * 0x9e3779b97f4a7c15ull >> 40; }
 
 INLINE bool listed(void *map, u32 key) { return bpf_map_lookup_elem(map, &key) != 0; }
 
-// Most files are on none of the file systems, and most calls are of none of the processes: the loader
-// marks the elements of those that are, which costs less to look at than a hash table.
+// Most files are on file systems that are not traced, and most calls are by other processes. The
+// loader marks the elements of those that are traced, which is cheaper to check than a hash table.
 u8 marks[1024], process_marks[1024];
 
-// What was found once needs no hash table any more.
+// Caches hits, so that they do not need the hash table again.
 static u32 found_systems[64];
 
 INLINE bool watched(u32 dev)
@@ -290,13 +294,13 @@ INLINE bool watched(u32 dev)
 	return 1;
 }
 
-// targeted reports whether calls of a process are traced: all are where files decide.
+// targeted reports whether calls of a process are traced: all are if files decide.
 INLINE bool targeted(u32 tgid)
 {
 	return by_device || (element(process_marks, mix(tgid)) && listed(&targets, tgid));
 }
 
-// place_on is a disk's place in disks, from 1; 0 if it is not watched. A disk keeps its place.
+// place_on returns a disk's index in disks, plus 1; 0 if it is not watched. A disk keeps its index.
 static u64 found[64];
 
 INLINE u32 place_on(u32 dev)
@@ -332,8 +336,8 @@ INLINE void named(struct inode_event *e, struct dentry *d)
 	}
 }
 
-// seen hands over the name of a file and who uses it, the running thread or another, unless it was
-// done a moment ago.
+// seen records the name of a file and who uses it (the running thread or another one), unless that
+// was done recently.
 INLINE void seen(u32 dev, u64 inode, u32 magic, struct dentry *d, struct inode *of, bool dirtied, struct task_struct *who)
 {
 	u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid();
@@ -348,7 +352,8 @@ INLINE void seen(u32 dev, u64 inode, u32 magic, struct dentry *d, struct inode *
 	struct inode_seen *s = bpf_map_lookup_elem(&inodes, &at);
 	if (!s)
 		return;
-	// Two processes that write one file in turns are worth a record each second, not each page.
+	// Two processes that take turns writing to a file are worth a record each second, not for each
+	// page.
 	if (s->inode == inode && s->dev == which && now - s->at < (s->tgid == id >> 32 ? ONCE_NS : ONCE_NS / 10))
 		return;
 	s->inode = inode;
@@ -402,11 +407,12 @@ int dirty_page(u64 *ctx) { return dirtied((void *)ctx[1]); }
 
 // System calls
 //
-// While a tracepoint of system calls is in use, all calls of all processes take a longer way, which
-// costs more than all programs here. So a call is seen only when its thread stops running within it:
-// then the registers with which it came into the kernel say which call it is. A call that never stops
-// running does not wait. A call begins when it first stops running, or when the file system begins
-// the sync, and ends when it runs again for the last time, or when the file system ends the sync.
+// While a tracepoint for system calls is in use, all calls of all processes take a slower path,
+// which costs more than all programs here together. So a call is seen only when its thread stops
+// running within it: the registers at its entry into the kernel then identify the call. A call that
+// never stops running does not wait. A call begins when its thread first stops running, or when the
+// file system begins the sync, and ends when the thread runs again for the last time, or when the
+// file system ends the sync.
 
 INLINE struct file *file_of(struct task_struct *t, u32 fd, bool typed)
 {
@@ -435,7 +441,7 @@ INLINE struct file *file_of(struct task_struct *t, u32 fd, bool typed)
 	return f;
 }
 
-// opened finds the file system and the mode of an open file. With a cast it costs half.
+// opened returns the file system and mode of an open file. With a cast it costs half as much.
 INLINE bool opened(struct file *f, u32 *dev, u16 *mode, bool cast)
 {
 	struct inode *i = 0;
@@ -473,7 +479,7 @@ struct call {
 		else                \
 			READ(to, from); \
 	})
-// with adds a register to an identity.
+// WITH adds a register to an identity.
 #define WITH(from)                                                           \
 	({                                                                   \
 		u64 _v = 0;                                                  \
@@ -481,13 +487,14 @@ struct call {
 		c->identity = (c->identity + _v) * 0x9e3779b97f4a7c15ull; \
 	})
 
-// Where the registers lie on each thread's stack. To ask the kernel costs a call for each thread that stops.
+// Offset of the registers on each thread's stack. The kernel helper for it would cost a call for
+// each thread that stops running.
 static u64 registers;
 
-// in_kind finds the call of a traced kind that a thread is in, by the registers with which it came
-// into the kernel. Its identity tells it from other calls: its arguments and the registers that
-// functions keep, which stay as they are until its end, and how many reads and writes the thread has
-// done.
+// in_kind finds the traced call that a thread is in, by the registers at its entry into the kernel.
+// The call's identity distinguishes it from other calls: it consists of the arguments, the
+// callee-saved registers, which do not change until the call ends, and the number of reads and
+// writes that the thread has done.
 INLINE bool in_kind(struct task_struct *task, struct call *c, bool typed, bool cast)
 {
 	struct pt_regs___x86 *x = 0;
@@ -517,7 +524,7 @@ INLINE bool in_kind(struct task_struct *task, struct call *c, bool typed, bool c
 		REGISTER(signed_number, a->syscallno);
 		number = (u32)signed_number;
 	}
-	if (number >= sizeof(kinds)) // it was interrupted in its own code
+	if (number >= sizeof(kinds)) // interrupted in user mode
 		return 0;
 	c->kind = kinds[number];
 	if (!c->kind)
@@ -526,7 +533,7 @@ INLINE bool in_kind(struct task_struct *task, struct call *c, bool typed, bool c
 	if (field_exists(x->orig_ax)) {
 		REGISTER(result, x->ax);
 		if ((s64)result != -ENOSYS)
-			return 0; // the call has its result
+			return 0; // the call already has its result
 		REGISTER(first, x->di);
 		WITH(x->di);
 		WITH(x->si);
@@ -544,13 +551,13 @@ INLINE bool in_kind(struct task_struct *task, struct call *c, bool typed, bool c
 		REGISTER(first, a->orig_x0);
 		REGISTER(result, a->regs[0]);
 		if (result != first)
-			return 0; // the call has its result
+			return 0; // the call already has its result
 		WITH(a->orig_x0);
 		WITH(a->regs[1]);
 		WITH(a->regs[2]);
 		WITH(a->regs[3]);
 #pragma unroll
-		for (int i = 19; i < 30; i++) // those that a function keeps
+		for (int i = 19; i < 30; i++) // callee-saved
 			WITH(a->regs[i]);
 		WITH(a->sp);
 		WITH(a->pc);
@@ -563,7 +570,7 @@ INLINE bool in_kind(struct task_struct *task, struct call *c, bool typed, bool c
 	return 1;
 }
 
-// on_file reports whether a call is on a file that is traced.
+// on_file reports whether a call is on a traced file.
 INLINE bool on_file(struct task_struct *task, struct call *c, bool typed, bool cast)
 {
 	u32 dev = 0;
@@ -573,14 +580,14 @@ INLINE bool on_file(struct task_struct *task, struct call *c, bool typed, bool c
 	if (!opened(file_of(task, c->fd, typed), &dev, &mode, cast))
 		return 0;
 	if ((mode & S_IFMT) != S_IFREG && (mode & S_IFMT) != S_IFBLK)
-		return 0; // a socket, a pipe, a terminal
+		return 0; // a socket, a pipe or a terminal
 	return !by_device || watched(dev);
 }
 
 INLINE void begin(struct thread *t, u32 tid, struct call *c, u64 now)
 {
 	if (flags(tid) & BUSY && t->tid != tid)
-		lost(); // another thread's, at the same time
+		lost(); // another thread is using the element
 	uncount(t);
 	t->tid = tid;
 	t->kind = c->kind;
@@ -593,7 +600,7 @@ INLINE void begin(struct thread *t, u32 tid, struct call *c, u64 now)
 	flags(tid) = IN_CALL | MET;
 }
 
-// describe notes the file of a call that took long, while it is open.
+// describe records the file of a call that took long, while it is open.
 COLD void describe(struct thread *t, struct task_struct *task)
 {
 	struct file *f = 0;
@@ -612,7 +619,7 @@ COLD void describe(struct thread *t, struct task_struct *task)
 		return;
 	f = file_of(task, t->fd, 0);
 	if (!f)
-		return; // it was closed meanwhile
+		return; // it was closed in the meantime
 	READ(i, f->f_inode);
 	READ(t->inode, i->i_ino);
 	READ(sb, i->i_sb);
@@ -625,7 +632,7 @@ COLD void describe(struct thread *t, struct task_struct *task)
 		seen(t->dev, t->inode, magic, d, 0, 0, task);
 }
 
-// ended ends the running thread's call. It is handed over if it took long.
+// ended ends the running thread's call, and records it if it took long.
 COLD void ended(struct thread *t, s64 result)
 {
 	u64 id = bpf_get_current_pid_tgid(), took = t->in - t->enter;
@@ -660,8 +667,8 @@ COLD void ended(struct thread *t, s64 result)
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
 
-// follow finds the traced call in which the running thread is as it stops; 0 if it is in none. The one
-// before has ended then.
+// follow returns the traced call in which the running thread stops; 0 if there is none. The
+// thread's previous call has ended in that case.
 INLINE struct thread *follow(struct task_struct *task, bool cast)
 {
 	u32 tid = task->pid, at = SLOT(tid);
@@ -698,10 +705,10 @@ INLINE struct thread *follow(struct task_struct *task, bool cast)
 	return t;
 }
 
-// A file system begins or ends a sync. These are rare beside system calls, and tell syncs apart that look
-// alike. Some give the file.
+// A file system begins or ends a sync. Such events are rare compared with system calls, and
+// distinguish syncs that look alike. Some of them provide the file.
 
-// on_opened is on_file where a tracepoint gives the file.
+// on_opened is on_file for tracepoints that provide the file.
 INLINE bool on_opened(struct file *f, struct call *c)
 {
 	struct inode *i = f->f_inode;
@@ -727,7 +734,7 @@ INLINE int sync_began(struct task_struct *task, struct file *f, bool typed)
 	if (flags(tid) & IN_CALL && t->tid == tid) {
 		if (t->identity == c.identity && !t->synced) {
 			t->synced = 1;
-			return 0; // it waited before
+			return 0; // it has waited before
 		}
 		ended(t, 0);
 	}
@@ -776,7 +783,7 @@ int ext4_synced(u64 *ctx)
 	return 0;
 }
 
-// What a program hands over to io_uring is no system call of its own: it is counted only.
+// Operations submitted through io_uring are not system calls: they are only counted.
 INLINE int handed_over(u32 operation)
 {
 	if (operation >= sizeof(ring_kinds))
@@ -799,7 +806,7 @@ int ring_entry(u64 *ctx) { return handed_over(((struct io_kiocb *)ctx[0])->opcod
 SEC("tp_btf/io_uring_submit_sqe")
 int ring_510(u64 *ctx) { return handed_over((u8)ctx[1]); }
 
-// Threads off their processor: those in a traced call, and the kernel's own when they wait for I/O.
+// Threads off their CPU: those in a traced call, and kernel threads that wait for I/O.
 
 INLINE long state_of(struct task_struct *t)
 {
@@ -809,16 +816,18 @@ INLINE long state_of(struct task_struct *t)
 	return old->state;
 }
 
-// The kernel takes one or more microseconds for each frame of a stack, and most threads sleep where one did
-// before. So it is kept where on a stack the addresses lie. Another thread that sleeps as deep and has the
-// same ones in the same places has the same stack: a function that called another one, or from elsewhere,
-// would have another address there. What loops here is a function that the verifier looks at once.
+// The kernel takes a microsecond or more for each frame of a stack, and most threads sleep where
+// one did before. So the positions of the addresses on the stack are cached. Another thread that
+// sleeps at the same depth with the same addresses in the same places has the same stack: a
+// function that called a different one, or from elsewhere, would have a different address there.
+// Code with loops is in separate functions, which the verifier checks only once.
 
-// set_of is where the stacks of a kind are kept.
+// set_of returns the set in which the stacks of a kind are cached.
 INLINE u32 set_of(u32 kind, u32 bytes) { return kind ? kind & (SETS / 2 - 1) : SETS / 2 | (bytes / 8 & (SETS / 2 - 1)); }
 
-// lies reports whether all addresses of a known stack lie where they do on that of a thread that sleeps. A
-// thread in a system call has a space of random size below the outermost one.
+// lies reports whether all addresses of a cached stack are at their positions on a sleeping
+// thread's stack. For a thread in a system call, there is a gap of random size below the outermost
+// address.
 __attribute__((noinline)) u32 lies(u32 set, u32 place, u64 sp, u32 bytes)
 {
 	struct known_set *k = bpf_map_lookup_elem(&stacks, &set);
@@ -841,7 +850,8 @@ __attribute__((noinline)) u32 lies(u32 set, u32 place, u64 sp, u32 bytes)
 	return 1;
 }
 
-// known_at finds the stack of a thread that sleeps: its place in the set, from 1; 0 if it is not known.
+// known_at finds the cached stack of a sleeping thread and returns its index in the set, plus 1; 0
+// if it is not cached.
 __attribute__((noinline)) u32 known_at(u32 kind, u64 sp, u32 bytes)
 {
 	u32 set = set_of(kind, bytes);
@@ -856,7 +866,7 @@ __attribute__((noinline)) u32 known_at(u32 kind, u64 sp, u32 bytes)
 	return 0;
 }
 
-// learn keeps a stack.
+// learn adds a stack to the cache.
 __attribute__((noinline)) u32 learn(u32 kind, u64 sp, u32 bytes, u32 frames)
 {
 	u32 zero = 0, set = set_of(kind, bytes);
@@ -894,7 +904,7 @@ __attribute__((noinline)) u32 learn(u32 kind, u64 sp, u32 bytes, u32 frames)
 	return 1;
 }
 
-u64 known_right, known_wrong; // stacks that were checked
+u64 known_right, known_wrong; // compared stacks
 
 COLD void checked(struct task_struct *task, struct sleeper *w, u64 *known, u32 bytes)
 {
@@ -906,13 +916,13 @@ COLD void checked(struct task_struct *task, struct sleeper *w, u64 *known, u32 b
 	__sync_fetch_and_add(right ? &known_right : &known_wrong, 1);
 }
 
-// stack_of reads the stack on which a thread sleeps, and returns its length in bytes.
+// stack_of reads the stack of a sleeping thread and returns its length in bytes.
 INLINE u32 stack_of(struct task_struct *task, u32 kind, u64 *to)
 {
 	struct sleeper *w = 0;
 	u64 sp = 0;
 	u32 bytes = 0, zero = 0;
-	// Other processors sign the addresses, or keep the last one elsewhere.
+	// Other architectures sign the addresses, or keep the last one elsewhere.
 	if (field_exists(((struct pt_regs___x86 *)0)->orig_ax)) {
 		sp = task->thread.sp;
 		bytes = stack_bytes - (sp & (stack_bytes - 1)); // a stack is aligned to its size
@@ -938,8 +948,8 @@ INLINE u32 stack_of(struct task_struct *task, u32 kind, u64 *to)
 	return n;
 }
 
-// came_back hands over the wait of a thread that runs next. It has not run yet: its stack is where it
-// waited.
+// came_back records the wait of a thread that is about to run. It has not run yet, so its stack is
+// still the one on which it waited.
 COLD void came_back(struct task_struct *task, struct thread *t, u64 now)
 {
 	struct wait_event *e = room(wait_event);
@@ -975,7 +985,7 @@ INLINE void leaves(struct task_struct *task, struct thread *t, bool preempted)
 	flags((u32)task->pid) |= WAITS;
 }
 
-// kernel_leaves notes that a thread of the kernel waits for I/O.
+// kernel_leaves notes that a kernel thread waits for I/O.
 INLINE void kernel_leaves(struct task_struct *task)
 {
 	u32 tid = task->pid, at = SLOT(tid);
@@ -983,7 +993,7 @@ INLINE void kernel_leaves(struct task_struct *task)
 	if (!t)
 		return;
 	if (flags(tid) & BUSY && t->tid != tid) {
-		lost(); // another thread's, at the same time
+		lost(); // another thread is using the element
 		return;
 	}
 	t->tid = tid;
@@ -991,7 +1001,7 @@ INLINE void kernel_leaves(struct task_struct *task)
 	leaves(task, t, 0);
 }
 
-// returns notes that a thread runs again, and hands over what it waited, if that is of use.
+// returns notes that a thread runs again, and records its wait if that is useful.
 INLINE void returns(struct task_struct *task)
 {
 	u32 tid = task->pid, at = SLOT(tid);
@@ -1000,7 +1010,7 @@ INLINE void returns(struct task_struct *task)
 		return;
 	u64 now = bpf_ktime_get_ns(), age = now - t->enter;
 	flags(tid) &= ~WAITS;
-	bool early = t->kind && age < early_ns; // a wait at the beginning of a call is left out
+	bool early = t->kind && age < early_ns; // waits at the beginning of a call are dropped
 	if (t->kind) {
 		t->in = now;
 		if (early)
@@ -1016,9 +1026,9 @@ INLINE void returns(struct task_struct *task)
 		came_back(task, t, now);
 }
 
-// idles reports whether a thread stops running outside of a traced call, and begins none: a sleep that a
-// signal may end is that of one who waits for a socket, a pipe, a lock of its program or a timer. File
-// systems and block devices wait otherwise. Most threads stop like this.
+// idles reports whether a thread stops running outside of a traced call without beginning one: an
+// interruptible sleep is a wait for a socket, a pipe, a lock of the program or a timer. File
+// systems and block devices wait uninterruptibly. Most threads stop like this.
 INLINE bool idles(struct task_struct *task)
 {
 	u32 tid = task->pid;
@@ -1037,7 +1047,7 @@ INLINE int switches(u64 *ctx, bool cast)
 	if (!(prev->flags & PF_KTHREAD)) {
 		struct thread *t = idles(prev) ? 0 : follow(prev, cast);
 		if (t) {
-			bool ready = preempt || state_of(prev) == 0; // it waits for a processor only
+			bool ready = preempt || state_of(prev) == 0; // it only waits for a CPU
 			if (!ready)
 				count(t);
 			leaves(prev, t, ready);
@@ -1071,7 +1081,7 @@ int waking(u64 *ctx)
 	t->waker_tgid = id >> 32;
 	t->waker_tid = id;
 	bpf_get_current_comm(t->waker, COMM);
-	// A request ends right after its completion was announced on this processor.
+	// The wakeup follows right after the request's completion on the same CPU.
 	struct done *d = bpf_map_lookup_elem(&completing, &zero);
 	if (d && now - d->at < 200000)
 		t->request = d->first;
@@ -1098,7 +1108,7 @@ INLINE u32 disk_of(struct request *rq)
 	return (u32)disk->major << 20 | disk->first_minor;
 }
 
-// owned finds the file that a request belongs to, by its first page.
+// owned finds the file that a request belongs to, through its first page.
 INLINE void owned(struct request_event *e, struct bio *bio)
 {
 	struct bio_vec *vec = 0;
@@ -1119,9 +1129,9 @@ INLINE void owned(struct request_event *e, struct bio *bio)
 		page = (void *)(head - 1);
 	READ(mapping, page->mapping);
 	if (!mapping || mapping & 3)
-		return; // anonymous memory: direct I/O, or the file system's own
+		return; // anonymous memory (direct I/O), or the file system's own memory
 	READ(host, ((struct address_space *)mapping)->host);
-	// Memory of the slab allocator has something else in this place.
+	// Slab memory has something else at this offset.
 	if (!host || (u64)host + field_offset(struct inode, i_data) != mapping)
 		return;
 	READ(sb, host->i_sb);
@@ -1130,7 +1140,7 @@ INLINE void owned(struct request_event *e, struct bio *bio)
 	READ(e->inode_magic, sb->s_magic);
 }
 
-// place_of finds a request's element, or else one that is free for it; 0 if there is none.
+// place_of returns a request's element, otherwise a free one; 0 if there is none.
 INLINE struct slot *place_of(u64 key)
 {
 	u32 first = mix(key) & (REQUESTS - WAYS);
@@ -1146,7 +1156,7 @@ INLINE struct slot *place_of(u64 key)
 	return spare;
 }
 
-// submitter notes the running thread as a request's.
+// submitter stores the running thread as a request's submitter.
 INLINE void submitter(struct slot *s)
 {
 	u32 flags = 0;
@@ -1173,7 +1183,7 @@ INLINE void submitter(struct slot *s)
 	}
 }
 
-// made notes a request that is not known.
+// made stores a new request.
 INLINE int made(struct request *rq, struct slot *s, u8 bits, bool issued)
 {
 	u32 disk = place_on(disk_of(rq));
@@ -1196,8 +1206,8 @@ INLINE int made(struct request *rq, struct slot *s, u8 bits, bool issued)
 	return 0;
 }
 
-// untimed reports whether a request has no time of its own: where I/O is not counted (queue/iostats), the kernel may
-// have left that of an earlier one (seen on 6.18).
+// untimed reports whether a request has no valid time: without I/O accounting (queue/iostats), the
+// kernel may leave the time of an earlier request in it (seen on 6.18).
 INLINE bool untimed(struct request *rq)
 {
 	if (!enum_exists(enum rqf_flags, __RQF_IO_STAT))
@@ -1205,7 +1215,7 @@ INLINE bool untimed(struct request *rq)
 	return !(rq->rq_flags & 1 << enum_value(enum rqf_flags, __RQF_IO_STAT));
 }
 
-// queued notes that a request was made, or issued.
+// queued notes that a request was created or issued.
 INLINE int queued(struct request *rq, bool issued)
 {
 	u64 key = key_of(rq), alloc = rq->start_time_ns;
@@ -1225,7 +1235,7 @@ INLINE int queued(struct request *rq, bool issued)
 	return made(rq, s, untimed(rq) ? UNTIMED : 0, issued);
 }
 
-// merged forgets a request that became part of another.
+// merged removes a request that became part of another.
 INLINE int merged(struct request *rq)
 {
 	u64 key = key_of(rq);
@@ -1245,8 +1255,9 @@ int issue_510(u64 *ctx) { return queued((void *)ctx[1], 1); }
 SEC("tp_btf/block_rq_merge")
 int merge_510(u64 *ctx) { return merged((void *)ctx[1]); }
 
-// Since 6.3: before the kernel parts a request with a flush, which it then issues itself. On newer kernels (seen on 6.18) the request
-// has its time only after this: it is taken as the request is met next.
+// Since 6.3: called before the kernel splits a request with a flush and issues the flush itself. On
+// newer kernels (seen on 6.18) the request's time is only set after this, so it is read when the
+// request is seen next.
 SEC("tp_btf/block_io_start")
 int io_start(u64 *ctx)
 {
@@ -1263,10 +1274,10 @@ int issue(u64 *ctx) { return queued((void *)ctx[0], 1); }
 SEC("tp_btf/block_rq_merge")
 int merge(u64 *ctx) { return merged((void *)ctx[0]); }
 
-// Requests that had a disk for themselves tell how long it takes; one in so long is enough.
+// Requests that had a disk to themselves show how fast it is; one per interval is enough.
 #define SAMPLE_NS 5000000ull
 
-// completed hands over a request, if it matters.
+// completed records a request if it matters.
 INLINE void completed(struct request *rq, struct slot *s, u64 now)
 {
 	u32 zero = 0;
@@ -1319,9 +1330,9 @@ int complete(u64 *ctx)
 	if (!s || s->key != key || !s->first)
 		return 0;
 	if (done < rq->__data_len)
-		return 0; // a part of it
-	// A write with a flush before or after it completes once for its data and once in all. The flush
-	// is a request of its own.
+		return 0; // only a part of it
+	// A write with a flush before or after it completes once for its data and once as a whole. The
+	// flush is a separate request.
 	u32 flags = 0, sequence = 1 << 4;
 	if (enum_exists(enum rqf_flags, __RQF_FLUSH_SEQ))
 		sequence = 1 << enum_value(enum rqf_flags, __RQF_FLUSH_SEQ);
@@ -1367,7 +1378,7 @@ int commit_start(u64 *ctx)
 	struct journal *at = &element(journals, mix(key));
 	struct commit_event *c = &at->commit;
 	if (c->start && at->key != key)
-		lost(); // another journal's, at the same time
+		lost(); // another journal is using the element
 	at->key = key;
 	c->type = EVENT_COMMIT;
 	c->dev = dev;
@@ -1380,7 +1391,7 @@ int commit_start(u64 *ctx)
 	return 0;
 }
 
-// commit_of finds the commit of a journal; 0 if there is none.
+// commit_of returns the running commit of a journal; 0 if there is none.
 INLINE struct commit_event *commit_of(void *journal)
 {
 	u64 key = key_of(journal);
