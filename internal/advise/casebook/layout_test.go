@@ -67,7 +67,7 @@ func TestNoFiles(t *testing.T) {
 	}
 }
 
-// written are the files of assignments over a case's scenario.
+// written returns the files for assignments over a case's scenario.
 func written(t *testing.T, c *Case, sets []string) ([]Written, error) {
 	t.Helper()
 	before, err := c.file(engines.All().Deployments().Language).Parse(nil)

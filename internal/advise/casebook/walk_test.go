@@ -41,11 +41,10 @@ func TestLessons(t *testing.T) {
 	}
 }
 
-// planned are the cases that are walked to their end here: those whose plans take seconds, not a
-// minute.
+// planned are the cases that these tests walk to the end: those whose plans take seconds, not a minute.
 var planned = map[string]bool{"checkpoint-gp3": true, "etcd-latency": true}
 
-// walks are kept, because each simulates minutes or hours of virtual time.
+// walks caches the walks, because each simulates minutes or hours of virtual time.
 var walks = map[string]*Walk{}
 
 func walk(t *testing.T, name string) *Walk {

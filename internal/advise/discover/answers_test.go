@@ -22,8 +22,7 @@ import (
 )
 
 // answering serves the objects of a file, with pods, bound claims and volumes for its StatefulSet, and
-// nothing else. It stands in for an API server where there is none; what a real one says is tested
-// beside it.
+// nothing else. It replaces an API server for environments without one; other tests use a real one.
 func answering(t *testing.T, file, driver string, denied ...string) *cluster.Client {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + file)
@@ -92,7 +91,7 @@ func answering(t *testing.T, file, driver string, denied ...string) *cluster.Cli
 	return c
 }
 
-// members adds what a set's controller, scheduler and CSI driver would have made.
+// members adds the objects that a set's controller, scheduler and CSI driver would have created.
 func members(at map[string]any, set *appsv1.StatefulSet, driver string) {
 	for i := range int(*set.Spec.Replicas) {
 		name := fmt.Sprintf("%s-%d", set.Name, i)

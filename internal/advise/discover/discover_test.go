@@ -34,7 +34,7 @@ func ok(t *testing.T) func(any, error) {
 	}
 }
 
-// deployed makes what a file has, and plays its controllers until its pods are ready.
+// deployed creates the objects of a file, and simulates the controllers until the pods are ready.
 func deployed(t *testing.T, c *cluster.Client, file, driver, nodes string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + file)
@@ -124,7 +124,7 @@ func found(t *testing.T, c *cluster.Client, name string) *discover.Found {
 	return f
 }
 
-// wants checks values, and what a part of their evidence is.
+// wants checks values and parts of their evidence.
 func wants(t *testing.T, f *discover.Found, want map[string][2]string) {
 	t.Helper()
 	for key, w := range want {
@@ -198,7 +198,7 @@ func TestDiscover(t *testing.T) {
 	t.Run("what is wrong", func(t *testing.T) { wrong(t, s, c) })
 }
 
-// wrong asks for what is not there, may not be read, or is not bound.
+// wrong requests objects that do not exist, may not be read, or are not bound.
 func wrong(t *testing.T, s *clustertest.Server, c *cluster.Client) {
 	ask := func(c *cluster.Client, name string) error {
 		_, err := discover.Discover(t.Context(), c, discover.Options{Engines: engines.All().Containers(), At: discover.Address{Namespace: "db", Name: name}})
@@ -259,7 +259,7 @@ func wrong(t *testing.T, s *clustertest.Server, c *cluster.Client) {
 	is(ask(c, "mongo"), "claim data-mongo-2 is not bound to a volume: it is pending", "kubectl describe pvc data-mongo-2 -n db")
 }
 
-// allow lets the guest read a resource.
+// allow permits the guest to read a resource.
 func allow(t *testing.T, c *cluster.Client, resource, group string) {
 	t.Helper()
 	ok(t)(clustertest.Roles.Create(t.Context(), c, "db", &rbacv1.Role{

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/advise/emit"
 )
 
-// fakeAWS is an aws whose volumes and instances are files with their figures. It records the changes it is
-// asked for.
+// fakeAWS is a fake aws command whose volumes and instances are files with their figures. It records the
+// requested changes.
 const fakeAWS = `#!/bin/bash
 cd "$FAKE" || exit
 if [[ -n $FAKE_FAILS && "$*" == *$FAKE_FAILS* ]]; then echo "An error occurred ($FAKE_SAYS)" >&2; exit 254; fi
@@ -56,7 +56,7 @@ modify-instance-network-performance-options) read -r type _ state <machine; echo
 esac
 `
 
-// An awsWorld is a folder with what the fake knows, and a script of a layout.
+// An awsWorld is a folder with the fake's state, and a script of a layout.
 type awsWorld struct {
 	t           *testing.T
 	dir, script string
@@ -80,7 +80,7 @@ func (w *awsWorld) put(name, text string) {
 	}
 }
 
-// get reads a file of the world, "" if there is none.
+// get reads a file of the world; "" if there is none.
 func (w *awsWorld) get(name string) string {
 	text, err := os.ReadFile(filepath.Join(w.dir, name))
 	if err != nil && !os.IsNotExist(err) {
@@ -106,7 +106,8 @@ func (w *awsWorld) succeeds(args ...string) string {
 	return says
 }
 
-// awsLayout has each kind of change: a volume in use, new ones, and a machine's type and weighting.
+// awsLayout has every kind of change: of a volume in use, new volumes, and of a machine's type and
+// weighting.
 func awsLayout(t *testing.T) string {
 	l := layoutOf(t, "iris.yaml", "volumes.data.stripe=2", "volumes.wij.size=120GiB", "volumes.wij.iops=4000", "host.instance=m8g.8xlarge", "host.bandwidth_weighting=ebs-1")
 	return filesOf(t, l, emit.Options{}, "aws")["aws/volumes.sh"]

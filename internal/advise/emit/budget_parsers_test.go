@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// written writes a file of a budget where its reader finds it.
+// written writes a file of a budget to the place where its parser expects it.
 func written(t *testing.T, files map[string]string, path string) string {
 	t.Helper()
 	text, ok := files[path]
@@ -119,7 +119,7 @@ func TestMongodAcceptsItsBudget(t *testing.T) {
 	}
 }
 
-// A watcher keeps what a program prints, and tells when a text has come.
+// A watcher keeps a program's output, and signals when a text appears in it.
 type watcher struct {
 	to   *strings.Builder
 	text string

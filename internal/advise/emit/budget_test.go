@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/advise/emit"
 )
 
-// onSmallMachine is a layout whose machine gives less than its volume was ordered with: 3,600 IOPS and
-// 81.25 MB/s for ever on an m6i.large, of 16,000 and 524 MB/s.
+// onSmallMachine is a layout whose machine is slower than its volume: an m6i.large sustains 3,600 IOPS and
+// 81.25 MB/s, but the volume was ordered with 16,000 IOPS and 524 MB/s.
 func onSmallMachine(t *testing.T, file string) map[string]string {
 	t.Helper()
 	l := layoutOf(t, file, "host.instance=m6i.large", "volumes.data={type: gp3, size: 500GiB, iops: 16000, throughput: 500MiB/s}", "host.dirty_background_bytes=", "host.dirty_bytes=")

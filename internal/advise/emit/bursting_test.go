@@ -11,7 +11,7 @@ import (
 	engines "plimsoll/internal/engine"
 )
 
-// burstingLayout switches on-demand bursting on for a disk in use, and makes another one that bursts.
+// burstingLayout turns on-demand bursting on for a disk in use, and creates another bursting disk.
 func burstingLayout(t *testing.T) *emit.Layout {
 	t.Helper()
 	text, err := os.ReadFile("../../../examples/scenarios/telemetry.yaml")

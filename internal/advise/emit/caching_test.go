@@ -11,7 +11,7 @@ import (
 	engines "plimsoll/internal/engine"
 )
 
-// cachingLayout changes only the host's caching of a disk in use, and makes another one that is cached.
+// cachingLayout only changes the host caching of a disk in use, and creates another cached disk.
 func cachingLayout(t *testing.T) *emit.Layout {
 	t.Helper()
 	text, err := os.ReadFile("../../../examples/scenarios/telemetry.yaml")

@@ -16,7 +16,7 @@ import (
 	engines "plimsoll/internal/engine"
 )
 
-// elsewhere are layouts of Google Cloud and Azure: a disk that changes in use, and a new one.
+// elsewhere are layouts for Google Cloud and Azure: a disk modified in use, and a new one.
 func elsewhere(t *testing.T) map[string]*emit.Layout {
 	t.Helper()
 	host := "host={cores: 8, memory: 32GiB}"
@@ -342,7 +342,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// script writes a program, or a file that one reads, into a folder.
+// script writes a program, or a file for one, into a folder.
 func script(t *testing.T, dir, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {

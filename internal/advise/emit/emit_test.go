@@ -39,7 +39,7 @@ func tryLayout(t testing.TB, file string, sets []string) (*emit.Layout, error) {
 	return (&emit.Plan{File: file, Text: string(text), Sets: sets}).Layout(engines.All().Deployments())
 }
 
-// targets are the names of those that fit an engine.
+// targets returns the names of the targets for an engine.
 func targets(key string) []string {
 	var out []string
 	for _, e := range engines.All() {
@@ -53,7 +53,7 @@ func targets(key string) []string {
 	return out
 }
 
-// filesOf are the files of a layout for targets.
+// filesOf returns the files of a layout for targets.
 func filesOf(t testing.TB, l *emit.Layout, o emit.Options, names ...string) map[string]string {
 	t.Helper()
 	r, err := emit.Files(l, names, o)
@@ -67,8 +67,8 @@ func filesOf(t testing.TB, l *emit.Layout, o emit.Options, names ...string) map[
 	return out
 }
 
-// TestLayouts shows what is emitted: testdata/layout, a topic per file. The input of emit is
-// assignments, one per line. What all scripts of a kind share is left out.
+// TestLayouts compares the output with testdata/layout, which has one topic per file. The input of emit is
+// assignments, one per line. The common parts of scripts are omitted.
 func TestLayouts(t *testing.T) {
 	datadriven.Walk(t, "testdata/layout", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -100,12 +100,12 @@ func TestLayouts(t *testing.T) {
 
 			l, err := tryLayout(t, file, strings.FieldsFunc(d.Input, func(r rune) bool { return r == '\n' }))
 			if err != nil {
-				return told(err)
+				return withHint(err)
 			}
 
 			r, err := emit.Files(l, to, o)
 			if err != nil {
-				return told(err)
+				return withHint(err)
 			}
 
 			var files []emit.File
@@ -130,8 +130,8 @@ func TestLayouts(t *testing.T) {
 	})
 }
 
-// told formats an error with its hint.
-func told(err error) string {
+// withHint formats an error with its hint.
+func withHint(err error) string {
 	out := "error: " + err.Error() + "\n"
 	if h, ok := err.(interface{ Hint() string }); ok && h.Hint() != "" {
 		out += "hint: " + h.Hint() + "\n"

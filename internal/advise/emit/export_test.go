@@ -1,6 +1,6 @@
 package emit
 
-// What tests of real layouts use from the package.
+// Exports for tests of real layouts.
 var (
 	LogScript = machineScript()
 	LVMScript = withFunctions(lvmScript)
@@ -13,5 +13,5 @@ func Unified(name string, before, after []byte) string {
 	return unified(name, before, after, true, true)
 }
 
-// QueueScript is what all scripts of devices' queues share.
+// QueueScript is the common part of all scripts for devices' queues.
 var QueueScript = withFunctions(queueScript)

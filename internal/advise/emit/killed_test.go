@@ -101,7 +101,7 @@ func TestFolderKilled(t *testing.T) {
 	}
 }
 
-// wholeFile is what may be in a file.
+// wholeFile reports whether a file's contents are complete.
 func wholeFile(name string) (texts [2]string) {
 	if strings.HasSuffix(name, "notes.txt") {
 		return [2]string{"mine", "mine"}

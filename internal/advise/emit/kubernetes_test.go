@@ -22,7 +22,7 @@ import (
 	"plimsoll/internal/advise/emit"
 )
 
-// forKubernetes returns a layout that makes every kind of manifest.
+// forKubernetes returns a layout with every kind of manifest.
 func forKubernetes(t *testing.T) (files map[string]string, set []byte) {
 	t.Helper()
 	set, err := os.ReadFile("testdata/mongo.yaml")

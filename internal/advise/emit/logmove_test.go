@@ -50,7 +50,7 @@ func (m *machine) write(path, text string) {
 	}
 }
 
-// program takes the place of one that the script runs.
+// program replaces a program that the script runs.
 func (m *machine) program(name, text string) { m.write("bin/"+name, "#!/bin/sh\n"+text+"\n") }
 
 func (m *machine) run(verb string) (string, error) {
@@ -67,7 +67,7 @@ func (m *machine) mustRun(verb, says string) {
 	}
 }
 
-// refuses checks that nothing moved, and that the reason is said.
+// refuses checks that nothing moved, and that the message has the reason.
 func (m *machine) refuses(verb, says string) {
 	m.t.Helper()
 	out, err := m.run(verb)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// poke writes one block of data that no program recognises.
+// poke writes one block of unrecognisable data.
 func poke(t *testing.T, device string, at int64) {
 	t.Helper()
 	f, err := os.OpenFile(device, os.O_WRONLY, 0)

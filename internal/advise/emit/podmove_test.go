@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A pod is a data folder and a volume for the log, as an init container sees them.
+// A pod is a data folder and a volume for the log, as mounted in an init container.
 type pod struct {
 	t              *testing.T
 	log, new, data string
@@ -48,7 +48,7 @@ func (p *pod) run(script string, n int) (out string, killed bool, err error) {
 	return string(text), false, err
 }
 
-// starts fails unless a database that starts finds this log.
+// starts fails unless a starting database finds this log.
 func (p *pod) starts(want string) {
 	p.t.Helper()
 	got, err := os.ReadFile(filepath.Join(p.log, "WiredTigerLog.1"))

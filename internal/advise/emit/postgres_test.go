@@ -14,7 +14,7 @@ type pgSetting struct {
 	applied                 bool
 }
 
-// settingsOf asks a server that is just starting for the lines it read from 90-plimsoll.conf.
+// settingsOf queries a starting server for the lines that it read from 90-plimsoll.conf.
 func settingsOf(ctx context.Context, t *testing.T, socket string) []pgSetting {
 	t.Helper()
 	var conn *pgx.Conn

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/advise/emit"
 )
 
-// sysfs makes the files of disks under /sys/block, as far as the script uses them.
+// sysfs creates the files of disks in /sys/block that the script uses.
 func sysfs(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

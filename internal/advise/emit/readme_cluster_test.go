@@ -25,10 +25,10 @@ import (
 	"plimsoll/internal/record/cluster"
 )
 
-// code matches what a README has to run: a block of indented lines, or a command in a sentence.
+// code matches the commands in a README: a block of indented lines, or a command in a sentence.
 var code = regexp.MustCompile("(?m)((?:^        \\S.*\n(?:^ {8}.*\n)*)|`kubectl[^`]*`)")
 
-// commands are those of a section that change an API server; pods are not there to be renewed.
+// commands returns the commands of a section that change the API server. There are no pods to recreate.
 func commands(readme, section string) (out []string) {
 	_, text, _ := strings.Cut(readme, "\n## "+section+"\n")
 	text, _, _ = strings.Cut(text, "\n## ")
@@ -95,7 +95,7 @@ func TestReadmeOnACluster(t *testing.T) {
 		}
 	}
 
-	// state is what a person sees of the set and its claims' classes.
+	// state returns the visible state of the set and its claims' classes.
 	state := func() (spec, classes string) {
 		t.Helper()
 		got, err := cluster.StatefulSets.Get(ctx, c, "db", "mongo")

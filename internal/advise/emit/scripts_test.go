@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/advise/emit"
 )
 
-// scripts are all scripts of a layout that has every kind of them.
+// scripts returns the scripts of a layout that has every kind of them.
 func scripts(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -39,7 +39,7 @@ func scripts(t *testing.T) map[string]string {
 	return out
 }
 
-// writeScripts writes them into a folder.
+// writeScripts writes the scripts into a folder.
 func writeScripts(t *testing.T, scripts map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -70,8 +70,7 @@ func TestShellcheck(t *testing.T) {
 	}
 }
 
-// loopDevice makes a device for scripts: a file of this size behind a loop device, removed at the
-// end.
+// loopDevice creates a device for scripts: a loop device on a file of this size, removed at the end.
 func loopDevice(t *testing.T, mib int64) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "disk")

@@ -12,10 +12,10 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// near is how far off a knowable value may be.
+// near is the tolerance for values that the recording determines.
 const near = 0.10
 
-// A trip is a scenario and what its recording must show, in base units.
+// A trip is a scenario with the values that its recording must show, in base units.
 type trip struct {
 	name, yaml string
 	want       map[string]float64

@@ -30,8 +30,8 @@ workload:
   document: {size: 4KiB}
 `
 
-// smallIRIS is one whose reads alone nearly saturate the volume, with a cycle of the write daemon
-// every second.
+// smallIRIS is a deployment whose reads alone nearly saturate the volume, with a write daemon cycle every
+// second.
 const smallIRIS = `
 plimsoll: 1
 run: {duration: 2s, warmup: 300ms}
@@ -128,7 +128,7 @@ func gridOf(t *testing.T, text string) (*scenario.Scenario, *Space) {
 	return now, whole
 }
 
-// exact compares a search with running every layout to its end. It returns whether one met the
+// exact compares a search with running every layout to the end. It returns whether a layout met the
 // objective, and how many were rejected without a run.
 func exact(ctx context.Context, t rapid.TB, now *scenario.Scenario, s *Space, want []scenario.Bound) (met, pruned int) {
 	got, err := search(ctx, s, newSimulator(&every, now, s, want, 2), 2, 1<<20, nil)
@@ -168,7 +168,7 @@ func exact(ctx context.Context, t rapid.TB, now *scenario.Scenario, s *Space, wa
 	return 0, pruned
 }
 
-// summed is what a plan says about a search.
+// summed describes a search's result.
 func summed(s *searchResult) string {
 	text := fmt.Sprint(s.runs, s.complete, s.chosen != nil && s.chosen.met)
 	for _, o := range s.rejected {

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// kinds are those of a plan's statements.
+// kinds returns the kinds of a plan's statements.
 func kinds(p *Plan) []string {
 	var out []string
 	for _, s := range p.Statements {

@@ -43,8 +43,8 @@ func TestBoundsChangeNoAnswer(t *testing.T) {
 	}
 }
 
-// answer is what a plan says of the layouts that it compares. What is cheaper than the chosen one
-// and misses the objective is in it only if its run was not ended.
+// answer returns a plan's results for the layouts that it compares. Cheaper layouts that miss the objective
+// are only included if their runs went to the end.
 func answer(t *testing.T, p *Plan) string {
 	t.Helper()
 	if p.Chosen == nil || !p.Searched.Complete {

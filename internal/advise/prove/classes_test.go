@@ -17,7 +17,7 @@ import (
 // classesOfTwo are bounds a factor of two apart, like etcd's.
 var classesOfTwo = []float64{0.001, 0.002, 0.004, 0.008, math.Inf(1)}
 
-// counted is a histogram of durations, some in each unit.
+// counted returns a histogram of durations, with some in each unit.
 func counted(q float64, edges []float64, units ...[]float64) *histogram {
 	h := &histogram{q: q, edges: edges}
 	for _, u := range units {

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// onHost is a side whose devices moved so many bytes per second, with facts of its sources.
+// onHost returns a side with its devices' bytes per second and its sources' facts.
 func onHost(word string, facts map[string]string, moved map[string]float64) *side {
 	c := rules.NewCase(pack, timeline.Grid{StepMs: 1000, N: 2}, func(of *rules.Signal) (out []timeline.Track) {
 		for device, x := range moved {

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// few is enough resamples for a verdict on thirteen figures: the smallest p is 1/500, which Holm
-// turns into 0.026.
+// few is a number of resamples that suffices for a verdict on thirteen figures: the smallest p is 1/500,
+// which Holm's correction turns into 0.026.
 var few = Options{Confidence: confidenceDefault, Resamples: 499}
 
 // underRace says that the race detector is on.
@@ -107,8 +107,7 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// faster compares recordings with this many cycles; the later ones take 30 % less time for
-// everything.
+// faster compares recordings with this many cycles; everything in the later one takes 30 % less time.
 func faster(t *testing.T, n, cycles int) []*Report {
 	t.Helper()
 	m := made{cells: 30*cycles + 31, every: 30}

@@ -72,7 +72,7 @@ type Side struct {
 	Span        diagnose.Span    `json:"span"`
 	StepSeconds float64          `json:"step_seconds"`
 	Units       int              `json:"units"`             // whole cycles, or cells
-	UnitSeconds float64          `json:"unit_seconds"`      // mean length of one
+	UnitSeconds float64          `json:"unit_seconds"`      // mean length of a unit
 	UsedSeconds float64          `json:"used_seconds"`      // in units
 	LeftSeconds float64          `json:"left_over_seconds"` // outside whole cycles
 	// false: cut into pieces as long as the other side's cycles, or there are none

@@ -88,8 +88,8 @@ func permute(a, b measure, block, permutations int, s *random.Stream) float64 {
 	return float64(asFar) / float64(permutations+1)
 }
 
-// blockLength is how many units to draw together: the automatic choice for the circular block
-// bootstrap of Politis and White, Econometric Reviews 23 (2004) 53-70, with the correction of
+// blockLength returns the number of units to draw together, by the automatic choice for the circular
+// block bootstrap of Politis and White, Econometric Reviews 23 (2004) 53-70, with the correction of
 // Patton, Politis and White, ibid. 28 (2009) 372-375. The constants are theirs.
 func blockLength(series []float64) int {
 	n := len(series)
@@ -100,7 +100,7 @@ func blockLength(series []float64) int {
 	size := float64(n)
 	significant := 2 * math.Sqrt(math.Log10(size)/size)
 
-	// this many in a row end the dependence
+	// This many insignificant lags in a row mean that there is no further dependence.
 	insignificant := max(5, int(math.Ceil(math.Sqrt(math.Log10(size)))))
 	lags := min(int(math.Ceil(math.Sqrt(size)))+insignificant, n-1)
 	cov := autocovariance(series, lags)

@@ -116,7 +116,7 @@ func (m made) side(word string) *side {
 	return &side{word: word, c: c}
 }
 
-// binomialTail is the probability of at least k of n, each with probability p.
+// binomialTail returns the probability of at least k of n events, each with probability p.
 func binomialTail(k, n int, p float64) float64 {
 	sum, term := 0.0, math.Pow(1-p, float64(n))
 	for i := 0; i <= n; i++ {

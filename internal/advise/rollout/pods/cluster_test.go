@@ -43,13 +43,13 @@ func TestOnACluster(t *testing.T) {
 	}
 }
 
-// whole moves the journal and gives the data's volumes other figures.
+// whole moves the journal and changes the data volumes' figures.
 var whole = []string{"volumes.journal={type: gp3, size: 10GiB}", "volumes.data.iops=6000"}
 
-// A rollout is killed at its points, and goes on, or goes back; and going back is killed as well.
-// Whenever a database starts it has every write that it acknowledged, never are two members down,
-// and no claim is ever gone. CI_FULL=1 kills at every point and does both, otherwise it kills at each kind
-// of point once and does one or the other.
+// A rollout is killed at its points, then resumed or undone, and the undo is killed as well. Whenever a
+// database starts, it has every write that it acknowledged; two members are never down together, and no
+// claim is ever deleted. CI_FULL=1 kills at every point and does both; otherwise it kills once at each kind
+// of point and does one or the other.
 func killed(t *testing.T, s *clustertest.Server) {
 	w := newWorld(t, s, "whole")
 	kept, earlier := w.claims(), len(s.Changes(t, roller))
@@ -115,7 +115,7 @@ func killed(t *testing.T, s *clustertest.Server) {
 	}
 }
 
-// stepAt is the step that the last of some points is in.
+// stepAt returns the step that contains the last of the points.
 func stepAt(points []string) string {
 	step := ""
 	for _, p := range points {
@@ -135,7 +135,7 @@ func stepAt(points []string) string {
 
 func everyPoint() bool { return os.Getenv("CI_FULL") != "" }
 
-// chosen are the points to kill at, from 1: each kind once, at the second of the three members.
+// chosen returns the points to kill at, from 1: each kind once, at the second of the three members.
 func chosen(points []string) (out []int) {
 	at := map[string]int{}
 	for i, p := range points {
@@ -173,7 +173,7 @@ func (w *world) hasMoved(kept map[string]string) {
 	}
 }
 
-// isBack checks that it is as it began.
+// isBack checks that the deployment is as it was before the rollout.
 func (w *world) isBack(kept map[string]string) {
 	w.t.Helper()
 	if _, onData := w.settle(kept); onData != 3 {
@@ -187,7 +187,7 @@ func (w *world) isBack(kept map[string]string) {
 	w.isAsBefore()
 }
 
-// changedOnly checks all that the server was told to change.
+// changedOnly checks everything that the rollout changed on the server.
 func (w *world) changedOnly(changes []string) {
 	w.t.Helper()
 	const state = " configmaps/plimsoll-rollout-whole"
@@ -205,8 +205,8 @@ func (w *world) changedOnly(changes []string) {
 	}
 }
 
-// Claims change in place: no pod restarts, and the old figures come back. A claim that had a class gets
-// that one back.
+// Claims change in place: no pod restarts, and an undo restores the old figures. A claim that had a class
+// gets it back.
 func claimsInPlace(t *testing.T, s *clustertest.Server) {
 	w := newWorld(t, s, "tuned")
 	kept := w.claims()
@@ -249,7 +249,7 @@ func claimsInPlace(t *testing.T, s *clustertest.Server) {
 	}
 }
 
-// A driver that cannot do it stops the rollout at the first claim, and the claim goes back.
+// A driver that does not support the change stops the rollout at the first claim, which can be undone.
 func infeasible(t *testing.T, s *clustertest.Server) {
 	w := newWorld(t, s, "refusing")
 	w.rest()
@@ -280,7 +280,7 @@ func infeasible(t *testing.T, s *clustertest.Server) {
 	w.rest()
 }
 
-// Memory is a change of the template: each pod is made anew once, and going back once more.
+// Memory is a change of the template: each pod is recreated once, and once more by an undo.
 func templateAlone(t *testing.T, s *clustertest.Server) {
 	w := newWorld(t, s, "memory")
 	if _, _, err := w.attempt(0, w.begin("host.memory=12GiB")); err != nil {

@@ -22,8 +22,8 @@ import (
 	"plimsoll/internal/engine/etcd/clustertest"
 )
 
-// A served page of metrics is recorded before anything changes and after all has, and the two are
-// compared. Killed while it records, or before it compares, it goes on with what it was told.
+// A page of metrics is recorded before and after all changes, and the recordings are compared. A rollout
+// that is killed while it records, or before it compares, resumes with its original options.
 func recorded(t *testing.T, s *clustertest.Server) {
 	w := newWorld(t, s, "recorded")
 	kept := w.claims()

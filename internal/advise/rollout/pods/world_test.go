@@ -36,7 +36,7 @@ engine: {wiredtiger: {cache: 1GB}}
 workload: {preset: telemetry}
 `
 
-// patience is how long anything may take, on a busy machine.
+// patience bounds every wait, on a busy machine.
 const patience = 5 * time.Minute
 
 // A world is a StatefulSet of three pods on a real API server, each with a database that writes.
@@ -50,10 +50,10 @@ type world struct {
 	by *cluster.Client
 }
 
-// roller is that user.
+// roller is the user that runs the rollouts.
 const roller = "roller"
 
-// newWorld makes a StatefulSet of its own on a server.
+// newWorld creates a separate StatefulSet on a server.
 func newWorld(t *testing.T, s *clustertest.Server, name string) *world {
 	t.Helper()
 	w := &world{t: t, c: s.Client(t, clustertest.Admin, "db"), by: s.As(t, roller, "db"), at: discover.Address{Namespace: "db", Name: name}}
@@ -102,12 +102,12 @@ func newWorld(t *testing.T, s *clustertest.Server, name string) *world {
 	return w
 }
 
-// scenario is what the plan begins with. Its name is in those of the classes, so each world makes its own.
+// scenario is the plan's scenario. Its name is part of the classes' names, so each world has its own.
 func (w *world) scenario() string { return strings.ReplaceAll(before, "NAME", w.at.Name) }
 
 func (w *world) start() { w.stop = w.play.Go(w.t) }
 
-// rest ends the play's goroutine, so that what it noted can be read.
+// rest ends the play's goroutine, so that its records can be read.
 func (w *world) rest() {
 	w.t.Helper()
 	if w.stop != nil {
@@ -144,7 +144,7 @@ func (w *world) ready() (out []string) {
 	return out
 }
 
-// claims are the UIDs of all claims, by name.
+// claims returns the UIDs of all claims by name.
 func (w *world) claims() map[string]string {
 	w.t.Helper()
 	all, err := cluster.Claims.List(w.t.Context(), w.c, "db", "")
@@ -164,8 +164,8 @@ func (w *world) options(at func(string)) pods.Options {
 	return pods.Options{Engines: engines.All().Deployments(), At: at, Every: 20 * time.Millisecond, Patience: patience}
 }
 
-// attempt runs a rollout and, at its nth point, ends it as SIGKILL does: its goroutine ends there and does
-// nothing more. 0 lets it run.
+// attempt runs a rollout and kills it at its nth point, like SIGKILL: its goroutine ends there without any
+// cleanup. 0: it runs to completion.
 func (w *world) attempt(n int, run func(opt pods.Options) error) (points []string, killed bool, err error) {
 	done := make(chan bool)
 	go func() {
@@ -192,7 +192,7 @@ func (w *world) begin(sets ...string) func(pods.Options) error {
 	}
 }
 
-// again opens the rollout anew, as another process does.
+// again opens the rollout again, like another process would.
 func (w *world) again(act func(*pods.Rollout) error) func(pods.Options) error {
 	return func(opt pods.Options) error {
 		r, err := pods.Open(context.Background(), w.by, w.at, opt)
@@ -209,7 +209,7 @@ func (w *world) again(act func(*pods.Rollout) error) func(pods.Options) error {
 func resume(r *pods.Rollout) error { return r.Run(context.Background()) }
 func undo(r *pods.Rollout) error   { return r.Undo(context.Background()) }
 
-// merge changes an object of the cluster, as somebody else.
+// merge changes an object of the cluster, as another user.
 func merge[T any](w *world, kind cluster.Kind[T], namespace, name string, patch map[string]any) {
 	w.t.Helper()
 	if _, err := kind.Merge(w.t.Context(), w.c, namespace, name, patch); err != nil {
@@ -217,7 +217,7 @@ func merge[T any](w *world, kind cluster.Kind[T], namespace, name string, patch 
 	}
 }
 
-// quick gives a claim a class that no rollout makes, as somebody did before, and waits until it has it.
+// quick gives a claim a class that no rollout created, like a user could, and waits until it has it.
 func (w *world) quick(claim string) {
 	w.t.Helper()
 	_, err := cluster.AttributesClasses.Create(w.t.Context(), w.c, "", &storagev1.VolumeAttributesClass{
@@ -230,7 +230,7 @@ func (w *world) quick(claim string) {
 	w.await("claim with the class", func() bool { class, _ := w.claim(claim); return class == "quick" })
 }
 
-// claim is the class that a claim's volume has, and its size.
+// claim returns the class and size of a claim's volume.
 func (w *world) claim(name string) (class, size string) {
 	w.t.Helper()
 	c, err := cluster.Claims.Get(w.t.Context(), w.c, "db", name)
@@ -244,7 +244,7 @@ func (w *world) claim(name string) (class, size string) {
 	return class, capacity.String()
 }
 
-// settle ends the play and says where the pods have their logs: on the log's claims or the data's.
+// settle ends the play and reports whether the pods have their logs on the log's or on the data's claims.
 func (w *world) settle(kept map[string]string) (onLog, onData int) {
 	w.t.Helper()
 	w.await("three ready pods", func() bool { return len(w.ready()) == 3 })
@@ -272,7 +272,7 @@ func (w *world) settle(kept map[string]string) (onLog, onData int) {
 	return onLog, onData
 }
 
-// isAsBefore checks that the set has the templates and the strategy that it began with.
+// isAsBefore checks that the set has its original templates and update strategy.
 func (w *world) isAsBefore() {
 	w.t.Helper()
 	set, err := cluster.StatefulSets.Get(w.t.Context(), w.c, "db", w.at.Name)
