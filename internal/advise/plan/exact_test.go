@@ -247,7 +247,7 @@ func TestPriceIsTheScenarios(t *testing.T) {
 	}
 }
 
-// flooded writes more log than its machine lets through to its volumes, unless EBS is favoured.
+// flooded writes more log than its machine's limits allow, unless EBS is favoured.
 const flooded = `
 plimsoll: 1
 run: {duration: 20s, warmup: 1s}
