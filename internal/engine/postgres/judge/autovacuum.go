@@ -8,16 +8,17 @@ import (
 )
 
 const (
-	// mainWriter is the share of the busiest device's bytes from which autovacuum is what it is busy
-	// with, and leastMoved the share under which it is not.
-	mainWriter = 0.5
-	leastMoved = 0.3
-	// movedLateS is how long the kernel may keep what autovacuum wrote: dirty_expire_centisecs, 30 s.
-	movedLateS = 30.0
-	// hastyAge is the age of unfrozen transactions from which slowing autovacuum down is a risk: at 1.6
-	// billion it stops sleeping by itself (vacuum_failsafe_age, 14 and later), and at 2.1 billion the
-	// server refuses writes.
-	hastyAge = 1e9
+	// From mainWriterShare of the busiest device's bytes on, autovacuum is the device's main load;
+	// below minMovedShare it is not a cause.
+	mainWriterShare = 0.5
+	minMovedShare   = 0.3
+	// writebackDelayS is how long the kernel may hold autovacuum's dirty pages before it writes them:
+	// dirty_expire_centisecs, 30 s.
+	writebackDelayS = 30.0
+	// riskyFreezeAge is the age of unfrozen transactions above which slowing autovacuum down is a risk:
+	// at 1.6 billion it stops sleeping by itself (vacuum_failsafe_age, 14 and later), and at 2.1 billion
+	// the server refuses writes.
+	riskyFreezeAge = 1e9
 )
 
 func autovacuum() rules.Rule {
@@ -26,26 +27,26 @@ func autovacuum() rules.Rule {
 		When:    "plimsoll:postgres_autovacuum:count > 0",
 		Needs:   []*rules.Signal{},
 		AnyOf:   []*rules.Signal{Autovacuum, AutovacuumMoved},
-		NoAlert: "its condition is that autovacuum is at work, which is no fault",
-		Cause:   "Autovacuum reads the pages of a table that may have dead rows, removes them and writes the pages, and the WAL for them. It sleeps by its cost limit, and not by what the volume has left: on a volume with a cap, its requests fill the queue in which commits wait. Once a table's rows are older than autovacuum_freeze_max_age it reads all pages that are not frozen, whatever the load.",
+		NoAlert: "its condition is that autovacuum is running, which is not a fault",
+		Cause:   "Autovacuum reads the pages of a table that may have dead rows, removes the rows, and writes the pages and their WAL. Its cost limit sets its pace, not the volume's headroom: on a capped volume its requests fill the queue that commits wait in. Once a table's oldest rows pass autovacuum_freeze_max_age, it reads every page that is not frozen, whatever the load.",
 		Words: rules.Words{
-			"moved":      "Autovacuum moved {{.bytes}}, {{.share}} of what {{.device}} moved in the stalls, and {{.device}}'s queue was full in {{.queued}} of the time.",
-			"coincides":  "{{.share}} of the stalled time falls into times in which autovacuum was at work: {{.in}} of the time stalled then, {{.out}} otherwise. A device's queue was full in {{.queued}} of it. How much of it was autovacuum's is not known here: pg_stat_io shows it, from 16 on.",
-			"wraparound": "It freezes a table to prevent wraparound: it is not put off by the load, and starts again if it is ended.",
+			"moved":      "Autovacuum read and wrote {{.bytes}}, {{.share}} of the bytes {{.device}} moved during the stalls, and {{.device}}'s queue was full {{.queued}} of the time.",
+			"coincides":  "{{.share}} of the stalled time coincides with autovacuum: commits stalled {{.in}} of the time while it ran, {{.out}} of the time otherwise. A device's queue was full {{.queued}} of that time. How much of this I/O is autovacuum's is unknown here; pg_stat_io (16 and later) reports it.",
+			"wraparound": "It is freezing a table to prevent wraparound: load does not delay it, and if you cancel it, it starts again.",
 			"age":        "The oldest unfrozen transaction is {{.age}} transactions old; autovacuum_freeze_max_age is {{.most}}.",
 		},
 		Advice: map[string]rules.Advice{
-			"bound": {Summary: "Let autovacuum move less per second: autovacuum_vacuum_cost_limit = {{.cost}}, half of now",
-				Expect:   "half of its bytes per second, for all workers together",
-				TradeOff: "a vacuum takes twice as long; too slow a one lets tables bloat",
+			"bound": {Summary: "Slow autovacuum down: autovacuum_vacuum_cost_limit = {{.cost}}, half the current limit",
+				Expect:   "half as many bytes per second, summed over all workers",
+				TradeOff: "vacuums take twice as long; if they are too slow, tables bloat",
 				Do:       []*rules.Remedy{slowerAutovacuum}},
-			"earlier": {Summary: "Let it come earlier and do less each time: a smaller autovacuum_vacuum_scale_factor (and from 13 on autovacuum_vacuum_insert_scale_factor) for the large tables",
+			"earlier": {Summary: "Run it earlier so that it does less each time: lower autovacuum_vacuum_scale_factor (and from 13 on autovacuum_vacuum_insert_scale_factor) on the large tables",
 				Expect:    "short vacuums instead of one that reads a whole table",
-				TradeOff:  "more often",
-				NoCommand: "which tables are large and how they change, you know: ALTER TABLE ... SET (autovacuum_vacuum_scale_factor = 0.02)"},
-			"finish": {Summary: "Let it finish, and freeze the other old tables at a quiet time with VACUUM (FREEZE)",
-				Expect: "the next freeze comes when you choose", TradeOff: "reads of the whole table at that time",
-				NoCommand: "when it is quiet, you know; age(relfrozenxid) of pg_class shows the oldest tables"},
+				TradeOff:  "more frequent vacuums",
+				NoCommand: "only you know which tables are large and how they change: ALTER TABLE ... SET (autovacuum_vacuum_scale_factor = 0.02)"},
+			"finish": {Summary: "Let it finish, then freeze the other old tables at a quiet time with VACUUM (FREEZE)",
+				Expect: "you choose when the next freeze runs", TradeOff: "reads of the whole table at that time",
+				NoCommand: "only you know when it is quiet; age(relfrozenxid) in pg_class shows the oldest tables"},
 		}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
@@ -53,6 +54,7 @@ func autovacuum() rules.Rule {
 			return nil
 		}
 
+		// Its own byte counter decides where there is one: a coincidence must not overrule it.
 		f, ok := movedMost(r, c)
 		if !ok && !c.Measured(AutovacuumMoved) {
 			f, ok = vacuumCoincides(r, c)
@@ -69,7 +71,7 @@ func autovacuum() rules.Rule {
 	return r
 }
 
-// vacuuming is where autovacuum was at work.
+// vacuuming returns the cells in which autovacuum ran.
 func vacuuming(c *rules.Case) timeline.Mask {
 	cells := make(timeline.Mask, c.Grid.N)
 	if workers := c.One(Autovacuum); workers != nil {
@@ -81,11 +83,12 @@ func vacuuming(c *rules.Case) timeline.Mask {
 	return cells
 }
 
-// movedMost is the finding by autovacuum's own bytes against those of the device that moved most
-// while commits stalled.
+// movedMost compares autovacuum's own bytes with those of the device that moved most while commits
+// stalled.
 func movedMost(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	moved := c.One(AutovacuumMoved)
-	around := c.Stall.Cells.Widen(c.Cells(movedLateS*1e9), 0)
+	// Pages that autovacuum dirtied before a stall may reach the device during it.
+	around := c.Stall.Cells.Widen(c.Cells(writebackDelayS*1e9), 0)
 	device, all := busiestMover(c, around)
 	if moved == nil || device == "" {
 		return rules.Finding{}, false
@@ -97,28 +100,29 @@ func movedMost(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	cells := work.And(c.Stall.Cells)
 
 	queued, ok := c.QueuedShare(cells)
-	if !ok || share < leastMoved || queued < queuedDevice || c.MeetsByChance(work) {
+	// Traffic alone is not a cause: the device's queue must be full, too.
+	if !ok || share < minMovedShare || queued < queuedDevice || c.MeetsByChance(work) {
 		return rules.Finding{}, false
 	}
 
 	f := r.Finding("postgres")
 	f.Weight = share * rules.Share(cells, c.Stall.Cells)
 	f.Severity = c.SeverityIn(work, f.Weight)
-	f.Foremost = share >= mainWriter // a cap that it fills is the way by which it makes commits wait
+	f.Foremost = share >= mainWriterShare // the cap it fills is only how it makes commits wait
 	f.Windows = c.Windows(cells)
 	f.Say("moved", rules.Values{"bytes": rules.Bytes(bytes), "share": rules.Part(share),
 		"device": rules.Called(device), "queued": rules.Part(queued)})
 	f.Evidence = []rules.Evidence{
-		c.Figure("bytes that autovacuum read and wrote, mean while stalled", AutovacuumMoved,
+		c.Figure("bytes read and written by autovacuum, mean while stalled", AutovacuumMoved,
 			timeline.Mean(timeline.At(moved, c.Stall.Cells)), "bytes/s", c.Stall.Cells),
-		c.Figure("of what "+device+" moved", rules.DiskMoved, share, "ratio", around),
+		c.Figure("share of the bytes "+device+" moved", rules.DiskMoved, share, "ratio", around),
 		c.Figure("share of the stalled time with a device's queue full", rules.DiskQueue, queued, "ratio", cells),
 	}
 
 	return f, f.Weight >= rules.MinAttributable
 }
 
-// busiestMover is the device that moved most bytes in some cells, and how many.
+// busiestMover returns the device that moved the most bytes in the given cells, and how many.
 func busiestMover(c *rules.Case, in timeline.Mask) (device string, bytes float64) {
 	for _, t := range c.Signal(rules.DiskMoved) {
 		if sum := timeline.Sum(timeline.At(t.Values, in)) * c.Grid.StepSeconds(); sum > bytes {
@@ -128,8 +132,8 @@ func busiestMover(c *rules.Case, in timeline.Mask) (device string, bytes float64
 	return device, bytes
 }
 
-// vacuumCoincides is the finding where nothing counts autovacuum's bytes: stalls that fall into its
-// work, with a device's queue full. It is a warning at most.
+// vacuumCoincides applies if nothing counts autovacuum's bytes: stalls coincide with its runs while a
+// device's queue is full. It is a warning at most.
 func vacuumCoincides(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	work := vacuuming(c)
 	near := work.Widen(0, c.Cells(rules.AftermathS*1e9))
@@ -151,16 +155,16 @@ func vacuumCoincides(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	f.Say("coincides", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(in),
 		"out": rules.Part(out), "queued": rules.Part(queued)})
 	f.Evidence = []rules.Evidence{
-		c.Figure("share of the time that stalled while autovacuum was at work", Autovacuum, in, "ratio", near),
-		c.Figure("share of the time that stalled otherwise", Autovacuum, out, "ratio", near.Not()),
-		c.Figure("most workers at work while stalled", Autovacuum,
+		c.Figure("share of the time stalled while autovacuum ran", Autovacuum, in, "ratio", near),
+		c.Figure("share of the time stalled otherwise", Autovacuum, out, "ratio", near.Not()),
+		c.Figure("workers running while stalled, maximum", Autovacuum,
 			timeline.Max(timeline.At(c.One(Autovacuum), c.Stall.Cells)), "", c.Stall.Cells),
 	}
 
 	return f, true
 }
 
-// adviseVacuum says why it is at work, and what is safe to do about it.
+// adviseVacuum reports why autovacuum runs and what is safe to do about it.
 func adviseVacuum(c *rules.Case, f *rules.Finding) {
 	age, most := timeline.Max(c.One(UnfrozenAge)), timeline.Max(c.One(FreezeMaxAge))
 	freezes := timeline.Max(timeline.At(c.One(WraparoundWorkers), c.Stall.Cells)) > 0
@@ -175,8 +179,9 @@ func adviseVacuum(c *rules.Case, f *rules.Finding) {
 				timeline.Known(c.One(UnfrozenAge))))
 	}
 
-	// Slowing down what has to freeze moves the server towards refusing writes.
-	if cost := sizeAutovacuum(c, f)["cost"]; cost != "" && !(age > hastyAge) {
+	// If tables must be frozen soon, slowing autovacuum down brings the server closer to refusing
+	// writes. An unknown age (NaN) does not block the advice.
+	if cost := sizeAutovacuum(c, f)["cost"]; cost != "" && !(age > riskyFreezeAge) {
 		f.Advise("bound", rules.Values{"cost": cost})
 	}
 

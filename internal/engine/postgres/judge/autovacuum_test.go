@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Slowing autovacuum down is not advised where it brings the server nearer to refusing writes, or where
-// the limit is low already.
+// Slowing autovacuum down is not advised if that brings the server closer to refusing writes or if the
+// limit is already low.
 func TestAutovacuumIsNotSlowedDown(t *testing.T) {
 	for name, c := range map[string]struct {
 		age, limit float64
@@ -35,11 +35,11 @@ func TestAutovacuumIsNotSlowedDown(t *testing.T) {
 			adviseVacuum(of, &f)
 			slower := slices.ContainsFunc(f.Asked.Advises, func(a rules.Saying) bool { return a.Name == "bound" })
 			if slower != c.slower {
-				t.Errorf("slowing it down is advised: %v, want %v", slower, c.slower)
+				t.Errorf("advises slowing it down: %v, want %v", slower, c.slower)
 			}
 
 			if !slices.ContainsFunc(f.Asked.Advises, func(a rules.Saying) bool { return a.Name == "finish" }) {
-				t.Error("it is not advised to let it finish")
+				t.Error("does not advise letting it finish")
 			}
 		})
 	}

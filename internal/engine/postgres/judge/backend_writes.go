@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Backends write buffers themselves only when neither the checkpointer nor the
-// background writer did in time.
+// Backends write a buffer themselves only if neither the checkpointer nor the background writer got to
+// it in time. The rule needs at least this share and this number of buffers.
 const (
 	minBackendShare   = 0.3
 	minBackendBuffers = 1000
@@ -18,8 +18,8 @@ func backendWrites() rules.Rule {
 	r := rules.Rule{ID: "postgres/backend-writes", Title: "Backends write buffers themselves", Kind: rules.Cause,
 		When:    "plimsoll:postgres_buffers_backend:rate > plimsoll:postgres_buffers_checkpoint:rate + plimsoll:postgres_buffers_clean:rate",
 		Needs:   []*rules.Signal{BuffersBackend, BuffersClean, BuffersCheckpoint},
-		NoAlert: "it is judged by sums over the whole time",
-		Cause:   "A query that needs a buffer and finds only dirty ones writes one out first. (Before 16 the counter also holds blocks by which files grow and what COPY writes through its ring: bulk loads raise it without harm.)",
+		NoAlert: "it is judged by totals over the whole recording",
+		Cause:   "A query that needs a buffer and finds only dirty ones has to write one out first. (Before 16 the counter also includes blocks that extend files and COPY's ring-buffer writes: bulk loads raise it harmlessly.)",
 		Words: rules.Words{
 			"wrote":  "Backends wrote {{.backend}} buffers, {{.share}} of all; checkpoints wrote {{.checkpoint}}, the background writer {{.clean}}.",
 			"synced": "They had to fsync files themselves {{.fsyncs}} times: the checkpointer's queue of fsync requests was full.",
@@ -29,8 +29,8 @@ func backendWrites() rules.Rule {
 			TradeOff: "some pages are written more than once",
 			Do:       []*rules.Remedy{cleanEarlier}},
 			"queue": {Summary: "Shorten the checkpoint's fsync (pace it), and raise shared_buffers: the queue of fsync requests has one entry per buffer",
-				Expect:   "the queue no longer fills while the checkpointer is in a sync",
-				TradeOff: "a restart for shared_buffers",
+				Expect:   "the queue no longer fills while the checkpointer is in an fsync",
+				TradeOff: "raising shared_buffers needs a restart",
 				Do:       []*rules.Remedy{paceCheckpoints}}}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
@@ -40,6 +40,7 @@ func backendWrites() rules.Rule {
 		all := backend + clean + ckpt
 
 		fsyncs := total(BackendFsyncs)
+		// A single fsync by a backend counts on its own: it is the slowest thing a query can be made to do.
 		if (backend < minBackendBuffers || backend < minBackendShare*all) && fsyncs < 1 {
 			return nil
 		}
@@ -59,8 +60,8 @@ func backendWrites() rules.Rule {
 
 		f.Evidence = []rules.Evidence{
 			c.Figure("buffers written by backends", BuffersBackend, backend, "", seen),
-			c.Figure("of all buffers written", nil, backend/max(all, 1), "ratio", seen),
-			c.Figure("fsyncs backends had to do themselves", BackendFsyncs, math.Round(fsyncs), "", seen),
+			c.Figure("share of all buffers written", nil, backend/max(all, 1), "ratio", seen),
+			c.Figure("fsyncs by backends", BackendFsyncs, math.Round(fsyncs), "", seen),
 		}
 
 		if backend >= minBackendBuffers && backend >= minBackendShare*all {
@@ -68,7 +69,8 @@ func backendWrites() rules.Rule {
 		}
 
 		if fsyncs >= 1 {
-			// CheckpointerShmemSize (checkpointer.c, 10 to 17): NBuffers entries; 18 bounds them at 10 million.
+			// The queue has NBuffers entries (CheckpointerShmemSize in checkpointer.c, 10 to 17); 18 caps it
+			// at 10 million.
 			f.Advise("queue", nil)
 		}
 

@@ -5,42 +5,44 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A checkpoint is written and then synced. Paced, it writes during most of the time
-// and stalls, if at all, in its last part: the sync is judged by itself first.
+// A checkpoint writes first and then syncs. A paced one writes most of the time and stalls commits, if
+// at all, in its last part; so the sync phase is judged by itself first.
 type checkpointPhase struct {
 	cells timeline.Mask
-	// shown is where what shows the coincidence holds: these cells, or a full queue.
+	// shown are the cells that prove the coincidence: those of the phase, or those with a full queue.
 	shown               timeline.Mask
 	fraction, pIn, pOut float64
 	words               string
 }
 
-// inQueue is the share of the stalled time with a device's queue full from which the coincidence with
-// checkpoints needs no proof that it is none: that queue is how they stall. Where checkpoints run nearly
-// always, nothing else could prove it.
+// From minQueuedShare of the stalled time with a full device queue on, stalls during checkpoints count
+// as caused by them even without a contrast: the queue is how a checkpoint stalls commits. If checkpoints
+// run nearly all the time, nothing else could show it.
 const (
-	inQueue      = 0.5
-	leastOutside = 3 // intervals under load without a checkpoint
+	minQueuedShare = 0.5
+	minOutside     = 3 // intervals under load without a checkpoint
 )
 
-// minSyncStall is the part of the stalled time that must fall into the syncs to name them.
+// minSyncStall is the share of the stalled time that must fall within syncs for the finding to name them.
 const minSyncStall = 0.5
 
 func worstPhase(c *rules.Case, ck checkpoints) checkpointPhase {
 	least := c.LeastOfCell(0.3, CheckpointWrite, CheckpointSync)
 	before, after := 1, c.Cells(rules.AftermathS*1e9)
 	if c.ResolutionS(CheckpointWrite, CheckpointSync) > 2*rules.AftermathS {
-		before, after = 0, 0 // an interval holds its checkpoint's aftermath, and more
+		before, after = 0, 0 // the interval is long enough to include the checkpoint's aftermath
 	}
 
 	full, _ := c.Saturated()
-	queued := rules.Share(full, c.Stall.Cells) >= inQueue && !c.MeetsByChance(full)
+	queued := rules.Share(full, c.Stall.Cells) >= minQueuedShare && !c.MeetsByChance(full)
 	judged := func(m timeline.Mask, words string) checkpointPhase {
 		p := checkpointPhase{cells: m, shown: m, words: words}
 		if queued {
 			p.shown = full
 		}
-		if !c.Contrasts(m) && !(queued && c.Stall.Active.Without(m).Count() >= leastOutside) {
+
+		// Without enough time outside of checkpoints there is no baseline, queue or not.
+		if !c.Contrasts(m) && !(queued && c.Stall.Active.Without(m).Count() >= minOutside) {
 			return p
 		}
 		if p.fraction, p.pIn, p.pOut = c.Attributable(m); p.pIn < rules.StallRatio*p.pOut {
@@ -59,26 +61,26 @@ func worstPhase(c *rules.Case, ck checkpoints) checkpointPhase {
 }
 
 var burstWords = rules.Words{
-	"in checkpoints": "{{.share}} of the stalled time falls into checkpoints: {{.in}} of the time stalled in them, {{.out}} otherwise.",
-	"in fsyncs":      "{{.share}} of the stalled time falls into the fsync at the end of checkpoints: {{.in}} of the time stalled in them, {{.out}} otherwise.",
-	"finished":       "A checkpoint wrote for {{.write}} and was in fsync for {{.sync}} on average.",
-	"open":           "The last one has not ended: {{with .writing}}{{.}} writing{{end}}{{if and .writing .syncing}} and {{end}}{{with .syncing}}{{.}} in fsync{{end}} so far.",
-	"recurring":      "They come every {{.period}}.",
+	"in checkpoints": "{{.share}} of the stalled time falls within checkpoints: commits stalled {{.in}} of the time during checkpoints, {{.out}} of the time otherwise.",
+	"in fsyncs":      "{{.share}} of the stalled time falls within the fsync at the end of checkpoints: commits stalled {{.in}} of the time during fsyncs, {{.out}} of the time otherwise.",
+	"finished":       "On average a checkpoint wrote for {{.write}} and was in fsync for {{.sync}}.",
+	"open":           "The last one was still running when the recording ended: {{with .writing}}{{.}} writing{{end}}{{if and .writing .syncing}} and {{end}}{{with .syncing}}{{.}} in fsync{{end}} so far.",
+	"recurring":      "Checkpoints run every {{.period}}.",
 }
 
 var burstAdvice = map[string]rules.Advice{
 	"pace": {
 		Summary: "Pace it: checkpoint_completion_target = 0.9 and checkpoint_flush_after = 256kB (PostgreSQL's defaults; 14 and later for the first)" +
-			"{{if .paced}}; both are set so already: look at what else fsyncs, and at the next fixes" +
+			"{{if .paced}}; both are already set that way: check what else calls fsync, and try the next fixes" +
 			"{{else if and .target .flush}}; they are {{.target}} and {{.flush}} now" +
 			"{{else if .target}}; the first is {{.target}} now{{end}}",
-		Expect:   "the writes spread over the interval and the fsync finds little to do; measured at 600 transactions/s on a 3,000 IOPS volume: p99 3.3 s to 5 ms",
-		TradeOff: "hardly any: recovery time is bounded by checkpoint_timeout and max_wal_size, not by these",
+		Expect:   "the writes spread over the interval, so the fsync has little left to do; measured at 600 transactions/s on a 3,000 IOPS volume: p99 fell from 3.3 s to 5 ms",
+		TradeOff: "almost none: recovery time is bounded by checkpoint_timeout and max_wal_size, not by these settings",
 		Decisive: true, Do: []*rules.Remedy{paceCheckpoints}},
 	"seldom": {Summary: "Raise checkpoint_timeout and max_wal_size",
 		Expect:   "fewer checkpoints, and less WAL: most of it is full-page images after a checkpoint",
-		TradeOff: "a longer recovery after a crash; disk for WAL", Do: []*rules.Remedy{seldomCheckpoints}},
-	"apart": {Summary: "Put pg_wal on a volume of its own", Expect: "commits no longer wait behind data",
+		TradeOff: "longer crash recovery; more disk space for WAL", Do: []*rules.Remedy{seldomCheckpoints}},
+	"apart": {Summary: "Put pg_wal on a separate volume", Expect: "commits no longer wait behind data writes",
 		TradeOff: "one more volume", Do: []*rules.Remedy{rules.LogApart}},
 }
 
@@ -87,7 +89,7 @@ func checkpointBurst() rules.Rule {
 		Traced: rules.BehindCheckpoint, Storage: true,
 		When:   "plimsoll:postgres_checkpoint_sync:ratio > 0.3",
 		Needs:  []*rules.Signal{CheckpointWrite, CheckpointSync},
-		Cause:  "A checkpoint writes every dirty buffer and fsyncs every file. Unpaced, all of it reaches the volume at once; commits then wait for their WAL's fdatasync behind it, longest while the checkpoint itself is in fsync.",
+		Cause:  "A checkpoint writes every dirty buffer and fsyncs every file. If it is not paced, all of that reaches the volume in one burst. The WAL's fdatasync queues behind the burst and commits wait for it, longest while the checkpoint itself is in fsync.",
 		Words:  burstWords,
 		Advice: burstAdvice}
 
@@ -111,8 +113,8 @@ func checkpointBurst() rules.Rule {
 		f.Say(p.words, rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(p.pIn),
 			"out": rules.Part(p.pOut)})
 		f.Evidence = []rules.Evidence{
-			c.Figure("share of the time that stalled during a checkpoint", CheckpointSync, p.pIn, "ratio", near),
-			c.Figure("share of the time that stalled otherwise", CheckpointSync, p.pOut, "ratio", near.Not()),
+			c.Figure("share of the time stalled during a checkpoint", CheckpointSync, p.pIn, "ratio", near),
+			c.Figure("share of the time stalled otherwise", CheckpointSync, p.pOut, "ratio", near.Not()),
 		}
 
 		finished(c, &f, ck)
@@ -123,7 +125,7 @@ func checkpointBurst() rules.Rule {
 
 		if sat, ok := c.Saturated(); ok {
 			f.Evidence = append(f.Evidence,
-				c.Figure("share of the checkpoints' time in which a device was saturated", rules.DiskBusy,
+				c.Figure("share of the checkpoints' time with a saturated device", rules.DiskBusy,
 					rules.Share(sat, cells), "ratio", cells))
 		}
 
@@ -150,7 +152,7 @@ func checkpointBurst() rules.Rule {
 	return r
 }
 
-// finished adds how long the checkpoints took that have ended.
+// finished adds how long the completed checkpoints took.
 func finished(c *rules.Case, f *rules.Finding, ck checkpoints) {
 	cells := ck.finished
 	if cells.Count() == 0 && ck.open.Count() > 0 {
@@ -161,18 +163,19 @@ func finished(c *rules.Case, f *rules.Finding, ck checkpoints) {
 	f.Say("finished", rules.Values{"write": rules.Seconds(timeline.Sum(ck.write) * step / n),
 		"sync": rules.Seconds(timeline.Sum(ck.sync) * step / n)})
 	f.Evidence = append(f.Evidence,
-		c.Figure("most fsync time credited to one interval", CheckpointSync, timeline.Max(ck.sync)*step,
+		c.Figure("fsync time credited to one interval, maximum", CheckpointSync, timeline.Max(ck.sync)*step,
 			"seconds", cells),
 		c.Figure("checkpoints", nil, n, "", cells))
 
 	if b := c.One(BuffersCheckpoint); b != nil {
 		f.Evidence = append(f.Evidence,
-			c.Figure("buffers a checkpoint wrote, mean (8 kB each)", BuffersCheckpoint,
+			c.Figure("buffers written per checkpoint, mean (8 kB each)", BuffersCheckpoint,
 				timeline.Sum(b)*step/n, "", cells))
 	}
 }
 
-// open adds how far the one is that has not ended, by what the checkpointer waits for.
+// open adds the progress of the checkpoint still running at the end of the recording, judged by what
+// the checkpointer waits for.
 func open(c *rules.Case, f *rules.Finding, ck checkpoints) {
 	if ck.open.Count() == 0 {
 		return
@@ -186,7 +189,7 @@ func open(c *rules.Case, f *rules.Finding, ck checkpoints) {
 		if s := c.Seconds(phase.cells); s > 0 {
 			took[phase.value] = rules.Seconds(s)
 			f.Evidence = append(f.Evidence,
-				c.Figure("time the checkpoint that has not ended has been "+phase.text, Checkpointer, s, "seconds",
+				c.Figure("time the unfinished checkpoint has spent "+phase.text, Checkpointer, s, "seconds",
 					phase.cells))
 		}
 	}
@@ -194,8 +197,8 @@ func open(c *rules.Case, f *rules.Finding, ck checkpoints) {
 	f.Say("open", took)
 }
 
-// pacing is what the settings are, where the exporter reports them; paced is empty unless they are
-// as advised.
+// pacing returns the current settings if the exporter reports them; paced is empty unless they already
+// match the advice.
 func pacing(c *rules.Case) rules.Values {
 	target := timeline.Max(c.One(CheckpointCompletionTarget))
 	flush := timeline.Max(c.One(CheckpointFlushAfter))

@@ -9,21 +9,23 @@ import (
 )
 
 func checkpointRequested() rules.Rule {
-	r := rules.Rule{ID: "postgres/checkpoint-requested", Title: "Checkpoints come because the WAL is full",
+	r := rules.Rule{ID: "postgres/checkpoint-requested", Title: "WAL volume forces checkpoints early",
 		Kind: rules.Cause, Storage: true,
 		When:    "plimsoll:postgres_checkpoints_requested:rate > 0",
 		Needs:   []*rules.Signal{CheckpointsRequested, CheckpointsTimed},
-		NoAlert: "it is judged by sums over the whole time; one requested checkpoint is no fault",
-		Cause:   "When max_wal_size is reached a checkpoint starts immediately, and is paced by the WAL still to come if that is faster than the clock. Each is followed by full-page images of every page touched, which fill the WAL sooner: it feeds itself.",
-		Words:   rules.Words{"requested": "{{.requested}} of {{.all}} checkpoints were requested, not timed{{with .every}}, one every {{.}}{{end}}: the WAL reached its size before checkpoint_timeout did{{if not .known}}, or they were asked for by hand (CHECKPOINT, a base backup, CREATE DATABASE): how much WAL there was is not known{{end}}.{{with .hand}} {{.}} more were asked for by hand, with little WAL since the one before.{{end}}"},
-		Advice: map[string]rules.Advice{"more WAL": {Summary: "Raise max_wal_size until checkpoints come by checkpoint_timeout{{with .need}}: about {{.}} at this rate of writing{{end}}",
-			Expect: "fewer checkpoints and less WAL", TradeOff: "disk for WAL, a longer recovery",
+		NoAlert: "it is judged by totals over the whole recording; a single requested checkpoint is not a fault",
+		Cause:   "Once the WAL reaches its limit (max_wal_size), a checkpoint starts immediately and is paced by the remaining WAL if that runs out before the clock does. After each checkpoint, the first change to every page writes a full-page image, which fills the WAL sooner still: a feedback loop.",
+		Words:   rules.Words{"requested": "{{.requested}} of {{.all}} checkpoints were requested, not timed{{with .every}}, one every {{.}}{{end}}: the WAL reached its limit before checkpoint_timeout expired{{if not .known}}, or someone requested them manually (CHECKPOINT, a base backup, CREATE DATABASE); the amount of WAL is unknown{{end}}.{{with .hand}} {{.}} more were requested manually, with little WAL since the previous one.{{end}}"},
+		Advice: map[string]rules.Advice{"more WAL": {Summary: "Raise max_wal_size until checkpoint_timeout triggers the checkpoints{{with .need}}: about {{.}} at this write rate{{end}}",
+			Expect: "fewer checkpoints and less WAL", TradeOff: "more disk space for WAL, longer recovery",
 			Do: []*rules.Remedy{moreWAL}}}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		step := c.Grid.StepSeconds()
 		timed := timeline.Sum(c.One(CheckpointsTimed)) * step
 		requested, byHand, trigger := byWAL(c)
+
+		// One request may be chance, and a minority of them is not what sets the pace.
 		if requested < 2 || requested < timed {
 			return nil
 		}
@@ -58,7 +60,7 @@ func checkpointRequested() rules.Rule {
 		f.Say("requested", said)
 		f.Evidence = []rules.Evidence{
 			c.Figure("checkpoints requested", CheckpointsRequested, math.Round(requested), "", when),
-			c.Figure("checkpoints by the clock", CheckpointsTimed, math.Round(timed), "", when),
+			c.Figure("checkpoints by timeout", CheckpointsTimed, math.Round(timed), "", when),
 		}
 
 		if wal := c.One(WALGenerated); wal != nil {
@@ -75,7 +77,7 @@ func checkpointRequested() rules.Rule {
 		if need := walNeeded(c, requested); need > 0 {
 			advice["need"] = rules.Bytes(need)
 			f.Evidence = append(f.Evidence,
-				c.Figure("max_wal_size at which checkpoint_timeout would come first, at this rate", MaxWALSize, need,
+				c.Figure("max_wal_size needed for checkpoint_timeout to come first, at this rate", MaxWALSize, need,
 					"bytes", when))
 		}
 
@@ -86,16 +88,18 @@ func checkpointRequested() rules.Rule {
 	return r
 }
 
-// minTriggered is the share of the WAL at which a checkpoint is requested from which one was requested
-// for it: the WAL is counted in intervals, and the first checkpoint's is not complete.
+// minTriggered is the share of the triggering amount of WAL above which a checkpoint counts as requested
+// because of its WAL. It is below 1 because WAL is counted per interval, and the first checkpoint's count
+// is incomplete.
 const minTriggered = 0.5
 
-// byWAL separates checkpoints requested for their WAL from those asked for by hand: CHECKPOINT, a base
-// backup, CREATE DATABASE with STRATEGY file_copy, a restart. Those have little WAL since the one
-// before. Where WAL or its limit is not measured all count as requested for it, and trigger is 0.
+// byWAL separates checkpoints requested because of their WAL from manual ones: CHECKPOINT, a base backup,
+// CREATE DATABASE with STRATEGY file_copy, a restart. Manual ones have little WAL since the previous
+// checkpoint. If the WAL or its limit is not measured, all of them count as requested because of the WAL,
+// and trigger is 0.
 //
-// A checkpoint is requested once max_wal_size / (1 + checkpoint_completion_target) of WAL was written
-// since the last one began (CalculateCheckpointSegments in xlog.c, 11 to 18).
+// PostgreSQL requests a checkpoint once max_wal_size / (1 + checkpoint_completion_target) of WAL has been
+// written since the last one began (CalculateCheckpointSegments in xlog.c, 11 to 18).
 func byWAL(c *rules.Case) (requested, byHand, trigger float64) {
 	asked, step := c.One(CheckpointsRequested), c.Grid.StepSeconds()
 	all := timeline.Sum(asked) * step
@@ -125,7 +129,7 @@ func byWAL(c *rules.Case) (requested, byHand, trigger float64) {
 		}
 	}
 
-	// The first one of a recording counts as most of the others do.
+	// For the first checkpoint of a recording the WAL before it is unknown: it goes with the majority.
 	if requested >= byHand {
 		requested += unknown
 	} else {
@@ -135,9 +139,9 @@ func byWAL(c *rules.Case) (requested, byHand, trigger float64) {
 	return requested, byHand, trigger
 }
 
-// walNeeded is the max_wal_size at which, at the rate seen, checkpoints would come by the
-// clock. WAL between two of them is proportional to max_wal_size (PostgreSQL's
-// CalculateCheckpointSegments), so it has to grow as their distance has to.
+// walNeeded returns the max_wal_size at which, at the observed rate, checkpoint_timeout would trigger
+// the checkpoints. The WAL between two checkpoints is proportional to max_wal_size (PostgreSQL's
+// CalculateCheckpointSegments), so both must grow by the same factor. It is 0 if unknown or no larger.
 func walNeeded(c *rules.Case, requested float64) float64 {
 	have := timeline.Max(c.One(MaxWALSize))
 	timeout := timeline.Max(c.One(CheckpointTimeout))
@@ -149,7 +153,7 @@ func walNeeded(c *rules.Case, requested float64) float64 {
 	return need
 }
 
-// whole is a count of events.
+// whole formats a count of events: exact below 1,000.
 func whole(n float64) rules.Value {
 	if n < 1000 {
 		return rules.Called(fmt.Sprintf("%.0f", n))

@@ -7,12 +7,13 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// checkpoints is where checkpoints ran. Of those that have ended PostgreSQL's own times tell, of
-// the one that has not what the checkpointer waits for.
+// checkpoints holds the cells in which checkpoints ran: completed ones by PostgreSQL's own times, an
+// unfinished one by what the checkpointer waits for.
 type checkpoints struct {
 	finished    timeline.Mask
 	write, sync []float64 // seconds credited per second
-	// open is where the one ran that is not credited yet, openSync where it was in fsync.
+	// open are the cells of the checkpoint that is not credited yet, openSync those in which it was in
+	// fsync.
 	open, openSync timeline.Mask
 }
 
@@ -34,17 +35,17 @@ func findCheckpoints(sig *rules.Signals) (p checkpoints, ok bool) {
 	return p, true
 }
 
-// What the checkpointer waits for between checkpoints and while files are synced; both names are
-// those of every version from 10 to 18 (PostgreSQL's documentation, "Wait Events"). Other waits are
-// of writing, of the WAL or of its control file, and none is work on a CPU.
+// The checkpointer's wait events between checkpoints and while it syncs files. Both names are the same
+// in versions 10 to 18 (PostgreSQL's documentation, "Wait Events"). Any other wait event means writing,
+// the WAL or the control file; no wait event means work on a CPU.
 const (
 	checkpointerIdle    = "CheckpointerMain"
 	checkpointerSyncing = "DataFileSync"
 )
 
-// creditLate is how long after its end a checkpoint may not be credited yet: before 15 counters go
-// through a collector that writes them twice a second, and a sample reads them before it looks at
-// the checkpointer.
+// creditLate, in nanoseconds, is how long after its end a checkpoint may still be missing from the
+// counters: before 15 they pass through a collector that writes them twice a second, and a sample reads
+// them before it reads the checkpointer's state.
 const creditLate = 2e9
 
 type checkpointerState uint8
@@ -56,14 +57,15 @@ const (
 	checkpointerSyncs
 )
 
-// openCheckpoint is where the checkpoint ran that has not been credited by the end of the
-// recording, and where it was in fsync: the cells before the end in which the checkpointer worked,
-// back to where it was idle or the last one was credited. Writing comes first, then all fsyncs
-// (CheckPointGuts in xlog.c). Nothing is known of it where no source tells of the checkpointer.
+// openCheckpoint returns the cells of the checkpoint that is not credited by the end of the recording,
+// and those in which it was in fsync. It goes back from the end to the cell in which the checkpointer was
+// idle or the previous checkpoint was credited. A checkpoint writes first, then does all fsyncs
+// (CheckPointGuts in xlog.c). Both masks are empty if no source reports the checkpointer.
 func openCheckpoint(sig *rules.Signals, credited []float64) (open, syncing timeline.Mask) {
 	open, syncing = make(timeline.Mask, sig.Grid.N), make(timeline.Mask, sig.Grid.N)
 	did := checkpointer(sig)
 
+	// Idle cells at the end are tolerated for as long as the credit may be late.
 	last, idle := len(did)-1, sig.Cells(creditLate)
 	for ; last >= 0 && did[last] < checkpointerWorks; last-- {
 		if did[last] == checkpointerIsIdle {
@@ -76,7 +78,7 @@ func openCheckpoint(sig *rules.Signals, credited []float64) (open, syncing timel
 
 	first := last + 1
 	for k := last; k >= 0 && did[k] != checkpointerIsIdle && !(credited[k] > 0); k-- {
-		if did[k] != checkpointerUnknown { // no sample: it goes on if it did before
+		if did[k] != checkpointerUnknown { // a cell without a sample counts only if the checkpoint ran before it
 			first = k
 		}
 	}
@@ -90,7 +92,8 @@ func openCheckpoint(sig *rules.Signals, credited []float64) (open, syncing timel
 	return open, syncing
 }
 
-// checkpointer is what the checkpointer did in each cell.
+// checkpointer returns what the checkpointer did in each cell. If several samples fall into one, the
+// later phase wins.
 func checkpointer(sig *rules.Signals) []checkpointerState {
 	did := make([]checkpointerState, sig.Grid.N)
 	for _, t := range sig.Signal(Checkpointer) {
@@ -112,8 +115,8 @@ func checkpointer(sig *rules.Signals) []checkpointerState {
 	return did
 }
 
-// checkpointCount is how many checkpoints there were, at least one: by PostgreSQL's own count
-// where it tells (two that follow each other at once look like one), else by their runs.
+// checkpointCount returns how many checkpoints ran, at least one. PostgreSQL's own count is better than
+// the number of runs, because two checkpoints back to back look like one run.
 func checkpointCount(sig *rules.Signals, cells timeline.Mask) float64 {
 	step := sig.Grid.StepSeconds()
 	counted := (timeline.Sum(sig.One(CheckpointsRequested)) + timeline.Sum(sig.One(CheckpointsTimed))) * step

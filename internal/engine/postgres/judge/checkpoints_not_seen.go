@@ -5,24 +5,24 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// checkpointsNotSeen finds PostgreSQL 17 or later behind an exporter that leaves out its checkpoints.
-// Up to 16 one view has both what the background writer and what checkpoints wrote, so the one without
-// the other is 17 or later, whose checkpoints have a view of their own.
+// checkpointsNotSeen detects PostgreSQL 17 or later behind an exporter that leaves out checkpoints. Up to
+// 16 a single view counts the buffers of both the background writer and checkpoints; so if only the
+// background writer is reported, the server is 17 or later, which has a separate view for checkpoints.
 func checkpointsNotSeen() rules.Rule {
-	r := rules.Rule{ID: "postgres/checkpoints-not-seen", Title: "Checkpoints are not in these sources",
+	r := rules.Rule{ID: "postgres/checkpoints-not-seen", Title: "These sources do not report checkpoints",
 		Kind: rules.Symptom, Whole: true,
 		When:    "plimsoll:postgres_buffers_clean:rate >= 0",
 		Needs:   []*rules.Signal{BuffersClean},
 		NoAlert: "its condition is that the background writer is reported",
-		Cause:   "From PostgreSQL 17 on pg_stat_checkpointer counts checkpoints. postgres_exporter reads it from 0.17.1 on and only if it is told to: its collector stat_checkpointer is off by default (up to 0.20.1).",
+		Cause:   "From PostgreSQL 17 on pg_stat_checkpointer counts checkpoints. postgres_exporter 0.17.1 and later can read it, but its collector stat_checkpointer is off by default (up to 0.20.1).",
 		Words: rules.Words{
-			"unseen": "The background writer is reported and checkpoints are not: a PostgreSQL 17 or later whose exporter does not read pg_stat_checkpointer. Whether checkpoints stall commits cannot be judged.",
+			"unseen": "The background writer is reported but checkpoints are not: this is PostgreSQL 17 or later with an exporter that does not read pg_stat_checkpointer. Whether checkpoints stall commits cannot be judged.",
 		},
 		Advice: map[string]rules.Advice{
 			"collector": {Summary: "Start postgres_exporter 0.17.1 or later with --collector.stat_checkpointer, or record postgres:// directly",
-				Expect:    "checkpoints are judged the next time",
+				Expect:    "the next diagnosis covers checkpoints",
 				TradeOff:  "none",
-				NoCommand: "it is the exporter's command line"},
+				NoCommand: "it is an option on the exporter's command line"},
 		}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
@@ -36,7 +36,7 @@ func checkpointsNotSeen() rules.Rule {
 		f.Severity = rules.Info
 		f.Say("unseen", nil)
 		seen := timeline.Known(c.One(BuffersClean))
-		f.Evidence = []rules.Evidence{c.Figure("buffers that the background writer wrote, mean", BuffersClean,
+		f.Evidence = []rules.Evidence{c.Figure("buffers written by the background writer, mean", BuffersClean,
 			timeline.Mean(c.One(BuffersClean)), "1/s", seen)}
 		f.Advise("collector", nil)
 

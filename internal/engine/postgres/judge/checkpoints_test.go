@@ -13,9 +13,9 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// The scripts draw what the checkpointer waits for in each second: . CheckpointerMain, w something
-// else, s DataFileSync, ? no sample; and below it the seconds PostgreSQL credits with a
-// checkpoint's end, as digits. The answer is where a checkpoint ran.
+// The scripts draw the checkpointer's wait event in each second: . CheckpointerMain, w any other,
+// s DataFileSync, ? no sample. The digits below are the seconds PostgreSQL credits when a checkpoint
+// ends. The output marks the cells in which a checkpoint ran.
 func TestPostgresCheckpoints(t *testing.T) {
 	events := map[byte]string{'.': "CheckpointerMain", 'w': "DataFileWrite", 's': "DataFileSync"}
 	datadriven.RunTest(t, "testdata/checkpoints/postgres", func(t *testing.T, d *datadriven.TestData) string {
@@ -31,7 +31,7 @@ func TestPostgresCheckpoints(t *testing.T) {
 		}
 
 		for _, sign := range []byte(".ws") {
-			if d.Cmd == "exporter" { // which does not tell of the checkpointer
+			if d.Cmd == "exporter" { // exporters do not report the checkpointer
 				break
 			}
 			track(Checkpointer, labels.FromStrings("wait_event", events[sign]), func(k int) float64 {

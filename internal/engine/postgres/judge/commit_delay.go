@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// feltDelayS is the commit_delay from which a commit takes noticeably longer: a stall is felt
-	// from 20 ms on, and a commit waits for a delay that another one began and then for its own.
-	feltDelayS = rules.StallFloorS / 2
-	// sensibleDelay is the delay in WAL syncs from which it costs more than it saves: the
-	// documentation advises half of one.
+	// minDelayS is the commit_delay from which a commit takes noticeably longer: a stall is noticeable
+	// from 20 ms on, and a commit may first wait for a delay that another one began and then for its own.
+	minDelayS = rules.StallFloorS / 2
+	// sensibleDelay, in WAL syncs, is the delay above which commit_delay costs more than it saves: the
+	// documentation advises half a sync.
 	sensibleDelay = 1.0
-	// mostlySyncing is the part of the time in the WAL's own I/O from which the queue is the disk's.
-	// Behind a slow disk it is all of it; looks are few, so that half may be seen as more.
+	// mostlySyncing is the share of the time in the WAL's own I/O above which the disk causes the queue.
+	// Behind a slow disk the share is 1. Samples are few, so a true share of a half may look larger.
 	mostlySyncing = 0.75
 )
 
@@ -23,33 +23,36 @@ func commitDelay() rules.Rule {
 	r := rules.Rule{ID: "postgres/commit-delay", Title: "commit_delay makes commits wait", Kind: rules.Cause,
 		When:    "plimsoll:postgres_commit_delay:seconds >= 0.01",
 		Needs:   []*rules.Signal{WaitEvents, CommitDelay},
-		NoAlert: "its condition is a setting, which holds without a stall too",
+		NoAlert: "its condition is a setting, which is true without a stall too",
 		Refutes: rules.DiskResources,
-		Cause:   "commit_delay makes the session that is about to sync the WAL sleep first, if commit_siblings others have a transaction open, so that more commits share the sync. It sleeps with the lock WALWrite held, so all others that commit queue behind it. No wait event shows the sleep.",
+		Cause:   "commit_delay makes the session that is about to sync the WAL sleep first, if commit_siblings other sessions have a transaction open, so that more commits share the sync. It sleeps holding the lock WALWrite, so every other commit queues behind it. No wait event shows the sleep.",
 		Words: rules.Words{
-			"delay":     "commit_delay is {{.delay}}{{with .sync}}, and a WAL fsync takes {{.}}{{end}}. {{.share}} of the sessions executing while commits stalled waited for the lock WALWrite (otherwise {{.calm}}), which the sleeping one holds, and {{.io}} for the disk itself.",
+			"delay":     "commit_delay is {{.delay}}{{with .sync}}, and a WAL fsync takes {{.}}{{end}}. While commits stalled, {{.share}} of the executing sessions waited for the lock WALWrite (otherwise {{.calm}}), which the sleeping session holds, and {{.io}} for the disk itself.",
 			"no volume": "No volume fixes this: commits wait for commit_delay.",
 		},
 		Advice: map[string]rules.Advice{
 			"zero": {Summary: "Set commit_delay to 0, its default, or to half of a WAL fsync ({{with .half}}{{.}}; {{end}}in microseconds)",
-				Expect:   "a commit waits for its sync and not for a sleep",
+				Expect:   "a commit waits for its sync, not for a sleep",
 				TradeOff: "more syncs under load, each for fewer commits",
 				Do:       []*rules.Remedy{noCommitDelay}},
 		}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		delay := timeline.Max(c.One(CommitDelay))
-		if !c.Stall.IsDatabase || !c.Stall.Any() || !(delay >= feltDelayS) {
+		if !c.Stall.IsDatabase || !c.Stall.Any() || !(delay >= minDelayS) {
 			return nil
 		}
 
+		// A delay within the documentation's advice is not the cause. If the sync is not timed (NaN), the
+		// wait events decide below.
 		sync := meanSync(c, c.Stall.Cells)
 		if sync*sensibleDelay >= delay {
 			return nil
 		}
 
-		// One session at a time syncs, and sleeps before. Of its time the sync's part is that of the sync
-		// where it is timed, or how often a session is seen in it: the sleep is no wait.
+		// One session at a time syncs, and it sleeps first. The sync's share of its time follows from the
+		// measured duration or, without one, from how often a session is seen syncing: the sleep has no
+		// wait event.
 		share, calm, known := sessionShare(c, walQueue)
 		io, _, _ := sessionShare(c, walIO)
 		syncing := sync / (sync + delay)
@@ -58,7 +61,7 @@ func commitDelay() rules.Rule {
 			syncing = io * waitsIn(c, c.Stall.Cells).of / float64(c.Stall.Cells.Count())
 		}
 
-		if !known || share-calm < leastWaitShare || syncing >= mostlySyncing {
+		if !known || share-calm < minWaitShare || syncing >= mostlySyncing {
 			return nil
 		}
 
@@ -71,9 +74,9 @@ func commitDelay() rules.Rule {
 			"share": rules.Part(share), "calm": rules.Part(calm), "io": rules.Part(io)})
 		f.Evidence = []rules.Evidence{
 			c.Figure("commit_delay", CommitDelay, delay, "seconds", c.Stall.Cells),
-			c.Figure("of the sessions executing while stalled, those that waited for the lock WALWrite", Waiting,
+			c.Figure("share of executing sessions that waited for the lock WALWrite while stalled", Waiting,
 				share, "ratio", c.Stall.Cells),
-			c.Figure("of the sessions executing while stalled, those that waited for the WAL's write or sync", Waiting,
+			c.Figure("share of executing sessions that waited for a WAL write or sync while stalled", Waiting,
 				io, "ratio", c.Stall.Cells),
 		}
 

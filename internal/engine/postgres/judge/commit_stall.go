@@ -13,12 +13,12 @@ import (
 func commitStall() rules.Rule {
 	r := rules.SymptomRule("postgres/commit-stall", "Commits stall",
 		"plimsoll:postgres_oldest_transaction:seconds >= 0.1 and on() (plimsoll:postgres_commits:rate < 1)",
-		"PostgreSQL's exporter reports no latency. It is computed as sessions executing over commits a second; where that cannot be, completions fall under 30 % of the usual while a transaction executes for 100 ms or more. What waits in a pool or a client for a connection is in neither: users wait longer than these figures say.")
+		"PostgreSQL's exporter reports no latency. Plimsoll computes it as executing sessions divided by commits per second. If that is not possible, a stall is completions below 30 % of the usual rate while a transaction has been executing for 100 ms or more. Neither includes the time a request waits for a connection in a pool or a client: users wait longer than these figures say.")
 	r.Words = maps.Clone(r.Words)
 	maps.Copy(r.Words, rules.Words{
-		"used up": "In {{.for}} of it all of {{.sessions}} sessions were executing: clients waited for one of them as well, longer than these figures say.",
+		"used up": "For {{.for}} of it all {{.sessions}} sessions were executing: clients also waited for a free session, so they waited longer than these figures say.",
 		"untyped": "The exporter does not report backend_type (postgres_exporter 0.17.0 does): autovacuum and parallel workers may be among the few sessions counted.",
-		"waiting": "Meanwhile {{.share}} of the sessions executing waited for {{.what}}.",
+		"waiting": "Meanwhile {{.share}} of the executing sessions waited for {{.what}}.",
 	})
 
 	judge := r.Judge
@@ -45,17 +45,18 @@ func commitStall() rules.Rule {
 }
 
 const (
-	// usedUpShare is the part of the sessions from which all of them execute: one or two may be
-	// between two statements.
+	// usedUpShare is the share of executing sessions from which all count as executing: one or two may
+	// be between two statements.
 	usedUpShare = 0.9
-	// usedUpSessions is how few sessions tell nothing of a pool.
+	// usedUpSessions is the number of sessions up to which nothing can be said about a pool.
 	usedUpSessions = 8
-	// poolShare is the share of the looks in which a pool's size is the number of sessions.
+	// poolShare is the share of samples in which the session count must equal its maximum for that
+	// maximum to be a pool's size.
 	poolShare = 0.5
 )
 
-// SessionsUsedUp is where clients' sessions all execute; nil if no source tells of any that does
-// not, and they do not stand at one number either.
+// SessionsUsedUp returns the cells in which all client sessions execute. It is nil if no source reports
+// an idle session and the count is not constant either.
 func SessionsUsedUp(sig *rules.Signals) timeline.Mask {
 	active, all := sig.One(Active), sig.One(Sessions)
 	if active == nil || all == nil {
@@ -64,7 +65,7 @@ func SessionsUsedUp(sig *rules.Signals) timeline.Mask {
 
 	out, idle := make(timeline.Mask, sig.Grid.N), false
 	for k := range out {
-		// Whoever asks is a session that executes.
+		// The session that counts is itself executing.
 		out[k] = all[k] > usedUpSessions && active[k]-1 >= usedUpShare*(all[k]-1)
 		idle = idle || active[k] < all[k]
 	}
@@ -73,7 +74,7 @@ func SessionsUsedUp(sig *rules.Signals) timeline.Mask {
 		return out
 	}
 
-	// Arrivals make a count vary. One that stands at its highest in most looks is a pool's size.
+	// Random arrivals make a count vary. A count at its maximum in most samples is a pool's size.
 	most := timeline.Max(active)
 	top := timeline.Where(active, func(x float64) bool { return x >= most })
 	if !(most > usedUpSessions) || rules.Share(top, timeline.Known(active)) < poolShare {
@@ -83,7 +84,7 @@ func SessionsUsedUp(sig *rules.Signals) timeline.Mask {
 	return timeline.Where(active, func(x float64) bool { return x-1 >= usedUpShare*(most-1) })
 }
 
-// usedUpInStall is the evidence that sessions were used up in a good part of some cells.
+// usedUpInStall returns the evidence that all sessions were in use in a good part of the given cells.
 func usedUpInStall(c *rules.Case, cells timeline.Mask, f *rules.Finding) []rules.Evidence {
 	used := SessionsUsedUp(&c.Signals)
 	share := rules.Share(used, cells)
@@ -93,50 +94,49 @@ func usedUpInStall(c *rules.Case, cells timeline.Mask, f *rules.Finding) []rules
 	all := timeline.Max(timeline.At(c.One(Sessions), used.And(cells))) - 1
 	f.Say("used up", rules.Values{"for": rules.Seconds(c.Seconds(used.And(cells))),
 		"sessions": rules.Called(fmt.Sprintf("%.0f", all))})
-	return []rules.Evidence{c.Figure("share of the stalled time in which every session was executing", Sessions,
+	return []rules.Evidence{c.Figure("share of the stalled time with every session executing", Sessions,
 		share, "ratio", cells)}
 }
 
-// fewSessions is up to how many executing sessions may be background workers: three of autovacuum
-// and eight parallel ones, by default.
+// fewSessions is the number of executing sessions that may all be background workers: by default three
+// autovacuum workers and eight parallel ones.
 const fewSessions = 11
 
-// unsureCount reports whether what was counted in a stall may be background workers.
+// unsureCount reports whether the sessions counted in a stall may be background workers.
 func unsureCount(c *rules.Case, s rules.Stall) bool {
 	return !c.Measured(SessionTypes) && c.Measured(Active) &&
 		timeline.Quantile(timeline.At(s.Waiting, s.Cells), 0.5) <= fewSessions
 }
 
 const (
-	// waitsTold is how many kinds of waits are told; toldWaitShare is the part of the sessions from
-	// which one is.
-	waitsTold     = 3
-	toldWaitShare = 0.05
-	mostOfThem    = 0.5 // from which the summary names it
+	// maxReportedWaits bounds how many kinds of waits are evidence; a kind needs minReportedWait of the
+	// sessions.
+	maxReportedWaits = 3
+	minReportedWait  = 0.05
+	majority         = 0.5 // from which the summary names the wait
 )
 
-// waits is what the sessions that executed in some cells waited for; the finding says what most
-// did. A source that does not report wait events has sessions that wait for nothing, which says
-// nothing.
+// waits returns what the executing sessions waited for in the given cells; the finding names the wait of
+// the majority. Without wait events every session appears to wait for nothing, which is not evidence.
 func waits(c *rules.Case, cells timeline.Mask, f *rules.Finding) (out []rules.Evidence) {
 	all := waitsIn(c, cells)
 	if !all.known {
 		return nil
 	}
-	if first := all.kinds[0]; first.share >= mostOfThem {
+	if first := all.kinds[0]; first.share >= majority {
 		f.Say("waiting", rules.Values{"share": rules.Part(first.share), "what": rules.Called(first.name)})
 	}
-	for _, w := range all.kinds[:min(len(all.kinds), waitsTold)] {
-		if w.share >= toldWaitShare {
-			out = append(out, c.Figure(fmt.Sprintf("of the sessions executing while stalled, those that waited for %s",
+	for _, w := range all.kinds[:min(len(all.kinds), maxReportedWaits)] {
+		if w.share >= minReportedWait {
+			out = append(out, c.Figure(fmt.Sprintf("share of executing sessions that waited for %s while stalled",
 				w.name), Waiting, w.share, "ratio", cells))
 		}
 	}
 	return out
 }
 
-// walSyncs is how long a WAL fsync took in some cells: pg_stat_wal from 14 to 17, pg_stat_io from 18
-// on, both with track_wal_io_timing.
+// walSyncs returns how long a WAL fsync took in the given cells: from pg_stat_wal in 14 to 17, from
+// pg_stat_io in 18 and later, both only with track_wal_io_timing.
 func walSyncs(c *rules.Case, cells timeline.Mask) []rules.Evidence {
 	mean := meanSync(c, cells)
 	if !(mean > 0) {
@@ -146,9 +146,9 @@ func walSyncs(c *rules.Case, cells timeline.Mask) []rules.Evidence {
 		"seconds", cells)}
 }
 
-// meanSync is the mean duration of the WAL fsyncs of some cells. If none ended there, it is of those
-// that ended in the cell after; NaN if none did or the server does not time them, which it reports as
-// a time of 0.
+// meanSync returns the mean duration of the WAL fsyncs that ended in the given cells or, if none did, in
+// the cell after them. It is NaN if none ended or the server does not time them (it then reports a time
+// of 0).
 func meanSync(c *rules.Case, cells timeline.Mask) float64 {
 	spent, syncs := c.One(WALSyncTime), c.One(WALSyncs)
 	if spent == nil || syncs == nil || !(timeline.Sum(spent) > 0) {

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// imageBytes is the most WAL that a full-page image takes: a page of 8 kB without its hole, and
-	// less with wal_compression. So what is computed with it is an upper bound.
+	// imageBytes is the maximum WAL a full-page image takes: a page of 8 kB, without its hole, less with
+	// wal_compression. Anything computed with it is an upper bound.
 	imageBytes = 8192
-	// leastImages is the share of the WAL from which it is mostly full-page images.
-	leastImages = 0.5
-	// walSurge is how many times the usual the WAL per second has to be for its writing to be what
-	// makes commits wait: a checkpoint is always followed by images.
+	// minImages is the share of the WAL above which it is mostly full-page images.
+	minImages = 0.5
+	// walSurge is how many times the usual WAL rate a surge must reach. Images follow every checkpoint;
+	// only a surge of WAL makes commits wait.
 	walSurge = 2.0
 )
 
@@ -23,23 +23,23 @@ func fullPageImages() rules.Rule {
 		Kind: rules.Cause, Storage: true,
 		When:    "plimsoll:postgres_full_page_images:rate * 8192 / plimsoll:postgres_wal:bytes > 0.5",
 		Needs:   []*rules.Signal{FullPageImages, WALGenerated},
-		NoAlert: "its condition holds after each checkpoint, which is no fault",
-		Cause:   "After a checkpoint begins, the first change of each page writes the whole page to the WAL (full_page_writes), so that a page torn by a crash can be repaired. The more pages change, the more WAL there is in the seconds after it, and commits wait for all of it to be written and synced.",
+		NoAlert: "its condition is true after every checkpoint, which is not a fault",
+		Cause:   "After a checkpoint begins, the first change to each page writes the whole page to the WAL (full_page_writes), so that a page torn by a crash can be repaired. The more pages change, the more WAL follows a checkpoint, and commits wait until all of it is written and synced.",
 		Words: rules.Words{
-			"surge": "{{.share}} of the stalled time falls into surges of full-page images: {{.in}} of the time stalled in them, {{.out}} otherwise. WAL was then written at {{.surge}}, {{.times}} times the usual, and up to {{.images}} of it were images of whole pages.",
-			"ckpt":  "A checkpoint had begun at most {{.after}} before each surge.",
+			"surge": "{{.share}} of the stalled time coincides with surges of full-page images: commits stalled {{.in}} of the time during surges, {{.out}} of the time otherwise. During surges WAL was written at {{.surge}}, {{.times}} times the usual rate, and up to {{.images}} of it was full-page images.",
+			"ckpt":  "Each surge began no more than {{.after}} after the start of a checkpoint.",
 		},
 		Advice: map[string]rules.Advice{
-			"compress": {Summary: "Compress full-page images: wal_compression = on (lz4 from 15 on costs less CPU)",
+			"compress": {Summary: "Compress full-page images: wal_compression = on (from 15 on, lz4 costs less CPU)",
 				Expect:   "the images take a half to a third of the WAL, depending on the data",
 				TradeOff: "CPU in the sessions that write", Do: []*rules.Remedy{compressWAL}},
-			"seldom": {Summary: "Let checkpoints come less often: checkpoint_timeout and max_wal_size",
-				Expect:   "each page is written whole once per checkpoint, so less often",
-				TradeOff: "a longer recovery after a crash; disk for WAL", Do: []*rules.Remedy{seldomCheckpoints}},
-			"never": {Summary: "Do not switch full_page_writes off: it is safe only on a volume that writes 8 kB atomically, through the file system too",
+			"seldom": {Summary: "Run checkpoints less often: checkpoint_timeout and max_wal_size",
+				Expect:   "each page is written in full once per checkpoint, so less often",
+				TradeOff: "longer crash recovery; more disk space for WAL", Do: []*rules.Remedy{seldomCheckpoints}},
+			"never": {Summary: "Do not turn full_page_writes off: that is safe only on a volume that writes 8 kB atomically, through the file system too",
 				Expect:    "a crash damages no page",
 				TradeOff:  "none",
-				NoCommand: "it is something not to do"},
+				NoCommand: "it advises against a change"},
 		}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
@@ -52,6 +52,7 @@ func fullPageImages() rules.Rule {
 			return nil
 		}
 
+		// The queue that a surge leaves behind drains after it.
 		near := s.cells.Widen(0, c.Cells(rules.AftermathS*1e9))
 		fraction, in, out := c.Attributable(near)
 		if fraction < rules.MinAttributable || in < rules.StallRatio*out || !c.Contrasts(near) {
@@ -71,12 +72,12 @@ func fullPageImages() rules.Rule {
 		}
 
 		f.Evidence = []rules.Evidence{
-			c.Figure("share of the time that stalled in surges of full-page images", FullPageImages, in,
+			c.Figure("share of the time stalled during surges of full-page images", FullPageImages, in,
 				"ratio", near),
-			c.Figure("share of the time that stalled otherwise", FullPageImages, out, "ratio", near.Not()),
-			c.Figure("WAL generated in the surges, median", WALGenerated, s.rate, "bytes/s", s.cells),
+			c.Figure("share of the time stalled otherwise", FullPageImages, out, "ratio", near.Not()),
+			c.Figure("WAL generated during the surges, median", WALGenerated, s.rate, "bytes/s", s.cells),
 			c.Figure("WAL generated otherwise, median", WALGenerated, s.usual, "bytes/s", s.cells.Not()),
-			c.Figure("full-page images in the surges, mean", FullPageImages,
+			c.Figure("full-page images during the surges, mean", FullPageImages,
 				timeline.Mean(timeline.At(c.One(FullPageImages), s.cells)), "1/s", s.cells),
 		}
 
@@ -90,19 +91,21 @@ func fullPageImages() rules.Rule {
 	return r
 }
 
-// surges are the cells in which more WAL than usual was written, most of it full-page images.
+// surges are the cells in which the WAL rate exceeded the usual one, most of it full-page images.
 type surges struct {
 	cells       timeline.Mask
-	rate, usual float64 // median WAL in them and otherwise, bytes/s
-	images      float64 // upper bound of the images' share of the WAL in them
+	rate, usual float64 // median WAL during surges and otherwise, bytes/s
+	images      float64 // upper bound of the images' share of the WAL during surges
 }
 
 func findSurges(c *rules.Case) (surges, bool) {
 	wal, images := c.One(WALGenerated), c.One(FullPageImages)
 	mostly := make(timeline.Mask, c.Grid.N)
 	for k := range mostly {
-		mostly[k] = images[k]*imageBytes >= leastImages*wal[k] && images[k] > 0
+		mostly[k] = images[k]*imageBytes >= minImages*wal[k] && images[k] > 0
 	}
+
+	// The baseline is the rate under load without images; idle time would make it too low.
 	usual := timeline.Quantile(timeline.At(wal, c.Stall.Active.Without(mostly)), 0.5)
 	cells := mostly.And(timeline.Where(wal, func(x float64) bool { return x >= walSurge*usual }))
 	if cells.Count() == 0 || !(usual > 0) {
@@ -113,9 +116,9 @@ func findSurges(c *rules.Case) (surges, bool) {
 		images: math.Min(1, of)}, true
 }
 
-// afterCheckpoint is the longest time from the begin of a checkpoint to a surge, where each surge has
-// a checkpoint before it that is nearer than a tenth of the recording. PostgreSQL counts a checkpoint
-// when it begins.
+// afterCheckpoint returns the longest time in seconds from the start of a checkpoint to a surge. It is
+// not ok unless each surge follows a checkpoint within a tenth of the recording. PostgreSQL counts a
+// checkpoint when it begins.
 func afterCheckpoint(c *rules.Case, surging timeline.Mask) (longest float64, ok bool) {
 	timed, requested := c.One(CheckpointsTimed), c.One(CheckpointsRequested)
 	if timed == nil || requested == nil {
@@ -134,5 +137,6 @@ func afterCheckpoint(c *rules.Case, surging timeline.Mask) (longest float64, ok 
 		longest = math.Max(longest, after)
 	}
 
+	// The grid cannot resolve less than a step.
 	return math.Max(longest, c.Grid.StepSeconds()), true
 }

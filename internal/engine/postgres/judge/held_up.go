@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// leastWaitShare is the share of the executing sessions from which one class of waits is a cause.
-	leastWaitShare = 0.3
-	// queuedDevice is the share of the stalled time with a device's queue full from which the session
-	// that others wait for may itself wait for that device.
+	// minWaitShare is the share of executing sessions from which a class of waits counts as a cause.
+	minWaitShare = 0.3
+	// queuedDevice is the share of the stalled time with a full device queue from which the session that
+	// blocks others may itself be waiting for that device.
 	queuedDevice = 0.5
 )
 
-// sessionsWait makes the rule that clients wait for one class of waits that is not this host's
-// storage.
+// sessionsWait builds a rule for stalls in which sessions wait for something other than this host's
+// storage, such as locks or a standby.
 func sessionsWait(r rules.Rule, class waitClass, advice ...string) rules.Rule {
 	r.Kind, r.Needs = rules.Cause, []*rules.Signal{WaitEvents}
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
@@ -25,7 +25,7 @@ func sessionsWait(r rules.Rule, class waitClass, advice ...string) rules.Rule {
 		}
 
 		share, calm := waitedShare(c, class)
-		if share-calm < leastWaitShare {
+		if share-calm < minWaitShare {
 			return nil
 		}
 
@@ -36,14 +36,15 @@ func sessionsWait(r rules.Rule, class waitClass, advice ...string) rules.Rule {
 		f.Say("waited", rules.Values{"share": rules.Part(share),
 			"what": rules.Called(waitsIn(c, c.Stall.Cells).first(class)), "calm": rules.Part(calm)})
 		f.Evidence = []rules.Evidence{
-			c.Figure("of the sessions executing while stalled, those held up so", Waiting, share, "ratio",
+			c.Figure("share of executing sessions blocked this way while stalled", Waiting, share, "ratio",
 				c.Stall.Cells),
-			c.Figure("of the sessions executing otherwise", Waiting, calm, "ratio", c.NotStalled()),
+			c.Figure("share of executing sessions blocked this way otherwise", Waiting, calm, "ratio",
+				c.NotStalled()),
 		}
 
 		queued, _ := c.QueuedShare(c.Stall.Cells)
 		if queued >= queuedDevice {
-			// The session that others wait for may wait for the device: then the volume does matter.
+			// The session that blocks the others may be waiting for the device: then the volume matters.
 			f.Weight *= 1 - queued
 			f.Severity = rules.Warning
 			f.Say("queued", rules.Values{"queued": rules.Part(queued)})
@@ -65,24 +66,24 @@ func sessionsWait(r rules.Rule, class waitClass, advice ...string) rules.Rule {
 	return r
 }
 
-// waitedShare is the share of the executing sessions in a class of waits while stalled, and
-// otherwise. Sessions that execute otherwise are few, so their share is taken of as many as stall: a
-// lone session that waits for a lock all day is no half of a queue of forty.
+// waitedShare returns the share of executing sessions in a class of waits while stalled, and otherwise.
+// Few sessions execute outside of stalls, so their share is scaled to the number that execute in a stall:
+// a lone session that waits for a lock all day does not explain half of a queue of forty.
 func waitedShare(c *rules.Case, class waitClass) (share, calm float64) {
 	in, out := waitsIn(c, c.Stall.Cells), waitsIn(c, c.NotStalled())
 	if !in.known {
 		return 0, 0
 	}
 	share = in.share(class)
-	each := in.of / math.Max(1, float64(c.Stall.Cells.Count()))
+	stalledSessions := in.of / math.Max(1, float64(c.Stall.Cells.Count())) // mean per cell
 	otherwise := out.share(class) * out.of / math.Max(1, float64(c.NotStalled().Count()))
-	if each > 0 {
-		calm = math.Min(share, otherwise/each)
+	if stalledSessions > 0 {
+		calm = math.Min(share, otherwise/stalledSessions)
 	}
 	return share, calm
 }
 
-// lockEvidence adds the usual holder of a lock that nothing releases: a session idle in a transaction.
+// lockEvidence adds the usual suspect if a lock is not released: a session idle in a transaction.
 func lockEvidence(c *rules.Case, f *rules.Finding) {
 	idle, age := c.One(IdleInTransaction), c.One(IdleInTransactionAge)
 	if idle == nil || age == nil {
@@ -94,12 +95,13 @@ func lockEvidence(c *rules.Case, f *rules.Finding) {
 	}
 	f.Say("idle", rules.Values{"most": whole(most), "oldest": rules.Seconds(oldest)})
 	f.Evidence = append(f.Evidence,
-		c.Figure("sessions idle in a transaction while stalled, most", IdleInTransaction, most, "", c.Stall.Cells),
-		c.Figure("age of the oldest of their transactions while stalled", IdleInTransactionAge, oldest, "seconds",
+		c.Figure("sessions idle in a transaction while stalled, maximum", IdleInTransaction, most, "",
+			c.Stall.Cells),
+		c.Figure("age of their oldest transaction while stalled", IdleInTransactionAge, oldest, "seconds",
 			c.Stall.Cells))
 }
 
-// waitAlert is the condition that most sessions, and at least four, wait so.
+// waitAlert is the alert condition: most of the active sessions, and at least four, wait this way.
 func waitAlert(waiting *rules.Signal) string {
 	return waiting.Name + " >= 4 and on() (" + waiting.Name + " > 0.5 * plimsoll:postgres_active:count)"
 }
@@ -107,58 +109,58 @@ func waitAlert(waiting *rules.Signal) string {
 func lockWait() rules.Rule {
 	return sessionsWait(rules.Rule{ID: "postgres/lock-wait", Title: "Sessions wait for locks",
 		When:  waitAlert(LockWaiting),
-		Cause: "Another session holds a lock that they need, until its transaction ends: DDL such as ALTER TABLE, a row that many update, or a session that is idle in a transaction. Who asks for a lock behind a waiting ALTER TABLE waits too, even to read.",
+		Cause: "Another session holds a lock that they need until its transaction ends: DDL such as ALTER TABLE, a row that many sessions update, or a session idle in a transaction. Sessions that request a lock behind a waiting ALTER TABLE wait too, even to read.",
 		Words: rules.Words{
-			"waited":    "{{.share}} of the sessions executing while commits stalled waited for {{.what}} (otherwise {{.calm}}).",
-			"idle":      "Up to {{.most}} sessions were idle in a transaction meanwhile, the oldest for {{.oldest}}: they keep their locks.",
-			"queued":    "A device's queue was full in {{.queued}} of that time: the session that holds the lock may wait for the device.",
+			"waited":    "While commits stalled, {{.share}} of the executing sessions waited for {{.what}} (otherwise {{.calm}}).",
+			"idle":      "Sessions idle in a transaction meanwhile: up to {{.most}}, the oldest for {{.oldest}}. They keep their locks.",
+			"queued":    "A device's queue was full {{.queued}} of that time: the session that holds the lock may be waiting for the device.",
 			"no volume": "No volume fixes this: clients waited for locks.",
 		},
 		Advice: map[string]rules.Advice{
 			"end": {Summary: "Find the session that holds the lock with pg_blocking_pids() and end it with pg_cancel_backend() or pg_terminate_backend()",
-				Expect:   "the queue behind it ends within a second",
+				Expect:   "the queue behind it drains within a second",
 				TradeOff: "its transaction is rolled back",
 				Do:       []*rules.Remedy{endBlocker}},
-			"limit": {Summary: "End sessions that stay idle in a transaction (idle_in_transaction_session_timeout), and run DDL with a lock_timeout of a few seconds and retries",
-				Expect:   "no lock is kept longer than that by a client that does nothing",
-				TradeOff: "such a client loses its connection, and its transaction", Do: []*rules.Remedy{endIdle}}},
+			"limit": {Summary: "Terminate sessions that stay idle in a transaction (idle_in_transaction_session_timeout), and run DDL with a lock_timeout of a few seconds and retries",
+				Expect:   "an idle client holds no lock longer than that",
+				TradeOff: "such a client loses its connection and its transaction", Do: []*rules.Remedy{endIdle}}},
 	}, onLock, "end", "limit")
 }
 
 func standbyWait() rules.Rule {
 	return sessionsWait(rules.Rule{ID: "postgres/standby-wait", Title: "Commits wait for a synchronous standby",
 		When:  waitAlert(StandbyWaiting),
-		Cause: "With synchronous_standby_names a commit returns once a standby has received, written or applied it (synchronous_commit). The standby's disk, its CPU and the network are in the path of every commit; this host's disk is not what is waited for.",
+		Cause: "With synchronous_standby_names a commit returns only after a standby has received, written or applied it (synchronous_commit). The standby's disk, its CPU and the network are in the path of every commit; commits are not waiting for this host's disk.",
 		Words: rules.Words{
-			"waited":    "{{.share}} of the sessions executing while commits stalled waited for {{.what}}, the answer of a synchronous standby (otherwise {{.calm}}).",
-			"queued":    "A device's queue was full in {{.queued}} of that time on this host too.",
+			"waited":    "While commits stalled, {{.share}} of the executing sessions waited for {{.what}}, the acknowledgement of a synchronous standby (otherwise {{.calm}}).",
+			"queued":    "A device's queue was also full {{.queued}} of that time on this host.",
 			"no volume": "No volume of this host fixes this: commits waited for a synchronous standby.",
 		},
 		Advice: map[string]rules.Advice{
-			"standby": {Summary: "Diagnose the standby: record it and its host at the same time; its WAL's fsync and the network's round trip make each commit",
-				Expect:    "the cause is found where it is",
+			"standby": {Summary: "Diagnose the standby: record it and its host at the same time; its WAL fsync and the network round trip are part of each commit",
+				Expect:    "the cause shows up on the standby or in the network",
 				TradeOff:  "none",
 				NoCommand: "pg_stat_replication shows which standby: sync_state, flush_lag, replay_lag"},
-			"quorum": {Summary: "With two standbys or more, wait for any one of them: synchronous_standby_names = 'ANY 1 (...)'",
-				Expect:    "one slow standby no longer holds up commits",
-				TradeOff:  "one more server; which standby has a commit is known only by its LSN",
-				NoCommand: "the names are those of the standbys' application_name; the value replaces the list that is set now"}},
+			"quorum": {Summary: "With two or more standbys, wait for any one of them: synchronous_standby_names = 'ANY 1 (...)'",
+				Expect:    "one slow standby no longer delays commits",
+				TradeOff:  "one more server; only the LSN shows which standby has a commit",
+				NoCommand: "the names are the standbys' application_name; the value replaces the current list"}},
 	}, onStandby, "standby", "quorum")
 }
 
 func clientWait() rules.Rule {
-	return sessionsWait(rules.Rule{ID: "postgres/client-wait", Title: "Clients do not take their results",
+	return sessionsWait(rules.Rule{ID: "postgres/client-wait", Title: "Clients read their results too slowly",
 		When:  waitAlert(ClientWaiting),
-		Cause: "The server has results ready and cannot send them: the client reads slowly, or the network in between is full or drops packets. Sessions that wait so hold their locks and their snapshot.",
+		Cause: "The server has results ready but cannot send them: the client reads slowly, or the network in between is saturated or drops packets. Sessions that wait this way keep their locks and their snapshot.",
 		Words: rules.Words{
-			"waited":    "{{.share}} of the sessions executing while commits stalled waited for {{.what}}: their clients did not take what the server sent (otherwise {{.calm}}).",
-			"queued":    "A device's queue was full in {{.queued}} of that time too.",
-			"no volume": "No volume fixes this: clients did not take their results.",
+			"waited":    "While commits stalled, {{.share}} of the executing sessions waited for {{.what}}: their clients did not read what the server sent (otherwise {{.calm}}).",
+			"queued":    "A device's queue was also full {{.queued}} of that time.",
+			"no volume": "No volume fixes this: clients did not read their results.",
 		},
 		Advice: map[string]rules.Advice{
-			"client": {Summary: "Look at the clients' hosts and the network: CPU, retransmissions (ss -ti), the instance's network limit; fetch fewer rows, or with a cursor",
-				Expect:    "results leave the server as they are made",
+			"client": {Summary: "Check the clients' hosts and the network: CPU, retransmissions (ss -ti), the instance's network limit; fetch fewer rows, or use a cursor",
+				Expect:    "results leave the server as they are produced",
 				TradeOff:  "none",
-				NoCommand: "it is a change of the application or of the network"}},
+				NoCommand: "it is a change to the application or the network"}},
 	}, onClient, "client")
 }

@@ -1,5 +1,5 @@
-// Package judge is what Plimsoll knows of how PostgreSQL stalls: the signals by which recordings of
-// it are read, the detector of stalled time, and the rules with their test scripts.
+// Package judge holds what Plimsoll knows about PostgreSQL stalls: the signals it reads from
+// recordings, the stall detector, and the rules with their test scripts.
 package judge
 
 import (
@@ -12,14 +12,14 @@ import (
 //go:embed testdata/*.test
 var scripts embed.FS
 
-// Knowledge is what the pack takes from here.
+// Knowledge returns PostgreSQL's part of the rule pack.
 func Knowledge() rules.Knowledge {
 	return rules.Knowledge{
 		Database: "postgres", Product: "PostgreSQL", Programs: []string{"postgres"},
 		Anchor: Commits,
-		// A commit waits for a flush of the WAL; commits at the same time share one (xlog.c, XLogFlush).
+		// A commit waits for a WAL flush; concurrent commits share one (xlog.c, XLogFlush).
 		Synced: &rules.Synced{Does: "commits at most %s times per second",
-			Source: "a commit waits for one flush of the WAL"},
+			Source: "a commit waits for one WAL flush"},
 		Signals: signals,
 		Rules: []rules.Rule{commitStall(), checkpointsNotSeen(), lockWait(), standbyWait(), clientWait(),
 			checkpointBurst(), checkpointRequested(), walFlush(), commitDelay(), walBuffers(), fullPageImages(),
@@ -44,22 +44,22 @@ func Knowledge() rules.Knowledge {
 	}
 }
 
-// Throttled was measured on PostgreSQL 15 with the load of examples/scenarios/lab-postgres.yaml, runs
-// of 60 s with two checkpoints (examples/throttling/measured.tsv, medians). On ext4 an earlier run
-// had shown the opposite: 1.88 s with it, 0.60 s without.
+// Throttled was measured on PostgreSQL 15 with the load of examples/scenarios/lab-postgres.yaml, in 60 s
+// runs with two checkpoints (examples/throttling/measured.tsv, medians). An earlier run on ext4 showed
+// the opposite: 1.88 s with writeback throttling, 0.60 s without.
 var Throttled = []rules.Throttled{
 	{Filesystem: "xfs", OnS: 0.124, OffS: 0.314, Where: "two checkpoints in 60 s, 3,000 IOPS and 48 MB/s"},
 	{Filesystem: "ext4", OnS: 0.104, OffS: 0.348, Where: "two checkpoints in 60 s, 3,000 IOPS and 48 MB/s",
 		Disagree: true},
 }
 
-// handed is the WAL: each byte of it is synced, while a page may be written several times before the
-// kernel flushes it once.
+// handed counts only the WAL: every byte of it is synced, but a page may be written several times before
+// the kernel flushes it once.
 func handed(sig *rules.Signals) []float64 { return sig.One(WALGenerated) }
 
-// cycle is where a checkpoint wrote or synced. Both times are credited when it ends: one that is
-// still under way at the end of the recording took nothing yet, and its cells are those in which
-// the checkpointer was seen at work.
+// cycle returns the cells in which a checkpoint wrote or synced. PostgreSQL credits both times when the
+// checkpoint ends; for one still running at the end of the recording, the cells are those in which the
+// checkpointer was seen working, and its times are zero.
 func cycle(sig *rules.Signals) (rules.Cycle, bool) {
 	p, ok := findCheckpoints(sig)
 	if !ok {
@@ -74,7 +74,8 @@ func cycle(sig *rules.Signals) (rules.Cycle, bool) {
 		Left: left}, true
 }
 
-// providers name the collectors of postgres_exporter that are off by default (up to 0.20.1).
+// providers name what supplies each group of metrics. postgres_exporter's collectors are named if they
+// are off by default (up to 0.20.1).
 var providers = []rules.Provider{
 	{Prefix: "pg_stat_checkpointer_",
 		Ways: []rules.Way{{Text: "for PostgreSQL 17 and later postgres_exporter's --collector.stat_checkpointer (0.17.1)"}}},

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// client runs statements in psql, each in a call of its own: ALTER SYSTEM cannot run in a transaction,
-// and the statements of one -c are one.
+// client returns the psql command for the statements. Each gets a separate -c: ALTER SYSTEM cannot run in
+// a transaction, and all statements of one -c form one transaction.
 func client(at rules.ClientAt, statements []string) []string {
 	words := []string{"psql", "-X"}
 	arg := func(option, value string) {
@@ -24,7 +24,8 @@ func client(at rules.ClientAt, statements []string) []string {
 		}
 	}
 
-	// On its own host a server is reached by its socket and its own port, wherever it was recorded from.
+	// On its own host the server is reached by its socket and its own port, no matter which address it was
+	// recorded from.
 	switch at.Place {
 	case rules.Host:
 		words = []string{"sudo", "-u", "postgres", "psql", "-X"}
@@ -48,11 +49,11 @@ func client(at rules.ClientAt, statements []string) []string {
 	return []string{strings.Join(words, " ")}
 }
 
-// variables are values that the reader sets in the shell, as the program prints them.
+// variables matches values that the user sets in the shell, as Plimsoll prints them.
 var variables = regexp.MustCompile(`"\$\{[A-Z_]+:\?[^"]*\}"`)
 
-// sqlWord is a statement as one word of a shell. Variables stay outside of its quotes: within, they
-// would reach the server as they are written.
+// sqlWord quotes a statement as one shell word. Variables stay outside of the quotes: inside, the shell
+// would not expand them.
 func sqlWord(statement string) string {
 	var b strings.Builder
 	end := 0
@@ -66,21 +67,21 @@ func sqlWord(statement string) string {
 	return b.String() + shellword.Quote(statement[end:])
 }
 
-// A setting is one of PostgreSQL's, with the value to set (a template, as SQL has it) and the name of
-// the value that it had. inRDS is the value in the unit of a parameter group.
+// A setting is a PostgreSQL setting with the value to set (a template, in SQL syntax) and the name of its
+// former value. inRDS is the value in the unit of an RDS parameter group.
 type setting struct{ name, value, was, inRDS string }
 
 const (
-	operatorSets = "If an operator runs it, ALTER SYSTEM is refused or undone: set it in the operator's resource, such as spec.postgresql.parameters."
-	ownGroup     = "A default group cannot be changed: the instance needs a separate one."
+	operatorSets = "If an operator manages the server, it refuses or reverts ALTER SYSTEM: set the value in the operator's resource, such as spec.postgresql.parameters."
+	ownGroup     = "A default parameter group cannot be changed: the instance needs a separate one."
 	// gcloud replaces all flags: those that are not listed return to their defaults.
 	ofProvider = "the provider sets it. Azure: az postgres flexible-server parameter set -g GROUP -s SERVER -n NAME -v VALUE, after parameter show for the former value (checkpoint_flush_after is read-only there). " +
-		"Cloud SQL: gcloud sql instances describe INSTANCE --format='value(settings.databaseFlags)' first, then gcloud sql instances patch INSTANCE --database-flags with every flag that is listed and the new one, because those left out are unset; it may restart"
-	aurora      = "Aurora's hosts end in .rds.amazonaws.com too. It has cluster parameter groups, its own storage and none of these settings: if look shows none, leave it."
-	commandLine = "A value from the server's command line (source = command line) wins over ALTER SYSTEM: change it there. Standbys have their own settings: repeat it on each."
+		"Cloud SQL: gcloud sql instances describe INSTANCE --format='value(settings.databaseFlags)' first, then gcloud sql instances patch INSTANCE --database-flags with every listed flag and the new one, because omitted flags are unset; the instance may restart"
+	aurora      = "Aurora host names also end in .rds.amazonaws.com. Aurora has cluster parameter groups, its own storage and none of these settings: if the first step shows none, change nothing."
+	commandLine = "A value from the server's command line (source = command line) overrides ALTER SYSTEM: change it there. Standbys have their own settings: repeat the change on each."
 )
 
-// reloaded are the ways to change settings that a reload takes over (context sighup in pg_settings).
+// reloaded returns the recipes for settings that take effect on a reload (context sighup in pg_settings).
 func reloaded(all ...setting) []rules.Recipe {
 	var names, set, parameters, all2 []string
 	for _, s := range all {
@@ -95,7 +96,7 @@ func reloaded(all ...setting) []rules.Recipe {
 		group = "SELECT pg_reload_conf()", ` --db-parameter-group-name {{ask .group "GROUP" "the parameter group of the instance"}}`
 	show, file := showSettings(names), "postgres-"+all[0].name
 
-	// The parameters that somebody set are in the file; an empty one says that none was.
+	// The file keeps the parameters set before; an empty file means that none was set.
 	kept := `~/plimsoll-rds-` + all[0].name + `.before`
 	inGroup := `aws rds describe-db-parameters` + group + ` --source user --query "Parameters[?contains('` +
 		strings.ReplaceAll(strings.Join(names, " "), "'", "") +
@@ -105,7 +106,7 @@ func reloaded(all ...setting) []rules.Recipe {
 			Look: slices.Concat(rules.Ask(show...), rules.Save(file, " *ALTER SYSTEM", formerly(names))),
 			Do:   rules.Ask(append(slices.Clone(set), reload)...), Check: rules.Ask(show...),
 			Undo: slices.Concat(rules.Restore(file, rules.Saved), rules.Ask(reload)),
-			Kept: "ALTER SYSTEM keeps it, in postgresql.auto.conf", Notes: []string{operatorSets, commandLine}},
+			Kept: "ALTER SYSTEM persists it in postgresql.auto.conf", Notes: []string{operatorSets, commandLine}},
 		{Places: []rules.Place{rules.RDS},
 			Look: rules.Tool(`test -e ` + kept + ` || { ` + inGroup + ` >` + kept + `.new && mv ` + kept + `.new ` +
 				kept + `; }; cat ` + kept), Do: rules.Tool(`aws rds modify-db-parameter-group` + group +
@@ -115,27 +116,27 @@ func reloaded(all ...setting) []rules.Recipe {
 				` && (while read -r n v; do aws rds modify-db-parameter-group` + group +
 				` --parameters "ParameterName=$n,ParameterValue=$v,ApplyMethod=immediate" </dev/null || exit 1; done <` +
 				kept + `) && rm ` + kept),
-			Kept: "the parameter group keeps it", Notes: []string{ownGroup, aurora}},
+			Kept: "the parameter group persists it", Notes: []string{ownGroup, aurora}},
 		{Places: []rules.Place{rules.Managed}, None: ofProvider},
 	}
 }
 
-// showSettings show which server this is, and settings with where they are set.
+// showSettings returns the queries that identify the server and show the settings and where they are set.
 func showSettings(names []string) []string {
 	return []string{"SELECT name, setting FROM pg_settings WHERE name IN ('data_directory', 'port', 'cluster_name')",
 		"SELECT name, setting, unit, source, pending_restart FROM pg_settings WHERE name IN (" +
 			strings.Join(names, ", ") + ")"}
 }
 
-// formerly are the statements that bring back what ALTER SYSTEM had set: the last line of a name in
-// postgresql.auto.conf, or none. A value from postgresql.conf, the default or the command line is in
-// force again once that file has none.
+// formerly returns the query that prints the statements for the undo: they restore each name's last line
+// in postgresql.auto.conf, or reset it if it has none. Without a line there, the value of postgresql.conf,
+// the command line or the default applies again.
 func formerly(names []string) string {
 	return "SELECT 'ALTER SYSTEM ' || coalesce('SET ' || n || ' = ' || quote_literal((SELECT setting FROM pg_file_settings WHERE name = n AND sourcefile LIKE '%/postgresql.auto.conf' ORDER BY seqno DESC LIMIT 1)), 'RESET ' || n)" +
 		" FROM unnest(ARRAY[" + strings.Join(names, ", ") + "]) AS n"
 }
 
-// recorded are the settings that the recording tells, as SQL takes them; "" where it does not.
+// recorded returns the settings found in the recording, in SQL syntax; "" if unknown.
 func recorded(c *rules.Case) rules.Values {
 	out := rules.Values{}
 	for _, s := range []struct {
@@ -165,8 +166,8 @@ var (
 	paceCheckpoints = &rules.Remedy{Name: "pace-checkpoint", Title: "Pace the checkpoint",
 		Recipes: reloaded(setting{"checkpoint_completion_target", "0.9", "target", "0.9"},
 			setting{"checkpoint_flush_after", "'256kB'", "flush", "32"}),
-		Cost: "the checkpoint takes most of the interval by design",
-		Wait: 10 * time.Minute, Until: "the checkpoint that runs has ended and another has passed",
+		Cost: "by design the checkpoint takes most of the interval",
+		Wait: 10 * time.Minute, Until: "the current checkpoint and one more have ended",
 		Raises: []string{"checkpoint"},
 		Settings: []string{"postgresql.checkpoint_completion_target", "postgresql.checkpoint_flush_after",
 			CheckpointCompletionTarget.Name, CheckpointFlushAfter.Name},
@@ -176,11 +177,11 @@ var (
 				timeline.Max(c.One(CheckpointFlushAfter)) > 0)
 		}}
 
-	seldomCheckpoints = &rules.Remedy{Name: "seldom-checkpoint", Title: "Let checkpoints come less often",
+	seldomCheckpoints = &rules.Remedy{Name: "seldom-checkpoint", Title: "Run checkpoints less often",
 		Recipes: reloaded(setting{"checkpoint_timeout", "'15min'", "timeout", "900"},
 			setting{"max_wal_size", "'{{.need}}MB'", "wal", "{{.need}}"}),
-		Cost: "a longer recovery after a crash; {{.need}} MB of disk for WAL, and more in a burst: look that it is free",
-		Wait: 45 * time.Minute, Until: "three checkpoints have passed",
+		Cost: "longer crash recovery; {{.need}} MB of disk space for WAL, more in a burst: check that it is free",
+		Wait: 45 * time.Minute, Until: "three checkpoints have completed",
 		Raises: []string{"checkpoint"},
 		Settings: []string{"postgresql.checkpoint_timeout", "postgresql.max_wal_size", CheckpointTimeout.Name,
 			MaxWALSize.Name},
@@ -189,18 +190,18 @@ var (
 			return !(timeline.Max(c.One(CheckpointTimeout)) >= 900)
 		}, Example: rules.Values{"need": "8192"}}
 
-	moreWAL = &rules.Remedy{Name: "more-wal", Title: "Raise max_wal_size, so that checkpoints come by the clock",
+	moreWAL = &rules.Remedy{Name: "more-wal", Title: "Raise max_wal_size, so that checkpoint_timeout triggers checkpoints",
 		Recipes: reloaded(setting{"max_wal_size", "'{{.need}}MB'", "wal", "{{.need}}"}),
-		Cost:    "a longer recovery after a crash; {{.need}} MB of disk for WAL, and more in a burst: look that it is free",
-		Wait:    15 * time.Minute, Until: "two checkpoints have come by the clock",
+		Cost:    "longer crash recovery; {{.need}} MB of disk space for WAL, more in a burst: check that it is free",
+		Wait:    15 * time.Minute, Until: "checkpoint_timeout has triggered two checkpoints",
 		Raises:   []string{"checkpoint"},
 		Settings: []string{"postgresql.max_wal_size", MaxWALSize.Name}, Size: sizeWAL(0),
 		Example: rules.Values{"need": "8192"}}
 
-	endIdle = &rules.Remedy{Name: "idle-in-transaction", Title: "End sessions that stay idle in a transaction",
+	endIdle = &rules.Remedy{Name: "idle-in-transaction", Title: "Terminate sessions that stay idle in a transaction",
 		Recipes: reloaded(setting{"idle_in_transaction_session_timeout", "'60s'", "idle", "60000"}),
-		Cost:    "a client that pauses for a minute in a transaction loses its connection and the transaction: look at what such clients do first",
-		Wait:    10 * time.Minute, Until: "what stalls usually would have come again",
+		Cost:    "a client that pauses for a minute in a transaction loses its connection and the transaction: first check what such clients do",
+		Wait:    10 * time.Minute, Until: "the stall would normally have recurred",
 		Settings: []string{"postgresql.idle_in_transaction_session_timeout"}}
 
 	endBlocker = &rules.Remedy{Name: "end-blocker", Title: "End the session that holds the lock",
@@ -208,16 +209,16 @@ var (
 			Look:   rules.Ask("SELECT pid, state, now() - xact_start AS age, left(query, 60) AS query FROM pg_stat_activity WHERE pid IN (SELECT unnest(pg_blocking_pids(pid)) FROM pg_stat_activity) ORDER BY age DESC"),
 			Do:     rules.Ask(`SELECT pg_terminate_backend({{ask .pid "PID" "the pid that look shows first, once you know what it does"}})`),
 			Check:  rules.Ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"),
-			Kept:   "it is one session; idle_in_transaction_session_timeout and lock_timeout keep others from it",
+			Kept:   "it affects a single session; idle_in_transaction_session_timeout and lock_timeout prevent a recurrence",
 			NoUndo: "the transaction is rolled back, and its client has to run it again"}},
 		Cost: "that session's transaction is rolled back",
-		Wait: time.Minute, Until: "the queue has ended"}
+		Wait: time.Minute, Until: "the queue has drained"}
 
-	// Any value of 15's compression methods is more than "on", which every version has.
+	// Every version knows "on". If 15 or later is set to one of its compression methods, nothing is needed.
 	compressWAL = &rules.Remedy{Name: "wal-compression", Title: "Compress full-page images in the WAL",
 		Recipes: reloaded(setting{"wal_compression", "'on'", "compression", "on"}),
-		Cost:    "CPU in the sessions that write; lz4 and zstd, which a server from 15 on may have, cost less",
-		Wait:    15 * time.Minute, Until: "two checkpoints have passed",
+		Cost:    "CPU in the sessions that write; lz4 and zstd, which servers from 15 on may offer, cost less",
+		Wait:    15 * time.Minute, Until: "two checkpoints have completed",
 		Settings: []string{"postgresql.wal_compression"},
 		Needed: func(c *rules.Case, _ rules.Values) bool {
 			set := c.Facts["postgresql.wal_compression"]
@@ -226,26 +227,26 @@ var (
 
 	noCommitDelay = &rules.Remedy{Name: "commit-delay", Title: "Set commit_delay to 0",
 		Recipes: reloaded(setting{"commit_delay", "0", "commitdelay", "0"}),
-		Cost:    "more syncs of the WAL under load",
-		Wait:    10 * time.Minute, Until: "what stalls usually would have come again",
+		Cost:    "more WAL syncs under load",
+		Wait:    10 * time.Minute, Until: "the stall would normally have recurred",
 		Settings: []string{"postgresql.commit_delay", CommitDelay.Name}}
 
-	// A slot cannot be made again with what it kept.
-	dropSlot = &rules.Remedy{Name: "drop-slot", Title: "Drop a replication slot that nobody uses any more",
+	// There is no undo: a slot created again does not have the WAL that the old one retained.
+	dropSlot = &rules.Remedy{Name: "drop-slot", Title: "Drop a replication slot that is no longer used",
 		Recipes: []rules.Recipe{{
 			Look: rules.Ask("SELECT slot_name, slot_type, database, active, pg_size_pretty(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)) AS keeps FROM pg_replication_slots ORDER BY pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn) DESC NULLS LAST"),
 			Do:   rules.Ask(`SELECT pg_drop_replication_slot('{{ask .slot "SLOT" "a slot that look shows as not active, once you know that its consumer will not come back"}}')`),
 			Check: rules.Ask("SELECT slot_name, active FROM pg_replication_slots",
 				"SELECT pg_size_pretty(sum(size)) AS pg_wal FROM pg_ls_waldir()"),
-			Kept:   "a slot that is dropped stays dropped",
-			NoUndo: "its consumer cannot continue: a standby has to be made anew or to restore WAL from the archive, a logical subscriber to copy its tables again"}},
-		Cost: "whoever used the slot has to start from the beginning",
-		Wait: 10 * time.Minute, Until: "a checkpoint has passed, which removes the WAL"}
+			Kept:   "a dropped slot stays dropped",
+			NoUndo: "its consumer cannot continue: a standby has to be rebuilt or restore WAL from the archive, a logical subscriber has to copy its tables again"}},
+		Cost: "the slot's consumer has to start from scratch",
+		Wait: 10 * time.Minute, Until: "a checkpoint has completed, which removes the WAL"}
 
-	boundSlots = &rules.Remedy{Name: "bound-slots", Title: "Bound the WAL that slots keep (13 and later)",
+	boundSlots = &rules.Remedy{Name: "bound-slots", Title: "Limit the WAL that slots retain (13 and later)",
 		Recipes: reloaded(setting{"max_slot_wal_keep_size", "'{{.keep}}MB'", "keep", "{{.keep}}"}),
-		Cost:    "a slot that is further behind is lost, and its consumer has to start from the beginning",
-		Wait:    10 * time.Minute, Until: "a checkpoint has passed",
+		Cost:    "a slot that is further behind is lost, and its consumer has to start from scratch",
+		Wait:    10 * time.Minute, Until: "a checkpoint has completed",
 		Settings: []string{"postgresql.max_slot_wal_keep_size", MaxSlotKept.Name}, Size: sizeSlots,
 		Example: rules.Values{"keep": "16384"},
 		Needed:  func(c *rules.Case, _ rules.Values) bool { return !(timeline.Max(c.One(MaxSlotKept)) > 0) }}
@@ -254,14 +255,14 @@ var (
 		Title:   "Log the queries that write large temporary files",
 		Recipes: reloaded(setting{"log_temp_files", "'64MB'", "temp", "65536"}),
 		Cost:    "a line in the server's log for each such file",
-		Wait:    30 * time.Minute, Until: "what stalls usually would have come again"}
+		Wait:    30 * time.Minute, Until: "the stall would normally have recurred"}
 
 	slowerAutovacuum = &rules.Remedy{Name: "slower-autovacuum",
-		Title:    "Let autovacuum read and write less per second",
+		Title:    "Slow autovacuum down",
 		Recipes:  reloaded(setting{"autovacuum_vacuum_cost_limit", "{{.cost}}", "cost", "{{.cost}}"}),
-		Cost:     "a vacuum takes twice as long: look that tables do not bloat and that the age of unfrozen transactions does not keep growing",
+		Cost:     "vacuums take twice as long: check that tables do not bloat and that the age of unfrozen transactions does not keep growing",
 		Wait:     30 * time.Minute,
-		Until:    "autovacuum has been at work again; up to version 15 a worker takes the new limit with its next table",
+		Until:    "autovacuum has run again; up to version 15 a worker picks up the new limit with its next table",
 		Settings: []string{AutovacuumCostLimit.Name}, Size: sizeAutovacuum, Example: rules.Values{"cost": "100"},
 		Needed: func(_ *rules.Case, v rules.Values) bool { return v["cost"] != "" }}
 
@@ -271,12 +272,13 @@ var (
 			setting{"bgwriter_delay", "'50ms'", "delay", "50"},
 			setting{"bgwriter_lru_multiplier", "4.0", "multiplier", "4.0"}),
 		Cost: "some pages are written more than once between two checkpoints",
-		Wait: 10 * time.Minute, Until: "a checkpoint has passed",
+		Wait: 10 * time.Minute, Until: "a checkpoint has completed",
 		Raises: []string{"iops", "throughput", "utilisation"}}
 )
 
-// sizeWAL is the WAL that fits between two checkpoints of the timeout, as max_wal_size counts it:
-// twice that and some, since it holds the WAL of one and a half to two cycles.
+// sizeWAL returns the max_wal_size in MB for which the timeout triggers checkpoints; 0 means the current
+// checkpoint_timeout. It is twice the WAL of an interval, rounded up to a GB, because max_wal_size covers
+// the WAL of one and a half to two cycles.
 func sizeWAL(timeout time.Duration) func(*rules.Case, *rules.Finding) rules.Values {
 	return func(c *rules.Case, _ *rules.Finding) rules.Values {
 		out := recorded(c)
@@ -288,12 +290,13 @@ func sizeWAL(timeout time.Duration) func(*rules.Case, *rules.Finding) rules.Valu
 
 		need := 2 * rate * seconds / mib
 		if !(need > 0) {
-			need = 4096
+			need = 4096 // the rate is unknown: four times the default of 1 GB
 		}
 
+		// Never advise less than the current value.
 		if more := have / mib; more > 0 {
 			if timeout == 0 {
-				more *= 2 // it binds
+				more *= 2 // the current value is what forces checkpoints
 			}
 			need = max(need, more)
 		}
@@ -303,30 +306,30 @@ func sizeWAL(timeout time.Duration) func(*rules.Case, *rules.Finding) rules.Valu
 	}
 }
 
-// slotMost is the most WAL in MB that slots may keep, unless max_wal_size is more than a quarter of it.
-const slotMost = 16384
+// slotKeepMB is the WAL in MB that slots may retain, unless max_wal_size exceeds a quarter of it.
+const slotKeepMB = 16384
 
-// sizeSlots is max_slot_wal_keep_size: some times max_wal_size, because less than one would lose slots
-// that are hardly behind.
+// sizeSlots returns max_slot_wal_keep_size: at least four times max_wal_size, because a limit close to
+// max_wal_size would drop slots that are hardly behind.
 func sizeSlots(c *rules.Case, _ *rules.Finding) rules.Values {
-	most := float64(slotMost)
+	most := float64(slotKeepMB)
 	if size := timeline.Max(c.One(MaxWALSize)) / mib; 4*size > most {
 		most = 4 * size
 	}
 	return rules.Values{"keep": rules.Value(fmt.Sprintf("%.0f", most))}
 }
 
-// leastCostLimit is the cost limit under which autovacuum falls behind on any busy server: a quarter
-// of the default.
-const leastCostLimit = 50
+// minCostLimit is the cost limit below which autovacuum falls behind on any busy server: a quarter of the
+// default.
+const minCostLimit = 50
 
-// sizeAutovacuum is half of the present cost limit; "" if that is too little to be halved.
+// sizeAutovacuum returns half of the current cost limit; "" if half would be too low.
 func sizeAutovacuum(c *rules.Case, _ *rules.Finding) rules.Values {
 	have := timeline.Max(c.One(AutovacuumCostLimit))
 	switch {
 	case math.IsNaN(have):
 		have = 200 // the default of vacuum_cost_limit
-	case have/2 < leastCostLimit:
+	case have/2 < minCostLimit:
 		return rules.Values{"cost": ""}
 	}
 	return rules.Values{"cost": rules.Value(fmt.Sprintf("%.0f", have/2))}
@@ -338,9 +341,9 @@ const (
 	service = `{{ask .unit "UNIT" "the service, such as postgresql@15-main"}}`
 )
 
-// moveWAL and moveBack refuse to begin unless pg_wal is where they expect it and nothing is in the
-// way: cp into a folder that exists would nest, and the link would lead to old WAL. The copy gets its
-// name once it is complete. If it fails the server starts again on what it had.
+// moveWAL and moveBack refuse to begin unless pg_wal is where they expect it and the target does not
+// exist: cp into an existing folder would nest, and the link would point to old WAL. The copy gets its
+// final name only once it is complete. If a step fails, the server starts again with what it had.
 const (
 	moveWAL = `sudo test ! -L ` + pgdata + `/pg_wal && sudo test ! -e ` + walPath +
 		`/pg_wal && sudo systemctl stop ` + service +
@@ -357,9 +360,9 @@ const (
 		` || sudo rm -rf ` + pgdata + `/pg_wal.back; } && sudo systemctl start ` + service
 )
 
-// walApart moves pg_wal and leaves a link. Every step runs only if the one before did; what is left as
-// pg_wal.before is out of date as soon as the server has started.
-var walApart = &rules.Remedy{Name: "wal-apart", Title: "Put pg_wal on a volume of its own",
+// walApart moves pg_wal and leaves a link. Every step runs only if the previous one succeeded. The
+// leftover pg_wal.before is stale as soon as the server has started.
+var walApart = &rules.Remedy{Name: "wal-apart", Title: "Put pg_wal on a separate volume",
 	Relieves: []rules.Resource{rules.OwnVolume},
 	Recipes: []rules.Recipe{
 		{Places: []rules.Place{rules.Host},
@@ -368,18 +371,18 @@ var walApart = &rules.Remedy{Name: "wal-apart", Title: "Put pg_wal on a volume o
 			Do:      rules.OnShell(moveWAL),
 			Check:   rules.OnShell(`sudo ls -ld ` + pgdata + `/pg_wal; systemctl is-active ` + service),
 			Undo:    rules.OnShell(moveBack),
-			Kept:    "the link keeps it; the mount has to be in /etc/fstab",
+			Kept:    "the link persists it; the mount has to be in /etc/fstab",
 			Restart: "PostgreSQL, for as long as the copy takes",
-			Notes:   []string{"Attach, format and mount the volume first: plimsoll emit writes that, and the same move as a script.", "What is left as pg_wal.before.TIME or pg_wal.undone.TIME is out of date once the server has started: delete it, never put it back."}},
+			Notes:   []string{"Attach, format and mount the volume first: plimsoll emit writes these steps, and the move, as a script.", "The leftover pg_wal.before.TIME or pg_wal.undone.TIME is stale once the server has started: delete it, never put it back."}},
 		{Places: []rules.Place{rules.Kubernetes},
-			None: "the operator makes the volume: such as spec.walStorage; plimsoll emit writes the manifests of a plain StatefulSet"},
+			None: "the operator creates the volume (for example spec.walStorage); plimsoll emit writes the manifests of a plain StatefulSet"},
 		{Places: []rules.Place{rules.Docker},
-			None: "the container has to be made anew, with a volume for pg_wal that holds a copy of it"},
-		{Places: []rules.Place{rules.RDS, rules.Managed}, None: "the service has one volume for both"},
+			None: "the container has to be recreated with a volume for pg_wal that holds a copy of it"},
+		{Places: []rules.Place{rules.RDS, rules.Managed}, None: "the service uses one volume for both"},
 	},
-	Cost:  "the volume has to be in every snapshot together with the data",
-	Money: "one more volume: a gp3 of 20 GiB is USD 1.60 a month (us-east-1)",
-	Wait:  10 * time.Minute, Until: "some checkpoints have passed",
+	Cost:  "every snapshot has to include the new volume together with the data",
+	Money: "one more volume: 20 GiB of gp3 cost USD 1.60 a month (us-east-1)",
+	Wait:  10 * time.Minute, Until: "a few checkpoints have completed",
 	Raises: []string{"checkpoint"},
 }
 
@@ -390,18 +393,18 @@ var cacheWithin = &rules.Remedy{Name: "shared-buffers",
 			Look: slices.Concat(rules.Ask("SHOW data_directory", "SHOW shared_buffers", "SHOW max_connections",
 				"SHOW work_mem"), rules.Save("postgres-shared_buffers", " *ALTER SYSTEM",
 				formerly([]string{"'shared_buffers'"}))),
-			// Without the reload pending_restart stays false.
+			// The reload is needed so that pending_restart shows the change.
 			Do:    rules.Ask("ALTER SYSTEM SET shared_buffers = '{{.mib}}MB'", "SELECT pg_reload_conf()"),
 			Check: rules.Ask(showSettings([]string{"'shared_buffers'"})...),
 			Undo: slices.Concat(rules.Restore("postgres-shared_buffers", rules.Saved),
 				rules.Ask("SELECT pg_reload_conf()")),
-			Kept:    "ALTER SYSTEM keeps it, in postgresql.auto.conf",
-			Restart: "PostgreSQL, after it and after the undo: until then nothing changes"},
+			Kept:    "ALTER SYSTEM persists it in postgresql.auto.conf",
+			Restart: "PostgreSQL, after the change and after the undo; neither takes effect before"},
 		{Places: []rules.Place{rules.Kubernetes},
-			None: "the operator's resource sets shared_buffers, and restarts the servers for it"},
-		{Places: []rules.Place{rules.RDS, rules.Managed}, None: "the service sizes it by the instance"},
+			None: "set shared_buffers in the operator's resource; the operator then restarts the servers"},
+		{Places: []rules.Place{rules.RDS, rules.Managed}, None: "the service derives it from the instance size"},
 	},
-	Cost: "more reads from the disk if the working set no longer fits",
+	Cost: "more disk reads if the working set no longer fits",
 	Wait: 15 * time.Minute, Until: "the cache is warm again",
 	Settings: []string{"postgresql.shared_buffers", SharedBuffers.Name},
 	Size: func(c *rules.Case, _ *rules.Finding) rules.Values {
@@ -430,26 +433,26 @@ var largerWALBuffers = &rules.Remedy{Name: "wal-buffers", Title: "Set wal_buffer
 			Check: rules.Ask(showSettings([]string{"'wal_buffers'"})...),
 			Undo: slices.Concat(rules.Restore("postgres-wal_buffers", rules.Saved),
 				rules.Ask("SELECT pg_reload_conf()")),
-			Kept:    "ALTER SYSTEM keeps it, in postgresql.auto.conf",
-			Restart: "PostgreSQL, after it and after the undo: until then nothing changes"},
+			Kept:    "ALTER SYSTEM persists it in postgresql.auto.conf",
+			Restart: "PostgreSQL, after the change and after the undo; neither takes effect before"},
 		{Places: []rules.Place{rules.Kubernetes},
-			None: "the operator's resource sets wal_buffers, and restarts the servers for it"},
+			None: "set wal_buffers in the operator's resource; the operator then restarts the servers"},
 		{Places: []rules.Place{rules.RDS, rules.Managed},
-			None: "the parameter group sets wal_buffers (in blocks of 8 kB: 8192), and the instance restarts for it"},
+			None: "set wal_buffers in the parameter group (in blocks of 8 kB: 8192); it needs a restart of the instance"},
 	},
 	Cost: "64 MB of shared memory",
-	Wait: 15 * time.Minute, Until: "what stalls usually would have come again",
+	Wait: 15 * time.Minute, Until: "the stall would normally have recurred",
 	Settings: []string{"postgresql.wal_buffers", WALBuffers.Name},
 	Needed: func(c *rules.Case, _ rules.Values) bool {
 		return !(timeline.Max(c.One(WALBuffers)) >= largeWALBuffers)
 	}}
 
-// remedies are PostgreSQL's ways.
+// remedies maps engine-neutral remedies to PostgreSQL's.
 var remedies = map[*rules.Remedy]*rules.Remedy{
 	rules.LogApart: walApart, rules.PaceWrites: paceCheckpoints, rules.CacheWithin: cacheWithin,
 }
 
-// settings are what a change is seen by.
+// settings are the signals that reveal a changed configuration.
 var settings = []*rules.Signal{
 	CheckpointCompletionTarget, CheckpointFlushAfter, CheckpointTimeout, MaxWALSize, MinWALSize, SharedBuffers,
 	WALBuffers, BgwriterFlushAfter, FullPageWrites, MaxConnections, CommitDelay,

@@ -7,22 +7,21 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// longS is the age of a transaction from which its session is a report, a dump or a batch, and not a
-// commit that waits. A session that waits for a lock, the WAL or a standby never is one.
+// longS, in seconds, is the transaction age above which a session counts as a report, a dump or a batch
+// rather than a waiting commit. A session that waits for a lock, the WAL or a standby never counts as one.
 const longS = 60
 
-// clientSessions are the sessions whose waiting makes a stall.
+// clientSessions are the sessions that can be part of a stall.
 type clientSessions struct {
-	// executing is how many execute, without the observer's own and without long ones; nil if not measured.
+	// executing counts executing sessions, without the observer's own and long ones; nil if not measured.
 	executing []float64
-	// oldest is the age of their oldest transaction: NaN where only long sessions have one, nil if
-	// not measured.
+	// oldest is the age of their oldest transaction: NaN if only long sessions have one, nil if not
+	// measured.
 	oldest []float64
-	// long marks where long sessions were left out.
+	// long marks the cells in which long sessions were left out.
 	long timeline.Mask
 }
 
-// findClients counts them.
 func findClients(sig *rules.Signals) clientSessions {
 	active := sig.One(Active)
 	who := clientSessions{long: make(timeline.Mask, sig.Grid.N)}
@@ -40,8 +39,8 @@ func findClients(sig *rules.Signals) clientSessions {
 	return who
 }
 
-// observers is how many of the active sessions belong to whoever counts them: one, unless the
-// exporter leaves its own out. An observer that counts itself never counts zero.
+// observers returns how many of the active sessions belong to the program that counts them: one, unless
+// the exporter leaves its own out. An observer that counts itself never reports zero.
 func observers(sig *rules.Signals, active []float64) float64 {
 	if timeline.Max(sig.One(ObserverLeftOut)) > 0 {
 		return 0
@@ -54,13 +53,13 @@ func observers(sig *rules.Signals, active []float64) float64 {
 	return 1
 }
 
-// leftOut is how many long sessions execute in each cell, and marks these cells. unknown marks those
-// in which others of the same application execute, whose age is hidden by the long one's.
+// leftOut returns how many long sessions execute in each cell, and marks these cells in long. unknown
+// marks cells in which other sessions of the same application execute: the long one hides their age.
 //
-// An exporter reports a number of sessions and the age of the oldest transaction, by application if
-// it is recent. Sessions of an application that are older than a minute now were executing all that
-// time, so there are at most as many as the fewest counted since the oldest began, without those
-// that execute usually: the number just before. At least the oldest one itself is long.
+// An exporter reports the number of sessions and the age of the oldest transaction; recent versions do so
+// by application. Sessions older than a minute were executing all that time. Their number is therefore at
+// most the lowest count since the oldest began, minus those that execute anyway (the count just before).
+// It is at least one: the oldest session itself.
 func leftOut(sig *rules.Signals, long timeline.Mask) (out []float64, unknown timeline.Mask) {
 	out, unknown = make([]float64, sig.Grid.N), make(timeline.Mask, sig.Grid.N)
 	counts := sig.Signal(Applications)
@@ -88,7 +87,7 @@ func leftOut(sig *rules.Signals, long timeline.Mask) (out []float64, unknown tim
 
 			n := min(max(1, fewest-before), max(1, known(count, k)))
 
-			// It was the same session in all of the minute, and before it was a minute old.
+			// The same session was executing before it was a minute old, so earlier cells count it, too.
 			for j := window; j <= k; j++ {
 				here[j] = max(here[j], min(n, known(count, j)))
 				long[j] = true
@@ -104,7 +103,7 @@ func leftOut(sig *rules.Signals, long timeline.Mask) (out []float64, unknown tim
 	return out, unknown
 }
 
-// countOf are the sessions with the labels of a track; nil if there are none.
+// countOf returns the session counts with the same labels as a track; nil if there are none.
 func countOf(counts []timeline.Track, of timeline.Track) []float64 {
 	for _, t := range counts {
 		same := true
@@ -118,7 +117,7 @@ func countOf(counts []timeline.Track, of timeline.Track) []float64 {
 	return nil
 }
 
-// known is a value, and 0 if there is none: a group of sessions that is empty has no series.
+// known returns the value of a cell, or 0 if there is none: an empty group of sessions has no series.
 func known(values []float64, k int) float64 {
 	if k >= len(values) || math.IsNaN(values[k]) {
 		return 0
@@ -126,8 +125,7 @@ func known(values []float64, k int) float64 {
 	return values[k]
 }
 
-// oldestOf is the age of the oldest transaction that is not a long session's; NaN where that is not
-// known.
+// oldestOf returns the age of the oldest transaction outside of long sessions; NaN if unknown.
 func oldestOf(sig *rules.Signals, unknown timeline.Mask) []float64 {
 	queued, ages := sig.One(QueuedAge), sig.Signal(ApplicationAge)
 	if queued == nil && len(ages) == 0 {

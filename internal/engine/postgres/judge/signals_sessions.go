@@ -2,25 +2,24 @@ package judge
 
 import "plimsoll/internal/judge/rules"
 
-// The population of session signals is client backends. pg_stat_activity also lists autovacuum
-// workers, parallel workers and walsenders with a database. backend_type is a column from
-// PostgreSQL 10 and a label from postgres_exporter 0.17.0 and of the live source; a series without
-// the label matches too, because older exporters sum all types.
+// Session signals count client backends only. pg_stat_activity also lists autovacuum workers, parallel
+// workers and walsenders with a database. backend_type is a column since PostgreSQL 10 and a label in
+// postgres_exporter 0.17.0 and later and in the live source. A series without the label matches too,
+// because older exporters sum all types.
 const (
 	clients = `backend_type=~"|client backend"`
-	// notQueued leaves out waits in which a session is held up however old its transaction is, so that it is
-	// not a report or a dump: locks, the WAL and a synchronous standby (PostgreSQL 10 to 18,
-	// "Wait Events").
+	// notQueued leaves out sessions blocked by locks, the WAL or a synchronous standby: however old its
+	// transaction, such a session is not a report or a dump (PostgreSQL 10 to 18, "Wait Events").
 	notQueued = `wait_event_type!~"Lock|BufferPin",wait_event!~"WAL.*|SyncRep"`
 )
 
 // Signals of sessions.
 var (
 	Active = signal("postgres_active:count",
-		"", "client sessions executing (client backends, where the exporter reports backend_type)",
+		"", "executing client sessions (client backends, if the exporter reports backend_type)",
 		`sum(pg_stat_activity_count{state="active",`+clients+`})`)
 	Sessions = signal("postgres_sessions:count",
-		"", "client sessions, whatever they do (client backends, where the exporter reports backend_type)",
+		"", "client sessions in any state (client backends, if the exporter reports backend_type)",
 		`sum(pg_stat_activity_count{state!="",`+clients+`})`,
 		`sum(pg_stat_database_numbackends)`)
 	// SessionTypes is measured if sessions are counted by backend_type.
@@ -29,16 +28,16 @@ var (
 	// WaitEvents is measured if sessions are counted by wait event: from postgres_exporter 0.17.0 on,
 	// which added these labels together with backend_type, and by the live source.
 	WaitEvents = signal("postgres_wait_events:count",
-		"", "sessions of which the exporter reports what they wait for",
+		"", "sessions whose wait event the exporter reports",
 		`sum(pg_stat_activity_count{backend_type!=""} or pg_stat_activity_count{wait_event_type!=""})`)
-	// ObserverLeftOut: postgres_exporter leaves its own session out from 0.19.0 on.
+	// ObserverLeftOut is 1 from postgres_exporter 0.19.0 on, which leaves its own session out.
 	ObserverLeftOut = signal("postgres_observer_left_out:bool",
 		"", "1 if the exporter does not count its own session",
 		`max(postgres_exporter_build_info{version=~"(0\\.(19|[2-9][0-9])|[1-9]).*"})`)
 	// Applications are the executing sessions that could be a report or a dump.
 	Applications = signals.Add(rules.Signal{Name: rules.SignalPrefix + "postgres_application_active:count",
 		By:   applicationLabels,
-		Help: "client sessions executing that do not wait for a lock, the WAL or a standby, by database, user and application",
+		Help: "executing client sessions that do not wait for a lock, the WAL or a standby, by database, user and application",
 		Exprs: []string{`sum by (datname, usename, application_name) (pg_stat_activity_count{state="active",` +
 			clients + `,` + notQueued + `})`}})
 	ApplicationAge = signals.Add(rules.Signal{Name: rules.SignalPrefix + "postgres_application_age:seconds",
@@ -48,45 +47,44 @@ var (
 			clients + `,` +
 			notQueued + `})`}})
 	QueuedAge = signal("postgres_queued_age:seconds",
-		"seconds", "age of the oldest transaction that waits for a lock, the WAL or a standby",
+		"seconds", "age of the oldest transaction waiting for a lock, the WAL or a standby",
 		`max(pg_stat_activity_max_tx_duration{state="active",`+clients+
 			`,wait_event_type=~"Lock|BufferPin"} or pg_stat_activity_max_tx_duration{state="active",`+clients+
 			`,wait_event=~"WAL.*|SyncRep"})`)
-	// Waiting leaves long sessions out, as the detector of stalls does: what a dump waits for says
-	// nothing about commits.
+	// Waiting leaves long sessions out, as the stall detector does: a dump's waits say nothing about
+	// commits.
 	Waiting = signals.Add(rules.Signal{Name: rules.SignalPrefix + "postgres_waiting:count",
 		By:   []string{"wait_event_type", "wait_event"},
-		Help: "client sessions executing, by what they wait for; without it, on a CPU",
+		Help: "executing client sessions by wait event; without one, on a CPU",
 		Exprs: []string{`sum by (wait_event_type, wait_event) (pg_stat_activity_count{state="active",` + clients +
 			`} unless (pg_stat_activity_max_tx_duration{state="active",` +
 			clients + `,` + notQueued + `} >= 60))`,
 			`sum by (wait_event_type, wait_event) (pg_stat_activity_count{state="active",` + clients + `})`}})
 	LockWaiting = signal("postgres_lock_waiting:count",
-		"", "client sessions executing that wait for a lock or a pinned page",
+		"", "executing client sessions that wait for a lock or a pinned page",
 		`sum(pg_stat_activity_count{state="active",`+clients+`,wait_event_type=~"Lock|BufferPin"})`)
 	StandbyWaiting = signal("postgres_standby_waiting:count",
-		"", "client sessions executing that wait for a synchronous standby",
+		"", "executing client sessions that wait for a synchronous standby",
 		`sum(pg_stat_activity_count{state="active",`+clients+`,wait_event="SyncRep"})`)
 	ClientWaiting = signal("postgres_client_waiting:count",
-		"", "client sessions executing whose client does not take what they send",
+		"", "executing client sessions whose client does not read what they send",
 		`sum(pg_stat_activity_count{state="active",`+clients+`,wait_event="ClientWrite"})`)
 	Checkpointer = signals.Add(rules.Signal{Name: rules.SignalPrefix + "postgres_checkpointer:count",
 		By:    []string{"wait_event_type", "wait_event"},
-		Help:  "the checkpointer, by what it waits for: CheckpointerMain between checkpoints; without it, on a CPU",
+		Help:  "the checkpointer by wait event: CheckpointerMain between checkpoints; without one, on a CPU",
 		Exprs: []string{`sum by (wait_event_type, wait_event) (plimsoll_postgres_checkpointer_count)`}})
 	OldestTransaction = signal("postgres_oldest_transaction:seconds",
-		"seconds", "age of the oldest transaction of a client that is executing",
+		"seconds", "age of the oldest transaction of an executing client session",
 		`max(pg_stat_activity_max_tx_duration{state="active",`+clients+`})`)
-	// A group of sessions that is empty has no series in an exporter: it is 0 where others are counted by
-	// type.
-	Autovacuum = signal("postgres_autovacuum:count", "", "autovacuum workers at work",
+	// An exporter has no series for an empty group of sessions: it is 0 if others are counted by type.
+	Autovacuum = signal("postgres_autovacuum:count", "", "running autovacuum workers",
 		`sum(pg_stat_activity_count{backend_type="autovacuum worker"}) or 0 * sum(pg_stat_activity_count{backend_type!=""})`)
 	WraparoundWorkers = signal("postgres_wraparound_workers:count",
-		"", "autovacuum workers that freeze a table to prevent wraparound",
+		"", "autovacuum workers freezing a table to prevent wraparound",
 		`sum(plimsoll_postgres_wraparound_workers)`)
-	// SpillWaiting counts sessions of any age and type: a report and its parallel workers spill.
+	// SpillWaiting counts sessions of any age and type: reports and their parallel workers spill, too.
 	SpillWaiting = signal("postgres_spill_waiting:count",
-		"", "sessions that wait for reads and writes of temporary files",
+		"", "sessions waiting for reads and writes of temporary files",
 		`sum(pg_stat_activity_count{wait_event=~"BufFile.*"}) or 0 * sum(pg_stat_activity_count{backend_type!=""})`)
 	IdleInTransaction = signal("postgres_idle_in_transaction:count",
 		"", "sessions idle in a transaction, which keep their locks",

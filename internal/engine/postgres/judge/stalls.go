@@ -7,24 +7,24 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// felt are the signals that stalls reads.
+// felt are the signals by which stalls are detected.
 var felt = []*rules.Signal{Commits, Active, Sessions, OldestTransaction, ObserverLeftOut, Applications,
 	ApplicationAge, QueuedAge}
 
-// sampledFloorS is the latency from which a commit may be stalled: it is computed from a count of
-// sessions sampled now and then.
+// sampledFloorS is the lowest latency in seconds that counts as a stall. It is higher than the floor of
+// measured latencies because it is computed from occasional samples of the session count.
 const sampledFloorS = 0.050
 
-// minSessions is how many sessions must be executing at once before they are a queue.
-// From manySessions on they are one even if that is usual.
+// minSessions is how many sessions must execute concurrently to count as a queue. manySessions always
+// count as one, even if that number is usual.
 const (
 	minSessions  = 4
 	manySessions = 32
 )
 
-// stalls judges PostgreSQL, whose exporters report no latency: by Little's law a transaction takes
-// the sessions executing (without the exporter's own, reports and dumps) divided by the commits per
-// second. A second without any commit has no such quotient; there the fall of completions shows it.
+// stalls finds stalled commits although PostgreSQL's exporters report no latency. By Little's law a
+// transaction takes executing sessions (without the exporter's own, reports and dumps) divided by commits
+// per second. A second without commits has no such quotient; there the drop in completions shows a stall.
 func stalls(sig *rules.Signals) []rules.Stall {
 	s := rules.Stall{Rule: "postgres/commit-stall", Subject: "PostgreSQL commits", Class: rules.Committing,
 		IsDatabase: true, Sampled: true,
@@ -40,16 +40,18 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	atMostTheOldest(sig, who.oldest, slow.Latency)
 	slow.Cells = slow.Cells.And(oldEnough(sig, who.oldest))
 
-	// A report that runs on when the others have gone home is one session, not a queue.
+	// A report that keeps running at night is one session, not a queue.
 	queue := max(minSessions, min(2*timeline.Quantile(s.Waiting, 0.5), manySessions))
 	slow.Cells = slow.Cells.And(timeline.Where(s.Waiting, func(x float64) bool { return x >= queue }))
 	long, inFront := usedUp(sig, slow), make(timeline.Mask, sig.Grid.N)
 
 	if all := SessionsUsedUp(sig); all != nil {
-		// In a stall all sessions execute anyway.
+		// During a stall all sessions execute anyway; only before it does that say anything about a pool.
 		inFront = sig.InFront(all.Without(slow.Cells))
 	}
 
+	// A used-up pool with somewhat longer commits is a stall of unknown size: the time in front of the
+	// pool is not measured, so nothing becomes critical because of it.
 	measured := long.Or(inFront).Or(fallen.Cells)
 	slow.Unsure = long.And(shorter(slow)).Without(slow.Cells.Or(inFront).Or(fallen.Cells)).
 		Or(slow.Cells.And(byChance(s)).Without(inFront).Without(fallen.Cells))
@@ -59,19 +61,19 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	return rules.Found(slow, ok)
 }
 
-// A report that runs through a quiet night is not a stall: completions are few because no client
-// asks. A transaction is evidence of a stall if it began about when completions stopped, or if
-// sessions pile up.
+// A report that runs through a quiet night is not a stall: few transactions complete because clients send
+// few. A transaction is evidence of a stall if it began about when completions stopped, or if sessions pile
+// up.
 const (
 	minPiledUp    = 2
-	aroundTheDrop = 2.0 // seconds, and a cell, between the drop and the transaction's begin
-	// nearlyNone is the share of the usual completions under which a session of a minute is more
-	// likely one that hangs than a dump during which clients ask for less.
+	aroundTheDrop = 2.0 // seconds, plus a cell, between the drop and the start of the transaction
+	// nearlyNone is the share of the usual completions below which a session that is a minute old more
+	// likely hangs than it is a dump during low load.
 	nearlyNone = 0.1
 )
 
-// pressure is the age in seconds of the oldest transaction executing, if it is evidence of a stall,
-// and 0 if it is not; nil if no source reports it.
+// pressure returns the age in seconds of the oldest executing transaction if it is evidence of a stall,
+// 0 if it is not, and nil if no source reports it.
 func pressure(sig *rules.Signals, who clientSessions) []float64 {
 	oldest, commits := sig.One(OldestTransaction), sig.One(Commits)
 	if oldest == nil || commits == nil {
@@ -98,7 +100,7 @@ func pressure(sig *rules.Signals, who clientSessions) []float64 {
 			dropped = 0
 		}
 
-		// Without long sessions first: those are the ones that a stall holds up.
+		// Prefer the age outside of long sessions: those are the sessions that a stall delays.
 		age := oldest[k]
 		if who.oldest != nil && !math.IsNaN(who.oldest[k]) {
 			age = who.oldest[k]
@@ -117,9 +119,8 @@ func pressure(sig *rules.Signals, who clientSessions) []float64 {
 	return out
 }
 
-// atMostTheOldest bounds a mean that was computed from sessions and completions: if hardly anything
-// ends the quotient has no bound, but no client waited longer than the oldest transaction seen
-// around it.
+// atMostTheOldest bounds a mean computed from sessions and completions. If almost nothing completes, the
+// quotient grows without bound, but no client waited longer than the oldest transaction seen nearby.
 func atMostTheOldest(sig *rules.Signals, oldest, latency []float64) {
 	if oldest == nil {
 		return
@@ -133,17 +134,17 @@ func atMostTheOldest(sig *rules.Signals, oldest, latency []float64) {
 }
 
 const (
-	// usedUpFactor is how many times the usual a mean latency is that counts where every session
-	// executes: the time that clients wait for one of them comes on top, and is not known.
+	// usedUpFactor is how many times the usual mean latency counts as a stall while every session
+	// executes: the time clients wait for a session comes on top and is unknown.
 	usedUpFactor = 3
-	// usedUpCells is in how many cells one after the other that must be: sessions are looked at now
-	// and then, and a few of them may all be executing in one look.
+	// usedUpCells is how many consecutive cells that takes: sessions are sampled, and a few of them may
+	// all happen to execute in a single sample.
 	usedUpCells = 2
 )
 
-// usedUp is where every session executes, for longer than usual. What sessions can make of a mean
-// latency is bounded by how many there are: with 90 of them at 1,200 commits a second it is 75 ms,
-// however long clients wait in front of their pool.
+// usedUp returns the cells in which every session executes, for longer than usual. The number of sessions
+// bounds the computed latency: 90 sessions at 1,200 commits per second give 75 ms, however long clients
+// wait in front of their pool.
 func usedUp(sig *rules.Signals, slow rules.Stall) timeline.Mask {
 	all := SessionsUsedUp(sig)
 	if all == nil {
@@ -159,7 +160,7 @@ func usedUp(sig *rules.Signals, slow rules.Stall) timeline.Mask {
 	return out
 }
 
-// shorter is where operations do not take as long as in a stall.
+// shorter returns the cells in which operations are below the stall threshold.
 func shorter(s rules.Stall) timeline.Mask {
 	out := make(timeline.Mask, len(s.Latency))
 	for k, x := range s.Latency {
@@ -169,9 +170,9 @@ func shorter(s rules.Stall) timeline.Mask {
 }
 
 // byChance marks the cells in which sessions may have been executing together by chance: completions
-// stayed as usual, and averaged over five samples, the sessions are no stall. A sync
-// of a tenth of a second collects a handful of sessions, and samples at one moment show the largest
-// handfuls as long waits.
+// stayed at the usual rate, and averaged over five samples the sessions are not a stall. A sync of
+// 0.1 s collects a handful of sessions, and samples taken at one instant show the largest groups as
+// long waits.
 func byChance(s rules.Stall) timeline.Mask {
 	out := make(timeline.Mask, len(s.Ops))
 	usual := timeline.Quantile(s.Ops, 0.5)
@@ -185,8 +186,8 @@ func byChance(s rules.Stall) timeline.Mask {
 	return out
 }
 
-// oldEnough is where the oldest transaction around does not say that no client waited as long as a
-// stall takes: sessions are counted at a moment, and a dozen of them may be executing there by chance.
+// oldEnough returns the cells in which the oldest transaction nearby does not rule a stall out. Sessions
+// are counted at one instant, and a dozen of them may be executing then by chance.
 func oldEnough(sig *rules.Signals, oldest []float64) timeline.Mask {
 	out := make(timeline.Mask, sig.Grid.N)
 	for k := range out {
@@ -195,7 +196,7 @@ func oldEnough(sig *rules.Signals, oldest []float64) timeline.Mask {
 	return out
 }
 
-// oldestAround is the oldest age in a cell and in the ones next to it; NaN if one of them is not known.
+// oldestAround returns the oldest age in a cell and its neighbours; NaN if one of them is unknown.
 func oldestAround(oldest []float64, k int) (age float64) {
 	for _, x := range oldest[max(0, k-1):min(len(oldest), k+2)] {
 		age = max(age, x) // NaN stays

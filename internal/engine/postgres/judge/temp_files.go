@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// leastSpilled is the share of what the device that wrote most has written from which temporary
-	// files are a good part of it.
-	leastSpilled = 0.3
-	// spillMost bounds how long after a stall its temporary files may be credited: a file counts when
-	// it is closed, at the end of the query.
-	spillMost = 300.0
+	// minSpilled is the share of the busiest device's writes above which temporary files are a large part
+	// of them.
+	minSpilled = 0.3
+	// maxSpillDelayS bounds how long after a stall its temporary files may be credited: a file counts
+	// when it is closed, at the end of the query.
+	maxSpillDelayS = 300.0
 )
 
 func tempFiles() rules.Rule {
@@ -21,24 +21,24 @@ func tempFiles() rules.Rule {
 		Storage: true,
 		When:    "plimsoll:postgres_spill_waiting:count > 0",
 		Needs:   []*rules.Signal{TempWritten},
-		NoAlert: "a query that spills is no fault by itself",
-		Cause:   "A sort, a hash or a materialized result that does not fit into work_mem goes to temporary files. They are written through the page cache, so the kernel flushes them by the gigabyte, and the WAL's syncs wait behind them.",
+		NoAlert: "a query that spills is not a fault in itself",
+		Cause:   "A sort, a hash or a materialized result that does not fit into work_mem goes to temporary files. They are written through the page cache, so the kernel flushes gigabytes of them in one go, and the WAL's syncs wait behind those writes.",
 		Words: rules.Words{
-			"coincides": "{{.share}} of the stalled time falls into times in which sessions waited for temporary files: {{.in}} of the time stalled then, {{.out}} otherwise. A device's queue was full in {{.queued}} of it.",
-			"bytes":     "{{.bytes}} of temporary files were written, {{.part}} of what {{.device}} wrote.",
-			"when":      "They are counted when a query ends, so whether they were written during the stalls is not known: wait events would show it.",
+			"coincides": "{{.share}} of the stalled time coincides with sessions waiting for temporary files: commits stalled {{.in}} of the time while sessions waited, {{.out}} of the time otherwise. A device's queue was full {{.queued}} of that time.",
+			"bytes":     "Queries wrote {{.bytes}} of temporary files, {{.part}} of the bytes written to {{.device}}.",
+			"when":      "They are counted when a query ends, so it is unknown whether they were written during the stalls: wait events would show it.",
 		},
 		Advice: map[string]rules.Advice{
-			"find": {Summary: "Find these queries: log_temp_files",
-				Expect: "the log names each query and the size of its files", TradeOff: "a line for each",
+			"find": {Summary: "Find these queries with log_temp_files",
+				Expect: "the log names each query and the size of its files", TradeOff: "a log line for each file",
 				Do: []*rules.Remedy{logTempFiles}},
-			"query": {Summary: "Give these queries an index or less to sort, or more work_mem for their role alone (ALTER ROLE ... SET work_mem); not for all: each sort of each session may take that much",
+			"query": {Summary: "Give these queries an index or less to sort, or more work_mem for their role only (ALTER ROLE ... SET work_mem); not for all roles: every sort of every session may take that much",
 				Expect:    "they stay in memory",
-				TradeOff:  "memory",
-				NoCommand: "which queries, the log shows"},
-			"apart": {Summary: "Put temp_tablespaces on another volume", Expect: "commits no longer wait behind them",
+				TradeOff:  "more memory",
+				NoCommand: "the log shows which queries they are"},
+			"apart": {Summary: "Put temp_tablespaces on another volume", Expect: "commits no longer wait behind these writes",
 				TradeOff:  "one more volume; it needs no backup",
-				NoCommand: "CREATE TABLESPACE on the new volume, then temp_tablespaces = its name"},
+				NoCommand: "CREATE TABLESPACE on the new volume, then set temp_tablespaces to its name"},
 		}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
@@ -51,19 +51,20 @@ func tempFiles() rules.Rule {
 			return nil
 		}
 
+		// Wait events date the spills. Without them only the bytes and a full queue are known: info.
 		f := r.Finding("postgres")
 		if c.Measured(SpillWaiting) {
 			if !spillCoincides(c, &f) {
 				return nil
 			}
 		} else if queued, ok := c.QueuedShare(c.Stall.Cells); !ok || queued < queuedDevice ||
-			!(part >= leastSpilled) {
+			!(part >= minSpilled) {
 			return nil
 		}
 
 		if f.Weight > 0 {
-			if f.Severity = c.SeverityOf(f.Weight); f.Severity == rules.Critical && !(part >= leastSpilled) {
-				f.Severity = rules.Warning // sessions waited for them, and the device was busy with something else
+			if f.Severity = c.SeverityOf(f.Weight); f.Severity == rules.Critical && !(part >= minSpilled) {
+				f.Severity = rules.Warning // sessions waited for them, but the device was busy with other writes
 			}
 		} else {
 			f.Severity = rules.Info
@@ -90,11 +91,11 @@ func tempFiles() rules.Rule {
 	return r
 }
 
-// spilled is how much temporary files were written in stalls, and their part of what the device that
-// wrote most wrote meanwhile. The files of a stall are credited after it, when the query ends.
+// spilled returns the bytes of temporary files written during stalls, and their share of the writes of
+// the device that wrote most. A stall's files are credited after it, when the query ends.
 func spilled(c *rules.Case) (bytes, part float64, device string) {
 	step := c.Grid.StepSeconds()
-	credited := c.Stall.Cells.Widen(0, c.Cells(spillMost*1e9))
+	credited := c.Stall.Cells.Widen(0, c.Cells(maxSpillDelayS*1e9))
 	bytes = timeline.Sum(timeline.At(c.One(TempWritten), credited)) * step
 	most := 0.0
 	for _, t := range c.Signal(rules.DiskWritten) {
@@ -108,7 +109,7 @@ func spilled(c *rules.Case) (bytes, part float64, device string) {
 	return bytes, math.Min(1, bytes/most), device
 }
 
-// spillCoincides judges by the sessions that wait for temporary files.
+// spillCoincides judges by the sessions waiting for temporary files.
 func spillCoincides(c *rules.Case, f *rules.Finding) bool {
 	near := timeline.Where(c.One(SpillWaiting), func(x float64) bool { return x >= 1 }).Widen(1, 1)
 	fraction, in, out := c.Attributable(near)
@@ -123,9 +124,9 @@ func spillCoincides(c *rules.Case, f *rules.Finding) bool {
 	f.Say("coincides", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(in),
 		"out": rules.Part(out), "queued": rules.Part(queued)})
 	f.Evidence = []rules.Evidence{
-		c.Figure("share of the time that stalled while sessions waited for temporary files", SpillWaiting, in,
+		c.Figure("share of the time stalled while sessions waited for temporary files", SpillWaiting, in,
 			"ratio", near),
-		c.Figure("share of the time that stalled otherwise", SpillWaiting, out, "ratio", near.Not()),
+		c.Figure("share of the time stalled otherwise", SpillWaiting, out, "ratio", near.Not()),
 	}
 
 	return true

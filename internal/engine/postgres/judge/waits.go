@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A waitClass is what a wait event says about where a session is held up.
+// A waitClass is what blocks a session, according to its wait event.
 type waitClass int
 
 const (
@@ -17,18 +17,18 @@ const (
 	onStorage                  // this host's storage, or the queue for it
 	onLock                     // another session
 	onStandby                  // a synchronous standby: its storage and the network
-	onClient                   // the client or the network does not take what the server sends
+	onClient                   // the client or the network, which does not accept what the server sends
 	onOther
 )
 
-// Wait events are those of PostgreSQL 10 to 18 (documentation, "Wait Events"): 13 renamed LWLocks
-// from WALWriteLock to WALWrite. LWLock WALInsert and WALBufMapping are waits for room in the WAL
-// buffers, which a write of the WAL makes. IPC BufferIO (LWLock buffer_io before 14) waits for a read
-// or write of the same page.
+// The wait events are those of PostgreSQL 10 to 18 (documentation, "Wait Events"). 13 renamed LWLocks,
+// for example from WALWriteLock to WALWrite. LWLock WALInsert and WALBufMapping wait for room in the WAL
+// buffers, which a WAL write frees. IPC BufferIO (LWLock buffer_io before 14) waits for another session's
+// read or write of the same page.
 var storageWaits = regexp.MustCompile(`^(LWLock (WALWrite(Lock)?|WALBufMapping(Lock)?|buffer_io|BufferIO)|IPC BufferI[Oo]|IO .*)$`)
 
-// lockWaits are heavyweight locks, and BufferPin: a VACUUM or a standby's recovery that waits for a
-// page that another session keeps in use.
+// lockWaits are heavyweight locks and BufferPin: a VACUUM, or recovery on a standby, waiting for a page
+// that another session has pinned.
 var lockWaits = regexp.MustCompile(`^(Lock|BufferPin) `)
 
 func classOf(kind, event string) waitClass {
@@ -55,16 +55,16 @@ type waitKind struct {
 	share float64
 }
 
-// waiters are what executing sessions waited for in some cells.
+// waiters are the executing sessions of some cells by what they waited for.
 type waiters struct {
 	kinds []waitKind // most frequent first
-	// known says that the source reports wait events.
+	// known is true if the source reports wait events.
 	known bool
-	// of is the sum of the sessions over the cells.
+	// of is the sum of sessions over the cells, the denominator of all shares.
 	of float64
 }
 
-// share is the share of a class among the executing sessions.
+// share returns a class's share of the executing sessions.
 func (w waiters) share(class waitClass) (s float64) {
 	for _, k := range w.kinds {
 		if k.class == class {
@@ -74,7 +74,7 @@ func (w waiters) share(class waitClass) (s float64) {
 	return s
 }
 
-// first is the most frequent wait of a class; "" if there is none.
+// first returns the most frequent wait of a class; "" if there is none.
 func (w waiters) first(class waitClass) string {
 	for _, k := range w.kinds {
 		if k.class == class {
@@ -89,12 +89,12 @@ func waitsIn(c *rules.Case, cells timeline.Mask) (out waiters) {
 	for _, t := range c.Signal(Waiting) {
 		kind, event := t.Labels.Get("wait_event_type"), t.Labels.Get("wait_event")
 		if event == "ClientRead" {
-			// PostgreSQL reads a session's state first and then its wait: this one has ended its
-			// statement and waits for the next.
+			// PostgreSQL reads a session's state first and its wait event later: this session has finished
+			// its statement and waits for the next one.
 			continue
 		}
 
-		k := waitKind{name: "a CPU, or nothing that PostgreSQL reports", class: classOf(kind, event),
+		k := waitKind{name: "a CPU or something PostgreSQL does not report", class: classOf(kind, event),
 			share: timeline.Sum(timeline.At(t.Values, cells))}
 		if kind != "" {
 			k.name = kind + " " + event
@@ -118,24 +118,24 @@ func waitsIn(c *rules.Case, cells timeline.Mask) (out waiters) {
 	return out
 }
 
-// leastHeldUp is the share of the executing sessions from which their waits say what a stall is.
-const leastHeldUp = 0.5
+// minHeldUp is the share of executing sessions from which their waits explain a stall.
+const minHeldUp = 0.5
 
-// heldUp is what the executing sessions waited for in the stalled time if that was not this host's
-// storage, for rules about storage: [rules.Knowledge.HeldUp].
+// heldUp returns what blocked the executing sessions during stalls if it was not this host's storage.
+// Rules about storage use it: [rules.Knowledge.HeldUp].
 func heldUp(c *rules.Case) (rules.HeldUp, bool) {
 	w := waitsIn(c, c.Stall.Cells)
 	locks, standby, client := w.share(onLock), w.share(onStandby), w.share(onClient)
-	if !w.known || locks+standby+client < leastHeldUp {
+	if !w.known || locks+standby+client < minHeldUp {
 		return rules.HeldUp{}, false
 	}
 
 	h := rules.HeldUp{Share: locks + standby + client}
 	switch max(locks, standby, client) {
 	case standby:
-		h.By, h.Remote = w.first(onStandby)+", a synchronous standby's answer", true
+		h.By, h.Remote = w.first(onStandby)+", a synchronous standby's acknowledgement", true
 	case client:
-		h.By = w.first(onClient) + ", a client or network that does not take what the server sends"
+		h.By = w.first(onClient) + ", a client or network that does not accept what the server sends"
 	default:
 		h.By = w.first(onLock) + ", another session's lock"
 	}

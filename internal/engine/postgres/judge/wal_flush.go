@@ -7,20 +7,20 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// walWaits are the waits of a commit for its WAL: the fsync and the write, the lock of the one session
-// that does either for all, and a new segment that is filled with zeros.
+// walWaits are a commit's waits for its WAL: the fsync and the write, the lock held by the session that
+// does either for all, and a new segment being filled with zeros.
 var walWaits = regexp.MustCompile(`^(IO WAL(Sync|Write|InitSync|InitWrite)(MethodAssign)?|LWLock WALWrite(Lock)?)$`)
 
-// walIO is the disk's part of them, and walQueue the queue behind the one session that writes.
+// walIO is the disk's part of walWaits, walQueue the queue behind the session that writes.
 var (
 	walIO    = regexp.MustCompile(`^IO WAL(Sync|Write|InitSync|InitWrite)(MethodAssign)?$`)
 	walQueue = regexp.MustCompile(`^LWLock WALWrite(Lock)?$`)
 )
 
 const (
-	// slowSyncS is the mean duration from which a WAL fsync is slow: commits that share it stall.
+	// slowSyncS is the mean duration from which a WAL fsync is slow: the commits that share it stall.
 	slowSyncS = rules.StallFloorS
-	// slowSyncFactor is how many times as long as otherwise it must take.
+	// slowSyncFactor is how many times longer than otherwise it must take.
 	slowSyncFactor = 3
 )
 
@@ -28,20 +28,20 @@ func walFlush() rules.Rule {
 	r := rules.Rule{ID: "postgres/wal-flush", Title: "The WAL's flush is slow", Kind: rules.Cause, Storage: true,
 		When:  "plimsoll:postgres_wal_sync:ratio / plimsoll:postgres_wal_syncs:rate > 0.02",
 		Needs: []*rules.Signal{}, AnyOf: []*rules.Signal{WALSyncTime, WaitEvents},
-		Cause: "A commit waits until its WAL is on disk: one session writes and syncs for all that wait, and the others queue behind it for the lock WALWrite. The time is the volume's, the file system's and that of whatever is in the device's queue before it.",
+		Cause: "A commit waits until its WAL is on disk: one session writes and syncs for all waiting sessions, and the others queue behind it for the lock WALWrite. The time is spent in the volume, the file system and whatever is ahead in the device's queue.",
 		Words: rules.Words{
 			"sync":   "A WAL fsync took {{.in}} on average while commits stalled{{with .out}}, and {{.}} otherwise{{end}}.",
-			"waits":  "{{.share}} of the sessions executing then waited for the WAL to be written and synced (otherwise {{.calm}}).",
-			"queued": "A device's queue was full in {{.queued}} of that time.",
+			"waits":  "Meanwhile {{.share}} of the executing sessions waited for the WAL to be written and synced (otherwise {{.calm}}).",
+			"queued": "A device's queue was full {{.queued}} of that time.",
 		},
 		Advice: map[string]rules.Advice{
-			"apart": {Summary: "Put pg_wal on a separate volume with a low latency of single writes",
-				Expect: "a sync no longer waits behind data files' writes", TradeOff: "one more volume",
+			"apart": {Summary: "Put pg_wal on a separate volume with low latency for single writes",
+				Expect: "a sync no longer waits behind data file writes", TradeOff: "one more volume",
 				Do: []*rules.Remedy{rules.LogApart}},
-			"fewer": {Summary: "Commit more rows per transaction, or set synchronous_commit = off for those that may be lost in a crash",
-				Expect:    "fewer syncs; none that a client waits for",
-				TradeOff:  "with off, up to three times wal_writer_delay of commits is lost in a crash, without corruption",
-				NoCommand: "it is a change of the application"}}}
+			"fewer": {Summary: "Commit more rows per transaction, or set synchronous_commit = off for transactions that may be lost in a crash",
+				Expect:    "fewer syncs, and with off none that a client waits for",
+				TradeOff:  "with off, a crash loses the commits of up to three times wal_writer_delay, without corruption",
+				NoCommand: "it is a change to the application"}}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		if !c.Stall.IsDatabase || !c.Stall.Any() {
@@ -53,10 +53,10 @@ func walFlush() rules.Rule {
 		slow := in >= slowSyncS && !(out > in/slowSyncFactor)
 		share, calm, known := sessionShare(c, walWaits)
 
-		// Where wait events are known they decide. Otherwise the sync's own time does: the time that
-		// a sync was in progress while commits stalled.
+		// Wait events decide if they are known. Otherwise the weight is the share of the stalled time in
+		// which a sync was in progress.
 		switch {
-		case known && share-calm >= leastWaitShare:
+		case known && share-calm >= minWaitShare:
 			f.Weight = share - calm
 		case known || !slow:
 			return nil
@@ -80,7 +80,7 @@ func walFlush() rules.Rule {
 		if known {
 			f.Say("waits", rules.Values{"share": rules.Part(share), "calm": rules.Part(calm)})
 			f.Evidence = append(f.Evidence,
-				c.Figure("of the sessions executing while stalled, those that waited for the WAL", Waiting, share,
+				c.Figure("share of executing sessions that waited for the WAL while stalled", Waiting, share,
 					"ratio", c.Stall.Cells))
 		}
 
@@ -96,8 +96,8 @@ func walFlush() rules.Rule {
 	return r
 }
 
-// sessionShare is the share of the executing sessions in some waits while stalled, and otherwise: of as
-// many as stall.
+// sessionShare returns the share of executing sessions in the given waits while stalled, and otherwise.
+// As in waitedShare, the latter is scaled to the number of sessions that execute in a stall.
 func sessionShare(c *rules.Case, waits *regexp.Regexp) (share, calm float64, known bool) {
 	of := func(w waiters) (s float64) {
 		for _, k := range w.kinds {

@@ -8,45 +8,45 @@ import (
 )
 
 const (
-	// leastKept is the WAL kept by a slot from which it matters, unless max_wal_size is more: so much
-	// lies in pg_wal anyway.
-	leastKept = 1 << 30
-	// leastFailures and failingS separate an archiver that fails from one that failed once: it tries
-	// three times, a second apart, and then waits for a minute (pgarch.c: NUM_ARCHIVE_RETRIES,
+	// minKept, in bytes, is the WAL a slot must retain to matter, unless max_wal_size is larger: pg_wal
+	// holds that much anyway.
+	minKept = 1 << 30
+	// minFailures and failingS separate a failing archiver from one that failed once: it tries three
+	// times, a second apart, and then waits for a minute (pgarch.c: NUM_ARCHIVE_RETRIES,
 	// PGARCH_AUTOWAKE_INTERVAL).
-	leastFailures = 3.0
-	failingS      = 60.0
-	// soonFullS is the time until the file system is full from which somebody has to be woken.
+	minFailures = 3.0
+	failingS    = 60.0
+	// soonFullS is the time in seconds until the file system is full below which someone has to be paged.
 	soonFullS = 6 * 3600
 )
 
 func walKept() rules.Rule {
-	r := rules.Rule{ID: "postgres/wal-kept", Title: "WAL is kept and fills its disk", Kind: rules.Cause,
+	r := rules.Rule{ID: "postgres/wal-kept", Title: "Retained WAL fills its disk", Kind: rules.Cause,
 		Whole:   true,
 		When:    "plimsoll:postgres_slot_kept:bytes > 1073741824 or plimsoll:postgres_archive_failed:rate > 0",
 		Needs:   []*rules.Signal{},
 		AnyOf:   []*rules.Signal{SlotKept, InactiveSlots, ArchiveFailed},
 		Refutes: rules.DiskResources,
-		Cause:   "PostgreSQL removes WAL after a checkpoint only if it is archived and no replication slot needs it. A slot whose consumer is gone, or an archive_command that fails, keeps all of it: pg_wal grows past max_wal_size until the file system is full. Then the server stops with a PANIC, and it does not start again before there is room.",
+		Cause:   "After a checkpoint PostgreSQL removes WAL only if it is archived and no replication slot needs it. A slot without a consumer, or a failing archive_command, retains all of it: pg_wal grows past max_wal_size until the file system is full. Then the server stops with a PANIC and cannot start again until there is room.",
 		Words: rules.Words{
 			"no volume": "No volume fixes this, a larger one only fills later:",
-			"slot":      "{{with .slots}}{{.}} without a consumer{{else}}a replication slot without a consumer{{end}} kept {{.kept}} of WAL{{with .grows}}, and {{.}} more per hour{{end}}.",
-			"archiver":  "the archiver failed {{.failed}} times{{with .since}} in {{.}}{{end}} and archived nothing after the first of them.",
+			"slot":      "{{with .slots}}{{.}} without a consumer{{else}}a replication slot without a consumer{{end}} retained {{.kept}} of WAL{{with .grows}}, growing by {{.}} per hour{{end}}.",
+			"archiver":  "the archiver failed {{.failed}} times{{with .since}} in {{.}}{{end}} and has archived nothing since the first failure.",
 			"size":      "pg_wal holds {{.size}}{{with .most}}, and max_wal_size is {{.}}{{end}}.",
 			"left":      "At this rate {{.device}} is full in {{.in}}.",
 		},
 		Advice: map[string]rules.Advice{
-			"slot": {Summary: "Bring the consumer back, or drop the slot if it will not come back",
+			"slot": {Summary: "Bring the consumer back, or drop the slot if the consumer is gone permanently",
 				Expect:   "the next checkpoint removes the WAL",
-				TradeOff: "a consumer whose slot is dropped starts from the beginning",
+				TradeOff: "a consumer whose slot is dropped has to start from scratch",
 				Do:       []*rules.Remedy{dropSlot}},
-			"bound": {Summary: "Bound what slots keep: max_slot_wal_keep_size (13 and later)",
+			"bound": {Summary: "Limit what slots retain: max_slot_wal_keep_size (13 and later)",
 				Expect:   "a slot that is too far behind is lost, and the server keeps running",
-				TradeOff: "its consumer starts from the beginning", Do: []*rules.Remedy{boundSlots}},
-			"archive": {Summary: "Make archive_command work again: the server's log has its error, pg_stat_archiver the file that it fails at",
+				TradeOff: "its consumer has to start from scratch", Do: []*rules.Remedy{boundSlots}},
+			"archive": {Summary: "Fix archive_command: the server's log has its error, pg_stat_archiver the file it fails on",
 				Expect:    "the archiver catches up, and the next checkpoint removes the WAL",
 				TradeOff:  "none",
-				NoCommand: "what fails is outside of PostgreSQL: the target is full, a credential expired, a host is gone. Never delete files in pg_wal by hand"},
+				NoCommand: "the failure is outside of PostgreSQL: a full target, an expired credential, a missing host. Never delete files in pg_wal manually"},
 		}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
@@ -63,13 +63,13 @@ func walKept() rules.Rule {
 	return r
 }
 
-// slotKeeps is the finding about slots without a consumer at the recording's end.
+// slotKeeps reports slots that have no consumer at the end of the recording.
 func slotKeeps(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	kept := c.One(SlotKept)
 	first, last := ends(kept)
-	least := math.Max(leastKept, timeline.Max(c.One(MaxWALSize)))
+	least := math.Max(minKept, timeline.Max(c.One(MaxWALSize)))
 	if math.IsNaN(least) {
-		least = leastKept
+		least = minKept // max_wal_size is unknown
 	}
 
 	if last < 0 || kept[last] < least {
@@ -95,16 +95,16 @@ func slotKeeps(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 
 	f.Say("no volume", nil)
 	f.Say("slot", rules.Values{"slots": slots, "kept": rules.Bytes(kept[last]), "grows": grows})
-	f.Evidence = []rules.Evidence{c.Figure("WAL that slots without a consumer keep, at the end", SlotKept,
+	f.Evidence = []rules.Evidence{c.Figure("WAL retained by slots without a consumer, at the end", SlotKept,
 		kept[last], "bytes", timeline.Known(kept))}
-	sayRoom(c, &f, perHour/3600)
+	reportRoom(c, &f, perHour/3600)
 	f.Advise("slot", nil)
 	f.Advise("bound", nil)
 
 	return f, true
 }
 
-// archiverKeeps is the finding about an archiver that fails until the recording's end.
+// archiverKeeps reports an archiver that fails until the end of the recording.
 func archiverKeeps(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	failed, archived := c.One(ArchiveFailed), c.One(Archived)
 	step := c.Grid.StepSeconds()
@@ -129,8 +129,8 @@ func archiverKeeps(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 
 	since := float64(len(failed)-first) * step
 
-	// A failure long before the end, with nothing to archive since, is not one that lasts.
-	if first < 0 || math.Round(n) < leastFailures || since < failingS ||
+	// A failure long before the end, with nothing to archive since, is not a lasting one.
+	if first < 0 || math.Round(n) < minFailures || since < failingS ||
 		float64(len(failed)-last)*step > 3*failingS+2*c.ResolutionS(ArchiveFailed) {
 		return rules.Finding{}, false
 	}
@@ -141,17 +141,18 @@ func archiverKeeps(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	f.Windows = c.Windows(failing)
 	f.Say("no volume", nil)
 	f.Say("archiver", rules.Values{"failed": whole(math.Round(n)), "since": rules.Seconds(since)})
-	f.Evidence = []rules.Evidence{c.Figure("attempts to archive a file that failed", ArchiveFailed,
+	f.Evidence = []rules.Evidence{c.Figure("failed attempts to archive a file", ArchiveFailed,
 		math.Round(n), "", failing)}
-	sayRoom(c, &f, timeline.Mean(timeline.At(c.One(WALGenerated), failing)))
+	reportRoom(c, &f, timeline.Mean(timeline.At(c.One(WALGenerated), failing)))
 	f.Advise("archive", nil)
 
 	return f, true
 }
 
-// sayRoom adds how much pg_wal holds and when its file system is full, and makes it critical if that
-// is soon.
-func sayRoom(c *rules.Case, f *rules.Finding, perSecond float64) {
+// reportRoom adds how much pg_wal holds and when its file system will be full. If that is soon, the
+// finding becomes critical.
+func reportRoom(c *rules.Case, f *rules.Finding, perSecond float64) {
+	// Without a stall to explain it is the main finding.
 	if !c.Stall.Any() {
 		f.Weight = 1
 	}
@@ -174,14 +175,14 @@ func sayRoom(c *rules.Case, f *rules.Finding, perSecond float64) {
 	left := free[at] / perSecond
 	f.Say("left", rules.Values{"device": rules.Called(device), "in": rules.Seconds(left)})
 	f.Evidence = append(f.Evidence,
-		c.Figure("space left on "+device, rules.FilesystemAvailable, free[at], "bytes", timeline.Known(free)))
+		c.Figure("free space on "+device, rules.FilesystemAvailable, free[at], "bytes", timeline.Known(free)))
 
 	if left < soonFullS {
 		f.Severity = rules.Critical
 	}
 }
 
-// ends are the first and the last cell with a value; -1 if there is none.
+// ends returns the first and the last cell with a value; -1 if there is none.
 func ends(values []float64) (first, last int) {
 	first, last = -1, -1
 	for k, x := range values {
