@@ -2,7 +2,7 @@ package judge
 
 import "plimsoll/internal/judge/rules"
 
-// compared is by what two recordings are compared.
+// compared lists the figures by which two recordings are compared.
 var compared = rules.Compared{
 	Operations: []rules.Operations{{Signals: []*rules.Signal{ProposalsCommitted}, EachCountsAll: true}},
 	Source:     "etcd's /metrics",

@@ -2,12 +2,12 @@ package judge
 
 import "plimsoll/internal/judge/rules"
 
-// counters are passed on by watching as they are.
+// counters are the counters that `watch` exports unchanged.
 var counters = []rules.Counter{
 	{Metric: "etcd_disk_wal_fsync_duration_seconds_sum", Name: "plimsoll_etcd_wal_fsync_seconds_total",
 		Label: "instance", As: "member", Scale: 1,
-		Help: "Time that fdatasync of etcd's WAL took, summed."},
+		Help: "Total time spent in fdatasync of etcd's WAL."},
 	{Metric: "etcd_disk_wal_fsync_duration_seconds_count", Name: "plimsoll_etcd_wal_fsyncs_total",
 		Label: "instance", As: "member", Scale: 1,
-		Help: "Calls of fdatasync of etcd's WAL."},
+		Help: "Number of fdatasync calls on etcd's WAL."},
 }

@@ -15,15 +15,15 @@ const (
 	minShare         = 0.05 // of the time over the criterion
 )
 
-// An etcd member that makes one sync a second has a p99 over 30 s that a single late sync
-// decides: fewer than minSlowSyncs are no finding.
+// If a member makes one sync per second, a single late sync determines its p99 over 30 s: fewer than
+// minSlowSyncs slow syncs are not a finding.
 const (
 	minSlowSyncs = 3
 	busyCPU      = 0.9
-	heartbeat    = 0.100 // --heartbeat-interval's default: a sync of this length delays one
+	heartbeat    = 0.100 // seconds, --heartbeat-interval's default: a sync this long delays a heartbeat
 )
 
-// A criterion is one of etcd's p99s and what it must stay under.
+// A criterion is one of etcd's p99s and the limit it must stay below.
 type criterion struct {
 	p99, slow *rules.Signal
 	what      string
@@ -42,16 +42,16 @@ func (k criterion) judge(c *rules.Case, instance string) rules.Verdict {
 	return rules.Undetermined
 }
 
-// criterionWords are a rule's words and those of every criterion.
+// criterionWords adds the words common to all criteria to those of a rule.
 func criterionWords(w rules.Words) rules.Words {
-	w["over"] = "The p99 of {{.what}} was over {{.limit}} in {{.share}} of the time: there {{.typical}} at the median, {{.worst}} at worst."
+	w["over"] = "The p99 of {{.what}} was over {{.limit}} for {{.share}} of the time; there its median was {{.typical}}, its maximum {{.worst}}."
 	w["title, bulk"] = "{{.most}} {{.calls}} are slow"
-	w["follower"] = "It never led, and the members that meet the criterion are a majority: writes do not wait for this one."
+	w["follower"] = "This member never led, and the members that meet the criterion form a majority: writes do not wait for it."
 	return w
 }
 
-// writesDoNotWaitFor reports whether a member followed all the time and most of the others meet a
-// criterion, so that they are a majority without it.
+// writesDoNotWaitFor reports whether a member was a follower all the time and enough others meet the
+// criterion to form a majority without it.
 func writesDoNotWaitFor(c *rules.Case, k criterion, instance string) bool {
 	led := c.For(IsLeader, "instance", instance)
 	if c.SinceStart || timeline.Count(led) == 0 || timeline.Max(led) > 0 {
@@ -92,6 +92,7 @@ func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criteri
 			f.Weight = rules.Share(over, c.Stall.Cells)
 		}
 
+		// Critical if the p99 is far over the limit for long, or if a typical one delays heartbeats.
 		f.Severity = rules.Warning
 		follows := false
 		if share >= 0.3 && typical >= 2*k.limit || typical >= heartbeat {
@@ -119,15 +120,15 @@ func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criteri
 
 		f.Evidence = []rules.Evidence{
 			c.Figure("p99 over 30 s, median", k.p99, timeline.Quantile(p99, 0.5), "seconds", seen),
-			c.Figure("p99 over 30 s, worst", k.p99, timeline.Max(p99), "seconds", seen),
+			c.Figure("p99 over 30 s, maximum", k.p99, timeline.Max(p99), "seconds", seen),
 			c.Figure("criterion", nil, k.limit, "seconds", seen),
 		}
 
 		if slow != nil {
-			f.Evidence = append(f.Evidence, c.Figure("how many took over "+k.edge, k.slow, math.Round(late), "", seen))
+			f.Evidence = append(f.Evidence, c.Figure("number over "+k.edge, k.slow, math.Round(late), "", seen))
 		}
 
-		// If most calls are slow, and not only some of them, that is the headline.
+		// If most calls are slow rather than only the tail, that is the headline.
 		if k.judge(c, inst) == rules.MissesBulk {
 			f.Foremost = true
 			most := rules.Called("Most")

@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// A defragmentation that is over before a leader misses a heartbeat hurts no client.
+	// briefS: a shorter defragmentation ends before a leader misses a heartbeat and affects no client.
 	briefS = 1.0
-	// waitingLeast is how many proposals wait on a member that holds clients up.
-	waitingLeast = 5.0
+	// minPending is the number of pending proposals from which a member delays clients.
+	minPending = 5.0
 )
 
-// defragmenting are the cells in which a member defragments. The gauge misses what is over between
-// two samples, and the histogram is credited only at the end: together they have both.
+// defragmenting returns the cells in which a member defragments. The gauge misses runs between two
+// samples, and the histogram is credited only at the end, so both are needed.
 func defragmenting(sig *rules.Signals, t rules.Time, instance string) timeline.Mask {
 	cells := timeline.Where(sig.For(Defragmenting, "instance", instance), func(x float64) bool { return x > 0 })
 	ended := timeline.Where(t.Credited(sig.For(DefragmentTime, "instance", instance)),
@@ -22,7 +22,7 @@ func defragmenting(sig *rules.Signals, t rules.Time, instance string) timeline.M
 	return out.Or(fit(cells, t.Grid.N)).Or(fit(ended, t.Grid.N))
 }
 
-// fit is a mask of n cells: an empty one of what was not measured.
+// fit returns the mask, or an empty one of n cells if nothing was measured.
 func fit(m timeline.Mask, n int) timeline.Mask {
 	if len(m) != n {
 		return make(timeline.Mask, n)
@@ -36,27 +36,27 @@ func defragmentation() rules.Rule {
 		Needs:   []*rules.Signal{},
 		AnyOf:   []*rules.Signal{Defragmenting, DefragmentTime},
 		Refutes: rules.DiskResources,
-		Cause:   "A defragmentation copies the member's whole database into a new file and holds the backend's lock all the while (backend.go, defrag): the member applies nothing and answers no read. As a leader it holds up every write. It is a command that a person or a job gave.",
+		Cause:   "A defragmentation copies the member's whole database into a new file and holds the backend's lock throughout (backend.go, defrag): the member applies nothing and answers no reads. If it is the leader, every write waits. etcd does not start it by itself: a person or a job did.",
 		Words: rules.Words{
 			"not the disk": "No volume fixes this:",
-			"took":         "the member defragmented for {{.for}}{{with .times}} ({{.}}){{end}} and answered nothing meanwhile.",
+			"took":         "the member was defragmenting for {{.for}}{{with .times}} ({{.}}){{end}} and answered nothing during that time.",
 			"pending":      "Up to {{.pending}} proposals waited.",
-			"leads":        "It led meanwhile, so every write waited.",
+			"leads":        "It was the leader, so every write waited.",
 			"quick":        "Nothing waited for it noticeably.",
 		},
 		Advice: map[string]rules.Advice{
-			"when": {Summary: "Defragment one member at a time, when little is written, the leader last and after move-leader",
-				Expect:   "writes wait for no member",
+			"when": {Summary: "Defragment one member at a time, at a time with few writes, the leader last and after move-leader",
+				Expect:   "writes do not wait for any member",
 				TradeOff: "none",
 				Do:       []*rules.Remedy{moveLeader}},
-			"less": {Summary: "Do not defragment by a timer: only if much of the file is free (etcd_mvcc_db_total_size_in_use_in_bytes against etcd_mvcc_db_total_size_in_bytes); freed pages are used again",
+			"less": {Summary: "Do not defragment on a schedule, only if much of the file is free (compare etcd_mvcc_db_total_size_in_use_in_bytes with etcd_mvcc_db_total_size_in_bytes); etcd reuses freed pages",
 				Expect:    "fewer pauses",
 				TradeOff:  "the file keeps its size",
-				NoCommand: "the job that gives the command has to change"},
-			"split": {Summary: "From 3.6 on --feature-gates=StopGRPCServiceOnDefrag=true makes clients fail over to another member",
+				NoCommand: "the job that defragments has to change"},
+			"split": {Summary: "From 3.6 on, --feature-gates=StopGRPCServiceOnDefrag=true makes clients fail over to another member",
 				Expect:    "clients with several endpoints do not wait",
 				TradeOff:  "clients with one endpoint get errors",
-				NoCommand: "each member restarts for it"},
+				NoCommand: "each member has to restart"},
 		}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
@@ -72,7 +72,7 @@ func defragmentation() rules.Rule {
 	return r
 }
 
-// instancesOf are the members that have any of some signals, each once.
+// instancesOf returns the members that report any of the signals, without duplicates.
 func instancesOf(c *rules.Case, of ...*rules.Signal) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -101,10 +101,12 @@ func defragmentFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.
 		f.Weight = rules.Share(cells.Widen(0, 1), c.Stall.Cells)
 	}
 
+	// The severity depends on whether writes waited: on the leader they do, on a follower the pending
+	// proposals show it.
 	switch {
-	case pending >= waitingLeast && took >= 5*briefS:
+	case pending >= minPending && took >= 5*briefS:
 		f.Severity = rules.Critical
-	case took > briefS && (led || pending >= waitingLeast || f.Weight >= rules.MinAttributable):
+	case took > briefS && (led || pending >= minPending || f.Weight >= rules.MinAttributable):
 		f.Severity = rules.Warning
 	}
 
@@ -122,7 +124,7 @@ func defragmentFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.
 	if pending >= 1 {
 		f.Say("pending", rules.Values{"pending": counted(pending)})
 		f.Evidence = append(f.Evidence,
-			c.Figure("most proposals pending meanwhile", ProposalsPending, pending, "", cells))
+			c.Figure("proposals pending during that time, maximum", ProposalsPending, pending, "", cells))
 	}
 
 	if led {
@@ -131,7 +133,7 @@ func defragmentFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.
 		f.Say("quick", nil)
 	}
 
-	f.Evidence = append([]rules.Evidence{c.Figure("time in which it defragmented", Defragmenting, took,
+	f.Evidence = append([]rules.Evidence{c.Figure("time spent defragmenting", Defragmenting, took,
 		"seconds", cells)}, f.Evidence...)
 	f.Advise("when", nil)
 	f.Advise("less", nil)

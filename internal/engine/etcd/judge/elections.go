@@ -10,18 +10,20 @@ import (
 )
 
 const (
-	// A follower calls an election after one to two election timeouts without a heartbeat (etcd 3.5.9,
-	// raft/raft.go:1713). A sync of half a timeout may be part of why, a shorter one is not: the
-	// histogram's edge is 512 ms, the default timeout a second.
+	// blamelessS is the sync duration up to which the disk cannot have caused an election. A follower
+	// starts one after one to two election timeouts without a heartbeat (etcd 3.5.9, raft/raft.go:1713).
+	// A sync of half a timeout may contribute, a shorter one does not. The default timeout is 1 s, and
+	// the histogram has an edge at 512 ms.
 	blamelessS = 0.512
-	// etcd's tuning page: a heartbeat's interval is about a round trip, 100 ms by default.
+	// slowRoundTripS follows etcd's tuning page: a heartbeat interval, 100 ms by default, should be about
+	// one round trip.
 	slowRoundTripS = heartbeat
-	// One change is what maintenance makes: a restart, or move-leader.
+	// manyChanges is more than maintenance causes: a restart or move-leader makes one change.
 	manyChanges = 3.0
 )
 
-// elections counts how often the leader changed while a member watched. The counter contains the
-// first leader that a process sees, so a step from zero is its start and a fall is a restart.
+// elections counts the leader changes that a member saw. The counter includes the first leader that a
+// process sees, so a step from zero is the process start, and a decrease is a restart.
 func elections(c *rules.Case, instance string) float64 {
 	seen := c.For(LeaderChangesSeen, "instance", instance)
 	if c.SinceStart {
@@ -42,7 +44,7 @@ func elections(c *rules.Case, instance string) float64 {
 	return n
 }
 
-// mostElections is the most that any member saw: false if none counts them.
+// mostElections returns the most changes that any member saw; known is false if none counts them.
 func mostElections(c *rules.Case) (n float64, known bool) {
 	for _, m := range c.Signal(LeaderChangesSeen) {
 		n, known = max(n, elections(c, m.Labels.Get("instance"))), true
@@ -50,8 +52,7 @@ func mostElections(c *rules.Case) (n float64, known bool) {
 	return n, known
 }
 
-// longSyncs counts the members' syncs that are long enough to cost a leader, and names the member
-// with the most.
+// longSyncs counts the syncs long enough to cost a leader, on the member with the most of them.
 func longSyncs(c *rules.Case) (n float64, member string) {
 	for _, m := range c.Signal(WALFsyncs) {
 		t := tailOf(c, m.Labels.Get("instance"))
@@ -65,26 +66,26 @@ func longSyncs(c *rules.Case) (n float64, member string) {
 }
 
 func electionsWithoutDisk() rules.Rule {
-	r := rules.Rule{ID: "etcd/elections-without-disk", Title: "Leaders change, and the disk is not why",
+	r := rules.Rule{ID: "etcd/elections-without-disk", Title: "The leader changes, and the disk is not the cause",
 		Kind: rules.Cause, Sums: true,
 		When:    "plimsoll:etcd_leader_changes:rate > 0 or plimsoll:etcd_peer_round_trip:seconds > 0.1",
 		Needs:   []*rules.Signal{LeaderChangesSeen, WALFsyncs, WALFsyncClasses},
 		Refutes: rules.DiskResources,
-		NoAlert: "it takes the members' syncs together to rule the disks out",
-		Cause:   "A follower that hears nothing from the leader for one to two election timeouts calls an election, and no write is committed until it is over. Heartbeats get lost or late in the network, on a host without CPU, or when the leader is restarted. A slow disk can do the same, but then the leader's WAL has syncs of that length.",
+		NoAlert: "ruling the disks out takes the syncs of all members",
+		Cause:   "A follower that hears nothing from the leader for one to two election timeouts starts an election, and no write commits until it is over. Heartbeats get lost or delayed in the network, on a host without spare CPU, or when the leader restarts. A slow disk can do the same, but then the leader's WAL has syncs of that length.",
 		Words: rules.Words{
 			"not the disk": "No volume fixes this:",
-			"changes":      "the leader changed {{.changes}} times{{with .for}} in {{.}}{{end}},",
+			"changes":      "the leader changed {{.changes}}{{with .for}} in {{.}}{{end}},",
 			"round trip":   "peers took {{.rtt}} to answer on average,",
-			"syncs":        "and of the {{.all}} WAL syncs of {{.read}} no sync took over 512 ms (half of an election timeout).",
-			"unread":       "{{.unread}} of the cluster's {{.size}} members are not in these sources: their disks are not ruled out.",
-			"network":      "Peers take {{.rtt}} to answer{{with .to}} (slowest: {{.}}){{end}}, against a heartbeat's interval of 100 ms: heartbeats arrive late. Look at the network between the members, and at CPUs that are slow to answer.",
-			"failures":     "{{.failed}} messages to peers could not be sent{{with .lost}} and {{.}} connections were lost{{end}}: the network, or a member that was down.",
-			"CPU":          "The CPUs were {{.busy}} busy: a leader without CPU sends its heartbeats late.",
-			"late":         "{{.late}} heartbeats were sent late.",
-			"failed":       "{{.failed}} proposals failed.",
-			"restarts":     "Members restarted {{.restarts}} times meanwhile, and the leader's restart is a change of the leader.",
-			"unknown":      "What made the heartbeats late is not in these sources: a restart, move-leader, the network or CPU are possible.",
+			"syncs":        "and none of the {{.all}} WAL syncs on {{.read}} took over 512 ms (half of an election timeout).",
+			"unread":       "Members missing from these sources: {{.unread}} of {{.size}}; their disks are not ruled out.",
+			"network":      "Peers take {{.rtt}} to answer{{with .to}} (slowest: {{.}}){{end}}, compared with a heartbeat interval of 100 ms: heartbeats arrive late. Check the network between the members, and for members short of CPU.",
+			"failures":     "{{.failed}} messages to peers could not be sent{{with .lost}} and {{.}} connections were lost{{end}}: a network problem, or a member that was down.",
+			"CPU":          "The CPUs were {{.busy}} busy: a leader short of CPU sends its heartbeats late.",
+			"late":         "Heartbeats sent late: {{.late}}.",
+			"failed":       "Proposals that failed: {{.failed}}.",
+			"restarts":     "Meanwhile members restarted {{.restarts}}; a restart of the leader changes the leader.",
+			"unknown":      "These sources do not show what delayed the heartbeats: a restart, move-leader, the network or CPU are possible.",
 		},
 		Advice: map[string]rules.Advice{
 			"network": {Summary: "Find the slow or lossy path between the members: ping and mtr between their peer addresses, drops in `ip -s link`, and CPU steal on both ends",
@@ -92,22 +93,24 @@ func electionsWithoutDisk() rules.Rule {
 				TradeOff:  "none",
 				NoCommand: "the path has to be found first"},
 			"timeout": {Summary: "If the members are that far apart on purpose, set --heartbeat-interval to about the round trip and --election-timeout to ten times that, on all members",
-				Expect:    "a late heartbeat costs no leader",
-				TradeOff:  "a leader that dies is noticed later",
-				NoCommand: "all members take it together, where each is configured, and each restarts for it"},
+				Expect:    "a late heartbeat does not cost the leader",
+				TradeOff:  "a dead leader is noticed later",
+				NoCommand: "it has to be configured on all members together, and each has to restart"},
 			"CPU": {Summary: "Give etcd dedicated CPU: fewer neighbours on the host, a higher CPU request or limit",
 				Expect: "heartbeats leave on time", TradeOff: "the instance's price",
-				NoCommand: "what uses the CPUs decides"},
+				NoCommand: "it depends on what uses the CPUs"},
 			"look": {Summary: "Read the members' logs at those times: \"lost leader\", \"elected leader\", \"dropped message\" and restarts name the member and the reason",
 				Expect:    "the reason for each election",
 				TradeOff:  "none",
-				NoCommand: "the logs are where the members run"},
+				NoCommand: "the logs are on the members' hosts"},
 		}}
 
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		changes, _ := mostElections(c)
 		cells := anyHeld(c, held)
 		rtt, to := slowestRoundTrip(c, cells, changes)
+
+		// A single sync that may have cost the leader keeps the disk a suspect: other rules judge it.
 		long, _ := longSyncs(c)
 		if long > 0 || changes == 0 && !(rtt >= slowRoundTripS) {
 			return nil
@@ -129,8 +132,8 @@ func electionFinding(r rules.Rule, c *rules.Case, cells timeline.Mask, changes, 
 	size := clusterSize(c, len(members))
 	unread := size - len(members)
 
-	// A slow network without elections is how members in several regions are, and restarts of members
-	// are maintenance: both are worth a line and no more.
+	// A slow network without elections is normal for members in several regions, and restarts are
+	// maintenance: both are only worth an info.
 	slow := rtt >= slowRoundTripS
 	late, refused := summed(c, HeartbeatFailures), summed(c, ProposalsFailed)
 	serious := slow || timeline.Mean(c.One(rules.CPUBusy)) > busyCPU
@@ -157,7 +160,7 @@ func electionFinding(r rules.Rule, c *rules.Case, cells timeline.Mask, changes, 
 
 	f.Say("not the disk", nil)
 	if changes > 0 {
-		v := rules.Values{"changes": counted(changes), "for": ""}
+		v := rules.Values{"changes": rules.Things(int(changes), "time"), "for": ""}
 		if !c.SinceStart {
 			v["for"] = rules.Seconds(c.Whole().Seconds())
 		}
@@ -173,11 +176,11 @@ func electionFinding(r rules.Rule, c *rules.Case, cells timeline.Mask, changes, 
 	}
 
 	if restarted > 0 {
-		f.Say("restarts", rules.Values{"restarts": counted(restarted)})
+		f.Say("restarts", rules.Values{"restarts": rules.Things(int(restarted), "time")})
 		known = true
 	}
 
-	sayWhy(&f, c, changes, rtt, to, known)
+	explainElections(&f, c, changes, rtt, to, known)
 	f.Evidence = append([]rules.Evidence{
 		c.Figure("leader changes", LeaderChangesSeen, changes, "", cells),
 		c.Figure("WAL syncs of over 512 ms", WALFsyncClasses, 0, "", cells),
@@ -186,8 +189,8 @@ func electionFinding(r rules.Rule, c *rules.Case, cells timeline.Mask, changes, 
 	return f
 }
 
-// sayWhy names what made heartbeats late, with its evidence and its fix.
-func sayWhy(f *rules.Finding, c *rules.Case, changes, rtt float64, to string, known bool) {
+// explainElections reports what delayed the heartbeats, with the evidence and the fix.
+func explainElections(f *rules.Finding, c *rules.Case, changes, rtt float64, to string, known bool) {
 	whole := make(timeline.Mask, c.Grid.N).Not()
 	count := func(text, words string, s *rules.Signal, key string, more rules.Values) {
 		n := summed(c, s)
@@ -226,7 +229,7 @@ func sayWhy(f *rules.Finding, c *rules.Case, changes, rtt float64, to string, kn
 	}
 
 	count("heartbeats sent late", "late", HeartbeatFailures, "late", nil)
-	count("proposals that failed", "failed", ProposalsFailed, "failed", nil)
+	count("failed proposals", "failed", ProposalsFailed, "failed", nil)
 	if !known && changes > 0 {
 		f.Say("unknown", nil)
 	}
@@ -234,7 +237,7 @@ func sayWhy(f *rules.Finding, c *rules.Case, changes, rtt float64, to string, kn
 	f.Advise("look", nil)
 }
 
-// anyHeld are the cells in which a condition held of any member.
+// anyHeld returns the cells in which the condition was true for any member.
 func anyHeld(c *rules.Case, held []timeline.Track) timeline.Mask {
 	cells := make(timeline.Mask, c.Grid.N)
 	for _, h := range held {
@@ -243,7 +246,7 @@ func anyHeld(c *rules.Case, held []timeline.Track) timeline.Mask {
 	return cells
 }
 
-// restarts counts the falls of the counter of leader changes, which begins at zero with the process.
+// restarts counts decreases of the leader change counter, which starts at zero with the process.
 func restarts(c *rules.Case) (n float64) {
 	for _, t := range c.Signal(LeaderChangesSeen) {
 		last := math.NaN()
@@ -259,12 +262,12 @@ func restarts(c *rules.Case) (n float64) {
 	return n
 }
 
-// probeEvery is how often etcd observes a round trip, smoothed over its probes (3.4 to 3.8,
+// probeEvery is how often etcd records a round trip, smoothed over its probes (3.4 to 3.8,
 // rafthttp/probing_status.go, statusMonitoringInterval).
 const probeEvery = 30 * time.Second
 
-// slowestRoundTrip is the mean round trip to the peer that takes longest, and its id: around the
-// elections if there were any, otherwise of the whole time.
+// slowestRoundTrip returns the mean round trip to the slowest peer, and its id: around the elections if
+// there were any, otherwise over the whole time.
 func slowestRoundTrip(c *rules.Case, cells timeline.Mask, changes float64) (seconds float64, to string) {
 	seconds = math.NaN()
 	near := cells.Widen(c.Cells(probeEvery), c.Cells(probeEvery))
@@ -280,7 +283,7 @@ func slowestRoundTrip(c *rules.Case, cells timeline.Mask, changes float64) (seco
 	return seconds, to
 }
 
-// summed is what a counter's rate adds up to over all members.
+// summed returns a counter's increase over the recording, summed over all members.
 func summed(c *rules.Case, s *rules.Signal) float64 {
 	n := 0.0
 	for _, t := range c.Signal(s) {
@@ -291,8 +294,8 @@ func summed(c *rules.Case, s *rules.Signal) float64 {
 	return math.Round(n * c.Grid.StepSeconds())
 }
 
-// clusterSize is how many members the cluster has: as its members report, or else the next odd number
-// from those read on, because an even number makes no cluster safer.
+// clusterSize returns how many members the cluster has: as its members report or, without a report, the
+// number read rounded up to odd, because an even number does not make a cluster safer.
 func clusterSize(c *rules.Case, read int) int {
 	size := 0
 	for _, t := range c.Signal(ClusterSize) {

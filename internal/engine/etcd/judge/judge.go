@@ -1,5 +1,5 @@
-// Package judge is what Plimsoll knows of how etcd stalls: the signals by which recordings of it
-// are read, the detector of stalled time, and the rules with their test scripts.
+// Package judge holds what Plimsoll knows about etcd stalls: the signals it reads from recordings, the
+// stall detector, and the rules with their test scripts.
 package judge
 
 import (
@@ -12,7 +12,7 @@ import (
 //go:embed testdata/*.test
 var scripts embed.FS
 
-// Knowledge is what the pack takes from here.
+// Knowledge returns etcd's part of the rule pack.
 func Knowledge() rules.Knowledge {
 	return rules.Knowledge{
 		Database: "etcd", Product: "etcd", Programs: []string{"etcd"},
@@ -29,8 +29,8 @@ func Knowledge() rules.Knowledge {
 		Criteria: criteria,
 		Bounds: []rules.Bound{{Resource: "backend_quota", Title: "backend quota", Used: DatabaseSize, Limit: Quota,
 			Fills: true,
-			Text:  "--quota-backend-bytes, as the member reports",
-			Then:  "the cluster takes no writes until it is compacted, defragmented and the alarm is disarmed"}},
+			Text:  "--quota-backend-bytes, as the member reports it",
+			Then:  "the cluster refuses writes until it is compacted and defragmented and the alarm is disarmed"}},
 		Compared:  compared,
 		Counters:  counters,
 		Providers: []rules.Provider{{Prefix: "etcd_", Ways: []rules.Way{{Text: "etcd's own /metrics"}}}},
@@ -41,7 +41,7 @@ func Knowledge() rules.Knowledge {
 	}
 }
 
-// late reports whether some member's WAL misses etcd's own criterion at the median.
+// late reports whether any member's p99 misses etcd's own criterion at the median.
 func late(sig *rules.Signals) bool {
 	worst := 0.0
 	for _, t := range sig.Signal(WALFsyncP99) {
@@ -52,8 +52,8 @@ func late(sig *rules.Signals) bool {
 	return worst > fsyncCriterionS
 }
 
-// serialFsync is the part of the time in fdatasync from which the WAL is what is written one at a
-// time.
+// serialFsync is the share of the time in fdatasync from which the WAL counts as the serial writer: one
+// sync at a time.
 const serialFsync = 0.6
 
 func serial(sig *rules.Signals, cells timeline.Mask) []rules.Evidence {
@@ -62,7 +62,7 @@ func serial(sig *rules.Signals, cells timeline.Mask) []rules.Evidence {
 		if in := timeline.Quantile(timeline.At(t.Values, cells), 0.5); in >= serialFsync {
 			fsync := sig.For(WALFsync, "instance", t.Labels.Get("instance"))
 			out = append(out,
-				sig.Figure("share of the time etcd's WAL was in fdatasync", WALFsyncTime, in, "ratio", cells),
+				sig.Figure("share of the time etcd's WAL spent in fdatasync", WALFsyncTime, in, "ratio", cells),
 				sig.Figure("mean fdatasync of etcd's WAL", WALFsync, timeline.Quantile(timeline.At(fsync, cells), 0.5),
 					"seconds", cells))
 		}

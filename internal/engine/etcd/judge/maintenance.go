@@ -8,12 +8,12 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// oneBurst joins what belongs to one compaction or one burst of requests.
+// oneBurst joins cells that belong to the same compaction or burst of requests.
 const oneBurst = 5 * time.Second
 
 const (
-	// Pauses of over 128 ms (an edge of the histogram): a few are a batch that met a checkpoint of the
-	// disk, this many in one compaction are what clients feel.
+	// longPauses is how many pauses of over 128 ms (a bucket boundary of the histogram) clients notice. Fewer may
+	// be batches that met a busy moment of the disk.
 	longPauses = 3.0
 	// pausedTime is the share of a compaction's time in which it holds the lock.
 	pausedTime = 0.3
@@ -23,21 +23,21 @@ func compactionPauses() rules.Rule {
 	r := rules.Rule{ID: "etcd/compaction-pauses", Title: "Compactions pause the members", Kind: rules.Cause,
 		When:  "plimsoll:etcd_compaction_long_pauses:rate > 0",
 		Needs: []*rules.Signal{CompactionLongPauses, CompactionPauseTime},
-		Cause: "A compaction deletes old revisions in batches of 1,000 keys. Each batch holds the backend's lock while it reads and deletes, and then commits (3.4 to 3.8, kvstore_compaction.go). With large values or a slow disk a batch takes hundreds of milliseconds, and requests wait in between.",
+		Cause: "A compaction deletes old revisions in batches of 1,000 keys. Each batch holds the backend's lock while it reads and deletes, and then commits (3.4 to 3.8, kvstore_compaction.go). With large values or a slow disk a batch takes hundreds of milliseconds, and requests wait for it.",
 		Words: rules.Words{
-			"pauses":   "{{.long}} pauses of a compaction took over 128 ms{{with .every}}, every {{.}}{{end}}; compactions held the backend for {{.share}} of these times.",
-			"not disk": "No volume fixes this: the backend's commits take {{.commit}} otherwise, so it is the size of the batches.",
-			"disk":     "The backend's commits are slow otherwise too ({{.commit}}): each batch waits for them.",
+			"pauses":   "Compactions paused the member for over 128 ms {{.long}} times{{with .every}}, every {{.}}{{end}}; they held the backend for {{.share}} of that time.",
+			"not disk": "No volume fixes this: otherwise the backend's commits take {{.commit}}, so the size of the batches is the cause.",
+			"disk":     "The backend's commits are slow at other times too ({{.commit}}): each batch waits for them.",
 		},
 		Advice: map[string]rules.Advice{
 			"often": {Summary: "Compact more often and less each time: --auto-compaction-mode=periodic with a short --auto-compaction-retention (Kubernetes compacts every 5 min by itself)",
 				Expect:    "shorter compactions",
 				TradeOff:  "less history for watchers",
-				NoCommand: "who compacts decides"},
+				NoCommand: "it depends on who runs the compaction"},
 			"batches": {Summary: "From 3.6 on: a smaller --compaction-batch-limit and a longer --compaction-sleep-interval (--experimental-... before)",
 				Expect:    "shorter pauses",
-				TradeOff:  "a compaction takes longer",
-				NoCommand: "each member restarts for it"},
+				TradeOff:  "compactions take longer",
+				NoCommand: "each member has to restart"},
 		}}
 
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
@@ -47,6 +47,8 @@ func compactionPauses() rules.Rule {
 			cells := timeline.Known(h.Values)
 			long := math.Round(timeline.Sum(h.Values) * c.Grid.StepSeconds())
 			share := timeline.Mean(timeline.At(c.For(CompactionPauseTime, "instance", inst), cells))
+
+			// A coarse grid averages the share away: there the number of pauses decides.
 			if long < longPauses || !(share >= pausedTime || c.Grid.Step() >= oneBurst) {
 				continue
 			}
@@ -89,7 +91,7 @@ func pauseFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.Mask,
 
 	f.Evidence = []rules.Evidence{
 		c.Figure("pauses of over 128 ms", CompactionLongPauses, long, "", cells),
-		c.Figure("share of these times in which a compaction held the backend", CompactionPauseTime, share,
+		c.Figure("share of that time a compaction held the backend", CompactionPauseTime, share,
 			"ratio", cells),
 	}
 
@@ -103,14 +105,14 @@ func snapshotSent() rules.Rule {
 		Kind:    rules.Cause,
 		When:    "plimsoll:etcd_snapshots_sending:count > 0",
 		Needs:   []*rules.Signal{SnapshotsSending},
-		NoAlert: "a new member is sent one, as it should be",
-		Cause:   "A member that fell behind by more than --snapshot-catchup-entries (5,000) is sent a snapshot of the whole database. The leader reads it, the network carries it, and the member writes it: for gigabytes all three are busy for minutes. A member that is too slow to catch up meanwhile is sent another one.",
+		NoAlert: "a new member receives a snapshot by design",
+		Cause:   "The leader sends a snapshot of the whole database to a member that is more than --snapshot-catchup-entries (5,000) behind. The leader reads it, the network carries it and the member writes it: with gigabytes all three are busy for minutes. If the member is still too far behind afterwards, the leader sends another one.",
 		Words: rules.Words{
-			"sent":  "Snapshots were on their way for {{.for}}{{with .times}} ({{.}}){{end}}{{with .size}}, of {{.}} each{{end}}.",
-			"again": "It recurs: the member does not catch up. Look at its disk and at its network.",
+			"sent":  "Snapshots were in transit for {{.for}}{{with .times}} ({{.}}){{end}}{{with .size}}, {{.}} each{{end}}.",
+			"again": "It recurs: the member does not catch up. Check its disk and its network.",
 		},
 		Advice: map[string]rules.Advice{
-			"once": {Summary: "If a member was added or was down for long: wait, it is sent one snapshot",
+			"once": {Summary: "If a member was added or was down for long, wait: it receives one snapshot",
 				Expect: "it catches up", TradeOff: "none", NoCommand: "there is nothing to change"},
 			"again": {Summary: "If it recurs, find why that member falls behind (etcd/slow-member, the network), and raise --snapshot-catchup-entries (--experimental-... before 3.6)",
 				Expect:    "it catches up from the log",
@@ -141,7 +143,7 @@ func snapshotSent() rules.Rule {
 			}
 
 			f.Say("sent", v)
-			f.Evidence = []rules.Evidence{c.Figure("time with a snapshot on its way", SnapshotsSending,
+			f.Evidence = []rules.Evidence{c.Figure("time with a snapshot in transit", SnapshotsSending,
 				c.Seconds(cells), "seconds", cells)}
 			if f.Weight >= rules.MinAttributable || times > 1 {
 				f.Severity = rules.Warning

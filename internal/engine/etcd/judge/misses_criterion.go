@@ -2,8 +2,8 @@ package judge
 
 import "plimsoll/internal/judge/rules"
 
-// criteria are etcd's own (etcd.io, FAQ, "What does the etcd warning ... mean", and the hardware
-// page): 99 % of the WAL's fdatasyncs under 10 ms, of the backend's commits under 25 ms.
+// criteria are etcd's own (etcd.io, FAQ, "What does the etcd warning ... mean", and the hardware page):
+// 99 % of WAL fdatasyncs under 10 ms, 99 % of backend commits under 25 ms.
 var criteria = []rules.Criterion{
 	{Key: "wal_fsync", What: "the WAL's fdatasync", Calls: "WAL fdatasyncs", Quantile: 0.99,
 		LimitS: fsyncCriterionS, SlowS: heartbeat,
@@ -15,16 +15,16 @@ var criteria = []rules.Criterion{
 
 func missesCriterion() rules.Rule {
 	return rules.MissesCriterion("etcd/misses-criterion", "etcd", criteria, map[string]rules.Advice{
-		"when": {Summary: "Find out whether it is still so, and when: record the metrics every second for an hour, with the device's (iostat)",
-			Expect:    "all the time: the volume's latency; now and then: what else writes at these times",
+		"when": {Summary: "Find out whether it still happens, and when: record the metrics every second for an hour, with the device's (iostat)",
+			Expect:    "if all the time: the volume's latency; if only sometimes: another writer at these times",
 			TradeOff:  "none",
 			NoCommand: "a recording comes first"},
-		"latency": {Summary: "If it is so all the time, choose the volume by the latency of one fdatasync, not by IOPS: local NVMe, io2 Block Express; `plimsoll probe` measures a candidate",
-			Expect:    "fdatasync takes what the device takes",
+		"latency": {Summary: "If it happens all the time, choose the volume by the latency of one fdatasync, not by IOPS: local NVMe, io2 Block Express; `plimsoll probe` measures a candidate",
+			Expect:    "fdatasync takes only as long as the device does",
 			TradeOff:  "the volume's price; local NVMe is lost with the instance",
-			NoCommand: "a member on another kind of volume is a new member: plimsoll plan and emit write the steps"},
-		"apart": {Summary: "Give etcd's WAL (--wal-dir) a volume of its own",
-			Expect: "nothing else queues before its syncs", TradeOff: "one more volume a member",
+			NoCommand: "changing the kind of volume means adding a new member: plimsoll plan and emit write the steps"},
+		"apart": {Summary: "Put etcd's WAL (--wal-dir) on a separate volume",
+			Expect: "nothing else queues ahead of its syncs", TradeOff: "one more volume per member",
 			Do: []*rules.Remedy{rules.LogApart}},
 	})
 }

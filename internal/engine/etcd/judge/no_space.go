@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// spaceToGain is the share of the file that a defragmentation has to give back to be worth its pause.
+// spaceToGain is the share of the file that a defragmentation must free to be worth its pause.
 const spaceToGain = 0.1
 
 func noSpace() rules.Rule {
@@ -17,27 +17,27 @@ func noSpace() rules.Rule {
 		Needs:   []*rules.Signal{DatabaseSize},
 		AnyOf:   []*rules.Signal{QuotaSetting, NoSpaceAlarm},
 		Refutes: rules.DiskResources,
-		Cause:   "etcd compares the size of its file with --quota-backend-bytes (2 GiB by default) before each put, transaction and new lease. At the quota it raises the alarm NOSPACE, and from then on all members answer \"mvcc: database space exceeded\". Reads and deletions continue. Deleting does not shrink the file, and the alarm stays until it is disarmed.",
+		Cause:   "Before each put, transaction and new lease etcd compares the size of its file with --quota-backend-bytes (2 GiB by default). At the quota it raises the alarm NOSPACE, and from then on all members answer \"mvcc: database space exceeded\". Reads and deletions continue. Deleting does not shrink the file, and the alarm stays until it is disarmed.",
 		Words: rules.Words{
 			"not the disk": "No volume fixes this:",
-			"full":         "the file is {{.size}}, and the quota is {{.quota}}, for {{.for}}: etcd refuses puts, transactions and leases, so clients fail at once instead of waiting.",
-			"full, page":   "the file is {{.size}}, and the quota is {{.quota}}: etcd refuses puts, transactions and leases, so clients fail at once instead of waiting.",
-			"alarm":        "the alarm NOSPACE is raised, although the file ({{.size}}) is below the quota: it stays until it is disarmed, and until then etcd refuses puts, transactions and leases.",
-			"gain":         "{{.use}} of the file is in use: a defragmentation gives {{.gain}} back.",
+			"full":         "the file has been at {{.size}} with a quota of {{.quota}} for {{.for}}: etcd refuses puts, transactions and leases, so clients fail immediately instead of waiting.",
+			"full, page":   "the file is {{.size}} with a quota of {{.quota}}: etcd refuses puts, transactions and leases, so clients fail immediately instead of waiting.",
+			"alarm":        "the alarm NOSPACE is raised although the file ({{.size}}) is below the quota: it stays until it is disarmed, and until then etcd refuses puts, transactions and leases.",
+			"gain":         "{{.use}} of the file is in use: a defragmentation frees {{.gain}}.",
 			"in use":       "{{.use}} of the file is in use: only compaction, deletion or a larger quota makes room.",
 			"fell":         "Proposals fell from {{.before}} to {{.now}} per second.",
 		},
 		Advice: map[string]rules.Advice{
 			"compact": {Summary: "Compact the history, defragment each member, then disarm the alarm",
-				Expect:   "the file shrinks to what is in use, and writes are accepted again as soon as the alarm is disarmed",
-				TradeOff: "old revisions are gone for watchers and readers; a member does not answer while it defragments",
+				Expect:   "the file shrinks to what is in use, and etcd accepts writes again as soon as the alarm is disarmed",
+				TradeOff: "watchers and readers lose old revisions; a member does not answer while it defragments",
 				Do:       []*rules.Remedy{disarm}},
-			"disarm": {Summary: "Disarm the alarm: there is room", Expect: "writes are accepted again",
+			"disarm": {Summary: "Disarm the alarm: there is room", Expect: "etcd accepts writes again",
 				TradeOff: "none", Do: []*rules.Remedy{disarm}},
 			"quota": {Summary: "Find what fills it (events, leases without a TTL, large values) and turn on --auto-compaction-retention; a quota of up to 8 GiB is an option",
-				Expect:    "it does not fill again",
-				TradeOff:  "a larger database takes longer to defragment, to snapshot and to load",
-				NoCommand: "the writers decide, and each member restarts for a new quota"},
+				Expect:    "it does not fill up again",
+				TradeOff:  "a larger database takes longer to defragment, snapshot and load",
+				NoCommand: "it depends on the writers, and a new quota needs a restart of each member"},
 		}}
 
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
@@ -96,9 +96,10 @@ func noSpaceFinding(r rules.Rule, c *rules.Case, size timeline.Track) (rules.Fin
 
 	used := timeline.Quantile(timeline.At(c.For(DatabaseInUse, "instance", inst), cells), 0.5)
 	if !math.IsNaN(used) {
-		f.Evidence = append(f.Evidence, c.Figure("of it in use", DatabaseInUse, used, "bytes", cells))
+		f.Evidence = append(f.Evidence, c.Figure("part of the file in use", DatabaseInUse, used, "bytes", cells))
 	}
 
+	// Below the quota only the alarm is left to disarm.
 	switch {
 	case full.Count() == 0:
 		f.Advise("disarm", nil)

@@ -8,10 +8,11 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-const otherFinding = "the finding that it names has the commands"
+const otherFinding = "the other finding has the commands"
 
-// client runs etcdctl; each statement is its arguments, already a shell's words. Those that name no
-// endpoints get one of the diagnosed cluster: etcdctl's default may be another's.
+// client returns etcdctl commands; each statement holds the arguments, already quoted for a shell. A
+// statement without endpoints gets one of the diagnosed cluster, because etcdctl's default may be a
+// different cluster.
 func client(_ rules.ClientAt, statements []string) []string {
 	calls := make([]string, len(statements))
 	for i, s := range statements {
@@ -25,20 +26,20 @@ func client(_ rules.ClientAt, statements []string) []string {
 
 const (
 	status    = "endpoint status --cluster -w table"
-	withTLS   = "With TLS, add --cacert, --cert and --key. ETCDCTL_CACERT and the others that are set here do not reach into a container: docker exec takes them with -e, kubectl exec with env before etcdctl."
+	withTLS   = "With TLS, add --cacert, --cert and --key. A container does not see ETCDCTL_CACERT and similar variables set on this machine: pass them with docker exec -e, or with kubectl exec and env before etcdctl."
 	providers = "the provider runs the control plane"
 )
 
 var hosted = rules.Recipe{Places: []rules.Place{rules.RDS, rules.Managed}, None: providers}
 
-// moveLeader takes the lead off the slow member. Only the leader takes the request.
-var moveLeader = &rules.Remedy{Name: "move-leader", Title: "Move the lead off the slow member",
+// moveLeader moves leadership off the slow member. Only the leader accepts the request.
+var moveLeader = &rules.Remedy{Name: "move-leader", Title: "Move leadership off the slow member",
 	Recipes: []rules.Recipe{hosted,
 		{Look: rules.Ask(status),
 			Do:    rules.Ask(`--endpoints={{ask "" "LEADER" "the endpoint of the leader"}} move-leader {{ask "" "MEMBER" "the id of a quick member"}}`),
 			Check: rules.Ask(status, "endpoint health --cluster"),
 			Undo:  rules.Ask(`--endpoints={{ask "" "NEW_LEADER" "the endpoint of the new leader"}} move-leader {{ask "" "OLD_MEMBER" "the id of the member that led"}}`),
-			Kept:  "the next election may give it the lead again: its volume has to become like the others'",
+			Kept:  "the next election may make it the leader again: its volume has to become as fast as the others",
 			Notes: []string{withTLS}},
 	},
 	Cost: "writes pause for less than a second",
@@ -54,56 +55,56 @@ func follows(led float64) rules.Value {
 	if led < 0.5 {
 		return rules.Called("follows")
 	}
-	return "" // it leads, or nobody says
+	return "" // it leads, or no source reports it
 }
 
-// defragment gives the file's free pages back. A crash in the middle of it could leave a member's
-// data inconsistent in 3.5.0 to 3.5.5 (etcd's announcement of November 2022).
+// defragment returns the file's free pages to the file system. In 3.5.0 to 3.5.5 a crash during it could
+// leave a member's data inconsistent (etcd's announcement of November 2022).
 var defragment = &rules.Remedy{Name: "defragment", Title: "Defragment the backend, one member at a time",
 	Recipes: []rules.Recipe{hosted,
 		{From: "3.5", Before: "3.5.6",
-			None: "a crash while 3.5.0 to 3.5.5 defragments can leave the member's data inconsistent: go to 3.5.6 or later first"},
+			None: "if 3.5.0 to 3.5.5 crashes while defragmenting, the member's data can become inconsistent: upgrade to 3.5.6 or later first"},
 		{Look: rules.Ask(status),
 			Do:     rules.Ask(`defrag --endpoints={{ask "" "MEMBER" "the endpoint of one member, that of the leader last"}} --command-timeout=60s`),
 			Check:  rules.Ask(status),
-			NoUndo: "it holds the same data",
+			NoUndo: "the data does not change",
 			Kept:   "it lasts until deleted keys leave free pages again",
-			Notes: []string{"Never while another member is down. It gives free pages back and no history: compact first only if nobody reads old revisions.",
+			Notes: []string{"Never do this while another member is down. It frees unused pages but no history: compact first only if no client reads old revisions.",
 				withTLS}},
 	},
-	Cost: "the member does not answer meanwhile: seconds, up to a minute with gigabytes",
-	Wait: 5 * time.Minute, Until: "every member has had its turn",
+	Cost: "the member does not answer while it defragments: seconds, up to a minute with gigabytes",
+	Wait: 5 * time.Minute, Until: "every member has been defragmented",
 }
 
-// disarm is what etcd's maintenance page does after NOSPACE: compact, defragment, disarm. A member
-// that refuses writes still takes all three.
+// disarm follows etcd's maintenance page after NOSPACE: compact, defragment, disarm. A member that
+// refuses writes still accepts all three.
 var disarm = &rules.Remedy{Name: "disarm-no-space", Title: "Make room and disarm the NOSPACE alarm",
 	Recipes: []rules.Recipe{hosted,
 		{From: "3.5", Before: "3.5.6",
-			None: "a crash while 3.5.0 to 3.5.5 defragments can leave the member's data inconsistent: go to 3.5.6 or later first"},
+			None: "if 3.5.0 to 3.5.5 crashes while defragmenting, the member's data can become inconsistent: upgrade to 3.5.6 or later first"},
 		{Look: rules.Ask("alarm list", status, "endpoint status -w json"),
 			Do: rules.Ask(`compact {{ask "" "REVISION" "the revision that endpoint status -w json shows"}}`,
 				"defrag --cluster --command-timeout=60s", "alarm disarm"),
 			Check:  rules.Ask("alarm list", status),
-			NoUndo: "old revisions are gone, and the alarm comes back by itself if the file reaches the quota again",
-			Kept:   "it lasts until the file reaches the quota again: let the members compact by themselves (--auto-compaction-retention)",
-			Notes: []string{"No client that reads or watches old revisions may need those below REVISION. `defrag --cluster` takes the members one after the other; each answers nothing meanwhile.",
+			NoUndo: "old revisions are gone, and the alarm returns by itself if the file reaches the quota again",
+			Kept:   "it lasts until the file reaches the quota again: turn on automatic compaction (--auto-compaction-retention)",
+			Notes: []string{"Make sure that no client reads or watches revisions below REVISION. `defrag --cluster` defragments one member after the other; each stops answering during its turn.",
 				withTLS}},
 	},
-	Cost: "each member answers nothing while it defragments, and history below the revision is gone",
-	Wait: 2 * time.Minute, Until: "writes are accepted again",
+	Cost: "each member stops answering while it defragments, and history below the revision is gone",
+	Wait: 2 * time.Minute, Until: "etcd accepts writes again",
 }
 
-// walApart is not done by a command: an etcd that does not find its WAL where it looks begins as a new
-// member, and which of flags, environment and file count depends on how it is started.
-var walApart = &rules.Remedy{Name: "etcd-wal-apart", Title: "Give etcd's WAL a volume of its own",
+// walApart has no command: an etcd that does not find its WAL starts as a new member, and whether flags,
+// environment or file take effect depends on how it is started.
+var walApart = &rules.Remedy{Name: "etcd-wal-apart", Title: "Put etcd's WAL on a separate volume",
 	Relieves: []rules.Resource{rules.OwnVolume},
 	Recipes: []rules.Recipe{
-		{None: "a member that does not find its WAL begins anew, so it is not moved under a running configuration: remove the member, set --wal-dir (or wal-dir in its file) to the new volume, and add it again, one at a time"},
+		{None: "a member that does not find its WAL starts from scratch, so the WAL cannot be moved in place: remove the member, set --wal-dir (or wal-dir in its file) to the new volume, and add it again, one member at a time"},
 	},
-	Money: "one more volume a member",
+	Money: "one more volume per member",
 	Wait:  10 * time.Minute, Until: "the member has caught up",
 }
 
-// remedies are etcd's ways.
+// remedies maps engine-neutral remedies to etcd's.
 var remedies = map[*rules.Remedy]*rules.Remedy{rules.LogApart: walApart}

@@ -8,43 +8,43 @@ import (
 )
 
 const (
-	// A busy cluster has a slow request now and then; from this many on, over the share minShare of the
+	// A busy cluster has occasional slow requests. From minSlowApplies on, during at least minShare of the
 	// time, they are a pattern.
-	slowApplyLeast = 10.0
+	minSlowApplies = 10.0
 	slowApplyRate  = 0.1 // 1/s: one in ten seconds
-	// At 5,000 proposals committed and not applied etcd refuses requests (v3_server.go).
+	// At 5,000 proposals committed but not applied etcd refuses requests (v3_server.go).
 	applyBacklogFull = 5000.0
 	applyBacklogMuch = 500.0
-	largeAnswers     = 10e6 // bytes/s sent to clients: 100 times what small keys make
+	largeAnswers     = 10e6 // bytes/s sent to clients: 100 times the traffic of small keys
 )
 
 func slowApply() rules.Rule {
-	r := rules.Rule{ID: "etcd/slow-apply", Title: "Requests take long to apply, and the disk is not why",
+	r := rules.Rule{ID: "etcd/slow-apply", Title: "Requests take long to apply, and the disk is not the cause",
 		Kind:    rules.Cause,
 		When:    "plimsoll:etcd_slow_applies:rate > 0.1",
 		Needs:   []*rules.Signal{SlowApplies, BackendCommitP99},
 		Refutes: rules.DiskResources,
-		NoAlert: "slow commits of the backend slow applies too, and have their own alert",
-		Cause:   "A member applies proposals one after the other, under the backend's lock. A range over many keys, a large transaction or a large value holds it, and everything behind it waits; so does a member that has too little CPU. etcd counts each request that takes over 100 ms to apply or to read.",
+		NoAlert: "slow backend commits also slow applies down, and they have an alert",
+		Cause:   "A member applies proposals one after the other, under the backend's lock. A range over many keys, a large transaction or a large value holds the lock, and everything behind it waits. A member short of CPU has the same effect. etcd counts each request that takes over 100 ms to apply or to read.",
 		Words: rules.Words{
 			"not the disk": "No volume fixes this:",
-			"slow":         "{{.slow}} requests took over 100 ms to apply or to read, while the backend's commits took {{.commit}} (p99, median){{with .fsync}} and the WAL's syncs {{.}}{{end}}.",
-			"backlog":      "Up to {{.backlog}} proposals were committed and not applied{{with .full}}: at 5,000 etcd answers \"too many requests\"{{end}}.",
-			"ranges":       "Ranges were read for {{.share}} of the time on average.",
-			"sent":         "Clients were sent {{.sent}} per second meanwhile, {{.usual}} otherwise: large answers.",
-			"CPU":          "The CPUs were {{.busy}} busy meanwhile.",
+			"slow":         "{{.slow}} requests took over 100 ms to apply or to read, while the backend's commits took {{.commit}} (median p99){{with .fsync}} and the WAL's syncs {{.}}{{end}}.",
+			"backlog":      "Up to {{.backlog}} proposals were committed but not applied{{with .full}}: at 5,000 etcd answers \"too many requests\"{{end}}.",
+			"ranges":       "On average, ranges were being read {{.share}} of the time.",
+			"sent":         "Meanwhile clients received {{.sent}} per second, compared with {{.usual}} otherwise: large answers.",
+			"CPU":          "Meanwhile the CPUs were {{.busy}} busy.",
 		},
 		Advice: map[string]rules.Advice{
 			"find": {Summary: "Find the requests: etcd logs each one as \"apply request took too long\" with its key and the number of keys it returned",
-				Expect:    "one client that lists everything, or one key that is large",
+				Expect:    "one client that lists everything, or one large key",
 				TradeOff:  "none",
-				NoCommand: "the log is where the member runs"},
-			"page": {Summary: "Let that client ask for pages (limit, and continue in Kubernetes), watch instead of listing, and split large values",
+				NoCommand: "the log is on the member's host"},
+			"page": {Summary: "Make that client request pages (limit, and continue in Kubernetes), watch instead of listing, and split large values",
 				Expect:    "the requests behind it do not wait",
 				TradeOff:  "work in the client",
 				NoCommand: "the client has to change"},
 			"CPU": {Summary: "Give etcd more CPU", Expect: "the same requests take less time",
-				TradeOff: "the instance's price", NoCommand: "what uses the CPUs decides"},
+				TradeOff: "the instance's price", NoCommand: "it depends on what uses the CPUs"},
 		}}
 
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
@@ -65,12 +65,12 @@ func slowApplyFinding(r rules.Rule, c *rules.Case, held timeline.Track) (rules.F
 	cells := timeline.Known(held.Values)
 	slow := math.Round(timeline.Sum(timeline.At(c.For(SlowApplies, "instance", inst),
 		cells)) * c.Grid.StepSeconds())
-	if slow < slowApplyLeast || rules.Share(cells,
+	if slow < minSlowApplies || rules.Share(cells,
 		timeline.Known(c.For(SlowApplies, "instance", inst))) < minShare {
 		return rules.Finding{}, false
 	}
 
-	// Where commits or syncs are slow meanwhile, applies wait for the disk, and their own rules say so.
+	// If commits or syncs are slow at the same time, applies wait for the disk, and other rules report it.
 	at := func(s *rules.Signal, q float64) float64 {
 		return timeline.Quantile(timeline.At(c.For(s, "instance", inst), cells), q)
 	}
@@ -91,7 +91,7 @@ func slowApplyFinding(r rules.Rule, c *rules.Case, held timeline.Track) (rules.F
 	f.Say("slow", rules.Values{"slow": counted(slow), "commit": rules.Seconds(commit),
 		"fsync": rules.Seconds(fsync)})
 	f.Evidence = []rules.Evidence{c.Figure("requests that took over 100 ms", SlowApplies, slow, "", cells),
-		c.Figure("p99 of the backend's commits meanwhile, median", BackendCommitP99, commit, "seconds", cells)}
+		c.Figure("p99 of the backend's commits at the same time, median", BackendCommitP99, commit, "seconds", cells)}
 
 	if backlog := timeline.Max(timeline.At(c.For(ApplyBacklog, "instance", inst),
 		cells)); backlog >= applyBacklogMuch {
@@ -101,7 +101,7 @@ func slowApplyFinding(r rules.Rule, c *rules.Case, held timeline.Track) (rules.F
 		}
 		f.Say("backlog", rules.Values{"backlog": counted(backlog), "full": full})
 		f.Evidence = append(f.Evidence,
-			c.Figure("most proposals committed and not applied", ApplyBacklog, backlog, "", cells))
+			c.Figure("proposals committed but not applied, maximum", ApplyBacklog, backlog, "", cells))
 	}
 
 	if ranges := timeline.Mean(timeline.At(c.For(RangeTime, "instance", inst), cells)); ranges >= minShare {

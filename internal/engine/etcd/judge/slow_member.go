@@ -8,30 +8,30 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A member is slow at three times the fastest member's sync; under 2 ms nobody feels
-// the difference between two kinds of flash.
+// A member is slow if its syncs take three times as long as the fastest member's. Below 2 ms the
+// difference between two kinds of flash is not noticeable.
 const (
 	slowMemberFactor = 3.0
 	slowMemberFloorS = 0.002
 )
 
 func slowMember() rules.Rule {
-	r := rules.Rule{ID: "etcd/slow-member", Title: "One member's disk is slower than the others'",
+	r := rules.Rule{ID: "etcd/slow-member", Title: "One member's disk is slower than the others",
 		Kind: rules.Cause, Sums: true,
 		When:    "plimsoll:etcd_wal_fsync:seconds > on() group_left() (3 * min(plimsoll:etcd_wal_fsync:seconds)) and plimsoll:etcd_wal_fsync:seconds > 0.002",
 		Needs:   []*rules.Signal{WALFsyncs},
-		NoAlert: "it compares members with each other over the whole time",
-		Cause:   "A write is committed by the fastest majority: a slow minority costs nothing until a fast member fails, and a slow leader or a slow majority costs every write.",
+		NoAlert: "it compares members over the whole recording",
+		Cause:   "The fastest majority commits a write: a slow minority costs nothing until a fast member fails, but a slow leader or a slow majority delays every write.",
 		Words: rules.Words{
-			"syncs":       "Its WAL's fdatasync takes {{.took}} at the median, the fastest member's {{.best}}.",
+			"syncs":       "Its WAL's median fdatasync takes {{.took}}, compared with {{.best}} on the fastest member.",
 			"no majority": "Of {{.members}} members {{.slow}} are slow, so no majority is fast: every write waits for one of them.",
-			"unread":      "{{.slow}} of the {{.read}} members read {{.are}} slow, and {{.unread}} of the cluster's {{.members}} {{.is}} not in these sources: whether a majority is fast is not known.",
-			"tail":        "1 % of its WAL's fdatasyncs take over {{.p99}}, on the quickest member over {{.best}}; at the median they are alike.",
-			"by name":     "Compare the two volumes by name: type, provisioned IOPS, credits, and what the provider reports of each.",
-			"led":         "It led in {{.led}} of the time: a leader syncs its own WAL before it takes up the next batch, so every write waited for it.",
+			"unread":      "{{.slow}} of the {{.read}} members read {{.are}} slow, and {{.unread}} of the cluster's {{.members}} {{.is}} not in these sources: whether a majority is fast is unknown.",
+			"tail":        "1 % of its WAL's fdatasyncs take over {{.p99}}, compared with {{.best}} on the fastest member; the medians are similar.",
+			"by name":     "Compare the two volumes directly: type, provisioned IOPS, credits, and what the provider reports about each.",
+			"led":         "It was the leader {{.led}} of the time: a leader syncs its own WAL before it starts the next batch, so every write waited for it.",
 			"minority":    "Of the {{.read}} members read {{.fast}} are fast, a majority: writes do not wait for this one unless it leads or a fast one fails.",
 		},
-		Advice: map[string]rules.Advice{"move": {Summary: "Move the member to a volume like the others'; move leadership off it meanwhile (etcdctl move-leader)",
+		Advice: map[string]rules.Advice{"move": {Summary: "Move the member to a volume as fast as the others; until then move leadership off it (etcdctl move-leader)",
 			Expect:   "the next failure of a fast member costs nothing",
 			TradeOff: "the volume's price",
 			Do:       []*rules.Remedy{moveLeader}}}}
@@ -62,16 +62,16 @@ func slowMember() rules.Rule {
 	return r
 }
 
-// A memberSync is how long one member's syncs take, next to the quickest member's.
+// A memberSync holds how long one member's syncs take, and the fastest member's for comparison.
 type memberSync struct {
 	track        timeline.Track
-	median, best float64 // of the means of intervals
-	p99, bestP99 float64 // by the histogram, over the whole time
-	onlyTail     bool    // its median is like the others'
+	median, best float64 // of the means per interval, seconds
+	p99, bestP99 float64 // from the histogram, over the whole time, seconds
+	onlyTail     bool    // the median is similar to the fastest member's
 }
 
-// memberSyncs compares the members: by their means, and by their histograms, because a mean hides a
-// member that is nearly always quick.
+// memberSyncs compares the members by their means and by their histograms, because a mean hides a member
+// that is slow only occasionally.
 func memberSyncs(c *rules.Case) []memberSync {
 	var out []memberSync
 	best, bestP99 := math.Inf(1), math.Inf(1)
@@ -102,13 +102,13 @@ func memberSyncs(c *rules.Case) []memberSync {
 	return out
 }
 
-// slow reports whether a member is slower than the quickest: typically, or in its slowest hundredth,
-// which then misses etcd's criterion too.
+// slow reports whether a member is slower than the fastest: at the median, or at the p99 if that also
+// misses etcd's criterion.
 func (m memberSync) slow() bool {
 	return isSlow(m.median, m.best) || m.p99 > slowMemberFactor*m.bestP99 && m.p99 > fsyncCriterionS
 }
 
-// A quorum is how many members there are, are read and are slow.
+// A quorum counts the cluster's members, those read and those that are slow.
 type quorum struct{ members, read, slow int }
 
 func isSlow(fsync, best float64) bool {
@@ -138,7 +138,7 @@ func slowMemberFinding(r rules.Rule, c *rules.Case, m memberSync, q quorum) rule
 	if !math.IsNaN(m.p99) {
 		f.Evidence = append(f.Evidence,
 			c.Figure("p99 of this member's fdatasyncs", WALFsyncClasses, m.p99, "seconds", whole),
-			c.Figure("p99 of the fastest member's", WALFsyncClasses, m.bestP99, "seconds", whole))
+			c.Figure("p99 of the fastest member's fdatasyncs", WALFsyncClasses, m.bestP99, "seconds", whole))
 	}
 
 	if !math.IsNaN(led) {
@@ -149,7 +149,7 @@ func slowMemberFinding(r rules.Rule, c *rules.Case, m memberSync, q quorum) rule
 	return f
 }
 
-// judge grades a slow member by whether writes wait for it. A member that is not read may be quick.
+// judge sets the severity by whether writes wait for the member. Members that were not read may be fast.
 func (q quorum) judge(f *rules.Finding, m memberSync, led float64) {
 	whole := func(n int) rules.Value { return rules.Called(strconv.Itoa(n)) }
 	majority, unread := q.members/2+1, q.members-q.read

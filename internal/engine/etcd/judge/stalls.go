@@ -5,24 +5,23 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// fsyncFloorS is the latency of a WAL's fdatasync from which it may be a stall: etcd's own
-// criterion.
+// fsyncFloorS is the fdatasync latency from which the WAL may be stalled: etcd's own criterion.
 const fsyncFloorS = 0.010
 
-// fsyncCeilingS is the latency from which it always is one: a write waits for half of the sync that is
-// under way, on average, and then for its own.
+// fsyncCeilingS is the fdatasync latency from which the WAL is always stalled. A write waits on average for
+// half of the sync in progress and then for its own: 1.5 syncs.
 const fsyncCeilingS = rules.StallCeilingS / 1.5
 
-// felt are the signals that stalls reads.
+// felt are the signals by which stalls are detected.
 var felt = []*rules.Signal{WALFsyncTime, WALFsyncs, BackendCommitTime, BackendCommits,
 	ProposalsPending, ProposalsCommitted, ProposalsApplied, Defragmenting, DefragmentTime}
 
-// commitFloorS is the same of a commit of the backend.
+// commitFloorS is the equivalent of fsyncFloorS for backend commits.
 const commitFloorS = 0.025
 
-// waiting finds when proposals waited on a member while few were applied, whatever its disk did: an
-// election, a defragmentation, a member without CPU. Many pending proposals that are applied as usual
-// are a busy cluster. It returns false if the member reports no pending proposals.
+// waiting finds the time in which proposals waited on a member while few were applied, whatever the disk
+// did: an election, a defragmentation, a member without CPU. Many pending proposals that are applied at
+// the usual rate only mean a busy cluster. It is not ok if the member does not report pending proposals.
 func waiting(sig *rules.Signals, member string) (rules.Stall, bool) {
 	s := rules.Stall{Rule: "etcd/proposals-waiting", Subject: rules.SubjectOn("etcd proposals", member),
 		Class: rules.Writing, IsDatabase: true, Aside: true,
@@ -39,25 +38,25 @@ func waiting(sig *rules.Signals, member string) (rules.Stall, bool) {
 		return s, false
 	}
 
-	s, ok := rules.ByThroughput(sig.Time, s, pending, waitingLeast)
+	s, ok := rules.ByThroughput(sig.Time, s, pending, minPending)
 	if !ok {
 		return s, false
 	}
 
-	// Pending proposals are counted at one moment. In an interval in which the load paused, a few
-	// proposals are applied, and those that happen to be pending are not a queue: by Little's law they
-	// wait no longer than usual.
+	// Pending proposals are counted at one instant. While the load pauses, only a few proposals are
+	// applied, and those that happen to be pending are not a queue: by Little's law they wait no longer
+	// than usual.
 	for k, applied := range s.Ops {
 		s.Cells[k] = s.Cells[k] && pending[k] >= rules.StallCeilingS*applied
 	}
 
-	// A member that defragments applies nothing, though the cluster may commit.
-	held := timeline.Where(pending, func(x float64) bool { return x >= waitingLeast })
+	// A defragmenting member applies nothing, although the cluster may keep committing.
+	held := timeline.Where(pending, func(x float64) bool { return x >= minPending })
 	s.Cells = s.Cells.Or(defragmenting(sig, sig.Time, member).And(held)).And(s.Observed)
 	return s, true
 }
 
-// stalls are those of each member's WAL, of its backend and of its proposals.
+// stalls finds the stalls of each member's WAL, backend and proposals.
 func stalls(sig *rules.Signals) []rules.Stall {
 	var out []rules.Stall
 	for _, t := range sig.Signal(WALFsyncTime) {

@@ -9,25 +9,25 @@ func walFsyncSlow() rules.Rule {
 	r := rules.Rule{ID: "etcd/wal-fsync-slow", Title: "The WAL's fdatasync is slow", Kind: rules.Cause,
 		When:  "plimsoll:etcd_wal_fsync_p99:seconds > 0.01",
 		Needs: []*rules.Signal{WALSlowFsyncs},
-		Cause: "Every batch of proposals is fdatasynced to the WAL before it is acknowledged; a quorum of members has to. A slow sync delays every write, and one of a second or more costs the leader its heartbeats.",
+		Cause: "A quorum of members has to fdatasync every batch of proposals to the WAL before it is acknowledged. A slow sync delays every write, and one of a second or more makes the leader miss its heartbeats.",
 		Words: criterionWords(rules.Words{
-			"not measured": "Whether the volume has a queue or answers late by itself cannot be known without the device's counters.",
-			"limited":      "What holds the syncs back is {{.limit}} ({{.see}}), not the volume.",
-			"CPUs":         "No device had a queue meanwhile, but the CPUs were {{.busy}} busy: a sync that is done may wait for a CPU before it returns.",
-			"device":       "No device had a queue meanwhile: each sync takes the device that long.",
+			"not measured": "Without the device's counters it is unknown whether the volume has a queue or is slow by itself.",
+			"limited":      "The syncs are limited by {{.limit}} ({{.see}}), not by the volume.",
+			"CPUs":         "Meanwhile no device had a queue, but the CPUs were {{.busy}} busy: a completed sync may wait for a CPU before it returns.",
+			"device":       "Meanwhile no device had a queue: the device itself takes that long for each sync.",
 		}),
 		Advice: map[string]rules.Advice{
-			"apart": {Summary: "Give etcd's WAL (--wal-dir) a volume of its own",
-				Expect: "nothing else queues before its syncs", TradeOff: "one more volume a member",
+			"apart": {Summary: "Put etcd's WAL (--wal-dir) on a separate volume",
+				Expect: "nothing else queues ahead of its syncs", TradeOff: "one more volume per member",
 				Do: []*rules.Remedy{rules.LogApart}},
-			"see": {Summary: "See {{.see}}", Expect: "the syncs take what the device takes",
+			"see": {Summary: "See {{.see}}", Expect: "syncs take only as long as the device does",
 				TradeOff: "see that finding", NoCommand: otherFinding},
 			"latency": {Summary: "Choose the volume by latency, not by IOPS: io2 Block Express or local NVMe; more IOPS will not help",
-				Expect:    "one fdatasync at a time goes as fast as the device answers",
-				TradeOff:  "io2 costs 0.065 USD an IOPS a month; local NVMe is lost with the instance",
-				NoCommand: "a member on another kind of volume is a new member: plimsoll plan and emit write the steps"},
+				Expect:    "each fdatasync is as fast as the device",
+				TradeOff:  "io2 costs 0.065 USD per IOPS a month; local NVMe is lost with the instance",
+				NoCommand: "changing the kind of volume means adding a new member: plimsoll plan and emit write the steps"},
 			"load": {Summary: "Take other load off the volume, or raise the cap that binds (see the disk findings)",
-				Expect: "the queue before the sync empties", TradeOff: "the volume's price",
+				Expect: "the queue ahead of the sync empties", TradeOff: "the volume's price",
 				NoCommand: "the disk findings have the commands"},
 		}}
 
@@ -39,7 +39,7 @@ func walFsyncSlow() rules.Rule {
 					f.Evidence = append(f.Evidence,
 						c.Figure("mean fdatasync, median of the intervals", WALFsync, timeline.Quantile(mean, 0.5), "seconds",
 							timeline.Known(mean)),
-						c.Figure("mean fdatasync, worst interval", WALFsync, timeline.Max(mean), "seconds",
+						c.Figure("mean fdatasync, slowest interval", WALFsync, timeline.Max(mean), "seconds",
 							timeline.Known(mean)))
 				}
 
@@ -47,7 +47,7 @@ func walFsyncSlow() rules.Rule {
 					signal *rules.Signal
 					text   string
 				}{
-					{ProposalsPending, "most proposals pending"},
+					{ProposalsPending, "pending proposals, maximum"},
 					{LeaderChanges, "leader changes"},
 					{HeartbeatFailures, "heartbeats sent late"},
 				} {
@@ -65,6 +65,7 @@ func walFsyncSlow() rules.Rule {
 					f.Say("not measured", nil)
 				}
 
+				// A container's limit explains slow syncs, whatever the volume does.
 				if limit, see := c.ContainerBinds(); limit != "" {
 					v := rules.Values{"limit": rules.Called(limit), "see": rules.Called(see)}
 					f.Say("limited", v)
@@ -80,7 +81,7 @@ func walFsyncSlow() rules.Rule {
 						f.Say("device", nil)
 					}
 					f.Evidence = append(f.Evidence,
-						c.Figure("share of that time in which a device was saturated", rules.DiskBusy, rules.Share(sat, over),
+						c.Figure("share of that time with a saturated device", rules.DiskBusy, rules.Share(sat, over),
 							"ratio", over))
 					f.Advise("latency", nil)
 				} else {

@@ -11,14 +11,14 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A p99 hides what kills a leader: one sync in a thousand that takes longer than a heartbeat's
-// interval (100 ms by default; the histogram's edge above it is 128 ms), or one that takes as long
-// as an election's timeout (1 s; 1.024 s).
+// A p99 hides what costs a leader: one sync in a thousand that takes longer than the heartbeat interval
+// (100 ms by default; the bucket boundary above it is 128 ms), or a single one as long as the election
+// timeout (1 s by default; boundary 1.024 s).
 const (
-	tailLate      = 10.0 // syncs over 128 ms: fewer are an incident of the host, once
+	tailLate      = 10.0 // syncs over 128 ms: fewer may be a single incident on the host
 	tailLateShare = 1e-4 // of all syncs
 	tailLost      = 1.0  // syncs over 1.024 s: one is enough to lose the leader
-	tailRecurs    = 2.0  // of them: more than an incident of the host, once
+	tailRecurs    = 2.0  // syncs over 1.024 s: more than a single incident on the host
 	lateEdgeS     = 0.128
 	lostEdgeS     = 1.024
 )
@@ -28,12 +28,12 @@ type tail struct {
 	instance  string
 	all, late float64 // late: over lateEdgeS
 	lost      float64 // over lostEdgeS
-	// above is how many took longer than each edge of edges.
+	// above counts the syncs that took longer than each of edges.
 	edges, above []float64
-	seconds      float64 // that the late ones took at least, in sum
+	seconds      float64 // lower bound of the total time of late syncs
 }
 
-// tailOf counts a member's syncs by the histogram's classes.
+// tailOf counts a member's syncs by the histogram's buckets.
 func tailOf(c *rules.Case, instance string) tail {
 	t := tail{instance: instance}
 	step := c.Grid.StepSeconds()
@@ -76,7 +76,8 @@ func tailOf(c *rules.Case, instance string) tail {
 	return t
 }
 
-// over is how many syncs took longer than an edge; 0 if the histogram has neither it nor a lower one.
+// over returns how many syncs took longer than the given boundary, or the next lower one; 0 if the
+// histogram has neither.
 func (t tail) over(seconds float64) (n float64) {
 	for i, e := range t.edges {
 		if e <= seconds+1e-9 {
@@ -86,7 +87,7 @@ func (t tail) over(seconds float64) (n float64) {
 	return n
 }
 
-// slowest is the highest edge that a sync exceeded.
+// slowest returns the highest boundary that a sync exceeded.
 func (t tail) slowest() float64 {
 	for i := len(t.edges) - 1; i >= 0; i-- {
 		if t.above[i] > 0 {
@@ -96,11 +97,12 @@ func (t tail) slowest() float64 {
 	return 0
 }
 
-func (t tail) kills() bool {
+// endangersLeader reports whether the late syncs can cost a leader: recurring ones or a very long one.
+func (t tail) endangersLeader() bool {
 	return t.late >= tailLate && t.late >= tailLateShare*t.all || t.lost >= tailLost
 }
 
-// counted is a number of things.
+// counted formats a count: exact below 1,000.
 func counted(n float64) rules.Value {
 	if n < 1000 {
 		return rules.Called(strconv.FormatFloat(n, 'f', 0, 64))
@@ -109,39 +111,39 @@ func counted(n float64) rules.Value {
 }
 
 func walFsyncTail() rules.Rule {
-	r := rules.Rule{ID: "etcd/wal-fsync-tail", Title: "A few syncs of the WAL take longer than a heartbeat",
+	r := rules.Rule{ID: "etcd/wal-fsync-tail", Title: "A few WAL syncs take longer than a heartbeat interval",
 		Kind: rules.Cause, Sums: true,
 		When:  "plimsoll:etcd_wal_late_fsyncs:rate > 0",
 		Needs: []*rules.Signal{WALLateFsyncs, WALFsyncClasses},
-		Cause: "A leader that is in fdatasync sends no heartbeats. One sync in a thousand is in no p99, but a cluster makes a hundred a second: a sync of more than a heartbeat's interval every ten seconds, and one of an election's timeout costs the leader.",
+		Cause: "A leader sends no heartbeats while it is in fdatasync. One sync in a thousand does not show in a p99, but at a hundred syncs per second it means one sync longer than the heartbeat interval every ten seconds. A sync as long as the election timeout costs the leader.",
 		Words: rules.Words{
-			"late":        "{{.late}} of {{.all}} syncs took over 128 ms ({{.share}}), a heartbeat's interval and more{{with .lost}}; {{.}} over 1.02 s, an election's timeout{{end}}. The slowest took over {{.slowest}}.",
-			"p99":         "The p99 over all of them is {{.p99}}: it hides them.",
-			"p99 at most": "The p99 over all of them is at most {{.p99}} (the lowest class here): it hides them.",
-			"bulk":        "They are not the main trouble: the median of all syncs is {{.median}}.",
-			"leader":      "The leader changed {{.changes}} times{{with .since}} since the process began{{end}}.",
-			"leader once": "The leader changed once meanwhile.",
-			"kept":        "The leader did not change meanwhile.",
-			"follows":     "This member never led: its late syncs cost no heartbeats, and a write waits for them only if the members that are quicker are no majority.",
-			"peers":       "Of the other members' syncs, at most {{.most}} took over 128 ms ({{.which}}).",
-			"process":     "These are all syncs since the process began: when the slow ones were is not known.",
+			"late":        "{{.late}} of {{.all}} syncs took over 128 ms ({{.share}}), longer than the heartbeat interval{{with .lost}}; {{.}} over 1.02 s, the election timeout{{end}}. The slowest took over {{.slowest}}.",
+			"p99":         "The p99 of all syncs, {{.p99}}, hides them.",
+			"p99 at most": "The p99 of all syncs, at most {{.p99}} (the lowest bucket here), hides them.",
+			"bulk":        "They are not the main problem: the median of all syncs is {{.median}}.",
+			"leader":      "The leader changed {{.changes}} times{{with .since}} since the process started{{end}}.",
+			"leader once": "Meanwhile the leader changed once.",
+			"kept":        "Meanwhile the leader did not change.",
+			"follows":     "This member never led: its late syncs delay no heartbeats, and writes wait for them only if the faster members are not a majority.",
+			"peers":       "On any other member at most {{.most}} syncs took over 128 ms ({{.which}}).",
+			"process":     "These are all syncs since the process started: when the slow ones happened is unknown.",
 		},
 		Advice: map[string]rules.Advice{
-			"when": {Summary: "Find out when they are: record the metrics every second for an hour, beside the device's",
-				Expect:    "something that recurs: a compaction, a snapshot, a backup, credits that end",
+			"when": {Summary: "Find out when they happen: record the metrics every second for an hour, together with the device's",
+				Expect:    "something that recurs: a compaction, a snapshot, a backup, exhausted credits",
 				TradeOff:  "none",
 				NoCommand: "what recurs has to be found first"},
-			"apart": {Summary: "Give etcd's WAL (--wal-dir) a volume of its own, without other writers",
-				Expect: "nothing else queues before its syncs", TradeOff: "one more volume a member",
+			"apart": {Summary: "Put etcd's WAL (--wal-dir) on a separate volume without other writers",
+				Expect: "nothing else queues ahead of its syncs", TradeOff: "one more volume per member",
 				Do: []*rules.Remedy{rules.LogApart}},
-			"move": {Summary: "If only this member has them, move it to a volume like the others'; move leadership off it meanwhile (etcdctl move-leader)",
-				Expect:   "its syncs cost a minority nothing",
+			"move": {Summary: "If only this member has them, move it to a volume as fast as the others; until then move leadership off it (etcdctl move-leader)",
+				Expect:   "late syncs of a minority cost nothing",
 				TradeOff: "the volume's price",
 				Do:       []*rules.Remedy{moveLeader}},
-			"timeout": {Summary: "Until then let elections wait longer: --heartbeat-interval=300 --election-timeout=3000 on all members",
-				Expect:    "a sync of a second costs no leader",
-				TradeOff:  "a leader that dies is noticed later",
-				NoCommand: "all members take it together, where each is configured, and each restarts for it"},
+			"timeout": {Summary: "Until then lengthen the election timeout: --heartbeat-interval=300 --election-timeout=3000 on all members",
+				Expect:    "a sync of a second does not cost the leader",
+				TradeOff:  "a dead leader is noticed later",
+				NoCommand: "it has to be configured on all members together, and each has to restart"},
 		}}
 
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
@@ -157,7 +159,7 @@ func walFsyncTail() rules.Rule {
 
 		var out []rules.Finding
 		for _, t := range all {
-			if t.kills() {
+			if t.endangersLeader() {
 				out = append(out, tailFinding(r, c, t, all, most, held))
 			}
 		}
@@ -168,28 +170,29 @@ func walFsyncTail() rules.Rule {
 	return r
 }
 
-// A role is what a member was while it was watched: whose late sync costs a leader depends on it.
+// A role is a member's part in the cluster during the recording. Only a leader's late syncs delay
+// heartbeats.
 type role struct {
-	led          float64 // share of the time; NaN if not reported
-	changes      float64 // of the leader
-	counted      bool    // changes are known
-	sinceStart   bool
-	seenInAnyWay float64 // what the counter shows, the first leader included
+	led        float64 // share of the time; NaN if not reported
+	changes    float64 // of the leader
+	counted    bool    // changes are known
+	sinceStart bool
+	counter    float64 // value of the counter, including the first leader
 }
 
 func roleOf(c *rules.Case, instance string) role {
 	x := role{led: timeline.Mean(c.For(IsLeader, "instance", instance)), sinceStart: c.SinceStart}
 	x.changes, x.counted = mostElections(c)
 	if c.SinceStart {
-		// Whether a member leads now says nothing of the time since it began.
+		// Whether a member leads now says nothing about the time since it started.
 		x.led = math.NaN()
-		x.seenInAnyWay = timeline.Max(c.For(LeaderChangesSeen, "instance", instance))
+		x.counter = timeline.Max(c.For(LeaderChangesSeen, "instance", instance))
 	}
 	return x
 }
 
-// severity is critical only if a leader that has such syncs was lost, or if neither is reported and
-// they recur.
+// severity returns critical only if the leader changed and this member may have led, or if no source
+// reports either and the syncs recur.
 func (x role) severity(t tail) rules.Severity {
 	follows, lost := x.led == 0, t.lost >= tailLost
 	recurs := t.lost >= tailRecurs || t.late >= tailLate && t.late >= tailLateShare*t.all
@@ -203,10 +206,10 @@ func (x role) severity(t tail) rules.Severity {
 	return rules.Warning
 }
 
-func (x role) say(f *rules.Finding) {
+func (x role) describe(f *rules.Finding) {
 	switch {
 	case x.sinceStart && x.changes > 0:
-		f.Say("leader", rules.Values{"changes": counted(x.seenInAnyWay), "since": "yes"})
+		f.Say("leader", rules.Values{"changes": counted(x.counter), "since": "yes"})
 	case x.changes == 1:
 		f.Say("leader once", nil)
 	case x.changes > 0:
@@ -252,7 +255,7 @@ func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64,
 
 	bulk := criteria[0].Judge(totals) == rules.MissesBulk
 	if bulk {
-		// Most syncs are slow: these few are not what to begin with.
+		// Most syncs are slow, so these few are not the place to start.
 		f.Foremost, f.Weight = false, f.Weight/2
 		f.Say("bulk", rules.Values{"median": rules.Seconds(totals.Quantile(0.5))})
 	}
@@ -264,7 +267,7 @@ func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64,
 		f.Say("p99", rules.Values{"p99": rules.Seconds(p99)})
 	}
 
-	role.say(&f)
+	role.describe(&f)
 	peer := tail{late: -1}
 	for _, o := range all {
 		if o.instance != t.instance && o.late > peer.late {
@@ -284,7 +287,7 @@ func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64,
 		}
 	}
 
-	f.Evidence = append(f.Evidence, c.Figure("p99 over all of them", WALFsyncClasses, p99, "seconds", cells))
+	f.Evidence = append(f.Evidence, c.Figure("p99 of all syncs", WALFsyncClasses, p99, "seconds", cells))
 	if c.SinceStart {
 		f.Say("process", nil)
 		f.Advise("when", nil)
@@ -293,6 +296,8 @@ func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64,
 	}
 
 	f.Advise("apart", nil)
+
+	// An order of magnitude fewer on every other member points to this member's volume.
 	if peer.late >= 0 && peer.late*10 < t.late {
 		f.Advise("move", nil)
 	}
