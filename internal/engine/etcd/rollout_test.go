@@ -151,8 +151,8 @@ func (w *writer) call(ctx context.Context, endpoint, path string, body any) ([]b
 
 func key(id int) string { return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "k%08d", id)) }
 
-// begin writes until the test ends, through whichever member answers. It returns when each member has
-// acknowledged a key: two of three acknowledge before the third has made its directory.
+// begin writes until the test ends, through whichever member answers. It returns when each member
+// has acknowledged a key: two of three acknowledge before the third has made its directory.
 func (w *writer) begin(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

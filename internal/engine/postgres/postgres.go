@@ -1,5 +1,5 @@
-// Package postgres is all that Plimsoll knows of PostgreSQL: this file names its parts, which are in
-// the packages below.
+// Package postgres contains everything Plimsoll knows about PostgreSQL. This file assembles the
+// parts from the packages below.
 package postgres
 
 import (
@@ -29,7 +29,7 @@ var Engine = parts.Engine{
 		Open: func(_ context.Context, address string, opt sources.LiveOptions) (source.Source, error) {
 			return live.Open(address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within})
 		},
-		// What PostgreSQL's own benchmark of syncs printed.
+		// The output of PostgreSQL's own sync benchmark.
 		Captures: []sources.Capture{{Name: "a report of pg_test_fsync", Whole: "the text itself",
 			Sniff: fsynctext.Sniff, Open: fsynctext.Format.Open}},
 		// postgres_exporter's page.
@@ -38,11 +38,11 @@ var Engine = parts.Engine{
 		Looks: []sources.Look{
 			{
 				Is:   sources.Matches(`(?m)^\d{4}-\d\d-\d\d [\d:.]+ \S+ \[\d+\].*(LOG|ERROR|FATAL|WARNING|STATEMENT): `),
-				Text: "is a PostgreSQL log: give what its exporter shows under /metrics, and an iostat log",
+				Text: "is a PostgreSQL log: give its exporter's /metrics and an iostat log instead",
 			},
 			{
 				Is:   sources.Matches(`(?m)^progress: [\d.]+ s, [\d.]+ tps, `),
-				Text: "is pgbench's progress, which has the clients' side only: run plimsoll record postgres://HOST host --out FOLDER meanwhile and give the folder",
+				Text: "is pgbench's progress, which shows only the clients' side: run plimsoll record postgres://HOST host --out FOLDER during the benchmark and give the folder",
 			},
 		},
 	},

@@ -270,7 +270,7 @@ func TestNotRecognised(t *testing.T) {
 		"localhost:9100/x":       "http://localhost:9100/x",
 		"mongodb://u:s3cret%@h":  "percent-encoded",
 		"mongodb://u:s3cret@":    "such as mongodb://",
-		"postgres://u:s3cret%@h": "such as postgres://",
+		"postgres://u:s3cret%@h": "example: postgres://",
 		"ftp://u:s3cret@h":       "unknown scheme",
 		"http://u:s3cret%@h":     "is not valid",
 		"http://":                "is not valid",

@@ -43,8 +43,8 @@ func answers(ctx context.Context, m *rollout.Member) error {
 	return err
 }
 
-// healthy reads a key through the member, linearizably: it answers only when it has a leader and has
-// applied all that was committed (etcd 3.5, server/etcdserver/api/etcdhttp/health.go).
+// healthy reads a key through the member, linearizably: it answers only when it has a leader and
+// has applied all that was committed (etcd 3.5, server/etcdserver/api/etcdhttp/health.go).
 func healthy(ctx context.Context, m *rollout.Member) error {
 	if m.Address == "" {
 		return errors.New("the site has no address of the member: whether it serves cannot be known")
@@ -67,8 +67,8 @@ func healthyAt(ctx context.Context, m *rollout.Member, at string) error {
 	return nil
 }
 
-// electing is how long the others may be without a leader: ten of etcd's default election timeouts of
-// 1 s, as one that a start or a stop caused is soon over.
+// electing is how long the others may be without a leader: ten of etcd's default election timeouts
+// of 1 s, as one that a start or a stop caused is soon over.
 const electing = 10 * time.Second
 
 // ready fails if the others have no majority without this member, where they could have one. They

@@ -2,8 +2,8 @@
 
 // Package clustertest runs a real kube-apiserver on a real etcd for tests.
 //
-// There is no kubelet, no scheduler and no controller: a [Play] does their part, with the rules that
-// matter here. Whoever tests so skips where the programs are missing.
+// There is no kubelet, no scheduler and no controller: a [Play] does their part, with the rules
+// that matter here. Whoever tests so skips where the programs are missing.
 package clustertest
 
 import (
@@ -49,8 +49,8 @@ const (
 	Guest = "guest"
 )
 
-// Run gives a test an API server, which is stopped when the test ends. Without the programs the test
-// is skipped.
+// Run gives a test an API server, which is stopped when the test ends. Without the programs the
+// test is skipped.
 func Run(t testing.TB) *Server {
 	t.Helper()
 	etcd, api := built(t, "etcd-current", "etcd"), built(t, "kube-apiserver", "kube-apiserver")

@@ -109,8 +109,8 @@ func on(c *corev1.Container, folders map[string]string, path string) string {
 	return out
 }
 
-// run runs an init container's script on the folders of its volumes. A link in them leads to a path of
-// this machine, as one in a container leads to a path of the container.
+// run runs an init container's script on the folders of its volumes. A link in them leads to a path
+// of this machine, as one in a container leads to a path of the container.
 func (p *Play) run(c *corev1.Container, folders map[string]string) (code int, out string) {
 	args := slices.Clone(c.Command)
 	for i := 4; i < len(args); i++ {
@@ -137,8 +137,8 @@ func (p *Play) run(c *corev1.Container, folders map[string]string) (code int, ou
 	return -1, err.Error()
 }
 
-// tools is a folder with a sync that does nothing. The real one waits for everything that this machine
-// writes, and these tests end no machine.
+// tools is a folder with a sync that does nothing. The real one waits for everything that this
+// machine writes, and these tests end no machine.
 func (p *Play) tools() string {
 	dir := filepath.Join(p.Dir, "tools")
 	if err := errors.Join(os.MkdirAll(dir, 0o700),
@@ -217,8 +217,8 @@ func (p *Play) write(pod *corev1.Pod) {
 	p.acked[pod.Name] += text
 }
 
-// Acknowledged is how many writes the databases acknowledged. What their logs miss of them is added to Lost.
-// The play must be at rest.
+// Acknowledged is how many writes the databases acknowledged. What their logs miss of them is added
+// to Lost. The play must be at rest.
 func (p *Play) Acknowledged() int {
 	for pod, want := range p.acked {
 		if text, err := os.ReadFile(filepath.Join(p.logs[pod], p.File)); err != nil || string(text) != want {

@@ -26,17 +26,18 @@ import (
 // A Play does the part of everything but the API server, for one StatefulSet. Each call of
 // [Play.Turn] does what they would do next. It is honest about what a rollout depends on:
 //
-//   - The controller makes pods one by one in their order, gives each the claims that it lacks, fails
-//     at a pod that lacks a template's claim and makes no pod behind it, waits for a pod that is not
-//     ready, renews pods whose revision is old unless the set updates OnDelete, adopts pods without an
-//     owner, and writes the set's status, by which others' writes conflict.
-//   - The garbage collector lets the pods go before an orphaning deletion ends. Pods whose set is gone
-//     otherwise, it deletes.
-//   - The CSI driver binds claims to volumes of one zone. It modifies and resizes in two turns, with
-//     the states between them. Whether a class may expand, the API server decides itself.
-//   - The kubelet ends pods that are deleted. It runs init containers for real, on folders: a volume
-//     is a folder by its claim's UID. Then it starts the database, which accepts writes while its pod
-//     is ready and checks at each start that its log has every write that it acknowledged.
+//   - The controller makes pods one by one in their order, gives each the claims that it lacks,
+//     fails at a pod that lacks a template's claim and makes no pod behind it, waits for a pod that
+//     is not ready, renews pods whose revision is old unless the set updates OnDelete, adopts pods
+//     without an owner, and writes the set's status, by which others' writes conflict.
+//   - The garbage collector lets the pods go before an orphaning deletion ends. Pods whose set is
+//     gone otherwise, it deletes.
+//   - The CSI driver binds claims to volumes of one zone. It modifies and resizes in two turns,
+//     with the states between them. Whether a class may expand, the API server decides itself.
+//   - The kubelet ends pods that are deleted. It runs init containers for real, on folders: a
+//     volume is a folder by its claim's UID. Then it starts the database, which accepts writes
+//     while its pod is ready and checks at each start that its log has every write that it
+//     acknowledged.
 //
 // What it leaves out: nodes that fail, the grace period, and pods that are evicted.
 type Play struct {
@@ -48,8 +49,8 @@ type Play struct {
 	Nodes    string // what the names of the pods' nodes begin with
 	// Log is where the engine has its log in a container, and File what a file of it is called.
 	Log, File string
-	// Lost is what a database missed at a start, and Down which members were down at once. Both must
-	// stay empty.
+	// Lost is what a database missed at a start, and Down which members were down at once. Both
+	// must stay empty.
 	Lost, Down []string
 	// Restarts counts the starts of each pod's database.
 	Restarts map[string]int
@@ -176,8 +177,8 @@ func (p *Play) refused(ctx context.Context, pod *corev1.Pod, template string) er
 	return nil
 }
 
-// collect deletes the pods whose set does not exist any more, as the garbage collector does. It asks the
-// server for each owner, because a set of the same name may be another one.
+// collect deletes the pods whose set does not exist any more, as the garbage collector does. It
+// asks the server for each owner, because a set of the same name may be another one.
 func (p *Play) collect(ctx context.Context, pods []corev1.Pod) error {
 	for i := range pods {
 		pod := &pods[i]
@@ -202,8 +203,8 @@ func (p *Play) collect(ctx context.Context, pods []corev1.Pod) error {
 	return nil
 }
 
-// orphan lets a set's pods go, as the garbage collector does, and then the set. A deletion that takes the
-// pods along waits for them.
+// orphan lets a set's pods go, as the garbage collector does, and then the set. A deletion that
+// takes the pods along waits for them.
 func (p *Play) orphan(ctx context.Context, set *appsv1.StatefulSet, pods []corev1.Pod) error {
 	if !slices.Contains(set.Finalizers, metav1.FinalizerOrphanDependents) {
 		return fmt.Errorf("the set is deleted with its pods: %q", set.Finalizers)

@@ -18,8 +18,8 @@ import (
 	"plimsoll/internal/record/cluster"
 )
 
-// A set that is deleted without orphaning its pods takes them along, as in a cluster: a rollout that did
-// so must not pass.
+// A set that is deleted without orphaning its pods takes them along, as in a cluster: a rollout
+// that did so must not pass.
 func TestDeletedWithItsPods(t *testing.T) {
 	s := Run(t)
 	c := s.Client(t, Admin, ns)

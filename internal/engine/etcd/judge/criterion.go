@@ -15,8 +15,8 @@ const (
 	minShare         = 0.05 // of the time over the criterion
 )
 
-// If a member makes one sync per second, a single late sync determines its p99 over 30 s: fewer than
-// minSlowSyncs slow syncs are not a finding.
+// If a member makes one sync per second, a single late sync determines its p99 over 30 s: fewer
+// than minSlowSyncs slow syncs are not a finding.
 const (
 	minSlowSyncs = 3
 	busyCPU      = 0.9
@@ -50,8 +50,8 @@ func criterionWords(w rules.Words) rules.Words {
 	return w
 }
 
-// writesDoNotWaitFor reports whether a member was a follower all the time and enough others meet the
-// criterion to form a majority without it.
+// writesDoNotWaitFor reports whether a member was a follower all the time and enough others meet
+// the criterion to form a majority without it.
 func writesDoNotWaitFor(c *rules.Case, k criterion, instance string) bool {
 	led := c.For(IsLeader, "instance", instance)
 	if c.SinceStart || timeline.Count(led) == 0 || timeline.Max(led) > 0 {
@@ -92,7 +92,8 @@ func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criteri
 			f.Weight = rules.Share(over, c.Stall.Cells)
 		}
 
-		// Critical if the p99 is far over the limit for long, or if a typical one delays heartbeats.
+		// Critical if the p99 is far over the limit for long, or if a typical one delays
+		// heartbeats.
 		f.Severity = rules.Warning
 		follows := false
 		if share >= 0.3 && typical >= 2*k.limit || typical >= heartbeat {

@@ -6,7 +6,8 @@ import (
 )
 
 const (
-	// briefS: a shorter defragmentation ends before a leader misses a heartbeat and affects no client.
+	// briefS: a shorter defragmentation ends before a leader misses a heartbeat and affects no
+	// client.
 	briefS = 1.0
 	// minPending is the number of pending proposals from which a member delays clients.
 	minPending = 5.0
@@ -101,8 +102,8 @@ func defragmentFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.
 		f.Weight = rules.Share(cells.Widen(0, 1), c.Stall.Cells)
 	}
 
-	// The severity depends on whether writes waited: on the leader they do, on a follower the pending
-	// proposals show it.
+	// The severity depends on whether writes waited: on the leader they do, on a follower the
+	// pending proposals show it.
 	switch {
 	case pending >= minPending && took >= 5*briefS:
 		f.Severity = rules.Critical

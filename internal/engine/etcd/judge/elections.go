@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// blamelessS is the sync duration up to which the disk cannot have caused an election. A follower
-	// starts one after one to two election timeouts without a heartbeat (etcd 3.5.9, raft/raft.go:1713).
-	// A sync of half a timeout may contribute, a shorter one does not. The default timeout is 1 s, and
-	// the histogram has an edge at 512 ms.
+	// blamelessS is the sync duration up to which the disk cannot have caused an election. A
+	// follower starts one after one to two election timeouts without a heartbeat (etcd 3.5.9,
+	// raft/raft.go:1713). A sync of half a timeout may contribute, a shorter one does not. The
+	// default timeout is 1 s, and the histogram has an edge at 512 ms.
 	blamelessS = 0.512
-	// slowRoundTripS follows etcd's tuning page: a heartbeat interval, 100 ms by default, should be about
-	// one round trip.
+	// slowRoundTripS follows etcd's tuning page: a heartbeat interval, 100 ms by default, should be
+	// about one round trip.
 	slowRoundTripS = heartbeat
 	// manyChanges is more than maintenance causes: a restart or move-leader makes one change.
 	manyChanges = 3.0
 )
 
-// elections counts the leader changes that a member saw. The counter includes the first leader that a
-// process sees, so a step from zero is the process start, and a decrease is a restart.
+// elections counts the leader changes that a member saw. The counter includes the first leader that
+// a process sees, so a step from zero is the process start, and a decrease is a restart.
 func elections(c *rules.Case, instance string) float64 {
 	seen := c.For(LeaderChangesSeen, "instance", instance)
 	if c.SinceStart {
@@ -110,7 +110,8 @@ func electionsWithoutDisk() rules.Rule {
 		cells := anyHeld(c, held)
 		rtt, to := slowestRoundTrip(c, cells, changes)
 
-		// A single sync that may have cost the leader keeps the disk a suspect: other rules judge it.
+		// A single sync that may have cost the leader keeps the disk a suspect: other rules judge
+		// it.
 		long, _ := longSyncs(c)
 		if long > 0 || changes == 0 && !(rtt >= slowRoundTripS) {
 			return nil
@@ -266,8 +267,8 @@ func restarts(c *rules.Case) (n float64) {
 // rafthttp/probing_status.go, statusMonitoringInterval).
 const probeEvery = 30 * time.Second
 
-// slowestRoundTrip returns the mean round trip to the slowest peer, and its id: around the elections if
-// there were any, otherwise over the whole time.
+// slowestRoundTrip returns the mean round trip to the slowest peer, and its id: around the
+// elections if there were any, otherwise over the whole time.
 func slowestRoundTrip(c *rules.Case, cells timeline.Mask, changes float64) (seconds float64, to string) {
 	seconds = math.NaN()
 	near := cells.Widen(c.Cells(probeEvery), c.Cells(probeEvery))
@@ -294,8 +295,8 @@ func summed(c *rules.Case, s *rules.Signal) float64 {
 	return math.Round(n * c.Grid.StepSeconds())
 }
 
-// clusterSize returns how many members the cluster has: as its members report or, without a report, the
-// number read rounded up to odd, because an even number does not make a cluster safer.
+// clusterSize returns how many members the cluster has: as its members report or, without a report,
+// the number read rounded up to odd, because an even number does not make a cluster safer.
 func clusterSize(c *rules.Case, read int) int {
 	size := 0
 	for _, t := range c.Signal(ClusterSize) {

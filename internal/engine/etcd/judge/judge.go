@@ -1,5 +1,5 @@
-// Package judge holds what Plimsoll knows about etcd stalls: the signals it reads from recordings, the
-// stall detector, and the rules with their test scripts.
+// Package judge holds what Plimsoll knows about etcd stalls: the signals it reads from recordings,
+// the stall detector, and the rules with their test scripts.
 package judge
 
 import (
@@ -52,8 +52,8 @@ func late(sig *rules.Signals) bool {
 	return worst > fsyncCriterionS
 }
 
-// serialFsync is the share of the time in fdatasync from which the WAL counts as the serial writer: one
-// sync at a time.
+// serialFsync is the share of the time in fdatasync from which the WAL counts as the serial writer:
+// one sync at a time.
 const serialFsync = 0.6
 
 func serial(sig *rules.Signals, cells timeline.Mask) []rules.Evidence {

@@ -12,8 +12,8 @@ import (
 const oneBurst = 5 * time.Second
 
 const (
-	// longPauses is how many pauses of over 128 ms (a bucket boundary of the histogram) clients notice. Fewer may
-	// be batches that met a busy moment of the disk.
+	// longPauses is how many pauses of over 128 ms (a bucket boundary of the histogram) clients
+	// notice. Fewer may be batches that met a busy moment of the disk.
 	longPauses = 3.0
 	// pausedTime is the share of a compaction's time in which it holds the lock.
 	pausedTime = 0.3

@@ -2,8 +2,8 @@ package judge
 
 import "plimsoll/internal/judge/rules"
 
-// criteria are etcd's own (etcd.io, FAQ, "What does the etcd warning ... mean", and the hardware page):
-// 99 % of WAL fdatasyncs under 10 ms, 99 % of backend commits under 25 ms.
+// criteria are etcd's own (etcd.io, FAQ, "What does the etcd warning ... mean", and the hardware
+// page): 99 % of WAL fdatasyncs under 10 ms, 99 % of backend commits under 25 ms.
 var criteria = []rules.Criterion{
 	{Key: "wal_fsync", What: "the WAL's fdatasync", Calls: "WAL fdatasyncs", Quantile: 0.99,
 		LimitS: fsyncCriterionS, SlowS: heartbeat,

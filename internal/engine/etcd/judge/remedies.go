@@ -10,9 +10,9 @@ import (
 
 const otherFinding = "the other finding has the commands"
 
-// client returns etcdctl commands; each statement holds the arguments, already quoted for a shell. A
-// statement without endpoints gets one of the diagnosed cluster, because etcdctl's default may be a
-// different cluster.
+// client returns etcdctl commands; each statement holds the arguments, already quoted for a shell.
+// A statement without endpoints gets one of the diagnosed cluster, because etcdctl's default may be
+// a different cluster.
 func client(_ rules.ClientAt, statements []string) []string {
 	calls := make([]string, len(statements))
 	for i, s := range statements {
@@ -58,8 +58,8 @@ func follows(led float64) rules.Value {
 	return "" // it leads, or no source reports it
 }
 
-// defragment returns the file's free pages to the file system. In 3.5.0 to 3.5.5 a crash during it could
-// leave a member's data inconsistent (etcd's announcement of November 2022).
+// defragment returns the file's free pages to the file system. In 3.5.0 to 3.5.5 a crash during it
+// could leave a member's data inconsistent (etcd's announcement of November 2022).
 var defragment = &rules.Remedy{Name: "defragment", Title: "Defragment the backend, one member at a time",
 	Recipes: []rules.Recipe{hosted,
 		{From: "3.5", Before: "3.5.6",
@@ -95,8 +95,8 @@ var disarm = &rules.Remedy{Name: "disarm-no-space", Title: "Make room and disarm
 	Wait: 2 * time.Minute, Until: "etcd accepts writes again",
 }
 
-// walApart has no command: an etcd that does not find its WAL starts as a new member, and whether flags,
-// environment or file take effect depends on how it is started.
+// walApart has no command: an etcd that does not find its WAL starts as a new member, and whether
+// flags, environment or file take effect depends on how it is started.
 var walApart = &rules.Remedy{Name: "etcd-wal-apart", Title: "Put etcd's WAL on a separate volume",
 	Relieves: []rules.Resource{rules.OwnVolume},
 	Recipes: []rules.Recipe{

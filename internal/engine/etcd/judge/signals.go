@@ -10,10 +10,10 @@ func signal(name, unit, help string, exprs ...string) *rules.Signal {
 		By: []string{"instance"}})
 }
 
-// Signals of etcd. The instance label distinguishes members if several are read. Quantiles of histograms
-// cover 30 s: one second has too few observations, and the buckets (1 ms x 2^n) have no boundary at 10 ms.
-// etcd 2.3 called its histogram etcd_wal_fsync_durations_seconds (wal/metrics.go); 3.0.0 renamed it and
-// added the backend's.
+// Signals of etcd. The instance label distinguishes members if several are read. Quantiles of
+// histograms cover 30 s: one second has too few observations, and the buckets (1 ms x 2^n) have no
+// boundary at 10 ms. etcd 2.3 called its histogram etcd_wal_fsync_durations_seconds
+// (wal/metrics.go); 3.0.0 renamed it and added the backend's.
 var (
 	WALFsyncP99 = signal("etcd_wal_fsync_p99:seconds",
 		"seconds", "99th percentile of the WAL's fdatasync over 30 s",

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// A busy cluster has occasional slow requests. From minSlowApplies on, during at least minShare of the
-	// time, they are a pattern.
+	// A busy cluster has occasional slow requests. From minSlowApplies on, during at least minShare
+	// of the time, they are a pattern.
 	minSlowApplies = 10.0
 	slowApplyRate  = 0.1 // 1/s: one in ten seconds
 	// At 5,000 proposals committed but not applied etcd refuses requests (v3_server.go).
@@ -70,7 +70,8 @@ func slowApplyFinding(r rules.Rule, c *rules.Case, held timeline.Track) (rules.F
 		return rules.Finding{}, false
 	}
 
-	// If commits or syncs are slow at the same time, applies wait for the disk, and other rules report it.
+	// If commits or syncs are slow at the same time, applies wait for the disk, and other rules
+	// report it.
 	at := func(s *rules.Signal, q float64) float64 {
 		return timeline.Quantile(timeline.At(c.For(s, "instance", inst), cells), q)
 	}

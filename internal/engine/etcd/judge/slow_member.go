@@ -70,8 +70,8 @@ type memberSync struct {
 	onlyTail     bool    // the median is similar to the fastest member's
 }
 
-// memberSyncs compares the members by their means and by their histograms, because a mean hides a member
-// that is slow only occasionally.
+// memberSyncs compares the members by their means and by their histograms, because a mean hides a
+// member that is slow only occasionally.
 func memberSyncs(c *rules.Case) []memberSync {
 	var out []memberSync
 	best, bestP99 := math.Inf(1), math.Inf(1)
@@ -102,8 +102,8 @@ func memberSyncs(c *rules.Case) []memberSync {
 	return out
 }
 
-// slow reports whether a member is slower than the fastest: at the median, or at the p99 if that also
-// misses etcd's criterion.
+// slow reports whether a member is slower than the fastest: at the median, or at the p99 if that
+// also misses etcd's criterion.
 func (m memberSync) slow() bool {
 	return isSlow(m.median, m.best) || m.p99 > slowMemberFactor*m.bestP99 && m.p99 > fsyncCriterionS
 }
@@ -149,7 +149,8 @@ func slowMemberFinding(r rules.Rule, c *rules.Case, m memberSync, q quorum) rule
 	return f
 }
 
-// judge sets the severity by whether writes wait for the member. Members that were not read may be fast.
+// judge sets the severity by whether writes wait for the member. Members that were not read may be
+// fast.
 func (q quorum) judge(f *rules.Finding, m memberSync, led float64) {
 	whole := func(n int) rules.Value { return rules.Called(strconv.Itoa(n)) }
 	majority, unread := q.members/2+1, q.members-q.read

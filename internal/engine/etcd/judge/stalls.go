@@ -8,8 +8,8 @@ import (
 // fsyncFloorS is the fdatasync latency from which the WAL may be stalled: etcd's own criterion.
 const fsyncFloorS = 0.010
 
-// fsyncCeilingS is the fdatasync latency from which the WAL is always stalled. A write waits on average for
-// half of the sync in progress and then for its own: 1.5 syncs.
+// fsyncCeilingS is the fdatasync latency from which the WAL is always stalled. A write waits on
+// average for half of the sync in progress and then for its own: 1.5 syncs.
 const fsyncCeilingS = rules.StallCeilingS / 1.5
 
 // felt are the signals by which stalls are detected.
@@ -19,9 +19,10 @@ var felt = []*rules.Signal{WALFsyncTime, WALFsyncs, BackendCommitTime, BackendCo
 // commitFloorS is the equivalent of fsyncFloorS for backend commits.
 const commitFloorS = 0.025
 
-// waiting finds the time in which proposals waited on a member while few were applied, whatever the disk
-// did: an election, a defragmentation, a member without CPU. Many pending proposals that are applied at
-// the usual rate only mean a busy cluster. It is not ok if the member does not report pending proposals.
+// waiting finds the time in which proposals waited on a member while few were applied, whatever the
+// disk did: an election, a defragmentation, a member without CPU. Many pending proposals that are
+// applied at the usual rate only mean a busy cluster. It is not ok if the member does not report
+// pending proposals.
 func waiting(sig *rules.Signals, member string) (rules.Stall, bool) {
 	s := rules.Stall{Rule: "etcd/proposals-waiting", Subject: rules.SubjectOn("etcd proposals", member),
 		Class: rules.Writing, IsDatabase: true, Aside: true,

@@ -11,9 +11,9 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A p99 hides what costs a leader: one sync in a thousand that takes longer than the heartbeat interval
-// (100 ms by default; the bucket boundary above it is 128 ms), or a single one as long as the election
-// timeout (1 s by default; boundary 1.024 s).
+// A p99 hides what costs a leader: one sync in a thousand that takes longer than the heartbeat
+// interval (100 ms by default; the bucket boundary above it is 128 ms), or a single one as long as
+// the election timeout (1 s by default; boundary 1.024 s).
 const (
 	tailLate      = 10.0 // syncs over 128 ms: fewer may be a single incident on the host
 	tailLateShare = 1e-4 // of all syncs
@@ -97,7 +97,8 @@ func (t tail) slowest() float64 {
 	return 0
 }
 
-// endangersLeader reports whether the late syncs can cost a leader: recurring ones or a very long one.
+// endangersLeader reports whether the late syncs can cost a leader: recurring ones or a very long
+// one.
 func (t tail) endangersLeader() bool {
 	return t.late >= tailLate && t.late >= tailLateShare*t.all || t.lost >= tailLost
 }
@@ -191,8 +192,8 @@ func roleOf(c *rules.Case, instance string) role {
 	return x
 }
 
-// severity returns critical only if the leader changed and this member may have led, or if no source
-// reports either and the syncs recur.
+// severity returns critical only if the leader changed and this member may have led, or if no
+// source reports either and the syncs recur.
 func (x role) severity(t tail) rules.Severity {
 	follows, lost := x.led == 0, t.lost >= tailLost
 	recurs := t.lost >= tailRecurs || t.late >= tailLate && t.late >= tailLateShare*t.all

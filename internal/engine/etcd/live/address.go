@@ -13,11 +13,10 @@ import (
 )
 
 const (
-	// addressBytesMax bounds an address; one of five members with certificates has a few hundred
+	// addressBytesMax bounds an address; one of five members with certificates takes a few hundred
 	// bytes.
 	addressBytesMax = 4096
-	// membersMax bounds the members of a cluster; etcd's documentation advises against more than
-	// seven.
+	// membersMax bounds a cluster's members; etcd's documentation advises against more than seven.
 	membersMax = 64
 )
 
@@ -26,19 +25,19 @@ type address struct {
 	endpoints      []string // host:port
 	secure         bool
 	files          endpoint.Files
-	metrics        *url.URL // nil: at the client endpoints
+	metrics        *url.URL // nil: the metrics are at the client endpoints
 	user, password string
 	token          keptToken
-	within         time.Duration // how long a member may take to say who it is
+	within         time.Duration // how long a member may take to identify itself
 }
 
-var errAddress = errors.New("the etcd:// address is not valid (special characters in a password must be percent-encoded): give one such as etcd://a:2379,b:2379,c:2379, or etcds:// with TLS")
+var errAddress = errors.New("invalid etcd:// address (special characters in a password must be percent-encoded); example: etcd://a:2379,b:2379,c:2379, or etcds:// with TLS")
 
-// parse reads an address, and takes what it lacks from etcdctl's environment variables. Errors
-// repeat nothing of it.
+// parse parses an address and fills gaps from etcdctl's environment variables. Errors do not quote
+// the address, because it may contain a password.
 func parse(text string, getenv func(string) string) (*address, error) {
 	if len(text) > addressBytesMax {
-		return nil, fmt.Errorf("an etcd:// address has at most %d bytes", addressBytesMax)
+		return nil, fmt.Errorf("etcd:// address too long: want at most %d bytes", addressBytesMax)
 	}
 
 	parsed, err := location.Parse(text)
@@ -54,7 +53,7 @@ func parse(text string, getenv func(string) string) (*address, error) {
 	}
 
 	if strings.Trim(parsed.Path, "/") != "" {
-		return nil, errors.New("an etcd:// address has no path: give only the members' hosts and ports")
+		return nil, errors.New("etcd:// address has a path: give only the members' hosts and ports")
 	}
 
 	a.credentials(parsed, getenv)
@@ -71,7 +70,7 @@ func parse(text string, getenv func(string) string) (*address, error) {
 	}
 
 	if len(a.endpoints) > membersMax {
-		return nil, fmt.Errorf("an etcd:// address of %d members: at most %d are read",
+		return nil, fmt.Errorf("etcd:// address has %d members: want at most %d",
 			len(a.endpoints), membersMax)
 	}
 
@@ -79,7 +78,8 @@ func parse(text string, getenv func(string) string) (*address, error) {
 	return a, nil
 }
 
-// credentials come from the address or, if it has none, from etcdctl's variables.
+// credentials takes user and password from the address or, if it has none, from etcdctl's
+// variables.
 func (a *address) credentials(parsed *location.Address, getenv func(string) string) {
 	if parsed.UserInfo == "" {
 		user, password, has := strings.Cut(getenv("ETCDCTL_USER"), ":")
@@ -95,7 +95,7 @@ func (a *address) credentials(parsed *location.Address, getenv func(string) stri
 	}
 }
 
-// parameters reads those after the question mark.
+// parameters parses the parameters after the question mark.
 func (a *address) parameters(query string) error {
 	values, err := url.ParseQuery(query)
 	if err != nil {
@@ -115,18 +115,18 @@ func (a *address) parameters(query string) error {
 			u, err := url.Parse(value)
 			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Port() == "" || u.User != nil ||
 				u.Path != "" || u.RawQuery != "" {
-				return errors.New("the etcd:// address's metrics= must be an address such as http://:2381")
+				return errors.New("invalid metrics= in the etcd:// address; example: http://:2381")
 			}
 			a.metrics = u
 		default:
-			return errors.New("the etcd:// address has an unknown parameter: want cacert, cert, key or metrics")
+			return errors.New("unknown parameter in the etcd:// address: want cacert, cert, key or metrics")
 		}
 	}
 
 	return nil
 }
 
-// endpointOf returns a host with its port.
+// endpointOf returns a host with its port, or the default one.
 func endpointOf(host string) (string, error) {
 	name, port, err := net.SplitHostPort(endpoint.WithPort(host))
 	if err != nil || name == "" || port == "" || strings.Contains(name, "%") ||
@@ -163,7 +163,7 @@ func (a *address) page(endpoint string) string {
 
 // called are the names of the parameters and variables for TLS files.
 var called = endpoint.Names{
-	Both:      "name both, by ETCDCTL_CERT and ETCDCTL_KEY, or ?cert= and &key=",
+	Both:      "give both, with ETCDCTL_CERT and ETCDCTL_KEY, or ?cert= and &key=",
 	Client:    "etcd's client certificate (ETCDCTL_CERT, ETCDCTL_KEY)",
 	Authority: "etcd's authority (ETCDCTL_CACERT)",
 }

@@ -27,14 +27,14 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	for address, want := range map[string]string{
-		"etcd://":                                  "such as etcd://",
-		"etcd://a,,b":                              "such as etcd://",
+		"etcd://":                                  "example: etcd://",
+		"etcd://a,,b":                              "example: etcd://",
 		"etcd://me:s3cret%zz@a":                    "percent-encoded",
-		"etcd://a/s3cret":                          "no path",
+		"etcd://a/s3cret":                          "has a path",
 		"etcd://a?password=s3cret":                 "want cacert",
 		"etcd://a?metrics=s3cret":                  "http://:2381",
-		"etcd://a b":                               "such as etcd://",
-		"etcd://x::y:z":                            "such as etcd://",
+		"etcd://a b":                               "example: etcd://",
+		"etcd://x::y:z":                            "example: etcd://",
 		strings.Repeat("etcd://a", 999):            "4096 bytes",
 		"etcd://" + strings.Repeat("a,", 99) + "a": "at most 64",
 	} {

@@ -32,7 +32,7 @@ const (
 	tokenField = "token"
 )
 
-// A member is one of a cluster, as far as it is known.
+// A member is a member of a cluster; some fields may be unknown.
 type member struct {
 	endpoint string // host:port, the label instance
 	id       uint64 // 0: unknown
@@ -68,9 +68,9 @@ func (m *member) facts() map[string]string {
 	return f
 }
 
-// cluster asks the members in an address to identify themselves, and one of them for all others.
-// The result includes at least the members in the address; the error says what could not be found
-// out.
+// cluster asks the members in the address to identify themselves, and one of them for the full
+// member list. The result includes at least the members in the address. If none answers, the error
+// is that of the first.
 func (a *address) cluster(ctx context.Context, config *tls.Config) ([]*member, error) {
 	members := make([]*member, len(a.endpoints))
 	lists := make([]*roll, len(a.endpoints))
@@ -121,7 +121,7 @@ func firstEndpoint(x *etcdserverpb.Member) string {
 	return ""
 }
 
-// hostPort returns that of a URL; "" if it is not a URL.
+// hostPort returns the host:port of a URL; "" if it is not a URL.
 func hostPort(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
@@ -140,7 +140,7 @@ type roll struct {
 	members []*etcdserverpb.Member
 }
 
-// ask asks a member for its identity, and for the list of members.
+// ask asks a member for its identity and for the member list.
 func (a *address) ask(ctx context.Context, config *tls.Config, m *member) (*roll, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.within)
 	defer cancel()
@@ -175,17 +175,17 @@ func (a *address) ask(ctx context.Context, config *tls.Config, m *member) (*roll
 			break
 		}
 
-		a.token.set("") // it has expired, or users were changed
+		a.token.set("") // the token has expired, or users have changed
 	}
 
 	return nil, a.explain(m.endpoint, refused)
 }
 
-// tokenTries is how often a member is asked: with the token from before, and with a new one.
+// tokenTries allows two requests to a member: with the cached token, and with a new one.
 const tokenTries = 2
 
-// authenticate gets a token, unless there is one from before: kept. Each authentication is a proposal
-// that all members write to their logs, and a password's hash costs a core a tenth of a second. A token
+// authenticate gets a token, unless there is a cached one (kept). Each authentication is a proposal
+// that all members write to their logs, and hashing the password takes 0.1 s of CPU time. A token
 // is valid at all members.
 func (a *address) authenticate(ctx context.Context, c *grpc.ClientConn, m *member) (kept bool, err error) {
 	if a.user == "" || a.token.get() != "" {
@@ -202,7 +202,7 @@ func (a *address) authenticate(ctx context.Context, c *grpc.ClientConn, m *membe
 	return false, nil
 }
 
-// identify asks a member for its identity, and for the list of members.
+// identify asks a member for its identity and for the member list, on an open connection.
 func (m *member) identify(ctx context.Context, c *grpc.ClientConn) (*roll, error) {
 	s, err := etcdserverpb.NewMaintenanceClient(c).Status(ctx, &etcdserverpb.StatusRequest{})
 	if err != nil {
@@ -223,15 +223,15 @@ func withToken(ctx context.Context, token string) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, tokenField, token)
 }
 
-// staleToken reports whether an error is that of a token that was valid once (etcd, api/v3rpc/rpctypes,
-// error.go: ErrInvalidAuthToken, ErrAuthOldRevision).
+// staleToken reports whether a request failed because its token is no longer valid (etcd,
+// api/v3rpc/rpctypes, error.go: ErrInvalidAuthToken, ErrAuthOldRevision).
 func staleToken(err error) bool {
 	text := status.Convert(err).Message()
 	return strings.Contains(text, "invalid auth token") ||
 		strings.Contains(text, "revision of auth store is old")
 }
 
-// A keptToken is a user's token.
+// A keptToken is a user's token, shared by the requests to all members.
 type keptToken struct {
 	mu   sync.Mutex
 	text string
@@ -249,7 +249,7 @@ func (k *keptToken) set(text string) {
 	k.text = text
 }
 
-// explain says why a member could not be asked, and what to do.
+// explain describes why a member could not be asked and what to do, without the password.
 func (a *address) explain(endpoint string, err error) error {
 	text := status.Convert(err).Message()
 	if a.password != "" {
@@ -276,9 +276,9 @@ func (a *address) explain(endpoint string, err error) error {
 func aboutTLS(text string) string {
 	switch {
 	case strings.Contains(text, "unknown authority"):
-		return "its certificate is signed by nobody known here: name the authority's file by ETCDCTL_CACERT or ?cacert="
+		return "its certificate is signed by an unknown authority: give the authority's file with ETCDCTL_CACERT or ?cacert="
 	case strings.Contains(text, "certificate required"), strings.Contains(text, "bad certificate"):
-		return "it wants a client's certificate that it trusts: name its files by ETCDCTL_CERT and ETCDCTL_KEY, or ?cert= and &key="
+		return "it requires a client certificate that it trusts: give its files with ETCDCTL_CERT and ETCDCTL_KEY, or ?cert= and &key="
 	case strings.Contains(text, "first record does not look like a TLS handshake"):
 		return "it does not speak TLS: give etcd:// instead of etcds://, without certificates"
 	}

@@ -27,13 +27,14 @@ type Options struct {
 	Insecure bool
 	// Getenv replaces os.Getenv.
 	Getenv func(string) string
-	// Within is how long an answer may take; 0 means ten seconds, and five to say who is a member.
+	// Within is how long an answer may take; 0 means ten seconds, and five seconds for the member
+	// list.
 	Within time.Duration
-	// Room is for the members' pages; nil: they have it for themselves.
+	// Room bounds the memory of the members' pages; nil means a separate bound.
 	Room *exposition.Room
 }
 
-// Exporter describes etcd's own page of metrics.
+// Exporter describes etcd's own metrics page.
 var Exporter = exposition.Exporter{Engine: "etcd", Prefix: "etcd", VersionMetric: "etcd_server_version",
 	VersionLabel: "server_version"}
 
@@ -43,11 +44,12 @@ type cluster struct {
 	config  *tls.Config
 	room    *exposition.Room
 	desc    recording.Source
-	within  time.Duration // 0: as Options has it
-	every   time.Duration // how often the list of members is read
+	within  time.Duration // 0: the default of Options.Within
+	every   time.Duration // how often the member list is read
 }
 
-// followEvery is how often the list of members is read again: a new member stays for years.
+// followEvery is how often the member list is read again. Changes are rare, so this need not be
+// faster.
 const followEvery = 15 * time.Second
 
 // Open prepares the cluster at an etcd:// or etcds:// address. It reads the TLS files, but does not
@@ -82,7 +84,7 @@ func (c *cluster) Describe() recording.Source { return c.desc }
 // Live implements [source.Source].
 func (*cluster) Live() bool { return true }
 
-// Read implements [source.Source]. It fails if initially no member serves its metrics.
+// Read implements [source.Source]. It fails if at first no member serves its metrics.
 func (c *cluster) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	members, err := c.address.cluster(ctx, c.config)
 	if ctx.Err() != nil {
@@ -91,7 +93,7 @@ func (c *cluster) Read(ctx context.Context, w recording.Writer, opt source.Optio
 
 	if err != nil {
 		w.Note(recording.Note{Kind: recording.NoteLimit, Source: c.desc.Name,
-			Text: fmt.Sprintf("the list of members could not be read: %v", err)})
+			Text: fmt.Sprintf("cannot read the member list: %v", err)})
 	}
 
 	pages := make([]source.Source, len(members))
@@ -134,7 +136,7 @@ func (c *cluster) open(m *member) (source.Source, error) {
 }
 
 // probe checks whether any member serves its metrics, and notes those that do not. If none does, it
-// returns the error of the first in the address.
+// returns the error of the first member in the address.
 func (c *cluster) probe(ctx context.Context, pages []source.Source, w recording.Writer) error {
 	errs := make([]error, len(pages))
 	var asking sync.WaitGroup
@@ -165,13 +167,13 @@ func (c *cluster) probe(ctx context.Context, pages []source.Source, w recording.
 		return fmt.Errorf("%s: %w; etcd may serve its metrics at another address (--listen-metrics-urls): give etcd://...?metrics=http://:2381",
 			c.desc.Name, err)
 	case c.config == nil && errors.Is(err, io.EOF):
-		return fmt.Errorf("%s: it closes the connection without a response: it may require TLS, which is etcds://",
+		return fmt.Errorf("%s: it closed the connection without a response: it may require TLS (etcds://)",
 			c.desc.Name)
 	case strings.Contains(text, "certificate"), strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
 		return fmt.Errorf("%s: %s", c.desc.Name, aboutTLS(text))
 	case c.address.secure && c.address.files.Cert == "" && hungUp(err):
-		// Its TLS alert was lost, because the connection was closed before the alert was read.
-		return fmt.Errorf("%s: it closes the connection: %s", c.desc.Name, aboutTLS("certificate required"))
+		// The server closed the connection before we read its TLS alert.
+		return fmt.Errorf("%s: it closed the connection: %s", c.desc.Name, aboutTLS("certificate required"))
 	}
 
 	return fmt.Errorf("%s: %w", c.desc.Name, err)

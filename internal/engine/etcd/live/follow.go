@@ -12,12 +12,12 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A follower updates a group as its cluster changes: an operator may add and remove members, or
-// replace the nodes one by one.
+// A follower updates the group of sources when the cluster changes: an operator may add and remove
+// members, or replace the nodes one by one.
 type follower struct {
 	c *cluster
 	w recording.Writer
-	// members and pages are those being read.
+	// members and pages are the members being read and their sources.
 	members []*member
 	pages   []source.Source
 }
@@ -32,7 +32,7 @@ func (f *follower) follow(ctx context.Context, m source.Membership) {
 			return
 		case <-tick.C:
 		}
-		// If the cluster does not answer now, or denies it, nothing changes.
+		// If the cluster does not answer or denies access, nothing changes.
 		if list := f.ask(ctx); list != nil && ctx.Err() == nil {
 			f.join(list, m)
 			f.leave(list, m)
@@ -40,10 +40,10 @@ func (f *follower) follow(ctx context.Context, m source.Membership) {
 	}
 }
 
-// ask returns the list of members from the first that answers; nil if none does.
+// ask returns the member list of the first member that answers; nil if none does.
 func (f *follower) ask(ctx context.Context) []*etcdserverpb.Member {
 	for _, known := range f.members {
-		own := *known // its identity is read concurrently elsewhere
+		own := *known // a copy, because other goroutines read the original
 		if r, err := f.c.address.ask(ctx, f.c.config, &own); err == nil && len(r.members) > 0 {
 			return r.members
 		}
@@ -51,8 +51,8 @@ func (f *follower) ask(ctx context.Context) []*etcdserverpb.Member {
 	return nil
 }
 
-// is reports whether a member being read is this entry of the cluster's list.
-func (m *member) is(x *etcdserverpb.Member) bool {
+// matches reports whether a member being read is this entry of the member list.
+func (m *member) matches(x *etcdserverpb.Member) bool {
 	return m.id == x.ID || serves(x, m.endpoint)
 }
 
@@ -60,18 +60,18 @@ func (f *follower) join(list []*etcdserverpb.Member, group source.Membership) {
 	for _, x := range list {
 		e := firstEndpoint(x)
 		if e == "" || len(f.members) >= membersMax ||
-			slices.ContainsFunc(f.members, func(m *member) bool { return m.is(x) }) {
+			slices.ContainsFunc(f.members, func(m *member) bool { return m.matches(x) }) {
 			continue
 		}
 
 		m := &member{endpoint: e, id: x.ID, name: x.Name, learns: x.IsLearner}
 		page, err := f.c.open(m)
 		if err != nil {
-			continue // its address is not valid
+			continue // the member reports an invalid address
 		}
 
 		f.members, f.pages = append(f.members, m), append(f.pages, page)
-		f.note(fmt.Sprintf("member %s (%s) has joined the cluster, and is read from now on", x.Name, e))
+		f.note(fmt.Sprintf("member %s (%s) has joined the cluster and is read from now on", x.Name, e))
 		group.Join(page)
 	}
 }
@@ -79,8 +79,8 @@ func (f *follower) join(list []*etcdserverpb.Member, group source.Membership) {
 func (f *follower) leave(list []*etcdserverpb.Member, group source.Membership) {
 	for i := len(f.members) - 1; i >= 0; i-- {
 		m := f.members[i]
-		if slices.ContainsFunc(list, m.is) || m.id == 0 {
-			continue // one that never identified itself may have another name
+		if slices.ContainsFunc(list, m.matches) || m.id == 0 {
+			continue // a member that never identified itself may be listed under another address
 		}
 		f.note(fmt.Sprintf("member %s (%s) has left the cluster", m.name, m.endpoint))
 		group.Leave(f.pages[i])

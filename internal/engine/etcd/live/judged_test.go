@@ -26,8 +26,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A real cluster at its quota refuses writes, and one page of it shows why. The page has the metrics
-// of the other causes too.
+// A real cluster at its quota refuses writes, and one page of it shows why. The page has the
+// metrics of the other causes too.
 func TestRealNoSpace(t *testing.T) {
 	c := etcdtest.Run(t, 3, false, "--quota-backend-bytes=16777216")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -48,8 +48,8 @@ func TestRealNoSpace(t *testing.T) {
 		return err
 	}
 
-	// A put is refused if it would not fit, so the last of some one after another may leave the file below
-	// its quota. Of many at once, the quota is compared before any of them is written.
+	// A put is refused if it would not fit, so the last of some one after another may leave the
+	// file below its quota. Of many at once, the quota is compared before any of them is written.
 	var atOnce sync.WaitGroup
 	for n := range byte(20) {
 		atOnce.Go(func() {

@@ -56,8 +56,8 @@ func (l *lockedMember) MemberList(ctx context.Context, _ *etcdserverpb.MemberLis
 	return &etcdserverpb.MemberListResponse{Members: []*etcdserverpb.Member{{ID: 7, Name: "a"}}}, l.check(ctx)
 }
 
-// TestTokenIsKept: a user authenticates once, and again only once the token is not valid any more. Each
-// authentication is written to the logs of all members.
+// TestTokenIsKept: a user authenticates once, and again only once the token is not valid any more.
+// Each authentication is written to the logs of all members.
 func TestTokenIsKept(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

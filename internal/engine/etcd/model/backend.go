@@ -8,24 +8,24 @@ import (
 	"plimsoll/internal/model/kernel"
 )
 
-// pageSize is bbolt's on Linux: the memory page.
+// pageSize is bbolt's page size on Linux: that of a memory page.
 const pageSize = 4 * units.KiB
 
-// leafFill is what bbolt fills of a leaf that keys are appended to, as etcd's are, being revisions
-// (etcd server/storage/backend, UnsafeSeqPut: FillPercent 0.9).
+// leafFill is how much of a leaf bbolt fills if keys are appended. etcd's keys are revisions, so
+// they always are (etcd server/storage/backend, UnsafeSeqPut: FillPercent 0.9).
 const leafFill = pageSize * 9 / 10
 
-// pathPages are the pages that a commit rewrites whatever its size, copying each to a free page
-// elsewhere: the branch over the leaves and the root of the buckets (assumed: a tree of depth
+// pathPages is the number of pages that a commit rewrites regardless of its size, each to a free
+// page elsewhere: the branch above the leaves and the root of the buckets (assumed: a tree of depth
 // three).
 const pathPages = 2
 
-// snapshotSize is a snapshot file: the membership and little more since the keys live in the
-// database (assumed; etcd 3.6 stores no v2 store in it).
+// snapshotSize is the size of a snapshot file: little more than the membership, because the keys
+// are in the database (assumed; etcd 3.6 stores no v2 store in it).
 const snapshotSize = 8 * units.KiB
 
-// cyclesMax bounds the commits remembered: three hours at the default interval. Over it the older
-// half goes.
+// cyclesMax bounds the remembered commits: three hours at the default interval. At the limit the
+// older half is dropped.
 const cyclesMax = 1 << 17
 
 // A backend is a member's database file.
@@ -35,14 +35,14 @@ type backend struct {
 	snapshot *kernel.File // the database that a leader sent
 	chance   *random.Stream
 	quota    units.Size
-	grown    units.Size // of the file
-	next     units.Size // where leaves go once it may grow no more
+	grown    units.Size // current size of the file
+	next     units.Size // where the next leaves go once the file has reached its quota
 
-	counted      uint64 // entries whose bytes are in pending
+	counted      uint64 // entries whose bytes are included in pendingBytes
 	pending      int    // puts since the last commit
 	pendingBytes units.Size
 	scheduled    bool
-	asked        bool // a commit is due as soon as the present one is over
+	requested    bool // a commit is due as soon as the current one ends
 	committing   bool
 	began, ended vtime.Instant
 	meta         units.Size
@@ -61,7 +61,8 @@ func (b *backend) init(name string, cfg *Config, on Member, seed random.Seed) {
 	b.ended = -1
 }
 
-// memberApplied counts puts for the member's backend, and its snapshots.
+// memberApplied adds applied puts to the member's next backend commit, and starts snapshots when
+// due.
 func (c *Cluster) memberApplied(now vtime.Instant, m *member, to uint64) {
 	b := &m.backend
 	b.pending += int(to - m.applied)
@@ -72,11 +73,11 @@ func (c *Cluster) memberApplied(now vtime.Instant, m *member, to uint64) {
 		b.snapshotAt = to
 		b.snap.Write(0, snapshotSize)
 		b.snap.Sync(c, event(ignored, m.index, 0))
-		b.asked = true // a snapshot commits the backend first
+		b.requested = true // a snapshot commits the backend first
 	}
 
-	if b.asked || b.pending >= c.cfg.BatchLimit {
-		b.asked = true
+	if b.requested || b.pending >= c.cfg.BatchLimit {
+		b.requested = true
 		c.backendStart(now, m)
 	}
 
@@ -93,13 +94,14 @@ func (c *Cluster) backendDue(now vtime.Instant, m *member) {
 	}
 }
 
-// backendStart begins a commit, unless one is in progress.
+// backendStart starts a commit, unless one is in progress.
 func (c *Cluster) backendStart(now vtime.Instant, m *member) {
 	b := &m.backend
 	if b.committing {
 		return
 	}
 
+	// Only the leader's commits count as cycles: on a follower no client waits for one.
 	b.committing, b.began = true, now
 	pages := (b.pendingBytes+leafFill-1)/leafFill + pathPages
 	if m == c.leader {
@@ -108,11 +110,11 @@ func (c *Cluster) backendStart(now vtime.Instant, m *member) {
 		}
 		c.cycles = append(c.cycles, engine.Cycle{
 			Start: now, End: vtime.Never, Dirty: int64(pages * pageSize), Written: int64((pages + 1) * pageSize),
-			Requested: b.asked,
+			Requested: b.requested,
 		})
 	}
 
-	b.asked = false
+	b.requested = false
 	_, done := m.host.CPU(now, (c.cfg.CPU.Commit + units.Duration(pages)*c.cfg.CPU.Page).Std())
 	c.at(done, commitCPU, m, 0)
 }
@@ -123,6 +125,7 @@ func (c *Cluster) backendWrite(m *member) {
 	leaves := (b.pendingBytes + leafFill - 1) / leafFill * pageSize
 	b.pending, b.pendingBytes = 0, 0
 
+	// The file grows up to its quota. After that compaction frees pages, so the oldest are reused.
 	for leaves > 0 {
 		if grow := min(leaves, b.quota-b.grown); grow > 0 {
 			b.file.Append(grow)
@@ -141,6 +144,7 @@ func (c *Cluster) backendWrite(m *member) {
 		leaves -= again
 	}
 
+	// Branch pages go to free pages anywhere in the file.
 	for range pathPages {
 		b.file.Write(units.Size(b.chance.Below(uint64(max(b.grown/pageSize, 1))))*pageSize, pageSize)
 	}
@@ -148,7 +152,7 @@ func (c *Cluster) backendWrite(m *member) {
 	b.file.Sync(c, event(commitPages, m.index, 0))
 }
 
-// backendMeta writes the meta page, of which there are two in turn, and syncs it.
+// backendMeta writes and syncs the meta page. There are two, used alternately.
 func (c *Cluster) backendMeta(m *member) {
 	b := &m.backend
 	b.file.Write(b.meta*pageSize, pageSize)
@@ -156,7 +160,7 @@ func (c *Cluster) backendMeta(m *member) {
 	b.file.Sync(c, event(commitMeta, m.index, 0))
 }
 
-// backendDone ends a commit. What was applied meanwhile, on a follower, starts the next interval.
+// backendDone ends a commit. On a follower, puts applied during it start the next interval.
 func (c *Cluster) backendDone(now vtime.Instant, m *member) {
 	b := &m.backend
 	b.committing, b.ended = false, now
@@ -166,8 +170,8 @@ func (c *Cluster) backendDone(now vtime.Instant, m *member) {
 		c.cycles[len(c.cycles)-1].End = now
 	}
 
-	if b.asked || b.pending >= c.cfg.BatchLimit {
-		b.asked = true
+	if b.requested || b.pending >= c.cfg.BatchLimit {
+		b.requested = true
 		c.backendStart(now, m)
 	} else if b.pending > 0 && !b.scheduled {
 		b.scheduled = true

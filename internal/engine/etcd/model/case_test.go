@@ -229,9 +229,9 @@ func TestCheck(t *testing.T) {
 	cfg.Members, cfg.Leader, cfg.Election, cfg.Quota, cfg.CPU.Ready = 4, 5, cfg.Heartbeat, 0, -1
 	got := cfg.Check().Error()
 	for _, want := range []string{
-		"members: 4 members bear no more failures than 3", "nearest legal value: 3",
-		"leader: 5 is none of the members", "election: 100ms is under five heartbeats", "nearest legal value: 500ms",
-		"quota: 0B is out of its range", "cpu.ready: ",
+		"members: 4 members tolerate no more failures than 3", "nearest legal value: 3",
+		"leader: 5 is not one of the members", "election: 100ms is below five heartbeats", "nearest legal value: 500ms",
+		"quota: 0B is out of range", "cpu.ready: ",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)

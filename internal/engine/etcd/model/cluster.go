@@ -18,7 +18,7 @@ type Member struct {
 	WAL, Data *kernel.Device
 }
 
-// A Cluster is the model: all members, the network between them, and the clients' requests.
+// A Cluster models all members, the network between them, and the clients' requests.
 type Cluster struct {
 	cfg     Config
 	clock   *vtime.Clock
@@ -41,14 +41,14 @@ type doneCounts struct {
 	heartbeatsLate, slowApplies int64
 }
 
-// New makes a cluster that has been running and is idle. cfg must have as many members as there
-// are.
+// New creates a cluster that has been running for a while and is idle. cfg.Members must equal the
+// number of members.
 func New(cfg Config, env *engine.Env, members []Member) (*Cluster, error) {
 	if l := cfg.Check(); len(l) > 0 {
 		return nil, fmt.Errorf("etcd: %w", l.Err())
 	}
 	if len(members) != cfg.Members {
-		return nil, fmt.Errorf("etcd: %d members are configured and %d have volumes", cfg.Members, len(members))
+		return nil, fmt.Errorf("etcd: %d members are configured, but %d have volumes", cfg.Members, len(members))
 	}
 	if env.Client == nil || env.Clock == nil {
 		return nil, errors.New("etcd: needs a clock and a client")
@@ -58,7 +58,7 @@ func New(cfg Config, env *engine.Env, members []Member) (*Cluster, error) {
 	for i := range c.members {
 		m := members[i]
 		if m.Host == nil || m.WAL == nil || m.Data == nil {
-			return nil, fmt.Errorf("etcd: member %d lacks a host or a volume", i+1)
+			return nil, fmt.Errorf("etcd: member %d has no host or no volume", i+1)
 		}
 		c.members[i].init(&c.cfg, i, m, env.Seed)
 	}
@@ -68,27 +68,27 @@ func New(cfg Config, env *engine.Env, members []Member) (*Cluster, error) {
 	return c, nil
 }
 
-// An event's argument is what happened, to which member, and a slot or an index in the log.
+// An event's argument consists of its kind, the member, and a slot or a log index.
 type what uint8
 
 const (
-	requested   what = iota // a put's request was parsed: it is proposed
+	requested   what = iota // a put's request was parsed: propose it
 	asked                   // a read's request was parsed
 	confirmed               // a read's round trip is over
-	readied                 // the leader's loop has a Ready on the CPU
-	held                    // the kernel let a WAL's writer continue
+	readied                 // the leader's loop has finished the CPU part of a Ready
+	held                    // the kernel no longer throttles a WAL's writer
 	synced                  // a WAL's fdatasync is done
-	arrived                 // a message is at a follower
-	taken                   // a follower's loop has a Ready on the CPU
-	answered                // a follower's answer is at the leader
+	arrived                 // a message has arrived at a follower
+	taken                   // a follower's loop has finished the CPU part of a Ready
+	answered                // a follower's answer has arrived at the leader
 	applied                 // puts were applied
-	replied                 // an answer is written
+	replied                 // an answer was written
 	commitDue               // the backend's interval is over
-	commitCPU               // its pages are made
-	commitPages             // its first sync is done
-	commitMeta              // its second
-	sent                    // a snapshot of the database is at a follower and on its disk
-	ignored                 // nothing waits for it
+	commitCPU               // the commit's pages are ready to be written
+	commitPages             // the commit's first sync is done
+	commitMeta              // the commit's second sync is done
+	sent                    // a snapshot of the database is on a follower's disk
+	ignored                 // nothing waits for this event
 )
 
 func event(w what, member int, n uint64) uint64 { return uint64(w)<<56 | uint64(member)<<48 | n }
@@ -138,7 +138,7 @@ func (c *Cluster) at(when vtime.Instant, w what, m *member, n uint64) {
 	c.clock.At(when, c, event(w, m.index, n))
 }
 
-// Do starts an operation: a write is proposed, a read asks whether the leader still leads.
+// Do starts an operation: a write is proposed, a read first confirms that the leader still leads.
 func (c *Cluster) Do(op workload.Op) {
 	now := c.clock.Now()
 	slot := c.slots.Take(op, now)
@@ -150,7 +150,7 @@ func (c *Cluster) Do(op workload.Op) {
 	c.at(parsed, kind, c.leader, uint64(slot))
 }
 
-// confirm lets a read wait for a majority to say that the leader still leads.
+// confirm makes a read wait until a majority has confirmed the leader.
 func (c *Cluster) confirm(now vtime.Instant, slot uint32) {
 	c.slots.At(slot).Spend(now, engine.WaitCPU)
 	if c.cfg.Members == 1 {
@@ -172,10 +172,11 @@ func (c *Cluster) acknowledge(now vtime.Instant, slot uint32) {
 	c.slots.Give(slot)
 }
 
-// entrySize returns what a put takes in the WAL, where records are aligned to 8 bytes.
+// entrySize returns a put's size in the WAL, where records are aligned to 8 bytes.
 func (c *Cluster) entrySize(op *workload.Op) units.Size {
 	return (max(op.Size, 0) + c.cfg.Overhead + 7) &^ 7
 }
 
-// Cycles are the leader's backend commits; of very long runs the last [cyclesMax].
+// Cycles returns the leader's backend commits; in very long runs only the latest, up to
+// [cyclesMax].
 func (c *Cluster) Cycles() []engine.Cycle { return c.cycles }

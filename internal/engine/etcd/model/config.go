@@ -8,59 +8,59 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Config is an etcd cluster as a person describes it. [Defaults] is etcd 3.6's.
+// Config describes an etcd cluster. [Defaults] are those of etcd 3.6.
 type Config struct {
-	// Members is the number of members, an odd one: an even number tolerates no more failures.
+	// Members is the number of members. It must be odd: an even number tolerates no more failures.
 	Members int `yaml:"members"`
-	// Leader is the number of the member that leads, from 1.
+	// Leader is the number of the leading member, from 1.
 	Leader int `yaml:"leader"`
-	// RTT is the round trip between members: within one zone 0.1 to 0.5 ms, between zones of a
+	// RTT is the round trip time between members: within a zone 0.1 to 0.5 ms, between zones of a
 	// region 0.5 to 2 ms (assumed).
 	RTT units.Duration `yaml:"rtt"`
 	// Heartbeat and Election are --heartbeat-interval (100 ms) and --election-timeout (1,000 ms).
 	Heartbeat units.Duration `yaml:"heartbeat"`
 	Election  units.Duration `yaml:"election"`
-	// The backend commits after BatchInterval or BatchLimit puts (--backend-batch-interval,
+	// The backend commits after BatchInterval or after BatchLimit puts (--backend-batch-interval,
 	// --backend-batch-limit: 100 ms, 10,000; etcd server/storage/backend, 3.6).
 	BatchInterval units.Duration `yaml:"batch_interval"`
 	BatchLimit    int            `yaml:"batch_limit"`
 	// SnapshotCount is --snapshot-count (10,000 since 3.6, 100,000 before); CatchUp is how many
 	// older entries the leader keeps for slow followers (--experimental-snapshot-catchup-entries:
-	// 5,000). A follower further behind is sent the whole database.
+	// 5,000). A follower further behind receives the whole database.
 	SnapshotCount int `yaml:"snapshot_count"`
 	CatchUp       int `yaml:"catchup_entries"`
 	// Segment is the size of a WAL file, which is preallocated (64 MB; etcd server/storage/wal,
 	// SegmentSizeBytes).
 	Segment units.Size `yaml:"wal_segment"`
-	// MaxMessage and MaxInflight bound what is sent to a follower and not acknowledged
-	// (maxSizePerMsg 1 MB, maxInflightMsgs 512; etcd server/etcdserver/raft.go).
+	// MaxMessage and MaxInflight bound the unacknowledged messages to a follower (maxSizePerMsg
+	// 1 MB, maxInflightMsgs 512; etcd server/etcdserver/raft.go).
 	MaxMessage  units.Size `yaml:"max_message"`
 	MaxInflight int        `yaml:"max_inflight"`
-	// Overhead is how many bytes an entry has beside its key and value, in the WAL and in the
-	// database: request and entry headers, record and checksum, revision, page element (about 90 B
-	// by the formats of etcd 3.6 and bbolt 1.4; assumed to be the same for both).
+	// Overhead is how many bytes an entry takes in addition to its key and value, in the WAL and in
+	// the database: request and entry headers, record and checksum, revision, page element (about
+	// 90 B by the formats of etcd 3.6 and bbolt 1.4; assumed to be the same for both).
 	Overhead units.Size `yaml:"entry_overhead"`
-	// Quota is --quota-backend-bytes (2 GB), which the database does not outgrow here.
+	// Quota is --quota-backend-bytes (2 GB). In the model the database stops growing there.
 	Quota units.Size `yaml:"quota"`
 	CPU   CPU        `yaml:"cpu"`
 }
 
-// CPU is what the steps cost a core. The defaults were fitted to eight measured runs of etcd 3.6
+// CPU is the CPU time of each step. The defaults were fitted to eight measured runs of etcd 3.6
 // with one and with five members and 1 to 1,000 clients on the same two cores (the package's test
-// prints them side by side). So the client's share of a put is in Request and Reply.
+// prints them side by side). So Request and Reply include the client's share of a put.
 type CPU struct {
 	Request   units.Duration `yaml:"request"`   // a request, from its arrival to its proposal
-	Reply     units.Duration `yaml:"reply"`     // its answer
-	Ready     units.Duration `yaml:"ready"`     // a turn of the raft loop with its goroutines
-	Entry     units.Duration `yaml:"entry"`     // an entry in it: encoded, written to the WAL
+	Reply     units.Duration `yaml:"reply"`     // a request's answer
+	Ready     units.Duration `yaml:"ready"`     // a turn of the raft loop and its goroutines
+	Entry     units.Duration `yaml:"entry"`     // an entry of such a turn: encoded, written to the WAL
 	Apply     units.Duration `yaml:"apply"`     // a put applied to the database's pages
 	Message   units.Duration `yaml:"message"`   // a message, at each end
 	Replicate units.Duration `yaml:"replicate"` // an entry in a message, at each end
-	Commit    units.Duration `yaml:"commit"`    // a commit of the backend
-	Page      units.Duration `yaml:"page"`      // a page in it
+	Commit    units.Duration `yaml:"commit"`    // a backend commit
+	Page      units.Duration `yaml:"page"`      // a page in a backend commit
 }
 
-// Defaults are etcd 3.6's, of one member.
+// Defaults returns the settings of etcd 3.6, with one member.
 func Defaults() Config {
 	return Config{
 		Members: 1, Leader: 1,
@@ -79,8 +79,8 @@ func Defaults() Config {
 
 func us(n int64) units.Duration { return units.Duration(n * int64(time.Microsecond)) }
 
-// What no cluster goes beyond. Raft's cost grows with the members; etcd's documentation (FAQ,
-// "What is maximum cluster size?") recommends seven at most.
+// Limits of the model. Raft's cost grows with the members; etcd's documentation (FAQ, "What is
+// maximum cluster size?") recommends seven at most.
 const (
 	membersMax  = 11
 	entryMax    = 100_000_000
@@ -89,7 +89,7 @@ const (
 	durationMax = time.Hour
 )
 
-// Check finds what cannot be.
+// Check reports invalid settings.
 func (c *Config) Check() diagnostics.List {
 	var l diagnostics.List
 	count := func(field string, n, least, most int, what string) {
@@ -107,7 +107,7 @@ func (c *Config) Check() diagnostics.List {
 		if d < least || d > units.Duration(durationMax) {
 			nearest := min(max(d, least), units.Duration(durationMax))
 			l = append(l, diagnostics.Problem{
-				Field: field, Text: d.Std().String() + " is out of its range",
+				Field: field, Text: d.Std().String() + " is out of range",
 				Limit: least.Std().String() + " to " + durationMax.String(), Nearest: nearest.Std().String(),
 			})
 		}
@@ -116,7 +116,7 @@ func (c *Config) Check() diagnostics.List {
 	size := func(field string, s, least, most units.Size) {
 		if s < least || s > most {
 			l = append(l, diagnostics.Problem{
-				Field: field, Text: s.Exact() + " is out of its range",
+				Field: field, Text: s.Exact() + " is out of range",
 				Limit: least.Exact() + " to " + most.Exact(), Nearest: min(max(s, least), most).Exact(),
 			})
 		}
@@ -125,27 +125,27 @@ func (c *Config) Check() diagnostics.List {
 	count("members", c.Members, 1, membersMax, "members: etcd's FAQ recommends 7 at most")
 	if c.Members > 0 && c.Members <= membersMax && c.Members%2 == 0 {
 		l = append(l, diagnostics.Problem{
-			Field: "members", Text: strconv.Itoa(c.Members) + " members bear no more failures than " +
+			Field: "members", Text: strconv.Itoa(c.Members) + " members tolerate no more failures than " +
 				strconv.Itoa(c.Members-1),
 			Limit: "an odd number", Source: "etcd documentation, FAQ, \"Why an odd number of cluster members?\"",
 			Nearest: strconv.Itoa(c.Members - 1),
 		})
 	}
 
-	count("leader", c.Leader, 1, max(1, min(c.Members, membersMax)), "is none of the members")
+	count("leader", c.Leader, 1, max(1, min(c.Members, membersMax)), "is not one of the members")
 	span("rtt", c.RTT, 0)
 	span("heartbeat", c.Heartbeat, units.Duration(time.Millisecond))
 
 	if c.Election < 5*c.Heartbeat {
 		l = append(l, diagnostics.Problem{
-			Field: "election", Text: c.Election.Std().String() + " is under five heartbeats", Limit: "5 x heartbeat",
+			Field: "election", Text: c.Election.Std().String() + " is below five heartbeats", Limit: "5 x heartbeat",
 			Source: "etcd server/embed/config.go, Validate", Nearest: (5 * c.Heartbeat).Std().String(),
 		})
 	}
 
 	span("batch_interval", c.BatchInterval, units.Duration(time.Millisecond))
-	count("batch_limit", c.BatchLimit, 1, entryMax, "puts a commit")
-	count("snapshot_count", c.SnapshotCount, 1, entryMax, "entries a snapshot")
+	count("batch_limit", c.BatchLimit, 1, entryMax, "puts per commit")
+	count("snapshot_count", c.SnapshotCount, 1, entryMax, "entries per snapshot")
 	count("catchup_entries", c.CatchUp, 1, entryMax, "entries kept")
 	size("wal_segment", c.Segment, segmentMin, units.GiB)
 	size("max_message", c.MaxMessage, 4*units.KiB, 64*units.MiB)
@@ -167,7 +167,7 @@ func (c *CPU) check() diagnostics.List {
 	} {
 		if x.d < 0 || x.d > units.Duration(time.Second) {
 			l = append(l, diagnostics.Problem{
-				Field: x.field, Text: x.d.Std().String() + " of CPU a step", Limit: "0s to 1s",
+				Field: x.field, Text: x.d.Std().String() + " of CPU time per step", Limit: "0s to 1s",
 				Nearest: min(max(x.d, 0), units.Duration(time.Second)).Std().String(),
 			})
 		}

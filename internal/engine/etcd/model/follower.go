@@ -5,7 +5,7 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// A flight is a message on its way: the entries up to last, counted as weight messages.
+// A flight is a message in flight: the entries up to last. It counts as weight messages.
 type flight struct {
 	last   uint64
 	weight int
@@ -13,25 +13,26 @@ type flight struct {
 
 // sending is what the leader knows about a follower.
 type sending struct {
-	flights     []flight // a ring
+	flights     []flight // a ring buffer
 	head, count int
-	inflight    int    // messages in flights
+	inflight    int    // messages in flight
 	next        uint64 // entries up to here were sent
 	match       uint64 // entries up to here are on its disk
 	behind      bool   // something could not be sent immediately
-	snapshot    bool   // it is being sent the database
-	snapshotAt  uint64 // as of this entry
+	snapshot    bool   // the database is being sent
+	snapshotAt  uint64 // the snapshot's last entry
 }
 
-// send sends a follower what it has not been sent, as far as messages in flight allow. Raft makes a
-// message of every proposal while a follower keeps up; once it does not, what has gathered
-// goes into one.
+// send sends a follower the entries it lacks, within the limit on messages in flight. While a
+// follower keeps up, raft sends one message per proposal; once it falls behind, the entries that
+// have accumulated go into one message.
 func (c *Cluster) send(now vtime.Instant, f *member) {
 	s, m := &f.sending, c.leader
 	if s.snapshot {
 		return
 	}
 
+	// The leader no longer has the entries that this follower needs.
 	if m.applied > s.match+uint64(c.cfg.SnapshotCount+c.cfg.CatchUp) {
 		c.sendSnapshot(f)
 		return
@@ -66,7 +67,7 @@ func (c *Cluster) send(now vtime.Instant, f *member) {
 	s.behind = false
 }
 
-// arrive is a follower receiving entries.
+// arrive handles entries that arrive at a follower.
 func (c *Cluster) arrive(now vtime.Instant, f *member, last uint64) {
 	if last <= f.received || f.sending.snapshot {
 		return
@@ -74,13 +75,13 @@ func (c *Cluster) arrive(now vtime.Instant, f *member, last uint64) {
 	cost := c.cfg.CPU.Message + units.Duration(last-f.received)*c.cfg.CPU.Replicate
 	f.received = last
 	if f.busy {
-		f.host.CPU(now, cost.Std()) // what arrived waits for the next turn of its loop
+		f.host.CPU(now, cost.Std()) // the entries wait for the next turn of its loop
 		return
 	}
 	c.followerReady(now, f, cost)
 }
 
-// followerReady takes up a Ready with all that has arrived.
+// followerReady starts a Ready with everything that has arrived.
 func (c *Cluster) followerReady(now vtime.Instant, f *member, cost units.Duration) {
 	f.busy, f.to = true, f.received
 	cost += c.cfg.CPU.Ready + units.Duration(f.to-f.synced)*c.cfg.CPU.Entry
@@ -90,7 +91,7 @@ func (c *Cluster) followerReady(now vtime.Instant, f *member, cost units.Duratio
 
 // take writes a follower's Ready to its WAL.
 func (c *Cluster) take(now vtime.Instant, f *member) {
-	if f.sending.snapshot || f.synced >= f.to { // the snapshot takes its place
+	if f.sending.snapshot || f.synced >= f.to { // a snapshot replaces these entries
 		c.followerFree(now, f)
 		return
 	}
@@ -118,7 +119,7 @@ func (c *Cluster) followerFree(now vtime.Instant, f *member) {
 	}
 }
 
-// answer is the leader receiving a follower's answer.
+// answer handles a follower's answer at the leader.
 func (c *Cluster) answer(now vtime.Instant, f *member, match uint64) {
 	s := &f.sending
 	c.loop.owed += c.cfg.CPU.Message
@@ -134,8 +135,8 @@ func (c *Cluster) answer(now vtime.Instant, f *member, match uint64) {
 	c.commit(now)
 }
 
-// notify sends a follower the commit index. The message itself is not modelled: nobody waits for
-// it, and it only costs both ends CPU.
+// notify sends a follower the commit index. The message itself is not modelled: nothing waits for
+// it, and it only costs CPU at both ends.
 func (c *Cluster) notify(now vtime.Instant, f *member) {
 	c.loop.owed += c.cfg.CPU.Message
 	cost := c.cfg.CPU.Message
@@ -146,7 +147,7 @@ func (c *Cluster) notify(now vtime.Instant, f *member) {
 	c.followerApply(now, f)
 }
 
-// followerApply lets a follower apply what is committed and on its disk.
+// followerApply applies the entries that are committed and on the follower's disk.
 func (c *Cluster) followerApply(now vtime.Instant, f *member) {
 	to := min(c.loop.committed, f.synced)
 	if to <= f.applied || f.sending.snapshot {
@@ -156,26 +157,26 @@ func (c *Cluster) followerApply(now vtime.Instant, f *member) {
 	c.memberApplied(now, f, to)
 }
 
-// sendSnapshot brings a follower that is too far behind up to date: it gets the whole database.
+// sendSnapshot sends the whole database to a follower that is too far behind.
 func (c *Cluster) sendSnapshot(f *member) {
 	s := &f.sending
 	s.snapshot, s.snapshotAt = true, c.leader.applied
 	s.head, s.count, s.inflight, s.behind = 0, 0, 0, false
-	f.received = f.synced // what is on its way is dropped
+	f.received = f.synced // messages in flight are dropped
 	b := &f.backend
 	b.snapshot.Write(0, max(c.leader.backend.grown, pageSize))
 	b.snapshot.Sync(c, event(sent, f.index, c.leader.applied))
 }
 
-// snapshotArrived lets a follower continue from a snapshot.
+// snapshotArrived makes a follower continue from a snapshot.
 func (c *Cluster) snapshotArrived(now vtime.Instant, f *member, at uint64) {
 	s := &f.sending
 	s.snapshot = false
 	s.match = max(s.match, at)
-	s.next = s.match // what was on its way when the snapshot was sent was dropped, and is sent again
+	s.next = s.match // messages in flight were dropped when the snapshot was sent: send them again
 	f.received, f.synced = max(f.received, at), max(f.synced, at)
 	f.applied, f.backend.counted = max(f.applied, at), max(f.backend.counted, at)
-	c.followerApply(now, f) // it may have had more on its disk than the snapshot
+	c.followerApply(now, f) // its disk may have had more entries than the snapshot
 	c.commit(now)
 	c.send(now, f)
 }

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// buckets are how many finite buckets etcd's disk histograms have: upper edges of 1 ms x 2^n,
-// up to 8.192 s (prometheus.ExponentialBuckets(0.001, 2, 14); etcd server/storage/wal/metrics.go).
+// buckets is the number of finite buckets of etcd's disk histograms: upper bounds of 1 ms x 2^n, up
+// to 8.192 s (prometheus.ExponentialBuckets(0.001, 2, 14); etcd server/storage/wal/metrics.go).
 const buckets = 14
 
 // A histogram counts durations as etcd's do.
 type histogram struct {
-	counts [buckets + 1]int64 // the last has no upper edge
+	counts [buckets + 1]int64 // the last one has no upper bound
 	sum    time.Duration
 }
 
-// observe counts a duration in the first bucket whose edge is no smaller.
+// observe counts a duration in the first bucket whose upper bound is not smaller.
 func (h *histogram) observe(d time.Duration) {
 	i := 0
 	if d > time.Millisecond {
@@ -26,11 +26,10 @@ func (h *histogram) observe(d time.Duration) {
 	h.sum += d
 }
 
-// histogramSeries is how many series sample writes: a bucket each, the one without an edge, sum and
-// count.
+// histogramSeries is how many series sample writes: the finite buckets, +Inf, sum and count.
 const histogramSeries = buckets + 3
 
-// edges are the buckets' upper edges as the label le has them.
+// edges returns the buckets' upper bounds as values of the label le.
 func edges() []string {
 	out := make([]string, 0, buckets+1)
 	for i := range buckets {

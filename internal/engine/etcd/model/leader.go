@@ -8,15 +8,15 @@ import (
 
 // A loop is the leader's raft loop.
 type loop struct {
-	since     vtime.Instant // when it took up the Ready it is at
-	from      uint64        // the first entry of it is from+1
-	committed uint64        // entries known to be committed
-	picked    uint64        // committed entries taken up to be applied
-	handed    uint64        // of them given to the applier
-	owed      units.Duration
+	since     vtime.Instant  // when it started the current Ready
+	from      uint64         // the current Ready's first entry is from+1
+	committed uint64         // entries known to be committed
+	picked    uint64         // committed entries included in a Ready
+	handed    uint64         // entries passed on to the applier
+	owed      units.Duration // CPU time of messages, charged with the next Ready
 }
 
-// propose puts an entry into the leader's log.
+// propose appends an entry to the leader's log.
 func (c *Cluster) propose(now vtime.Instant, i uint32) {
 	s := c.slots.At(i)
 	s.Spend(now, engine.WaitCPU)
@@ -24,8 +24,8 @@ func (c *Cluster) propose(now vtime.Instant, i uint32) {
 	c.kick(now)
 }
 
-// kept is the first entry of the log whose length is still asked for. One that is sent the database
-// asks for none: by the time that is there it may need the next.
+// kept returns the first log entry whose length is still needed. A member that receives a snapshot
+// needs the entries after it.
 func (c *Cluster) kept() uint64 {
 	kept := c.leader.applied
 	for k := range c.members {
@@ -42,7 +42,7 @@ func (c *Cluster) kept() uint64 {
 	return kept
 }
 
-// kick takes up a Ready if the loop is free and there is anything to do.
+// kick starts a Ready if the loop is free and there is something to do.
 func (c *Cluster) kick(now vtime.Instant) {
 	m, l := c.leader, &c.loop
 	if m.busy || (m.synced == c.log.last && l.picked == l.committed) {
@@ -61,6 +61,7 @@ func (c *Cluster) kick(now vtime.Instant) {
 		c.slots.At(c.log.at(i).slot).Spend(now, engine.WaitLogTurn)
 	}
 
+	// The CPU time of messages since the last turn delays this one.
 	l.picked = l.committed
 	n := units.Duration(m.to - m.synced)
 	_, done := m.host.CPU(now, (c.cfg.CPU.Ready + n*c.cfg.CPU.Entry + l.owed).Std())
@@ -68,8 +69,8 @@ func (c *Cluster) kick(now vtime.Instant) {
 	c.at(done, readied, m, 0)
 }
 
-// ready continues with a Ready: first the messages, so that followers sync while the leader does;
-// then the committed entries to the applier; then the leader's own WAL.
+// ready continues a Ready: first the messages, so that followers sync while the leader does; then
+// it passes committed entries to the applier; then it writes the leader's own WAL.
 func (c *Cluster) ready(now vtime.Instant) {
 	m, l := c.leader, &c.loop
 	for i := l.handed + 1; i <= l.picked; i++ {
@@ -114,7 +115,7 @@ func (c *Cluster) sync(now vtime.Instant, m *member) {
 	m.wal.file.Sync(c, event(synced, m.index, 0))
 }
 
-// walSynced takes note that a member's entries are on its disk.
+// walSynced handles the end of a member's fdatasync.
 func (c *Cluster) walSynced(now vtime.Instant, m *member) {
 	took := now.Sub(m.wal.began)
 	m.wal.fsync.observe(took)
@@ -123,8 +124,8 @@ func (c *Cluster) walSynced(now vtime.Instant, m *member) {
 		return
 	}
 
-	// The sync's time in parts: behind others' I/O, behind its own rate, and what is left is
-	// latency, that of the file system's journal with it.
+	// Split the sync's time: queued behind other I/O, delayed by the volume's rate limit, and the
+	// rest is latency, including that of the file system's journal.
 	stats := m.wal.file.LastSync()
 	queue := min(max(int64(stats.Queue), 0), int64(took))
 
@@ -139,7 +140,7 @@ func (c *Cluster) walSynced(now vtime.Instant, m *member) {
 
 	m.synced = m.to
 	if now.Sub(c.loop.since) > 2*c.cfg.Heartbeat.Std() {
-		// Heartbeats pass through the same loop; etcd counts one a follower
+		// Heartbeats pass through the same loop; etcd counts one per follower
 		// (server/etcdserver/raft.go, processMessages).
 		c.done.heartbeatsLate += int64(len(c.members) - 1)
 	}
@@ -153,8 +154,9 @@ func (c *Cluster) loopFree(now vtime.Instant) {
 	c.kick(now)
 }
 
-// commit advances what a majority has on disk.
+// commit advances the commit index to what a majority has on disk.
 func (c *Cluster) commit(now vtime.Instant) {
+	// Sort the members' positions in descending order; the median is on a majority's disks.
 	var matches [membersMax]uint64
 	n := 0
 	for k := range c.members {
@@ -170,13 +172,13 @@ func (c *Cluster) commit(now vtime.Instant) {
 		n++
 	}
 
-	quorum := matches[n/2] // n odd: n/2+1 members have this or more
+	quorum := matches[n/2] // n is odd: n/2+1 members have at least this
 	l := &c.loop
 	if quorum <= l.committed {
 		return
 	}
 
-	// Entries whose own sync on the leader is not done yet wait for that, not for others.
+	// Entries that the leader has not synced yet wait for its sync, not for the quorum.
 	for i := l.committed + 1; i <= min(quorum, c.leader.synced); i++ {
 		c.slots.At(c.log.at(i).slot).Spend(now, engine.WaitQuorum)
 	}
@@ -193,14 +195,14 @@ func (c *Cluster) commit(now vtime.Instant) {
 	}
 }
 
-// An applier applies committed puts one after another, and cannot while the backend commits.
+// An applier applies committed puts one after another, but not while the backend commits.
 type applier struct {
 	busy  bool
-	to    uint64 // the batch it is at
+	to    uint64 // the last entry of the current batch
 	since vtime.Instant
 }
 
-// applyNext starts applying what the loop has handed over.
+// applyNext starts applying the entries that the loop has passed on.
 func (c *Cluster) applyNext(now vtime.Instant) {
 	m, a := c.leader, &c.applier
 	if a.busy || m.backend.committing || m.applied == c.loop.handed {
@@ -213,9 +215,9 @@ func (c *Cluster) applyNext(now vtime.Instant) {
 	for i := m.applied + 1; i <= a.to; i++ {
 		s := c.slots.At(c.log.at(i).slot)
 		if i == m.applied+1 && now.Sub(s.Mark) > slowApply {
-			c.done.slowApplies++ // it is the first in the batch that is held by the lock, and timed
+			c.done.slowApplies++ // the lock delays the batch's first entry, which is the one that etcd times
 		}
-		// It waited for the puts before it, and for the backend's lock while that committed last.
+		// It waited for earlier puts, and for the backend's lock during the last commit.
 		if locked := m.backend.began; s.Mark < m.backend.ended {
 			s.Spend(max(s.Mark, locked), engine.WaitCPU)
 			s.Spend(m.backend.ended, engine.WaitLock)
@@ -227,11 +229,11 @@ func (c *Cluster) applyNext(now vtime.Instant) {
 	c.at(done, applied, m, 0)
 }
 
-// slowApply is from when etcd counts an apply as slow (--experimental-warning-apply-duration: 100
-// ms).
+// slowApply, in nanoseconds, is the duration from which etcd counts an apply as slow
+// (--experimental-warning-apply-duration: 100 ms).
 const slowApply = 100e6
 
-// apply has applied a batch: its clients are answered.
+// apply finishes a batch and answers its clients.
 func (c *Cluster) apply(now vtime.Instant) {
 	m, a := c.leader, &c.applier
 	for i := m.applied + 1; i <= a.to; i++ {

@@ -2,11 +2,11 @@ package model
 
 import "plimsoll/internal/base/units"
 
-// A raftLog is the leader's log: which slot an entry is of, and how long the log is up to its end.
-// Entries before the slowest follower's are forgotten.
+// A raftLog is the leader's log. It holds each entry's slot and the log's length up to the entry's
+// end. Entries before the slowest follower's position are dropped.
 type raftLog struct {
 	ring []entry // its length is a power of two
-	last uint64  // the index of the newest entry; the first ever is 1
+	last uint64  // the index of the newest entry; the very first is 1
 }
 
 type entry struct {
@@ -20,10 +20,10 @@ func (l *raftLog) init() { l.ring = make([]entry, logMin) }
 
 func (l *raftLog) at(i uint64) *entry { return &l.ring[i&uint64(len(l.ring)-1)] }
 
-// bytes is how long entries from+1 ... to are.
+// bytes returns the length of entries from+1 ... to.
 func (l *raftLog) bytes(from, to uint64) units.Size { return l.at(to).end - l.at(from).end }
 
-// append adds an entry. kept is the first whose length is still asked for.
+// append adds an entry. kept is the first entry whose length is still needed.
 func (l *raftLog) append(slot uint32, n units.Size, kept uint64) {
 	end := l.at(l.last).end + n
 	l.last++
@@ -37,12 +37,13 @@ func (l *raftLog) append(slot uint32, n units.Size, kept uint64) {
 	*l.at(l.last) = entry{slot, end}
 }
 
-// within is the last entry such that from+1 ... it are no longer than n bytes; at least one.
+// within returns the last entry such that from+1 ... it take at most n bytes, but at least one
+// entry.
 func (l *raftLog) within(from, to uint64, n units.Size) uint64 {
 	if to <= from+1 || l.bytes(from, to) <= n {
 		return to
 	}
-	low, high := from+1, to // bytes(from, low) may be over n: one entry always goes
+	low, high := from+1, to // bytes(from, low) may exceed n: one entry is always sent
 	for low+1 < high {
 		middle := low + (high-low)/2
 		if l.bytes(from, middle) <= n {

@@ -16,13 +16,13 @@ type member struct {
 	host  *kernel.Host
 
 	wal wal
-	// Of the log: what is here, what of it is on disk, what of that is applied.
+	// Log positions: entries received, on disk, and applied.
 	received, synced, applied uint64
-	busy                      bool   // its loop is at a Ready
-	to                        uint64 // up to which entry that goes
+	busy                      bool   // its loop is in a Ready
+	to                        uint64 // the last entry of that Ready
 
 	backend backend
-	sending sending // what the leader has sent it
+	sending sending // the leader's view of it
 }
 
 func (m *member) init(cfg *Config, index int, on Member, seed random.Seed) {
@@ -32,16 +32,17 @@ func (m *member) init(cfg *Config, index int, on Member, seed random.Seed) {
 	m.sending.flights = make([]flight, cfg.MaxInflight)
 }
 
-// segments are how many WAL files a member keeps (--max-wals: 5) and the one made in advance.
+// segments is the number of WAL files a member keeps (--max-wals: 5) plus the one created in
+// advance.
 const segments = 6
 
-// A wal is a member's write-ahead log. Its segments are preallocated and not written before, so
-// that an append into new blocks changes the file system's metadata.
+// A wal is a member's write-ahead log. Its segments are preallocated but unwritten, so an append
+// into new blocks changes the file system's metadata.
 type wal struct {
 	file  *kernel.File
 	size  units.Size // of all segments
-	used  units.Size // of them, since the first was reused
-	bytes units.Size // written, ever
+	used  units.Size // written since the file was last rewound
+	bytes units.Size // written in total
 	began vtime.Instant
 	fsync histogram
 	write histogram
@@ -56,7 +57,7 @@ func (w *wal) init(name string, segment units.Size, on Member) {
 // returned instant.
 func (w *wal) append(now vtime.Instant, n units.Size) vtime.Instant {
 	if w.used+n > w.size {
-		w.file.Rewind(0) // the oldest segment went, and a new one takes its place
+		w.file.Rewind(0) // the oldest segment is deleted, and a new one takes its place
 		w.used = 0
 	}
 	w.used += n

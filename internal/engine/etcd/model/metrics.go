@@ -6,14 +6,14 @@ import (
 	"plimsoll/internal/model/engine"
 )
 
-// histograms are etcd's names for what a member's disk took.
+// histograms are etcd's names of a member's disk latencies.
 var histograms = [...]string{
 	"etcd_disk_wal_fsync_duration_seconds",
 	"etcd_disk_wal_write_duration_seconds",
 	"etcd_disk_backend_commit_duration_seconds",
 }
 
-// plain are a member's other series, as etcd 3.6 names them, in the order sampled.
+// plain are a member's other series under etcd 3.6's names, in sampling order.
 var plain = [...]string{
 	"etcd_disk_wal_write_bytes_total",
 	"etcd_server_has_leader",
@@ -28,7 +28,7 @@ var plain = [...]string{
 	"etcd_server_quota_backend_bytes",
 }
 
-// Metrics are each member's, distinguished by the label instance.
+// Metrics returns the metrics of all members, distinguished by the label instance.
 func (c *Cluster) Metrics() []engine.Metric {
 	var out []engine.Metric
 	for k := range c.members {
@@ -52,7 +52,7 @@ func (c *Cluster) Metrics() []engine.Metric {
 	return out
 }
 
-// Sample writes the present values of Metrics.
+// Sample writes the current values of Metrics.
 func (c *Cluster) Sample(values []float64) {
 	for k := range c.members {
 		m := &c.members[k]
@@ -61,7 +61,7 @@ func (c *Cluster) Sample(values []float64) {
 			values = values[histogramSeries:]
 		}
 
-		// The database reuses pages before it is at its quota: the alarm of a full one is not in the model.
+		// The model has no quota alarm: the reported size stays a page below the quota.
 		lead, pending, slow, late := 0.0, 0.0, 0.0, 0.0
 		committed := min(c.loop.committed, m.synced)
 		if m == c.leader {

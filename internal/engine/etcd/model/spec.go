@@ -12,12 +12,12 @@ import (
 //go:embed fields.json
 var fieldDocs []byte
 
-// Spec is what scenarios and the simulator know of etcd.
+// Spec describes etcd to scenarios and the simulator.
 var Spec = scenario.Engine{
 	Traits: engine.Traits{
 		Key: "etcd", Product: "etcd", Database: "etcd", Cycle: "backend commit",
 		Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "wal", Log: true}},
-		About:     "Etcd is a cluster. Volumes of each member: data, and wal if it has one of its own.",
+		About:     "Etcd is a cluster. Volumes of each member: data, and wal if the log has a separate volume.",
 		FieldDocs: fieldDocs,
 	},
 	NewConfig: func() scenario.Config {
@@ -26,7 +26,7 @@ var Spec = scenario.Engine{
 	},
 	NewModel: newModel,
 	Evidence: engine.Evidence{Measured: true,
-		Text: "puts a second are within a factor of 1.5 of eighteen measured runs of etcd 3.6, of which eight set its CPU costs"},
+		Text: "puts per second are within a factor of 1.5 of eighteen measured runs of etcd 3.6, eight of which set its CPU costs"},
 	Cluster: &scenario.Cluster{
 		Members: func(cfg scenario.Config) int { return cfg.(*Config).Members },
 		Leader:  func(cfg scenario.Config) int { return cfg.(*Config).Leader },
@@ -45,14 +45,14 @@ func newModel(cfg scenario.Config, env *engine.Env) (engine.Model, error) {
 	return New(*cfg.(*Config), env, members)
 }
 
-// Ask asks for nothing: a workload says what values are.
+// Ask sets nothing: the workload defines the values.
 func (*Config) Ask(*workload.Spec) {}
 
-// Fill takes nothing.
+// Fill derives nothing from the workload.
 func (*Config) Fill(*scenario.Filling) {}
 
-// DataSize is as far as the database grows.
+// DataSize returns the size up to which the database grows.
 func (c *Config) DataSize() units.Size { return c.Quota }
 
-// CacheSize is 0: the database is mapped into memory.
+// CacheSize returns 0: the database is mapped into memory.
 func (*Config) CacheSize() units.Size { return 0 }

@@ -27,8 +27,8 @@ var (
 	verdict    = regexp.MustCompile(`^(PASS|FAIL)$`)
 )
 
-// Sniff reports whether head are the first bytes of such a report. A part of the pattern is looked for
-// first, because most files are something else and the pattern is slow.
+// Sniff reports whether head are the first bytes of such a report. A part of the pattern is looked
+// for first, because most files are something else and the pattern is slow.
 func Sniff(_ string, head []byte) bool {
 	return bytes.Contains(head, []byte("Throughput ")) && throughput.Match(head) && slowest.Match(head)
 }
@@ -95,7 +95,8 @@ func parse(text string) ([]benchmark.Figure, error) {
 	return out, lines.Err()
 }
 
-// load finds which load was asked for, which the report does not say: the smallest that the rate fits.
+// load finds which load was asked for, which the report does not say: the smallest that the rate
+// fits.
 func load(rate float64, passed bool) (asked, clients float64) {
 	for _, x := range loads {
 		if passed && rate <= x.rate*1.1 && rate >= passes*x.rate || !passed && rate <= passes*x.rate {

@@ -28,16 +28,16 @@ import (
 const (
 	// answerWithin is how long an existing cluster may take to answer.
 	answerWithin = 5 * time.Second
-	// putters is how many transactions are in flight while documents are put into a cluster that
-	// others use too.
+	// putters is how many transactions are in flight while loading documents into a cluster with
+	// other users.
 	putters = 4
-	// removeAtOnce is how many keys a transaction removes: a range of all keys would be a single
-	// raft entry, which would block everybody.
-	removeAtOnce = 500
+	// removeBatch is how many keys a transaction removes: removing all keys in one range would be a
+	// single raft entry, which would block all clients.
+	removeBatch = 500
 )
 
-// An Existing is an existing cluster. It implements existing.Server and touches only keys below its
-// own prefix.
+// An Existing is an existing cluster. It implements existing.Server and touches only keys with its
+// prefix.
 type Existing struct {
 	opt   existing.Options
 	hosts []string
@@ -46,9 +46,9 @@ type Existing struct {
 	keys  keys
 
 	version string
-	least   int64 // the size of the largest member's database at the inspection
+	least   int64 // size of the largest member's database at inspection
 	quota   int64
-	known   bool // the quota is the cluster's, and not assumed
+	known   bool // the quota is the cluster's rather than assumed
 
 	mean    units.Size
 	writers []writer
@@ -57,7 +57,7 @@ type Existing struct {
 	guard   *guard
 }
 
-// Addresses describe those of clusters.
+// Addresses describes the addresses of clusters.
 var Addresses = existing.Addresses{
 	Engine: "etcd", Product: "etcd", Schemes: []string{"etcd", "http", "https"}, Secure: []string{"https"},
 	Begin: "etcd://, http://, https://", Example: "etcd://127.0.0.1:2379, https://host:2379 (etcd)",
@@ -68,8 +68,8 @@ var Addresses = existing.Addresses{
 var called = endpoint.Names{Both: "give both --cert and --key", Client: "--cert and --key",
 	Authority: "--cacert"}
 
-// NewExisting prepares a run's use of a cluster, without connecting. Keys are keyBytes long, prefix
-// included; 0: not padded.
+// NewExisting prepares a run on an existing cluster, without connecting. Keys are keyBytes long,
+// including the prefix; 0: not padded.
 func NewExisting(opt existing.Options, keyBytes int) (*Existing, error) {
 	files := endpoint.Files(opt.TLS)
 	config, err := files.Config(called, opt.Address.Secure(), false)
@@ -87,7 +87,7 @@ func NewExisting(opt existing.Options, keyBytes int) (*Existing, error) {
 // Describe implements lab.Server.
 func (v *Existing) Describe() string { return "etcd " + v.version }
 
-// connect makes n links, to all endpoints in turn.
+// connect opens n links, to all endpoints in turn.
 func (v *Existing) connect(n int) (*links, error) {
 	l := &links{}
 	for i := range max(n, len(v.hosts)) + len(v.hosts) {
@@ -111,8 +111,8 @@ func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existin
 	return v.InspectFor(ctx, w.DocumentSize(), writes.Loaded+max(writes.Writes, 0))
 }
 
-// InspectFor identifies the cluster, and checks whether there is room for this many writes of a
-// size.
+// InspectFor identifies the cluster and checks whether it has room for this many writes of the
+// given size.
 func (v *Existing) InspectFor(ctx context.Context, size units.Size,
 	writes int64) (*existing.Inspection, error) {
 	if size > requestBytes {
@@ -153,7 +153,7 @@ func (v *Existing) InspectFor(ctx context.Context, size units.Size,
 	v.readQuota(ctx)
 	inspection := &existing.Inspection{
 		Server: v.Describe(), Least: v.leastPrivilege(), Remove: "etcdctl del --prefix " + v.keys.prefix,
-		Notes: []string{"etcd keeps each revision until it is compacted, and the space until it is defragmented: both are yours to do"},
+		Notes: []string{"etcd keeps each revision until you compact it, and the space until you defragment"},
 	}
 
 	note, err := v.room(size, writes)
@@ -173,7 +173,7 @@ func (v *Existing) leastPrivilege() string {
 		existing.NamePrefix + " --prefix=true"
 }
 
-// explain says what to do about a refusal.
+// explain adds advice to a refusal.
 func (v *Existing) explain(err error) error {
 	if err == nil {
 		return nil
@@ -190,7 +190,7 @@ func (v *Existing) explain(err error) error {
 	return explain(err)
 }
 
-// unreachable is the error of an endpoint that does not answer.
+// unreachable returns the error for an endpoint that does not answer.
 func (v *Existing) unreachable(ctx context.Context, host string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -199,14 +199,14 @@ func (v *Existing) unreachable(ctx context.Context, host string, err error) erro
 		strings.Contains(text, "user name is empty") || strings.Contains(text, "authenticating as") {
 		return v.explain(err)
 	}
-	hint := "is it an etcd, and is the port its clients'?"
+	hint := "check that it is etcd, and that this is its client port"
 	if v.tls == nil {
-		hint = "is it an etcd, and does it want TLS (https://, --cacert, --cert, --key)?"
+		hint = "check that it is etcd, and whether it requires TLS (https://, --cacert, --cert, --key)"
 	}
 	return fmt.Errorf("%s does not respond like etcd: %w: %s", host, v.opt.Address.Redact(err), hint)
 }
 
-// Start implements lab.Server: it puts the documents.
+// Start implements lab.Server: it loads the documents.
 func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
 	w := m.Scenario.Workloads()
 	if v.version == "" {
@@ -220,8 +220,8 @@ func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progr
 	return v.explain(put(ctx, v.links.Load(), v.keys, v.mean, uint64(w.Documents()), putters, progress))
 }
 
-// Begin prepares for Do on this many connections, which share some HTTP/2 connections. Call it
-// after InspectFor. There are no documents yet. Stop ends it.
+// Begin prepares for Do on this many connections, which share some HTTP/2 connections, without
+// loading documents. Call it after InspectFor, and Stop at the end.
 func (v *Existing) Begin(connections int, mean units.Size, shared int) error {
 	v.mean, v.writers = mean, make([]writer, connections)
 	l, err := v.connect(min(max(connections, 1), shared))
@@ -272,10 +272,10 @@ func (v *Existing) source(host string) (source.Source, error) {
 	return exposition.OpenMember(page, exposition.Member{Instance: host}, opt)
 }
 
-// Cycles implements lab.Server: nothing shows from outside when the backend commits.
+// Cycles implements lab.Server. The backend's commits are not visible from outside.
 func (v *Existing) Cycles(context.Context) ([]lab.Cycle, error) { return nil, nil }
 
-// Crash implements lab.Server: a cluster that others use is not killed.
+// Crash implements lab.Server. It refuses, because the cluster has other users.
 func (v *Existing) Crash() error { return existing.ErrNotOurs }
 
 // Restart implements lab.Server.
@@ -302,7 +302,7 @@ func (v *Existing) Stop(ctx context.Context) error {
 	var err error
 	if v.made && !v.opt.Keep {
 		if err = v.remove(ctx, l); err != nil {
-			err = fmt.Errorf("keys that begin with %s are still in %s (etcdctl del --prefix %s): %w", v.keys.prefix,
+			err = fmt.Errorf("cannot remove the keys that begin with %s from %s (remove them with etcdctl del --prefix %s): %w", v.keys.prefix,
 				v.opt.Address, v.keys.prefix, v.explain(err))
 		}
 	}
@@ -313,7 +313,7 @@ func (v *Existing) remove(ctx context.Context, l *links) error {
 	kv := l.kv(0)
 	for {
 		got, err := kv.Range(ctx, &etcdserverpb.RangeRequest{Key: []byte(v.keys.prefix), RangeEnd: v.keys.end(),
-			Limit: removeAtOnce, KeysOnly: true})
+			Limit: removeBatch, KeysOnly: true})
 		if err != nil || len(got.Kvs) == 0 {
 			return err
 		}

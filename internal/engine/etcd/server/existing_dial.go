@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/lab/existing"
 )
 
-// endpoints returns those of a cluster that are in an address.
+// endpoints returns the endpoints in an address.
 func endpoints(a *existing.Address) []string {
 	var out []string
 	for _, h := range a.Hosts() {
@@ -50,8 +50,8 @@ func dialTo(host string, config *tls.Config, t *token) (*grpc.ClientConn, error)
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(answerBytesMax)))
 }
 
-// A token is what etcd returns for a user's name and password; it is requested again when it has
-// expired.
+// A token is what etcd returns for a user's name and password. It is requested again after it
+// expires.
 type token struct {
 	user, password string
 
@@ -59,12 +59,11 @@ type token struct {
 	value string
 }
 
-// tokenField is the request metadata field that carries it (etcd, api/v3rpc/rpctypes,
+// tokenField is the request metadata field that carries the token (etcd, api/v3rpc/rpctypes,
 // metadatafields.go).
 const tokenField = "token"
 
-// refused recognises the errors for an expired token (etcd, api/v3rpc/rpctypes, error.go, 3.4 to
-// 3.7).
+// refused reports whether the token has expired (etcd, api/v3rpc/rpctypes, error.go, 3.4 to 3.7).
 func refused(err error) bool {
 	return strings.Contains(err.Error(), "invalid auth token") ||
 		strings.Contains(err.Error(), "revision of auth store is old")
@@ -93,7 +92,7 @@ func (t *token) intercept(ctx context.Context, method string, req, reply any, c 
 	return call(metadata.AppendToOutgoingContext(ctx, tokenField, value), method, req, reply, c, opts...)
 }
 
-// get returns a token other than the one that was refused.
+// get returns a token other than the refused one.
 func (t *token) get(ctx context.Context, c *grpc.ClientConn, not string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,7 +104,7 @@ func (t *token) get(ctx context.Context, c *grpc.ClientConn, not string) (string
 		&etcdserverpb.AuthenticateRequest{Name: t.user, Password: t.password})
 	switch {
 	case err != nil && strings.Contains(err.Error(), "authentication is not enabled"):
-		return "", nil // authentication is off, so none is needed
+		return "", nil // authentication is off, so no token is needed
 	case err != nil:
 		return "", fmt.Errorf("authenticating as %s: %w", t.user, err)
 	}

@@ -133,7 +133,7 @@ func TestQuotaIsNotReached(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), cfg, text, "data")
 	v := useOf(t, "etcd://"+address(b.places[0].client), nil)
 
-	if _, err := v.InspectFor(t.Context(), 1000, 10_000); err == nil || !strings.Contains(err.Error(), "over the quota the whole cluster refuses writes") {
+	if _, err := v.InspectFor(t.Context(), 1000, 10_000); err == nil || !strings.Contains(err.Error(), "at the quota the whole cluster refuses writes") {
 		t.Errorf("more than there is room for: %v", err)
 	}
 
@@ -269,7 +269,7 @@ func TestExistingWithTLS(t *testing.T) {
 		t.Error("/metrics was not read")
 	}
 
-	for text, want := range map[string]string{client: "certificate", "etcd://" + address(ports[0]): "does it want TLS"} {
+	for text, want := range map[string]string{client: "certificate", "etcd://" + address(ports[0]): "whether it requires TLS"} {
 		if _, err := useOf(t, text, nil).InspectFor(ctx, 300, 100); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, not %q", text, err, want)
 		}

@@ -17,22 +17,21 @@ import (
 	etcd "plimsoll/internal/engine/etcd/model"
 )
 
-// EnvBinary is the environment variable that selects another etcd than the one on PATH.
+// EnvBinary is the environment variable that selects an etcd other than the one on PATH.
 const EnvBinary = "PLIMSOLL_ETCD"
 
-// errMissing says how to get etcd.
+// errMissing explains how to get etcd.
 var errMissing = errors.New("etcd is not installed: apt-get install etcd-server, or give a binary in " +
 	EnvBinary + " (make etcd builds a current one)")
 
-// find returns etcd's path: what the user asked for, what the environment names, or the one on
-// PATH.
+// find returns etcd's path: the one that the user gives, the environment's, or the one on PATH.
 func find(asked string) (string, error) {
 	if asked != "" {
 		path, err := exec.LookPath(asked)
 		if err != nil {
-			return "", fmt.Errorf("the etcd asked for: %w", err)
+			return "", fmt.Errorf("cannot find etcd: %w", err)
 		}
-		return filepath.Abs(path) // members run in folders of their own
+		return filepath.Abs(path) // members run in other folders
 	}
 
 	if name := os.Getenv(EnvBinary); name != "" {
@@ -62,8 +61,8 @@ func version(ctx context.Context, path string) (string, error) {
 	return parseVersion(string(out))
 }
 
-// catchUpFlag is a version's flag for the entries kept behind a snapshot (embed/config.go of 3.7.3,
-// 3.6.16 and 3.5.21); "": the number is compiled in.
+// catchUpFlag returns the version's flag for the entries kept behind a snapshot (embed/config.go of
+// 3.7.3, 3.6.16 and 3.5.21); "" means that the number is compiled in.
 func catchUpFlag(version string) string {
 	switch major, minor := release(version); {
 	case major > 3 || major == 3 && minor >= 6:
@@ -74,7 +73,7 @@ func catchUpFlag(version string) string {
 	return ""
 }
 
-// release returns the beginning of a version, 3 and 7 of "3.7.3"; 0 if it is not a version.
+// release returns the major and minor version, 3 and 7 for "3.7.3"; 0 if it is not a version.
 func release(version string) (major, minor int) {
 	first, rest, _ := strings.Cut(version, ".")
 	second, _, _ := strings.Cut(rest, ".")
@@ -87,7 +86,7 @@ func parseVersion(text string) (string, error) {
 	first, _, _ := strings.Cut(text, "\n")
 	v, ok := strings.CutPrefix(strings.TrimSpace(first), "etcd Version: ")
 	if !ok || v == "" {
-		return "", fmt.Errorf("this is not etcd: its version reads %.60q", first)
+		return "", fmt.Errorf("this is not etcd: its version is %.60q", first)
 	}
 	return v, nil
 }
@@ -95,14 +94,14 @@ func parseVersion(text string) (string, error) {
 // A place is where a member runs: folders and loopback ports.
 type place struct {
 	name         string // "m1"
-	data, wal    string // wal is "" if it is within data
+	data, wal    string // wal is "" if the log is inside data
 	client, peer int
 }
 
 func address(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
 
 // flags returns a member's command line. The flags are the same in 3.4 to 3.7 except for one, which
-// is omitted if the scenario has the default.
+// is omitted if the scenario uses the default.
 func flags(cfg *etcd.Config, version string, all []place, k int) []string {
 	var cluster []string
 	for _, p := range all {
@@ -138,20 +137,20 @@ func flags(cfg *etcd.Config, version string, all []place, k int) []string {
 	return out
 }
 
-// milliseconds rounds to etcd's unit, and never to 0.
+// milliseconds rounds to etcd's unit, but never to 0.
 func milliseconds(d units.Duration) string {
 	return strconv.FormatInt(max(d.Std().Round(time.Millisecond).Milliseconds(), 1), 10)
 }
 
-// compiledIn lists the scenario's settings that this etcd does not follow.
+// compiledIn lists the settings of the scenario that this etcd cannot follow.
 func compiledIn(cfg *etcd.Config, version string) []string {
 	var out []string
 	fixed := etcd.Defaults()
-	differs := func(setting, said, is string) {
-		if said != is {
+	differs := func(setting, wanted, actual string) {
+		if wanted != actual {
 			out = append(out,
-				fmt.Sprintf("engine.etcd.%s is %s in the scenario, and compiled into etcd: it is %s here",
-					setting, said, is))
+				fmt.Sprintf("engine.etcd.%s is %s in the scenario, but etcd has it compiled in: it is %s here",
+					setting, wanted, actual))
 		}
 	}
 

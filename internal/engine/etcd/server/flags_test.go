@@ -40,7 +40,7 @@ func TestCompiledIn(t *testing.T) {
 		}
 	}
 	cfg.Segment, cfg.MaxMessage, cfg.MaxInflight, cfg.CatchUp = units.MB, 2*units.MiB, 1, 2
-	if got := compiledIn(&cfg, "3.4.23"); len(got) != 4 || !strings.Contains(got[3], "engine.etcd.catchup_entries is 2 in the scenario, and compiled into etcd: it is 5000 here") {
+	if got := compiledIn(&cfg, "3.4.23"); len(got) != 4 || !strings.Contains(got[3], "engine.etcd.catchup_entries is 2 in the scenario, but etcd has it compiled in: it is 5000 here") {
 		t.Errorf("all four: %q", got)
 	}
 	if got := compiledIn(&cfg, "3.7.3"); len(got) != 3 {

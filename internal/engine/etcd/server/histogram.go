@@ -14,17 +14,17 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Histograms are the current values of some of a cluster's histograms of durations, by endpoint and
+// Histograms holds the current values of some of a cluster's duration histograms, by endpoint and
 // name.
 type Histograms struct {
 	of map[[2]string][]bucket // ascending
 }
 
-// A bucket counts durations of at most most.
+// A bucket counts durations up to most.
 type bucket struct{ most, count float64 }
 
 // Histograms reads the named histograms from each endpoint's /metrics. The error is that of the
-// first endpoint without them.
+// first endpoint that does not have them.
 func (v *Existing) Histograms(ctx context.Context, names ...string) (*Histograms, error) {
 	h := &Histograms{of: map[[2]string][]bucket{}}
 	for _, host := range v.hosts {
@@ -58,9 +58,9 @@ func (v *Existing) Histograms(ctx context.Context, names ...string) (*Histograms
 	return h, nil
 }
 
-// Percentile returns that of the durations since before, at the endpoint where it is highest; ok is
-// false if there were none. It interpolates within a bucket, like Prometheus' histogram_quantile;
-// in the last, unbounded bucket it returns the lower bound.
+// Percentile returns the percentile of the durations since before, at the endpoint with the highest
+// one. ok is false if there were none. It interpolates within a bucket, like Prometheus'
+// histogram_quantile; in the last, unbounded bucket it returns the lower bound.
 func (h *Histograms) Percentile(before *Histograms, name string,
 	percentile float64) (d units.Duration, ok bool) {
 	for key, now := range h.of {
@@ -74,7 +74,7 @@ func (h *Histograms) Percentile(before *Histograms, name string,
 	return d, ok
 }
 
-// quantile is in the buckets' own unit.
+// quantile returns a quantile in the buckets' own unit.
 func quantile(now, before []bucket, q float64) (float64, bool) {
 	at := func(i int) float64 {
 		if i < len(before) && before[i].most == now[i].most {

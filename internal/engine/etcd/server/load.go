@@ -17,13 +17,13 @@ import (
 	"plimsoll/internal/lab"
 )
 
-// loaders is how many transactions are in flight while the first documents are put.
+// loaders is how many transactions are in flight while loading.
 const loaders = 16
 
-// batch is how many documents a transaction has: a third of a request's limit, so that raft's
-// messages of 1 MB hold one or two.
+// batch returns how many documents a transaction has: a third of the request limit, so that a raft
+// message of 1 MB holds one or two transactions.
 func batch(size units.Size) uint64 {
-	return uint64(min(max(requestBytes/3/(max(size, SeqBytes)+64), 1), operationsMost))
+	return uint64(min(max(requestBytes/3/(max(size, SeqBytes)+64), 1), operationsMax))
 }
 
 // load puts the documents that exist before the run.
@@ -33,14 +33,14 @@ func (s *Server) load(ctx context.Context, l *links, documents uint64, progress 
 			requestBytes.Exact())
 	}
 	if all := float64(documents) * float64(s.mean); all > float64(s.cfg.Quota) {
-		return fmt.Errorf("%d documents of %s are more than engine.etcd.quota of %s: raise it, or use fewer",
+		return fmt.Errorf("%d documents of %s exceed engine.etcd.quota of %s: raise it, or use fewer documents",
 			documents, s.mean.Exact(), s.cfg.Quota.Exact())
 	}
 	return put(ctx, l, keys{}, s.mean, documents, loaders, progress)
 }
 
-// put puts documents of a size, with some transactions in flight.
-func put(ctx context.Context, l *links, k keys, mean units.Size, documents uint64, atOnce int,
+// put puts documents of the given mean size, with parallel transactions in flight.
+func put(ctx context.Context, l *links, k keys, mean units.Size, documents uint64, parallel int,
 	progress lab.Progress) error {
 	var at atomic.Uint64
 	var mu sync.Mutex
@@ -48,7 +48,7 @@ func put(ctx context.Context, l *links, k keys, mean units.Size, documents uint6
 	each := batch(mean + units.Size(k.bytes))
 
 	group, ctx := errgroup.WithContext(ctx)
-	for i := range atOnce {
+	for i := range parallel {
 		group.Go(func() error {
 			kv, w := l.kv(i), writer{}
 			for {
@@ -84,7 +84,7 @@ func put(ctx context.Context, l *links, k keys, mean units.Size, documents uint6
 }
 
 // lead makes the configured member the leader. etcd moves leadership on request, but only to a
-// member that is not behind.
+// member that is not behind, so it may take several attempts.
 func (s *Server) lead(ctx context.Context, l *links) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
@@ -120,5 +120,5 @@ func (s *Server) lead(ctx context.Context, l *links) error {
 	}
 
 	return fmt.Errorf("member %d does not become the leader: %w", s.cfg.Leader,
-		cmp.Or(errors.Join(ctx.Err(), last), errors.New("another one stays it")))
+		cmp.Or(errors.Join(ctx.Err(), last), errors.New("another member remains the leader")))
 }

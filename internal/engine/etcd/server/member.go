@@ -17,11 +17,11 @@ import (
 	"plimsoll/internal/lab/process"
 )
 
-// startWithin is how long a member may take to start: after a crash it reads its whole log from the
+// startWithin is how long a member may take to start. After a crash it reads its whole log from the
 // volume.
 const startWithin = 5 * time.Minute
 
-// lay determines the members' folders and ports. The folders belong to the user.
+// lay determines the members' folders and ports, and makes the user the owner of the folders.
 func lay(m *lab.Machine, n int, user *process.User) ([]place, error) {
 	out := make([]place, n)
 	for k := range out {
@@ -29,13 +29,14 @@ func lay(m *lab.Machine, n int, user *process.User) ([]place, error) {
 		p.name = fmt.Sprintf("m%d", k+1)
 		data, wal := m.Dir(p.name+"/data", "data"), m.Dir(p.name+"/wal", "wal")
 		if data == "" {
-			return nil, fmt.Errorf("member %d of etcd has no volume: the scenario needs one named data", k+1)
+			return nil, fmt.Errorf("member %d of etcd has no volume: add one named data to the scenario", k+1)
 		}
 
 		p.data = filepath.Join(data, "etcd-"+p.name)
 		owned := []string{p.data}
 		if wal != "" && wal != data {
-			// etcd creates the log's folder itself, by renaming another one beside it.
+			// etcd creates the log's folder itself by renaming a sibling, so it must own the
+			// parent.
 			above := filepath.Join(wal, "etcd-"+p.name)
 			p.wal = filepath.Join(above, "wal")
 			owned = append(owned, above)
@@ -63,14 +64,15 @@ func lay(m *lab.Machine, n int, user *process.User) ([]place, error) {
 	return out, nil
 }
 
-// Candidate ports are below those that the kernel assigns to outgoing connections (32768 and up, by
-// its default ip_local_port_range), because a member that restarts must find its own port free.
+// Candidate ports are below the range for outgoing connections (32768 and up by default,
+// ip_local_port_range), because a member that restarts must find its own port free.
 const (
 	portFirst = 20_000
 	portLast  = 32_000
 )
 
-// freePorts finds free ports on the loopback, starting at one that differs by program.
+// freePorts finds free ports on the loopback. The first candidate depends on the process id, so
+// that concurrent runs rarely compete.
 func freePorts(n int) ([]int, error) {
 	var out []int
 	span := portLast - portFirst
@@ -87,7 +89,7 @@ func freePorts(n int) ([]int, error) {
 	}
 
 	if len(out) < n {
-		return nil, fmt.Errorf("%d free ports are not available between %d and %d on 127.0.0.1", n,
+		return nil, fmt.Errorf("cannot find %d free ports between %d and %d on 127.0.0.1", n,
 			portFirst, portLast)
 	}
 

@@ -18,44 +18,46 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A cluster whose database reaches its quota accepts no more writes (alarm NOSPACE) until someone
-// has compacted, defragmented and disarmed it. So a run that would come near the quota is refused,
-// and one that does is ended.
+// A cluster whose database reaches its quota refuses writes (alarm NOSPACE) until someone compacts,
+// defragments and disarms it. So Plimsoll refuses a run that would come near the quota, and stops
+// one that does.
 const (
-	quotaAsk  = 0.8 // share of the quota that may be expected at the end
-	quotaStop = 0.9 // share of the quota at which a run is ended
-	// quotaDefault is etcd's default (etcd, server/storage/quota.go, DefaultQuotaBytes), if the
-	// quota is unknown.
+	quotaExpected = 0.8 // share of the quota that a run may be expected to reach
+	quotaStop     = 0.9 // share of the quota at which a run is stopped
+	// quotaDefault is etcd's default (etcd, server/storage/quota.go, DefaultQuotaBytes), used if
+	// the quota is unknown.
 	quotaDefault = 2 * units.GiB
-	// revisionBytes is what a revision takes in the backend besides key and value: its own key of
-	// 17 bytes, the fields of mvccpb.KeyValue, the page's element of 16. pageShare is what bbolt
-	// leaves free of a page written in order (measured, etcd 3.4: 1.2).
+	// revisionBytes is what a revision takes in the backend in addition to key and value: its own
+	// key of 17 bytes, the fields of mvccpb.KeyValue, the page element of 16. pageShare accounts
+	// for the part of a page that bbolt leaves free when writing in order (measured, etcd 3.4:
+	// 1.2).
 	revisionBytes = 64
 	pageShare     = 1.3
 )
 
-// grows returns how much this many writes add to a database, at most.
+// grows returns an upper bound of what this many writes add to a database.
 func grows(key int, size units.Size, writes int64) int64 {
 	return int64(float64(writes) * float64(int64(size)+int64(key)+revisionBytes) * pageShare)
 }
 
-// room checks whether the database has room; note is what the user should know about it.
+// room checks whether the database has room. The note informs the user about its growth.
 func (v *Existing) room(size units.Size, writes int64) (note string, err error) {
 	more := grows(max(len(v.keys.prefix)+16, v.keys.bytes), size, writes)
 	whose := "quota"
 	if !v.known {
-		whose = "quota (assumed: /metrics does not tell it)"
+		whose = "quota (assumed: /metrics does not report it)"
 	}
-	if float64(v.least+more) > quotaAsk*float64(v.quota) {
+	if float64(v.least+more) > quotaExpected*float64(v.quota) {
 		return "",
-			fmt.Errorf("etcd's database has %v and would get up to %v more; %.0f %% of its %s are %v: over the quota the whole cluster refuses writes. Compact and defragment it, or run with less",
-				units.Size(v.least), units.Size(more), quotaAsk*100, whose, units.Size(float64(v.quota)*quotaAsk))
+			fmt.Errorf("etcd's database of %v would grow by up to %v, beyond %.0f %% of its %s (%v): at the quota the whole cluster refuses writes. Compact and defragment it, or reduce the run",
+				units.Size(v.least), units.Size(more), quotaExpected*100, whose,
+				units.Size(float64(v.quota)*quotaExpected))
 	}
 	return fmt.Sprintf("its database of %v grows by up to %v; its %s is %v", units.Size(v.least),
 		units.Size(more), whose, units.Size(v.quota)), nil
 }
 
-// readQuota takes the quota from the first /metrics that has it.
+// readQuota takes the quota from the first endpoint that reports it.
 func (v *Existing) readQuota(ctx context.Context) {
 	v.quota, v.known = int64(quotaDefault), false
 	for _, host := range v.hosts {
@@ -84,7 +86,7 @@ type sample struct {
 	value  float64
 }
 
-// scrape reads a page once.
+// scrape reads a metrics page once.
 func scrape(ctx context.Context, src source.Source, want func(string) bool) ([]sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -126,8 +128,8 @@ type guard struct {
 	passed atomic.Pointer[error]
 }
 
-// guardEvery is how often it checks: at 15,000 writes of a kilobyte per second a database grows by
-// 4 MB in between.
+// guardEvery is how often the guard checks: at 15,000 writes of a kilobyte per second a database
+// grows by 4 MB in between.
 const guardEvery = 200 * time.Millisecond
 
 func watchRoom(c *grpc.ClientConn, most int64) *guard {
@@ -142,7 +144,7 @@ func watchRoom(c *grpc.ClientConn, most int64) *guard {
 			}
 			s, err := client.Status(ctx, &etcdserverpb.StatusRequest{})
 			if err == nil && s.DbSize > most {
-				err = fmt.Errorf("stopped: etcd's database has grown to %v, near its quota, over which the whole cluster would refuse writes",
+				err = fmt.Errorf("stopped: etcd's database has grown to %v, near its quota, at which the whole cluster would refuse writes",
 					units.Size(s.DbSize))
 				g.passed.Store(&err)
 				return
@@ -153,7 +155,7 @@ func watchRoom(c *grpc.ClientConn, most int64) *guard {
 	return g
 }
 
-// full returns why nothing more is written; nil while there is room.
+// full returns the reason why writing has stopped; nil while there is room.
 func (g *guard) full() error {
 	if err := g.passed.Load(); err != nil {
 		return *err

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// movePause is the time between two checks of who leads.
+	// movePause is the time between two checks of the leader.
 	movePause = 50 * time.Millisecond
 	// stopWithin is how long members may take to shut down.
 	stopWithin = 30 * time.Second
@@ -38,18 +38,18 @@ type Server struct {
 	m       *lab.Machine
 	user    *process.User
 	places  []place
-	procs   []*process.Process // the started members; nil before
+	procs   []*process.Process // the started members; nil before the start
 	mean    units.Size         // mean size of a document
 	writers []writer           // one per connection of the workload
 	links   atomic.Pointer[links]
 }
 
-// New prepares a cluster, and starts nothing. The error says what is wrong with the settings, or
-// how to get etcd.
+// New prepares a cluster without starting it. The error explains invalid settings, or how to get
+// etcd.
 func New(cfg etcd.Config) (lab.Server, error) { return NewAt("", cfg) }
 
-// NewAt is New with the etcd at a path, or of a name on PATH; "": the one of the environment
-// ([EnvBinary]), or etcd.
+// NewAt is New with the etcd at a path, or with that name on PATH; "" means the environment's
+// ([EnvBinary]) or the etcd on PATH.
 func NewAt(path string, cfg etcd.Config) (lab.Server, error) {
 	if problems := cfg.Check(); len(problems) > 0 {
 		return nil, fmt.Errorf("etcd: %w", problems)
@@ -65,7 +65,7 @@ func NewAt(path string, cfg etcd.Config) (lab.Server, error) {
 	return &Server{cfg: cfg, path: path, version: v, shared: Links}, nil
 }
 
-// Describe returns the version, and says if the round trip is not the scenario's.
+// Describe returns the version, and a hint if the scenario's round trip is not emulated.
 func (s *Server) Describe() string {
 	if s.cfg.Members == 1 {
 		return "etcd " + s.version
@@ -112,7 +112,7 @@ func (s *Server) log(line string) {
 	}
 }
 
-// begin starts all members at the same time, because none serves before a majority does.
+// begin starts all members concurrently, because none serves before a majority does.
 func (s *Server) begin(ctx context.Context) error {
 	s.procs = nil
 	for k := range s.places {
@@ -168,11 +168,11 @@ func (s *Server) Sources() []source.Source {
 	return out
 }
 
-// Cycles implements lab.Server. Nothing shows from outside when the backend of an etcd commits, so
-// there are none.
+// Cycles implements lab.Server. The backend's commits are not visible from outside, so there are
+// none.
 func (s *Server) Cycles(context.Context) ([]lab.Cycle, error) { return nil, nil }
 
-// Crash implements lab.Server: all members are killed.
+// Crash implements lab.Server: it kills all members.
 func (s *Server) Crash() error {
 	err := s.each(func(_ int, p *process.Process) error { return p.Kill() })
 	return errors.Join(err, s.disconnect())
@@ -185,7 +185,7 @@ func (s *Server) disconnect() error {
 	return nil
 }
 
-// Restart implements lab.Server: the same members, flags and ports.
+// Restart implements lab.Server with the same members, flags and ports.
 func (s *Server) Restart(ctx context.Context) error {
 	if s.procs == nil {
 		return errNotRunning
@@ -196,8 +196,8 @@ func (s *Server) Restart(ctx context.Context) error {
 	return s.begin(ctx)
 }
 
-// Stop implements lab.Server. The leader stops last: a leader that shuts down transfers the
-// leadership, and would wait in vain if all others shut down as well.
+// Stop implements lab.Server. The leader stops last: a leader that shuts down transfers its
+// leadership, and would wait in vain if all others shut down at the same time.
 func (s *Server) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopWithin)
 	defer cancel()

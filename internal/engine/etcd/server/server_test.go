@@ -327,7 +327,7 @@ func TestStartFails(t *testing.T) {
 		t.Errorf("a missing binary: %v", err)
 	}
 
-	if _, err := NewAt("/nowhere/asked", etcd.Defaults()); err == nil || !strings.Contains(err.Error(), "the etcd asked for") || !strings.Contains(err.Error(), "/nowhere/asked") {
+	if _, err := NewAt("/nowhere/asked", etcd.Defaults()); err == nil || !strings.Contains(err.Error(), "cannot find etcd") || !strings.Contains(err.Error(), "/nowhere/asked") {
 		t.Errorf("a binary that was asked for: %v", err)
 	}
 

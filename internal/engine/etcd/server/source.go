@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// newSource reads a member's /metrics, with the member in the label instance, as in package
-// engine/etcd.
+// newSource reads a member's /metrics, with the member's name in the label instance, like the live
+// source.
 func newSource(p *place) (source.Source, error) {
 	// Our own process: it must not receive credentials for other exporters.
 	opt := exposition.URLOptions{Getenv: func(string) string { return "" },

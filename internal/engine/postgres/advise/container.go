@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Container is how a server runs in a container: its command line, which goes before its files.
+// Container describes a server in a container. Its command line overrides its files.
 func Container() discover.Container {
 	return discover.Container{Images: []string{"postgres", "postgresql", "postgis", "timescaledb", "spilo"},
 		Programs: []string{"postgres"}, Settings: serverSettings}
@@ -22,7 +22,7 @@ type parameter struct {
 	read func(text string) (fit.Quantity, bool)
 }
 
-// parameters are those that a scenario has, under the same names.
+// parameters are the settings that a scenario has under the same names.
 var parameters = []parameter{
 	{"shared_buffers", memory(8 * units.KiB)},
 	{"max_connections", number},
@@ -41,8 +41,8 @@ var parameters = []parameter{
 	{"bgwriter_lru_maxpages", number},
 }
 
-// serverSettings reads -c name=value and --name=value of the command line, and the files that end in
-// .conf; of several lines the last counts.
+// serverSettings reads -c name=value and --name=value from the command line, and files that end in
+// .conf. If a name occurs several times, the last one wins.
 func serverSettings(p *discover.Process) []discover.Setting {
 	type given struct{ value, from string }
 	all := map[string]given{}
@@ -93,7 +93,8 @@ func number(text string) (fit.Quantity, bool) {
 	return fit.Count(x), err == nil && x >= 0
 }
 
-// boolean is on or off; synchronous_commit has more words, which all wait for the local log.
+// boolean parses on or off. synchronous_commit has further values, all of which wait for the local
+// log.
 func boolean(text string) (fit.Quantity, bool) {
 	switch strings.ToLower(text) {
 	case "off", "false", "no", "0":
@@ -104,7 +105,7 @@ func boolean(text string) (fit.Quantity, bool) {
 	return fit.Quantity{}, false
 }
 
-// suffixed reads a number with one of some units behind it.
+// suffixed parses a number followed by one of the given units, or by none (bare).
 func suffixed(text string, bare float64, of map[string]float64) (float64, bool) {
 	at := strings.IndexFunc(text, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
 	unit := bare

@@ -18,11 +18,11 @@ type setting struct {
 	name    string
 	value   string
 	before  string
-	restart bool // it takes a restart; the others a reload
+	restart bool // it needs a restart; the others need a reload
 }
 
-// settings writes a file for conf.d. Names and which of them take a restart: PostgreSQL 15
-// documentation, chapter 20.
+// settings writes a file for conf.d. Source of the names and of which ones need a restart:
+// PostgreSQL 15 documentation, chapter 20.
 func settings(l *emit.Layout) (*emit.Part, error) {
 	b, a := scenario.ConfigOf[*model.Config](l.Before), scenario.ConfigOf[*model.Config](l.After)
 	at := func(name string) string { return "engine.postgres." + name }
@@ -68,7 +68,7 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 		}
 		text += "\n" + l.Comments(s.path)
 		if s.restart {
-			text += "# It takes a restart.\n"
+			text += "# Needs a restart.\n"
 			restart = append(restart, "`"+s.name+"`")
 		}
 		text += s.name + " = " + s.value + "\n"
@@ -115,7 +115,7 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 	return p, nil
 }
 
-// pgSize writes a size in PostgreSQL's kB, which are 1,024 bytes; it rounds to blocks itself.
+// pgSize formats a size in PostgreSQL's binary units; PostgreSQL rounds it to blocks.
 func pgSize(s units.Size) string {
 	switch {
 	case s == 0:
@@ -128,11 +128,11 @@ func pgSize(s units.Size) string {
 	return fmt.Sprintf("%dkB", int64((s+units.KiB-1)/units.KiB))
 }
 
-// pgMegabytes is pgSize for settings whose unit is a megabyte: part of one is rounded up here, so
-// that it is not rounded down there.
+// pgMegabytes is pgSize for settings whose unit is a megabyte. It rounds up, because PostgreSQL
+// would round down.
 func pgMegabytes(s units.Size) string { return pgSize((s + units.MiB - 1) / units.MiB * units.MiB) }
 
-// pgAuto is a size of which 0 is said as -1: PostgreSQL chooses.
+// pgAuto is pgSize with -1 for 0, which lets PostgreSQL choose.
 func pgAuto(s units.Size) string {
 	if s == 0 {
 		return "-1"
@@ -140,7 +140,7 @@ func pgAuto(s units.Size) string {
 	return pgSize(s)
 }
 
-// pgTime writes a time in the largest unit that loses nothing, milliseconds at least.
+// pgTime formats a duration in the largest exact unit, down to milliseconds.
 func pgTime(d units.Duration) string {
 	switch n := d.Std(); {
 	case n%time.Minute == 0:

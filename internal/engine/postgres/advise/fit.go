@@ -11,21 +11,20 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// tupleHeader is a row's header (PostgreSQL 15 documentation, 73.6.1).
+// tupleHeader is the size of a row's header in bytes (PostgreSQL 15 documentation, 73.6.1).
 const tupleHeader = 24
 
-const postgresExporter = "postgres_exporter gives it (--collector.stat_bgwriter and --collector.database are on by default; settings are pg_settings_*)"
+const postgresExporter = "postgres_exporter reports it (--collector.stat_bgwriter and --collector.database are on by default; settings are pg_settings_*)"
 
-// A fitting is of a server.
 type fitting struct{ *fit.Fitting }
 
-// Fit enters a PostgreSQL.
+// Fit derives a PostgreSQL scenario from a recording.
 func Fit(f *fit.Fitting) error { return fitting{f}.fit() }
 
 func (f fitting) fit() error {
 	commits := f.One(judge.Commits)
 	if commits == nil {
-		return &fit.MissingError{What: "what is asked of the database",
+		return &fit.MissingError{What: "the database's load",
 			Metrics: []string{"pg_stat_database_xact_commit", "pg_stat_database_xact_commit_total"},
 			From:    postgresExporter}
 	}
@@ -53,13 +52,13 @@ func (f fitting) fit() error {
 	total := timeline.Mean(commits)
 
 	l := fit.Load{Ops: commits, How: fit.Measured, RateOf: "transactions ended",
-		MixOf: "rows updated, inserted and deleted, of which a transaction is taken to change one"}
+		MixOf: "rows updated, inserted and deleted, assuming one changed row per transaction"}
 	switch {
 	case math.IsNaN(updated) && math.IsNaN(inserted):
-		l.How, l.MixOf = fit.Assumed, "what transactions do (pg_stat_database_tup_*): each is taken for an update"
+		l.How, l.MixOf = fit.Assumed, "what transactions do (pg_stat_database_tup_*): all are assumed to be updates"
 		l.Shares = []fit.Share{{Kind: "update", Rate: total}}
 	default:
-		// A row that is inserted beside an update is a history's, as in pgbench.
+		// A row inserted together with an update is a history row, as in pgbench.
 		u := min(updated+fit.Zero(deleted), total)
 		i := min(max(inserted-u, 0), total-u)
 		f.history(key, u, inserted)
@@ -90,13 +89,13 @@ func sum(a, b []float64) []float64 {
 	return out
 }
 
-// settings enters what pg_settings tells.
+// settings enters the settings from pg_settings.
 func (f fitting) settings(key string, timeout float64, c fit.Cycles) {
 	const said = "the server's setting"
-	tell := func(field string, signal *rules.Signal, as func(float64) fit.Quantity, otherwise fit.Quantity) {
+	enter := func(field string, signal *rules.Signal, as func(float64) fit.Quantity, otherwise fit.Quantity) {
 		x := f.Gauge(signal)
 		if math.IsNaN(x) {
-			f.Add(key+field, otherwise, fit.Assumed, "%s; PostgreSQL's default taken",
+			f.Add(key+field, otherwise, fit.Assumed, "%s; PostgreSQL's default assumed",
 				field).AsDefault().ToKnow("SHOW " + field)
 			return
 		}
@@ -112,44 +111,44 @@ func (f fitting) settings(key string, timeout float64, c fit.Cycles) {
 			"%d checkpoints ended every %s (median)", c.N, units.Seconds(c.PeriodS)).ToKnow("SHOW checkpoint_timeout")
 	default:
 		f.Add(key+"checkpoint_timeout", fit.Duration(d.CheckpointTimeout.Std().Seconds()), fit.Assumed,
-			"checkpoint_timeout; PostgreSQL's default taken").AsDefault().ToKnow("SHOW checkpoint_timeout")
+			"checkpoint_timeout; PostgreSQL's default assumed").AsDefault().ToKnow("SHOW checkpoint_timeout")
 	}
 
-	tell("shared_buffers", judge.SharedBuffers, fit.Exactly, fit.Exactly(float64(d.SharedBuffers)))
-	tell("checkpoint_completion_target", judge.CheckpointCompletionTarget, fit.Ratio,
+	enter("shared_buffers", judge.SharedBuffers, fit.Exactly, fit.Exactly(float64(d.SharedBuffers)))
+	enter("checkpoint_completion_target", judge.CheckpointCompletionTarget, fit.Ratio,
 		fit.Ratio(float64(d.CheckpointCompletionTarget)))
-	tell("checkpoint_flush_after", judge.CheckpointFlushAfter, fit.Exactly,
+	enter("checkpoint_flush_after", judge.CheckpointFlushAfter, fit.Exactly,
 		fit.Exactly(float64(d.CheckpointFlushAfter)))
-	tell("max_wal_size", judge.MaxWALSize, fit.Exactly, fit.Exactly(float64(d.MaxWALSize)))
-	tell("min_wal_size", judge.MinWALSize, fit.Exactly, fit.Exactly(float64(d.MinWALSize)))
-	tell("bgwriter_flush_after", judge.BgwriterFlushAfter, fit.Exactly,
+	enter("max_wal_size", judge.MaxWALSize, fit.Exactly, fit.Exactly(float64(d.MaxWALSize)))
+	enter("min_wal_size", judge.MinWALSize, fit.Exactly, fit.Exactly(float64(d.MinWALSize)))
+	enter("bgwriter_flush_after", judge.BgwriterFlushAfter, fit.Exactly,
 		fit.Exactly(float64(d.BgwriterFlushAfter)))
-	tell("wal_buffers", judge.WALBuffers, fit.Exactly, fit.Exactly(float64(d.SharedBuffers/32)))
-	tell("full_page_writes", judge.FullPageWrites, func(x float64) fit.Quantity { return fit.Boolean(x > 0) },
+	enter("wal_buffers", judge.WALBuffers, fit.Exactly, fit.Exactly(float64(d.SharedBuffers/32)))
+	enter("full_page_writes", judge.FullPageWrites, func(x float64) fit.Quantity { return fit.Boolean(x > 0) },
 		fit.Boolean(d.FullPageWrites))
-	tell("max_connections", judge.MaxConnections, fit.Count, fit.Count(float64(d.MaxConnections)))
+	enter("max_connections", judge.MaxConnections, fit.Count, fit.Count(float64(d.MaxConnections)))
 }
 
-// history enters whether an update inserts a row beside it.
+// history enters whether each update also inserts a row.
 func (f fitting) history(key string, updated, inserted float64) {
 	d := model.Defaults()
 	const with = 0.5 // of the updates
 	if updated > 0 && inserted >= with*updated {
 		f.Add(key+"history_row", fit.Exactly(float64(d.HistoryRow)),
-			fit.Inferred, "%s rows were inserted a second beside %s updates: one with each, as pgbench does; its size is pgbench's",
+			fit.Inferred, "%s rows inserted per second with %s updates: one for each, as in pgbench; its size is pgbench's",
 			units.Number(inserted), units.Number(updated))
 		return
 	}
-	f.Add(key+"history_row", fit.Exactly(0), fit.Inferred, "hardly a row was inserted beside an update")
+	f.Add(key+"history_row", fit.Exactly(0), fit.Inferred, "updates rarely inserted a row as well")
 }
 
-// rows enters how large they are and how many: pages that checkpoints write again and again are
+// rows enters the size and number of rows. If checkpoints keep writing the same pages, there are
 // few.
 func (f fitting) rows(shares []fit.Share) {
 	d := model.Defaults()
 	row := float64(d.Row - tupleHeader)
 	f.Add("workload.document.size", fit.Exactly(row), fit.Assumed,
-		"the size of a row; pgbench's taken").ToKnow("SELECT avg(pg_column_size(t.*)) FROM table t")
+		"the size of a row; pgbench's assumed").ToKnow("SELECT avg(pg_column_size(t.*)) FROM table t")
 	perPage := math.Floor(float64(model.PageSize-tupleHeader) / (math.Ceil(float64(d.Row)/8)*8 + 4))
 
 	var updates float64
@@ -169,26 +168,26 @@ func (f fitting) rows(shares []fit.Share) {
 	case size > 0:
 		pages = size / float64(model.PageSize)
 		f.Add("workload.keys.count", fit.Count(fit.Significant(pages*perPage)), fit.Inferred,
-			"the databases are of %s, at %s rows a page", units.Bytes(size), units.Number(perPage)).
+			"the databases take %s, at %s rows per page", units.Bytes(size), units.Number(perPage)).
 			Between(math.NaN(), pages*perPage).ToKnow(ask)
 	case pages > 0 && !math.IsInf(pages, 1):
 		f.Add("workload.keys.count", fit.Count(fit.Significant(pages*perPage)),
-			fit.Inferred, "%s updates between two checkpoints wrote %s pages, as of %s that are asked for evenly, at %s rows a page",
+			fit.Inferred, "%s updates between two checkpoints wrote %s pages, as if evenly spread over %s pages, at %s rows per page",
 			units.Number(updates*f.PeriodS), units.Number(written*f.PeriodS), units.Number(pages),
 			units.Number(perPage)).
 			Between(written*f.PeriodS*perPage/3, math.NaN()).ToKnow(ask)
 	default:
 		pages = float64(d.Rows) / perPage
 		v := f.Add("workload.keys.count", fit.Count(float64(d.Rows)), fit.Assumed,
-			"how many rows there are; pgbench's at scale 100 taken").ToKnow(ask)
+			"the number of rows; pgbench's at scale 100 assumed").ToKnow(ask)
 		if updates > 0 && written > 0 {
 			pages = max(pages, updates*f.PeriodS)
 			v.Set(fit.Count(fit.Significant(pages * perPage)))
-			v.Evidence = "how many rows there are; nearly every update between two checkpoints met another page, so there are many"
+			v.Evidence = "the number of rows; nearly every update between two checkpoints changed a different page, so there are many"
 		}
 	}
 
-	f.Data = 1.5 * pages * float64(model.PageSize) // with its index
+	f.Data = 1.5 * pages * float64(model.PageSize) // including the index
 	f.Skew()
-	f.Connections("how many operations clients have under way at most; 100 taken")
+	f.Connections("the maximum number of concurrent operations; 100 assumed")
 }

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// Plan is what matters to a plan of a scenario.
+// Plan returns the properties of a scenario that matter to a plan.
 func Plan(sc *scenario.Scenario) plan.Profile {
 	c := sc.Engine.Config.(*model.Config)
 	var paced []plan.Value
@@ -23,15 +23,15 @@ func Plan(sc *scenario.Scenario) plan.Profile {
 	return plan.Profile{
 		Settings: []plan.Setting{
 			{Name: "checkpoint_completion_target", Values: paced},
-			// Fewer checkpoints: the WAL must have room for them.
+			// Less frequent checkpoints need room for more WAL.
 			{Name: "checkpoint_timeout", Values: []plan.Value{
 				{Key: "checkpoint_timeout", Value: (2 * c.CheckpointTimeout).Std().String()},
 				{Key: "max_wal_size", Value: (2 * c.MaxWALSize).Exact()},
 			}},
 			plan.CacheSetting("shared_buffers", c.SharedBuffers, sc.Host.Memory/4),
 		},
-		// Between checkpoints, and as much again for what max_wal_size does not bound: slots,
-		// archiving.
+		// Room for the WAL between checkpoints, and as much again for what max_wal_size does not
+		// bound: slots and archiving.
 		ExtraVolumes: []plan.ExtraVolume{plan.NewExtraVolume("wal", 2*c.MaxWALSize)},
 		LogWait:      c.SynchronousCommit, Throttling: rules.Throttling(judge.Throttled),
 		KeptLog: c.MaxWALSize, KeptLogHow: "max_wal_size",

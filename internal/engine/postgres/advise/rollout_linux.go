@@ -19,13 +19,13 @@ import (
 	"plimsoll/internal/advise/rollout"
 )
 
-// answerWithin is how long a server may take to answer one question.
+// answerWithin is how long a server may take to answer a query.
 const answerWithin = 10 * time.Second
 
-// segment is a WAL file's name: timeline and position (PostgreSQL 15 documentation, 30.6).
+// segment matches a WAL file's name: timeline and position (PostgreSQL 15 documentation, 30.6).
 var segment = regexp.MustCompile(`^[0-9A-F]{24}$`)
 
-// Procedure is how a server's WAL moves.
+// Procedure describes how to move a server's WAL.
 func Procedure() rollout.Procedure {
 	return rollout.Procedure{
 		Log: "pg_wal", Into: "pg_wal", IsLog: segment.MatchString,
@@ -33,7 +33,8 @@ func Procedure() rollout.Procedure {
 	}
 }
 
-// running reads postmaster.pid, whose first line is the postmaster's process id.
+// running finds the running server by postmaster.pid, whose first line is the postmaster's process
+// id.
 func running(m *rollout.Member) (string, error) {
 	lines, err := pidFile(m)
 	if err != nil || len(lines) == 0 {
@@ -42,7 +43,7 @@ func running(m *rollout.Member) (string, error) {
 
 	pid, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(lines[0]), "-"))
 	if err != nil || pid <= 1 {
-		return "", fmt.Errorf("%s begins with %q, which is no process",
+		return "", fmt.Errorf("%s begins with %q: want a process id",
 			filepath.Join(m.Data, "postmaster.pid"), lines[0])
 	}
 
@@ -66,7 +67,7 @@ func pidFile(m *rollout.Member) ([]string, error) {
 	return strings.Split(string(text), "\n"), err
 }
 
-// answers asks for a connection: whatever the server says to that, it answers.
+// answers checks whether the server responds to a connection attempt. A refusal is a response, too.
 func answers(ctx context.Context, m *rollout.Member) error {
 	c, err := connect(ctx, m)
 	var refusal *pgconn.PgError
@@ -85,11 +86,12 @@ func connect(ctx context.Context, m *rollout.Member) (*pgconn.PgConn, error) {
 	return pgconn.Connect(ctx, m.Address)
 }
 
-// statusLine is the line of postmaster.pid with the postmaster's state (PostgreSQL 15,
-// src/include/utils/pidfile.h).
+// statusLine is the number of the line in postmaster.pid with the postmaster's state (PostgreSQL
+// 15, src/include/utils/pidfile.h).
 const statusLine = 8
 
-// healthy asks the server of this data folder to make a write durable.
+// healthy checks that the server of this data folder can make a write durable. Without an address
+// it can only check the postmaster's state.
 func healthy(ctx context.Context, m *rollout.Member) error {
 	if m.Address == "" {
 		lines, err := pidFile(m)
@@ -118,11 +120,11 @@ func healthy(ctx context.Context, m *rollout.Member) error {
 		return err
 	}
 
-	if err := isOf(m, row[0]); err != nil || row[1] == "t" {
-		return err // a standby writes what its primary sends
+	if err := checkIdentifier(m, row[0]); err != nil || row[1] == "t" {
+		return err // a standby accepts no writes of its own
 	}
 
-	// The commit of a transaction that has a record of its own waits for the WAL's fsync.
+	// A commit waits for the WAL's fsync only if its transaction has written a record.
 	_,
 		err = ask(ctx,
 		c, "SET synchronous_commit = on; SELECT pg_logical_emit_message(true, 'plimsoll', 'rollout')")
@@ -153,18 +155,18 @@ func ask(ctx context.Context, c *pgconn.PgConn, statements string) ([]string, er
 	return row, nil
 }
 
-// isOf fails if a server's identifier is not the one in the data folder's pg_control, whose first
-// eight bytes it is.
-func isOf(m *rollout.Member, identifier string) error {
+// checkIdentifier fails if the server's system identifier differs from the one in the data folder's
+// pg_control (its first eight bytes).
+func checkIdentifier(m *rollout.Member, identifier string) error {
 	text, err := os.ReadFile(filepath.Join(m.Data, "global", "pg_control"))
 	if err != nil {
 		return err
 	}
 	if len(text) < 8 {
-		return errors.New("pg_control is cut off")
+		return errors.New("pg_control is truncated")
 	}
 	if here := strconv.FormatUint(binary.NativeEndian.Uint64(text), 10); here != identifier {
-		return fmt.Errorf("the server at the address has the system identifier %s, the data folder %s has %s: they do not belong together",
+		return fmt.Errorf("the server at the address has the system identifier %s, but the data folder %s has %s: they do not belong together",
 			identifier, m.Data, here)
 	}
 	return nil

@@ -1,5 +1,6 @@
-// Package fsynctext reads what pg_test_fsync prints (PostgreSQL 9.1 and later, src/bin/pg_test_fsync):
-// the time of one write with its sync, by method, which is what a commit waits for.
+// Package fsynctext parses the output of pg_test_fsync (PostgreSQL 9.1 and later,
+// src/bin/pg_test_fsync): the time of one write and its sync, by method. That is what a commit
+// waits for.
 package fsynctext
 
 import (
@@ -14,7 +15,7 @@ import (
 	"plimsoll/internal/record/benchmark"
 )
 
-// Format is that report. Each method runs for 5 s by default, and there are five.
+// Format describes the report. By default each of five methods runs for 5 s.
 var Format = benchmark.Format{Name: name, Took: 30 * time.Second, Parse: parse}
 
 const name = "pg_test_fsync"
@@ -26,8 +27,8 @@ var (
 
 var sniffed = regexp.MustCompile(`(?m)^(Compare file sync methods using|\s*(open_datasync|fdatasync|open_sync)\s+[0-9.]+ ops/sec)`)
 
-// Sniff reports whether head are the first bytes of such a report. Parts of the pattern are looked for
-// first, because most files are something else and the pattern is slow.
+// Sniff reports whether head begins such a report. It looks for fixed strings first, because most
+// files are something else and the regular expression is slow.
 func Sniff(_ string, head []byte) bool {
 	if !bytes.Contains(head, []byte(" ops/sec")) && !bytes.Contains(head, []byte("Compare file sync methods")) {
 		return false
@@ -35,8 +36,8 @@ func Sniff(_ string, head []byte) bool {
 	return sniffed.Match(head)
 }
 
-// parse takes the section of one write, which is what a commit does. An excerpt without any heading is
-// taken for it.
+// parse reads the section for one write, which is what a commit does. It assumes that an excerpt
+// without any heading is that section.
 func parse(text string) ([]benchmark.Figure, error) {
 	var out []benchmark.Figure
 	within := !section.MatchString(text) && !strings.Contains(text, "Compare ")
@@ -58,7 +59,7 @@ func parse(text string) ([]benchmark.Figure, error) {
 
 		rate, err := strconv.ParseFloat(m[2], 64)
 		if err != nil || !(rate > 0) {
-			return nil, fmt.Errorf("line %d: %q is not a rate", n, m[2])
+			return nil, fmt.Errorf("line %d: invalid rate %q", n, m[2])
 		}
 
 		out = append(out, benchmark.Figure{Name: "bench_sync_latency_mean_seconds",

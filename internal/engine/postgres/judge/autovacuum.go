@@ -12,12 +12,12 @@ const (
 	// below minMovedShare it is not a cause.
 	mainWriterShare = 0.5
 	minMovedShare   = 0.3
-	// writebackDelayS is how long the kernel may hold autovacuum's dirty pages before it writes them:
-	// dirty_expire_centisecs, 30 s.
+	// writebackDelayS is how long the kernel may hold autovacuum's dirty pages before it writes
+	// them: dirty_expire_centisecs, 30 s.
 	writebackDelayS = 30.0
-	// riskyFreezeAge is the age of unfrozen transactions above which slowing autovacuum down is a risk:
-	// at 1.6 billion it stops sleeping by itself (vacuum_failsafe_age, 14 and later), and at 2.1 billion
-	// the server refuses writes.
+	// riskyFreezeAge is the age of unfrozen transactions above which slowing autovacuum down is a
+	// risk: at 1.6 billion it stops sleeping by itself (vacuum_failsafe_age, 14 and later), and at
+	// 2.1 billion the server refuses writes.
 	riskyFreezeAge = 1e9
 )
 
@@ -132,8 +132,8 @@ func busiestMover(c *rules.Case, in timeline.Mask) (device string, bytes float64
 	return device, bytes
 }
 
-// vacuumCoincides applies if nothing counts autovacuum's bytes: stalls coincide with its runs while a
-// device's queue is full. It is a warning at most.
+// vacuumCoincides applies if nothing counts autovacuum's bytes: stalls coincide with its runs while
+// a device's queue is full. It is a warning at most.
 func vacuumCoincides(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	work := vacuuming(c)
 	near := work.Widen(0, c.Cells(rules.AftermathS*1e9))

@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Slowing autovacuum down is not advised if that brings the server closer to refusing writes or if the
-// limit is already low.
+// Slowing autovacuum down is not advised if that brings the server closer to refusing writes or if
+// the limit is already low.
 func TestAutovacuumIsNotSlowedDown(t *testing.T) {
 	for name, c := range map[string]struct {
 		age, limit float64

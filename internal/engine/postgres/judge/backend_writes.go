@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Backends write a buffer themselves only if neither the checkpointer nor the background writer got to
-// it in time. The rule needs at least this share and this number of buffers.
+// Backends write a buffer themselves only if neither the checkpointer nor the background writer got
+// to it in time. The rule needs at least this share and this number of buffers.
 const (
 	minBackendShare   = 0.3
 	minBackendBuffers = 1000
@@ -40,7 +40,8 @@ func backendWrites() rules.Rule {
 		all := backend + clean + ckpt
 
 		fsyncs := total(BackendFsyncs)
-		// A single fsync by a backend counts on its own: it is the slowest thing a query can be made to do.
+		// A single fsync by a backend counts on its own: it is the slowest thing a query can be
+		// made to do.
 		if (backend < minBackendBuffers || backend < minBackendShare*all) && fsyncs < 1 {
 			return nil
 		}
@@ -69,8 +70,8 @@ func backendWrites() rules.Rule {
 		}
 
 		if fsyncs >= 1 {
-			// The queue has NBuffers entries (CheckpointerShmemSize in checkpointer.c, 10 to 17); 18 caps it
-			// at 10 million.
+			// The queue has NBuffers entries (CheckpointerShmemSize in checkpointer.c, 10 to 17);
+			// 18 caps it at 10 million.
 			f.Advise("queue", nil)
 		}
 

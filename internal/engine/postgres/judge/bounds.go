@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// bounds are PostgreSQL's own limits: WAL and time between checkpoints, sessions, and the age at which
-// tables are frozen regardless of load.
+// bounds are PostgreSQL's own limits: WAL and time between checkpoints, sessions, and the age at
+// which tables are frozen regardless of load.
 var bounds = []rules.Bound{
 	{Resource: "wal_since_checkpoint", Title: "WAL since the checkpoint", Used: WALGenerated,
 		Level: sinceCheckpoint, Unit: "bytes", Limit: WALToCheckpoint,
@@ -47,8 +47,8 @@ func sinceCheckpoint(sig *rules.Signals, generated []float64) []float64 {
 	return out
 }
 
-// checkpointTook returns each checkpoint's duration, in the cell in which it ended. PostgreSQL credits
-// its write and fsync time only then, spread over the whole interval between two samples.
+// checkpointTook returns each checkpoint's duration, in the cell in which it ended. PostgreSQL
+// credits its write and fsync time only then, spread over the whole interval between two samples.
 func checkpointTook(sig *rules.Signals, write []float64) []float64 {
 	sync := sig.One(CheckpointSync)
 	out, both := make([]float64, len(write)), make([]float64, len(write))

@@ -5,25 +5,27 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A checkpoint writes first and then syncs. A paced one writes most of the time and stalls commits, if
-// at all, in its last part; so the sync phase is judged by itself first.
+// A checkpoint writes first and then syncs. A paced one writes most of the time and stalls commits,
+// if at all, in its last part; so the sync phase is judged by itself first.
 type checkpointPhase struct {
 	cells timeline.Mask
-	// shown are the cells that prove the coincidence: those of the phase, or those with a full queue.
+	// shown are the cells that prove the coincidence: those of the phase, or those with a full
+	// queue.
 	shown               timeline.Mask
 	fraction, pIn, pOut float64
 	words               string
 }
 
-// From minQueuedShare of the stalled time with a full device queue on, stalls during checkpoints count
-// as caused by them even without a contrast: the queue is how a checkpoint stalls commits. If checkpoints
-// run nearly all the time, nothing else could show it.
+// From minQueuedShare of the stalled time with a full device queue on, stalls during checkpoints
+// count as caused by them even without a contrast: the queue is how a checkpoint stalls commits. If
+// checkpoints run nearly all the time, nothing else could show it.
 const (
 	minQueuedShare = 0.5
 	minOutside     = 3 // intervals under load without a checkpoint
 )
 
-// minSyncStall is the share of the stalled time that must fall within syncs for the finding to name them.
+// minSyncStall is the share of the stalled time that must fall within syncs for the finding to name
+// them.
 const minSyncStall = 0.5
 
 func worstPhase(c *rules.Case, ck checkpoints) checkpointPhase {
@@ -174,8 +176,8 @@ func finished(c *rules.Case, f *rules.Finding, ck checkpoints) {
 	}
 }
 
-// open adds the progress of the checkpoint still running at the end of the recording, judged by what
-// the checkpointer waits for.
+// open adds the progress of the checkpoint still running at the end of the recording, judged by
+// what the checkpointer waits for.
 func open(c *rules.Case, f *rules.Finding, ck checkpoints) {
 	if ck.open.Count() == 0 {
 		return
@@ -197,8 +199,8 @@ func open(c *rules.Case, f *rules.Finding, ck checkpoints) {
 	f.Say("open", took)
 }
 
-// pacing returns the current settings if the exporter reports them; paced is empty unless they already
-// match the advice.
+// pacing returns the current settings if the exporter reports them; paced is empty unless they
+// already match the advice.
 func pacing(c *rules.Case) rules.Values {
 	target := timeline.Max(c.One(CheckpointCompletionTarget))
 	flush := timeline.Max(c.One(CheckpointFlushAfter))

@@ -88,18 +88,18 @@ func checkpointRequested() rules.Rule {
 	return r
 }
 
-// minTriggered is the share of the triggering amount of WAL above which a checkpoint counts as requested
-// because of its WAL. It is below 1 because WAL is counted per interval, and the first checkpoint's count
-// is incomplete.
+// minTriggered is the share of the triggering amount of WAL above which a checkpoint counts as
+// requested because of its WAL. It is below 1 because WAL is counted per interval, and the first
+// checkpoint's count is incomplete.
 const minTriggered = 0.5
 
-// byWAL separates checkpoints requested because of their WAL from manual ones: CHECKPOINT, a base backup,
-// CREATE DATABASE with STRATEGY file_copy, a restart. Manual ones have little WAL since the previous
-// checkpoint. If the WAL or its limit is not measured, all of them count as requested because of the WAL,
-// and trigger is 0.
+// byWAL separates checkpoints requested because of their WAL from manual ones: CHECKPOINT, a base
+// backup, CREATE DATABASE with STRATEGY file_copy, a restart. Manual ones have little WAL since the
+// previous checkpoint. If the WAL or its limit is not measured, all of them count as requested
+// because of the WAL, and trigger is 0.
 //
-// PostgreSQL requests a checkpoint once max_wal_size / (1 + checkpoint_completion_target) of WAL has been
-// written since the last one began (CalculateCheckpointSegments in xlog.c, 11 to 18).
+// PostgreSQL requests a checkpoint once max_wal_size / (1 + checkpoint_completion_target) of WAL
+// has been written since the last one began (CalculateCheckpointSegments in xlog.c, 11 to 18).
 func byWAL(c *rules.Case) (requested, byHand, trigger float64) {
 	asked, step := c.One(CheckpointsRequested), c.Grid.StepSeconds()
 	all := timeline.Sum(asked) * step
@@ -129,7 +129,8 @@ func byWAL(c *rules.Case) (requested, byHand, trigger float64) {
 		}
 	}
 
-	// For the first checkpoint of a recording the WAL before it is unknown: it goes with the majority.
+	// For the first checkpoint of a recording the WAL before it is unknown: it goes with the
+	// majority.
 	if requested >= byHand {
 		requested += unknown
 	} else {
@@ -139,9 +140,10 @@ func byWAL(c *rules.Case) (requested, byHand, trigger float64) {
 	return requested, byHand, trigger
 }
 
-// walNeeded returns the max_wal_size at which, at the observed rate, checkpoint_timeout would trigger
-// the checkpoints. The WAL between two checkpoints is proportional to max_wal_size (PostgreSQL's
-// CalculateCheckpointSegments), so both must grow by the same factor. It is 0 if unknown or no larger.
+// walNeeded returns the max_wal_size at which, at the observed rate, checkpoint_timeout would
+// trigger the checkpoints. The WAL between two checkpoints is proportional to max_wal_size
+// (PostgreSQL's CalculateCheckpointSegments), so both must grow by the same factor. It is 0 if
+// unknown or no larger.
 func walNeeded(c *rules.Case, requested float64) float64 {
 	have := timeline.Max(c.One(MaxWALSize))
 	timeout := timeline.Max(c.One(CheckpointTimeout))

@@ -7,13 +7,13 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// checkpoints holds the cells in which checkpoints ran: completed ones by PostgreSQL's own times, an
-// unfinished one by what the checkpointer waits for.
+// checkpoints holds the cells in which checkpoints ran: completed ones by PostgreSQL's own times,
+// an unfinished one by what the checkpointer waits for.
 type checkpoints struct {
 	finished    timeline.Mask
 	write, sync []float64 // seconds credited per second
-	// open are the cells of the checkpoint that is not credited yet, openSync those in which it was in
-	// fsync.
+	// open are the cells of the checkpoint that is not credited yet, openSync those in which it was
+	// in fsync.
 	open, openSync timeline.Mask
 }
 
@@ -35,17 +35,17 @@ func findCheckpoints(sig *rules.Signals) (p checkpoints, ok bool) {
 	return p, true
 }
 
-// The checkpointer's wait events between checkpoints and while it syncs files. Both names are the same
-// in versions 10 to 18 (PostgreSQL's documentation, "Wait Events"). Any other wait event means writing,
-// the WAL or the control file; no wait event means work on a CPU.
+// The checkpointer's wait events between checkpoints and while it syncs files. Both names are the
+// same in versions 10 to 18 (PostgreSQL's documentation, "Wait Events"). Any other wait event means
+// writing, the WAL or the control file; no wait event means work on a CPU.
 const (
 	checkpointerIdle    = "CheckpointerMain"
 	checkpointerSyncing = "DataFileSync"
 )
 
 // creditLate, in nanoseconds, is how long after its end a checkpoint may still be missing from the
-// counters: before 15 they pass through a collector that writes them twice a second, and a sample reads
-// them before it reads the checkpointer's state.
+// counters: before 15 they pass through a collector that writes them twice a second, and a sample
+// reads them before it reads the checkpointer's state.
 const creditLate = 2e9
 
 type checkpointerState uint8
@@ -57,10 +57,11 @@ const (
 	checkpointerSyncs
 )
 
-// openCheckpoint returns the cells of the checkpoint that is not credited by the end of the recording,
-// and those in which it was in fsync. It goes back from the end to the cell in which the checkpointer was
-// idle or the previous checkpoint was credited. A checkpoint writes first, then does all fsyncs
-// (CheckPointGuts in xlog.c). Both masks are empty if no source reports the checkpointer.
+// openCheckpoint returns the cells of the checkpoint that is not credited by the end of the
+// recording, and those in which it was in fsync. It goes back from the end to the cell in which the
+// checkpointer was idle or the previous checkpoint was credited. A checkpoint writes first, then
+// does all fsyncs (CheckPointGuts in xlog.c). Both masks are empty if no source reports the
+// checkpointer.
 func openCheckpoint(sig *rules.Signals, credited []float64) (open, syncing timeline.Mask) {
 	open, syncing = make(timeline.Mask, sig.Grid.N), make(timeline.Mask, sig.Grid.N)
 	did := checkpointer(sig)
@@ -92,8 +93,8 @@ func openCheckpoint(sig *rules.Signals, credited []float64) (open, syncing timel
 	return open, syncing
 }
 
-// checkpointer returns what the checkpointer did in each cell. If several samples fall into one, the
-// later phase wins.
+// checkpointer returns what the checkpointer did in each cell. If several samples fall into one,
+// the later phase wins.
 func checkpointer(sig *rules.Signals) []checkpointerState {
 	did := make([]checkpointerState, sig.Grid.N)
 	for _, t := range sig.Signal(Checkpointer) {
@@ -115,8 +116,8 @@ func checkpointer(sig *rules.Signals) []checkpointerState {
 	return did
 }
 
-// checkpointCount returns how many checkpoints ran, at least one. PostgreSQL's own count is better than
-// the number of runs, because two checkpoints back to back look like one run.
+// checkpointCount returns how many checkpoints ran, at least one. PostgreSQL's own count is better
+// than the number of runs, because two checkpoints back to back look like one run.
 func checkpointCount(sig *rules.Signals, cells timeline.Mask) float64 {
 	step := sig.Grid.StepSeconds()
 	counted := (timeline.Sum(sig.One(CheckpointsRequested)) + timeline.Sum(sig.One(CheckpointsTimed))) * step

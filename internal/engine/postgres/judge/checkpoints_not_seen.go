@@ -5,9 +5,10 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// checkpointsNotSeen detects PostgreSQL 17 or later behind an exporter that leaves out checkpoints. Up to
-// 16 a single view counts the buffers of both the background writer and checkpoints; so if only the
-// background writer is reported, the server is 17 or later, which has a separate view for checkpoints.
+// checkpointsNotSeen detects PostgreSQL 17 or later behind an exporter that leaves out checkpoints.
+// Up to 16 a single view counts the buffers of both the background writer and checkpoints; so if
+// only the background writer is reported, the server is 17 or later, which has a separate view for
+// checkpoints.
 func checkpointsNotSeen() rules.Rule {
 	r := rules.Rule{ID: "postgres/checkpoints-not-seen", Title: "These sources do not report checkpoints",
 		Kind: rules.Symptom, Whole: true,

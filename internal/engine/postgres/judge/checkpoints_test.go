@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// The scripts draw the checkpointer's wait event in each second: . CheckpointerMain, w any other,
-// s DataFileSync, ? no sample. The digits below are the seconds PostgreSQL credits when a checkpoint
+// The scripts draw the checkpointer's wait event in each second: . CheckpointerMain, w any other, s
+// DataFileSync, ? no sample. The digits below are the seconds PostgreSQL credits when a checkpoint
 // ends. The output marks the cells in which a checkpoint ran.
 func TestPostgresCheckpoints(t *testing.T) {
 	events := map[byte]string{'.': "CheckpointerMain", 'w': "DataFileWrite", 's': "DataFileSync"}

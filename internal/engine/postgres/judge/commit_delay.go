@@ -8,14 +8,16 @@ import (
 )
 
 const (
-	// minDelayS is the commit_delay from which a commit takes noticeably longer: a stall is noticeable
-	// from 20 ms on, and a commit may first wait for a delay that another one began and then for its own.
+	// minDelayS is the commit_delay from which a commit takes noticeably longer: a stall is
+	// noticeable from 20 ms on, and a commit may first wait for a delay that another one began and
+	// then for its own.
 	minDelayS = rules.StallFloorS / 2
-	// sensibleDelay, in WAL syncs, is the delay above which commit_delay costs more than it saves: the
-	// documentation advises half a sync.
+	// sensibleDelay, in WAL syncs, is the delay above which commit_delay costs more than it saves:
+	// the documentation advises half a sync.
 	sensibleDelay = 1.0
-	// mostlySyncing is the share of the time in the WAL's own I/O above which the disk causes the queue.
-	// Behind a slow disk the share is 1. Samples are few, so a true share of a half may look larger.
+	// mostlySyncing is the share of the time in the WAL's own I/O above which the disk causes the
+	// queue. Behind a slow disk the share is 1. Samples are few, so a true share of a half may look
+	// larger.
 	mostlySyncing = 0.75
 )
 
@@ -43,16 +45,16 @@ func commitDelay() rules.Rule {
 			return nil
 		}
 
-		// A delay within the documentation's advice is not the cause. If the sync is not timed (NaN), the
-		// wait events decide below.
+		// A delay within the documentation's advice is not the cause. If the sync is not timed
+		// (NaN), the wait events decide below.
 		sync := meanSync(c, c.Stall.Cells)
 		if sync*sensibleDelay >= delay {
 			return nil
 		}
 
-		// One session at a time syncs, and it sleeps first. The sync's share of its time follows from the
-		// measured duration or, without one, from how often a session is seen syncing: the sleep has no
-		// wait event.
+		// One session at a time syncs, and it sleeps first. The sync's share of its time follows
+		// from the measured duration or, without one, from how often a session is seen syncing: the
+		// sleep has no wait event.
 		share, calm, known := sessionShare(c, walQueue)
 		io, _, _ := sessionShare(c, walIO)
 		syncing := sync / (sync + delay)

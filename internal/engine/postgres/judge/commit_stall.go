@@ -45,8 +45,8 @@ func commitStall() rules.Rule {
 }
 
 const (
-	// usedUpShare is the share of executing sessions from which all count as executing: one or two may
-	// be between two statements.
+	// usedUpShare is the share of executing sessions from which all count as executing: one or two
+	// may be between two statements.
 	usedUpShare = 0.9
 	// usedUpSessions is the number of sessions up to which nothing can be said about a pool.
 	usedUpSessions = 8
@@ -55,8 +55,8 @@ const (
 	poolShare = 0.5
 )
 
-// SessionsUsedUp returns the cells in which all client sessions execute. It is nil if no source reports
-// an idle session and the count is not constant either.
+// SessionsUsedUp returns the cells in which all client sessions execute. It is nil if no source
+// reports an idle session and the count is not constant either.
 func SessionsUsedUp(sig *rules.Signals) timeline.Mask {
 	active, all := sig.One(Active), sig.One(Sessions)
 	if active == nil || all == nil {
@@ -84,7 +84,8 @@ func SessionsUsedUp(sig *rules.Signals) timeline.Mask {
 	return timeline.Where(active, func(x float64) bool { return x-1 >= usedUpShare*(most-1) })
 }
 
-// usedUpInStall returns the evidence that all sessions were in use in a good part of the given cells.
+// usedUpInStall returns the evidence that all sessions were in use in a good part of the given
+// cells.
 func usedUpInStall(c *rules.Case, cells timeline.Mask, f *rules.Finding) []rules.Evidence {
 	used := SessionsUsedUp(&c.Signals)
 	share := rules.Share(used, cells)
@@ -98,8 +99,8 @@ func usedUpInStall(c *rules.Case, cells timeline.Mask, f *rules.Finding) []rules
 		share, "ratio", cells)}
 }
 
-// fewSessions is the number of executing sessions that may all be background workers: by default three
-// autovacuum workers and eight parallel ones.
+// fewSessions is the number of executing sessions that may all be background workers: by default
+// three autovacuum workers and eight parallel ones.
 const fewSessions = 11
 
 // unsureCount reports whether the sessions counted in a stall may be background workers.
@@ -109,15 +110,16 @@ func unsureCount(c *rules.Case, s rules.Stall) bool {
 }
 
 const (
-	// maxReportedWaits bounds how many kinds of waits are evidence; a kind needs minReportedWait of the
-	// sessions.
+	// maxReportedWaits bounds how many kinds of waits are evidence; a kind needs minReportedWait of
+	// the sessions.
 	maxReportedWaits = 3
 	minReportedWait  = 0.05
 	majority         = 0.5 // from which the summary names the wait
 )
 
-// waits returns what the executing sessions waited for in the given cells; the finding names the wait of
-// the majority. Without wait events every session appears to wait for nothing, which is not evidence.
+// waits returns what the executing sessions waited for in the given cells; the finding names the
+// wait of the majority. Without wait events every session appears to wait for nothing, which is not
+// evidence.
 func waits(c *rules.Case, cells timeline.Mask, f *rules.Finding) (out []rules.Evidence) {
 	all := waitsIn(c, cells)
 	if !all.known {
@@ -146,9 +148,9 @@ func walSyncs(c *rules.Case, cells timeline.Mask) []rules.Evidence {
 		"seconds", cells)}
 }
 
-// meanSync returns the mean duration of the WAL fsyncs that ended in the given cells or, if none did, in
-// the cell after them. It is NaN if none ended or the server does not time them (it then reports a time
-// of 0).
+// meanSync returns the mean duration of the WAL fsyncs that ended in the given cells or, if none
+// did, in the cell after them. It is NaN if none ended or the server does not time them (it then
+// reports a time of 0).
 func meanSync(c *rules.Case, cells timeline.Mask) float64 {
 	spent, syncs := c.One(WALSyncTime), c.One(WALSyncs)
 	if spent == nil || syncs == nil || !(timeline.Sum(spent) > 0) {

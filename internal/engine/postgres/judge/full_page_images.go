@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// imageBytes is the maximum WAL a full-page image takes: a page of 8 kB, without its hole, less with
-	// wal_compression. Anything computed with it is an upper bound.
+	// imageBytes is the maximum WAL a full-page image takes: a page of 8 kB, without its hole, less
+	// with wal_compression. Anything computed with it is an upper bound.
 	imageBytes = 8192
 	// minImages is the share of the WAL above which it is mostly full-page images.
 	minImages = 0.5
-	// walSurge is how many times the usual WAL rate a surge must reach. Images follow every checkpoint;
-	// only a surge of WAL makes commits wait.
+	// walSurge is how many times the usual WAL rate a surge must reach. Images follow every
+	// checkpoint; only a surge of WAL makes commits wait.
 	walSurge = 2.0
 )
 
@@ -116,9 +116,9 @@ func findSurges(c *rules.Case) (surges, bool) {
 		images: math.Min(1, of)}, true
 }
 
-// afterCheckpoint returns the longest time in seconds from the start of a checkpoint to a surge. It is
-// not ok unless each surge follows a checkpoint within a tenth of the recording. PostgreSQL counts a
-// checkpoint when it begins.
+// afterCheckpoint returns the longest time in seconds from the start of a checkpoint to a surge. It
+// is not ok unless each surge follows a checkpoint within a tenth of the recording. PostgreSQL
+// counts a checkpoint when it begins.
 func afterCheckpoint(c *rules.Case, surging timeline.Mask) (longest float64, ok bool) {
 	timed, requested := c.One(CheckpointsTimed), c.One(CheckpointsRequested)
 	if timed == nil || requested == nil {

@@ -8,10 +8,11 @@ import (
 )
 
 const (
-	// minWaitShare is the share of executing sessions from which a class of waits counts as a cause.
+	// minWaitShare is the share of executing sessions from which a class of waits counts as a
+	// cause.
 	minWaitShare = 0.3
-	// queuedDevice is the share of the stalled time with a full device queue from which the session that
-	// blocks others may itself be waiting for that device.
+	// queuedDevice is the share of the stalled time with a full device queue from which the session
+	// that blocks others may itself be waiting for that device.
 	queuedDevice = 0.5
 )
 
@@ -44,7 +45,8 @@ func sessionsWait(r rules.Rule, class waitClass, advice ...string) rules.Rule {
 
 		queued, _ := c.QueuedShare(c.Stall.Cells)
 		if queued >= queuedDevice {
-			// The session that blocks the others may be waiting for the device: then the volume matters.
+			// The session that blocks the others may be waiting for the device: then the volume
+			// matters.
 			f.Weight *= 1 - queued
 			f.Severity = rules.Warning
 			f.Say("queued", rules.Values{"queued": rules.Part(queued)})
@@ -66,9 +68,10 @@ func sessionsWait(r rules.Rule, class waitClass, advice ...string) rules.Rule {
 	return r
 }
 
-// waitedShare returns the share of executing sessions in a class of waits while stalled, and otherwise.
-// Few sessions execute outside of stalls, so their share is scaled to the number that execute in a stall:
-// a lone session that waits for a lock all day does not explain half of a queue of forty.
+// waitedShare returns the share of executing sessions in a class of waits while stalled, and
+// otherwise. Few sessions execute outside of stalls, so their share is scaled to the number that
+// execute in a stall: a lone session that waits for a lock all day does not explain half of a queue
+// of forty.
 func waitedShare(c *rules.Case, class waitClass) (share, calm float64) {
 	in, out := waitsIn(c, c.Stall.Cells), waitsIn(c, c.NotStalled())
 	if !in.known {

@@ -44,22 +44,22 @@ func Knowledge() rules.Knowledge {
 	}
 }
 
-// Throttled was measured on PostgreSQL 15 with the load of examples/scenarios/lab-postgres.yaml, in 60 s
-// runs with two checkpoints (examples/throttling/measured.tsv, medians). An earlier run on ext4 showed
-// the opposite: 1.88 s with writeback throttling, 0.60 s without.
+// Throttled was measured on PostgreSQL 15 with the load of examples/scenarios/lab-postgres.yaml, in
+// 60 s runs with two checkpoints (examples/throttling/measured.tsv, medians). An earlier run on
+// ext4 showed the opposite: 1.88 s with writeback throttling, 0.60 s without.
 var Throttled = []rules.Throttled{
 	{Filesystem: "xfs", OnS: 0.124, OffS: 0.314, Where: "two checkpoints in 60 s, 3,000 IOPS and 48 MB/s"},
 	{Filesystem: "ext4", OnS: 0.104, OffS: 0.348, Where: "two checkpoints in 60 s, 3,000 IOPS and 48 MB/s",
 		Disagree: true},
 }
 
-// handed counts only the WAL: every byte of it is synced, but a page may be written several times before
-// the kernel flushes it once.
+// handed counts only the WAL: every byte of it is synced, but a page may be written several times
+// before the kernel flushes it once.
 func handed(sig *rules.Signals) []float64 { return sig.One(WALGenerated) }
 
-// cycle returns the cells in which a checkpoint wrote or synced. PostgreSQL credits both times when the
-// checkpoint ends; for one still running at the end of the recording, the cells are those in which the
-// checkpointer was seen working, and its times are zero.
+// cycle returns the cells in which a checkpoint wrote or synced. PostgreSQL credits both times when
+// the checkpoint ends; for one still running at the end of the recording, the cells are those in
+// which the checkpointer was seen working, and its times are zero.
 func cycle(sig *rules.Signals) (rules.Cycle, bool) {
 	p, ok := findCheckpoints(sig)
 	if !ok {
@@ -74,8 +74,8 @@ func cycle(sig *rules.Signals) (rules.Cycle, bool) {
 		Left: left}, true
 }
 
-// providers name what supplies each group of metrics. postgres_exporter's collectors are named if they
-// are off by default (up to 0.20.1).
+// providers name what supplies each group of metrics. postgres_exporter's collectors are named if
+// they are off by default (up to 0.20.1).
 var providers = []rules.Provider{
 	{Prefix: "pg_stat_checkpointer_",
 		Ways: []rules.Way{{Text: "for PostgreSQL 17 and later postgres_exporter's --collector.stat_checkpointer (0.17.1)"}}},

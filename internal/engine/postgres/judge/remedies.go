@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// client returns the psql command for the statements. Each gets a separate -c: ALTER SYSTEM cannot run in
-// a transaction, and all statements of one -c form one transaction.
+// client returns the psql command for the statements. Each gets a separate -c: ALTER SYSTEM cannot
+// run in a transaction, and all statements of one -c form one transaction.
 func client(at rules.ClientAt, statements []string) []string {
 	words := []string{"psql", "-X"}
 	arg := func(option, value string) {
@@ -24,8 +24,8 @@ func client(at rules.ClientAt, statements []string) []string {
 		}
 	}
 
-	// On its own host the server is reached by its socket and its own port, no matter which address it was
-	// recorded from.
+	// On its own host the server is reached by its socket and its own port, no matter which address
+	// it was recorded from.
 	switch at.Place {
 	case rules.Host:
 		words = []string{"sudo", "-u", "postgres", "psql", "-X"}
@@ -52,8 +52,8 @@ func client(at rules.ClientAt, statements []string) []string {
 // variables matches values that the user sets in the shell, as Plimsoll prints them.
 var variables = regexp.MustCompile(`"\$\{[A-Z_]+:\?[^"]*\}"`)
 
-// sqlWord quotes a statement as one shell word. Variables stay outside of the quotes: inside, the shell
-// would not expand them.
+// sqlWord quotes a statement as one shell word. Variables stay outside of the quotes: inside, the
+// shell would not expand them.
 func sqlWord(statement string) string {
 	var b strings.Builder
 	end := 0
@@ -67,8 +67,8 @@ func sqlWord(statement string) string {
 	return b.String() + shellword.Quote(statement[end:])
 }
 
-// A setting is a PostgreSQL setting with the value to set (a template, in SQL syntax) and the name of its
-// former value. inRDS is the value in the unit of an RDS parameter group.
+// A setting is a PostgreSQL setting with the value to set (a template, in SQL syntax) and the name
+// of its former value. inRDS is the value in the unit of an RDS parameter group.
 type setting struct{ name, value, was, inRDS string }
 
 const (
@@ -81,7 +81,8 @@ const (
 	commandLine = "A value from the server's command line (source = command line) overrides ALTER SYSTEM: change it there. Standbys have their own settings: repeat the change on each."
 )
 
-// reloaded returns the recipes for settings that take effect on a reload (context sighup in pg_settings).
+// reloaded returns the recipes for settings that take effect on a reload (context sighup in
+// pg_settings).
 func reloaded(all ...setting) []rules.Recipe {
 	var names, set, parameters, all2 []string
 	for _, s := range all {
@@ -121,16 +122,17 @@ func reloaded(all ...setting) []rules.Recipe {
 	}
 }
 
-// showSettings returns the queries that identify the server and show the settings and where they are set.
+// showSettings returns the queries that identify the server and show the settings and where they
+// are set.
 func showSettings(names []string) []string {
 	return []string{"SELECT name, setting FROM pg_settings WHERE name IN ('data_directory', 'port', 'cluster_name')",
 		"SELECT name, setting, unit, source, pending_restart FROM pg_settings WHERE name IN (" +
 			strings.Join(names, ", ") + ")"}
 }
 
-// formerly returns the query that prints the statements for the undo: they restore each name's last line
-// in postgresql.auto.conf, or reset it if it has none. Without a line there, the value of postgresql.conf,
-// the command line or the default applies again.
+// formerly returns the query that prints the statements for the undo: they restore each name's last
+// line in postgresql.auto.conf, or reset it if it has none. Without a line there, the value of
+// postgresql.conf, the command line or the default applies again.
 func formerly(names []string) string {
 	return "SELECT 'ALTER SYSTEM ' || coalesce('SET ' || n || ' = ' || quote_literal((SELECT setting FROM pg_file_settings WHERE name = n AND sourcefile LIKE '%/postgresql.auto.conf' ORDER BY seqno DESC LIMIT 1)), 'RESET ' || n)" +
 		" FROM unnest(ARRAY[" + strings.Join(names, ", ") + "]) AS n"
@@ -214,7 +216,8 @@ var (
 		Cost: "that session's transaction is rolled back",
 		Wait: time.Minute, Until: "the queue has drained"}
 
-	// Every version knows "on". If 15 or later is set to one of its compression methods, nothing is needed.
+	// Every version knows "on". If 15 or later is set to one of its compression methods, nothing is
+	// needed.
 	compressWAL = &rules.Remedy{Name: "wal-compression", Title: "Compress full-page images in the WAL",
 		Recipes: reloaded(setting{"wal_compression", "'on'", "compression", "on"}),
 		Cost:    "CPU in the sessions that write; lz4 and zstd, which servers from 15 on may offer, cost less",
@@ -276,9 +279,9 @@ var (
 		Raises: []string{"iops", "throughput", "utilisation"}}
 )
 
-// sizeWAL returns the max_wal_size in MB for which the timeout triggers checkpoints; 0 means the current
-// checkpoint_timeout. It is twice the WAL of an interval, rounded up to a GB, because max_wal_size covers
-// the WAL of one and a half to two cycles.
+// sizeWAL returns the max_wal_size in MB for which the timeout triggers checkpoints; 0 means the
+// current checkpoint_timeout. It is twice the WAL of an interval, rounded up to a GB, because
+// max_wal_size covers the WAL of one and a half to two cycles.
 func sizeWAL(timeout time.Duration) func(*rules.Case, *rules.Finding) rules.Values {
 	return func(c *rules.Case, _ *rules.Finding) rules.Values {
 		out := recorded(c)
@@ -309,8 +312,8 @@ func sizeWAL(timeout time.Duration) func(*rules.Case, *rules.Finding) rules.Valu
 // slotKeepMB is the WAL in MB that slots may retain, unless max_wal_size exceeds a quarter of it.
 const slotKeepMB = 16384
 
-// sizeSlots returns max_slot_wal_keep_size: at least four times max_wal_size, because a limit close to
-// max_wal_size would drop slots that are hardly behind.
+// sizeSlots returns max_slot_wal_keep_size: at least four times max_wal_size, because a limit close
+// to max_wal_size would drop slots that are hardly behind.
 func sizeSlots(c *rules.Case, _ *rules.Finding) rules.Values {
 	most := float64(slotKeepMB)
 	if size := timeline.Max(c.One(MaxWALSize)) / mib; 4*size > most {
@@ -319,8 +322,8 @@ func sizeSlots(c *rules.Case, _ *rules.Finding) rules.Values {
 	return rules.Values{"keep": rules.Value(fmt.Sprintf("%.0f", most))}
 }
 
-// minCostLimit is the cost limit below which autovacuum falls behind on any busy server: a quarter of the
-// default.
+// minCostLimit is the cost limit below which autovacuum falls behind on any busy server: a quarter
+// of the default.
 const minCostLimit = 50
 
 // sizeAutovacuum returns half of the current cost limit; "" if half would be too low.
@@ -341,9 +344,10 @@ const (
 	service = `{{ask .unit "UNIT" "the service, such as postgresql@15-main"}}`
 )
 
-// moveWAL and moveBack refuse to begin unless pg_wal is where they expect it and the target does not
-// exist: cp into an existing folder would nest, and the link would point to old WAL. The copy gets its
-// final name only once it is complete. If a step fails, the server starts again with what it had.
+// moveWAL and moveBack refuse to begin unless pg_wal is where they expect it and the target does
+// not exist: cp into an existing folder would nest, and the link would point to old WAL. The copy
+// gets its final name only once it is complete. If a step fails, the server starts again with what
+// it had.
 const (
 	moveWAL = `sudo test ! -L ` + pgdata + `/pg_wal && sudo test ! -e ` + walPath +
 		`/pg_wal && sudo systemctl stop ` + service +

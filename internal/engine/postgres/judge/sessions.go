@@ -7,13 +7,15 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// longS, in seconds, is the transaction age above which a session counts as a report, a dump or a batch
-// rather than a waiting commit. A session that waits for a lock, the WAL or a standby never counts as one.
+// longS, in seconds, is the transaction age above which a session counts as a report, a dump or a
+// batch rather than a waiting commit. A session that waits for a lock, the WAL or a standby never
+// counts as one.
 const longS = 60
 
 // clientSessions are the sessions that can be part of a stall.
 type clientSessions struct {
-	// executing counts executing sessions, without the observer's own and long ones; nil if not measured.
+	// executing counts executing sessions, without the observer's own and long ones; nil if not
+	// measured.
 	executing []float64
 	// oldest is the age of their oldest transaction: NaN if only long sessions have one, nil if not
 	// measured.
@@ -39,8 +41,8 @@ func findClients(sig *rules.Signals) clientSessions {
 	return who
 }
 
-// observers returns how many of the active sessions belong to the program that counts them: one, unless
-// the exporter leaves its own out. An observer that counts itself never reports zero.
+// observers returns how many of the active sessions belong to the program that counts them: one,
+// unless the exporter leaves its own out. An observer that counts itself never reports zero.
 func observers(sig *rules.Signals, active []float64) float64 {
 	if timeline.Max(sig.One(ObserverLeftOut)) > 0 {
 		return 0
@@ -53,13 +55,14 @@ func observers(sig *rules.Signals, active []float64) float64 {
 	return 1
 }
 
-// leftOut returns how many long sessions execute in each cell, and marks these cells in long. unknown
-// marks cells in which other sessions of the same application execute: the long one hides their age.
+// leftOut returns how many long sessions execute in each cell, and marks these cells in long.
+// unknown marks cells in which other sessions of the same application execute: the long one hides
+// their age.
 //
-// An exporter reports the number of sessions and the age of the oldest transaction; recent versions do so
-// by application. Sessions older than a minute were executing all that time. Their number is therefore at
-// most the lowest count since the oldest began, minus those that execute anyway (the count just before).
-// It is at least one: the oldest session itself.
+// An exporter reports the number of sessions and the age of the oldest transaction; recent versions
+// do so by application. Sessions older than a minute were executing all that time. Their number is
+// therefore at most the lowest count since the oldest began, minus those that execute anyway (the
+// count just before). It is at least one: the oldest session itself.
 func leftOut(sig *rules.Signals, long timeline.Mask) (out []float64, unknown timeline.Mask) {
 	out, unknown = make([]float64, sig.Grid.N), make(timeline.Mask, sig.Grid.N)
 	counts := sig.Signal(Applications)
@@ -87,7 +90,8 @@ func leftOut(sig *rules.Signals, long timeline.Mask) (out []float64, unknown tim
 
 			n := min(max(1, fewest-before), max(1, known(count, k)))
 
-			// The same session was executing before it was a minute old, so earlier cells count it, too.
+			// The same session was executing before it was a minute old, so earlier cells count it,
+			// too.
 			for j := window; j <= k; j++ {
 				here[j] = max(here[j], min(n, known(count, j)))
 				long[j] = true
@@ -117,7 +121,8 @@ func countOf(counts []timeline.Track, of timeline.Track) []float64 {
 	return nil
 }
 
-// known returns the value of a cell, or 0 if there is none: an empty group of sessions has no series.
+// known returns the value of a cell, or 0 if there is none: an empty group of sessions has no
+// series.
 func known(values []float64, k int) float64 {
 	if k >= len(values) || math.IsNaN(values[k]) {
 		return 0

@@ -39,9 +39,10 @@ var (
 		`irate(pg_stat_checkpointer_buffers_written_total[$w])`,
 		`irate(pg_stat_bgwriter_buffers_checkpoint_total[$w])`,
 		`irate(pg_stat_bgwriter_buffers_checkpoint[$w])`)
-	// pg_stat_io (16 and later) takes precedence over pg_stat_bgwriter's column, which also counts blocks
-	// that extend files and those that COPY, CREATE TABLE AS and VACUUM write through their ring buffers.
-	// Context "normal" is what a query evicts from shared_buffers (PostgreSQL 16 documentation, 28.2.13).
+	// pg_stat_io (16 and later) takes precedence over pg_stat_bgwriter's column, which also counts
+	// blocks that extend files and those that COPY, CREATE TABLE AS and VACUUM write through their
+	// ring buffers. Context "normal" is what a query evicts from shared_buffers (PostgreSQL 16
+	// documentation, 28.2.13).
 	BuffersBackend = signal("postgres_buffers_backend:rate",
 		"1/s", "8 kB buffers written by backends themselves per second; from 16 on without ring buffers and file extension",
 		`sum(irate(pg_stat_io_writes_total{backend_type="client backend",object="relation",context="normal"}[$w]))`,
@@ -56,7 +57,8 @@ var (
 		`sum(irate(pg_stat_io_fsync_total{backend_type="client backend",object="relation",context="normal"}[$w]))`,
 		`irate(pg_stat_bgwriter_buffers_backend_fsync_total[$w])`,
 		`irate(pg_stat_bgwriter_buffers_backend_fsync[$w])`)
-	// From 18 on one operation can cover several blocks, and bytes are counted (release notes of 18).
+	// From 18 on one operation can cover several blocks, and bytes are counted (release notes of
+	// 18).
 	AutovacuumMoved = signal("postgres_autovacuum_moved:bytes",
 		"bytes/s", "bytes autovacuum workers read from and wrote to files per second (16 and later)",
 		`sum(irate(pg_stat_io_read_bytes_total{backend_type="autovacuum worker"}[$w])) + sum(irate(pg_stat_io_write_bytes_total{backend_type="autovacuum worker"}[$w]))`,

@@ -2,14 +2,15 @@ package judge
 
 import "plimsoll/internal/judge/rules"
 
-// Session signals count client backends only. pg_stat_activity also lists autovacuum workers, parallel
-// workers and walsenders with a database. backend_type is a column since PostgreSQL 10 and a label in
-// postgres_exporter 0.17.0 and later and in the live source. A series without the label matches too,
-// because older exporters sum all types.
+// Session signals count client backends only. pg_stat_activity also lists autovacuum workers,
+// parallel workers and walsenders with a database. backend_type is a column since PostgreSQL 10 and
+// a label in postgres_exporter 0.17.0 and later and in the live source. A series without the label
+// matches too, because older exporters sum all types.
 const (
 	clients = `backend_type=~"|client backend"`
-	// notQueued leaves out sessions blocked by locks, the WAL or a synchronous standby: however old its
-	// transaction, such a session is not a report or a dump (PostgreSQL 10 to 18, "Wait Events").
+	// notQueued leaves out sessions blocked by locks, the WAL or a synchronous standby: however old
+	// its transaction, such a session is not a report or a dump (PostgreSQL 10 to 18, "Wait
+	// Events").
 	notQueued = `wait_event_type!~"Lock|BufferPin",wait_event!~"WAL.*|SyncRep"`
 )
 
@@ -25,8 +26,8 @@ var (
 	// SessionTypes is measured if sessions are counted by backend_type.
 	SessionTypes = signal("postgres_typed_sessions:count", "", "sessions whose backend_type is known",
 		`sum(pg_stat_activity_count{backend_type!=""})`)
-	// WaitEvents is measured if sessions are counted by wait event: from postgres_exporter 0.17.0 on,
-	// which added these labels together with backend_type, and by the live source.
+	// WaitEvents is measured if sessions are counted by wait event: from postgres_exporter 0.17.0
+	// on, which added these labels together with backend_type, and by the live source.
 	WaitEvents = signal("postgres_wait_events:count",
 		"", "sessions whose wait event the exporter reports",
 		`sum(pg_stat_activity_count{backend_type!=""} or pg_stat_activity_count{wait_event_type!=""})`)
@@ -51,8 +52,8 @@ var (
 		`max(pg_stat_activity_max_tx_duration{state="active",`+clients+
 			`,wait_event_type=~"Lock|BufferPin"} or pg_stat_activity_max_tx_duration{state="active",`+clients+
 			`,wait_event=~"WAL.*|SyncRep"})`)
-	// Waiting leaves long sessions out, as the stall detector does: a dump's waits say nothing about
-	// commits.
+	// Waiting leaves long sessions out, as the stall detector does: a dump's waits say nothing
+	// about commits.
 	Waiting = signals.Add(rules.Signal{Name: rules.SignalPrefix + "postgres_waiting:count",
 		By:   []string{"wait_event_type", "wait_event"},
 		Help: "executing client sessions by wait event; without one, on a CPU",
@@ -76,13 +77,15 @@ var (
 	OldestTransaction = signal("postgres_oldest_transaction:seconds",
 		"seconds", "age of the oldest transaction of an executing client session",
 		`max(pg_stat_activity_max_tx_duration{state="active",`+clients+`})`)
-	// An exporter has no series for an empty group of sessions: it is 0 if others are counted by type.
+	// An exporter has no series for an empty group of sessions: it is 0 if others are counted by
+	// type.
 	Autovacuum = signal("postgres_autovacuum:count", "", "running autovacuum workers",
 		`sum(pg_stat_activity_count{backend_type="autovacuum worker"}) or 0 * sum(pg_stat_activity_count{backend_type!=""})`)
 	WraparoundWorkers = signal("postgres_wraparound_workers:count",
 		"", "autovacuum workers freezing a table to prevent wraparound",
 		`sum(plimsoll_postgres_wraparound_workers)`)
-	// SpillWaiting counts sessions of any age and type: reports and their parallel workers spill, too.
+	// SpillWaiting counts sessions of any age and type: reports and their parallel workers spill,
+	// too.
 	SpillWaiting = signal("postgres_spill_waiting:count",
 		"", "sessions waiting for reads and writes of temporary files",
 		`sum(pg_stat_activity_count{wait_event=~"BufFile.*"}) or 0 * sum(pg_stat_activity_count{backend_type!=""})`)

@@ -18,7 +18,8 @@ var (
 		`pg_settings_min_wal_size_bytes`)
 	WALBuffers = signal("postgres_wal_buffers:bytes", "bytes", "wal_buffers",
 		`pg_settings_wal_buffers_bytes`)
-	// commit_delay is in microseconds, although pg_settings gives no unit (guc_tables.c, 9.3 to 18).
+	// commit_delay is in microseconds, although pg_settings gives no unit (guc_tables.c, 9.3 to
+	// 18).
 	CommitDelay = signal("postgres_commit_delay:seconds", "seconds", "commit_delay",
 		`pg_settings_commit_delay / 1e6`)
 	BgwriterFlushAfter = signal("postgres_bgwriter_flush_after:bytes", "bytes", "bgwriter_flush_after",
@@ -36,7 +37,8 @@ var (
 		"", "age of the oldest unfrozen transaction, in transactions",
 		`max(pg_database_wraparound_age_datfrozenxid_seconds)`, // counts transactions, despite its name
 		`max(plimsoll_postgres_unfrozen_age)`)
-	// -1 means that vacuum_cost_limit applies. A max_slot_wal_keep_size of -1 means no limit (13 and later).
+	// -1 means that vacuum_cost_limit applies. A max_slot_wal_keep_size of -1 means no limit (13
+	// and later).
 	AutovacuumCostLimit = signal("postgres_autovacuum_cost_limit:count",
 		"", "combined cost at which autovacuum workers sleep",
 		`(pg_settings_autovacuum_vacuum_cost_limit > 0) or pg_settings_vacuum_cost_limit`)

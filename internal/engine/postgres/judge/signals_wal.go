@@ -31,7 +31,8 @@ var (
 		`count(pg_replication_slots_active) - sum(pg_replication_slots_active)`,
 		`count(pg_replication_slot_slot_is_active) - sum(pg_replication_slot_slot_is_active)`,
 		`sum(plimsoll_postgres_inactive_slots)`)
-	// A slot in use also retains WAL, as much as its consumer lags. That is not a fault, so it is left out.
+	// A slot in use also retains WAL, as much as its consumer lags. That is not a fault, so it is
+	// left out.
 	SlotKept = signal("postgres_slot_kept:bytes",
 		"bytes", "WAL retained by the slot without a consumer that is furthest behind",
 		`max(pg_replication_slots_pg_wal_lsn_diff unless on(slot_name) (pg_replication_slots_active == 1)) or 0 * max(pg_replication_slots_pg_wal_lsn_diff)`,

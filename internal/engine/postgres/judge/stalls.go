@@ -11,20 +11,21 @@ import (
 var felt = []*rules.Signal{Commits, Active, Sessions, OldestTransaction, ObserverLeftOut, Applications,
 	ApplicationAge, QueuedAge}
 
-// sampledFloorS is the lowest latency in seconds that counts as a stall. It is higher than the floor of
-// measured latencies because it is computed from occasional samples of the session count.
+// sampledFloorS is the lowest latency in seconds that counts as a stall. It is higher than the
+// floor of measured latencies because it is computed from occasional samples of the session count.
 const sampledFloorS = 0.050
 
-// minSessions is how many sessions must execute concurrently to count as a queue. manySessions always
-// count as one, even if that number is usual.
+// minSessions is how many sessions must execute concurrently to count as a queue. manySessions
+// always count as one, even if that number is usual.
 const (
 	minSessions  = 4
 	manySessions = 32
 )
 
 // stalls finds stalled commits although PostgreSQL's exporters report no latency. By Little's law a
-// transaction takes executing sessions (without the exporter's own, reports and dumps) divided by commits
-// per second. A second without commits has no such quotient; there the drop in completions shows a stall.
+// transaction takes executing sessions (without the exporter's own, reports and dumps) divided by
+// commits per second. A second without commits has no such quotient; there the drop in completions
+// shows a stall.
 func stalls(sig *rules.Signals) []rules.Stall {
 	s := rules.Stall{Rule: "postgres/commit-stall", Subject: "PostgreSQL commits", Class: rules.Committing,
 		IsDatabase: true, Sampled: true,
@@ -46,12 +47,13 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	long, inFront := usedUp(sig, slow), make(timeline.Mask, sig.Grid.N)
 
 	if all := SessionsUsedUp(sig); all != nil {
-		// During a stall all sessions execute anyway; only before it does that say anything about a pool.
+		// During a stall all sessions execute anyway; only before it does that say anything about a
+		// pool.
 		inFront = sig.InFront(all.Without(slow.Cells))
 	}
 
-	// A used-up pool with somewhat longer commits is a stall of unknown size: the time in front of the
-	// pool is not measured, so nothing becomes critical because of it.
+	// A used-up pool with somewhat longer commits is a stall of unknown size: the time in front of
+	// the pool is not measured, so nothing becomes critical because of it.
 	measured := long.Or(inFront).Or(fallen.Cells)
 	slow.Unsure = long.And(shorter(slow)).Without(slow.Cells.Or(inFront).Or(fallen.Cells)).
 		Or(slow.Cells.And(byChance(s)).Without(inFront).Without(fallen.Cells))
@@ -61,19 +63,19 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	return rules.Found(slow, ok)
 }
 
-// A report that runs through a quiet night is not a stall: few transactions complete because clients send
-// few. A transaction is evidence of a stall if it began about when completions stopped, or if sessions pile
-// up.
+// A report that runs through a quiet night is not a stall: few transactions complete because
+// clients send few. A transaction is evidence of a stall if it began about when completions
+// stopped, or if sessions pile up.
 const (
 	minPiledUp    = 2
 	aroundTheDrop = 2.0 // seconds, plus a cell, between the drop and the start of the transaction
-	// nearlyNone is the share of the usual completions below which a session that is a minute old more
-	// likely hangs than it is a dump during low load.
+	// nearlyNone is the share of the usual completions below which a session that is a minute old
+	// more likely hangs than it is a dump during low load.
 	nearlyNone = 0.1
 )
 
-// pressure returns the age in seconds of the oldest executing transaction if it is evidence of a stall,
-// 0 if it is not, and nil if no source reports it.
+// pressure returns the age in seconds of the oldest executing transaction if it is evidence of a
+// stall, 0 if it is not, and nil if no source reports it.
 func pressure(sig *rules.Signals, who clientSessions) []float64 {
 	oldest, commits := sig.One(OldestTransaction), sig.One(Commits)
 	if oldest == nil || commits == nil {
@@ -119,8 +121,9 @@ func pressure(sig *rules.Signals, who clientSessions) []float64 {
 	return out
 }
 
-// atMostTheOldest bounds a mean computed from sessions and completions. If almost nothing completes, the
-// quotient grows without bound, but no client waited longer than the oldest transaction seen nearby.
+// atMostTheOldest bounds a mean computed from sessions and completions. If almost nothing
+// completes, the quotient grows without bound, but no client waited longer than the oldest
+// transaction seen nearby.
 func atMostTheOldest(sig *rules.Signals, oldest, latency []float64) {
 	if oldest == nil {
 		return
@@ -137,14 +140,14 @@ const (
 	// usedUpFactor is how many times the usual mean latency counts as a stall while every session
 	// executes: the time clients wait for a session comes on top and is unknown.
 	usedUpFactor = 3
-	// usedUpCells is how many consecutive cells that takes: sessions are sampled, and a few of them may
-	// all happen to execute in a single sample.
+	// usedUpCells is how many consecutive cells that takes: sessions are sampled, and a few of them
+	// may all happen to execute in a single sample.
 	usedUpCells = 2
 )
 
-// usedUp returns the cells in which every session executes, for longer than usual. The number of sessions
-// bounds the computed latency: 90 sessions at 1,200 commits per second give 75 ms, however long clients
-// wait in front of their pool.
+// usedUp returns the cells in which every session executes, for longer than usual. The number of
+// sessions bounds the computed latency: 90 sessions at 1,200 commits per second give 75 ms, however
+// long clients wait in front of their pool.
 func usedUp(sig *rules.Signals, slow rules.Stall) timeline.Mask {
 	all := SessionsUsedUp(sig)
 	if all == nil {
@@ -186,8 +189,8 @@ func byChance(s rules.Stall) timeline.Mask {
 	return out
 }
 
-// oldEnough returns the cells in which the oldest transaction nearby does not rule a stall out. Sessions
-// are counted at one instant, and a dozen of them may be executing then by chance.
+// oldEnough returns the cells in which the oldest transaction nearby does not rule a stall out.
+// Sessions are counted at one instant, and a dozen of them may be executing then by chance.
 func oldEnough(sig *rules.Signals, oldest []float64) timeline.Mask {
 	out := make(timeline.Mask, sig.Grid.N)
 	for k := range out {

@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// minSpilled is the share of the busiest device's writes above which temporary files are a large part
-	// of them.
+	// minSpilled is the share of the busiest device's writes above which temporary files are a
+	// large part of them.
 	minSpilled = 0.3
-	// maxSpillDelayS bounds how long after a stall its temporary files may be credited: a file counts
-	// when it is closed, at the end of the query.
+	// maxSpillDelayS bounds how long after a stall its temporary files may be credited: a file
+	// counts when it is closed, at the end of the query.
 	maxSpillDelayS = 300.0
 )
 
@@ -51,7 +51,8 @@ func tempFiles() rules.Rule {
 			return nil
 		}
 
-		// Wait events date the spills. Without them only the bytes and a full queue are known: info.
+		// Wait events date the spills. Without them only the bytes and a full queue are known:
+		// info.
 		f := r.Finding("postgres")
 		if c.Measured(SpillWaiting) {
 			if !spillCoincides(c, &f) {
@@ -91,8 +92,8 @@ func tempFiles() rules.Rule {
 	return r
 }
 
-// spilled returns the bytes of temporary files written during stalls, and their share of the writes of
-// the device that wrote most. A stall's files are credited after it, when the query ends.
+// spilled returns the bytes of temporary files written during stalls, and their share of the writes
+// of the device that wrote most. A stall's files are credited after it, when the query ends.
 func spilled(c *rules.Case) (bytes, part float64, device string) {
 	step := c.Grid.StepSeconds()
 	credited := c.Stall.Cells.Widen(0, c.Cells(maxSpillDelayS*1e9))

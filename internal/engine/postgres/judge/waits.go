@@ -21,14 +21,14 @@ const (
 	onOther
 )
 
-// The wait events are those of PostgreSQL 10 to 18 (documentation, "Wait Events"). 13 renamed LWLocks,
-// for example from WALWriteLock to WALWrite. LWLock WALInsert and WALBufMapping wait for room in the WAL
-// buffers, which a WAL write frees. IPC BufferIO (LWLock buffer_io before 14) waits for another session's
-// read or write of the same page.
+// The wait events are those of PostgreSQL 10 to 18 (documentation, "Wait Events"). 13 renamed
+// LWLocks, for example from WALWriteLock to WALWrite. LWLock WALInsert and WALBufMapping wait for
+// room in the WAL buffers, which a WAL write frees. IPC BufferIO (LWLock buffer_io before 14) waits
+// for another session's read or write of the same page.
 var storageWaits = regexp.MustCompile(`^(LWLock (WALWrite(Lock)?|WALBufMapping(Lock)?|buffer_io|BufferIO)|IPC BufferI[Oo]|IO .*)$`)
 
-// lockWaits are heavyweight locks and BufferPin: a VACUUM, or recovery on a standby, waiting for a page
-// that another session has pinned.
+// lockWaits are heavyweight locks and BufferPin: a VACUUM, or recovery on a standby, waiting for a
+// page that another session has pinned.
 var lockWaits = regexp.MustCompile(`^(Lock|BufferPin) `)
 
 func classOf(kind, event string) waitClass {
@@ -89,8 +89,8 @@ func waitsIn(c *rules.Case, cells timeline.Mask) (out waiters) {
 	for _, t := range c.Signal(Waiting) {
 		kind, event := t.Labels.Get("wait_event_type"), t.Labels.Get("wait_event")
 		if event == "ClientRead" {
-			// PostgreSQL reads a session's state first and its wait event later: this session has finished
-			// its statement and waits for the next one.
+			// PostgreSQL reads a session's state first and its wait event later: this session has
+			// finished its statement and waits for the next one.
 			continue
 		}
 
@@ -121,8 +121,8 @@ func waitsIn(c *rules.Case, cells timeline.Mask) (out waiters) {
 // minHeldUp is the share of executing sessions from which their waits explain a stall.
 const minHeldUp = 0.5
 
-// heldUp returns what blocked the executing sessions during stalls if it was not this host's storage.
-// Rules about storage use it: [rules.Knowledge.HeldUp].
+// heldUp returns what blocked the executing sessions during stalls if it was not this host's
+// storage. Rules about storage use it: [rules.Knowledge.HeldUp].
 func heldUp(c *rules.Case) (rules.HeldUp, bool) {
 	w := waitsIn(c, c.Stall.Cells)
 	locks, standby, client := w.share(onLock), w.share(onStandby), w.share(onClient)

@@ -13,8 +13,8 @@ const (
 	minFull = 10.0
 	// fullRise is how many times more often than otherwise they must be full.
 	fullRise = 3.0
-	// largeWALBuffers is the size from which larger buffers gain little: a segment is 16 MB, and one
-	// write cannot span more segments than the buffers hold (xlog.c, AdvanceXLInsertBuffer).
+	// largeWALBuffers is the size from which larger buffers gain little: a segment is 16 MB, and
+	// one write cannot span more segments than the buffers hold (xlog.c, AdvanceXLInsertBuffer).
 	largeWALBuffers = 64 << 20
 )
 
@@ -56,7 +56,8 @@ func walBuffers() rules.Rule {
 			return nil
 		}
 
-		// Wait events decide if they are known: full buffers may be a side effect of a stall or its cause.
+		// Wait events decide if they are known: full buffers may be a side effect of a stall or its
+		// cause.
 		share, calm, known := sessionShare(c, roomWaits)
 		f := r.Finding("postgres")
 		if known {

@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// walWaits are a commit's waits for its WAL: the fsync and the write, the lock held by the session that
-// does either for all, and a new segment being filled with zeros.
+// walWaits are a commit's waits for its WAL: the fsync and the write, the lock held by the session
+// that does either for all, and a new segment being filled with zeros.
 var walWaits = regexp.MustCompile(`^(IO WAL(Sync|Write|InitSync|InitWrite)(MethodAssign)?|LWLock WALWrite(Lock)?)$`)
 
 // walIO is the disk's part of walWaits, walQueue the queue behind the session that writes.
@@ -18,7 +18,8 @@ var (
 )
 
 const (
-	// slowSyncS is the mean duration from which a WAL fsync is slow: the commits that share it stall.
+	// slowSyncS is the mean duration from which a WAL fsync is slow: the commits that share it
+	// stall.
 	slowSyncS = rules.StallFloorS
 	// slowSyncFactor is how many times longer than otherwise it must take.
 	slowSyncFactor = 3
@@ -53,8 +54,8 @@ func walFlush() rules.Rule {
 		slow := in >= slowSyncS && !(out > in/slowSyncFactor)
 		share, calm, known := sessionShare(c, walWaits)
 
-		// Wait events decide if they are known. Otherwise the weight is the share of the stalled time in
-		// which a sync was in progress.
+		// Wait events decide if they are known. Otherwise the weight is the share of the stalled
+		// time in which a sync was in progress.
 		switch {
 		case known && share-calm >= minWaitShare:
 			f.Weight = share - calm
@@ -96,8 +97,9 @@ func walFlush() rules.Rule {
 	return r
 }
 
-// sessionShare returns the share of executing sessions in the given waits while stalled, and otherwise.
-// As in waitedShare, the latter is scaled to the number of sessions that execute in a stall.
+// sessionShare returns the share of executing sessions in the given waits while stalled, and
+// otherwise. As in waitedShare, the latter is scaled to the number of sessions that execute in a
+// stall.
 func sessionShare(c *rules.Case, waits *regexp.Regexp) (share, calm float64, known bool) {
 	of := func(w waiters) (s float64) {
 		for _, k := range w.kinds {

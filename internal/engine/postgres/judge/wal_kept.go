@@ -8,15 +8,16 @@ import (
 )
 
 const (
-	// minKept, in bytes, is the WAL a slot must retain to matter, unless max_wal_size is larger: pg_wal
-	// holds that much anyway.
+	// minKept, in bytes, is the WAL a slot must retain to matter, unless max_wal_size is larger:
+	// pg_wal holds that much anyway.
 	minKept = 1 << 30
-	// minFailures and failingS separate a failing archiver from one that failed once: it tries three
-	// times, a second apart, and then waits for a minute (pgarch.c: NUM_ARCHIVE_RETRIES,
+	// minFailures and failingS separate a failing archiver from one that failed once: it tries
+	// three times, a second apart, and then waits for a minute (pgarch.c: NUM_ARCHIVE_RETRIES,
 	// PGARCH_AUTOWAKE_INTERVAL).
 	minFailures = 3.0
 	failingS    = 60.0
-	// soonFullS is the time in seconds until the file system is full below which someone has to be paged.
+	// soonFullS is the time in seconds until the file system is full below which someone has to be
+	// paged.
 	soonFullS = 6 * 3600
 )
 

@@ -10,15 +10,16 @@ import (
 const (
 	activityCount = "pg_stat_activity_count"
 	activityAge   = "pg_stat_activity_max_tx_duration"
-	// groupsMax bounds the different groups of sessions: 300 wait events, and some in each of many
+	// groupsMax bounds the number of session groups: 300 wait events, some of them in each of many
 	// databases.
 	groupsMax = 2000
 )
 
-// activityLabels are postgres_exporter's from 0.17.0 on, without usename and application_name.
+// activityLabels are the labels of postgres_exporter 0.17.0 and later, without usename and
+// application_name.
 var activityLabels = []string{"datname", "state", "backend_type", "wait_event_type", "wait_event"}
 
-// activity remembers which groups of sessions there were: an empty one has a count of 0.
+// activity remembers all session groups seen so far: one that is now empty has a count of 0.
 type activity struct {
 	s      *sampler
 	groups map[string]*group
@@ -32,7 +33,7 @@ type group struct {
 
 func newActivity(s *sampler) *activity { return &activity{s: s, groups: map[string]*group{}} }
 
-// take reads the rows of [activityQuery].
+// take converts the rows of [activityQuery].
 func (a *activity) take(rows [][][]byte) ([]recording.Column, error) {
 	for _, g := range a.groups {
 		g.count, g.age = 0, 0
@@ -41,11 +42,11 @@ func (a *activity) take(rows [][][]byte) ([]recording.Column, error) {
 	for _, r := range rows {
 		count, err := number(r[len(activityLabels)])
 		if err != nil {
-			return nil, fmt.Errorf("the sessions' count: %w", err)
+			return nil, fmt.Errorf("session count: %w", err)
 		}
 		age, err := number(r[len(activityLabels)+1])
 		if err != nil {
-			return nil, fmt.Errorf("a transaction's age: %w", err)
+			return nil, fmt.Errorf("transaction age: %w", err)
 		}
 		g := a.group(r[:len(activityLabels)])
 		g.count += count
@@ -69,8 +70,8 @@ func (a *activity) take(rows [][][]byte) ([]recording.Column, error) {
 	return out, nil
 }
 
-// group finds the group with these labels. If there are too many, new ones count as sessions
-// without a known wait.
+// group finds the group with these labels. If there are too many groups, sessions in new ones are
+// counted without their wait event.
 func (a *activity) group(values [][]byte) *group {
 	key := keyOf(values)
 	if g, ok := a.groups[key]; ok {
@@ -79,7 +80,7 @@ func (a *activity) group(values [][]byte) *group {
 
 	if len(a.groups) >= groupsMax && len(values[3]) > 0 {
 		a.s.limit(
-			fmt.Sprintf("sessions are in more than %d groups of database, state, type and wait event: the waits of the others are not recorded",
+			fmt.Sprintf("there are more than %d combinations of database, state, type and wait event: the wait events of further sessions are not recorded",
 				groupsMax))
 		return a.group([][]byte{values[0], values[1], values[2], nil, nil})
 	}

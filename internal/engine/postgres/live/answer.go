@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// answerBytesMax bounds what a server sends for one sample, connecting included: 200 databases
-	// and 400 settings are some hundred kilobytes.
+	// answerBytesMax bounds what a server may send for one sample, including the connection setup:
+	// 200 databases and 400 settings take a few hundred kilobytes.
 	answerBytesMax = 8 << 20
-	// rowsMax bounds the rows of it.
+	// rowsMax bounds the rows of a sample.
 	rowsMax = 50_000
-	// labelBytesMax bounds a label's value; PostgreSQL's names have at most 63 bytes.
+	// labelBytesMax bounds a label value; PostgreSQL's names have at most 63 bytes.
 	labelBytesMax = 256
 )
 
 func newBudget() *source.Budget { return source.NewBudget(answerBytesMax) }
 
-// dial is how a connection is made whose reading has a bound.
-// bare is set if the server wants a password in clear text.
+// dial returns a dialer whose connections read at most the budget. It sets bare if the server
+// requests the password in clear text.
 func dial(next pgconn.DialFunc, budget *source.Budget, bare *atomic.Bool) pgconn.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := next(ctx, network, address)
@@ -38,13 +38,13 @@ func dial(next pgconn.DialFunc, budget *source.Budget, bare *atomic.Bool) pgconn
 
 // ask runs statements and returns the rows of each. Too many rows end the connection.
 func (s *sampler) ask(ctx context.Context, statements string) (out [][][][]byte, err error) {
-	// The driver panics where a server is ready for the next query in the middle of its rows (pgx 5.12.0,
-	// pgconn.PgConn.unlock).
+	// The driver panics if a server reports being ready for the next query in the middle of its
+	// rows (pgx 5.12.0, pgconn.PgConn.unlock).
 	defer func() {
 		if p := recover(); p != nil {
-			_ = s.conn.Conn().Close() // nothing that it says is of use any more
+			_ = s.conn.Conn().Close() // the connection's state is unknown
 			out, err = nil,
-				fmt.Errorf("its answers are out of order: it is no PostgreSQL, or something in between changes what it sends (the driver says %q)",
+				fmt.Errorf("its answers are out of order: it is not PostgreSQL, or something in between changes them (driver: %q)",
 					fmt.Sprint(p))
 		}
 	}()
@@ -55,7 +55,7 @@ func (s *sampler) ask(ctx context.Context, statements string) (out [][][][]byte,
 		var rows [][][]byte
 		for one := all.ResultReader(); one.NextRow(); {
 			if n++; n > rowsMax {
-				_ = s.conn.Conn().Close() // the rest is not read
+				_ = s.conn.Conn().Close() // leave the rest unread
 				return nil, &source.TooMuchError{Max: rowsMax, Unit: "rows"}
 			}
 			rows = append(rows, copied(one.Values()))
@@ -66,7 +66,7 @@ func (s *sampler) ask(ctx context.Context, statements string) (out [][][][]byte,
 	return out, all.Close()
 }
 
-// copied is a row in memory of its own: the driver's is used again for the next.
+// copied returns a copy of a row: the driver reuses its memory for the next one.
 func copied(row [][]byte) [][]byte {
 	size := 0
 	for _, v := range row {
@@ -83,12 +83,12 @@ func copied(row [][]byte) [][]byte {
 	return out
 }
 
-// read gives a question's rows to what takes them. What listens there need not be PostgreSQL, and
-// may answer with any number of columns.
+// read passes the rows to the question's take function. The peer may not be PostgreSQL and may
+// answer with any number of columns.
 func (q *question) read(rows [][][]byte) ([]recording.Column, error) {
 	for _, r := range rows {
 		if len(r) != q.columns {
-			return nil, fmt.Errorf("a row has %d columns, not %d", len(r), q.columns)
+			return nil, fmt.Errorf("a row has %d columns: want %d", len(r), q.columns)
 		}
 	}
 	return q.take(rows)

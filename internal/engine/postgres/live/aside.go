@@ -10,22 +10,22 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// asideBackoffMost bounds how long a query that failed waits for its next try.
-const asideBackoffMost = 10 * time.Minute
+// asideBackoffMax bounds the time between retries of a failed query.
+const asideBackoffMax = 10 * time.Minute
 
-// An aside asks what lists files, such as the sizes of databases, on a connection that nothing waits for.
-// Such a query takes many seconds while the disk stalls. On the connection of the other queries it would
-// end the sample, and with it every sample of just the time that matters.
+// An aside runs queries that list files, such as database sizes, on a separate connection that
+// nothing waits for. Such a query takes many seconds while the disk stalls. On the main connection
+// it would time the sample out, and so lose every sample of exactly the time that matters.
 type aside struct {
 	questions []*question
-	free      *sampler // what asks: with its own connection and budget
+	free      *sampler // runs the queries, with its own connection and budget
 	answers   chan asideAnswer
 	inFlight  bool
 	cancel    context.CancelFunc
-	wait      map[*question]time.Duration // until the next try, after a failure
+	wait      map[*question]time.Duration // until the next retry after a failure
 }
 
-// An asideAnswer is what a query returned, rows or an error.
+// An asideAnswer is the result of a query: rows or an error.
 type asideAnswer struct {
 	of   *question
 	rows [][][]byte
@@ -54,7 +54,7 @@ func newAside(t *target, note func(recording.Note)) *aside {
 		wait: map[*question]time.Duration{}}
 }
 
-// take adds to a sample what was answered since the last one, and asks the next query that is due.
+// take returns what was answered since the last sample, and starts the next query that is due.
 func (a *aside) take(s *sampler, at time.Time) []recording.Column {
 	var columns []recording.Column
 	select {
@@ -65,6 +65,7 @@ func (a *aside) take(s *sampler, at time.Time) []recording.Column {
 	default:
 	}
 
+	// One query at a time, so that a stalled disk does not make them pile up.
 	if a.inFlight {
 		return columns
 	}
@@ -80,8 +81,8 @@ func (a *aside) take(s *sampler, at time.Time) []recording.Column {
 	return columns
 }
 
-// read turns an answer into series. A query that may not be asked, or does not exist, is not asked again;
-// one that failed waits twice as long as before.
+// read converts an answer to series. A query that is not permitted or not supported is dropped;
+// after any other failure the retry interval doubles.
 func (a *aside) read(s *sampler, got asideAnswer) []recording.Column {
 	q := got.of
 	var columns []recording.Column
@@ -97,7 +98,7 @@ func (a *aside) read(s *sampler, got asideAnswer) []recording.Column {
 		s.skip(q, err)
 		a.drop(q)
 	default:
-		a.wait[q] = min(asideBackoffMost, max(2*a.wait[q], 2*q.every))
+		a.wait[q] = min(asideBackoffMax, max(2*a.wait[q], 2*q.every))
 		s.limit(fmt.Sprintf("%s could not be read at times: it lists files, which takes long while the disk stalls",
 			q.name))
 	}
@@ -115,7 +116,7 @@ func (a *aside) drop(q *question) {
 	a.questions = kept
 }
 
-// ask sends a query without waiting for its answer.
+// ask starts a query without waiting for its answer.
 func (a *aside) ask(q *question) {
 	ctx, cancel := context.WithTimeout(context.Background(), a.free.target.within+time.Second)
 	a.inFlight, a.cancel = true, cancel
@@ -125,7 +126,7 @@ func (a *aside) ask(q *question) {
 	}()
 }
 
-// askAlone runs one query, connecting first if need be.
+// askAlone runs one query, connecting first if necessary.
 func (s *sampler) askAlone(ctx context.Context, query string) ([][][]byte, error) {
 	s.target.budget.Renew()
 	if s.conn == nil || s.conn.IsClosed() {
@@ -145,7 +146,7 @@ func (s *sampler) askAlone(ctx context.Context, query string) ([][][]byte, error
 		return nil, err
 	case len(answers) != 1:
 		s.close()
-		return nil, fmt.Errorf("%d answers to one question", len(answers))
+		return nil, fmt.Errorf("%d answers to one query", len(answers))
 	}
 
 	return answers[0], nil

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// While a query that lists files hangs, as it does while the disk stalls, the other figures are sampled all
-// the same. A real server's functions are hidden by slow ones of the same names.
+// While a query that lists files hangs, as it does while the disk stalls, the other figures are
+// sampled all the same. A real server's functions are hidden by slow ones of the same names.
 func TestSlowFilesDoNotStopSamples(t *testing.T) {
 	s := real(t)
 	for _, sql := range []string{

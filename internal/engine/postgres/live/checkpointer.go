@@ -8,26 +8,26 @@ import (
 
 const (
 	checkpointerCount = "plimsoll_postgres_checkpointer_count"
-	// checkpointerQuery returns what the checkpointer waits for. Empty means that it uses a CPU, or
-	// a wait that the version does not report (before 15: the sleeps of a paced checkpoint).
-	// Without pg_monitor its row cannot be identified. With track_activities off, older versions
-	// report no waits of any process, which would look like work.
+	// checkpointerQuery returns the checkpointer's wait event. An empty one means that it uses a
+	// CPU or that the version does not report the wait (before 15: the sleeps of a paced
+	// checkpoint). Without pg_monitor its row cannot be identified. With track_activities off,
+	// older versions report no waits of any process, which would look like work.
 	checkpointerQuery = `SELECT coalesce(wait_event_type, ''), coalesce(wait_event, '')
  FROM pg_stat_activity WHERE backend_type = 'checkpointer' AND current_setting('track_activities') = 'on'`
-	// checkpointerWaitsMax bounds the different waits: PostgreSQL 18 has about 270 for all
-	// processes, a checkpoint about a dozen.
+	// checkpointerWaitsMax bounds the different wait events: PostgreSQL 18 has about 270 in total,
+	// of which a checkpoint uses about a dozen.
 	checkpointerWaitsMax = 300
 )
 
 var checkpointerLabels = []string{"wait_event_type", "wait_event"}
 
-// A checkpointer remembers what the process has waited for: a former wait becomes 0.
+// A checkpointer remembers all wait events seen so far: those other than the current one become 0.
 type checkpointer struct {
 	s     *sampler
-	waits [][][]byte // type and event, in the order in which they appeared
+	waits [][][]byte // type and event, in order of appearance
 }
 
-// take reads the rows of [checkpointerQuery].
+// take converts the rows of [checkpointerQuery].
 func (c *checkpointer) take(rows [][][]byte) ([]recording.Column, error) {
 	now := -1
 	for _, r := range rows {

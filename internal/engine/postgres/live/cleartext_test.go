@@ -10,8 +10,8 @@ import (
 	"testing/iotest"
 )
 
-// A server that wants the password in clear text is noticed, however its message arrives, with and without
-// its refusal of TLS before; nothing else is taken for it.
+// A server that wants the password in clear text is noticed, however its message arrives, with and
+// without its refusal of TLS before; nothing else is taken for it.
 func TestClearText(t *testing.T) {
 	for text, want := range map[string]bool{
 		clearTextPassword: true, "N" + clearTextPassword: true, "NN" + clearTextPassword: false, "R\x00\x00\x00\x08\x00\x00\x00\x00" + clearTextPassword: false,

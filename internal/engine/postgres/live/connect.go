@@ -9,12 +9,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// sightQuery identifies the server: the version, whether it is a standby, whether we see all
-// sessions, how many databases there are, and whether sessions report what they do.
+// sightQuery identifies the server: version, standby or not, whether all sessions are visible,
+// number of databases, and whether sessions report their activity.
 const sightQuery = `SELECT current_setting('server_version_num'), current_setting('server_version'), version(), pg_is_in_recovery(),
  pg_has_role('pg_read_all_stats', 'usage'), (SELECT count(*) FROM pg_database), current_setting('track_activities')`
 
-// connect connects, and finds out what this user can read on this server.
+// connect connects and finds out what this user can read on this server.
 func (s *sampler) connect(ctx context.Context) error {
 	c, err := pgconn.ConnectConfig(ctx, s.target.config)
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *sampler) connect(ctx context.Context) error {
 
 	s.conn = c
 	if s.target.bare.Load() && s.target.remote() {
-		s.limit("the password was sent in clear text: the server wants it so, over a connection without TLS; ?sslmode=require prevents it, and password_encryption = scram-sha-256 with scram-sha-256 in pg_hba.conf ends it")
+		s.limit("the password was sent in clear text, because the server requested it over a connection without TLS: add ?sslmode=require, or set password_encryption = scram-sha-256 and use scram-sha-256 in pg_hba.conf")
 	}
 
 	if err := s.oldEnough(); err != nil {
@@ -34,7 +34,7 @@ func (s *sampler) connect(ctx context.Context) error {
 	if got.Err != nil {
 		if missing(got.Err) {
 			return &explained{s.target.name +
-				": this is no PostgreSQL of 10 or later, though it speaks its protocol (" +
+				": this is not PostgreSQL 10 or later, although it speaks its protocol (" +
 				s.target.hide(root(got.Err).Error()) + ")", got.Err}
 		}
 		return got.Err
@@ -48,39 +48,39 @@ func (s *sampler) connect(ctx context.Context) error {
 	if full := string(row[2]); !strings.HasPrefix(full, "PostgreSQL ") &&
 		!strings.HasPrefix(full, "EnterpriseDB ") {
 		product, _, _ := strings.Cut(clipped(full), " ")
-		return &explained{fmt.Sprintf("%s: this is %s, which speaks PostgreSQL's protocol but has no statistics of its kind: give the /metrics address that it has",
+		return &explained{fmt.Sprintf("%s: this is %s, which speaks PostgreSQL's protocol but does not have its statistics: give its /metrics address",
 			s.target.name, product), nil}
 	}
 
 	if s.version, err = strconv.Atoi(string(row[0])); err != nil {
-		return fmt.Errorf("its version: %w", err)
+		return fmt.Errorf("server version: %w", err)
 	}
 
 	s.text, _, _ = strings.Cut(clipped(string(row[1])), " ")
 	databases, err := strconv.Atoi(string(row[5]))
 	if err != nil {
-		return fmt.Errorf("its databases: %w", err)
+		return fmt.Errorf("number of databases: %w", err)
 	}
 
 	total := databases > databasesMax
 	if total {
-		s.limit(fmt.Sprintf("its %d databases are summed up: beyond %d they are not read separately", databases,
+		s.limit(fmt.Sprintf("its %d databases are summed: more than %d are not read separately", databases,
 			databasesMax))
 	}
 
 	if string(row[3]) == "t" {
-		s.limit("it is a standby: commits, and the checkpoints that stall them, are its primary's; give that one too")
+		s.limit("it is a standby: commits, and the checkpoints that stall them, happen on its primary; add the primary's address")
 	}
 
 	if string(row[4]) != "t" {
-		s.limit("what sessions of other users do is hidden: " + s.grant())
+		s.limit("the activity of other users' sessions is hidden: " + s.grant())
 	}
 
 	if string(row[6]) != "on" {
-		s.limit("track_activities is off: how many sessions execute, and what they wait for, is not told")
+		s.limit("track_activities is off: the server does not report how many sessions execute and what they wait for")
 	}
 
-	// The address, without secrets, so that printed commands reach this server.
+	// Record the address, without secrets, so that printed commands reach this server.
 	s.facts = map[string]string{"postgresql.standby": strconv.FormatBool(string(row[3]) == "t"),
 		"server.user": s.target.config.User, "server.database": s.target.config.Database}
 	if !s.target.socket() {
@@ -91,20 +91,20 @@ func (s *sampler) connect(ctx context.Context) error {
 	return s.prepare(ctx, total)
 }
 
-// oldEnough checks the version that comes with the connection, before any query that an older
-// version would not understand.
+// oldEnough checks the version reported at connection, before sending queries that an older server
+// would not understand.
 func (s *sampler) oldEnough() error {
 	text := s.conn.ParameterStatus("server_version")
 	if strings.Contains(text, "bouncer") {
 		return &explained{s.target.name +
-			": this is PgBouncer's own database: give the address of the server behind it", nil}
+			": this is PgBouncer's admin database: give the address of the server behind it", nil}
 	}
 	digits := text // "15.18 (Debian ...)", "18beta1"
 	if i := strings.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
 		digits = digits[:i]
 	}
 	if major, err := strconv.Atoi(digits); err == nil && major < v10/10000 {
-		return &explained{fmt.Sprintf("%s: it is version %s, and statistics are read from version 10 on: use postgres_exporter's /metrics address",
+		return &explained{fmt.Sprintf("%s: version %s is too old: want 10 or later, or postgres_exporter's /metrics address",
 			s.target.name, clipped(text)), nil}
 	}
 	return nil
@@ -114,8 +114,8 @@ func (s *sampler) grant() string {
 	return "GRANT pg_monitor TO " + quoted(s.target.config.User)
 }
 
-// prepare makes the queries. Each is tried separately, so that only what this user may not read is
-// left out.
+// prepare builds the queries. It tries each one separately, so that only those that fail for this
+// user are left out.
 func (s *sampler) prepare(ctx context.Context, total bool) error {
 	s.questions = nil
 	if s.activity == nil {

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// An explained error has its own text. errors.Is still finds the original.
+// An explained error has a text for users. errors.Is still finds the original.
 type explained struct {
 	text string
 	err  error
@@ -29,7 +29,7 @@ func (e *explained) Error() string { return e.text }
 // Is makes errors.Is work without exposing the original, which may contain a secret.
 func (e *explained) Is(target error) bool { return errors.Is(e.err, target) }
 
-// explain says in one sentence what went wrong, and what to do. It contains no secret.
+// explain describes in one sentence what went wrong and what to do, without secrets.
 func (t *target) explain(err error) error {
 	if err == nil {
 		return nil
@@ -60,7 +60,7 @@ func (t *target) hide(text string) string {
 	return strings.ReplaceAll(t.secrets.Hide(clipped(text)), "\n", "; ")
 }
 
-// clipped is the beginning of what a server says: it may say megabytes.
+// clipped returns the beginning of a server's text, which may be megabytes long.
 func clipped(text string) string {
 	const most = 300
 	if len(text) > most {
@@ -69,7 +69,7 @@ func clipped(text string) string {
 	return text
 }
 
-// refusal is about errors that the server returns (PostgreSQL's documentation, appendix A: error
+// refusal explains errors that the server returns (PostgreSQL's documentation, appendix A: error
 // codes).
 func (t *target) refusal(pg *pgconn.PgError) string {
 	user, database, message := t.config.User, t.config.Database, t.hide(pg.Message)
@@ -86,18 +86,18 @@ func (t *target) refusal(pg *pgconn.PgError) string {
 			return fmt.Sprintf("pg_hba.conf admits user %s only with TLS, if at all (%s): add ?sslmode=require",
 				user, message)
 		case strings.Contains(message, "pg_hba.conf"):
-			return fmt.Sprintf("pg_hba.conf does not admit user %s from here (%s): add a line for it there",
+			return fmt.Sprintf("pg_hba.conf does not admit user %s from here (%s): add a line for this user",
 				user, message)
 		}
 
 		if strings.HasSuffix(message, "does not exist") {
 			return message +
-				": give an existing user, as in postgres://USER@HOST/; on the server's own machine, run this as the system user that is one, which is usually: sudo -u postgres plimsoll ..."
+				": give an existing user, as in postgres://USER@HOST/; on the server's own machine, run plimsoll as a system user with the same name, usually: sudo -u postgres plimsoll ..."
 		}
 
 		return message + ": check the user"
 	case "3D000":
-		return fmt.Sprintf("there is no database %s: give an existing one after the last slash, such as /postgres",
+		return fmt.Sprintf("database %s does not exist: give an existing one after the last slash, such as /postgres",
 			database)
 	case "42501":
 		return fmt.Sprintf("user %s has no permission for this (%s): GRANT pg_monitor TO %s, and CONNECT on the database",
@@ -106,9 +106,9 @@ func (t *target) refusal(pg *pgconn.PgError) string {
 		return fmt.Sprintf("no connection is left (%s): close idle ones, raise max_connections, or let user %s use reserved ones",
 			message, user)
 	case "57P03":
-		return "it does not take connections now (" + message + "): try again in a moment"
+		return "it does not accept connections now (" + message + "): try again in a moment"
 	case "57P01", "57P02":
-		return "it was shut down, or somebody ended the connection (" + message + ")"
+		return "it was shut down, or the connection was terminated (" + message + ")"
 	case "57014":
 		return "it did not answer within " + statementTimeout.String() + " (" + message + ")"
 	case "08P01":
@@ -120,7 +120,7 @@ func (t *target) refusal(pg *pgconn.PgError) string {
 	return fmt.Sprintf("it responds: %s (SQLSTATE %s)", message, pg.Code)
 }
 
-// trouble is about errors on the way to the server.
+// trouble explains errors on the way to the server.
 func (t *target) trouble(err error) string {
 	var dns *net.DNSError
 	var unknown x509.UnknownAuthorityError
@@ -131,54 +131,55 @@ func (t *target) trouble(err error) string {
 	var much *source.TooMuchError
 	switch {
 	case errors.As(err, &dns):
-		return "there is no host " + dns.Name + " (" + dns.Err + "): check the name"
+		return "cannot resolve host " + dns.Name + " (" + dns.Err + "): check the name"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "nothing listens there (connection refused): check host and port, that the server runs, and its listen_addresses"
 	case errors.Is(err, fs.ErrNotExist) && t.socket():
-		return "there is no such socket: check the folder (SHOW unix_socket_directories), the port, and that the server runs"
+		return "the socket does not exist: check the folder (SHOW unix_socket_directories), the port, and that the server runs"
 	case errors.Is(err, fs.ErrPermission):
 		return "this system user has no access to the socket's folder: " + t.hide(root(err).Error())
 	case errors.As(err, &unknown):
-		return "its certificate is signed by nobody known here: name the authority's file by ?sslrootcert=FILE, or use sslmode=require"
+		return "its certificate is signed by an unknown authority: give the authority's file with ?sslrootcert=FILE, or use sslmode=require"
 	case errors.As(err, &name):
 		return "its certificate is for other names (" + name.Error() +
-			"): give one of them, or use sslmode=verify-ca"
+			"): use one of them, or sslmode=verify-ca"
 	case errors.As(err, &invalid):
 		return "its certificate is not valid (" + invalid.Error() + ")"
 	case errors.As(err, &alert):
-		return "it ends the TLS handshake (" + alert.Error() +
-			"): it may want a certificate of ours (sslcert=, sslkey=)"
+		return "it ended the TLS handshake (" + alert.Error() +
+			"): it may require a client certificate (sslcert=, sslkey=)"
 	case errors.As(err, &much):
-		return fmt.Sprintf("it sends more than the %d %s that are read of an answer: it is no PostgreSQL, or something before it is none",
+		return fmt.Sprintf("its answer exceeds %d %s: it is not PostgreSQL, or something in between is not",
 			much.Max, much.Unit)
 	case strings.Contains(err.Error(), "refused TLS") && !t.plain():
-		return "it offers no TLS: use sslmode=disable if the way to it is safe, or turn ssl on there"
+		return "it does not offer TLS: use sslmode=disable if the network path is safe, or turn ssl on there"
 	case errors.Is(err, context.DeadlineExceeded) && strings.Contains(err.Error(), "failed to receive message"):
-		return fmt.Sprintf("it takes the connection, but does not finish the login within %s: it stalls, or it is no PostgreSQL: check the server's log, and the port",
+		return fmt.Sprintf("it accepts the connection but does not finish the login within %s: it stalls, or it is not PostgreSQL: check the server's log and the port",
 			t.config.ConnectTimeout)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("it does not answer within %s: it stalls, a firewall drops what is sent, or it is no PostgreSQL",
+		return fmt.Sprintf("it does not answer within %s: it stalls, a firewall drops packets, or it is not PostgreSQL",
 			t.within)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
 		errors.Is(err, syscall.EPIPE):
-		return "it closes the connection without an answer: check the server's log, and that PostgreSQL listens on this port"
+		return "it closed the connection without an answer: check the server's log, and that PostgreSQL listens on this port"
 	case strings.Contains(err.Error(), "unexpected message"),
 		strings.Contains(err.Error(), "unknown message type"), strings.Contains(err.Error(), "body len"),
 		strings.Contains(err.Error(), "invalid message length"), strings.Contains(err.Error(), "body is invalid"),
 		strings.Contains(err.Error(), "does not look like a TLS handshake"):
-		return "what listens there does not speak PostgreSQL's protocol: check the port"
+		return "the program on that port does not speak PostgreSQL's protocol: check the port"
 	}
 
 	return t.hide(root(err).Error())
 }
 
-// plain tells whether the server is also tried without TLS.
+// plain reports whether the driver may also connect without TLS.
 func (t *target) plain() bool {
 	return t.config.TLSConfig == nil ||
 		slices.ContainsFunc(t.config.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.TLSConfig == nil })
 }
 
-// root returns the error at the end of a chain: the driver wraps each in the address and the user.
+// root returns the innermost error of a chain: the driver wraps each error with the address and the
+// user.
 func root(err error) error {
 	for {
 		switch e := err.(type) { //nolint:errorlint // the chain itself is walked

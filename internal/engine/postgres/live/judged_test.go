@@ -160,8 +160,8 @@ func (b *bench) commit(ctx context.Context, row int) error {
 	}
 }
 
-// judged is the diagnosis of what happens while clients commit: incident has its begin and its end in
-// samples of a second.
+// judged is the diagnosis of what happens while clients commit: incident has its begin and its end
+// in samples of a second.
 func (b *bench) judged(incident func()) *diagnose.Report {
 	b.t.Helper()
 	src, err := live.Open(b.server.Socket("postgres", "postgres"), live.Options{})
@@ -210,9 +210,9 @@ const (
 	stalled = 6 // samples of one
 )
 
-// Sessions that wait for a lock and for a standby that does not answer are told apart on a real server,
-// and neither is the disk. commit_delay is not among them: whether a backend sleeps depends on how many
-// others are in a transaction just then, so a busy machine may show no stall.
+// Sessions that wait for a lock and for a standby that does not answer are told apart on a real
+// server, and neither is the disk. commit_delay is not among them: whether a backend sleeps depends
+// on how many others are in a transaction just then, so a busy machine may show no stall.
 func TestRealStalls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each takes some twenty seconds")
@@ -271,7 +271,8 @@ func (b *bench) hold(begin, end string) func() {
 	return func() { _ = c.Close(context.WithoutCancel(b.t.Context())) }
 }
 
-// Autovacuum and a dump are no clients that wait: commits are as quick as ever, and the report says so.
+// Autovacuum and a dump are no clients that wait: commits are as quick as ever, and the report says
+// so.
 func TestRealBackgroundIsNoStall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some twenty seconds")

@@ -21,25 +21,27 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// The environment variables for credentials that neither the address nor PostgreSQL's own places
-// contain.
+// The environment variables for credentials that are neither in the address nor in the places that
+// PostgreSQL's own clients read.
 const (
 	EnvUser     = source.EnvUser
 	EnvPassword = source.EnvPassword
 )
 
 const (
-	// addressBytesMax bounds an address; one with a dozen hosts and options has a few hundred
+	// addressBytesMax bounds an address; one with a dozen hosts and options takes a few hundred
 	// bytes.
 	addressBytesMax = 4096
 	// messageBytesMax bounds a message from the server: a row of statistics takes less than a
 	// kilobyte.
 	messageBytesMax = 64 << 10
-	// connectWithin is how long connecting may take: the server forks for it.
+	// connectWithin is how long connecting may take. The server has to fork for it, which may
+	// stall.
 	connectWithin = 8 * time.Second
-	// answerWithin is how long a sample may take, connecting included.
+	// answerWithin is how long a sample may take, including connecting.
 	answerWithin = 10 * time.Second
-	// statementTimeout is when the server aborts a query, before we do.
+	// statementTimeout is shorter than answerWithin, so that the server aborts a query before we
+	// give up.
 	statementTimeout = 8 * time.Second
 )
 
@@ -47,10 +49,10 @@ const (
 type Options struct {
 	// Insecure accepts any server certificate.
 	Insecure bool
-	// Getenv replaces os.Getenv for the variables of this program. The driver reads PostgreSQL's
-	// own (PGPASSWORD, PGSSLMODE, ...) from the environment.
+	// Getenv replaces os.Getenv for Plimsoll's own variables. The driver reads PostgreSQL's
+	// variables (PGPASSWORD, PGSSLMODE, ...) from the environment.
 	Getenv func(string) string
-	// Within is how long a sample may take, connecting included; 0 means ten seconds.
+	// Within is how long a sample may take, including connecting; 0 means ten seconds.
 	Within time.Duration
 }
 
@@ -62,18 +64,19 @@ type target struct {
 	secrets location.Secrets
 	within  time.Duration
 	budget  *source.Budget
-	bare    *atomic.Bool    // the server wanted the password in clear text
+	bare    *atomic.Bool    // the server requested the password in clear text
 	dialer  pgconn.DialFunc // without a budget
 }
 
-// live is a server that is sampled repeatedly; it implements source.Source.
+// live samples a server repeatedly; it implements source.Source.
 type live struct {
 	*source.Polled
 	target *target
 }
 
-// Open prepares the server at a postgres:// address, as libpq reads it. It does not connect. With
-// several hosts, the first that answers is read, or the one that target_session_attrs asks for.
+// Open prepares sampling the server at a postgres:// address, in libpq's syntax. It does not
+// connect. With several hosts, it uses the first that answers, or the one that matches
+// target_session_attrs.
 func Open(address string, opt Options) (source.Source, error) {
 	t, err := newTarget(address, opt)
 	if err != nil {
@@ -90,11 +93,11 @@ func (l *live) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	return l.Poll(ctx, w, opt, s)
 }
 
-var errAddress = errors.New("the postgres:// address is not valid (special characters in a password must be percent-encoded): give one such as postgres://user@host:5432/postgres")
+var errAddress = errors.New("invalid postgres:// address (special characters in a password must be percent-encoded); example: postgres://user@host:5432/postgres")
 
 func newTarget(address string, opt Options) (*target, error) {
 	if len(address) > addressBytesMax {
-		return nil, fmt.Errorf("a postgres:// address has at most %d bytes", addressBytesMax)
+		return nil, fmt.Errorf("postgres:// address too long: want at most %d bytes", addressBytesMax)
 	}
 
 	if opt.Getenv == nil {
@@ -124,6 +127,7 @@ func newTarget(address string, opt Options) (*target, error) {
 		cfg.User = u
 	}
 
+	// Both spellings of the password may appear in messages.
 	t.secrets.Add(cfg.Password)
 	if _, escaped, ok := strings.Cut(parsed.Userinfo(), ":"); ok {
 		t.secrets.Add(escaped)
@@ -162,7 +166,8 @@ func newTarget(address string, opt Options) (*target, error) {
 // socket reports whether the server is reached through a socket on this machine.
 func (t *target) socket() bool { return strings.HasPrefix(t.config.Host, "/") }
 
-// misread says what is wrong with an address. The driver's error repeats the address.
+// misread explains what is wrong with an address. The driver's own error would repeat the address,
+// with its password.
 func misread(err error) error {
 	var parse *pgconn.ParseConfigError
 	if !errors.As(err, &parse) {
@@ -172,9 +177,9 @@ func misread(err error) error {
 	var path *os.PathError
 	switch {
 	case errors.As(inner, &path): // sslrootcert, sslcert, a service file
-		return fmt.Errorf("the postgres:// address names a file that cannot be read: %w", path)
+		return fmt.Errorf("cannot read a file named in the postgres:// address: %w", path)
 	case strings.Contains(parse.Error(), "sslmode is invalid"):
-		return errors.New("the postgres:// address has an unknown sslmode: want disable, allow, prefer, require, verify-ca or verify-full")
+		return errors.New("unknown sslmode in the postgres:// address: want disable, allow, prefer, require, verify-ca or verify-full")
 	}
 	return errAddress
 }

@@ -16,16 +16,16 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A question is a query that runs regularly, with the function that reads its rows.
+// A question is a query that runs regularly, with the function that converts its rows.
 type question struct {
 	name    string
 	query   string
 	every   time.Duration
 	needs   string
-	columns int // of each row
+	columns int // per row
 	take    func(rows [][][]byte) ([]recording.Column, error)
 
-	// aside says that it lists files: it is asked on another connection.
+	// aside marks a query that lists files: it runs on a separate connection.
 	aside bool
 	asked time.Time
 }
@@ -43,28 +43,28 @@ type sampler struct {
 
 	conn         *pgconn.PgConn
 	version      int
-	text         string // of the version: "15.18"
+	text         string // the version as text: "15.18"
 	facts        map[string]string
 	questions    []*question
 	aside        *aside
 	activity     *activity
 	checkpointer *checkpointer
 	settings     []recording.Column
-	told         map[string]bool // notes already left
+	noted        map[string]bool // notes already written
 	series       map[string]labels.Labels
 }
 
 func newSampler(t *target, want func(string) bool, note func(recording.Note)) *sampler {
-	return &sampler{target: t, want: want, note: note, server: t.server, told: map[string]bool{},
+	return &sampler{target: t, want: want, note: note, server: t.server, noted: map[string]bool{},
 		series: map[string]labels.Labels{}}
 }
 
 func (s *sampler) wants(metric string) bool { return s.want == nil || s.want(metric) }
 
-// limit notes once what cannot be known.
+// limit notes something that cannot be measured, once.
 func (s *sampler) limit(text string) {
-	if !s.told[text] && len(s.told) < toldMax {
-		s.told[text] = true
+	if !s.noted[text] && len(s.noted) < notesMax {
+		s.noted[text] = true
 		s.note(recording.Note{Kind: recording.NoteLimit, Source: s.target.name, Text: text})
 	}
 }
@@ -111,11 +111,11 @@ func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, 
 
 	answers, err := s.ask(ctx, strings.Join(text, ";\n"))
 	if err == nil && len(answers) != len(due) {
-		err = fmt.Errorf("%d answers to %d questions", len(answers), len(due))
+		err = fmt.Errorf("%d answers to %d queries", len(answers), len(due))
 	}
 
 	if err != nil {
-		// Privileges or extensions may have changed: find out again what can be read.
+		// Privileges or extensions may have changed: reconnect and find out again what can be read.
 		s.close()
 		return nil, s.target.explain(err)
 	}
@@ -145,7 +145,7 @@ func (s *sampler) plain(to []recording.Column, metric string, value float64) []r
 	return append(to, recording.Column{Labels: s.labelled(metric, nil, nil), Values: []float64{value}})
 }
 
-// labelled returns the labels of a series, which are made once.
+// labelled returns the labels of a series, building them only once.
 func (s *sampler) labelled(metric string, names []string, values [][]byte) labels.Labels {
 	key := metric
 	for _, v := range values {
@@ -168,14 +168,14 @@ func (s *sampler) labelled(metric string, names []string, values [][]byte) label
 	return l
 }
 
-// toldMax bounds the notes about what cannot be told.
-const toldMax = 100
+// notesMax bounds the notes about missing measurements.
+const notesMax = 100
 
-// seriesMax bounds the series whose labels are remembered; there are a few hundred, and a hundred
-// for each database.
+// seriesMax bounds the series whose labels are cached; there are a few hundred, plus a hundred per
+// database.
 const seriesMax = 100_000
 
-// questionOf queries a view.
+// questionOf returns the query for a view; nil if no metric of it is wanted.
 func (s *sampler) questionOf(v *view) *question {
 	of, skip := v.columns(s.version), len(v.labels)
 	wanted := false
@@ -194,7 +194,7 @@ func (s *sampler) questionOf(v *view) *question {
 				for i, c := range of {
 					value := r[skip+i]
 					if value == nil || !s.wants(c.metric) {
-						continue // pg_stat_io has NULL for what cannot happen
+						continue // pg_stat_io has NULL for impossible combinations
 					}
 					x, err := number(value)
 					if err != nil {
@@ -218,7 +218,7 @@ func number(text []byte) (float64, error) {
 	return x, nil
 }
 
-// skip notes that a query is left out.
+// skip notes why a query is left out.
 func (s *sampler) skip(q *question, err error) {
 	if pg := (*pgconn.PgError)(nil); denied(err) && errors.As(err, &pg) {
 		s.limit(fmt.Sprintf("%s is skipped (%s): %s", q.name, s.target.hide(pg.Message), s.grant()))
@@ -233,7 +233,7 @@ func denied(err error) bool {
 	return errors.As(err, &pg) && pg.Code == "42501"
 }
 
-// missing reports whether the queried object does not exist: forks of PostgreSQL leave out views.
+// missing reports whether the queried object does not exist: forks of PostgreSQL lack some views.
 func missing(err error) bool {
 	pg := (*pgconn.PgError)(nil)
 	return errors.As(err, &pg) && (pg.Code == "42P01" || pg.Code == "42703" || pg.Code == "42883" ||

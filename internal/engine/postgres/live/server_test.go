@@ -220,7 +220,7 @@ func TestUnprivilegedUser(t *testing.T) {
 	}
 
 	text := fmt.Sprint(p.notes)
-	for _, want := range []string{"sessions of other users do is hidden", "pg_ls_waldir is skipped", `GRANT pg_monitor TO "weak"`} {
+	for _, want := range []string{"activity of other users' sessions is hidden", "pg_ls_waldir is skipped", `GRANT pg_monitor TO "weak"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no note says %q: %s", want, text)
 		}
@@ -250,14 +250,14 @@ func TestRefusals(t *testing.T) {
 		{"no password", s.Address("monitor", "postgres"), "needs a password: put it in $PGPASSWORD", Options{}},
 		{"no such user", s.Address("nobody:wr0ng-s3cret", "postgres"), "the password of user nobody", Options{}},
 		{"no such role", s.Socket("nobody", "postgres"), `role "nobody" does not exist`, Options{}},
-		{"no such database", s.Address("monitor:m0nit0r-s3cret", "shop"), "there is no database shop", Options{}},
+		{"no such database", s.Address("monitor:m0nit0r-s3cret", "shop"), "database shop does not exist", Options{}},
 		{"TLS required", s.Address("sealed:s3aled-s3cret", "postgres") + "?sslmode=disable", "only with TLS, if at all", Options{}},
-		{"unknown authority", s.Address("sealed:s3aled-s3cret", "postgres") + "?sslmode=verify-ca", "signed by nobody known here", Options{}},
+		{"unknown authority", s.Address("sealed:s3aled-s3cret", "postgres") + "?sslmode=verify-ca", "signed by an unknown authority", Options{}},
 		{"another name", s.Address("sealed:s3aled-s3cret", "postgres") + "?sslmode=verify-full", "its certificate is for other names", Options{}},
 		{"no TLS on a socket", s.Socket("monitor", "postgres") + "&sslmode=require", "", Options{}},
 		{"nothing listens", "postgres://monitor:m0nit0r-s3cret@127.0.0.1:1/postgres", "nothing listens there", Options{}},
-		{"no such host", "postgres://monitor:m0nit0r-s3cret@nowhere.invalid/postgres", "there is no host nowhere.invalid", Options{}},
-		{"no such socket", "postgres:///postgres?host=" + missing, "there is no such socket", Options{}},
+		{"no such host", "postgres://monitor:m0nit0r-s3cret@nowhere.invalid/postgres", "cannot resolve host nowhere.invalid", Options{}},
+		{"no such socket", "postgres:///postgres?host=" + missing, "the socket does not exist", Options{}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			x.opt.Getenv = none
@@ -403,8 +403,8 @@ func TestStandby(t *testing.T) {
 	}
 }
 
-// Sessions are counted by type, so that autovacuum and walsenders are not taken for clients, and what
-// keeps WAL is read. A COMMIT's time in pg_stat_statements is not: it ends before the commit.
+// Sessions are counted by type, so that autovacuum and walsenders are not taken for clients, and
+// what keeps WAL is read. A COMMIT's time in pg_stat_statements is not: it ends before the commit.
 func TestSessionTypes(t *testing.T) {
 	s := real(t)
 	if _, err := s.Exec("SELECT pg_create_physical_replication_slot('left_behind', true)"); err != nil {

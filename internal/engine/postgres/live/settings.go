@@ -9,20 +9,20 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// settingsQuery returns the settings that are numbers or switches, as the exporter does, except
-// those of our own session.
+// settingsQuery returns the numeric and boolean settings, as the exporter does, except those that
+// our own session changed.
 const settingsQuery = "SELECT name, setting, coalesce(unit, ''), vartype FROM pg_settings WHERE vartype IN ('bool', 'integer', 'real')" +
 	" AND source <> 'client' AND name <> 'transaction_read_only'"
 
-// units of settings (pg_settings.unit), in seconds or bytes. A number may precede them: 8kB.
+// Units of settings (pg_settings.unit), in seconds or bytes. A number may precede a unit: 8kB.
 var (
 	seconds = map[string]float64{"ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86400}
 	bytes   = map[string]float64{"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 )
 
-// metricOfSetting returns the series of a setting: pg_settings_checkpoint_timeout_seconds. -1,
-// which means "off" or "the same as another setting", stays -1. ok is false if the setting is not a
-// number.
+// metricOfSetting returns the series of a setting, such as pg_settings_checkpoint_timeout_seconds.
+// -1, which means "off" or "the same as another setting", stays -1. ok is false if the setting is
+// not a number.
 func metricOfSetting(name, setting, unit, vartype string) (metric string, value float64, ok bool) {
 	metric = "pg_settings_" + strings.ReplaceAll(name, ".", "_")
 	if vartype == "bool" {
@@ -61,7 +61,7 @@ func metricOfSetting(name, setting, unit, vartype string) (metric string, value 
 
 	switch {
 	case value == -1:
-	case base == "ms": // 1500/1000 is the double nearest to 1.5, 1500*0.001 may not be
+	case base == "ms": // 1500/1000 is exactly 1.5, 1500*0.001 may not be
 		value = value * count / 1000
 	default:
 		value *= count * scale
@@ -83,18 +83,18 @@ var factNames = []string{
 	"io_method", "data_checksums",
 }
 
-// addressNames are the settings by which a client on the server's own host reaches it. They are no
-// settings that a fix changes, so their facts begin with "server.".
+// addressNames are the settings by which a client on the server's own host reaches it. Fixes do not
+// change them, so their facts begin with "server.".
 var addressNames = []string{"port", "unix_socket_directories", "data_directory"}
 
 func factsStatement() string {
 	return factsQuery + "'" + strings.Join(slices.Concat(factNames, addressNames), "', '") + "')"
 }
 
-// rereadEvery is how often settings are read again: a reload changes them.
+// rereadEvery is how often settings are read again, because a reload may change them.
 const rereadEvery = time.Minute
 
-// aboutItself are the queries for settings, as series and as facts.
+// aboutItself returns the queries for settings, as series and as facts.
 func (s *sampler) aboutItself() []*question {
 	return []*question{
 		{name: "pg_settings", query: settingsQuery, columns: 4, every: rereadEvery, take: s.takeSettings},
@@ -102,7 +102,7 @@ func (s *sampler) aboutItself() []*question {
 	}
 }
 
-// takeSettings keeps the settings as series: every sample has them, like every page of the
+// takeSettings keeps the settings as series. Every sample includes them, like every page of the
 // exporter.
 func (s *sampler) takeSettings(rows [][][]byte) ([]recording.Column, error) {
 	s.settings = nil

@@ -17,7 +17,7 @@ const (
 	v18 = 180000
 )
 
-// A column of a view, and the series made from it.
+// A column of a view and the series built from it.
 type column struct {
 	name   string // or an expression
 	metric string
@@ -27,21 +27,21 @@ type column struct {
 
 // A view is a query in which some columns are labels and the others become series.
 type view struct {
-	name   string // for people
+	name   string // for messages
 	since  int
 	until  int
-	every  time.Duration // 0: with each sample; else it lists files, and is asked aside
+	every  time.Duration // 0: with each sample; otherwise it lists files and runs aside
 	labels []string      // columns
 	of     []column
 	from   string // the clause after the columns
-	needs  string // the role that is needed, if any
+	needs  string // the required role, if any
 }
 
 func (v *view) in(version int) bool {
 	return version >= v.since && (v.until == 0 || version < v.until)
 }
 
-// columns returns those that a version has.
+// columns returns the columns that a version has.
 func (v *view) columns(version int) []column {
 	var out []column
 	for _, c := range v.of {
@@ -61,7 +61,7 @@ func (v *view) query(version int) string {
 	return "SELECT " + strings.Join(parts, ", ") + " FROM " + v.from
 }
 
-// named makes columns whose series have the same names.
+// named builds columns whose series have the same names.
 func named(prefix, suffix string, names ...string) []column {
 	out := make([]column, len(names))
 	for i, n := range names {
@@ -88,7 +88,7 @@ func join(groups ...[]column) []column {
 
 const (
 	monitor = "pg_monitor"
-	// databasesMax is up to how many databases are separate; if there are more, only sums are read.
+	// databasesMax is how many databases are read separately; with more, only sums are read.
 	databasesMax = 200
 )
 
@@ -101,7 +101,7 @@ var databaseColumns = join(
 	between(v14, 0, named("pg_stat_database_", "", "session_time", "active_time", "idle_in_transaction_time",
 		"sessions", "sessions_abandoned", "sessions_fatal", "sessions_killed")))
 
-// summed makes sums of columns, under the same names.
+// summed replaces columns by their sums, under the same names.
 func summed(of []column) []column {
 	out := append([]column(nil), of...)
 	for i := range out {
@@ -110,11 +110,12 @@ func summed(of []column) []column {
 	return out
 }
 
-// viewsOf returns the views to query. total: there are too many databases to separate them.
+// viewsOf returns the views to query. If total is true, there are too many databases to read them
+// separately.
 //
 // Sources: the chapter "The Cumulative Statistics System" of the documentation of versions 10 to
-// 18; names of series: postgres_exporter 0.11.1 as it runs, and the collectors of its later
-// releases for pg_stat_io, pg_stat_checkpointer, pg_stat_wal and pg_wal.
+// 18; names of series: a running postgres_exporter 0.11.1, and the collectors of later releases for
+// pg_stat_io, pg_stat_checkpointer, pg_stat_wal and pg_wal.
 func viewsOf(total bool) []view {
 	databases := view{name: "pg_stat_database", labels: []string{"datid", "datname"}, of: databaseColumns,
 		from: "pg_stat_database WHERE datname IS NOT NULL"}
@@ -161,21 +162,22 @@ func viewsOf(total bool) []view {
 			from: "pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'", of: []column{
 				{name: "count(*)", metric: "pg_wal_segments"},
 				{name: "coalesce(sum(size), 0)", metric: "pg_wal_size_bytes"}}},
-		{name: "the position in WAL", until: v14, from: "(SELECT) AS x",
+		{name: "the WAL position", until: v14, from: "(SELECT) AS x",
 			of: []column{{metric: "plimsoll_postgres_wal_position_bytes",
 				name: "pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, '0/0')"}}},
 		{name: "whether it is a standby", from: "(SELECT) AS x",
 			of: []column{{metric: "pg_replication_is_replica", name: "pg_is_in_recovery()::int"}}},
-		// The exporter has one of each database, named seconds, which it is not.
+		// The exporter reports one per database, under a name that ends in seconds, which is wrong.
 		{name: "the age of unfrozen transactions", from: "pg_database WHERE datallowconn", of: []column{
 			{name: "max(age(datfrozenxid))", metric: "plimsoll_postgres_unfrozen_age"}}},
-		// Whoever may not see a worker's query sees no such worker, which is no zero.
-		{name: "what autovacuum workers do", from: "pg_stat_activity WHERE backend_type = 'autovacuum worker'",
+		// A user who may not see a worker's query cannot count them: the result is NULL, not zero.
+		{name: "the activity of autovacuum workers", from: "pg_stat_activity WHERE backend_type = 'autovacuum worker'",
 			of: []column{{metric: "plimsoll_postgres_wraparound_workers",
 				name: "CASE WHEN pg_has_role('pg_read_all_stats', 'usage') THEN count(*) FILTER (WHERE query LIKE '%(to prevent wraparound)%') END"}}},
 		{name: "pg_stat_archiver", from: "pg_stat_archiver",
 			of: named("pg_stat_archiver_", "", "archived_count", "failed_count")},
-		// What a slot keeps is counted from its restart_lsn; a standby's own slots from what it replayed.
+		// A slot retains WAL from its restart_lsn on, up to the current position or, on a standby,
+		// up to the replayed one.
 		{name: "pg_replication_slots", from: "pg_replication_slots", of: []column{
 			{name: "count(*) FILTER (WHERE NOT active)", metric: "plimsoll_postgres_inactive_slots"},
 			{name: "coalesce(max(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, restart_lsn)) FILTER (WHERE NOT active), 0)",
@@ -184,9 +186,9 @@ func viewsOf(total bool) []view {
 	}
 }
 
-// activityQuery returns sessions with a database by state, type and wait; %s is the column for the
-// database. The type separates clients from autovacuum, parallel workers and walsenders. Our own
-// session is included, as is the exporter's before 0.19.0.
+// activityQuery counts sessions with a database by state, type and wait event; %s is the column for
+// the database. The type separates clients from autovacuum, parallel workers and walsenders. Our
+// own session is included, like the exporter's own before 0.19.0.
 const activityQuery = `SELECT %s, coalesce(state, ''), coalesce(backend_type, ''), coalesce(wait_event_type, ''), coalesce(wait_event, ''), count(*),
  coalesce(max(extract(epoch FROM now() - xact_start)), 0)
  FROM pg_stat_activity WHERE datname IS NOT NULL AND state IS NOT NULL GROUP BY 1, 2, 3, 4, 5`

@@ -87,7 +87,7 @@ func TestAddresses(t *testing.T) {
 
 	for address, want := range map[string]string{
 		"postgres://me:s3cret%zz@db/x":                          "percent-encoded",
-		"postgres://me:s3cret@db:port/x":                        "give one such as",
+		"postgres://me:s3cret@db:port/x":                        "example: postgres://",
 		"postgres://me:s3cret@db/x?sslmode=often":               "verify-full",
 		"postgres://me:s3cret@db/x?sslrootcert=/no/such/file":   "/no/such/file",
 		"postgres://me:s3cret@db/" + strings.Repeat("x", 1<<13): "4096 bytes",

@@ -9,29 +9,29 @@ import (
 // Constants of the background writer's estimate: PostgreSQL 15's bufmgr.c, BgBufferSync.
 const (
 	smoothingSamples = 16
-	scanWholePool    = 2 * time.Minute // without demand it passes all buffers in that time
+	scanWholePool    = 2 * time.Minute // without demand it scans the whole pool in this time
 )
 
-// backgroundWriter writes dirty, unused buffers before a backend needs them, as many as recent
-// demand makes likely.
+// backgroundWriter writes dirty, unused buffers before backends need them. Recent demand sets how
+// many.
 type backgroundWriter struct {
 	out       flusher
-	passed    uint64  // where it is, counted as buffers.swept is
-	swept     uint64  // the sweep's position in the round before
-	allocated int64   // demand up to the round before
-	demand    float64 // buffers needed a round, smoothed
-	density   float64 // buffers the sweep passes for each it takes, smoothed
+	passed    uint64  // its position, counted like buffers.swept
+	swept     uint64  // the sweep's position in the previous round
+	allocated int64   // demand up to the previous round
+	demand    float64 // buffers needed per round, smoothed
+	density   float64 // buffers the sweep passes per buffer it takes, smoothed
 }
 
 func (e *Engine) startBackgroundWriter() {
 	g := &e.background
 	g.out = flusher{after: flushPages(e.cfg.BgwriterFlushAfter)}
-	g.density = 10 // where BgBufferSync starts
+	g.density = 10 // BgBufferSync's initial value
 	g.swept, g.passed = e.buffers.swept, e.buffers.swept
 	e.clock.After(e.cfg.BgwriterDelay.Std(), e, evBackgroundWriter)
 }
 
-// backgroundWrite is a round of it.
+// backgroundWrite runs one round of the background writer.
 func (e *Engine) backgroundWrite(now vtime.Instant) {
 	e.clock.After(e.cfg.BgwriterDelay.Std(), e, evBackgroundWriter)
 	g, s := &e.background, &e.buffers
@@ -39,6 +39,7 @@ func (e *Engine) backgroundWrite(now vtime.Instant) {
 		return
 	}
 
+	// It stops once enough reusable buffers are ahead of the sweep, or after a full circle.
 	needed, known := e.demand()
 	reusable, written, scanned := known, 0, 0
 	for left := uint64(len(s.all)) - (g.passed - s.swept); left > 0 && reusable < needed; left-- {
@@ -51,6 +52,7 @@ func (e *Engine) backgroundWrite(now vtime.Instant) {
 			continue
 		}
 
+		// A page may be written only after its log is durable.
 		reusable++
 		if !f.dirty || f.lsn > e.wal.durable {
 			continue
@@ -67,17 +69,17 @@ func (e *Engine) backgroundWrite(now vtime.Instant) {
 		}
 
 		if resume > now {
-			break // held for having dirtied too much: on in the next round
+			break // the kernel throttles it: it continues in the next round
 		}
 	}
 
-	if found := reusable - known; found > 0 { // of this round, as its scan
+	if found := reusable - known; found > 0 { // only this round's, like scanned
 		g.density += float64((float64(scanned)/found - g.density) / smoothingSamples)
 	}
 }
 
-// demand estimates how many buffers the next round will need, and how many of those between the
-// sweep and the background writer are free to take.
+// demand estimates how many buffers the next round needs, and how many of the buffers between the
+// sweep and the background writer are reusable.
 func (e *Engine) demand() (needed, known float64) {
 	g, s := &e.background, &e.buffers
 	recent := float64(e.n.allocated - g.allocated)
@@ -88,10 +90,12 @@ func (e *Engine) demand() (needed, known float64) {
 		g.passed = s.swept // the sweep overtook it
 	}
 
+	// The density follows the sweep slowly, in both directions.
 	if delta > 0 && recent > 0 {
 		g.density += float64((delta/recent - g.density) / smoothingSamples)
 	}
 
+	// Demand follows an increase immediately and a decrease slowly, as in BgBufferSync.
 	known = float64(g.passed-s.swept) / max(g.density, 1)
 	if g.demand <= recent {
 		g.demand = recent

@@ -2,14 +2,14 @@ package model
 
 import "plimsoll/internal/base/vtime"
 
-// usageMax is BM_MAX_USAGE_COUNT of PostgreSQL 15's buf_internals.h: a buffer survives as many
-// passes of the clock sweep as it was used, up to five.
+// usageMax is BM_MAX_USAGE_COUNT in PostgreSQL 15's buf_internals.h: a buffer survives one pass of
+// the clock sweep per use, up to five.
 const usageMax = 5
 
 // A buffer holds a page.
 type buffer struct {
-	ready  vtime.Instant // read in by then
-	lsn    int64         // the log up to here must be durable before the page is written
+	ready  vtime.Instant // when its page has been read in
+	lsn    int64         // the log must be durable up to here before the page is written
 	page   pageID
 	pins   uint16
 	usage  uint8
@@ -17,19 +17,19 @@ type buffer struct {
 	marked bool // to be written by the checkpoint in progress
 }
 
-// buffers is the cache of pages: an array of buffers, a hash table that finds a page's, and the
-// hand of the clock sweep.
+// buffers is the page cache of the server: an array of buffers, a hash table from page to buffer,
+// and the hand of the clock sweep.
 type buffers struct {
 	all   []buffer
-	used  int     // those never used come first
+	used  int     // buffers beyond this have never been used and are taken first
 	table []entry // open addressing
 	shift uint
-	swept uint64 // buffers the hand has passed in all
+	swept uint64 // total number of buffers the hand has passed
 	dirty int    // dirty buffers
 }
 
-// An entry says which buffer holds a page: its number + 1, 0 if there is none. The page is here
-// too, so that a search touches no buffer.
+// An entry names the buffer that holds a page: its number + 1, or 0 for none. The entry includes
+// the page, so that a lookup touches no buffer.
 type entry struct {
 	page   pageID
 	buffer uint32
@@ -43,10 +43,10 @@ func newBuffers(n int) buffers {
 	return buffers{all: make([]buffer, n), table: make([]entry, 1<<bits), shift: 32 - bits}
 }
 
-// home is the place of a page in the table (Fibonacci hashing).
+// home returns a page's first slot in the table (Fibonacci hashing).
 func (s *buffers) home(p pageID) uint32 { return (uint32(p) * 2654435769) >> s.shift }
 
-// find is the buffer that holds a page, -1 if none does.
+// find returns the buffer that holds a page, -1 if none does.
 func (s *buffers) find(p pageID) int32 {
 	mask := uint32(len(s.table) - 1)
 	for i := s.home(p); ; i = (i + 1) & mask {
@@ -59,7 +59,7 @@ func (s *buffers) find(p pageID) int32 {
 	}
 }
 
-// assign makes a buffer, which must be clean and unpinned, hold another page.
+// assign makes a clean, unpinned buffer hold another page. held is true if it holds one now.
 func (s *buffers) assign(b int32, p pageID, held bool) *buffer {
 	if held {
 		s.forget(s.all[b].page)
@@ -74,13 +74,16 @@ func (s *buffers) assign(b int32, p pageID, held bool) *buffer {
 	return &s.all[b]
 }
 
-// forget removes a page from the table, moving up those behind it.
+// forget removes a page from the table.
 func (s *buffers) forget(p pageID) {
 	mask := uint32(len(s.table) - 1)
 	i := s.home(p)
 	for s.table[i].page != p {
 		i = (i + 1) & mask
 	}
+
+	// Move later entries of the same run up if their first slot is at or before the gap. Leaving
+	// the gap would end lookups of them too early.
 	for j := (i + 1) & mask; s.table[j].buffer != 0; j = (j + 1) & mask {
 		if home := s.home(s.table[j].page); (j-home)&mask >= (j-i)&mask {
 			s.table[i] = s.table[j]
@@ -90,15 +93,17 @@ func (s *buffers) forget(p pageID) {
 	s.table[i] = entry{}
 }
 
-// victim finds a buffer for another page: one never used, or the first that the hand finds with a
-// usage count of 0, lowering those it passes. A page whose log is not yet durable is passed over.
-// held says that it holds a page, which may be dirty. There may be none.
+// victim finds a buffer for another page: one never used, or the first with a usage count of 0 that
+// the hand finds. The hand lowers the count of each buffer it passes, and skips pages whose log is
+// not durable yet. held is true if the buffer holds a page, which may be dirty. It is not ok if
+// every buffer is taken.
 func (s *buffers) victim(now vtime.Instant, durable int64) (b int32, held, ok bool) {
 	if s.used < len(s.all) {
 		s.used++
 		return int32(s.used - 1), false, true
 	}
 
+	// After usageMax+1 rounds every count has reached 0, so a further round would find nothing new.
 	n := uint64(len(s.all))
 	at := int(s.swept % n)
 	for range (usageMax + 1) * len(s.all) {
@@ -122,7 +127,7 @@ func (s *buffers) victim(now vtime.Instant, durable int64) (b int32, held, ok bo
 	return 0, false, false
 }
 
-// change makes a buffer dirty with a change logged up to lsn.
+// change marks a buffer dirty, with a change logged up to lsn.
 func (s *buffers) change(b int32, lsn int64) {
 	f := &s.all[b]
 	f.lsn = lsn
@@ -132,7 +137,7 @@ func (s *buffers) change(b int32, lsn int64) {
 	}
 }
 
-// clean notes that a buffer's page was handed to the page cache.
+// clean marks a buffer clean: its page was written to the kernel's page cache.
 func (s *buffers) clean(b int32) {
 	f := &s.all[b]
 	if f.dirty {
@@ -142,8 +147,8 @@ func (s *buffers) clean(b int32) {
 	f.marked = false
 }
 
-// fill loads pages as an engine that has run for a while has them: the index first, which is used
-// more a page, then the table evenly, as far as there are buffers.
+// fill loads the pages that a server has cached after running for a while: first the index, whose
+// pages are used more often, then the table evenly, until the buffers are full.
 func (e *Engine) fill() {
 	s := &e.buffers
 	load := func(r relation, pages int64) {

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// checkpointNap is how long the checkpointer sleeps when it is ahead of its schedule
-	// (PostgreSQL 15 source, CheckpointWriteDelay).
+	// checkpointNap is how long the checkpointer sleeps when it is ahead of schedule (PostgreSQL 15
+	// source, CheckpointWriteDelay).
 	checkpointNap = 100 * time.Millisecond
 	// pageWriteCPU is the CPU time to write a page into the page cache: 49,616 pages in 0.54 s,
 	// 51,984 in 0.54 s (measured, examples/postgres-checkpoint).
 	pageWriteCPU = 10 * time.Microsecond
-	// checkpointBatch is how many pages one event writes where nothing is paced.
+	// checkpointBatch is how many pages one event writes if the checkpoint is not paced.
 	checkpointBatch = 16
 )
 
@@ -33,16 +33,16 @@ const (
 // checkpointer writes the pages that were dirty when a checkpoint began, then syncs the files.
 type checkpointer struct {
 	phase     checkpointPhase
-	gen       uint64 // which timer counts
+	gen       uint64 // the valid timer; earlier ones are ignored
 	started   vtime.Instant
-	redo      int64 // where recovery would begin: the log's position when it started
-	kept      int64 // the redo position before: the log from there on is kept
+	redo      int64 // where recovery would begin: the log's position at the start
+	kept      int64 // the previous redo position: the log from there on is kept
 	end       int64 // the end of its record
-	unneeded  int64 // checkpoints left out because nothing had changed
-	again     bool  // another was requested meanwhile
+	unneeded  int64 // checkpoints skipped because nothing had changed
+	again     bool  // another one was requested during this one
 	pages     []pageID
 	next      int
-	skipped   int64 // pages somebody else had written, or evicted
+	skipped   int64 // pages that others had already written or evicted
 	needsLog  bool  // waits for the log up to lsn
 	lsn       int64
 	syncFrom  vtime.Instant
@@ -50,7 +50,7 @@ type checkpointer struct {
 	segment   int
 	out       flusher
 	control   *kernel.File
-	segments  int64         // of log that request a checkpoint
+	segments  int64         // log segments that trigger a checkpoint
 	writtenAt vtime.Instant // when the write phase ended
 }
 
@@ -63,7 +63,7 @@ func (e *Engine) startCheckpointer() {
 	e.scheduleCheckpoint()
 }
 
-// scheduleCheckpoint sets the timer: checkpoint_timeout from the last one's start.
+// scheduleCheckpoint sets the timer: checkpoint_timeout after the last one's start.
 func (e *Engine) scheduleCheckpoint() {
 	c := &e.checkpoint
 	c.gen++
@@ -74,7 +74,7 @@ func (e *Engine) checkpointDue(now vtime.Instant, gen uint64) {
 	c := &e.checkpoint
 	switch {
 	case gen != c.gen || c.phase != idle:
-	case e.wal.inserted == c.end: // nothing was logged since: it is counted and left out
+	case e.wal.inserted == c.end: // nothing was logged since: PostgreSQL counts it and skips it
 		c.started = now
 		c.unneeded++
 		e.n.checkpointsTimed++
@@ -84,8 +84,8 @@ func (e *Engine) checkpointDue(now vtime.Instant, gen uint64) {
 	}
 }
 
-// checkpointIfFull requests a checkpoint if the log since the last one has grown to its share.
-// XLogWrite passes XLogCheckpointNeeded the segment that it has just finished, not the one it begins
+// checkpointIfFull requests a checkpoint if the log since the last one has reached its limit.
+// XLogWrite passes XLogCheckpointNeeded the segment it has just finished, not the one it begins
 // (PostgreSQL 15's xlog.c).
 func (e *Engine) checkpointIfFull() {
 	c := &e.checkpoint
@@ -112,6 +112,7 @@ func (e *Engine) beginCheckpoint(now vtime.Instant, requested bool) {
 		e.n.checkpointsTimed++
 	}
 
+	// From now on the first change to each page logs a full-page image again.
 	for r := range e.tables {
 		clear(e.tables[r].imaged)
 	}
@@ -123,6 +124,7 @@ func (e *Engine) beginCheckpoint(now vtime.Instant, requested bool) {
 		}
 	}
 
+	// BufferSync writes in the order of files and blocks.
 	slices.Sort(c.pages)
 	e.cycles = append(e.cycles, engine.Cycle{
 		Start: now, End: vtime.Never, Dirty: int64(len(c.pages)) * int64(PageSize), Requested: requested,
@@ -145,13 +147,13 @@ func (e *Engine) checkpointStep(now vtime.Instant) {
 	}
 }
 
-// awaitLog has the log made durable up to lsn; checkpointStep is called again then.
+// awaitLog makes the log durable up to lsn; after that checkpointStep runs again.
 func (e *Engine) awaitLog(now vtime.Instant) {
 	e.checkpoint.needsLog = true
 	e.flushLog(now)
 }
 
-// writePages writes pages until it is ahead of its schedule, or a batch where it has none.
+// writePages writes pages until the checkpoint is ahead of schedule, or a batch if it is not paced.
 func (e *Engine) writePages(now vtime.Instant) {
 	c := &e.checkpoint
 	cycle := &e.cycles[len(e.cycles)-1]
@@ -168,6 +170,7 @@ func (e *Engine) writePages(now vtime.Instant) {
 			continue
 		}
 
+		// Write-ahead: the log of a page must be durable before the page is written.
 		if c.lsn = e.buffers.all[b].lsn; c.lsn > e.wal.durable {
 			e.awaitLog(now)
 			return
@@ -186,6 +189,7 @@ func (e *Engine) writePages(now vtime.Instant) {
 			return
 		}
 
+		// The batch's CPU time is charged here; the kernel's throttle may take longer.
 		if n == checkpointBatch || resume > now {
 			_, done := e.host.CPU(now, time.Duration(n)*pageWriteCPU)
 			e.clock.At(max(resume, done), e, evCheckpointStep)
@@ -199,8 +203,8 @@ func (e *Engine) writePages(now vtime.Instant) {
 	e.syncNextFile(now)
 }
 
-// onSchedule says whether the checkpoint is as far as it should be, against the time and against
-// the log (PostgreSQL 15 source, IsCheckpointOnSchedule).
+// onSchedule reports whether the checkpoint is on schedule, measured both by time and by log
+// (PostgreSQL 15 source, IsCheckpointOnSchedule).
 func (e *Engine) onSchedule(now vtime.Instant) bool {
 	c := &e.checkpoint
 	progress := float64(c.next) / float64(len(c.pages)) * float64(e.cfg.CheckpointCompletionTarget)
@@ -209,8 +213,8 @@ func (e *Engine) onSchedule(now vtime.Instant) bool {
 	return progress >= log && progress >= elapsed
 }
 
-// syncNextFile syncs, one after another, the files written to since their last sync; then the
-// checkpoint's record is logged.
+// syncNextFile syncs the files written since their last sync, one after another. Then it logs the
+// checkpoint's record.
 func (e *Engine) syncNextFile(now vtime.Instant) {
 	c := &e.checkpoint
 	for ; c.relation < relations; c.relation, c.segment = c.relation+1, 0 {
@@ -233,7 +237,7 @@ func (e *Engine) syncNextFile(now vtime.Instant) {
 	e.checkpointStep(now)
 }
 
-// checkpointDone credits the times of a checkpoint, which PostgreSQL does when it ends, in whole
+// checkpointDone credits the times of a checkpoint. PostgreSQL does so at its end, in whole
 // milliseconds.
 func (e *Engine) checkpointDone(now vtime.Instant) {
 	c := &e.checkpoint

@@ -21,8 +21,8 @@ type counters struct {
 
 const database = "postgres"
 
-// names are those of postgres_exporter 0.11 to 0.15 against PostgreSQL 15; the pg_stat_wal family
-// is what its custom queries name so (examples/postgres-checkpoint/queries.yaml).
+// names returns the metric names of postgres_exporter 0.11 to 0.15 with PostgreSQL 15; the
+// pg_stat_wal family is named by custom queries (examples/postgres-checkpoint/queries.yaml).
 func (e *Engine) names() []engine.Metric {
 	out := make([]engine.Metric, 0, 48)
 	e.each(func(name string, _ float64, labels ...string) {
@@ -31,10 +31,10 @@ func (e *Engine) names() []engine.Metric {
 	return out
 }
 
-// Metrics names what Sample gives.
+// Metrics describes the values that Sample returns.
 func (e *Engine) Metrics() []engine.Metric { return e.metrics }
 
-// Sample gives PostgreSQL's statistics as an exporter would at this moment.
+// Sample returns PostgreSQL's statistics as an exporter would report them now.
 func (e *Engine) Sample(values []float64) {
 	i := 0
 	e.each(func(_ string, value float64, _ ...string) {
@@ -50,7 +50,7 @@ func bool01(b bool) float64 {
 	return 0
 }
 
-// each calls f with every series, always in the same order.
+// each calls f for every series, always in the same order.
 func (e *Engine) each(f func(name string, value float64, labels ...string)) {
 	n := &e.n
 	f("pg_up", 1)
@@ -106,17 +106,17 @@ func (e *Engine) settings(f func(name string, value float64, labels ...string)) 
 	f("pg_settings_wal_buffers_bytes", float64(c.walBuffers()))
 }
 
-// walSize returns the size of the log's folder: the most there ever was, because segments that are
-// no longer needed are kept for reuse.
+// walSize returns the size of the log's folder: the maximum so far, because the server keeps
+// unneeded segments for reuse.
 func (e *Engine) walSize() int64 { return e.n.walSegments * int64(WALSegment) }
 
-// countSegments counts the segments from the checkpoint before on, no fewer than min_wal_size.
+// countSegments counts the segments since the previous checkpoint, at least min_wal_size.
 func (e *Engine) countSegments() {
 	needed := e.wal.inserted/int64(WALSegment) - e.checkpoint.kept/int64(WALSegment) + 1
 	e.n.walSegments = max(e.n.walSegments, needed, int64(e.cfg.MinWALSize/WALSegment))
 }
 
-// countRows counts the rows of a write that is acknowledged.
+// countRows counts the rows of an acknowledged write.
 func (e *Engine) countRows(k workload.Kind) {
 	if k == workload.Insert {
 		e.n.inserted++

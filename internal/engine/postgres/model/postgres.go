@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// What an event is about: its kind in the low byte, the transaction above it.
+// Event arguments: the kind in the low byte, the transaction above it.
 const (
 	evExecute uint64 = iota // a transaction continues
 	evFlush                 // commit_delay is over
@@ -36,12 +36,12 @@ type Engine struct {
 	clock  *vtime.Clock
 	host   *kernel.Host
 	client engine.Client
-	// connections are how many clients hold; 0 if that is not known.
-	begun       *vtime.Line // the ends of transactions' CPU time
+	begun  *vtime.Line // when transactions' CPU time ends
+	// connections is how many connections the clients hold; 0 if unknown.
 	connections int
 	data        *kernel.Device
-	cached      *random.Stream // whether a page that is read is in the page cache
-	// Of pageCacheOf pages that are not in shared buffers pageCached are in the page cache.
+	cached      *random.Stream // decides whether a page is in the kernel's page cache
+	// pageCached of pageCacheOf pages are in the kernel's page cache.
 	pageCached, pageCacheOf uint64
 
 	tables      [relations]table
@@ -54,18 +54,18 @@ type Engine struct {
 	backends    flusher
 
 	ops            []op
-	free           int32 // list of ops not in use
-	oldest, newest int32 // of the active, in the order in which they began
+	free           int32 // list of unused ops
+	oldest, newest int32 // ends of the list of active ops, in start order
 	active         int
 	queue          backlog
-	done           op // the last acknowledged one: the client may use it during the call
+	done           op // the last acknowledged op, valid for the client during its call
 
 	n       counters
 	metrics []engine.Metric
 	cycles  []engine.Cycle
 }
 
-// New makes an engine on env's volumes: the log on "wal" or else "data", the rest on "data".
+// New creates an engine on env's volumes: the log on "wal" if there is one, the rest on "data".
 func New(cfg Config, env engine.Env) (*Engine, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
@@ -75,12 +75,12 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 		data: env.Volume("data")}
 	logVolume := env.Volume("wal", "data")
 	if e.data == nil {
-		return nil, errors.New(`postgres: there is no volume "data"; the log may have one of its own, "wal"`)
+		return nil, errors.New(`postgres: volume "data" is missing; the log may be on a separate volume "wal"`)
 	}
 
 	memory := env.Host.Config().Memory
 	if cfg.SharedBuffers >= memory {
-		return nil, fmt.Errorf("postgres: shared_buffers of %s do not fit a memory of %s",
+		return nil, fmt.Errorf("postgres: shared_buffers of %s does not fit into a memory of %s",
 			cfg.SharedBuffers.Exact(), memory.Exact())
 	}
 
@@ -92,6 +92,8 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	e.pageCacheOf = uint64(e.tables[heap].pages + e.tables[index].pages)
 	e.pageCached = min(e.pageCacheOf, uint64(pageCache(memory, cfg.SharedBuffers)/PageSize))
 
+	// The log's file was written before, so that appends do not allocate, as with recycled
+	// segments.
 	size := max(cfg.MaxWALSize/WALSegment, 2) * WALSegment
 	e.wal = wal{file: env.Host.Create("pg_wal", logVolume, size), buffers: cfg.walBuffers()}
 	e.wal.ring = (e.wal.buffers + int64(WALSegment) - 1) / int64(WALSegment) * int64(WALSegment)
@@ -119,11 +121,11 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	return e, nil
 }
 
-// pageCache is the memory left for the kernel to cache files: 90 % of what shared buffers leave
-// (assumed; the rest goes to processes).
+// pageCache returns the memory left for the kernel's page cache: 90 % of the memory without shared
+// buffers (assumed; the rest goes to processes).
 func pageCache(memory, shared units.Size) units.Size { return (memory - shared) / 10 * 9 }
 
-// Do starts a transaction, or queues it behind max_connections others.
+// Do starts a transaction, or queues it if max_connections are already running.
 func (e *Engine) Do(o workload.Op) {
 	now := e.clock.Now()
 	if e.free == none {
@@ -133,7 +135,7 @@ func (e *Engine) Do(o workload.Op) {
 	e.begin(now, now, &o)
 }
 
-// begin gives a transaction that came at came a connection now, and a core.
+// begin starts a transaction that arrived at came: it gets a connection and a CPU core.
 func (e *Engine) begin(now, came vtime.Instant, o *workload.Op) {
 	i := e.free
 	t := &e.ops[i]
@@ -154,7 +156,7 @@ func (e *Engine) begin(now, came vtime.Instant, o *workload.Op) {
 	e.begun.At(done, evExecute|uint64(i)<<eventBits)
 }
 
-// acknowledge ends a transaction: its connection is the next one's.
+// acknowledge ends a transaction and passes its connection to the next one in the queue.
 func (e *Engine) acknowledge(now vtime.Instant, i int32) {
 	t := &e.ops[i]
 	if t.older == none {
@@ -175,6 +177,7 @@ func (e *Engine) acknowledge(now vtime.Instant, i int32) {
 		e.countRows(t.op.Kind)
 	}
 
+	// A copy for the client, because the slot may be reused before the client returns.
 	e.done.op, e.done.waits, e.done.lsn = t.op, t.waits, t.lsn
 	t.next = e.free
 	e.free = i
@@ -186,10 +189,10 @@ func (e *Engine) acknowledge(now vtime.Instant, i int32) {
 	e.client.Done(now, &e.done.op, &e.done.waits)
 }
 
-// Cycles are the checkpoints so far.
+// Cycles returns the checkpoints so far.
 func (e *Engine) Cycles() []engine.Cycle { return e.cycles }
 
-// Fire handles what was scheduled.
+// Fire handles a scheduled event.
 func (e *Engine) Fire(now vtime.Instant, arg uint64) {
 	switch arg & (1<<eventBits - 1) {
 	case evExecute:
@@ -219,8 +222,8 @@ func (e *Engine) Fire(now vtime.Instant, arg uint64) {
 	}
 }
 
-// backlog is the queue before the connections: a ring that grows. What bounds it is the run: an
-// operation is as large here as wherever else it waited.
+// backlog is the queue in front of the connections: a growing ring buffer. Only the run bounds its
+// length; an operation takes as much memory here as anywhere else.
 type backlog struct {
 	ring  []queued
 	first int

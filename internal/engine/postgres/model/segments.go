@@ -8,35 +8,36 @@ import (
 	"plimsoll/internal/model/kernel"
 )
 
-// segments are the log's files. One that a checkpoint needs no more is renamed to be a later one;
-// as many as the log is expected to take until the checkpoint after the next (PostgreSQL 15 source,
-// xlog.c: XLOGfileslop, RemoveOldXlogFiles). Who comes to the end of those there are makes a new
-// one, holding the lock that every commit needs: 16 MiB of zeros, and an fsync
-// (XLogFileInitInternal; wal_init_zero). On a volume of 48 MB/s that is a third of a second in
-// which nobody commits.
+// segments are the log's files. A checkpoint renames segments that are no longer needed, for later
+// use, as many as the log is expected to take until the checkpoint after the next (PostgreSQL 15
+// source, xlog.c: XLOGfileslop, RemoveOldXlogFiles). A session that reaches the end of the last
+// segment creates a new one while it holds the lock that every commit needs: 16 MiB of zeros and an
+// fsync (XLogFileInitInternal; wal_init_zero). On a volume of 48 MB/s nothing commits for a third
+// of a second.
 //
-// A server that runs for long hardly ever makes any: it has what its longest interval between
-// checkpoints took, which is not known here, so what max_wal_size lets it keep. One that was just
-// loaded ([Config.JustLoaded]) has those that its data was loaded through, fewer than its first
-// interval takes, where nearly every change logs a page whole: 400 updates a second of a million
-// rows, just loaded, made two before the first checkpoint of 30 s had ended, and none afterwards,
-// when each recycled five (measured with PostgreSQL 15.18 by the numbers of its files).
+// A server that has run for long hardly ever creates one: it has as many as its longest interval
+// between checkpoints took. That number is unknown here, so the model assumes what max_wal_size
+// allows. A freshly loaded server ([Config.JustLoaded]) has those that loading took, fewer than its
+// first interval takes, because nearly every change logs a whole page. Measured with PostgreSQL
+// 15.18, by the numbers of its files: 400 updates per second of a million freshly loaded rows
+// created two segments before the first checkpoint of 30 s ended, and none afterwards, when each
+// checkpoint recycled five.
 type segments struct {
-	first, last int64 // that there are, by the log's position; the one that is written to is among them
+	first, last int64 // existing segments by log position, including the current one
 	estimate    float64
-	fresh       *kernel.File // the one being made
+	fresh       *kernel.File // the segment being created
 	making      bool
-	awaited     bool // a flush goes on when it is there
+	awaited     bool // a flush waits for it
 }
 
-// recycleSlack is the number kept beyond the estimate (XLOGfileslop: "10% for good measure").
+// recycleSlack is the factor applied to the estimate (XLOGfileslop: "10% for good measure").
 const recycleSlack = 1.10
 
-// What COPY logs of a row is the row with this much less: 7 bytes instead of a header of 23
+// copyLogsLess is how many bytes less than the row COPY logs: 7 bytes replace a header of 23
 // (heapam_xlog.h, SizeOfMultiInsertTuple; htup_details.h).
 const copyLogsLess = 23 - 7
 
-// layLog says which segments there are at the start.
+// layLog sets the segments that exist at the start.
 func (e *Engine) layLog(d *kernel.Device) {
 	s := &e.segments
 	s.fresh = e.host.Create("pg_wal/xlogtemp", d, WALSegment)
@@ -46,15 +47,16 @@ func (e *Engine) layLog(d *kernel.Device) {
 		s.last = e.recycleTo(0)
 		return
 	}
-	// Those that the log took for loading, the rows by COPY and the index page by page. (It began
-	// in the middle of one, in the mean: to the nearest. pgbench's million rows left eight.)
+	// Loading logs the rows by COPY and the index page by page. On average the log starts in the
+	// middle of a segment, so the count is rounded to the nearest. pgbench's million rows left
+	// eight.
 	loaded := e.cfg.Rows*max(int64(e.cfg.Row)-copyLogsLess, 0) + e.tables[index].pages*int64(PageSize)
 	s.estimate = float64(min(loaded, most))
 	s.last = min((loaded+int64(WALSegment)/2)/int64(WALSegment), e.recycleTo(0))
 }
 
-// recycleTo is the last segment that is kept for the log to come after a checkpoint whose redo
-// position is given.
+// recycleTo returns the last segment that a checkpoint with the given redo position keeps for
+// future log.
 func (e *Engine) recycleTo(redo int64) int64 {
 	ahead := float64(recycleSlack * float64(1+e.cfg.CheckpointCompletionTarget))
 	to := int64(math.Ceil(float64(float64(redo)+float64(ahead*e.segments.estimate)) / float64(WALSegment)))
@@ -62,12 +64,12 @@ func (e *Engine) recycleTo(redo int64) int64 {
 	return min(max(to, at+int64(e.cfg.MinWALSize/WALSegment)-1), at+int64(e.cfg.MaxWALSize/WALSegment)-1)
 }
 
-// recycle renames what a checkpoint that ended needs no more, and has one segment made ahead if the
-// present one is nearly full (PreallocXlogFiles).
+// recycle renames the segments that the completed checkpoint no longer needs, and creates one ahead
+// if the current one is nearly full (PreallocXlogFiles).
 func (e *Engine) recycle(now vtime.Instant) {
 	s, c, w := &e.segments, &e.checkpoint, &e.wal
 
-	// UpdateCheckPointDistanceEstimate: up immediately, down slowly.
+	// As in UpdateCheckPointDistanceEstimate, the estimate rises immediately and falls slowly.
 	if distance := float64(c.redo - c.kept); distance > s.estimate {
 		s.estimate = distance
 	} else {
@@ -105,7 +107,7 @@ func (e *Engine) makeSegment(now vtime.Instant) {
 	e.clock.At(max(resume, done), e, evSegmentWritten)
 }
 
-// segmentMade lets the waiting flush continue.
+// segmentMade resumes the waiting flush.
 func (e *Engine) segmentMade(now vtime.Instant) {
 	s := &e.segments
 	s.making = false

@@ -9,8 +9,8 @@ import (
 )
 
 // XLogCheckpointNeeded is asked about the segment that was just finished: with max_wal_size of 64
-// MiB, which is two segments, a checkpoint is requested when the log has passed two ends of segments
-// since the last one's redo position, and with 128 MiB four.
+// MiB, which is two segments, a checkpoint is requested when the log has passed two ends of
+// segments since the last one's redo position, and with 128 MiB four.
 func TestRequestAfterTheFinishedSegment(t *testing.T) {
 	for size, want := range map[units.Size]int64{64 * units.MiB: 2, 128 * units.MiB: 4} {
 		cfg := exampleConfig()

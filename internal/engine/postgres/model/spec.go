@@ -14,13 +14,13 @@ import (
 //go:embed fields.json
 var fieldDocs []byte
 
-// Spec is what scenarios and the simulator know of PostgreSQL.
+// Spec describes PostgreSQL to scenarios and the simulator.
 var Spec = scenario.Engine{
 	Traits: engine.Traits{
 		Key: "postgres", Product: "PostgreSQL", Database: "postgres", Cycle: "checkpoint",
 		Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "wal", Log: true}},
 		Cache:     "shared_buffers",
-		About:     "Postgres is PostgreSQL 15. Volumes: data, and wal if it has one of its own.",
+		About:     "Postgres is PostgreSQL 15. Volumes: data, and wal if the log has a separate volume.",
 		FieldDocs: fieldDocs,
 	},
 	NewConfig: func() scenario.Config {
@@ -36,21 +36,21 @@ var Spec = scenario.Engine{
 	Loaded:      func(cfg scenario.Config) int64 { return cfg.(*Config).Rows },
 	Queries: engine.Queries{
 		CycleMedian: "(increase(pg_stat_bgwriter_checkpoint_write_time_total[$span]) + increase(pg_stat_bgwriter_checkpoint_sync_time_total[$span])) / 1000",
-		CycleNote:   "The recording holds only their total time.",
+		CycleNote:   "The recording has only their total time.",
 	},
 }
 
-// tupleHeader is a row's header (PostgreSQL 15 documentation, 73.6.1).
+// tupleHeader is the size of a row's header in bytes (PostgreSQL 15 documentation, 73.6.1).
 const tupleHeader = 24
 
-// Ask asks for as many documents as there are rows, of a row's length.
+// Ask sets the workload's documents: one per row, of a row's length.
 func (c *Config) Ask(w *workload.Spec) {
 	w.AskDocuments(max(c.Row-tupleHeader, 1))
 	w.AskKeys(uint64(max(c.Rows, 0)))
 }
 
-// Fill takes the rows from the workload. None of them is blamed for what is wrong: a row is a
-// document and its header.
+// Fill derives rows from the workload, if the scenario does not set them: a row is a document and
+// its header.
 func (c *Config) Fill(from *scenario.Filling) {
 	if n := from.Workload.Documents(); from.Omits("rows") && n > 0 {
 		c.Rows = int64(min(n, 1<<40))
@@ -60,8 +60,8 @@ func (c *Config) Fill(from *scenario.Filling) {
 	}
 }
 
-// DataSize is the table's.
+// DataSize returns the size of the table.
 func (c *Config) DataSize() units.Size { return c.Row.Times(uint64(max(c.Rows, 0))) }
 
-// CacheSize is shared_buffers.
+// CacheSize returns shared_buffers.
 func (c *Config) CacheSize() units.Size { return c.SharedBuffers }

@@ -19,8 +19,8 @@ const (
 	relations = 3
 )
 
-// A pageID is a page of a relation: the relation in the top two bits, the block below. Their
-// order is the order in which a checkpoint writes: by relation, then block.
+// A pageID identifies a page: the relation in the top two bits, the block below. Its order is the
+// order in which a checkpoint writes: by relation, then block.
 type pageID uint32
 
 const (
@@ -35,22 +35,22 @@ func (p pageID) block() int64              { return int64(p & (blocksMax - 1)) }
 // A file is a segment of 1 GiB of a relation.
 type file struct {
 	*kernel.File
-	unsynced bool // written since it was synced
+	unsynced bool // written since its last sync
 }
 
-// A table is a relation's pages, as far as they are known without looking into them.
+// A table holds the state of a relation's pages; their contents are not modelled.
 type table struct {
 	name    string
 	files   []file
-	pages   int64  // blocks it has
-	rows    int64  // rows in its last page, where it grows
-	perPage int64  // rows a page takes when it grows
-	imaged  bitmap // logged whole since the checkpoint began
-	roomy   bitmap // has room for another version of a row
+	pages   int64  // number of blocks
+	rows    int64  // rows in its last page, which takes new ones
+	perPage int64  // rows that a new page takes
+	imaged  bitmap // pages logged in full since the checkpoint began
+	roomy   bitmap // pages with room for another row version
 	base    units.Size
 }
 
-// bitmap has a bit a page. Pages beyond its end are 0.
+// bitmap has one bit per page. Pages beyond its end are 0.
 type bitmap []uint64
 
 func (b bitmap) has(i int64) bool {
@@ -66,7 +66,7 @@ func (b *bitmap) set(i int64) {
 	(*b)[w] |= 1 << (i % 64)
 }
 
-// layTables makes the files that exist at the start, one after the other.
+// layTables creates the files that exist at the start, one after the other on the volume.
 func (e *Engine) layTables() {
 	names := [relations]string{"pgbench_accounts", "pgbench_accounts_pkey", "pgbench_history"}
 	e.rowsPerPage = e.cfg.rowsPerPage()
@@ -89,6 +89,7 @@ func (e *Engine) layTables() {
 			e.addFile(t, units.Size(min(t.pages-at, pagesPerFile))*PageSize)
 		}
 
+		// With a lower fill factor every loaded page has room for updates.
 		if r == int(heap) && e.cfg.FillFactor < 1 {
 			for b := range t.pages {
 				t.roomy.set(b)
@@ -102,7 +103,7 @@ func (e *Engine) addFile(t *table, size units.Size) {
 	t.files = append(t.files, file{File: e.host.Create(name, e.data, size)})
 }
 
-// write hands a page to the page cache; the writer may continue at resume.
+// write writes a page to the kernel's page cache; the writer may continue at resume.
 func (e *Engine) write(p pageID) (resume vtime.Instant) {
 	t := &e.tables[p.relation()]
 	b := p.block()
@@ -111,13 +112,13 @@ func (e *Engine) write(p pageID) (resume vtime.Instant) {
 	return f.Write(units.Size(b%pagesPerFile)*PageSize, PageSize)
 }
 
-// place returns where a page is on the volume, for reads of it.
+// place returns a page's offset on the volume, for reads.
 func (e *Engine) place(p pageID) units.Size {
 	return e.tables[p.relation()].base + units.Size(p.block())*PageSize
 }
 
-// grow adds a page at the end of a relation: the file is extended immediately, through the page
-// cache, and counts as a backend's write (PostgreSQL 15 source, mdextend and pg_stat_bgwriter).
+// grow adds a page at the end of a relation. It extends the file immediately, through the page
+// cache, which counts as a backend write (PostgreSQL 15 source, mdextend and pg_stat_bgwriter).
 func (e *Engine) grow(r relation) (p pageID, resume vtime.Instant) {
 	t := &e.tables[r]
 	p = r.page(t.pages)
@@ -125,7 +126,7 @@ func (e *Engine) grow(r relation) (p pageID, resume vtime.Instant) {
 		e.addFile(t, FileSegment)
 	}
 	t.pages++
-	t.imaged.set(p.block()) // it is initialised in the log, not copied
+	t.imaged.set(p.block()) // a new page is initialised by its log record and needs no image
 	e.n.buffersBackend++
 	return p, e.write(p)
 }
@@ -142,9 +143,8 @@ func (e *Engine) reserve(r relation) (p pageID, isNew bool, resume vtime.Instant
 	return p, true, resume
 }
 
-// flusher gathers the pages that a process has written and has the kernel write them out,
-// neighbours together, once there are enough of them (PostgreSQL 15 source,
-// IssuePendingWritebacks).
+// flusher collects the pages that a process has written. Once there are enough, it asks the kernel
+// to write them out, merging neighbours (PostgreSQL 15 source, IssuePendingWritebacks).
 type flusher struct {
 	pages []pageID
 	after int // 0: never
@@ -172,7 +172,7 @@ func (f *flusher) flush(e *Engine) {
 	f.pages = f.pages[:0]
 }
 
-// startWriting is sync_file_range over neighbouring pages, which may be in two files.
+// startWriting models sync_file_range over neighbouring pages, which may span two files.
 func (e *Engine) startWriting(first pageID, n int64) {
 	t := &e.tables[first.relation()]
 	for b := first.block(); n > 0; {

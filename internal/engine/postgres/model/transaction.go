@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// none is no transaction and no buffer.
+// none stands for no transaction and no buffer.
 const none int32 = -1
 
 // An op is a transaction in progress.
@@ -15,10 +15,10 @@ type op struct {
 	op     workload.Op
 	waits  engine.Waits
 	begun  vtime.Instant
-	since  vtime.Instant // of the present wait
+	since  vtime.Instant // start of the current wait
 	on     engine.Wait
-	lsn    int64 // its commit's end in the log
-	next   int32 // in a queue, or the list of those free
+	lsn    int64 // end of its commit record in the log
+	next   int32 // in a queue or in the free list
 	older  int32
 	newer  int32
 	pinned [pinsPerOp]int32
@@ -26,15 +26,15 @@ type op struct {
 	step   uint8
 	steps  uint8
 	plan   [pinsPerOp]step
-	held   int32 // the buffer of the present step, until its page is there
-	unread bool  // its page is still to be read, once the kernel lets go
+	held   int32 // the buffer of the current step, until its page has been read
+	unread bool  // the read has not started yet: the kernel throttles the transaction
 }
 
-// A step is a page a transaction needs.
+// A step is one page that a transaction needs.
 type step struct {
 	page  pageID
-	fresh bool // new: nothing to read
-	dirty bool // it changes
+	fresh bool // a new page: nothing to read
+	dirty bool // the transaction changes it
 }
 
 func (o *op) wait(w engine.Wait, now vtime.Instant) { o.on, o.since = w, now }
@@ -44,8 +44,8 @@ func (o *op) waited(now vtime.Instant) {
 	o.since = now
 }
 
-// execute continues a transaction: it pins the pages it needs one after another, then changes them
-// and commits.
+// execute continues a transaction: it pins its pages one after another, then changes them and
+// commits.
 func (e *Engine) execute(now vtime.Instant, i int32) {
 	t := &e.ops[i]
 	t.waited(now)
@@ -62,6 +62,7 @@ func (e *Engine) execute(now vtime.Instant, i int32) {
 			return
 		}
 
+		// Evicting a dirty page may have throttled it; only now does its own read start.
 		f := &e.buffers.all[t.held]
 		if t.unread && f.ready <= now {
 			t.unread = false
@@ -85,13 +86,13 @@ func (e *Engine) execute(now vtime.Instant, i int32) {
 	e.change(now, i)
 }
 
-// pin finds a page's buffer or takes one for it, and pins it until the transaction's log is
-// written. It returns false if the transaction has to wait; then it is called again.
+// pin finds a page's buffer or evicts one for it, and pins it until the transaction's log is
+// written. It returns false if the transaction has to wait; it is then called again.
 func (e *Engine) pin(now vtime.Instant, t *op, i int32, s *step) bool {
 	b := e.buffers.find(s.page)
 	if b != none {
 		e.n.hits++
-	} else if b = e.take(now, t, i, s); b == none {
+	} else if b = e.evict(now, t, i, s); b == none {
 		return false
 	}
 	t.held = b
@@ -104,13 +105,13 @@ func (e *Engine) resumeAt(t *op, i int32, w engine.Wait, now, at vtime.Instant) 
 	e.clock.At(at, e, evExecute|uint64(i)<<eventBits)
 }
 
-// take finds a buffer for a page, and writes out the buffer's previous page if that is dirty. It
-// returns none if the transaction has to wait until the log of the candidates is written.
-func (e *Engine) take(now vtime.Instant, t *op, i int32, s *step) int32 {
+// evict finds a buffer for a page, and writes the buffer's previous page if that is dirty. It
+// returns none if the transaction has to wait until the log of the candidates is durable.
+func (e *Engine) evict(now vtime.Instant, t *op, i int32, s *step) int32 {
 	b, held, ok := e.buffers.victim(now, e.wal.durable)
 	if !ok {
-		// Some are pinned, the rest are dirty and wait for their log: max_connections cannot pin
-		// all.
+		// Some are pinned, the rest are dirty and wait for their log. Not all can be pinned: Check
+		// requires more buffers than max_connections can pin.
 		t.wait(engine.WaitCache, now)
 		e.wal.victims.push(e, i)
 		e.flushLog(now)
@@ -131,7 +132,7 @@ func (e *Engine) take(now vtime.Instant, t *op, i int32, s *step) int32 {
 	switch {
 	case s.fresh:
 		f.ready = resume
-	case resume > now: // held for having dirtied too much: the read comes after
+	case resume > now: // throttled for dirtying too much: the read comes after
 		e.n.reads++
 		t.unread = true
 		f.ready = resume
@@ -143,7 +144,8 @@ func (e *Engine) take(now vtime.Instant, t *op, i int32, s *step) int32 {
 	return b
 }
 
-// read reads a page, from the page cache or the volume, and reports when it is there.
+// read reads a page from the kernel's page cache or the volume, and returns when the read
+// completes.
 func (e *Engine) read(now vtime.Instant, p pageID) vtime.Instant {
 	if e.cached.Below(e.pageCacheOf) < e.pageCached {
 		return now
@@ -153,14 +155,14 @@ func (e *Engine) read(now vtime.Instant, p pageID) vtime.Instant {
 
 func keyOf(op *workload.Op) int64 { return int64(min(op.Key, 1<<62)) }
 
-// block returns the block of the table that has a row, or would have it.
+// block returns the table block that holds a row, or would hold it.
 func (e *Engine) block(key int64) int64 { return key / e.rowsPerPage % e.tables[heap].pages }
 
-// leaf returns the same of the index.
+// leaf returns the same for the index.
 func (e *Engine) leaf(key int64) int64 { return key / leafEntries % e.tables[index].pages }
 
-// planPages lists the pages a transaction needs. Where a file grows for it the kernel may hold the
-// writer, until resume.
+// planPages lists the pages a transaction needs. If it extends a file, the kernel may throttle it
+// until resume.
 func (e *Engine) planPages(t *op) (resume vtime.Instant) {
 	add := func(p pageID, fresh, dirty bool) {
 		t.plan[t.steps] = step{p, fresh, dirty}
@@ -187,13 +189,14 @@ func (e *Engine) planPages(t *op) (resume vtime.Instant) {
 		return resume
 	}
 
+	// Without room in its page a row's new version goes elsewhere, so the index changes too.
 	writes := t.op.Kind.Writes()
 	moves := writes && !e.tables[heap].roomy.has(block)
 	add(index.page(t.leaf), false, moves)
 	add(heap.page(block), false, writes)
 
 	if moves {
-		e.tables[heap].roomy.set(block) // what the old version leaves is pruned
+		e.tables[heap].roomy.set(block) // pruning the old version makes room
 		grown(heap)
 	}
 
@@ -204,7 +207,7 @@ func (e *Engine) planPages(t *op) (resume vtime.Instant) {
 	return resume
 }
 
-// change logs what a transaction changes, makes its pages dirty, lets go of them, and commits.
+// change logs a transaction's changes, marks its pages dirty, unpins them, and commits.
 func (e *Engine) change(now vtime.Instant, i int32) {
 	t := &e.ops[i]
 	if !t.op.Kind.Writes() {
@@ -213,6 +216,7 @@ func (e *Engine) change(now vtime.Instant, i int32) {
 		return
 	}
 
+	// An upper bound: each page may need an image.
 	if !e.logFits(recordCommit + int64(t.steps)*(int64(PageSize)+recordIndex)) {
 		t.wait(engine.WaitLogTurn, now)
 		e.wal.room.push(e, i)
@@ -249,7 +253,7 @@ func (e *Engine) unpin(t *op) {
 	}
 }
 
-// record is the size of the log record for a page of a transaction.
+// record returns the size in bytes of the log record for a page of a transaction.
 func (e *Engine) record(t *op, s *step) int64 {
 	switch s.page.relation() {
 	case index:
@@ -264,13 +268,13 @@ func (e *Engine) record(t *op, s *step) int64 {
 	case s.page == t.plan[1].page && !t.plan[0].dirty:
 		return recordHotUpdate
 	case s.page == t.plan[1].page:
-		return 0 // the old version's page is named in the record of the new one
+		return 0 // the record of the new version also covers the old version's page
 	}
 
 	return recordUpdate + int64(e.cfg.Row)
 }
 
-// usedBytes is the size of an image of a page.
+// usedBytes returns the size in bytes of a page's image.
 func (e *Engine) usedBytes(p pageID) int64 {
 	t := &e.tables[p.relation()]
 	last := p.block() == t.pages-1

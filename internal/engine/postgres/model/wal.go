@@ -9,43 +9,43 @@ import (
 	"plimsoll/internal/model/kernel"
 )
 
-// Sizes of log records with their headers, aligned to 8 B (computed from the structures of
-// PostgreSQL 15: xlogrecord.h, heapam_xlog.h, nbtxlog.h, xact.h). An update within its page logs
-// what differs between the versions; one into another page logs the row. An image adds its header.
+// Sizes of log records including headers, aligned to 8 B (computed from PostgreSQL 15's structures:
+// xlogrecord.h, heapam_xlog.h, nbtxlog.h, xact.h). An update within a page logs the difference
+// between the versions; an update into another page logs the row. An image adds its header.
 const (
 	recordHotUpdate  = 72
-	recordUpdate     = 64 // and the row
-	recordInsert     = 40 // and the row
+	recordUpdate     = 64 // plus the row
+	recordInsert     = 40 // plus the row
 	recordIndex      = 64
 	recordCommit     = 40
 	recordCheckpoint = 120
 	imageHeader      = 8
 )
 
-// wal is the log: positions are bytes since the start.
+// wal is the log. Positions are bytes since the start.
 type wal struct {
 	file *kernel.File
 	// ring is how much of the file is written before writing starts over. It is at least the size
 	// of the buffers, so that nothing is overwritten before it is durable. It is no larger because
-	// a record's place on the volume makes no difference, and a short file is faster to search for
+	// a record's place on the volume does not matter, and a short file is faster to search for
 	// dirty pages.
 	ring     int64
 	buffers  int64
 	inserted int64
-	written  int64 // handed to the page cache
+	written  int64 // written to the page cache
 	durable  int64
 
-	busy      bool          // a flush is in progress, or waits for company
-	target    int64         // what it makes durable
-	began     vtime.Instant // when it took its turn
+	busy      bool          // a flush is in progress, or in its commit_delay
+	target    int64         // the position up to which it makes the log durable
+	began     vtime.Instant // when it started
 	submitted vtime.Instant // when its fdatasync was called
-	waiting   queue         // for the next flush
-	served    queue         // by the current one
-	room      queue         // for room in the buffers
-	victims   queue         // for a buffer that may be written
+	waiting   queue         // transactions waiting for the next flush
+	served    queue         // transactions served by the current flush
+	room      queue         // transactions waiting for room in the buffers
+	victims   queue         // transactions waiting for a buffer whose page may be written
 }
 
-// queue is a list of transactions, first come first served, linked through them.
+// queue is a first-in, first-out list of transactions, linked through them.
 type queue struct{ head, tail int32 }
 
 func (q *queue) push(e *Engine, i int32) {
@@ -58,14 +58,14 @@ func (q *queue) push(e *Engine, i int32) {
 	q.tail = i
 }
 
-// take empties the queue into a list that starts with the transaction given.
-func (q *queue) take() (head int32) {
+// drain empties the queue and returns the first transaction of its list.
+func (q *queue) drain() (head int32) {
 	head, q.head, q.tail = q.head, none, none
 	return head
 }
 
-// log appends a record about a page. The first change after a checkpoint began takes an image of
-// the page, used bytes of it: the hole between pointers and rows is left out.
+// log appends a record about a page. The first change after a checkpoint begins adds an image of
+// the page: its used bytes, without the hole between pointers and rows.
 func (e *Engine) log(p pageID, record, used int64) {
 	e.n.walRecords++
 	t := &e.tables[p.relation()]
@@ -88,8 +88,8 @@ func (e *Engine) insertLog(n int64) {
 	}
 }
 
-// logFits says whether the buffers have room for n bytes more. Without, the oldest are handed to
-// the page cache, unless a flush holds the lock for that.
+// logFits reports whether the buffers have room for n more bytes. If not, it first writes the
+// oldest to the page cache, unless a flush holds the lock for that.
 func (e *Engine) logFits(n int64) bool {
 	w := &e.wal
 	if w.inserted+n-w.written <= w.buffers || w.inserted == w.written {
@@ -99,7 +99,7 @@ func (e *Engine) logFits(n int64) bool {
 	if w.busy {
 		return false
 	}
-	if e.missesSegment() { // a flush makes it, and there is room then
+	if e.missesSegment() { // a flush creates the segment, after which there is room
 		e.flushLog(e.clock.Now())
 		return false
 	}
@@ -107,7 +107,7 @@ func (e *Engine) logFits(n int64) bool {
 	return true
 }
 
-// writeLog hands what was logged to the page cache: whole pages, the last one partly filled.
+// writeLog writes the logged bytes to the page cache: whole pages, the last one partly filled.
 func (e *Engine) writeLog() (resume vtime.Instant) {
 	w := &e.wal
 	page := int64(PageSize)
@@ -123,8 +123,8 @@ func (e *Engine) writeLog() (resume vtime.Instant) {
 	return resume
 }
 
-// flushLog starts a flush unless one is in progress: immediately, or after commit_delay if
-// commit_siblings others are active.
+// flushLog starts a flush unless one is in progress: immediately, or after commit_delay if at least
+// commit_siblings other transactions are active.
 func (e *Engine) flushLog(now vtime.Instant) {
 	if e.wal.busy {
 		return
@@ -139,6 +139,8 @@ func (e *Engine) flushLog(now vtime.Instant) {
 
 func (e *Engine) beginFlush(now vtime.Instant) {
 	w := &e.wal
+
+	// The flush continues in segmentMade, and every commit waits until then.
 	if e.missesSegment() {
 		e.segments.awaited = true
 		e.makeSegment(now)
@@ -159,28 +161,29 @@ func (e *Engine) syncLog(now vtime.Instant) {
 	e.wal.file.Sync(e, evLogSynced)
 }
 
-// logSynced acknowledges everybody the flush served, then flushes for those who came meanwhile.
+// logSynced acknowledges the transactions that the flush served, then starts a flush for those that
+// arrived during it.
 func (e *Engine) logSynced(now vtime.Instant) {
 	w := &e.wal
 	w.durable = w.target
 	w.busy = false
 
 	stats := w.file.LastSync()
-	for i := w.served.take(); i != none; {
+	for i := w.served.drain(); i != none; {
 		next := e.ops[i].next
 		e.ops[i].shareSync(now, w, &stats)
 		e.acknowledge(now, i)
 		i = next
 	}
 
-	for i := w.room.take(); i != none; {
+	for i := w.room.drain(); i != none; {
 		next := e.ops[i].next
 		e.ops[i].waited(now)
 		e.change(now, i)
 		i = next
 	}
 
-	for i := w.victims.take(); i != none; {
+	for i := w.victims.drain(); i != none; {
 		next := e.ops[i].next
 		e.execute(now, i)
 		i = next
@@ -196,11 +199,12 @@ func (e *Engine) logSynced(now vtime.Instant) {
 	}
 }
 
-// shareSync divides the time a transaction waited for the log: until its flush had its turn,
-// while the kernel held the write, and the fdatasync by what the volume was doing.
+// shareSync splits a transaction's wait for the log: the time until its flush started, the time the
+// kernel throttled the write, and the fdatasync by what the volume was doing.
 func (o *op) shareSync(now vtime.Instant, w *wal, s *kernel.SyncStats) {
 	o.waits[engine.WaitLogTurn] += int64(max(0, w.began.Sub(o.since)))
 	o.waits[engine.WaitThrottle] += int64(w.submitted.Sub(max(w.began, o.since)))
+	// The parts of the sync are capped, so that they never add up to more than the wait.
 	left := now.Sub(w.submitted)
 	for _, part := range [...]struct {
 		wait engine.Wait
@@ -212,8 +216,8 @@ func (o *op) shareSync(now vtime.Instant, w *wal, s *kernel.SyncStats) {
 	}
 }
 
-// walWriter makes durable the log that nobody waits for, every wal_writer_delay. With
-// synchronous_commit off, commits become durable this way.
+// walWriter flushes log that no commit waits for, every wal_writer_delay. With synchronous_commit
+// off, commits become durable this way.
 func (e *Engine) walWriter(now vtime.Instant) {
 	if e.wal.inserted > e.wal.durable {
 		e.flushLog(now)

@@ -16,9 +16,9 @@ import (
 )
 
 // A checkpointClock detects the checkpoints of a server whose log it cannot read. pg_control
-// contains when the last finished one began, in whole seconds; that it has finished shows at the
-// next look. So a beginning is up to a second early and an end up to clockEvery late, and a
-// checkpoint in progress is not seen.
+// records when the last completed checkpoint began, in whole seconds; the next query shows that it
+// has completed. So a start is up to a second early, an end up to clockEvery late, and a running
+// checkpoint is not visible.
 type checkpointClock struct {
 	cancel context.CancelFunc
 	all    sync.WaitGroup
@@ -27,7 +27,7 @@ type checkpointClock struct {
 	cycles []lab.Cycle
 }
 
-// clockEvery is how often it looks; the query reads a page of memory.
+// clockEvery is the query interval. The query is cheap: it reads a page of memory.
 const clockEvery = 250 * time.Millisecond
 
 // clockQuery returns when the last checkpoint began, and the server's time, in seconds.
@@ -52,13 +52,13 @@ func (w *checkpointClock) watch(ctx context.Context, dial dialer) {
 		}
 
 		if c != nil {
-			if began, now, err := lookAt(ctx, c); err == nil {
+			if began, now, err := lastCheckpoint(ctx, c); err == nil {
 				if last != 0 && began > last {
 					w.add(time.Now(), now-began)
 				}
 				last = began
 			} else if denied(err) {
-				break // without the privilege no checkpoints are seen
+				break // without the privilege checkpoints are not visible
 			}
 		}
 
@@ -78,7 +78,7 @@ func (w *checkpointClock) watch(ctx context.Context, dial dialer) {
 	}
 }
 
-func lookAt(ctx context.Context, c *pgconn.PgConn) (began, now float64, err error) {
+func lastCheckpoint(ctx context.Context, c *pgconn.PgConn) (began, now float64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	got := c.ExecParams(ctx, clockQuery, nil, nil, nil, nil).Read()
@@ -86,7 +86,7 @@ func lookAt(ctx context.Context, c *pgconn.PgConn) (began, now float64, err erro
 		return 0, 0, got.Err
 	}
 	if len(got.Rows) != 1 {
-		return 0, 0, fmt.Errorf("%d rows tell of the last checkpoint", len(got.Rows))
+		return 0, 0, fmt.Errorf("%d rows about the last checkpoint: want 1", len(got.Rows))
 	}
 	if began, err = strconv.ParseFloat(string(got.Rows[0][0]), 64); err == nil {
 		now, err = strconv.ParseFloat(string(got.Rows[0][1]), 64)
@@ -94,7 +94,7 @@ func lookAt(ctx context.Context, c *pgconn.PgConn) (began, now float64, err erro
 	return began, now, err
 }
 
-// add records a finished checkpoint, which began this many seconds before, by the server's clock.
+// add records a completed checkpoint that began this many seconds earlier by the server's clock.
 func (w *checkpointClock) add(ended time.Time, before float64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,15 +12,15 @@ import (
 	postgres "plimsoll/internal/engine/postgres/model"
 )
 
-// reserve is how many connections there are besides the workload's: one that loads and reads, one
+// reserve is the number of connections in addition to the workload's: one that loads and reads, one
 // that watches, and one more while either reconnects.
 const reserve = 3
 
-// conf returns what is added to postgresql.conf.
+// conf returns the lines added to postgresql.conf.
 func conf(c *postgres.Config, socket string) string {
 	var b strings.Builder
 	set := func(name, value string) { fmt.Fprintf(&b, "%s = %s\n", name, value) }
-	b.WriteString("# the scenario's\n")
+	b.WriteString("# from the scenario\n")
 	set("shared_buffers", size(c.SharedBuffers))
 	set("max_connections", strconv.Itoa(c.MaxConnections+reserve))
 	set("checkpoint_timeout", span(c.CheckpointTimeout))
@@ -43,7 +43,7 @@ func conf(c *postgres.Config, socket string) string {
 	set("bgwriter_lru_multiplier", number(c.BgwriterLRUMultiplier))
 	set("bgwriter_flush_after", size(c.BgwriterFlushAfter))
 	set("backend_flush_after", size(c.BackendFlushAfter))
-	b.WriteString("# the lab's\n")
+	b.WriteString("# for the lab\n")
 	set("listen_addresses", "''")
 	set("unix_socket_directories", quoted(socket))
 	set("log_checkpoints", "on")
@@ -55,8 +55,7 @@ func conf(c *postgres.Config, socket string) string {
 	return b.String()
 }
 
-// size formats a size in PostgreSQL's kB, which are 1,024 bytes, or in bytes; PostgreSQL rounds it
-// to its blocks.
+// size formats a size in PostgreSQL's kB (1,024 bytes) or in bytes. PostgreSQL rounds it to blocks.
 func size(s units.Size) string {
 	switch {
 	case s == 0:
@@ -67,7 +66,7 @@ func size(s units.Size) string {
 	return strconv.FormatInt(int64(s), 10) + "B"
 }
 
-// span formats a time in the largest exact unit; PostgreSQL rounds it to the setting's own.
+// span formats a duration in the largest exact unit. PostgreSQL rounds it to the setting's unit.
 func span(d units.Duration) string {
 	switch n := d.Std(); {
 	case n%time.Second == 0:

@@ -156,7 +156,7 @@ const sampleLog = `2026-11-21 03:10:34.589 UTC LOG:  checkpoint starting: immedi
 func TestCheckpointsOfALog(t *testing.T) {
 	var c checkpoints
 	for line := range strings.Lines(sampleLog) {
-		c.hear(strings.TrimSuffix(line, "\n"))
+		c.addLine(strings.TrimSuffix(line, "\n"))
 	}
 
 	at := func(text string) time.Time {
@@ -174,16 +174,16 @@ func TestCheckpointsOfALog(t *testing.T) {
 	}
 
 	want[1].To = at("03:12:00.000")
-	c.broken(want[1].To)
-	c.broken(at("03:13:00.000"))
-	c.hear("2026-11-21 03:14:36.678 UTC LOG:  checkpoint complete: of which nobody saw the beginning")
+	c.interrupted(want[1].To)
+	c.interrupted(at("03:13:00.000"))
+	c.addLine("2026-11-21 03:14:36.678 UTC LOG:  checkpoint complete: of which nobody saw the beginning")
 
 	if got := c.list(); !slices.EqualFunc(got, want, same) {
 		t.Errorf("after a crash: %v, not %v", got, want)
 	}
 
 	c.all = make([]lab.Cycle, cyclesMax)
-	c.hear("2026-11-21 03:15:00.000 UTC LOG:  checkpoint starting: time")
+	c.addLine("2026-11-21 03:15:00.000 UTC LOG:  checkpoint starting: time")
 	if n := len(c.list()); n != cyclesMax {
 		t.Errorf("%d checkpoints are remembered, not %d", n, cyclesMax)
 	}

@@ -20,20 +20,21 @@ import (
 const (
 	database  = "postgres"
 	superuser = "postgres"
-	port      = 5432 // a part of the socket's name
-	// messageBytesMax bounds a message from the server: a row, of at most two kilobytes.
+	port      = 5432 // part of the socket's name
+	// messageBytesMax bounds a message from the server; a row has at most two kilobytes.
 	messageBytesMax = 16 << 20
-	// connectWithin is how long connecting may take: the server forks for it.
+	// connectWithin is how long connecting may take. The server has to fork for it, which may
+	// stall.
 	connectWithin = 30 * time.Second
 	// uniqueViolation is the error for a key that already exists (PostgreSQL 15 documentation,
 	// appendix A).
 	uniqueViolation = "23505"
 )
 
-// A dialer connects to a server, under a name that the server's statistics show.
+// A dialer connects to a server. The server's statistics show the name.
 type dialer func(ctx context.Context, name string) (*pgconn.PgConn, error)
 
-// dialSocket returns the dialer of a server that listens on a socket in a folder.
+// dialSocket returns a dialer for a server that listens on a socket in a folder.
 func dialSocket(socket string) dialer {
 	return func(ctx context.Context, name string) (*pgconn.PgConn, error) { return dial(ctx, socket, name) }
 }
@@ -44,7 +45,7 @@ func dial(ctx context.Context, socket, name string) (*pgconn.PgConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Override whatever the environment says about another server.
+	// The environment may describe another server: override it.
 	cfg.Host, cfg.Port, cfg.Database, cfg.User, cfg.Password = socket, port, database, superuser, ""
 	cfg.Fallbacks, cfg.ValidateConnect = nil, nil
 	cfg.ConnectTimeout = connectWithin
@@ -53,7 +54,7 @@ func dial(ctx context.Context, socket, name string) (*pgconn.PgConn, error) {
 	return pgconn.ConnectConfig(ctx, cfg)
 }
 
-// A link is a connection of the workload with its prepared statements. It connects when needed.
+// A link is a connection of the workload with its prepared statements. It connects on first use.
 type link struct {
 	mu     sync.Mutex
 	dial   dialer
@@ -70,7 +71,7 @@ var (
 	binary2 = binary3[:2]
 )
 
-// ready connects if there is no connection, or if it broke.
+// ready connects if there is no connection or it is broken.
 func (l *link) ready(ctx context.Context) error {
 	if l.conn != nil && !l.conn.IsClosed() {
 		return nil
@@ -112,14 +113,14 @@ func (l *link) do(ctx context.Context, op *lab.Op, mean units.Size) error {
 	switch op.Kind {
 	case workload.Update, workload.Push:
 		rows, err := l.update(ctx)
-		if err == nil && rows == 0 { // the preceding insert failed, or is still in progress
+		if err == nil && rows == 0 { // the row's insert failed or is still in progress
 			err = l.insert(ctx)
 		}
 		return err
 	case workload.Insert:
 		err := l.insert(ctx)
 		if pg := (*pgconn.PgError)(nil); errors.As(err, &pg) && pg.Code == uniqueViolation {
-			_, err = l.update(ctx) // an update of the row came first
+			_, err = l.update(ctx) // an update of the row was faster and inserted it
 		}
 		return err
 	case workload.Scan:
@@ -132,7 +133,7 @@ func (l *link) do(ctx context.Context, op *lab.Op, mean units.Size) error {
 	}
 }
 
-// update changes a row and adds its history. Statements sent together without a BEGIN are one
+// update changes a row and adds its history. Statements sent together without a BEGIN form one
 // transaction (PostgreSQL 15 documentation, 55.2.3).
 func (l *link) update(ctx context.Context) (rows int64, err error) {
 	var batch pgconn.Batch
@@ -186,7 +187,7 @@ func (l *link) read(ctx context.Context, key uint64) (seq uint64, found bool, er
 // A pool maps the workload's connections to the server's.
 type pool struct {
 	links []*link
-	free  chan *link // if the server has fewer connections; nil: one each
+	free  chan *link // used if the server has fewer connections; nil: one each
 }
 
 func newPool(dial dialer, s *schema, connections, most int) *pool {
@@ -204,7 +205,7 @@ func newPool(dial dialer, s *schema, connections, most int) *pool {
 	return p
 }
 
-// connect makes all connections.
+// connect opens all connections.
 func (p *pool) connect(ctx context.Context) error {
 	for _, l := range p.links {
 		l.mu.Lock()

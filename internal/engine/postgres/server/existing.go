@@ -24,13 +24,13 @@ import (
 const (
 	// inspectWithin is how long connecting to an existing server may take.
 	inspectWithin = 10 * time.Second
-	// beside is how many connections there are besides the workload's: one that loads and reads,
-	// one that watches, and one that looks for checkpoints.
-	beside = 3
+	// ownConnections is the number of connections in addition to the workload's: one that loads and
+	// reads, one that watches, and one that detects checkpoints.
+	ownConnections = 3
 )
 
-// An Existing is an existing server. It implements existing.Server and touches only a database of
-// its own.
+// An Existing is an existing server. It implements existing.Server and touches only the database it
+// creates.
 type Existing struct {
 	opt    existing.Options
 	cfg    postgres.Config
@@ -38,7 +38,7 @@ type Existing struct {
 	schema schema
 
 	version string
-	free    int // connections that the server has free
+	free    int // free connections of the server
 
 	mean   units.Size
 	made   bool
@@ -47,15 +47,15 @@ type Existing struct {
 	clock  *checkpointClock
 }
 
-// Addresses describe those of servers, in libpq's format.
+// Addresses describes the addresses of servers, in libpq's format.
 var Addresses = existing.Addresses{
 	Engine: "postgres", Product: "PostgreSQL", Schemes: []string{"postgres", "postgresql"},
 	Begin: "postgres://", Example: "postgres://user@host/", Usage: "postgres://user@host/",
 	Socket: true, HostParameter: "host", Parameters: "sslrootcert=, sslcert= and sslkey=",
 }
 
-// NewExisting prepares a run's use of a server, without connecting. Only the rows and their sizes
-// matter in the configuration: the server keeps its own settings.
+// NewExisting prepares a run on an existing server, without connecting. Only the rows and their
+// sizes matter in the configuration: the server keeps its own settings.
 func NewExisting(cfg postgres.Config, opt existing.Options) (*Existing, error) {
 	if problems := cfg.Check(); len(problems) > 0 {
 		return nil, fmt.Errorf("postgres: %w", problems)
@@ -85,7 +85,7 @@ func (v *Existing) dialer(database string) dialer {
 	}
 }
 
-// explain says what to do about a refusal, and shows no password.
+// explain adds advice to a refusal and removes the password.
 func (v *Existing) explain(err error) error {
 	if err == nil {
 		return nil
@@ -99,10 +99,9 @@ func (v *Existing) explain(err error) error {
 	err = v.opt.Address.Redact(err)
 	switch pg.Code { // PostgreSQL 15 documentation, appendix A
 	case "53300":
-		return fmt.Errorf("%w: it has no connection left; raise max_connections, or lower workload.connections",
-			err)
+		return fmt.Errorf("%w: raise max_connections, or lower workload.connections", err)
 	case "28P01", "28000":
-		return fmt.Errorf("%w: a password may be in $%s, $PGPASSWORD or ~/.pgpass", err, existing.EnvPassword)
+		return fmt.Errorf("%w: put the password in $%s, $PGPASSWORD or ~/.pgpass", err, existing.EnvPassword)
 	}
 
 	return err
@@ -143,7 +142,7 @@ func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existin
 	inspection := &existing.Inspection{
 		Server: v.Describe(), Remove: "DROP DATABASE " + v.opt.Name,
 		Least: "the user needs CREATEDB (ALTER ROLE " + user + " CREATEDB), and pg_monitor for all statistics",
-		Notes: []string{"settings are the server's own, whatever engine.postgres says"},
+		Notes: []string{"the server keeps its own settings; those in engine.postgres are ignored"},
 	}
 
 	switch {
@@ -154,25 +153,26 @@ func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existin
 	case string(row[5]) != "0":
 		return nil, fmt.Errorf("the database %s already exists: use another name, or remove it (%s)", v.opt.Name,
 			inspection.Remove)
-	case v.free < 2*beside:
-		return nil, fmt.Errorf("it has %d connections left, and a run needs %d: raise max_connections there",
-			max(v.free, 0), 2*beside)
+	case v.free < 2*ownConnections:
+		return nil, fmt.Errorf("it has %d free connections, but a run needs %d: raise its max_connections",
+			max(v.free, 0), 2*ownConnections)
 	}
 
 	if n := sc.Workloads().Connections(); n > v.most() {
 		inspection.Notes = append(inspection.Notes,
-			fmt.Sprintf("the workload's %d connections share %d, which is half of what it has left", n, v.most()))
+			fmt.Sprintf("the workload's %d connections share %d, half of the server's free ones", n, v.most()))
 	}
 
 	if string(row[6]) != "t" {
 		inspection.Notes = append(
-			inspection.Notes, "the size of its WAL is not recorded: the user is no member of pg_monitor")
+			inspection.Notes, "the size of its WAL is not recorded: the user is not a member of pg_monitor")
 	}
 
 	return inspection, nil
 }
 
-// most is how many connections the workload may have: others need some in the meantime.
+// most returns how many connections the workload may use: half of the free ones, because other
+// users need some.
 func (v *Existing) most() int { return max(v.free/2, 1) }
 
 // quotedName quotes a name for SQL.
@@ -197,9 +197,9 @@ func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progr
 		return err
 	}
 
-	v.made = true // assume so: an answer may be lost
+	v.made = true // even if the command fails: its answer may have been lost
 
-	// template1 may contain somebody's objects, and be in use.
+	// template1 may contain users' objects, and may be in use.
 	err = execute(ctx, home, "CREATE DATABASE "+v.opt.Name+" TEMPLATE template0")
 	_ = home.Close(ctx)
 	if err != nil {
@@ -216,7 +216,7 @@ func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progr
 	if err == nil {
 		progress("checkpoint", 0, 0)
 		if e := execute(ctx, c, "CHECKPOINT"); e != nil && m.Log != nil {
-			m.Log("what was loaded is written by the server's next checkpoint: " + e.Error())
+			m.Log("cannot request a checkpoint, so the server's next one writes the loaded rows: " + e.Error())
 		}
 	}
 
@@ -264,7 +264,7 @@ func (v *Existing) Cycles(context.Context) ([]lab.Cycle, error) {
 	return v.clock.list(), nil
 }
 
-// Crash implements lab.Server: a server that others use is not killed.
+// Crash implements lab.Server. It refuses, because the server has other users.
 func (v *Existing) Crash() error { return existing.ErrNotOurs }
 
 // Restart implements lab.Server.
@@ -291,7 +291,7 @@ func (v *Existing) Stop(ctx context.Context) error {
 
 	c, err := v.dialer("")(ctx, "plimsoll-drop")
 	if err == nil {
-		// Connections of an interrupted run may still exist. They are ours, so end them.
+		// Connections of an interrupted run may still exist. They are ours, so terminate them.
 		err = errors.Join(
 			execute(ctx, c, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '"+v.opt.Name+
 				"' AND usename = current_user",
@@ -300,8 +300,8 @@ func (v *Existing) Stop(ctx context.Context) error {
 	}
 
 	if err != nil {
-		return fmt.Errorf("database %s is still in %s (DROP DATABASE %s): %w", v.opt.Name, v.opt.Address,
-			v.opt.Name, v.explain(err))
+		return fmt.Errorf("cannot drop database %s on %s (remove it with DROP DATABASE %s): %w", v.opt.Name,
+			v.opt.Address, v.opt.Name, v.explain(err))
 	}
 
 	v.made = false

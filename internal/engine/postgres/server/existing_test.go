@@ -59,7 +59,7 @@ func TestExisting(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if notes := strings.Join(inspection.Notes, "; "); inspection.Server != b.Describe() || !strings.Contains(notes, "no member of pg_monitor") {
+	if notes := strings.Join(inspection.Notes, "; "); inspection.Server != b.Describe() || !strings.Contains(notes, "not a member of pg_monitor") {
 		t.Errorf("%+v", inspection)
 	}
 

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// EnvBin is the environment variable that selects another folder of PostgreSQL's programs.
+// EnvBin is the environment variable that selects the folder of PostgreSQL's programs.
 const EnvBin = "PLIMSOLL_PG_BIN"
 
 // debianFolders are Debian's folders of PostgreSQL's programs, one for each major version.
@@ -25,12 +25,12 @@ var errMissing = errors.New(
 	"PostgreSQL's server is not installed: apt-get install postgresql, or give the folder of initdb and postgres in " +
 		EnvBin)
 
-// find returns the folder of PostgreSQL's programs: the one in the environment, Debian's newest, or
-// the one on PATH.
+// find returns the folder of PostgreSQL's programs: the environment's, Debian's newest, or the one
+// on PATH.
 func find(pattern string) (string, error) {
 	if dir := os.Getenv(EnvBin); dir != "" {
 		if !complete(dir) {
-			return "", fmt.Errorf("%s: there are no initdb and postgres in %s", EnvBin, dir)
+			return "", fmt.Errorf("%s: initdb and postgres not found in %s", EnvBin, dir)
 		}
 		return dir, nil
 	}
@@ -62,7 +62,7 @@ func complete(dir string) bool {
 	return true
 }
 
-// major returns the version in the name of one of Debian's folders, 0 if there is none.
+// major returns the version in the name of a Debian folder, 0 if there is none.
 func major(dir string) int {
 	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(dir)))
 	return n
@@ -80,11 +80,11 @@ func version(ctx context.Context, dir string) (string, error) {
 	return parseVersion(string(out))
 }
 
-// parseVersion reads "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)".
+// parseVersion parses "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)".
 func parseVersion(text string) (string, error) {
 	rest, ok := strings.CutPrefix(text, "postgres (PostgreSQL) ")
 	if f := strings.Fields(rest); ok && len(f) > 0 {
 		return f[0], nil
 	}
-	return "", fmt.Errorf("this is not PostgreSQL: its version reads %.60q", text)
+	return "", fmt.Errorf("this is not PostgreSQL: its version is %.60q", text)
 }

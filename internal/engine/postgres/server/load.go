@@ -13,17 +13,17 @@ import (
 	"plimsoll/internal/lab"
 )
 
-// rowsReader generates rows in COPY's format: columns between tabs, a row per line.
+// rowsReader generates rows in COPY's format: columns separated by tabs, one row per line.
 type rowsReader struct {
 	at, end  int64
 	text     []byte
-	rest     []byte // of the last rows generated
+	rest     []byte // unread part of the last rows generated
 	buffer   []byte
 	progress lab.Progress
 }
 
-// rowsAtOnce is how many rows are generated at a time.
-const rowsAtOnce = 1000
+// rowsPerChunk is how many rows are generated at a time.
+const rowsPerChunk = 1000
 
 func (r *rowsReader) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 {
@@ -32,7 +32,7 @@ func (r *rowsReader) Read(p []byte) (int, error) {
 		}
 
 		r.buffer = r.buffer[:0]
-		for n := 0; n < rowsAtOnce && r.at < r.end; n++ {
+		for n := 0; n < rowsPerChunk && r.at < r.end; n++ {
 			r.buffer = strconv.AppendInt(r.buffer, r.at, 10)
 			r.buffer = append(r.buffer, "\t0\t"...)
 			r.buffer = append(append(r.buffer, r.text...), '\n')
@@ -50,7 +50,7 @@ func (r *rowsReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// load makes the tables and fills them.
+// load creates the tables, fills them and shared buffers, and ends with a checkpoint.
 func (s *Server) load(ctx context.Context, rows int64, progress lab.Progress) error {
 	c, err := dial(ctx, s.socket, "plimsoll-load")
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Server) load(ctx context.Context, rows int64, progress lab.Progress) er
 
 	progress("filling shared buffers", 0, 0)
 	if err := s.prewarm(ctx, c); err != nil {
-		s.log("shared buffers stay as the load left them: " + err.Error())
+		s.log("cannot fill shared buffers: " + err.Error())
 	}
 
 	progress("checkpoint", 0, 0)
@@ -77,8 +77,8 @@ func (s *Server) load(ctx context.Context, rows int64, progress lab.Progress) er
 
 // fill creates the tables, their index and rows.
 func (s *schema) fill(ctx context.Context, c *pgconn.PgConn, rows int64, progress lab.Progress) error {
-	// FREEZE requires that the same transaction created the table; it saves the vacuum a pass of
-	// writing.
+	// FREEZE spares the vacuum from writing all pages again. It requires that the same transaction
+	// created the table.
 	if err := execute(ctx, c, append([]string{"BEGIN"}, s.create...)...); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (s *schema) fill(ctx context.Context, c *pgconn.PgConn, rows int64, progres
 	if _, err := c.CopyFrom(ctx, from, "COPY pgbench_accounts FROM STDIN WITH (FREEZE)"); err != nil {
 		return fmt.Errorf("copying %d rows: %w", rows, err)
 	}
-	progress("making the index", 0, 0)
+	progress("creating the index", 0, 0)
 	return execute(ctx,
 		c, "COMMIT", "SET maintenance_work_mem = '256MB'",
 		"ALTER TABLE pgbench_accounts ADD PRIMARY KEY (id)", "VACUUM ANALYZE pgbench_accounts")

@@ -11,10 +11,10 @@ import (
 	"plimsoll/internal/lab"
 )
 
-// cyclesMax bounds the checkpoints that are remembered: six weeks of one every 30 s.
+// cyclesMax bounds the remembered checkpoints: six weeks at one every 30 s.
 const cyclesMax = 131_072
 
-// A moment is what a line of the log says about a checkpoint.
+// A moment is the event that a log line reports about a checkpoint.
 type moment int
 
 const (
@@ -23,10 +23,10 @@ const (
 	completed
 )
 
-// stampLayout is what log_line_prefix '%m ' writes with log_timezone UTC.
+// stampLayout is the format of log_line_prefix '%m ' with log_timezone UTC.
 const stampLayout = "2006-01-02 15:04:05.000 UTC"
 
-// parseLine reads a line of the server's log: its time, and what it says about a checkpoint. The
+// parseLine parses a line of the server's log: its time and what it reports about a checkpoint. The
 // texts are those of PostgreSQL 9.x to 18 (xlog.c, LogCheckpointStart and LogCheckpointEnd).
 func parseLine(line string) (at time.Time, what moment) {
 	if len(line) <= len(stampLayout) {
@@ -47,7 +47,7 @@ func parseLine(line string) (at time.Time, what moment) {
 
 	at, err := time.ParseInLocation(stampLayout, line[:len(stampLayout)], time.UTC)
 
-	// Parse accepts more than PostgreSQL writes
+	// Parse accepts more formats than PostgreSQL writes.
 	if err != nil || at.Format(stampLayout) != line[:len(stampLayout)] {
 		return time.Time{}, none
 	}
@@ -55,13 +55,14 @@ func parseLine(line string) (at time.Time, what moment) {
 	return at, what
 }
 
-// checkpoints are those in the log.
+// checkpoints collects the checkpoints in the log.
 type checkpoints struct {
 	mu  sync.Mutex
 	all []lab.Cycle
 }
 
-func (c *checkpoints) hear(line string) {
+// addLine takes a line of the log into account.
+func (c *checkpoints) addLine(line string) {
 	at, what := parseLine(line)
 	if what == none {
 		return
@@ -81,8 +82,8 @@ func (c *checkpoints) hear(line string) {
 	}
 }
 
-// broken ends the one in progress, which was not completed.
-func (c *checkpoints) broken(at time.Time) {
+// interrupted ends a running checkpoint when the server crashes.
+func (c *checkpoints) interrupted(at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n := len(c.all); n > 0 && c.all[n-1].To.IsZero() {

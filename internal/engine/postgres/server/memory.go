@@ -28,9 +28,9 @@ type memory struct {
 	files    []string // in /dev/shm
 }
 
-// memoryOf finds what a server's processes share by name (proc_pid_maps(5): the inode of a System V
-// segment is its id). The postmaster does not map all of it: statistics are in a segment that only
-// its children map.
+// memoryOf finds the named shared memory of a server's processes (proc_pid_maps(5): the inode of a
+// System V segment is its id). The postmaster does not map all of it: statistics are in a segment
+// that only its children map.
 func memoryOf(p *process.Process) (memory, error) {
 	var m memory
 	family, err := p.Family()
@@ -88,7 +88,7 @@ func parseMaps(r io.Reader) (memory, error) {
 	return m, lines.Err()
 }
 
-// remove returns it to the kernel.
+// remove deletes the shared memory.
 func (m *memory) remove() error {
 	var errs []error
 	for _, id := range m.segments {

@@ -21,14 +21,14 @@ import (
 )
 
 const (
-	// startWithin is how long the server may take to start: after a crash it replays up to
+	// startWithin is how long the server may take to start. After a crash it replays up to
 	// max_wal_size from the volume.
 	startWithin = 15 * time.Minute
-	// stopWithin is how long it may take to shut down: it writes a checkpoint.
+	// stopWithin is how long it may take to shut down, which includes a checkpoint.
 	stopWithin = 2 * time.Minute
-	// socketBytesMost is the longest path of a socket that the kernel accepts (unix(7), sun_path
-	// with its terminating zero).
-	socketBytesMost = 107
+	// socketBytesMax is the longest socket path that the kernel accepts (unix(7), sun_path with its
+	// terminating zero).
+	socketBytesMax = 107
 )
 
 var errNotRunning = errors.New("PostgreSQL is not running")
@@ -52,8 +52,8 @@ type Server struct {
 	pool   atomic.Pointer[pool]
 }
 
-// New prepares a server, and starts nothing. The error says what is wrong with the settings, or how
-// to get PostgreSQL.
+// New prepares a server without starting it. The error explains invalid settings, or how to get
+// PostgreSQL.
 func New(cfg postgres.Config) (lab.Server, error) {
 	if problems := cfg.Check(); len(problems) > 0 {
 		return nil, fmt.Errorf("postgres: %w", problems)
@@ -89,7 +89,7 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	s.m, s.mean = m, work.DocumentSize()
 	var err error
 	if s.user, err = process.Unprivileged("postgres", "nobody"); err != nil {
-		return fail(err) // it refuses to run as root
+		return fail(err) // PostgreSQL refuses to run as root
 	}
 
 	if err := s.make(ctx); err != nil {
@@ -113,11 +113,11 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	return nil
 }
 
-// make creates the database's files.
+// make creates the database's files with initdb.
 func (s *Server) make(ctx context.Context) error {
 	data, wal := s.m.Dir("data"), s.m.Dir("wal")
 	if data == "" {
-		return errors.New("there is no volume: the scenario needs one named data")
+		return errors.New("there is no volume: add one named data to the scenario")
 	}
 
 	s.data = filepath.Join(data, "postgres")
@@ -163,11 +163,11 @@ func (s *Server) make(ctx context.Context) error {
 	return errors.Join(err, f.Close())
 }
 
-// socketFolder is within the scratch folder, unless that makes the socket's path too long for the
-// kernel.
+// socketFolder returns a folder inside the scratch folder, unless that makes the socket's path too
+// long for the kernel.
 func (s *Server) socketFolder() (string, error) {
 	dir := filepath.Join(s.m.Scratch, "pg")
-	if len(dir)+len("/.s.PGSQL.5432") <= socketBytesMost {
+	if len(dir)+len("/.s.PGSQL.5432") <= socketBytesMax {
 		return dir, nil
 	}
 	short, err := os.MkdirTemp("", "plimsoll-pg-")
@@ -180,17 +180,17 @@ func (s *Server) begin(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
 
-	// Its writer has ended. A power loss may have left it empty, which the server would not
-	// tolerate.
+	// The process that wrote it has ended. A power loss may have left it empty, and then the server
+	// would not start.
 	if err := os.Remove(filepath.Join(s.data, "postmaster.pid")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 
 	p, err := process.Start(process.Options{
 		Path: filepath.Join(s.bin, "postgres"), Args: []string{"-D", s.data}, User: s.user,
-		DeathSignal: syscall.SIGQUIT, // the postmaster then ends its children
+		DeathSignal: syscall.SIGQUIT, // makes the postmaster end its children
 		Log:         filepath.Join(s.m.Scratch, "postgres.log"),
-		Line:        func(line string) { s.cycles.hear(line); s.log(line) },
+		Line:        func(line string) { s.cycles.addLine(line); s.log(line) },
 	})
 	if err != nil {
 		return err
@@ -238,22 +238,22 @@ func (s *Server) Sources() []source.Source {
 	return []source.Source{&statistics{dial: dialSocket(s.socket), database: database, version: s.version}}
 }
 
-// Cycles implements lab.Server: the checkpoints in the log, including those of loading and of
-// recoveries.
+// Cycles implements lab.Server: the checkpoints in the log, including those of loading and
+// recovery.
 func (s *Server) Cycles(context.Context) ([]lab.Cycle, error) { return s.cycles.list(), nil }
 
-// Crash implements lab.Server. It removes shared memory too, as a power loss would.
+// Crash implements lab.Server. It also removes shared memory, as a power loss would.
 func (s *Server) Crash() error {
 	if s.proc == nil {
 		return nil
 	}
 	shared, err := memoryOf(s.proc)
 	err = errors.Join(err, s.proc.Kill())
-	s.cycles.broken(time.Now())
+	s.cycles.interrupted(time.Now())
 	return errors.Join(err, shared.remove())
 }
 
-// Restart implements lab.Server: recovery, and new connections.
+// Restart implements lab.Server: it recovers and reconnects.
 func (s *Server) Restart(ctx context.Context) error {
 	p := s.pool.Load()
 	if s.proc == nil || p == nil {
@@ -277,7 +277,7 @@ func (s *Server) Restart(ctx context.Context) error {
 	return nil
 }
 
-// Stop implements lab.Server: a fast shutdown, with its checkpoint.
+// Stop implements lab.Server: a fast shutdown, including its checkpoint.
 func (s *Server) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopWithin)
 	defer cancel()
@@ -289,7 +289,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	if s.proc != nil {
 		s.reader.close(ctx)
 		shared, _ := memoryOf(s.proc)
-		// it was killed, and has left its shared memory
+		// A server that had to be killed leaves its shared memory.
 		if err = s.proc.Stop(ctx, syscall.SIGINT); err != nil {
 			err = errors.Join(err, shared.remove())
 		}

@@ -20,12 +20,12 @@ import (
 
 // A view is a query of one row, some of whose columns are series.
 type view struct {
-	// relation must exist: views come and go with versions. "": always present.
+	// relation is the view to check for, because versions differ; "" means always present.
 	relation, query string
 	columns         []column
 }
 
-// A column becomes a series under the name that postgres_exporter 0.11 to 0.15 uses.
+// A column becomes a series under the name in postgres_exporter 0.11 to 0.15.
 type column struct {
 	name, metric string
 	labels       labels.Labels
@@ -47,9 +47,9 @@ func labelled(of []column, pairs ...string) []column {
 	return of
 }
 
-// viewsOf returns the queries made each second to a server, and to one of its databases. Whatever a
-// version lacks gives no series: the checkpointer has a view of its own from 17 on, and pg_stat_wal
-// lost its writes and syncs in 18.
+// viewsOf returns the queries sent every second to a server and one of its databases. Columns that
+// a version lacks give no series: from 17 on the checkpointer has a separate view, and in 18
+// pg_stat_wal lost its writes and syncs.
 func viewsOf(database string) []view {
 	return []view{
 		{"", "SELECT xact_commit, xact_rollback, blks_hit, blks_read, tup_inserted, tup_updated FROM pg_stat_database WHERE datname = current_database()",
@@ -78,19 +78,18 @@ func viewsOf(database string) []view {
 	}
 }
 
-// settings are read once per connection. Their units are converted to bytes and seconds, as by the
-// exporter.
+// settings is read once per connection. It converts units to bytes and seconds, like the exporter.
 const settings = `SELECT name, CASE unit WHEN '8kB' THEN setting::numeric * 8192 WHEN 'kB' THEN setting::numeric * 1024 WHEN 'MB' THEN setting::numeric * 1048576
 	WHEN 's' THEN setting::numeric WHEN 'ms' THEN setting::numeric / 1000 ELSE CASE setting WHEN 'on' THEN 1 WHEN 'off' THEN 0 ELSE setting::numeric END END AS value,
 	CASE WHEN unit IN ('8kB', 'kB', 'MB') THEN '_bytes' WHEN unit IN ('s', 'ms') THEN '_seconds' ELSE '' END AS suffix
 	FROM pg_settings WHERE name IN ('shared_buffers', 'checkpoint_timeout', 'checkpoint_completion_target', 'checkpoint_flush_after',
 	'bgwriter_flush_after', 'max_wal_size', 'min_wal_size', 'full_page_writes', 'wal_buffers')`
 
-// statistics are a server's, read over a connection of its own. It implements source.Source.
+// statistics reads a server's statistics over a separate connection. It implements source.Source.
 type statistics struct {
 	dial              dialer
 	database, version string
-	spare             bool // leave out what is denied, with a note
+	spare             bool // skip denied queries, with a note
 
 	mu   sync.Mutex
 	desc recording.Source
@@ -110,13 +109,13 @@ func (s *statistics) Describe() recording.Source {
 // Live implements source.Source.
 func (*statistics) Live() bool { return true }
 
-// answerWithin is how long to wait for an answer: a server that stalls answers late, and that
-// answer counts.
+// answerWithin is how long to wait for an answer. It is long because a stalled server answers late,
+// and that answer matters.
 const answerWithin = 10 * time.Second
 
 // Read implements source.Source. It queries at whole multiples of the period; a sample's time is
-// that of its query. If the server does not answer there is a gap, and a note; only the first query
-// must succeed.
+// that of its query. If the server does not answer, it leaves a gap and a note; only the first
+// query must succeed.
 func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	period := opt.Period
 	if period <= 0 {
@@ -156,16 +155,16 @@ func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Op
 	return nil
 }
 
-// reading is one Read.
+// reading is the state of one Read.
 type reading struct {
 	s    *statistics
 	w    recording.Writer
 	opt  source.Options
 	conn *pgconn.PgConn
-	ask  string // all queries of one second
+	text string // all queries of a sample
 	of   []view // the views of the answers
 	own  []recording.Column
-	out  map[string]bool // metrics left out
+	out  map[string]bool // skipped metrics
 
 	n           int64
 	first, last time.Time
@@ -183,7 +182,7 @@ func (r *reading) close() {
 	r.conn = nil
 }
 
-// once takes a sample. It fails if this is the first and there is none, or if the writer fails.
+// once takes a sample. It fails if the first sample fails, or if the writer does.
 func (r *reading) once(ctx context.Context, at time.Time, within time.Duration) error {
 	asking, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -197,10 +196,10 @@ func (r *reading) once(ctx context.Context, at time.Time, within time.Duration) 
 	if err != nil {
 		r.close()
 		if ctx.Err() != nil {
-			return nil // the reading was ended: not a gap
+			return nil // the recording ended: not a gap
 		}
 		if r.n == 0 {
-			return fmt.Errorf("asking PostgreSQL for its statistics: %w", err)
+			return fmt.Errorf("reading PostgreSQL's statistics: %w", err)
 		}
 		r.failed++
 		r.failure = err
@@ -216,7 +215,7 @@ func (r *reading) once(ctx context.Context, at time.Time, within time.Duration) 
 	return r.w.Append(ctx, &batch)
 }
 
-// connect connects if there is no connection, and finds out what this version provides.
+// connect connects if there is no connection, and finds out what this version offers.
 func (r *reading) connect(ctx context.Context) error {
 	if r.conn != nil && !r.conn.IsClosed() {
 		return nil
@@ -227,7 +226,7 @@ func (r *reading) connect(ctx context.Context) error {
 		return err
 	}
 
-	r.conn, r.ask, r.of, r.own = c, "", nil, nil
+	r.conn, r.text, r.of, r.own = c, "", nil, nil
 	for _, v := range viewsOf(r.s.database) {
 		if v.relation != "" {
 			there := c.ExecParams(ctx, "SELECT to_regclass($1) IS NOT NULL",
@@ -247,7 +246,7 @@ func (r *reading) connect(ctx context.Context) error {
 			}
 		}
 
-		r.ask += v.query + ";"
+		r.text += v.query + ";"
 		r.of = append(r.of, v)
 	}
 
@@ -274,7 +273,7 @@ func denied(err error) bool {
 	return errors.As(err, &pg) && pg.Code == "42501"
 }
 
-// leaveOut notes, once, what this user may not read.
+// leaveOut notes once that this user may not read a view.
 func (r *reading) leaveOut(v view, err error) {
 	if r.out == nil {
 		r.out = map[string]bool{}
@@ -298,18 +297,18 @@ func (r *reading) add(to *[]recording.Column, name string, with labels.Labels, v
 // sample runs all queries in one transaction.
 func (r *reading) sample(ctx context.Context) ([]recording.Column, error) {
 	out := append([]recording.Column(nil), r.own...)
-	results, err := r.conn.Exec(ctx, r.ask).ReadAll()
+	results, err := r.conn.Exec(ctx, r.text).ReadAll()
 	if err != nil {
 		return nil, err
 	}
 
 	if len(results) != len(r.of) {
-		return nil, fmt.Errorf("%d answers to %d questions", len(results), len(r.of))
+		return nil, fmt.Errorf("%d answers to %d queries", len(results), len(r.of))
 	}
 
 	for i, v := range r.of {
 		if len(results[i].Rows) != 1 {
-			return nil, fmt.Errorf("%d rows where one was asked for: %.60s", len(results[i].Rows), v.query)
+			return nil, fmt.Errorf("%d rows, want one: %.60s", len(results[i].Rows), v.query)
 		}
 		for k, f := range results[i].FieldDescriptions {
 			for _, c := range v.columns {
@@ -328,7 +327,7 @@ func (r *reading) sample(ctx context.Context) ([]recording.Column, error) {
 	return out, nil
 }
 
-// gap leaves a note about the samples that failed until now.
+// gap writes a note about the samples that have failed since the last success.
 func (r *reading) gap(now time.Time) {
 	if r.failed == 0 {
 		return
@@ -336,7 +335,7 @@ func (r *reading) gap(now time.Time) {
 	r.w.Note(recording.Note{
 		Kind: recording.NoteGap, Source: r.s.Describe().Name,
 		From: r.last.Add(r.opt.ClockOffset).UTC(), To: now.Add(r.opt.ClockOffset).UTC(),
-		Text: fmt.Sprintf("%d samples in a row could not be taken, the last because: %v", r.failed, r.failure),
+		Text: fmt.Sprintf("%d consecutive samples failed, the last with: %v", r.failed, r.failure),
 	})
 	r.failed = 0
 }

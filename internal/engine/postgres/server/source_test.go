@@ -123,7 +123,7 @@ func TestStatisticsOverACrash(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if len(p.notes) == 0 || !strings.Contains(p.notes[0], "samples in a row could not be taken") {
+	if len(p.notes) == 0 || !strings.Contains(p.notes[0], "consecutive samples failed") {
 		t.Errorf("notes: %q", p.notes)
 	}
 
@@ -135,7 +135,7 @@ func TestStatisticsOverACrash(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := src.Read(t.Context(), p, source.Options{}); err == nil || !strings.Contains(err.Error(), "asking PostgreSQL for its statistics") {
+	if err := src.Read(t.Context(), p, source.Options{}); err == nil || !strings.Contains(err.Error(), "reading PostgreSQL's statistics") {
 		t.Errorf("without a server: %v", err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	postgres "plimsoll/internal/engine/postgres/model"
 )
 
-// Sizes within a row (PostgreSQL 15 documentation, 73.6 and 8.1): its header with the following
-// alignment, a bigint or timestamp, and the header of a text of up to 126 bytes, or of more.
+// Sizes in bytes within a row (PostgreSQL 15 documentation, 73.6 and 8.1): the row header with its
+// alignment, a bigint or timestamp, and the header of a text of up to 126 bytes or of a longer one.
 const (
 	rowHeader   = 24
 	wide        = 8
@@ -20,8 +20,8 @@ const (
 	longHeader  = 4
 )
 
-// filler returns how many bytes of text make a row of the given size, after this many columns of 8
-// bytes.
+// filler returns how many bytes of text give a row of the given size, in addition to this many
+// columns of 8 bytes.
 func filler(row units.Size, columns int) int {
 	left := int(row) - rowHeader - wide*columns
 	switch {
@@ -54,7 +54,7 @@ func newSchema(c *postgres.Config) schema {
 	s := schema{text: filler(c.Row, 2), hasPast: c.HistoryRow > 0}
 	percent := strconv.Itoa(int(math.Round(float64(c.FillFactor) * 100)))
 
-	// EXTERNAL keeps the server from compressing texts that must have their size.
+	// EXTERNAL keeps the server from compressing the texts, whose size matters.
 	s.create = []string{
 		"CREATE TABLE pgbench_accounts (id bigint NOT NULL, seq bigint NOT NULL, filler text NOT NULL) WITH (fillfactor = " +
 			percent + ")",
@@ -90,8 +90,8 @@ func newSchema(c *postgres.Config) schema {
 	return s
 }
 
-// prose returns n characters that are all valid in a text, and do not repeat (splitmix64's bits in
-// base 64).
+// prose returns n characters that are valid in a text and do not repeat (splitmix64's bits in base
+// 64).
 func prose(n int) []byte {
 	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	out := make([]byte, 0, n+10)
