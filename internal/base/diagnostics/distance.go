@@ -63,6 +63,7 @@ func Near(word string, among []string, n int) []string {
 	var near []candidate
 	plain := strings.NewReplacer("_", "", "-", "")
 
+	// Spelling variants such as readOnly, read_only and read-only are the same word.
 	word = plain.Replace(strings.ToLower(word))
 	for _, name := range among {
 		p := plain.Replace(strings.ToLower(name))
@@ -80,6 +81,7 @@ func Near(word string, among []string, n int) []string {
 		}
 	}
 
+	// Stable, so that equally similar names keep the order in which the caller lists them.
 	slices.SortStableFunc(near, func(a, b candidate) int { return cmp.Compare(a.edits, b.edits) })
 	var names []string
 	for _, c := range near[:min(n, len(near))] {

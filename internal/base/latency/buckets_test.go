@@ -29,7 +29,7 @@ func TestBucketEdges(t *testing.T) {
 	}
 }
 
-// Each bucket counts what took at most its edge.
+// Each bucket counts all times up to its edge.
 func TestBuckets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		edge := rapid.Map(rapid.IntRange(0, BucketCount-2), func(i int) int64 { return bucketEdges[i] })

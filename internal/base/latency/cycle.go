@@ -161,11 +161,13 @@ func (s *Sorter) Sort(ops []Operation, n int, cycle func(i int) (start, end vtim
 	load()
 	for i := range ops {
 		p := &ops[i]
+		// An operation exactly at the start of a cycle belongs to that cycle.
 		for p.At >= next {
 			at++
 			load()
 		}
 
+		// Answers may arrive out of order, so an operation may also belong to an earlier cycle.
 		for at >= 0 && start > p.At {
 			at--
 			load()

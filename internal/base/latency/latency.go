@@ -94,6 +94,7 @@ func (d *Distribution) Latency() Latency {
 	if d.n == 0 {
 		return l
 	}
+	// In seconds, like all figures in JSON.
 	at := func(percentile float64) *float64 { return known(float64(d.Percentile(percentile)) / 1e9) }
 	l.MeanSeconds = known(float64(d.sum) / float64(d.n) / 1e9)
 	l.P50Seconds, l.P95Seconds, l.P99Seconds, l.P999Seconds = at(50), at(95), at(99), at(99.9)

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// A class contains what it says, and the parts of a cycle are where they say.
+// Classes and parts of a cycle have consistent bounds.
 func TestClasses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ns := rapid.Int64Range(0, 1<<42).Draw(t, "ns")
@@ -123,7 +123,7 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// Whatever the order, each operation belongs to the last cycle that had begun by then.
+// In any order of input, each operation belongs to the last cycle that had begun by then.
 func TestSortsLikeASearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		starts := rapid.SliceOfNDistinct(rapid.Int64Range(0, 100), 0, 8, rapid.ID).Draw(t, "starts")

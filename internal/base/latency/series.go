@@ -47,6 +47,7 @@ type Series struct {
 
 // NewSeries returns the series of a run from one instant to another.
 func NewSeries(from, end vtime.Instant) *Series {
+	// Rounded up, so that the last, partial second has a cell too.
 	seconds := int64(end-from+vtime.Instant(1e9)-1) / 1e9
 	step := max((seconds+SeriesMax-1)/SeriesMax, 1)
 	return &Series{Step: time.Duration(step * 1e9),
@@ -85,6 +86,7 @@ func (c *Cell) Counts() []uint32 { return c.classes }
 // Quantile returns the time in ns that a share of a cell's operations, in thousandths, does not
 // exceed.
 func (c *Cell) Quantile(thousandths int64) int64 {
+	// The rank is rounded up: at least that share of the operations must not exceed the result.
 	rank := (c.Count*thousandths + 999) / 1000
 	for k, n := range c.classes {
 		if rank -= int64(n); rank <= 0 {

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestTallyIsADistribution: what a tally adds to a distribution is what adding its times one by one
-// would.
+// TestTallyIsADistribution: adding a tally to a distribution is the same as adding its times one by
+// one.
 func TestTallyIsADistribution(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		times := rapid.SliceOf(rapid.OneOf(

@@ -105,6 +105,7 @@ func Stat(text string, cpu func(name string, ticks []uint64), count func(name st
 			continue
 		}
 
+		// Older kernels report fewer modes; guest times after steal are ignored.
 		ticks := buffer[:min(len(f)-1, len(buffer))]
 		for i := range ticks {
 			v, err := strconv.ParseUint(f[1+i], 10, 64)
@@ -178,6 +179,7 @@ var errProcess = errors.New("not the format of /proc/PID/stat")
 // ParseProcess reads the text of /proc/PID/stat (proc_pid_stat(5)). The name is in parentheses and may
 // contain any character.
 func ParseProcess(text string) (p Process, err error) {
+	// The last parenthesis ends the name, because the name itself may contain parentheses.
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
 	if open < 0 || end < open {
 		return p, errProcess

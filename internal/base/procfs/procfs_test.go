@@ -137,7 +137,7 @@ func TestMemberships(t *testing.T) {
 	}
 }
 
-// Damaged input is left out or an error; no value is negative.
+// Damaged input is skipped or an error; no value is negative.
 func FuzzParse(f *testing.F) {
 	f.Add(stat)
 	f.Add("MemTotal: 1 kB\nMemAvailable:   16318412 kB\n")
@@ -182,8 +182,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// BenchmarkLibrary compares this package with prometheus/procfs on this machine's files, as a sample
-// needs them.
+// BenchmarkLibrary compares this package with prometheus/procfs on this machine's files, in the way
+// that a sample reads them.
 func BenchmarkLibrary(b *testing.B) {
 	lib, err := library.NewDefaultFS()
 	if err != nil {

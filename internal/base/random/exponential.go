@@ -52,6 +52,7 @@ func (s *Stream) Exponential(mean time.Duration) time.Duration {
 	u <<= zeros // in [1/2, 1) of 2^64
 	i := u << 1 >> (64 - lnBits)
 	fraction := u << (1 + lnBits) >> 32
+	// Linear interpolation between two entries of the table.
 	e := lnTable[i] - (lnTable[i]-lnTable[i+1])*fraction>>32 + uint64(zeros)*ln2
 	hi, lo := bits.Mul64(e, uint64(mean))
 	return time.Duration(hi<<32 | lo>>32)

@@ -66,6 +66,8 @@ func NewZipf(items uint64, theta float64) (*Zipf, error) {
 		weights = append(weights, z.weight(float64(k)))
 	}
 
+	// Blocks grow with their first rank, so their number grows only with the logarithm of the
+	// items.
 	for first := z.head + 1; first <= items; {
 		width := min(first/zipfBlock, items-first+1)
 		last := float64(first + width - 1)
@@ -86,6 +88,7 @@ func (z *Zipf) Items() uint64 { return z.items }
 
 // Draw draws a rank from the distribution, 0 being the most frequent.
 func (z *Zipf) Draw(s *Stream) uint64 {
+	// One random number selects the cell (upper half) and the part of the cell (lower half).
 	cell, part := bits.Mul64(s.pcg.Uint64(), uint64(len(z.cells)))
 	if c := &z.cells[cell]; part >= c.keep {
 		cell = uint64(c.alias)

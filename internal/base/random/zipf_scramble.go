@@ -19,6 +19,7 @@ func NewScramble(n uint64, s *Stream) Scramble {
 	width := uint(bits.Len64(n - 1))
 	p := Scramble{n: n, mask: 1<<width - 1, shift: (width + 1) / 2}
 	for i := range p.add {
+		// An odd factor is invertible modulo a power of two.
 		p.add[i], p.times[i] = s.Uint64(), s.Uint64()|1
 	}
 	return p

@@ -51,6 +51,7 @@ func Open(path string) (*os.File, error) {
 		return nil, err
 	}
 
+	// Checked again on the open file, because the path may have changed since the first check.
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = &NotFileError{Path: path, Mode: info.Mode()}

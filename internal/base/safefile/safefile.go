@@ -245,6 +245,7 @@ func (f *File) Commit() (err error) {
 // place gives the file its name. A rename replaces a link that was planted meanwhile; it does not
 // follow it.
 func (f *File) place() error {
+	// A link fails if the name exists; a rename would replace it.
 	if f.opt.New {
 		err := f.folder.Link(f.temp, f.name)
 		if err == nil {

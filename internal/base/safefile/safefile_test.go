@@ -94,7 +94,7 @@ func TestWriteRefusesWhatIsNotAFile(t *testing.T) {
 	want(t, victim, "precious")
 }
 
-// A link that is planted while the file is written is refused too, and nothing is left behind.
+// A link that is planted during the write is refused as well, and no temporary file remains.
 func TestCommitRefusesALinkPlantedMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	victim, path := filepath.Join(t.TempDir(), "victim"), filepath.Join(dir, "out")
@@ -227,7 +227,7 @@ func want(t *testing.T, path, text string) {
 	}
 }
 
-// alone says that nothing but path is in its folder.
+// alone checks that the folder of path contains only path.
 func alone(t *testing.T, path string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
@@ -250,8 +250,8 @@ func modeOf(t *testing.T, path string) fs.FileMode {
 	return info.Mode().Perm()
 }
 
-// TestCreateRemovesWhatAKilledWriterLeft: the next writer of the same file removes it. The temporary
-// file of a writer that lives stays, and so do those of other files.
+// TestCreateRemovesWhatAKilledWriterLeft: the next writer of the same file removes its temporary
+// file. Those of live writers, and of other files, remain.
 func TestCreateRemovesWhatAKilledWriterLeft(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.csv")
@@ -296,7 +296,7 @@ func TestCreateRemovesWhatAKilledWriterLeft(t *testing.T) {
 	}
 }
 
-// TestWritersOfOneFileAtTheSameTime: each writes the file whole, and none removes another's.
+// TestWritersOfOneFileAtTheSameTime: each writes a complete file, and none removes another's temporary file.
 func TestWritersOfOneFileAtTheSameTime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	var group sync.WaitGroup
@@ -319,7 +319,7 @@ func TestWritersOfOneFileAtTheSameTime(t *testing.T) {
 	alone(t, path)
 }
 
-// A process that ends without its writers leaves nothing beside what was there.
+// A process that exits during a write leaves only the original file.
 func TestAbandon(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.json")
 	if err := safefile.Write(path, []byte("one"), safefile.Options{}); err != nil {
@@ -346,7 +346,7 @@ func TestAbandon(t *testing.T) {
 	want(t, path, "one")
 }
 
-// Errors have the name that the user gave, never that of the temporary file or of what is internal.
+// Errors have the name that the user gave, never that of the temporary file.
 func TestErrorsNameTheFile(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{"..", "/", dir + "/..", "."} {

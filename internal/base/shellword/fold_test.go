@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A shell reads a folded command as the command, and no line is longer than it must be.
+// A shell reads a folded command as the original one, and no line is longer than necessary.
 func TestFold(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {

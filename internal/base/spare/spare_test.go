@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// nextBytes is the heap at which Go collects next, right after a collection.
+// nextBytes returns the heap size at which Go collects next, measured right after a collection.
 func nextBytes() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

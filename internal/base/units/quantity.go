@@ -63,6 +63,7 @@ func number(s string) (float64, string, error) {
 	if end < 0 {
 		end = len(s)
 	}
+	// Thousands separators are accepted, because Plimsoll prints them.
 	text := ungrouped.Replace(s[:end])
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
@@ -80,6 +81,7 @@ func scaled(s string, table map[string]float64, example string) (float64, error)
 		return 0, fmt.Errorf("%w: write it as %s", err, example)
 	}
 
+	// Zero means the same in every unit.
 	if unit == "" && x != 0 {
 		return 0, fmt.Errorf("%q has no unit: write it as %s", s, example)
 	}

@@ -62,7 +62,7 @@ func TestBareNumbersAreErrors(t *testing.T) {
 	}
 }
 
-// What is written parses to the same value.
+// The text of a quantity parses to the same value.
 func TestTextRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := Size(rapid.Int64Range(0, 1<<53).Draw(t, "bytes"))

@@ -121,6 +121,7 @@ func (c *Clock) Pending() int {
 func (c *Clock) At(at Instant, h Handler, arg uint64) {
 	c.seq++
 	at = max(at, c.now)
+	// A later span gets a list entry; the open span an insertion, unless it is crowded.
 	switch ahead := int64(at>>spanBits) - c.open; {
 	case ahead > 0 && ahead < spans:
 		c.list(at, h, arg)
@@ -215,6 +216,7 @@ func (c *Clock) fill() {
 	i := c.lists[slot]
 	c.lists[slot] = 0
 
+	// The bits let following skip empty spans 64 at a time.
 	if c.some[slot/64] &^= 1 << (slot % 64); c.some[slot/64] == 0 {
 		c.any &^= 1 << (slot / 64)
 	}

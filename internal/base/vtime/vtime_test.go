@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Events fire in the order of their instants and, at one instant, in the order of scheduling,
-// whatever else is scheduled meanwhile and whether it waits in a line.
+// Events fire in the order of their instants and, at the same instant, in the order of scheduling,
+// no matter what else is scheduled in the meantime and whether an event waits in a line.
 func TestOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c Clock

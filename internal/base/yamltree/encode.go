@@ -22,6 +22,7 @@ func Encode(v any) *Node {
 }
 
 func encode(v reflect.Value) *Node {
+	// Text comes first, because quantities are structs or numbers that are written with units.
 	if m, ok := v.Interface().(encoding.TextMarshaler); ok && (v.Kind() != reflect.Pointer || !v.IsNil()) {
 		if text, err := m.MarshalText(); err == nil {
 			return &Node{Kind: Scalar, Text: string(text)}

@@ -76,6 +76,7 @@ func window(line string, column int) (string, int) {
 	if len(r) <= lineShown {
 		return line, column
 	}
+	// The mark is in the middle of the part shown, except near the ends of the line.
 	from := max(0, min(column-1-lineShown/2, len(r)-lineShown))
 	return string(r[from : from+lineShown]), column - from
 }

@@ -22,6 +22,7 @@ func Assigned(path, value, noun, set, example string) (*Node, error) {
 		}
 		return nil, err
 	}
+	// Positions refer to the whole assignment, which errors show.
 	tree.shift(valueAt)
 	return tree, nil
 }
@@ -61,6 +62,7 @@ func (n *Node) enter(key string, at Position, last bool, value *Node) (*Node, er
 		return n.Items[i], nil
 	}
 
+	// An empty value becomes a mapping, so that paths into missing parts work.
 	if n.Kind == Null {
 		n.Kind = Mapping
 	}

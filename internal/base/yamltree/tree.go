@@ -99,6 +99,7 @@ func Parse(text []byte, noun, set string) (root *Node, err error) {
 			fmt.Sprintf("exceeds the limit of %d KiB for a %s", BytesMax>>10, noun)}
 	}
 
+	// Unsafe constructs are refused on tokens, before the parser builds anything from them.
 	tokens, err := safe(text, set)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ import (
 
 const like = "disks.data.iops=16000"
 
-// A machine has a field of every kind that is decoded.
+// A machine has a field of every supported kind.
 type machine struct {
 	Place `yaml:",inline"`
 	Name  string                 `yaml:"name"`
@@ -30,7 +30,7 @@ type machine struct {
 	Spare string                 `yaml:"-"`
 }
 
-// A Place is in a machine's own keys.
+// A Place has its keys in the mapping of a machine.
 type Place struct {
 	Zone string `yaml:"zone,omitempty"`
 }
@@ -41,16 +41,17 @@ type order struct {
 	IOPS int        `yaml:"iops,omitempty"`
 }
 
-// TestFiles runs the commands of testdata: read shows a text's tree with its places, put the tree
-// after assignments, and decode the values and the YAML that is written of them. Each shows what is
-// wrong with the text instead.
+// TestFiles runs the commands in testdata: read shows the tree of a text with positions, put the
+// tree after assignments, and decode the values and the YAML written from them. If the text is
+// wrong, each shows the problems instead.
 func TestFiles(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		if strings.Contains(path, "fuzz") {
 			return
 		}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			// A file of these tests cannot hold blanks at a line's end, tabs or bytes that are no text.
+			// A file of these tests cannot contain trailing blanks, tabs or bytes that are not
+			// text.
 			text := strings.NewReplacer("<tab>", "\t", "<ff>", "\xff", "<nul>", "\x00").Replace(d.Input)
 			var sets []string
 			if d.Cmd == "put" {
@@ -79,7 +80,7 @@ func TestFiles(t *testing.T) {
 	})
 }
 
-// put puts an assignment into a tree.
+// put applies an assignment to a tree.
 func put(root *yamltree.Node, set string) error {
 	path, value, _ := strings.Cut(set, "=")
 	n, err := yamltree.Assigned(path, value, "machine", set, like)
@@ -89,7 +90,7 @@ func put(root *yamltree.Node, set string) error {
 	return root.Put(path, n, set, like)
 }
 
-// refused is what a person reads of a text that cannot be read.
+// refused returns the message for an unreadable text.
 func refused(t *testing.T, src *yamltree.Source, err error) string {
 	t.Helper()
 	var u *yamltree.Unreadable
@@ -99,7 +100,7 @@ func refused(t *testing.T, src *yamltree.Source, err error) string {
 	return lines(src.Place(diagnostics.Problem{Text: u.Text}, u.At).String())
 }
 
-// shown is a tree with its places, a node a line.
+// shown returns a tree with its positions, one node per line.
 func shown(n *yamltree.Node, depth int) string {
 	var b strings.Builder
 	indent := strings.Repeat("  ", depth)
@@ -128,7 +129,7 @@ func shown(n *yamltree.Node, depth int) string {
 	return b.String()
 }
 
-// decoded is a tree's machine, or all that is wrong with it.
+// decoded returns the machine of a tree, or all problems with it.
 func decoded(t *testing.T, src *yamltree.Source, root *yamltree.Node) string {
 	t.Helper()
 	var m machine
@@ -151,7 +152,7 @@ func decoded(t *testing.T, src *yamltree.Source, root *yamltree.Node) string {
 	return string(text)
 }
 
-// lines ends a text with a line feed, and lets no line end in blanks.
+// lines ends a text with a line feed, and removes trailing blanks.
 func lines(text string) string {
 	var out strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {
@@ -160,7 +161,7 @@ func lines(text string) string {
 	return strings.NewReplacer("\t", "<tab>", "\xff", "<ff>").Replace(out.String())
 }
 
-// What a text may have is bounded, so that a small one cannot become a large tree.
+// Texts are bounded, so that a small one cannot become a huge tree.
 func TestBounds(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
 		"bytes":       {strings.Repeat("#", yamltree.BytesMax+1), "exceeds the limit of 64 KiB for a machine"},
@@ -200,7 +201,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// nested are mappings in blocks, one in the other.
+// nested returns block mappings inside each other.
 func nested(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -209,7 +210,7 @@ func nested(n int) string {
 	return b.String()
 }
 
-// A problem of a long line shows the part around its place.
+// A problem in a long line shows the part around its position.
 func TestLongLine(t *testing.T) {
 	text := "name: " + strings.Repeat("é", 300) + "\u0007"
 	src := yamltree.NewSource("f.yaml", []byte("a: b\n"+strings.TrimSuffix(text, "\u0007")+"\r\n"+text))
@@ -223,7 +224,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// Locate finds a field's place, or the nearest thing around it.
+// Locate finds the position of a field, or of the innermost part that exists.
 func TestLocate(t *testing.T) {
 	root, err := yamltree.Parse([]byte("disks:\n  data: {iops: 5}\ntags: [a, {b: c}]\n"), "machine", "")
 	if err != nil {
@@ -239,8 +240,8 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// FuzzParse: any text is a tree or is refused at a place within it, and a tree written as YAML is
-// read as the same tree.
+// FuzzParse: any text is a tree or is refused at a position within it, and a tree that is written
+// as YAML reads back as the same tree.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"", "a: b", "a: [1, {b: 'c d'}]\n", "- x\n- y: |\n    z\n", "a: &b c", "a:\n\t- b", "{", "a: 1\na: 2", "? a\n: b", "\xff", "a: 007\nb: 1e3\nc: ~\nd: 'true'\n",

@@ -58,11 +58,14 @@ func Parse(text string) (*Address, error) {
 		authority, tail = rest[:i], rest[i:]
 	}
 
+	// The slash or question mark may be a character of an unescaped password, so the hosts are
+	// ambiguous.
 	if strings.ContainsRune(tail, '@') {
 		return nil, ErrAt
 	}
 
 	a.Path, a.Query, _ = strings.Cut(tail, "?")
+	// The last @, because an unescaped password may contain others.
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
 		a.UserInfo, authority = authority[:i], authority[i+1:]
 	}

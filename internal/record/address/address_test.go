@@ -46,7 +46,7 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// What may be shown of an address contains nothing of its password, whatever characters that has:
+// Nothing that may be shown of an address contains any part of its password, with any characters:
 // neither the hosts, nor an error, nor a command line argument, nor what a driver repeats.
 func FuzzSecrets(f *testing.F) {
 	for _, password := range []string{"s3cret", "a/b", "a?b", "a#b", "a@b", "a:b", "a%b", "%41", "p@h:1/x?y=z", "://", ",", "@@", " "} {

@@ -87,6 +87,7 @@ func (s *Secrets) password(written, public string) {
 		meant = plain
 	}
 
+	// Drivers and parsers print a password in many ways: quoted, escaped, or in pieces.
 	all := []string{written, meant}
 	for _, p := range []string{written, meant} {
 		quoted := strconv.Quote(p)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Whatever of a command line an error repeats, no password is in it.
+// An error may repeat any part of a command line, but never a password.
 func TestOfArguments(t *testing.T) {
 	for _, args := range [][]string{
 		{"mongodb://me:s3cret@h/"}, {"x://me:s3/cr?et@h"}, {"--server=postgres://me:s3cret@h/db"}, {"--server", "etcd://u:s3cret@a,b"},

@@ -97,6 +97,7 @@ func parse(arg string) (target, error) {
 			path, forms)
 	}
 
+	// Unknown parameters are refused, because a typing error would otherwise be ignored silently.
 	for name, values := range u.Query() {
 		switch {
 		case name == "region" && regionName.MatchString(values[0]):

@@ -83,6 +83,7 @@ func (l *lookup) volumes(ctx context.Context, ids []string) error {
 		return err
 	}
 
+	// The instances of the volumes are described next, because their limits apply as well.
 	for _, v := range answer.Volumes {
 		l.d.Volume(v.ID, v.known())
 		l.d.Fact("from_snapshot."+v.ID, v.Snapshot)

@@ -18,13 +18,13 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A reply is an answer of AWS: what moto does not do.
+// A reply is an answer of AWS that moto cannot give.
 type reply struct {
 	status int
 	body   string
 }
 
-// A fake answers each action with its replies in turn, and the last one again and again.
+// A fake answers each action with its replies in turn, and then with the last one repeatedly.
 type fake struct {
 	mu      sync.Mutex
 	replies map[string][]reply
@@ -66,8 +66,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 const id = "vol-0123456789abcdef0"
 
-// usually is what AWS answers when all is well: shapes of the EC2 API, version 2016-11-15, of the RDS
-// API, version 2014-10-31, and of CloudWatch's.
+// usually has the normal answers of AWS: in the format of the EC2 API, version 2016-11-15, the RDS
+// API, version 2014-10-31, and CloudWatch.
 var usually = map[string][]reply{
 	"DescribeVolumes": {{200, `<?xml version="1.0" encoding="UTF-8"?>
 <DescribeVolumesResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>59dbff89-35bd-4eac-99ed-be587EXAMPLE</requestId><volumeSet><item>
@@ -88,7 +88,7 @@ var usually = map[string][]reply{
 	"GetMetricData": {{200, metricData("m0", "")}},
 }
 
-// metricData is an answer with two points, a minute apart, of the time that began names.
+// metricData returns an answer with two points, a minute apart, starting at began.
 func metricData(series, next string) string {
 	t := began.Unix()
 	if next != "" {
@@ -112,7 +112,7 @@ func denied(action string) string {
 	return "You are not authorized to perform this operation. User: arn:aws:sts::123456789012:assumed-role/db/i-0123456789abcdef0 is not authorized to perform: " + action + " because no identity-based policy allows the " + action + " action"
 }
 
-// Each thing that AWS may refuse is one sentence, an error or a note.
+// Each refusal of AWS becomes one sentence, an error or a note.
 func TestRefusals(t *testing.T) {
 	const volumeAddress = "aws://" + id
 	throttling := ec2Error(503, "RequestLimitExceeded", "Request limit exceeded.")
@@ -174,7 +174,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What the APIs know goes into the facts: nobody has to type it. The answer comes in pages.
+// The data of the APIs becomes facts, so that users need not type it. The answer comes in pages.
 func TestFacts(t *testing.T) {
 	f := &fake{replies: map[string][]reply{"GetMetricData": {{200, metricData("m0", "next")}, {200, metricData("m0", "")}}}}
 	server := httptest.NewServer(f)
@@ -238,7 +238,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// CloudWatch's points of a minute are gone after 15 days.
+// CloudWatch deletes one-minute points after 15 days.
 func TestPeriods(t *testing.T) {
 	const day = 24 * time.Hour
 	for age, want := range map[time.Duration]time.Duration{0: time.Minute, 14 * day: time.Minute, 16 * day: 5 * time.Minute, 64 * day: time.Hour} {
@@ -253,8 +253,8 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-// The metadata service says which machine this is, by version 2 alone: a token first. The EC2 API then
-// describes the volumes that are attached.
+// The metadata service, version 2 only (with a token), identifies this machine. The EC2 API then
+// describes the attached volumes.
 func TestHost(t *testing.T) {
 	server := httptest.NewServer(&fake{})
 	defer server.Close()
@@ -296,12 +296,12 @@ func TestHost(t *testing.T) {
 		t.Error(noted)
 	}
 
-	// Without it, a source's region comes from the same place.
+	// If no region is set, a source gets it from the metadata service as well.
 	if _, s, err := read(t, Cloud{}, "aws://"+id, source.Options{}); err != nil || s.Describe().Facts["region"] != region {
 		t.Errorf("%v, %v", s.Describe().Facts, err)
 	}
 
-	// Off EC2, nothing there hangs.
+	// Outside EC2, nothing hangs.
 	t.Setenv("AWS_CONFIG_FILE", filepath.Join(t.TempDir(), "none"))
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer silent.Close()
@@ -312,7 +312,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// The bill is what a person reads.
+// The bill is human-readable.
 func TestBill(t *testing.T) {
 	b := &cloud.Bill{}
 	if b.Call(0); b.Text() != "1 API call" {

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A server that takes requests and answers none is asked once: the next attempts would wait as long. The
-// error names it.
+// A server that accepts requests but never answers gets a single request, because the next attempts
+// would take just as long. The error names it.
 func TestSilent(t *testing.T) {
 	for _, silent := range []string{"DescribeVolumes", "GetMetricData"} {
 		asked, over := 0, make(chan struct{})
@@ -40,7 +40,7 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// Neither large answers nor ever more pages fill the memory.
+// Neither large answers nor endless pages fill the memory.
 func TestTooMuch(t *testing.T) {
 	point := strings.Repeat(",1700000000", 60_000)
 	page := `{"MetricDataResults":[{"Id":"m0","Timestamps":[1700000000` + point + `],"Values":[1` + point + `]}],"NextToken":"x"}`

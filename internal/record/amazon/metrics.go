@@ -166,12 +166,16 @@ func (s *service) part(ctx context.Context, client *cloudwatch.Client, group []r
 
 		s.bill.Call(len(group))
 		for _, r := range answer.MetricDataResults {
+			// A series may be spread over several pages, so results are found by the id of the
+			// query.
 			i, ok := at[aws.ToString(r.Id)]
 			if !ok || len(r.Timestamps) != len(r.Values) {
 				return nil, fmt.Errorf("AWS: CloudWatch returned a series %q that was not requested",
 					aws.ToString(r.Id))
 			}
 
+			// The limit is AWS's own, so an answer beyond it is not from AWS or not for this
+			// request.
 			if points += len(r.Values); points > pointsMax {
 				return nil,
 					fmt.Errorf("AWS: CloudWatch returned more than %d values for one request, which is its documented limit",

@@ -28,14 +28,14 @@ import (
 
 const region = "eu-central-1"
 
-// atOnce makes attempts follow each other without a wait.
+// atOnce makes retries immediate.
 var atOnce = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
 
-// patience is how long moto may take on a busy machine: it loads its parts when they are first needed.
+// patience bounds the startup of moto on a busy machine: it loads its parts on first use.
 const patience = 5 * time.Minute
 
-// moto is a server that answers as AWS does: PyPI's moto[server], which `make moto` installs. It is
-// shared by the tests of this package, and runs until they end.
+// moto is a server that answers like AWS: PyPI's moto[server], installed by `make moto`. The tests
+// of this package share it, and it runs until they end.
 var moto struct {
 	once sync.Once
 	at   string
@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// withMoto has AWS' own configuration lead to moto, as by AWS_ENDPOINT_URL.
+// withMoto points AWS's own configuration to moto, with AWS_ENDPOINT_URL.
 func withMoto(t *testing.T) *query {
 	t.Helper()
 	moto.once.Do(startMoto)
@@ -76,7 +76,7 @@ func withMoto(t *testing.T) *query {
 	return q
 }
 
-// usual sets the environment of AWS' tools, and nothing else of this machine's counts.
+// usual sets the environment of AWS's tools, isolated from this machine's.
 func usual(t *testing.T, endpoint string) {
 	t.Helper()
 	for _, e := range os.Environ() {
@@ -131,7 +131,7 @@ func startMoto() {
 	moto.why = "moto_server does not answer"
 }
 
-// do requests an action that plimsoll itself never does.
+// do requests an action that plimsoll itself never uses.
 func do(t *testing.T, q *query, service, action string, parameters ...string) made {
 	t.Helper()
 	v := url.Values{}
@@ -151,7 +151,7 @@ type made struct {
 	Image    string `xml:"imagesSet>item>imageId"`
 }
 
-// put writes a metric to CloudWatch, a value each minute.
+// put writes a metric to CloudWatch, one value per minute.
 func put(t *testing.T, q *query, namespace, name, dimension, id string, begin time.Time, values ...float64) {
 	t.Helper()
 	client := newClient(q.cfg, q.retryer)
@@ -177,7 +177,7 @@ func read(t *testing.T, c Cloud, arg string, opt source.Options) (*recording.Mem
 	return w, s, s.Read(t.Context(), w, opt)
 }
 
-// values are a metric's samples: "minutes after begin: value".
+// values returns the samples of a metric: "minutes after begin: value".
 func values(t *testing.T, w *recording.Memory, selector string, begin time.Time) string {
 	t.Helper()
 	found, err := w.Samples(t.Context(), selector, begin.Add(-time.Hour), begin.Add(24*time.Hour))
@@ -201,7 +201,7 @@ func notes(w *recording.Memory) string {
 	return strings.Join(all, "\n")
 }
 
-// A volume that is being modified, and the instance that it is attached to.
+// A volume under modification, and the instance that it is attached to.
 func TestVolume(t *testing.T) {
 	q := withMoto(t)
 	v := do(t, q, "ec2", "CreateVolume", "Size", "500", "VolumeType", "gp3", "Iops", "6000", "Throughput", "250", "AvailabilityZone", region+"a").Volume
@@ -254,7 +254,7 @@ func TestVolume(t *testing.T) {
 
 	t.Log(notes(w))
 
-	// Two volumes of a machine in one address ask for its metrics once.
+	// Two volumes of one machine in an address request the machine's metrics only once.
 	other := do(t, q, "ec2", "CreateVolume", "Size", "10", "VolumeType", "gp3", "AvailabilityZone", region+"a").Volume
 	do(t, q, "ec2", "AttachVolume", "VolumeId", other, "InstanceId", i, "Device", "/dev/sdg")
 	_, s, err = read(t, Cloud{Knows: func(string) bool { return true }}, "aws://"+v+","+other, source.Options{})

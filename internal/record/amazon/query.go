@@ -133,6 +133,7 @@ func (q *query) call(ctx context.Context, service, action string, parameters url
 			break
 		}
 
+		// The retryer also counts throttled requests.
 		delay, delayErr := q.retryer.RetryDelay(attempt, err)
 		if delayErr != nil {
 			break

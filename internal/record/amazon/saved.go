@@ -88,6 +88,7 @@ func (s *saved) Read(ctx context.Context, w recording.Writer, opt source.Options
 	}
 
 	d := s.Describe()
+	// A sample is a time, however many series have a value there.
 	moments := map[int64]bool{}
 	for _, x := range series {
 		period := x.period()

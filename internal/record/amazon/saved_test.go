@@ -20,7 +20,7 @@ func readSaved(t *testing.T, text string, want func(string) bool) (*recording.Me
 	return m, s, s.Read(t.Context(), m, source.Options{Want: want})
 }
 
-// Answers that people save: newest first or last, with labels of their own, of one metric or several.
+// Saved answers: newest first or last, with custom labels, of one metric or several.
 func TestSaved(t *testing.T) {
 	for name, c := range map[string]struct {
 		text    string

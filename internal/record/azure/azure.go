@@ -226,6 +226,7 @@ func (s *service) describeMachine(ctx context.Context, d *cloud.Description, all
 		if !all && !strings.EqualFold(x.Managed.ID, s.id) {
 			continue
 		}
+		// Metrics of data disks have the LUN as a dimension, not the name.
 		s.disks[fmt.Sprint(x.LUN)] = x.Name
 		d.Fact("caching."+x.Name, x.Caching)
 		if all && resource.MatchString(x.Managed.ID) {

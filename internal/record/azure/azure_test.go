@@ -40,7 +40,7 @@ type reply struct {
 	body   string
 }
 
-// A fake answers as Azure Resource Manager does, in the shapes of its REST API's reference.
+// A fake answers like Azure Resource Manager, in the format of its REST API reference.
 type fake struct {
 	mu      sync.Mutex
 	replies map[string][]reply // by the last part of the path

@@ -28,6 +28,7 @@ func (g *group) find(name string) (metric, bool) {
 func named(kind string, units map[string][]string) []metric {
 	spelled := strings.NewReplacer("-", "_", " ", "_", "/", "_", ".", "_")
 	var out []metric
+	// In a fixed order, because the order of a map would change requests from run to run.
 	for _, unit := range []string{"CountPerSecond", "BytesPerSecond", "Count", "MilliSeconds", "Percent"} {
 		for _, name := range units[unit] {
 			out = append(out, metric{name,

@@ -151,6 +151,7 @@ func refusalOf(status int, text []byte) *StatusError {
 		return out
 	}
 
+	// Most services nest the error; some have it at the top level.
 	for _, d := range []detail{found.Error, found.detail} {
 		if word, ok := d.Code.(string); ok {
 			out.Code, out.Message = word, d.Message

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// reading is a client of a server that answers by h.
+// reading returns a client of a server with the handler h.
 func reading(t *testing.T, h http.HandlerFunc) (*REST, string) {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -19,7 +19,7 @@ func reading(t *testing.T, h http.HandlerFunc) (*REST, string) {
 	return &REST{Token: func(context.Context) (string, error) { return "s3cret", nil }, Bill: &Bill{}, Wait: func(int) time.Duration { return 0 }}, s.URL
 }
 
-// An answer ends at its bounds, by size and by what it would become in memory.
+// An answer is cut off at its bounds, in bytes and in decoded size.
 func TestAnswersAreBounded(t *testing.T) {
 	for text, want := range map[string]string{" ": "larger than 67108864 bytes", "{},": "larger than 2000000 JSON objects"} {
 		r, at := reading(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -37,7 +37,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// What is throttled, or fails, is tried again a few times; what is refused is not.
+// Throttled and failed requests are retried a few times; refused ones are not.
 func TestAttempts(t *testing.T) {
 	for status, want := range map[int]int{http.StatusTooManyRequests: attemptsMax, http.StatusBadGateway: attemptsMax, http.StatusForbidden: 1} {
 		tries := 0
@@ -52,7 +52,7 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// A server that does not answer is named after half a minute, and asked once.
+// A server that does not answer is named in the error after half a minute, and gets one request.
 func TestSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun, tries := time.Now(), 0

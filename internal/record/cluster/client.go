@@ -95,6 +95,7 @@ func Open(o Options) (*Client, error) {
 			Next: "give -n NAMESPACE", err: err}
 	}
 
+	// Without any timeout, a server that accepts connections but never answers would block forever.
 	config.Timeout = cmp.Or(o.Within, config.Timeout, answerWithin)
 	return open(config, namespace, cmp.Or(o.PerSecond, requestsPerSecond))
 }

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/record/cluster"
 )
 
-// Whoever names a kubeconfig that is not there learns which one, and not that nothing is configured.
+// The error for a missing kubeconfig names the file, instead of saying that nothing is configured.
 func TestKubeconfig(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOME", dir)
@@ -44,7 +44,7 @@ func TestKubeconfig(t *testing.T) {
 	}
 }
 
-// A server that is busy is asked again with waits. If it stays busy, that is what is said.
+// Requests to a busy server are retried with waits. If it stays busy, the error says so.
 func TestThrottled(t *testing.T) {
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

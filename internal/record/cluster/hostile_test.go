@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/record/cluster"
 )
 
-// opened is a client of a server that treats every request the same way.
+// opened returns a client of a server that treats all requests alike.
 func opened(t *testing.T, within time.Duration, h http.HandlerFunc) *cluster.Client {
 	t.Helper()
 	server := httptest.NewServer(h)
@@ -30,7 +30,7 @@ func opened(t *testing.T, within time.Duration, h http.HandlerFunc) *cluster.Cli
 	return c
 }
 
-// A list ends at its bounds: in one answer, and in all pages together.
+// A list is bounded: in one answer, and over all pages.
 func TestListIsBounded(t *testing.T) {
 	item := `{"metadata":{"name":"x","annotations":{"a":"` + strings.Repeat("a", 40_000) + `"}}}`
 	page := `{"metadata":{"continue":"more"},"items":[` + strings.Repeat(item+",", 99) + item + `]}`
@@ -75,7 +75,7 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// A name that is the address of something else is not requested, and a redirect is not followed.
+// A name that would address another object is not requested, and a redirect is not followed.
 func TestNamesAreSegments(t *testing.T) {
 	var asked []string
 	c := opened(t, 0, func(w http.ResponseWriter, r *http.Request) {

@@ -214,6 +214,7 @@ func (k Kind[T]) Merge(ctx context.Context, c *Client, namespace, name string, p
 // objects that it owns remain.
 func (k Kind[T]) Delete(ctx context.Context, c *Client, namespace, name string, uid types.UID,
 	orphan bool) error {
+	// The UID prevents deleting a new object that was created under the same name.
 	how := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
 	if orphan {
 		keep := metav1.DeletePropagationOrphan

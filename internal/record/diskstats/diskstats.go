@@ -210,6 +210,7 @@ func (r *reader) takeRow(row string) {
 		return
 	}
 
+	// Counters that the kernel lacks are NaN, that is, absent.
 	counters := make([]float64, columns)
 	busy := false
 	for i := range counters {
@@ -235,6 +236,7 @@ func (r *reader) takeRow(row string) {
 		r.counters = append(r.counters, nil)
 	}
 
+	// A duplicate row replaces the earlier one.
 	r.now[device] = counters
 }
 
@@ -294,6 +296,7 @@ func (r *reader) flush(ctx context.Context) error {
 
 	b := &recording.Batch{TimesMs: r.times}
 	for i, name := range r.names {
+		// Decided per batch, because the disk may have its first row after the partition.
 		if r.isPartOf(name) {
 			continue
 		}

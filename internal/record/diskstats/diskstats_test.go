@@ -46,8 +46,8 @@ func sample(at string, writes int) string {
 `, at, writes, writes)
 }
 
-// Each way to write a sample's time gives node_exporter's counters. A partition whose disk is there is
-// left out, and so is a device that nothing uses.
+// Each format of a sample's time gives node_exporter's counters. A partition whose disk is present
+// is skipped, and so is an unused device.
 func TestRead(t *testing.T) {
 	for _, times := range [][2]string{
 		{"TS 1767607200.073935000", "TS 1767607201.088149000 2026-01-05 10:00:01"},
@@ -83,7 +83,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Damage is reported with its line, and the rest is kept.
+// Damage is noted with its line, and everything else is kept.
 func TestDamage(t *testing.T) {
 	text := sample("1767607200", 100) + "  8 0 sdb 1 2 three 4 5 6 7 8 9 10 11\n" + sample("1767607201", 150) + sample("1767607200", 1)
 	text = strings.TrimSuffix(text, "\n")
@@ -106,7 +106,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// Only a time with a device's row after it is recognised.
+// Only a time followed by a device's row is recognised.
 func TestSniff(t *testing.T) {
 	for _, text := range []string{"", "TS 1298130003.07\n", sample("", 1), "hello\n8 0 sda 1\n", "1767607200 5\n"} {
 		if diskstats.Sniff("", []byte(text)) {

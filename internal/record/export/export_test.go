@@ -20,18 +20,18 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A sample is what every format has to carry.
+// A sample is the data that every format must contain.
 type sample struct {
 	series string // as labels.Labels prints it
 	ms     int64
 	value  float64
 }
 
-// odd are texts that formats have to quote.
+// odd are texts that formats must quote.
 var odd = rapid.SampledFrom([]string{"sda", "", "a b", `back\slash`, `quo"te`, "new\nline", "tab\t", "comma,", "µ", `{}=`, "# EOF"})
 
-// samples are drawn as series of some metrics, among them one whose name needs quotes and a counter
-// whose family's name another metric has.
+// samples draws series of some metrics, among them one whose name needs quotes, and a counter whose
+// family name is that of another metric.
 func samples(t *rapid.T) []sample {
 	var out []sample
 	seen := map[string]bool{}
@@ -64,7 +64,7 @@ func samples(t *rapid.T) []sample {
 	return out
 }
 
-// record makes a recording of samples.
+// record returns a recording of samples.
 func record(t testing.TB, all []sample) *recording.Memory {
 	t.Helper()
 	m := recording.NewMemory(recording.MemoryOptions{})
@@ -80,7 +80,7 @@ func record(t testing.TB, all []sample) *recording.Memory {
 	return m
 }
 
-// labelsOf reads labels as labels.Labels prints them: {a="b", c="d"}.
+// labelsOf parses labels in the format of labels.Labels: {a="b", c="d"}.
 func labelsOf(text string) (labels.Labels, error) {
 	b := labels.NewScratchBuilder(3)
 	for text = strings.Trim(text, "{}"); text != ""; text = strings.TrimLeft(text, ", ") {
@@ -101,7 +101,7 @@ func labelsOf(text string) (labels.Labels, error) {
 	return b.Labels(), nil
 }
 
-// readers read each format with somebody else's reader.
+// readers read each format with an independent reader.
 var readers = map[export.Format]func(data []byte) ([]sample, error){
 	export.CSV: readCSV, export.OpenMetrics: readOpenMetrics, export.Parquet: readParquet,
 }
@@ -173,7 +173,7 @@ func readParquet(data []byte) (out []sample, err error) {
 	return out, err
 }
 
-// What is exported reads back as it was, in every format.
+// Exported samples read back unchanged, in every format.
 func TestRoundTrip(t *testing.T) {
 	for format, read := range readers {
 		t.Run(string(format), rapid.MakeCheck(func(rt *rapid.T) {
@@ -198,7 +198,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// equal compares samples in whatever order.
+// equal compares samples in any order.
 func equal(t *rapid.T, got, want []sample) {
 	t.Helper()
 	type key struct {

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// TestLongFile: pages are handed on one by one, none is kept.
+// TestLongFile: pages are passed on one by one, and none is kept.
 func TestLongFile(t *testing.T) {
 	one := []byte(page1(7))
 	src := New(source.File{Path: "big.txt", Open: func() (io.ReadCloser, error) { return io.NopCloser(&repeat{b: one, n: 5000}), nil }, Modified: modified}, nil)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The bound on series counts those that pages have now: labels that change with every scrape, as
-// those of connections or pods do, fill no memory and end no source.
+// The bound on series counts the current ones: labels that change with every scrape, such as those
+// of connections or pods, neither fill the memory nor end a source.
 func TestChurn(t *testing.T) {
 	for _, wanted := range []bool{true, false} {
 		p := newParser(nil, func(name string) bool { return wanted || name == "steady" })
@@ -36,7 +36,7 @@ func TestChurn(t *testing.T) {
 	}
 }
 
-// A page with more series than the bound loses those beyond, and no others; so does the next one.
+// A page with more series than the bound loses only those beyond it; so does the next page.
 func TestTooManySeries(t *testing.T) {
 	p := newParser(nil, nil)
 	for page := 1; page <= 3; page++ {

@@ -56,6 +56,7 @@ func detectDump(head []byte) (d dump) {
 			return dump{}
 		}
 
+		// A mix of units means that the numbers are not times.
 		seconds := t >= secondsMin && t < secondsMax
 		if lines > 0 && seconds != d.seconds {
 			return dump{}

@@ -8,8 +8,9 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A dump has one series after another. It is read as the pages that it was made of, whether its times
-// are milliseconds (promtool tsdb dump) or seconds (dump-openmetrics), which no TYPE line says.
+// A dump has one series after another. It gives the same samples as the pages that it was made
+// from, in milliseconds (promtool tsdb dump) or seconds (dump-openmetrics), which no TYPE line
+// indicates.
 func TestDump(t *testing.T) {
 	const s = 1795226400 // 2026-11-21 02:00:00 UTC
 	names := map[string]string{`writes{device="sda"}`: `{__name__="writes", device="sda"}`, `dirty`: `{__name__="dirty"}`, `http.time`: `{__name__="http.time"}`}
@@ -49,7 +50,7 @@ func TestDump(t *testing.T) {
 	}
 }
 
-// A dump is read in parts; no sample is lost between them.
+// A dump is read in pieces, and no sample is lost between them.
 func TestLongDump(t *testing.T) {
 	var text strings.Builder
 	const samples = 60_000
@@ -71,8 +72,8 @@ func TestLongDump(t *testing.T) {
 	}
 }
 
-// Pages of files that were joined in another order are read in order of time; pages that overlap in time
-// are of several servers, and stay as they are.
+// Pages in files that were joined in the wrong order are read in order of time. Pages that overlap
+// in time are from several servers, and keep their order.
 func TestPagesInAnotherOrder(t *testing.T) {
 	pages := func(server string, seconds ...int) string {
 		var text strings.Builder

@@ -33,7 +33,7 @@ func readText(t testing.TB, text string, opt source.Options) (*recording.Memory,
 	return m, src.Describe(), err
 }
 
-// points are a selector's samples as "second:value", seconds counted from 02:00:00.
+// points returns the samples of a selector as "second:value", in seconds since 02:00:00.
 func points(t testing.TB, m *recording.Memory, selector string) string {
 	t.Helper()
 	series, err := m.Samples(context.Background(), selector, time.UnixMilli(0), time.UnixMilli(1<<45))
@@ -50,7 +50,7 @@ func points(t testing.TB, m *recording.Memory, selector string) string {
 	return strings.Join(out, " ")
 }
 
-// exporters are some that there are.
+// exporters are some existing exporters.
 var exporters = []Exporter{
 	{Engine: "mongodb", Prefix: "mongodb", VersionMetric: "mongodb_version_info", VersionLabel: "mongodb"},
 	{Engine: "etcd", Prefix: "etcd", VersionMetric: "etcd_server_version", VersionLabel: "server_version"},
@@ -75,7 +75,7 @@ etcd_debugging_lease_ttl_total{quantile="0.5"} NaN
 
 func page1(n int) string { return fmt.Sprintf(etcdPage, n) }
 
-// TestPages: however pages are joined, each is found with its time.
+// TestPages: each page is found with its time, no matter how pages are joined.
 func TestPages(t *testing.T) {
 	eof := func(n int) string { return page1(n) + "# EOF\n" }
 	const s = 1795226400 // 2026-11-21 02:00:00 UTC
@@ -135,7 +135,7 @@ func TestClassicHistogramAndVersion(t *testing.T) {
 	if d.Version != "3.6.1" || d.Samples != 2 || d.Period != time.Second {
 		t.Errorf("described as %+v", d)
 	}
-	// le="1" and le="1.0" are one bucket: labels are normalised as Prometheus does.
+	// le="1" and le="1.0" are one bucket: labels are normalised like in Prometheus.
 	if got := points(t, m, `etcd_disk_wal_fsync_duration_seconds_bucket{le="1.0"}`); got != "2609:7 2610:8" {
 		t.Errorf("bucket %q", got)
 	}
@@ -160,7 +160,7 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// TestDamage: a torn line costs that line.
+// TestDamage: a torn line costs only that line.
 func TestDamage(t *testing.T) {
 	torn := strings.Replace(page1(8), "etcd_disk_wal_fsync_duration_seconds_sum 0.5", "etcd_disk_wal_fsync_dura etcd_", 1)
 	m, _, err := readText(t, page1(7)+torn+page1(9), source.Options{})

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// TestWhateverIsWrittenIsRead: pages written by a loop come back value for value.
+// TestWhateverIsWrittenIsRead: pages written by a loop read back value for value.
 func TestWhateverIsWrittenIsRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{2,6}_[a-z]{1,8}`), 1, 6, rapid.ID[string]).Draw(t, "names")
@@ -55,7 +55,7 @@ func TestWhateverIsWrittenIsRead(t *testing.T) {
 	})
 }
 
-// FuzzFile reads anything: no panic, no endless loop, values only that were there.
+// FuzzFile reads anything: no panic, no endless loop, and only values that are in the file.
 func FuzzFile(f *testing.F) {
 	f.Add(page1(7) + page1(8))
 	f.Add("# scraped 1795226405\n" + page1(7) + "# EOF\n# scraped 1795226406\n" + page1(8) + "# EOF\n")
@@ -77,7 +77,7 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// FuzzPage reads anything that an exporter may answer, under any type: no panic, and each value once.
+// FuzzPage reads any answer of an exporter, with any content type: no panic, and each value once.
 func FuzzPage(f *testing.F) {
 	for _, kind := range []string{"", "text/plain", openMetricsType, "application/json", "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited", "\x00"} {
 		f.Add(page1(7), kind)

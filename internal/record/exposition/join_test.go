@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// saved is a file of one page.
+// saved returns a file with one page.
 func saved(name, text string, at time.Time) source.Source {
 	return New(source.File{
 		Path: name, Bytes: int64(len(text)), Modified: at,
@@ -19,13 +19,13 @@ func saved(name, text string, at time.Time) source.Source {
 	}, exporters)
 }
 
-// pageAt is a page of a server after so many requests.
+// pageAt returns a page of a server after a number of requests.
 func pageAt(began, requests int, rest string) string {
 	return fmt.Sprintf("process_start_time_seconds %d\nrequests_total %d\nwaits_count %d\nwaits_bucket{le=\"1\"} %d\n%s", began, requests, 2*requests, requests, rest)
 }
 
-// Files of one page each of one server are one source, in the order of its counters; other files stay
-// as they are.
+// Files with one page each of the same server are joined, in the order of its counters; other files
+// are unchanged.
 func TestJoined(t *testing.T) {
 	minute := func(i int) time.Time { return modified.Add(time.Duration(i) * time.Minute) }
 	busy := func(s float64) string {

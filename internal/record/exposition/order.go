@@ -43,6 +43,7 @@ func (s *segments) ordered() []segment {
 	out := slices.Clone(s.all)
 	slices.SortStableFunc(out, func(a, b segment) int { return a.first.Compare(b.first) })
 	for i := 1; i < len(out); i++ {
+		// Overlapping stretches are from several servers, and sorting would mix their pages.
 		if out[i].first.Before(out[i-1].last) {
 			return nil
 		}

@@ -219,6 +219,7 @@ func (p *parser) sample(tp textparse.Parser, text []byte, ms int64, v float64) (
 		p.series[string(text)] = k
 	}
 
+	// It is read even if the metric is not wanted, because it may give the time of the page.
 	if k.name == "node_time_seconds" {
 		p.nodeTime = v
 	}

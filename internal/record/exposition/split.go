@@ -139,6 +139,7 @@ func (s *splitter) readLine() (line []byte, at int64) {
 	b, err := s.br.ReadSlice('\n')
 	s.pos += int64(len(b))
 
+	// The rest of the long line is skipped as well.
 	for errors.Is(err, bufio.ErrBufferFull) {
 		s.done.torn = fmt.Sprintf("line longer than %d bytes", lineBytesMax)
 		b, err = s.br.ReadSlice('\n')
@@ -199,6 +200,7 @@ func (s *splitter) addLine(line []byte) (ends bool) {
 		return false
 	}
 
+	// The rest of the page is skipped, but its end is still found.
 	if s.body.Len()+len(text)+1 > PageBytesMax {
 		s.large = true
 		return false

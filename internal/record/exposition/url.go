@@ -175,6 +175,7 @@ func (s *scraping) Sample(ctx context.Context, at time.Time) ([]recording.Batch,
 		defer runtime.GC() // the next large page waits for its turn, and their memory must not add up
 	}
 
+	// The parser counts over all pages; the differences are those of this page.
 	before, dropped := s.parser.samples, s.parser.dropped
 	samples, bad := s.parser.parse(body, contentType)
 	if err := s.m.judge(s.parser.samples-before, bad); err != nil {

@@ -82,6 +82,7 @@ func (e *emitter) logs(dir string) error {
 			break
 		}
 
+		// Jobs without usable figures have no history.
 		h := e.jobs[p.job]
 		if h == nil {
 			continue
@@ -262,5 +263,6 @@ func (r *logReader) emitBandwidth(v values, ms int64, dir int, s *slot) {
 	if *r.measured || s.single > 0 {
 		return
 	}
+	// fio logs bandwidth in KiB/s.
 	v.add(ms, s.sum/s.n*1024, "fio_log_"+directionNames[dir]+"_bytes_per_second", r.pairs()...)
 }

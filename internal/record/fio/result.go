@@ -189,6 +189,7 @@ func (e *emitter) number(r *result) {
 	for i := range r.Jobs {
 		j := &r.Jobs[i]
 		n := 1
+		// With group_reporting, one entry stands for all processes of the job.
 		if len(r.Jobs) == 1 {
 			n = numjobs(j.settings(r.Global))
 		}

@@ -143,6 +143,7 @@ func (p *textParser) line(s string) error {
 		return p.percentiles(s)
 	}
 
+	// Only fio 3.5 and later print the number of syncs.
 	if m := textIssued.FindStringSubmatch(s); m != nil && m[4] != "" {
 		if syncs, err := strconv.ParseFloat(m[4], 64); err == nil {
 			p.jobs[len(p.jobs)-1].Sync.Lat.N = syncs

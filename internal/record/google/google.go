@@ -361,6 +361,7 @@ func (s *service) read(ctx context.Context, kind, name string, from, to time.Tim
 			return seriesOf(name, points, period), nil
 		}
 
+		// The other parameters must not change between pages.
 		q.Set("pageToken", answer.Next)
 	}
 

@@ -31,6 +31,7 @@ func parse(arg string) (address, error) {
 
 	if path := values.Get("cgroup"); path != "" {
 		path = strings.TrimPrefix(path, "/sys/fs/cgroup")
+		// A path with .. would leave the cgroup mount.
 		if !strings.HasPrefix(path, "/") || strings.Contains(path+"/", "/../") {
 			return address{},
 				fmt.Errorf("cgroup=%s is not the path of a cgroup: give the path in /proc/PID/cgroup, starting with /",

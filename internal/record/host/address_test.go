@@ -78,8 +78,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// The limits of this program's own container matter to nobody else. Where others share it, they
-// matter to them too.
+// The limits of Plimsoll's own container are irrelevant. If it shares the cgroup with other
+// processes, they matter.
 func TestOwnCgroup(t *testing.T) {
 	for name, c := range map[string]struct {
 		member, at string

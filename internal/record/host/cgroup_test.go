@@ -26,7 +26,7 @@ func lay(t testing.TB, root string, files map[string]string) {
 	}
 }
 
-// sampled gives one sample, by series without the braces' order mattering.
+// sampled returns one sample, by series, in a canonical order of labels.
 func sampled(t testing.TB, s *sampler) map[string]float64 {
 	t.Helper()
 	batches, err := s.Sample(t.Context(), time.Unix(1_800_000_000, 0))
@@ -45,7 +45,7 @@ func sampled(t testing.TB, s *sampler) map[string]float64 {
 
 const disks = "   8       0 sda 1 2 3 4 5 6 7 8 9 10 11\n 259       0 nvme1n1 5 1 40 7 8 0 9 10 0 11 12 2 0 16 1 9 4\n"
 
-// unifiedTree is a container of 2 CPUs and 4 GiB as Kubernetes makes it on Linux 6.1, with an
+// unifiedTree is a container with 2 CPUs and 4 GiB as created by Kubernetes on Linux 6.1, with an
 // io.max.
 var unifiedTree = map[string]string{
 	"proc/diskstats":                    disks,
@@ -67,7 +67,7 @@ var unifiedTree = map[string]string{
 	"proc/sys/kernel/osrelease":         "6.1.0\n",
 }
 
-// legacyTree is the same container on a node with version 1, with its path as the host sees it.
+// legacyTree is the same container on a node with version 1, with its path as seen on the host.
 var legacyTree = map[string]string{
 	"proc/diskstats":   disks,
 	"proc/self/cgroup": "11:memory:/kubepods/pod1/c1\n10:blkio:/kubepods/pod1/c1\n4:cpu,cpuacct:/kubepods/pod1/c1\n1:name=systemd:/kubepods/pod1/c1\n",
@@ -88,7 +88,7 @@ var legacyTree = map[string]string{
 	"proc/sys/kernel/osrelease":                            "4.14.0\n",
 }
 
-// Both versions report the same for the same container.
+// Both versions report the same values for the same container.
 func TestContainers(t *testing.T) {
 	for name, tree := range map[string]map[string]string{"/": unifiedTree, "/kubepods/pod1/c1": legacyTree} {
 		root := t.TempDir()
@@ -134,8 +134,8 @@ func TestContainers(t *testing.T) {
 	}
 }
 
-// Pressure and events of a container are version 2's alone; its failures are version 1's.
-func TestWhatOneVersionTells(t *testing.T) {
+// Only version 2 has pressure and events of a container, and only version 1 has failures.
+func TestMetricsOfOneVersionOnly(t *testing.T) {
 	root := t.TempDir()
 	lay(t, root, unifiedTree)
 	got := sampled(t, newSampler(root, nil))
@@ -184,9 +184,9 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// An EBS volume's own counters. A volume that refuses is reported once, and no other device is
-// asked.
-func TestVolumesAreAsked(t *testing.T) {
+// The counters of an EBS volume. A volume that refuses is noted once, and no other device gets the
+// request.
+func TestVolumesAreSampled(t *testing.T) {
 	root := t.TempDir()
 	lay(t, root, unifiedTree)
 	s := newSampler(root, nil)
@@ -223,7 +223,7 @@ func TestVolumesAreAsked(t *testing.T) {
 	}
 }
 
-// For any content of these files, a sample is a batch whose series are distinct.
+// For any content of these files, a sample is a batch with distinct series.
 func FuzzContainer(f *testing.F) {
 	for _, tree := range []map[string]string{unifiedTree, legacyTree} {
 		for name, text := range tree {

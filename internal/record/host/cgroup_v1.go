@@ -27,6 +27,7 @@ func (l level) memoryV1() {
 
 	if used, ok := count(l.file("memory.usage_in_bytes")); ok {
 		l.of(used, "container_memory_usage_bytes")
+		// cAdvisor's definition of the working set.
 		l.of(max(0, used-stat["total_inactive_file"]), "container_memory_working_set_bytes")
 	}
 

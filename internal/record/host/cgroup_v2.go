@@ -37,6 +37,7 @@ func (l level) memoryV2() {
 
 	if used, ok := count(l.file("memory.current")); ok {
 		l.of(used, "container_memory_usage_bytes")
+		// cAdvisor's definition of the working set.
 		l.of(max(0, used-stat["inactive_file"]), "container_memory_working_set_bytes")
 	}
 

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/record/ebs"
 )
 
-// What a provider says of the volumes is told once it has answered, and never delays a sample. Where
-// there are no volumes, nobody is asked.
+// The provider's description is added once it has arrived, and never delays a sample. Without
+// volumes there is no query.
 func TestDescriber(t *testing.T) {
 	answer := make(chan struct{})
 	asked := 0
@@ -47,7 +47,8 @@ func TestDescriber(t *testing.T) {
 	}
 }
 
-// TestVolumesAttachedLater: a volume that is attached while samples are taken is asked about too, once.
+// TestVolumesAttachedLater: a volume that is attached during the recording is queried as well,
+// once.
 func TestVolumesAttachedLater(t *testing.T) {
 	var asked [][]string
 	s := newSampler(t.TempDir(), nil)

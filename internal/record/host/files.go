@@ -68,6 +68,7 @@ func (f *files) from(file *os.File) ([]byte, error) {
 			return nil, fmt.Errorf("%s: more than %d bytes", file.Name(), fileBytesMax)
 		}
 
+		// Doubling keeps the buffer for later reads.
 		f.buffer = append(f.buffer, make([]byte, len(f.buffer))...)
 	}
 }

@@ -177,6 +177,8 @@ func (s *sampler) Tell(d *recording.Source) {
 	s.addDescribed()
 	maps.Copy(f, s.said)
 
+	// Facts about devices that are gone are kept up to a bound, except for writers, which are only
+	// valid now.
 	for name, value := range d.Facts {
 		if _, known := f[name]; !known && len(f) < factsMax && !strings.HasPrefix(name, writerFact) {
 			f[name] = value

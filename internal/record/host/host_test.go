@@ -15,8 +15,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// tree writes a /proc at a step of a small story: step k has done k x 3,100
-// writes of 16 KiB, each 12.5 ms.
+// tree writes a /proc at a step: step k has done k x 3,100 writes of 16 KiB, each 12.5 ms.
 func tree(t *testing.T, root string, k int) {
 	t.Helper()
 	for name, text := range map[string]string{
@@ -47,7 +46,7 @@ func tree(t *testing.T, root string, k int) {
 	}
 }
 
-// stepper writes the next tree whenever a sample has been taken.
+// stepper writes the next tree after each sample.
 type stepper struct {
 	*recording.Memory
 	after func(n int)
@@ -206,7 +205,7 @@ func TestWant(t *testing.T) {
 	}
 }
 
-// TestThisMachine reads the real /proc, where there is one.
+// TestThisMachine reads the real /proc, if there is one.
 func TestThisMachine(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no /proc here")
@@ -244,7 +243,7 @@ func BenchmarkSample(b *testing.B) {
 	}
 }
 
-// A sandbox shows a /proc that is not the node's.
+// A sandbox has a /proc that is not the node's.
 func TestNoDevices(t *testing.T) {
 	root := t.TempDir()
 	lay(t, root, map[string]string{"proc/diskstats": ""})

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// podTree is a node with version 2: a container without limits but for I/O, in a pod that has them,
-// in a slice with larger ones.
+// podTree is a node with version 2: a container without limits except for I/O, in a pod with
+// limits, in a slice with larger ones.
 var podTree = map[string]string{
 	"proc/diskstats":                   disks,
 	"proc/self/cgroup":                 "0::/kubepods.slice/pod1/c1\n",
@@ -64,15 +64,15 @@ var podTreeV1 = map[string]string{
 	"sys/fs/cgroup/blkio/kubepods/pod1/c1/blkio.throttle.io_serviced":    "8:0 Write 80\n",
 }
 
-// with changes files of a tree.
+// with returns a tree with some files changed.
 func with(tree map[string]string, name, text string) map[string]string {
 	out := maps.Clone(tree)
 	out[name] = text
 	return out
 }
 
-// The limit of a pod is on the parent of its containers' groups: the one that has the least is
-// sampled beside the container, with what the whole of it uses.
+// The limit of a pod is on the parent of its containers' groups: the group with the lowest limit is
+// sampled in addition to the container, with its own usage.
 func TestLimitsAbove(t *testing.T) {
 	const sda, nvme = "/dev/sda", "/dev/nvme1n1"
 	series := func(metric, id string, device ...string) string {
@@ -116,12 +116,12 @@ func TestLimitsAbove(t *testing.T) {
 			series("container_spec_cpu_quota", "/kubepods.slice/pod1/c1"): 50000,
 			series("container_spec_cpu_quota", "/kubepods.slice/pod1"):    none,
 		}},
-		// Half of the pod's limit, in a shorter period: quotas are compared as CPUs.
+		// Half of the pod's limit, in a shorter period: quotas are compared in CPUs.
 		"of another period": {with(podTree, "sys/fs/cgroup/kubepods.slice/cpu.max", "15000 20000\n"), map[string]float64{
 			series("container_spec_cpu_quota", "/kubepods.slice"):      15000,
 			series("container_spec_cpu_quota", "/kubepods.slice/pod1"): none,
 		}},
-		// A container's namespace of cgroups: what is above is not there to see.
+		// A container's cgroup namespace: the groups above are not visible.
 		"a namespace": {with(podTree, "proc/self/cgroup", "0::/\n"), map[string]float64{
 			series("container_spec_cpu_quota", "/kubepods.slice/pod1"): none,
 		}},
@@ -167,7 +167,7 @@ func TestLimitsAbove(t *testing.T) {
 	}
 }
 
-// However deep groups are nested, only that many are read.
+// However deeply groups are nested, only levelsMax of them are read.
 func TestDeepGroups(t *testing.T) {
 	root := t.TempDir()
 	path := strings.Repeat("/g", 40)

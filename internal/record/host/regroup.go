@@ -158,6 +158,7 @@ func (s *sampler) successor() (cgroup, bool) {
 			continue
 		}
 
+		// The same pod or slice is the best match; elsewhere, only a unique match is safe.
 		if path.Dir(g.id) == path.Dir(s.group.id) {
 			return g, true
 		}

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// TestFactsOfWhatIsAttachedLater: a volume that is attached and mounted while samples are taken is
-// described, and one that is gone stays described, for its samples are there.
+// TestFactsOfWhatIsAttachedLater: a volume that is attached and mounted during the recording is
+// described, and a removed one remains described, like its samples.
 func TestFactsOfWhatIsAttachedLater(t *testing.T) {
 	root := t.TempDir()
 	lay(t, root, unifiedTree)
@@ -73,7 +73,7 @@ func TestMountsOfOneDevice(t *testing.T) {
 	}
 }
 
-// statStarted is /proc/PID/stat of a process that started 0.1 s after boot for each of its number.
+// statStarted returns /proc/PID/stat of a process that started 0.1 s after boot times its number.
 func statStarted(pid int) string {
 	return fmt.Sprintf("%d (postgres) S 1%s %d 0 0\n", pid, strings.Repeat(" 0", 17), pid*10)
 }
@@ -103,8 +103,8 @@ func containerTree(pid int, container string) map[string]string {
 	}
 }
 
-// TestRestartedContainer: the cgroup of a restarted container is followed to the new one, and notes say
-// from when to when it was missing.
+// TestRestartedContainer: after a restart of a container, sampling continues with its new cgroup,
+// and notes say when it was missing.
 func TestRestartedContainer(t *testing.T) {
 	root := t.TempDir()
 	tree := containerTree(4711, "old")

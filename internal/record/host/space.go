@@ -51,6 +51,7 @@ func (s *sampler) filesystems(at time.Time) {
 		return
 	}
 
+	// A query that hangs is not repeated: it would pile up goroutines.
 	if !p.running && at.Sub(p.queried) >= spaceEvery {
 		p.queried, p.running = at, true
 		go func(mounts []mount) { p.answers <- p.all(mounts) }(onceEach(mountsOf(s.root)))

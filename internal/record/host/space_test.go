@@ -21,8 +21,8 @@ const mountinfo = `22 27 0:21 / /proc rw - proc proc rw
 30 27 0:40 / /tank rw - zfs tank rw
 `
 
-// Each file system on a device is asked every ten seconds, once, and one that does not answer stops
-// nobody.
+// Each file system on a device is queried every ten seconds, once, and one that does not answer
+// blocks nothing.
 func TestSpace(t *testing.T) {
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestSpace(t *testing.T) {
 	})
 }
 
-// The real file systems, where there are some on devices.
+// The real file systems, if there are any on devices.
 func TestSpaceOfThisMachine(t *testing.T) {
 	if runtime.GOOS != "linux" || len(onceEach(mountsOf("/"))) == 0 {
 		t.Skip("no file system on a device here")

@@ -43,6 +43,7 @@ func parseMounts(text string) (out []mount) {
 		if !slices.Contains(onDevices, m.FSType) {
 			continue
 		}
+		// Bind mounts repeat a device many times; a few are enough to find it.
 		if n := of[m.Source]; n == mountsEach || n == 0 && len(of) == mountsMax {
 			continue
 		}

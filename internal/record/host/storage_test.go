@@ -38,7 +38,7 @@ func TestMachineFacts(t *testing.T) {
 	}
 }
 
-// A device on top of others names the disks below it, not their partitions, and what it is.
+// A device on top of others names the disks below it, not their partitions, and its type.
 func TestLayerFacts(t *testing.T) {
 	root := t.TempDir()
 	block := filepath.Join(root, "sys", "block")

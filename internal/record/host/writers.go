@@ -97,6 +97,7 @@ func (w *writers) update(at time.Time) {
 			w.began[p] = written
 		}
 
+		// Processes that started after the first scan count from zero.
 		all[pid] = seen{stat.Name, stat.Parent, written - w.began[p]}
 	}
 

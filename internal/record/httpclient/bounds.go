@@ -186,6 +186,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 		}
 	}
 
+	// Only an answer that proves to be large waits, so small ones are never delayed.
 	if b.turn != nil && b.bytes > b.turn.from {
 		if err := b.turn.wait(b.ctx); err != nil {
 			return 0, err

@@ -71,6 +71,7 @@ func (c Credentials) Authorization() (string, error) {
 		return "", fmt.Errorf("cannot read the bearer token of %s: %w", c.fileName, err)
 	}
 
+	// Editors add a final line feed.
 	token := strings.TrimSpace(string(text))
 	if token == "" || len(text) > tokenBytesMax || strings.ContainsAny(token, " \r\n\t") {
 		return "", fmt.Errorf("the bearer token of %s: %s is empty or has several lines: want one line with the token",

@@ -44,7 +44,7 @@ func read(t *testing.T, ctx context.Context, c *http.Client, u *url.URL) (string
 	return string(text), err
 }
 
-// A bound holds for what an answer is after decompression, and nothing beyond it is read.
+// A bound applies to the size of an answer after decompression, and nothing beyond it is read.
 func TestBounds(t *testing.T) {
 	packed := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
@@ -76,7 +76,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// A budget is that of all answers together.
+// A budget covers all answers together.
 func TestBudget(t *testing.T) {
 	at := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 40)) })
 	ctx, client := WithBudget(t.Context(), NewBudget(Bounds{Bytes: 100})), New(Options{})
@@ -90,7 +90,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Large answers are read one after another, small ones are not held up.
+// Large answers are read one after another; small ones are not delayed.
 func TestTurns(t *testing.T) {
 	size := map[string]int{"/large": 2000, "/small": 10}
 	at := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(make([]byte, size[r.URL.Path])) })
@@ -139,8 +139,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// What is secret goes to the server itself, and nothing of it to where that redirects: neither
-// credentials, nor headers, nor the address as a Referer.
+// Secrets go only to the intended server, and not to the target of a redirect: neither credentials,
+// nor headers, nor the URL as a Referer.
 func TestSecretsStay(t *testing.T) {
 	elsewhere := make(chan http.Header, 1)
 	other := serve(t, func(_ http.ResponseWriter, r *http.Request) { elsewhere <- r.Header })

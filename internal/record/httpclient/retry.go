@@ -56,6 +56,7 @@ func (r Retry) Do(ctx context.Context, request func(context.Context) error) erro
 			pause = r.Pause(attempt)
 		}
 
+		// No pause is started that would exceed the patience.
 		if r.Attempts > 0 && attempt >= r.Attempts || r.Patience > 0 && time.Since(begun)+pause > r.Patience {
 			return later.Err
 		}

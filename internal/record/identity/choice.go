@@ -56,6 +56,7 @@ func (s *splitter) choice(nodes []*node) (sources []string, selector string) {
 		return sources, ""
 	}
 
+	// The first labels that match no series of the other parts are enough.
 	for _, names := range choosing {
 		matchers := matchersOf(all, names)
 		if !slices.ContainsFunc(others, func(l labels.Labels) bool { return matchesAll(matchers, l) }) {

@@ -73,6 +73,7 @@ func (s *splitter) compare(a, b *node) (relation, error) {
 		}
 	}
 
+	// Overlapping series are better evidence than consecutive ones.
 	switch meet, part := votes[same]+votes[different], votes[follows]+votes[apart]; {
 	case meet+part == 0:
 		return unknown, nil
@@ -201,6 +202,7 @@ func meeting(x, y []promql.FPoint) relation {
 		for k < len(x)-1 && x[k+1].T <= p.T {
 			k++
 		}
+		// One sample further on each side, for clocks that differ.
 		low, high := x[max(0, k-1)].F, x[min(len(x)-1, k+2)].F
 		seen++
 		if p.F < low || p.F > high {

@@ -258,6 +258,7 @@ func (s *splitter) hostNodes(i int, found []*node, series []labels.Labels) []*no
 			}
 		}
 
+		// Series of a server are not also series of a host.
 		if own {
 			continue
 		}

@@ -22,11 +22,12 @@ var options = Options{
 	Devices: func(m string) bool { return strings.HasPrefix(m, "disk_") },
 }
 
-// t0 is when the recordings of tests begin, in milliseconds.
+// t0 is the start of the recordings of tests, in milliseconds.
 const t0 = 1_700_000_000_000
 
-// of makes a recording of a source. Each line is a metric with labels, then what its counter is at
-// the start, its increase per second, and the second of its first sample; it has 100 samples.
+// of returns a recording of a source. Each line is a metric with labels, then the value of its
+// counter at the start, its increase per second, and the second of its first sample; it has 100
+// samples.
 func of(t *testing.T, s recording.Source, lines ...string) recording.Reader {
 	t.Helper()
 	m := recording.NewMemory(recording.MemoryOptions{})
@@ -61,7 +62,8 @@ func of(t *testing.T, s recording.Source, lines ...string) recording.Reader {
 	return m
 }
 
-// split divides recordings and writes each part in a line: its name, then its sources' series.
+// split divides recordings and writes each part as a line: its name, then the series of its
+// sources.
 func split(t *testing.T, opt Options, in ...recording.Reader) (out []string, notes string) {
 	t.Helper()
 	parts, err := Split(context.Background(), in, opt)
@@ -210,8 +212,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Several servers in one recording are told apart as they are in their files, and two sources never
-// share a series.
+// Several servers in one recording are distinct like in their files, and two sources never share a
+// series.
 func TestLabel(t *testing.T) {
 	page := func(name string) recording.Source { return recording.Source{Kind: "openmetrics", Name: name} }
 	for _, x := range []struct {
@@ -275,8 +277,8 @@ func TestLabel(t *testing.T) {
 	}
 }
 
-// The members of a set are judged together, and devices of one name on their hosts are not one device.
-// On one host, two sources of one device are.
+// The members of a set are judged together, but devices of the same name on their hosts are
+// different ones. On one host, the devices of two sources are the same.
 func TestDevicesOfASetsHosts(t *testing.T) {
 	page := recording.Source{Kind: "openmetrics", Name: "etcd.prom"}
 	members := []string{"store_syncs_total{instance=a:1,cluster=x} 5 1 0", "store_syncs_total{instance=b:1,cluster=x} 5 0 0"}

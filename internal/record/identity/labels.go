@@ -123,6 +123,7 @@ func (s *splitter) nameServer(n *node, servers int) {
 		}
 	}
 
+	// The fallback name; labels and hosts give better ones below.
 	n.name = cmp.Or(s.shortName(n.reader, own), e.Name)
 	if count != 1 {
 		own = recording.Source{}

@@ -67,6 +67,7 @@ func (s *splitter) pick(i int, keep map[uint64]string) (recording.Reader, error)
 		if x.To.Before(from) || x.From.After(to) {
 			continue
 		}
+		// Only then do the metrics describe this source.
 		if len(s.sources[i]) == 1 {
 			x.From, x.To, x.Period = from, to, period
 			if period > 0 {

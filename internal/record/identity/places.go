@@ -56,6 +56,7 @@ func (s *splitter) serverOf(n *node) (*server, error) {
 // oneServer reports whether two nodes of an engine are from one server, or from one set that is
 // judged as a whole, and a note about the reason.
 func (s *splitter) oneServer(a, b *node) (one bool, note string, err error) {
+	// Members of a set are different servers, but are judged together.
 	if set, err := s.oneSet(a, b); set || err != nil {
 		return set, "", err
 	}

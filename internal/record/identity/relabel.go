@@ -199,6 +199,7 @@ func (x *Labeller) nameOf(i int, l labels.Labels) string {
 		}
 	}
 
+	// Ambiguous series get no label, rather than a wrong one.
 	if found := fitting(same, k); len(found) == 1 {
 		return x.names[found[0]]
 	}

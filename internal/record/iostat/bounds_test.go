@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// endless is a log that continues: it shows that reading it takes hardly any memory.
+// endless is a log without end, to show that reading takes hardly any memory.
 type endless struct {
 	report []byte
 	left   int
@@ -35,7 +35,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// sink is a writer that keeps nothing.
+// sink is a writer that discards everything.
 type sink struct{ batches, values, maxValues int }
 
 func (s *sink) Append(_ context.Context, b *recording.Batch) error {

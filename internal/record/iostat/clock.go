@@ -55,6 +55,7 @@ func (c *clock) at(r *report) (ms int64, ok bool) {
 	if !ok {
 		return 0, false
 	}
+	// Counters need ascending times, so such a report is skipped and counted.
 	if !c.prev.IsZero() && !t.After(c.prev) {
 		if c.back == 0 {
 			c.from = t

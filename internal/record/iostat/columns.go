@@ -138,6 +138,7 @@ func (r *rates) finish() {
 		r[requests] = both
 	}
 
+	// One await for both kinds is per request of either kind.
 	r[requestTime] *= r[requests]
 	if r[writeTime] == r[writeTime] {
 		r[requests], r[requestTime] = math.NaN(), math.NaN()

@@ -16,7 +16,7 @@ var stamps = []string{"2026-11-21 02:15:00", "2026-11-21 02:15:01", "2026-11-21 
 
 const banner = "Linux 6.1.0 (db1) \t2026-11-21 \t_x86_64_\t(2 CPU)\n\n"
 
-// TestSinceBoot: the first report is dropped, except after -y's second empty line.
+// TestSinceBoot: the first report is dropped, except after the second empty line of -y.
 func TestSinceBoot(t *testing.T) {
 	boot := "sda 0.00 0.00 7.00 28.00 9.00 0.10 1.00\n"
 	for name, tt := range map[string]struct {
@@ -44,7 +44,7 @@ func TestSinceBoot(t *testing.T) {
 
 const sdb = "sdb 0.00 0.00 10.00 40.00 1.00 0.10 5.00\n"
 
-// TestMissingDevice: idle if -z is evident, a hole if it is not.
+// TestMissingDevice: a missing device is idle if -z is evident, and a gap otherwise.
 func TestMissingDevice(t *testing.T) {
 	at := func(i int) int64 {
 		tm, err := time.Parse(time.DateTime, stamps[i])
@@ -54,7 +54,7 @@ func TestMissingDevice(t *testing.T) {
 		return tm.UnixMilli()
 	}
 
-	// No zero row anywhere: -z. sdb did nothing in report 2.
+	// No row of zeros anywhere, so -z was used: sdb was idle in report 2.
 	m, _, err := read(t, "z.log", xlog(banner, stamps, sda+sdb, sda+sdb, sda, sda+sdb), source.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestMissingDevice(t *testing.T) {
 		t.Errorf("-z: rates %v, want 0 at %d and 10 after it", got, at(2))
 	}
 
-	// A row of zeros rules -z out: sdb was not there.
+	// A row of zeros excludes -z: sdb was not present.
 	zero := "sda 0.00 0.00 0.00 0.00 0.00 0.00 0.00\n"
 	m, _, err = read(t, "z.log", xlog(banner, stamps, sda+sdb, sda+sdb, zero, sda+sdb), source.Options{})
 	if err != nil {
@@ -85,7 +85,7 @@ func TestMissingDevice(t *testing.T) {
 		t.Errorf("notes %v, want one about the hole", n)
 	}
 
-	// A device plugged in later starts where its first interval does.
+	// A device that was attached later starts at its first interval.
 	m, _, err = read(t, "z.log", xlog(banner, stamps, zero, zero, sda+sdb), source.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestMissingDevice(t *testing.T) {
 	}
 }
 
-// TestTwoRuns: appended logs are runs of their own; between them nothing is known.
+// TestTwoRuns: appended logs are separate runs, with a gap between them.
 func TestTwoRuns(t *testing.T) {
 	text := xlog(banner, stamps, sda, sda, sda)
 	text = append(text, xlog(banner, []string{"2026-11-21 05:00:00", "2026-11-21 05:00:01"}, sda, sda)...)
@@ -127,7 +127,7 @@ func TestTwoRuns(t *testing.T) {
 }
 
 func TestDamage(t *testing.T) {
-	// The row of zeros rules out -z, so that sdb's absence at the end is a hole.
+	// The row of zeros excludes -z, so the absence of sdb at the end is a gap.
 	whole := xlog(banner, stamps, sda, "sda 0.00 0.00 0.00 0.00 0.00 0.00 0.00\n", "sda 0.00 garbage\n"+sdb, sda)
 	m, _, err := read(t, "d.log", whole, source.Options{})
 	if err != nil {
@@ -143,7 +143,7 @@ func TestDamage(t *testing.T) {
 		t.Errorf("the row after the damaged one: %v", got)
 	}
 
-	// A torn last line is not a smaller number.
+	// A torn last line must not give a smaller number.
 	torn := xlog(banner, stamps, sda, sda)
 	torn = torn[:bytes.LastIndex(torn, []byte("50.00"))+1]
 	m, _, err = read(t, "d.log", torn, source.Options{})
@@ -160,7 +160,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestUnusable checks that errors say what is wrong and what to do.
+// TestUnusable: errors say what is wrong and what to do.
 func TestUnusable(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
 		"since boot only": {string(xlog(banner, stamps, sda)), "only the average since boot"},
@@ -177,7 +177,7 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// Logs that were joined in another order are read in order of time.
+// Logs that were joined in the wrong order are read in order of time.
 func TestRunsInAnotherOrder(t *testing.T) {
 	run := func(minute, writes int) string {
 		text := "Linux 6.1.0 (db) \t2026-11-21 \t_x86_64_\t(2 CPU)\n\n"

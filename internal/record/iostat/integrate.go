@@ -135,6 +135,7 @@ func (it *integrator) add(r *report, ms int64) error {
 			}
 		}
 
+		// The rate is applied to the whole time since the device's last sample.
 		if c.lastMs != it.lastRep {
 			it.holes++
 		}
@@ -142,6 +143,7 @@ func (it *integrator) add(r *report, ms int64) error {
 		c.lastMs, c.report = ms, ms
 	}
 
+	// A torn report may lack devices that were not idle.
 	if it.idle && r.hasDevices && !r.torn {
 		it.idleDevices(ms)
 	}
@@ -185,6 +187,7 @@ func (it *integrator) startRun(r *report, ms int64) error {
 		it.gaps = append(it.gaps, recording.Note{Kind: recording.NoteGap, From: it.clockTime(it.lastRep),
 			To:   it.clockTime(base),
 			Text: "no data between two runs of iostat"})
+		// The new run must not start before the last sample of the previous one.
 		base = max(base, it.lastRep+1)
 	}
 

@@ -216,6 +216,7 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 		return it.add(sv.withoutPartitions(r), ms)
 	}
 
+	// Runs in the wrong order are read one by one, in further passes over the file.
 	runs := sv.runs(ck.order, ck.loc)
 	if runs == nil {
 		err = l.each(ctx, opt, 1, place)

@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// modified replaces the files' modification time, which a checkout does not keep.
+// modified replaces the modification time of the files, which a checkout does not preserve.
 var modified = time.Date(2026, 11, 21, 2, 43, 30, 0, time.UTC)
 
 var berlin = func() *time.Location {
@@ -57,7 +57,7 @@ func read(t testing.TB, path string, text []byte, opt source.Options) (*recordin
 	return m, src, src.Read(context.Background(), m, opt)
 }
 
-// irates are the rates between consecutive samples of the selected series, one line a time.
+// irates returns the rates between consecutive samples of the selected series, one line per time.
 func irates(t testing.TB, m *recording.Memory, selector string) map[int64]float64 {
 	t.Helper()
 	series, err := m.Samples(context.Background(), selector, time.UnixMilli(0), time.UnixMilli(1<<45))
@@ -123,7 +123,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// dump prints source, notes and the rates between samples.
+// dump prints the source, the notes and the rates between samples.
 func dump(t *testing.T, path string, text []byte) string {
 	var b strings.Builder
 	m, src, err := read(t, filepath.Base(path), text, source.Options{})
@@ -163,8 +163,8 @@ func dump(t *testing.T, path string, text []byte) string {
 	return b.String()
 }
 
-// TestRatesAreTheLogs reads a log's columns independently, as a person would, and compares the
-// series' rates with them.
+// TestRatesAreTheLogs reads the columns of a log independently and compares the rates of the series
+// with them.
 func TestRatesAreTheLogs(t *testing.T) {
 	for path, loc := range map[string]*time.Location{"testdata/xmt_c.log": time.UTC, "testdata/xkt_de_de.log": berlin} {
 		text, err := os.ReadFile(path)
@@ -244,7 +244,7 @@ func columnByHand(text, heading string) []float64 {
 	return out
 }
 
-// old is how sysstat 10 printed: another heading, a colon, one await and two.
+// old is the output of sysstat 10: another heading, a colon, one await and two.
 const old = `Linux 2.6.32-431.el6.x86_64 (db1) 	02/11/2014 	_x86_64_	(4 CPU)
 
 02/11/2014 11:59:58 PM
@@ -402,7 +402,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestSniffCompressed ensures that compressed bytes are no log.
+// TestSniffCompressed: compressed bytes are not recognised as a log.
 func TestSniffCompressed(t *testing.T) {
 	var z bytes.Buffer
 	gz := gzip.NewWriter(&z)

@@ -37,8 +37,8 @@ func prefixedLog(prefix func(at time.Time) string) (prefixed, plain string) {
 	return prefixed, plain
 }
 
-// TestPrefixIsTheTime: what a pipeline wrote before each line gives the same samples at the same times
-// as iostat -t.
+// TestPrefixIsTheTime: prefixes from a pipeline give the same samples at the same times as iostat
+// -t.
 func TestPrefixIsTheTime(t *testing.T) {
 	opt := source.Options{Location: time.UTC}
 	for name, layout := range map[string]string{
@@ -66,7 +66,7 @@ func TestPrefixIsTheTime(t *testing.T) {
 	}
 }
 
-// TestDateLines: lines that date printed are the times of the reports after them.
+// TestDateLines: lines printed by date are the times of the reports after them.
 func TestDateLines(t *testing.T) {
 	begin := time.Date(2026, 1, 15, 10, 0, 0, 0, time.UTC)
 	for _, format := range []func(time.Time) string{
@@ -99,7 +99,8 @@ func TestDateLines(t *testing.T) {
 	}
 }
 
-// TestBannersDateIsNotTheStamps: the banner has the locale's date even where the times are ISO 8601.
+// TestBannersDateIsNotTheStamps: the banner has the date of the locale even if the times are ISO
+// 8601.
 func TestBannersDateIsNotTheStamps(t *testing.T) {
 	text := "Linux 6.1.0 (db1) \t01/15/2026 \t_x86_64_\t(2 CPU)\n\n\n"
 	for i := range 3 {
@@ -115,7 +116,7 @@ func TestBannersDateIsNotTheStamps(t *testing.T) {
 	}
 }
 
-// TestHuman: figures of --human have units of their own.
+// TestHuman: figures of --human have their own units.
 func TestHuman(t *testing.T) {
 	text := banner + "\n"
 	for i := range 3 {

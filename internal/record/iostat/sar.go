@@ -198,6 +198,7 @@ func (s *sarReports) report(key sarKey, at stamp) *report {
 func (s *sarReports) row(key sarKey, at stamp, fields [][]byte) {
 	h := &s.heading
 	if h.cpu != nil {
+		// The rows of single CPUs are skipped.
 		if string(fields[0]) != "all" && string(fields[0]) != "-1" {
 			return
 		}

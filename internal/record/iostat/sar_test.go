@@ -12,8 +12,9 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// TestSar: what sar and sadf print of one file (sysstat 12.6: sar -u -q -d, sadf -d, -p and -j) is the
-// same. Reads and writes are counted together: 4,807 requests in the first second, 0.38 ms each.
+// TestSar: the outputs of sar and sadf for one file (sysstat 12.6: sar -u -q -d, sadf -d, -p and
+// -j) give the same result. Reads and writes are counted together: 4,807 requests in the first
+// second, 0.38 ms each.
 func TestSar(t *testing.T) {
 	for _, name := range []string{"text", "separated", "pairs", "json"} {
 		text, err := os.ReadFile("testdata/sar/" + name)
@@ -103,7 +104,7 @@ func TestSarForms(t *testing.T) {
 	}
 }
 
-// Sysstat before 9.1.5 has reads and writes apart, but one await.
+// Sysstat before 9.1.5 separates reads and writes, but has one await.
 func TestOneAwait(t *testing.T) {
 	const text = "Linux 2.6.32 (db) \t11/21/2026 \t_x86_64_\t(2 CPU)\n\n" +
 		"11/21/2026 02:15:01 AM\nDevice:         rrqm/s   wrqm/s     r/s     w/s   rsec/s   wsec/s avgrq-sz avgqu-sz   await  svctm  %util\n" +
@@ -125,7 +126,7 @@ func TestOneAwait(t *testing.T) {
 	}
 }
 
-// firstOf are the values of the first series of a selector, "" if there is none.
+// firstOf returns the values of the first series of a selector, or "".
 func firstOf(t *testing.T, m *recording.Memory, selector string) string {
 	t.Helper()
 	series, err := m.Samples(t.Context(), selector, time.UnixMilli(0), time.UnixMilli(1<<45))

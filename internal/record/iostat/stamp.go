@@ -194,6 +194,7 @@ func (s stamp) day(o dateOrder) (year, month, day int, ok bool) {
 		year += 2000
 	}
 
+	// Anything else is not the date of a log.
 	ok = year >= 1990 && year < 2200 && month >= 1 && month <= 12 && day >= 1 && day <= 31
 	return year, month, day, ok
 }

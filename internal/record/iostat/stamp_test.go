@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// xlog makes a log: a banner, then a report for each row list.
+// xlog returns a log: a banner, then a report for each list of rows.
 func xlog(banner string, times []string, rows ...string) []byte {
 	var b strings.Builder
 	b.WriteString(banner)
@@ -92,21 +92,21 @@ func TestDateNearModification(t *testing.T) {
 func TestNoTimes(t *testing.T) {
 	rows := []string{sda, sda, sda}
 
-	// Written to on the banner's day: the last report is the file's last second.
+	// Written on the banner's day: the last report is in the last second of the file.
 	text := xlog("Linux 6.1.0 (db1) \t11/21/26 \t_x86_64_\t(2 CPU)\n\n", nil, rows...)
 	from, to, notes := clockOf(t, text, nil)
 	if !to.Equal(modified) || to.Sub(from) != 2*time.Second || len(notes) != 1 || !strings.Contains(notes[0].Text, "without -t") {
 		t.Errorf("%v to %v, notes %v", from, to, notes)
 	}
 
-	// A copied file: the banner's date is all there is.
+	// A copied file: only the banner's date is reliable.
 	text = xlog("Linux 6.1.0 (db1) \t11/01/26 \t_x86_64_\t(2 CPU)\n\n", nil, rows...)
 	from, _, notes = clockOf(t, text, nil)
 	if want := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC); !from.Equal(want) || len(notes) != 1 || !strings.Contains(notes[0].Text, "midnight") {
 		t.Errorf("from %v, want %v; notes %v", from, want, notes)
 	}
 
-	// Another period than a second.
+	// A period other than a second.
 	m, src, err := read(t, "t.log", text, source.Options{Period: 5 * time.Second})
 	if err != nil {
 		t.Fatal(err)

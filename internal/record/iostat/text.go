@@ -190,6 +190,7 @@ func (t *textReports) addLine(line []byte) (begins bool) {
 		return false
 	default:
 		if _, ok := parseStamp(line); ok || isBanner(line) {
+			// A second time without a table in between starts a new report.
 			if t.cur.begun() || (t.cur.stamp.hasTime && !isBanner(line)) {
 				return true
 			}

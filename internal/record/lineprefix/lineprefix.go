@@ -63,6 +63,7 @@ func Detect(head []byte) *Form {
 			if _, _, ok = plain.Cut(line); !ok {
 				break
 			}
+			// One line without names is enough to show that the names are not part of the prefix.
 			if _, _, tagged := f.Cut(line); !tagged {
 				f.tagged = false
 			}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The prefixes that people's pipelines write, with the lines and the times behind them.
+// Prefixes of real pipelines, with the lines and times after removal.
 func TestCut(t *testing.T) {
 	lines := []string{"Linux 6.1.0 (db)", "", "Device   r/s", "sda  1.00"}
 	for name, c := range map[string]struct {
@@ -40,7 +40,7 @@ func TestCut(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 
-		// An editor removed the blanks at the ends of lines.
+		// An editor removed the trailing blanks.
 		bare := strings.ReplaceAll(text, c.prefix+"\n", strings.TrimRight(c.prefix, " \t")+"\n")
 		if got := string(Strip([]byte(bare))); got != strings.Join(lines, "\n")+"\n" {
 			t.Errorf("%s, without blanks: %q", name, got)
@@ -48,7 +48,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// A log with its own times between other lines has no prefix.
+// A log with its own times on separate lines has no prefix.
 func TestNoPrefix(t *testing.T) {
 	for _, text := range []string{
 		"", "\n\n\n", "2026-01-05T10:00:00Z\n", "a\nb\nc\n",

@@ -55,6 +55,7 @@ func (s *volumes) find(ctx context.Context) (*finding, error) {
 			break
 		}
 
+		// Marked before reading, so that a claim is requested at most once.
 		seen[claim] = true
 		pv, err := s.bound(ctx, c, claim)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// What a pod calls its claims is a name, or nothing is requested; and each is requested once.
+// The claim names of a pod are validated before any request, and each is requested once.
 func TestClaimsOfAPod(t *testing.T) {
 	for name, x := range map[string]struct {
 		claims []string

@@ -121,6 +121,7 @@ func (s *volumes) Read(ctx context.Context, w recording.Writer, opt source.Optio
 		case err == nil:
 			good++
 		default:
+			// Other volumes of the pod may still be readable.
 			failed = errors.Join(failed, err)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A provider answers for each address with a fact of its volumes, or with an error.
+// A provider answers each address with a fact about its volumes, or with an error.
 type provider struct {
 	scheme string
 	asked  *[]string
@@ -54,7 +54,7 @@ func (a *answer) Read(_ context.Context, w recording.Writer, _ source.Options) e
 	return nil
 }
 
-// put makes a claim that is bound to a volume of a driver, on the server.
+// put creates a claim on the server that is bound to a volume of a driver.
 func put(t *testing.T, c *cluster.Client, name, driver, handle, zone string) {
 	t.Helper()
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")}
@@ -76,7 +76,7 @@ func put(t *testing.T, c *cluster.Client, name, driver, handle, zone string) {
 	}
 }
 
-// run makes a pod that mounts claims.
+// run creates a pod that mounts claims.
 func run(t *testing.T, c *cluster.Client, name string, claims ...string) {
 	t.Helper()
 	box := corev1.Container{Name: "mongod", Image: "mongo:8.0"}
@@ -92,7 +92,8 @@ func run(t *testing.T, c *cluster.Client, name string, claims ...string) {
 	}
 }
 
-// A pod's volumes are found on a real API server by somebody who may read pods, claims and volumes.
+// The volumes of a pod are found on a real API server by a user who may read pods, claims and
+// volumes.
 func TestPod(t *testing.T) {
 	s := clustertest.Run(t)
 	admin := s.Client(t, clustertest.Admin, "db")

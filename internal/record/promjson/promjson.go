@@ -177,6 +177,7 @@ func parse(text []byte) ([]stream, error) {
 			return nil, err
 		}
 		for _, s := range matrix {
+			// A series may have only native histograms.
 			if len(s.Values) > 0 {
 				out = append(out, stream{labelsOf(s.Metric), s.Values})
 			}

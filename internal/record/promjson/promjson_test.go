@@ -28,7 +28,7 @@ const matrix = `{"status":"success","data":{"resultType":"matrix","result":[
 {"metric":{"__name__":"node_disk_io_time_seconds_total","device":"sdb"},"values":[[1763712213,"1"],[1763712228.5,"2"],[1763712243,"3"]]},
 {"metric":{"__name__":"up"},"values":[[1763712228.5,"1"]]}%s]}}`
 
-// all returns the samples of a metric, one line a series.
+// all returns the samples of a metric, one line per series.
 func all(t *testing.T, m *recording.Memory, metric string) string {
 	t.Helper()
 	series, err := m.Samples(t.Context(), metric, time.UnixMilli(0), time.UnixMilli(1<<45))
@@ -66,7 +66,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestWindow: a window keeps the samples inside it, as they are.
+// TestWindow: a window keeps the samples inside it, unchanged.
 func TestWindow(t *testing.T) {
 	opt := source.Options{From: time.Unix(1763712220, 0), To: time.Unix(1763712240, 0), Want: func(m string) bool { return m != "up" }}
 	m, _, err := read(t, fmt.Sprintf(matrix, ""), opt)
@@ -81,7 +81,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestVector: a query's response has one sample of each series.
+// TestVector: the response of an instant query has one sample per series.
 func TestVector(t *testing.T) {
 	m, _, err := read(t, `{"status":"success","data":{"resultType":"vector","result":[{"metric":{"__name__":"up"},"value":[1763712213.1,"1"]}]}}`, source.Options{})
 	if got := all(t, m, "up"); err != nil || got != " 1763712213100:1" {
@@ -89,7 +89,7 @@ func TestVector(t *testing.T) {
 	}
 }
 
-// TestUnnamed: the result of an expression cannot be read, and a part of one is reported.
+// TestUnnamed: the result of an expression is an error, and a part of one is noted.
 func TestUnnamed(t *testing.T) {
 	m, _, err := read(t, fmt.Sprintf(matrix, `,{"metric":{"device":"sda"},"values":[[1763712213,"5"]]}`), source.Options{})
 	if err != nil || len(m.Notes()) != 1 || !strings.Contains(m.Notes()[0].Text, "1 of 4 series have no metric name") {
@@ -97,7 +97,7 @@ func TestUnnamed(t *testing.T) {
 	}
 }
 
-// TestErrors: what is wrong, and what to do.
+// TestErrors: errors say what is wrong and what to do.
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"status":"error","errorType":"bad_data","error":"parse error"}`:                                                       "parse error",

@@ -157,6 +157,7 @@ func Run(ctx context.Context, r recording.Reader, e Expr, opt Options) (*Result,
 	}
 
 	if opt.At.IsZero() && out.Step <= 0 {
+		// The step follows from the data, so that no sample is skipped.
 		out.Step = stepFor(out.To.Sub(out.From), span.period)
 	}
 

@@ -15,7 +15,7 @@ import (
 // base is the time of the first sample.
 var base = time.UnixMilli(1_700_000_000_000)
 
-// twoPeriods holds a counter that grows by 5 every second, and a gauge sampled every 10 s.
+// twoPeriods has a counter that grows by 5 every second, and a gauge that is sampled every 10 s.
 func twoPeriods(t *testing.T) recording.Reader {
 	t.Helper()
 	m := recording.NewMemory(recording.MemoryOptions{})

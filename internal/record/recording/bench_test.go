@@ -15,8 +15,8 @@ const daySeconds = 86_400
 
 var dayStart = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
-// benchDay makes a day of 1 s samples in chunks of 300, as in FTDC: of ten series four are
-// constant, two slow, four counters or noise.
+// benchDay returns a day of 1 s samples in chunks of 300, as in FTDC: of ten series four are
+// constant, two slow, and four counters or noise.
 func benchDay(series int, emit func(*Batch)) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const chunk = 300
@@ -61,7 +61,7 @@ func benchDay(series int, emit func(*Batch)) {
 	}
 }
 
-// benchBatches keeps the output of benchDay, for ingest benchmarks that must not time its
+// benchBatches caches the output of benchDay, for ingest benchmarks that must not time its
 // generation.
 func benchBatches(series int) []*Batch {
 	var out []*Batch
@@ -219,7 +219,7 @@ func BenchmarkSamplesDay(b *testing.B) {
 	}
 }
 
-// BenchmarkDiskAppendRow is the cost of a live source: one time of 150 series.
+// BenchmarkDiskAppendRow measures the cost of a live source: one time of 150 series.
 func BenchmarkDiskAppendRow(b *testing.B) {
 	d := mustCreate(b, b.TempDir(), DiskOptions{})
 	defer mustClose(b, d)

@@ -72,6 +72,7 @@ func (c *steadyClock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at, elapsed := c.read()
+	// The wall clock may be behind only if it was set back.
 	if even := c.last.Add(elapsed - c.elapsed); !c.last.IsZero() && even.After(at) {
 		at = even
 	}

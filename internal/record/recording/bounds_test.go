@@ -17,8 +17,8 @@ var (
 	forever  = time.Date(2199, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// A ring that has a sample from the year 2100, when the clock was wrong, in a block or in its log,
-// is itself again after a restart: nothing else is lost, and new samples of that series are taken.
+// A ring with a sample from the year 2100 in a block or in its log, from a wrong clock, recovers at
+// a restart: nothing else is lost, and new samples of that series are accepted.
 func TestPoisonedRingHeals(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		t.Run(fmt.Sprint("closed ", closed), func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestPoisonedRingHeals(t *testing.T) {
 				d.Source(Source{Kind: "host", Name: "host", From: second(601), To: second(601), Period: time.Second, Samples: 1})
 				mustClose(t, d)
 
-				// A second restart has nothing to heal.
+				// A second restart has nothing to repair.
 				mustClose(t, mustCreate(t, dir, DiskOptions{Keep: time.Hour}))
 
 				r := mustOpen(t, dir)
@@ -85,7 +85,7 @@ func TestPoisonedRingHeals(t *testing.T) {
 	}
 }
 
-// markRing makes a recording's folder one of a ring.
+// markRing turns the folder of a recording into a ring.
 func markRing(t *testing.T, dir string) {
 	t.Helper()
 	m, err := readManifest(dir)
@@ -98,8 +98,8 @@ func markRing(t *testing.T, dir string) {
 	}
 }
 
-// A recording is not continued as a ring, which would remove what is older than the ring keeps. Nothing of
-// the folder changes. A ring that something else recorded to stays one.
+// A recording cannot be continued as a ring, which would remove its older samples. The folder stays
+// unchanged. A ring that was recorded to in another way remains a ring.
 func TestRecordingIsNoRing(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{})
@@ -134,8 +134,8 @@ func TestRecordingIsNoRing(t *testing.T) {
 	}
 }
 
-// When the clock is set back by hours, samples continue to be stamped ahead of it, and the ring takes them;
-// so it does when the clock is set forward and back again.
+// When the clock is set back by hours, samples keep being stamped ahead of it, and the ring accepts
+// them; likewise when the clock is set forward and back again.
 func TestClockSetBack(t *testing.T) {
 	for _, steps := range [][]time.Duration{{-2 * time.Hour}, {-24 * time.Hour}, {5 * time.Hour, -5 * time.Hour}, {3 * time.Hour}} {
 		dir := t.TempDir()
@@ -143,7 +143,7 @@ func TestClockSetBack(t *testing.T) {
 		elapsed, offset := time.Duration(0), time.Duration(0)
 		d.ring.clock.read = func() (time.Time, time.Duration) { return t0.Add(elapsed + offset), elapsed }
 
-		// Stamps as source.Polled makes them: the wall clock, and at least what has passed.
+		// Stamps as in source.Polled: the wall clock, but at least the elapsed time.
 		var stamp time.Time
 		want := 0
 		sample := func() {
@@ -183,7 +183,7 @@ func TestClockSetBack(t *testing.T) {
 	}
 }
 
-// A ring does not take a sample ahead of the clock; older ones stay.
+// A ring refuses a sample ahead of the clock; older ones remain.
 func TestRingTakesNoFutureSample(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(second(700)))
@@ -207,8 +207,8 @@ func TestRingTakesNoFutureSample(t *testing.T) {
 	})
 }
 
-// Times before 1970 and after 2199, the year 9999 and the end of int64 among them, are dropped and
-// counted, and nothing that is written of them is in the way of reading it.
+// Samples before 1970 and after 2199, including the year 9999 and the end of int64, are dropped and
+// counted, and the recording remains readable.
 func TestImpossibleTimes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "rec")
 	d := mustCreate(t, dir, DiskOptions{})
@@ -253,8 +253,8 @@ func TestImpossibleTimes(t *testing.T) {
 	}
 }
 
-// The bound on series counts those that live: an exporter whose labels change all the time is
-// recorded for as long as it runs, in memory that does not grow.
+// The bound on series counts the live ones: an exporter whose labels change all the time can be
+// recorded indefinitely, in constant memory.
 func TestSeriesChurn(t *testing.T) {
 	const most, fresh, scrapes = 2000, 100, 400
 	at := func(i int) time.Time { return t0.Add(time.Duration(i) * 5 * time.Second) }
@@ -320,7 +320,7 @@ func mustAppend(t *testing.T, w Writer, at time.Time, name string, v float64) {
 	}
 }
 
-// killed ends a recorder as a signal would.
+// killed stops a recorder like a signal would.
 func killed(t *testing.T, d *Disk) {
 	t.Helper()
 	close(d.stop)

@@ -15,7 +15,7 @@ import (
 )
 
 // The conformance suite: the same batches are appended to a Writer, and every Reader gives the same
-// answers.
+// results.
 
 func conform(t *testing.T, r Reader) {
 	t.Run("metrics", func(t *testing.T) { conformMetrics(t, r) })
@@ -60,7 +60,7 @@ func conformMetrics(t *testing.T, r Reader) {
 	}
 }
 
-// ask runs one Range that must succeed.
+// ask runs a Range that must succeed.
 func ask(t testing.TB, r Reader, expr string, from, to float64, step, lookback time.Duration) []Series {
 	t.Helper()
 	out, err := r.Range(t.Context(), expr, second(from), second(to), step, lookback)
@@ -70,7 +70,7 @@ func ask(t testing.TB, r Reader, expr string, from, to float64, step, lookback t
 	return out
 }
 
-// one returns the only series of an answer.
+// one returns the only series of a result.
 func one(t testing.TB, out []Series) []promql.FPoint {
 	t.Helper()
 	if len(out) != 1 {
@@ -79,7 +79,7 @@ func one(t testing.TB, out []Series) []promql.FPoint {
 	return out[0].Points
 }
 
-// at is a point's time, in seconds of the suite.
+// at returns the time of a point, in seconds of the suite.
 func at(p promql.FPoint) float64 { return float64(p.T-t0.UnixMilli()) / 1000 }
 
 // Ranges in the suite end between samples: whether a sample exactly at the far end belongs to the
@@ -104,7 +104,7 @@ func conformGap(t *testing.T, r Reader) {
 			}
 		}
 	}
-	// The whole gap: no series at all.
+	// The whole gap: no series.
 	if out := ask(t, r, `c_total`, 210, 250, time.Second, 2*time.Second); len(out) != 0 {
 		t.Errorf("%d series inside of the hole", len(out))
 	}
@@ -308,7 +308,7 @@ func conformConcurrent(t *testing.T, r Reader) {
 	group.Wait()
 }
 
-// conformKept checks what is stored besides the samples.
+// conformKept checks everything stored in addition to the samples.
 func conformKept(t *testing.T, r Reader) {
 	t.Helper()
 	sources := r.Sources()

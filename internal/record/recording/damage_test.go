@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// A log that is truncated or damaged anywhere is read up to there, and a note says where.
+// A log that is truncated or damaged anywhere is read up to that point, and a note says where it
+// is.
 func TestLogDamaged(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{})

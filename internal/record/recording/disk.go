@@ -317,6 +317,7 @@ func (d *Disk) Append(ctx context.Context, b *Batch) error {
 		return fmt.Errorf("record to %s: %w", d.dir, err)
 	}
 
+	// Notes report dropped samples as a share of these.
 	d.live.handed.Add(int64(len(b.Columns)) * int64(len(b.TimesMs)))
 	runs := &batchRuns{m: d.live, times: b.TimesMs, alone: len(b.Columns) == 1}
 	for i, s := range d.batch {
@@ -370,6 +371,7 @@ func (d *Disk) logBatch(b *Batch) error {
 // them from the log. It waits while an earlier block is being written, which bounds the memory. The
 // caller holds d.mu.
 func (d *Disk) beginBlock() error {
+	// Receiving the token waits for the previous block.
 	unwritten := <-d.writer
 	segment, err := d.wal.cut()
 	if err != nil {
@@ -382,6 +384,7 @@ func (d *Disk) beginBlock() error {
 	d.samples, d.ring.begun = 0, time.Now()
 	newest := d.live.newestMs()
 	go func() {
+		// Old blocks are removed first, to make room for the new one.
 		err := d.forget(newest)
 		if err == nil {
 			err = writeBlock(context.Background(), d.dir, views)

@@ -271,7 +271,7 @@ func TestOpenWhileRecording(t *testing.T) {
 	}
 }
 
-// A folder on read-only storage is read as any other.
+// A folder on read-only storage is read like any other.
 func TestReadOnlyFolder(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{})
@@ -308,7 +308,7 @@ func TestReadOnlyFolder(t *testing.T) {
 	conformMetrics(t, r)
 	mustClose(t, r)
 
-	// Root may write all the same; that nothing was is what counts.
+	// Root can write anyway; the test checks that nothing was written.
 	if after := listing(t, dir); before != after {
 		t.Errorf("reading changed the folder:\n%s\nto:\n%s", before, after)
 	}

@@ -242,6 +242,7 @@ func (g *segment) decode(dst []float64) []float64 {
 
 // blank writes NaN for offsets that mean missing.
 func (g *segment) blank(values []float64) {
+	// decode has added the base already, so the marker is compared with it included.
 	largest := g.base + [...]float64{bits8: math.MaxUint8, bits16: math.MaxUint16,
 		bits32: math.MaxUint32}[g.width]
 	for i, v := range values {

@@ -102,6 +102,7 @@ func checkSubqueries(expr string, span, every time.Duration) error {
 			return over
 		}
 
+		// In milliseconds, because the sum of a few ranges may exceed a time.Duration.
 		covered, step := coveredMs(sub, path, span), stepMs(sub)
 		written := fmt.Sprintf("[%s:%s]", model.Duration(sub.Range), durationMs(step))
 		if steps := covered/step + 1; steps > stepsMax {

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// seconds is a recording of one gauge, x, with a sample each second.
+// seconds returns a recording of one gauge, x, with a sample each second.
 func seconds(t *testing.T, n int) *recording.Memory {
 	t.Helper()
 	m := recording.NewMemory(recording.MemoryOptions{})
@@ -27,7 +27,8 @@ func seconds(t *testing.T, n int) *recording.Memory {
 	return m
 }
 
-// A subquery has bounded steps: the engine allocates all of them at once, and 100y:1ms ended the process.
+// The steps of a subquery are bounded: the engine allocates all of them up front, and 100y:1ms
+// killed the process.
 func TestSubquerySteps(t *testing.T) {
 	m := seconds(t, 60)
 	from := time.UnixMilli(1_700_000_000_000)
@@ -70,7 +71,7 @@ func TestCheckExpr(t *testing.T) {
 	}
 }
 
-// ending is a context that ends at its nth question.
+// ending is a context that ends at its nth check.
 type ending struct {
 	context.Context
 	after int
@@ -83,7 +84,7 @@ func (e *ending) Err() error {
 	return nil
 }
 
-// A query ends with its context within a series, not only between two.
+// A query stops with its context within a series, not only between two.
 func TestQueryEndsWithinASeries(t *testing.T) {
 	m := seconds(t, 3600)
 	from := time.UnixMilli(1_700_000_000_000)

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// t0 is when the suite's samples begin.
+// t0 is the time of the suite's first sample.
 var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // The suite's counter runs for ten minutes, with a gap of one minute.

@@ -39,6 +39,7 @@ func (s *memorySeries) forget(cutMs int64) {
 		n++
 	}
 	if n > 0 {
+		// A copy, because a slice would keep the dropped segments in memory.
 		s.segments = slices.Clone(s.segments[n:])
 	}
 	if len(s.tailT) > 0 && s.lastMs < cutMs {

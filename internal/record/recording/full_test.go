@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// limitFiles makes writes beyond size bytes of a file fail in the middle, as a full disk does. The
-// function that it returns ends that.
+// limitFiles makes writes beyond size bytes of a file fail in the middle, like a full disk does.
+// The returned function removes the limit.
 func limitFiles(t *testing.T, size uint64) func() {
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {

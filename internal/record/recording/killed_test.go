@@ -76,8 +76,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// runChild runs the recorder until it has printed so many batches, kills it, and returns the number
-// of the last one printed.
+// runChild runs the recorder until it has printed n batches, kills it, and returns the number of
+// the last one printed.
 func runChild(t *testing.T, dir string, batches int) (last int) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), envChild+"="+dir)
@@ -145,8 +145,8 @@ func checkKilled(t *testing.T, dir string, last int) {
 	}
 }
 
-// Sources are on disk soon after they are known, even if a recorder is killed before the least time
-// between two writes of recording.json has passed.
+// Sources are on disk soon after they are known, even if a recorder is killed before the minimum
+// time between two writes of recording.json has passed.
 func TestSourceIsWrittenImmediately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

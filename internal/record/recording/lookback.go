@@ -41,6 +41,8 @@ func bounded(e parser.Expr, lookback time.Duration) parser.Expr {
 		e.LHS, e.RHS = bounded(e.LHS, lookback), bounded(e.RHS, lookback)
 	case *parser.Call:
 		for i, a := range e.Args {
+			// last_over_time would change the result: timestamp, for example, is about the sample
+			// itself.
 			if _, plain := a.(*parser.VectorSelector); plain && wantsSelector(e.Func.Name) {
 				continue
 			}

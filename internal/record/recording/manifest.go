@@ -134,6 +134,7 @@ func readManifest(dir string) (*manifest, error) {
 		return nil, fmt.Errorf("%s is larger than %d bytes: it is not the file of a recording", file, manifestMax)
 	}
 
+	// The version is checked before decoding the rest, whose format may differ in other versions.
 	var head struct {
 		Format  string `json:"format"`
 		Version int    `json:"version"`

@@ -233,6 +233,7 @@ func readMarks(file string) []Mark {
 		return nil
 	}
 
+	// Only the end, because the newest marks count.
 	from := max(0, info.Size()-marksBytesMax)
 	text, err := io.ReadAll(io.NewSectionReader(f, from, marksBytesMax))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 var marked = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
 
-// Marks are kept in time order, whoever adds them, while a recorder has the folder.
+// Marks are kept in order of time, no matter which process adds them, during a recording.
 func TestMarks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "rec")
 	if err := AddMark(t.TempDir(), Mark{At: marked}); err == nil {
@@ -51,7 +51,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// What is wrong with the file costs at most the marks.
+// A damaged file costs at most the marks.
 func TestMarksOfADamagedFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "rec")
 	mustRecord(t, dir)
@@ -76,7 +76,7 @@ func TestMarksOfADamagedFile(t *testing.T) {
 	}
 }
 
-// Marks are bounded: the newest are kept, and the file does not grow for good.
+// Marks are bounded: the newest are kept, and the file does not grow forever.
 func TestMarksAreBounded(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "rec")
 	mustRecord(t, dir)
@@ -99,7 +99,7 @@ func TestMarksAreBounded(t *testing.T) {
 	}
 }
 
-// A link or a pipe in the file's place is refused, and nobody waits.
+// A link or a pipe in place of the file is refused without waiting.
 func TestMarksThroughALink(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "rec")
 	mustRecord(t, dir)
@@ -132,8 +132,7 @@ func FuzzMarks(f *testing.F) {
 	})
 }
 
-// TestMarksSetAtTheSameTime: each mark that was acknowledged is there, also while the file is written
-// anew because it is large.
+// TestMarksSetAtTheSameTime: every acknowledged mark is kept, even while a large file is rewritten.
 func TestMarksSetAtTheSameTime(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "rec")
 	mustRecord(t, dir)

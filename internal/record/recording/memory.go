@@ -121,6 +121,7 @@ func (m *Memory) Append(ctx context.Context, b *Batch) error {
 	for i := range b.Columns {
 		c := &b.Columns[i]
 		s := m.lookup(i, c.Labels)
+		// No room for the series or for more samples: the batch continues with other series.
 		if s == nil || m.bytes > m.opt.MaxBytes {
 			m.dropOver(c.Labels.Get(labels.MetricName), len(b.TimesMs), b.TimesMs[0], b.TimesMs[len(b.TimesMs)-1])
 			continue

@@ -59,6 +59,7 @@ func (q *memoryQuerier) Select(ctx context.Context, sorted bool, hints *storage.
 	var out []storage.Series
 	q.m.mu.RLock()
 	err := q.m.each(ctx, matchers, func(s *memorySeries) {
+		// A snapshot, because appends continue while the query runs.
 		if v := s.snapshot().clip(mint, maxt); !v.empty() {
 			out = append(out, v)
 		}

@@ -109,6 +109,7 @@ func (m *Memory) appendColumn(s *memorySeries, times []int64, values []float64, 
 		return // missing in the whole batch
 	}
 
+	// Small batches collect in the tail: a segment of a few samples would waste memory.
 	if len(times)-skip < tailMax {
 		m.appendTail(s, times[skip:], values, skip, same)
 		return

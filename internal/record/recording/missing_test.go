@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestMissingBlock: a closed recording reports a block that is gone, or whose times are not those that it
-// was closed with.
+// TestMissingBlock: a closed recording reports a missing block, and one whose times differ from
+// those at closing.
 func TestMissingBlock(t *testing.T) {
 	for name, c := range map[string]struct {
 		harm func(t *testing.T, block string)
@@ -61,7 +61,7 @@ func TestMissingBlock(t *testing.T) {
 	}
 }
 
-// rewriteMeta changes a block's description.
+// rewriteMeta changes the description of a block.
 func rewriteMeta(t *testing.T, block string, change func(map[string]any)) {
 	t.Helper()
 	file := filepath.Join(block, "meta.json")

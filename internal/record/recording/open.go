@@ -112,6 +112,7 @@ func open(dir string) (f *folder, again bool, err error) {
 		return nil, false, err
 	}
 
+	// A block was added or removed during the read, so the state is inconsistent.
 	if vanished || !slices.Equal(before, after) {
 		return f, true, nil
 	}

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/base/safefile"
 )
 
-// Whoever may write into the folder cannot make the recorder write elsewhere: a link is refused, or
-// replaced, and what it points at stays.
+// A user who may write into the folder cannot make the recorder write elsewhere: a link is refused
+// or replaced, and its target is unchanged.
 func TestPlantedLinks(t *testing.T) {
 	for _, c := range []struct {
 		name, at string
@@ -64,7 +64,7 @@ func TestPlantedLinks(t *testing.T) {
 	}
 }
 
-// A pipe in the place of any file is an error or a note; nobody waits for its other end.
+// A pipe in place of any file is an error or a note, without waiting for its other end.
 func TestPipeInAFilesPlace(t *testing.T) {
 	for _, of := range []string{ManifestName, "meta.json", "index", "tombstones", "chunks/000001", "wal/00000000"} {
 		t.Run(of, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestPipeInAFilesPlace(t *testing.T) {
 	}
 }
 
-// mustRecord makes a closed recording of one block.
+// mustRecord creates a closed recording with one block.
 func mustRecord(t *testing.T, dir string) {
 	t.Helper()
 	d, err := Create(dir, DiskOptions{})

@@ -173,6 +173,7 @@ func (e *queries) samples(ctx context.Context, data storage.Queryable, selector 
 			to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
 	}
 
+	// Samples have whole milliseconds, so the bounds are rounded inwards.
 	mint, maxt := ceilMs(from), to.UnixMilli()
 	q, err := data.Querier(mint, maxt)
 	if err != nil {

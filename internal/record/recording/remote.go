@@ -150,6 +150,7 @@ func Dial(ctx context.Context, rawURL string, opt RemoteOptions) (*Server, error
 			opt.To.Format(time.RFC3339), opt.From.Format(time.RFC3339))
 	}
 
+	// Credentials are taken before they are removed from the URL.
 	auth := credentials(u, opt)
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/api/v1")
@@ -248,6 +249,7 @@ func (r *Server) Range(ctx context.Context, expr string, from, to time.Time, ste
 		return nil, nil
 	}
 
+	// Long queries are split into requests, because servers limit the steps of each.
 	steps := int64(to.Sub(from)/step) + 1
 	request := func(ctx context.Context, first, last int64) (model.Value, v1.Warnings, error) {
 		return r.api.QueryRange(ctx, bounded, v1.Range{

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// elsewhere is a server that nobody is to come to, and fails if somebody brings a secret.
+// elsewhere is a server that must get no requests with secrets.
 func elsewhere(t *testing.T) string {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
 		for name, values := range req.Header {
@@ -28,7 +28,8 @@ func elsewhere(t *testing.T) string {
 	return s.URL
 }
 
-// What answers but is no receiver ends the pushing at once, and nothing goes anywhere else.
+// A server that answers but is not a receiver ends the pusher immediately, and nothing is sent
+// anywhere else.
 func TestPushToNoReceiver(t *testing.T) {
 	other := elsewhere(t)
 	for name, c := range map[string]struct {
@@ -87,7 +88,7 @@ func TestPushToNoReceiver(t *testing.T) {
 	}
 }
 
-// A query's answer ends at its bound, compressed or not, and memory does with it.
+// The result of a query is cut off at its bound, compressed or not, and so is the memory.
 func TestRemoteBomb(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(64 << 20))
 	const most = 8 << 20
@@ -131,7 +132,7 @@ func TestRemoteBomb(t *testing.T) {
 	}
 }
 
-// A server that does not answer the first request is let go when the caller is.
+// Dialling a server that does not answer stops when the caller cancels.
 func TestDialEnds(t *testing.T) {
 	asked, ended := make(chan struct{}), make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(asked); <-ended }))

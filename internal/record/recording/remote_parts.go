@@ -82,6 +82,7 @@ func (r *Server) part(ctx context.Context, first, last int64, points *atomic.Int
 		points.Add(int64(len(s.Values)))
 	}
 
+	// Checked while parts arrive, so that a huge result ends before it fills the memory.
 	if points.Load() > int64(r.opt.MaxSamples) {
 		return nil, r.tooManyPoints()
 	}

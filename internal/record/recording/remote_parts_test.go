@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// An answer over the bound is requested in halves, and joined without a seam; one that is too large even
-// then is an error, and so is one of too many series, before they are decoded.
+// An answer over the bound is requested in halves and joined seamlessly. One that is still too
+// large is an error, and so is one with too many series, before they are decoded.
 func TestRemoteHalves(t *testing.T) {
 	m := NewMemory(MemoryOptions{})
 	b := Batch{Columns: []Column{{Labels: named("c_total")}}}
@@ -70,7 +70,7 @@ func TestRemoteObjects(t *testing.T) {
 	}
 }
 
-// Parameters of a receiver's address are sent to it, and are in no text.
+// The parameters of a receiver's address are sent to it, and appear in no output.
 func TestPushParameters(t *testing.T) {
 	var asked atomic.Value
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -95,8 +95,8 @@ func TestPushParameters(t *testing.T) {
 	}
 }
 
-// A receiver that takes the first request and does not answer is not tried again; one that accepted
-// samples before is.
+// A receiver that accepts the first request but does not answer gets no retry; one that has
+// accepted samples before does.
 func TestPushToSilence(t *testing.T) {
 	for _, before := range []int32{0, 1} {
 		var asked atomic.Int32

@@ -37,6 +37,7 @@ func Push(ctx context.Context, readers []Reader,
 		writers[i] = into(i)
 	}
 
+	// All readers advance together, so that no series gets far ahead of the others.
 	for at := first; !at.After(last); at = at.Add(pushStride) {
 		if progress != nil {
 			progress(at.Sub(first), last.Sub(first))

@@ -30,8 +30,8 @@ const sealedUsers = `basic_auth_users:
   sre: $2a$04$/tQzF3oNbQ6Lu.0PtqQGce/H97caOkao3S56E7ILu0TIl.tEUlOo6
 `
 
-// sealedPrometheus starts a real one that requires TLS and a password, and returns its address and
-// a transport that trusts it.
+// sealedPrometheus starts a real server that requires TLS and a password, and returns its address
+// and a transport that trusts it.
 func sealedPrometheus(t *testing.T) (address string, trusting http.RoundTripper) {
 	t.Helper()
 	path, err := exec.LookPath("prometheus")
@@ -123,8 +123,8 @@ func sealedPrometheus(t *testing.T) (address string, trusting http.RoundTripper)
 	}
 }
 
-// A Prometheus with TLS and passwords can be queried and written to. If something prevents that,
-// there is one error that says what to do and contains no secret.
+// A Prometheus server with TLS and passwords can be queried and written to. If something prevents
+// that, a single error says what to do and contains no secret.
 func TestSealedPrometheus(t *testing.T) {
 	at, trusting := sealedPrometheus(t)
 	for _, name := range []string{recording.EnvUser, recording.EnvPassword, recording.EnvToken, recording.EnvTokenFile} {
@@ -186,7 +186,7 @@ func TestSealedPrometheus(t *testing.T) {
 	}
 }
 
-// A token's file is read for each request, because its content changes.
+// The token file is read for each request, because its content changes.
 func TestTokenFile(t *testing.T) {
 	var got []string
 	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

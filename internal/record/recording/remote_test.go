@@ -147,7 +147,7 @@ func (s *testServer) series(req *http.Request) (any, error) {
 	return out, nil
 }
 
-// serve serves m and gives the base URL.
+// serve serves m and returns the base URL.
 func serve(t testing.TB, m *Memory) (*testServer, string) {
 	s := &testServer{data: m, queries: newQueries(QueryOptions{})}
 	server := httptest.NewServer(s)
@@ -229,7 +229,7 @@ func TestConformPrometheus(t *testing.T) {
 	conform(t, r)
 }
 
-// A long query is sent in parts of at most 11,000 steps, and joined without a seam.
+// A long query is sent in parts of at most 11,000 steps, and joined seamlessly.
 func TestRemoteSplits(t *testing.T) {
 	m := NewMemory(MemoryOptions{})
 	b := Batch{Columns: []Column{{Labels: named("c_total")}}}
@@ -248,7 +248,7 @@ func TestRemoteSplits(t *testing.T) {
 	r := mustRemote(t, base, RemoteOptions{From: second(10), To: second(seconds - 11)})
 	s.requests.Store(0)
 
-	// Times beyond the options are not requested; steps stay where they were.
+	// Times beyond the options are not requested; the steps are not shifted.
 	points := one(t, ask(t, r, "c_total", -5.5, 50_000, time.Second, 900*time.Millisecond))
 	if n := s.requests.Load(); n != 4 {
 		t.Errorf("%d requests for %d steps, want 4", n, seconds)
@@ -299,7 +299,7 @@ func TestRemoteSelector(t *testing.T) {
 	}
 }
 
-// Each way a server can fail gives an error that names the server, and never contains a password.
+// Each failure of a server gives an error that names the server and never contains a password.
 func TestRemoteErrors(t *testing.T) {
 	const secret = "hunter2"
 	answer := func(status int, kind, body string) http.HandlerFunc {
@@ -362,9 +362,8 @@ func TestRemoteErrors(t *testing.T) {
 	}
 }
 
-// Credentials are sent, from wherever they are, to the server alone, and are not part of the
-// source's name. What is asked whether it is a server may answer without an end; little of that is
-// kept.
+// Credentials are sent only to the server, and are not part of the source's name. The answer to the
+// first request may be endless; little of it is read.
 func TestRemoteProbeIsBounded(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -218,6 +218,7 @@ func (p *Pusher) Close() error {
 		return nil
 	}
 
+	// Later calls of Append fail instead of blocking on a queue without a sender.
 	p.closed = true
 	err := p.flush(context.Background())
 	p.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 )
 
-// A receiver accepts samples as a server does: none older than the newest of their series.
+// A receiver accepts samples like a server does: none older than the newest of their series.
 type receiver struct {
 	mu     sync.Mutex
 	memory *Memory
@@ -76,7 +76,7 @@ func newReceiver(t *testing.T) (*receiver, string) {
 	return r, s.URL
 }
 
-// What is pushed is what was recorded, plus the added labels, in the order of time over several
+// Pushed samples are the recorded ones, plus the added labels, in order of time over several
 // readers.
 func TestPush(t *testing.T) {
 	ctx := context.Background()
@@ -135,7 +135,7 @@ func status(code int, text string) func(http.ResponseWriter) bool {
 	return func(w http.ResponseWriter) bool { http.Error(w, text, code); return true }
 }
 
-// Deferred requests are sent again; a refusal is reported, with advice.
+// Deferred requests are retried; a refusal is reported, with a hint.
 func TestPushIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		refuse []func(http.ResponseWriter) bool
@@ -170,7 +170,7 @@ func TestPushIsRefused(t *testing.T) {
 	}
 }
 
-// An unreachable receiver ends the pushing once patience runs out, and Append returns the error.
+// An unreachable receiver ends the pusher once the patience runs out, and Append returns the error.
 func TestPushWithoutReceiver(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close()
@@ -197,7 +197,7 @@ func TestPushWithoutReceiver(t *testing.T) {
 	}
 }
 
-// A deferred query is repeated; one that takes too long is not.
+// A deferred query is retried; one that takes too long is not.
 func TestRemoteRetries(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers []string // status and body, before those of a real server

@@ -147,6 +147,7 @@ func (d *Disk) stuck() error {
 		return nil
 	}
 
+	// An empty channel means that an attempt is still running.
 	if time.Since(at) >= stuckPause && len(d.writer) > 0 {
 		d.setStuck(err) // the next attempt waits for another pause
 		if again := d.beginBlock(); again != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestRingOfMonths: the blocks of a ring of any length are no more than a ring may have.
+// TestRingOfMonths: a ring of any length does not exceed the maximum number of blocks.
 func TestRingOfMonths(t *testing.T) {
 	for _, keep := range []time.Duration{time.Minute, time.Hour, 24 * time.Hour, 60 * 24 * time.Hour, 3 * 365 * 24 * time.Hour} {
 		opt := DiskOptions{Keep: keep}.withDefaults()
@@ -18,8 +18,8 @@ func TestRingOfMonths(t *testing.T) {
 	}
 }
 
-// TestRingOfManySeries: a ring of 17,000 series at one second does not make a block each minute. Of such
-// blocks the most that a ring may have are 16 hours.
+// TestRingOfManySeries: a ring of 17,000 series at one second does not write a block each minute.
+// The maximum number of such blocks would last 16 hours.
 func TestRingOfManySeries(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{Keep: 24 * time.Hour})
@@ -49,7 +49,7 @@ func TestRingOfManySeries(t *testing.T) {
 	mustClose(t, d)
 }
 
-// TestRingOfTooManyBlocks: where the number of blocks ends what a ring keeps, a note says so, once.
+// TestRingOfTooManyBlocks: if the number of blocks limits what a ring keeps, a note says so, once.
 func TestRingOfTooManyBlocks(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{Keep: 24 * time.Hour, BlockSamples: 20, blocks: 3})

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// feedRing appends one sample of a counter per second, as a live source does.
+// feedRing appends one sample of a counter per second, like a live source.
 func feedRing(t testing.TB, d *Disk, from, seconds int) {
 	t.Helper()
 	for k := from; k < from+seconds; k++ {
@@ -25,7 +25,7 @@ func feedRing(t testing.TB, d *Disk, from, seconds int) {
 	}
 }
 
-// counted returns the samples that a reader sees, which must have no gap.
+// counted returns the samples of a reader, which must have no gap.
 func counted(t testing.TB, r Reader) (first, last int) {
 	t.Helper()
 	out, err := r.Samples(context.Background(), "k", t0, t0.AddDate(1, 0, 0))
@@ -47,7 +47,7 @@ func settled(d *Disk) {
 	d.writer <- unwritten
 }
 
-// A ring keeps the configured time, and not much more, also after a restart.
+// A ring keeps the configured time, and not much more, even after a restart.
 func TestRingKeepsTime(t *testing.T) {
 	dir := t.TempDir()
 	opt := DiskOptions{Keep: 100 * time.Second, BlockSamples: 20}
@@ -76,7 +76,7 @@ func TestRingKeepsTime(t *testing.T) {
 }
 
 // The folder never exceeds its limit, including the log and blocks being written. Samples arrive
-// here thousands of times as fast as from any source, so while a slow machine writes a block the
+// here thousands of times faster than from any source, so while a slow machine writes a block the
 // log may exceed it by a sixteenth.
 func TestRingKeepsBytes(t *testing.T) {
 	const beyond = RingBytesMin / 16
@@ -121,7 +121,7 @@ func TestRingKeepsBytes(t *testing.T) {
 	}
 }
 
-// An open reader can still read what has been removed since; a new one finds what is left.
+// An open reader can still read removed blocks; a new one finds only the remaining ones.
 func TestRingForgetsUnderReader(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{Keep: 50 * time.Second, BlockSamples: 20})
@@ -147,14 +147,14 @@ func TestRingForgetsUnderReader(t *testing.T) {
 	}
 }
 
-// Series and notes of long ago take no memory: a ring may run for years.
+// Old series and notes take no memory, because a ring may run for years.
 func TestRingForgetsSeries(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{Keep: 100 * time.Second, BlockSamples: 40, MaxSeries: 50})
 	defer mustClose(t, d)
 
 	for k := range 800 {
-		// A label that changes every second, such as a session's number.
+		// A label that changes every second, such as a session number.
 		b := Batch{TimesMs: []int64{second(float64(k)).UnixMilli()},
 			Columns: []Column{{named("k"), []float64{float64(k)}}, {named("s", "n", second(float64(k/10)).String()), []float64{1}}}}
 		if err := d.Append(t.Context(), &b); err != nil {
@@ -202,7 +202,7 @@ func TestRingNotesItsPause(t *testing.T) {
 	}
 }
 
-// TestFolderRemovedWhileRecording: a recorder reports that its folder is gone, or another one, and
+// TestFolderRemovedWhileRecording: a recorder reports that its folder was removed or replaced, and
 // continues once it is back.
 func TestFolderRemovedWhileRecording(t *testing.T) {
 	for _, opt := range []DiskOptions{{}, {Keep: time.Hour}} {
@@ -249,7 +249,7 @@ func TestFolderRemovedWhileRecording(t *testing.T) {
 	}
 }
 
-// A ring whose block cannot be written does not grow in memory until it can be.
+// A ring whose block cannot be written does not grow in memory in the meantime.
 func TestRingStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(t0)) // a bubble starts in the year 2000
@@ -310,7 +310,7 @@ func TestRingTooSmall(t *testing.T) {
 	}
 }
 
-// The next recorder finishes the removal that a killed one began.
+// The next recorder finishes a removal that a killed one started.
 func TestRingRemovalCutOff(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{Keep: time.Hour})
@@ -333,7 +333,7 @@ func TestRingRemovalCutOff(t *testing.T) {
 	}
 }
 
-// A sliding window in memory holds what came since, and takes no more memory the longer it runs.
+// A sliding window in memory contains the latest samples, in constant memory.
 func TestMemoryForgets(t *testing.T) {
 	m := NewMemory(MemoryOptions{})
 	var bytes []int64

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Damage to a block costs the samples that are damaged: the others are read, and a note names the
-// file, what is lost, and of what time.
+// Damage to a block costs only the damaged samples: all others are read, and a note names the file,
+// what is lost, and its time.
 func TestTornBlock(t *testing.T) {
 	whole := t.TempDir()
 	mustRecord(t, whole)
@@ -40,7 +40,7 @@ func TestTornBlock(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			// A second block, which is whole.
+			// A second, intact block.
 			d := mustCreate(t, dir, DiskOptions{})
 			b := &Batch{TimesMs: []int64{1_700_003_000_000, 1_700_003_001_000}, Columns: []Column{{Labels: named("other"), Values: []float64{1, 2}}}}
 			if err := d.Append(t.Context(), b); err != nil {
@@ -104,7 +104,7 @@ func flipped(text []byte, at int) []byte {
 	return out
 }
 
-// A recording whose recorder was killed tells how much it holds.
+// A recording of a killed recorder still reports its number of samples.
 func TestKilledRecordingCountsItsSamples(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{})

@@ -123,6 +123,7 @@ func (w *walWriter) flush() error {
 		return nil
 	}
 
+	// Records after a torn one would be unreadable in the same file.
 	if w.torn {
 		if _, err := w.log.NextSegment(); err != nil {
 			return w.failed(err)

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// walkLimit is how many samples the queries of these tests may hold.
+// walkLimit is the maximum number of samples of a query in these tests.
 const walkLimit = 1000
 
 // manySamples appends three series of 70,000 s and one of 10 s.
@@ -54,7 +54,7 @@ func manySamples(t *testing.T, w recording.Writer) {
 // whole is a Reader that can only return whole series.
 type whole struct{ recording.Reader }
 
-// walked joins the pieces of a walk again.
+// walked joins the pieces of a walk.
 func walked(t *testing.T, r recording.Reader, from, to time.Time) (out []recording.Series) {
 	t.Helper()
 	err := recording.Walk(t.Context(), r, "node_cpu_seconds_total", from, to, func(l labels.Labels, points []promql.FPoint) error {
@@ -72,7 +72,7 @@ func walked(t *testing.T, r recording.Reader, from, to time.Time) (out []recordi
 	return out
 }
 
-// TestWalkBeyondTheLimitOfSamples: more samples than a query may hold are read, and are the same.
+// TestWalkBeyondTheLimitOfSamples: a walk reads more samples than a query may hold, unchanged.
 func TestWalkBeyondTheLimitOfSamples(t *testing.T) {
 	all := recording.NewMemory(recording.MemoryOptions{})
 	limited := recording.NewMemory(recording.MemoryOptions{Query: recording.QueryOptions{MaxSamples: walkLimit}})
@@ -120,7 +120,7 @@ func TestWalkBeyondTheLimitOfSamples(t *testing.T) {
 	}
 }
 
-// TestWalkEnds: a visitor's error and an ended context end a walk.
+// TestWalkEnds: an error of the visitor and the end of the context stop a walk.
 func TestWalkEnds(t *testing.T) {
 	m := recording.NewMemory(recording.MemoryOptions{})
 	manySamples(t, m)
@@ -147,7 +147,7 @@ func TestWalkEnds(t *testing.T) {
 	}
 }
 
-// TestPickAndPushBeyondTheLimitOfSamples: copies of a recording read it in pieces too.
+// TestPickAndPushBeyondTheLimitOfSamples: copies of a recording are made in pieces as well.
 func TestPickAndPushBeyondTheLimitOfSamples(t *testing.T) {
 	limited := recording.NewMemory(recording.MemoryOptions{Query: recording.QueryOptions{MaxSamples: walkLimit}})
 	manySamples(t, limited)

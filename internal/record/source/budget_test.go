@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What is read of a connection ends when the budget is spent, until it is renewed.
+// Reads on a connection fail when the budget is exhausted, until it is renewed.
 func TestBudget(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer ours.Close()

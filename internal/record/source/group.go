@@ -167,6 +167,7 @@ func (r *groupReading) Join(m Source) {
 	opt := r.opt
 	opt.Progress = nil
 	if opt.For > 0 {
+		// A member that joins late ends with the others.
 		if opt.For -= time.Since(r.begun); opt.For <= 0 {
 			return
 		}

@@ -202,6 +202,8 @@ func (p *polling) once(ctx context.Context) error {
 	}
 
 	if err != nil {
+		// The first sample shows whether the address is right, so its failure is an error and not a
+		// gap.
 		if p.samples == 0 && !p.live.patient {
 			return err
 		}

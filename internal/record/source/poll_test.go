@@ -43,7 +43,7 @@ func (s *server) Tell(d *recording.Source) {
 	d.Version = fmt.Sprint("asked ", s.asked)
 }
 
-// paper records what is written, as text: times since the start of the bubble.
+// paper records everything that is written, as text: times since the start of the bubble.
 type paper struct {
 	mu    sync.Mutex
 	lines []string
@@ -92,8 +92,8 @@ func source() *Polled { return NewPolled(recording.Source{Kind: "test", Name: "d
 
 var errAway = errors.New("connection refused")
 
-// The first sample is immediate, the others are at whole seconds. A late one is awaited, and the
-// next one is not late because of it.
+// The first sample is immediate, the others are at whole seconds. Poll waits for a late one, and
+// the next one is still on time.
 func TestSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(300 * time.Millisecond)
@@ -119,14 +119,14 @@ db asked 1: 1 from 300ms to 300ms
 6s
 db asked 5: 5 from 300ms to 6s`)
 
-		// Progress is reported also while an answer is awaited.
+		// Progress is also reported while Poll waits for an answer.
 		if got := fmt.Sprint(told); got != "[0 6 1000 6 2000 6 3000 6 4000 6 5000 6]" {
 			t.Errorf("progress %s", got)
 		}
 	})
 }
 
-// A database that restarts leaves a gap with its times and its reason, and is asked again.
+// A database that restarts leaves a gap with its times and its reason, and is sampled again.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, s := &paper{}, &server{answer: func(n int) (time.Duration, error) {
@@ -158,7 +158,8 @@ db asked 8: 5 from 1m0s to 1m17s`)
 	})
 }
 
-// What stays away is retried ever less often, down to a bound; the gap is also reported at the end.
+// A source that stays away is retried less and less often, down to a bound; the gap is also
+// reported at the end.
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
@@ -186,7 +187,7 @@ db asked 18: 1 from 0s to 0s`)
 	})
 }
 
-// The first sample shows whether there is anything to read; a patient source waits for that.
+// The first sample shows whether there is anything to read; a patient source waits for it.
 func TestFirstSample(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := func(until int) *server {
@@ -220,7 +221,7 @@ db asked 3: 1 from 12s to 12s`)
 	})
 }
 
-// The end of the context is no error, whenever it comes; the end of the recording is one.
+// The end of the context is never an error; a failing recording is one.
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, after := range []time.Duration{0, 100 * time.Millisecond, 1500 * time.Millisecond} {
@@ -274,8 +275,8 @@ db asked 5: 5 from 0s to 1h0m8s`)
 	})
 }
 
-// TestStopped: a program that is stopped for some seconds, as by SIGSTOP, leaves a gap with a note. A wait
-// that is a little too long is none.
+// TestStopped: a program that is stopped for some seconds, for example by SIGSTOP, leaves a gap
+// with a note. A wait that is slightly too long does not.
 func TestStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, src := &paper{}, source()
@@ -311,8 +312,8 @@ db asked 8: 8 from 0s to 24s`)
 	})
 }
 
-// Whatever a clock does, the times of samples ascend by at least a millisecond, are never behind
-// the clock, and are no closer to each other than the time that passed.
+// However the clock behaves, the times of samples ascend by at least a millisecond, are never
+// behind the clock, and are at least as far apart as the time that passed.
 func TestStamps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s stamps
@@ -340,7 +341,7 @@ func TestStamps(t *testing.T) {
 	})
 }
 
-// In a cluster, a member that is away delays no other.
+// An unreachable member of a cluster does not delay the others.
 func TestGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		member := func(name string, answer func(n int) (time.Duration, error)) Source {

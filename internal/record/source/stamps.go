@@ -28,6 +28,7 @@ func (t *stamps) next(wall time.Time, elapsed time.Duration) (at time.Time, step
 		if at.Before(even) {
 			at = even
 		}
+		// Times are stored in whole milliseconds, so two samples need at least one between them.
 		if least := t.last.Truncate(time.Millisecond).Add(time.Millisecond); at.Before(least) {
 			at = least
 		}

@@ -45,6 +45,8 @@ func (u *untimely) text() string {
 // timely removes the values of batches whose times are impossible at the time now. Times that the
 // offset corrects are accepted.
 func timely(batches []recording.Batch, now time.Time, offset time.Duration) ([]recording.Batch, untimely) {
+	// The clocks of servers differ by seconds, so most values of the sample are the reference as
+	// well.
 	hi := min(now.Add(aheadMax).UnixMilli(), max(usual(batches), now.UnixMilli())+spreadMax.Milliseconds())
 	lo := now.Add(-behindMax).UnixMilli()
 	var u untimely

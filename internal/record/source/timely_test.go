@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// dated is a server that gives values of several times.
+// dated is a server whose values have several times.
 type dated struct {
 	at func(n int, now time.Time) []recording.Batch
 	n  int
@@ -26,7 +26,7 @@ func (d *dated) Sample(_ context.Context, at time.Time) ([]recording.Batch, erro
 
 func (*dated) Tell(*recording.Source) {}
 
-// values is a batch of so many series at a time.
+// values returns a batch of n series at a time.
 func values(at time.Time, series int) recording.Batch {
 	b := recording.Batch{TimesMs: []int64{at.UnixMilli()}}
 	for range series {
@@ -35,9 +35,8 @@ func values(at time.Time, series int) recording.Batch {
 	return b
 }
 
-// A value that is dated far from the clock is dropped, counted and reported once with the source,
-// the metric and the time; the others of its sample stay. Nobody's clock has to be right to the
-// minute.
+// A value far from the clock is dropped, counted and reported once with the source, the metric and
+// the time; the others of its sample are kept. No clock needs to be accurate to the minute.
 func TestImpossibleTimes(t *testing.T) {
 	year2100 := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 	synctest.Test(t, func(t *testing.T) {
@@ -75,8 +74,8 @@ db : 4 from 0s to 5m3s`)
 	})
 }
 
-// A source all of whose values are dated wrong is an error with what to do, and a gap later; an
-// offset puts it right. The clock of this machine need not be right for that.
+// A source with only wrong times is an error with a hint, and a gap later; an offset corrects it.
+// The clock of this machine need not be right for that.
 func TestWrongClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ahead := &dated{at: func(_ int, now time.Time) []recording.Batch {
@@ -100,7 +99,7 @@ func TestWrongClock(t *testing.T) {
 	})
 }
 
-// A group counts what its members dropped, those that left included.
+// A group counts the dropped values of its members, including those that left.
 func TestGroupDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := func() Source {

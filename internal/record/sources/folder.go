@@ -34,6 +34,7 @@ func (o *Opener) Expand(arg string) ([]string, error) {
 
 	found := slices.DeleteFunc(paths, func(path string) bool { return !o.isSource(path) })
 	switch {
+	// A capture without neighbours, or with too many, stands for itself only.
 	case len(found) == 0, capture && (len(found) == 1 || len(found) > folderSourcesMax):
 		return []string{arg}, nil
 	case len(found) > folderSourcesMax:

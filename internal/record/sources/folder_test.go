@@ -17,8 +17,7 @@ sda              0.00      0.00     0.00   0.00    0.00     0.00   10.00      0.
 
 `
 
-// A folder that somebody put together stands for the sources in it; notes and scripts
-// beside them are passed over.
+// A hand-made folder means the sources in it; notes and scripts next to them are skipped.
 func TestExpand(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -50,7 +49,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// A dbPath is a source by the diagnostic.data in it. With an iostat log beside that, it is both.
+// A dbPath is a source because of its diagnostic.data. With an iostat log next to that, it is both.
 func TestExpandCapture(t *testing.T) {
 	dir := t.TempDir()
 	capture := filepath.Join(dir, "diagnostic.data")

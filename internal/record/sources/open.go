@@ -107,6 +107,7 @@ func (o *Opener) Open(ctx context.Context, arg string, opt OpenOptions) (Input, 
 		opt.Transport = httpclient.Base(opt.Insecure)
 	}
 
+	// A file name may contain ://, but an address is far more likely.
 	if scheme, _, ok := strings.Cut(arg, "://"); ok {
 		return o.openURL(ctx, arg, strings.ToLower(scheme), opt)
 	}
@@ -121,6 +122,7 @@ func (o *Opener) Open(ctx context.Context, arg string, opt OpenOptions) (Input, 
 
 	info, err := os.Stat(arg)
 	switch {
+	// A file named host takes precedence.
 	case err != nil && host.Sniff(arg, nil):
 		return asInput(host.OpenArg(arg, o.describe))
 	case errors.Is(err, fs.ErrNotExist):

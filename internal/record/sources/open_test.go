@@ -74,7 +74,7 @@ func gzipped(t *testing.T, text []byte, modified time.Time) []byte {
 	return b.Bytes()
 }
 
-// cut keeps most of a file.
+// cut truncates a file, but keeps most of it.
 func cut(b []byte) []byte { return b[:len(b)*9/10] }
 
 func zstded(t *testing.T, text []byte) []byte {
@@ -88,7 +88,7 @@ func zstded(t *testing.T, text []byte) []byte {
 
 const metrics = "# TYPE etcd_a gauge\netcd_a 1\n"
 
-// TestRecognised: the content decides, whatever the file's name.
+// TestRecognised: the content decides, not the name of the file.
 func TestRecognised(t *testing.T) {
 	dir := t.TempDir()
 	iostat, js, fioJSON := file(t, "../iostat/testdata/xmt_c.log"), file(t, "../iostat/testdata/xt.json"), file(t, "../fio/testdata/serial.json")
@@ -139,7 +139,7 @@ func hasDamage(notes []recording.Note) bool {
 	return slices.ContainsFunc(notes, func(n recording.Note) bool { return n.Kind == recording.NoteDamage })
 }
 
-// TestGzipRemembers: the time in a gzip file's header places a log without times.
+// TestGzipRemembers: the time in the header of a gzip file places a log without times.
 func TestGzipRemembers(t *testing.T) {
 	modified := time.Date(2026, 11, 21, 2, 43, 30, 0, time.UTC)
 	in, err := open(t, write(t, filepath.Join(t.TempDir(), "x.gz"), gzipped(t, file(t, "../iostat/testdata/xy_no_times.log"), modified)))
@@ -200,7 +200,7 @@ func TestRecordingFolder(t *testing.T) {
 	}
 }
 
-// TestNotRecognised holds every error to one line that names the argument and what it is.
+// TestNotRecognised: every error is one line that names the argument and what it is.
 func TestNotRecognised(t *testing.T) {
 	dir := t.TempDir()
 	tar := make([]byte, 1024)

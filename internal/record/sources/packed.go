@@ -91,6 +91,7 @@ func openPacked(path string, info fs.FileInfo) (*packed, error) {
 			p.kind, err)
 	}
 
+	// The beginning decides for the whole file, because it must be read the same way each time.
 	if p.stripped = decorated(p.head); p.stripped {
 		p.head, _ = io.ReadAll(newUndecorated(bytes.NewReader(p.head)))
 	}

@@ -31,6 +31,7 @@ func newUndecorated(r io.Reader) *undecorated { return &undecorated{br: bufio.Ne
 func (u *undecorated) Read(p []byte) (n int, err error) {
 	if !u.begun {
 		u.begun = true
+		// Only the very beginning can have a byte order mark.
 		if mark, _ := u.br.Peek(len(byteOrderMark)); bytes.Equal(mark, byteOrderMark) {
 			_, _ = u.br.Discard(len(byteOrderMark))
 		}

@@ -9,7 +9,7 @@ import (
 	"testing/iotest"
 )
 
-// What is for a terminal or an editor is removed, wherever a read ends, and nothing else.
+// Decoration for a terminal or an editor is removed, wherever a read ends, and nothing else.
 func TestUndecorated(t *testing.T) {
 	for text, want := range map[string]string{
 		"\xef\xbb\xbfDevice r/s\n":                         "Device r/s\n",
@@ -31,7 +31,7 @@ func TestUndecorated(t *testing.T) {
 	}
 }
 
-// A log that was coloured, or saved with a byte order mark, is the log.
+// A log with colours or a byte order mark is still recognised as a log.
 func TestDecoratedLogIsRead(t *testing.T) {
 	const log = "Linux 6.1.0 (db) \t2026-11-21 \t_x86_64_\t(2 CPU)\n\n2026-11-21T02:15:01+0000\n" +
 		"\x1b[32;22mDevice\x1b[0m            r/s     rkB/s     w/s     wkB/s  %util\n" +

@@ -121,6 +121,7 @@ func (ev *evaluator) match(e *parser.BinaryExpr, lhs, rhs []Track,
 				vals[i] = f(l.Values[i], r.Values[i])
 			}
 			if many {
+				// With group_left, the result keeps the labels of the many side.
 				ls = l.Labels
 			}
 			out = append(out, Track{Labels: ls, Values: vals})

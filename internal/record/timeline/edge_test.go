@@ -8,7 +8,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// The level of a rate without a limit is hardly ever as sharp as a limit's, however much the rate varies.
+// The level of a rate without a limit is hardly ever as sharp as that of a limit, however much the
+// rate varies.
 func TestPlateauChance(t *testing.T) {
 	const tries, most = 200, 0.003
 	for _, cv := range []float64{0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5} {
@@ -33,7 +34,7 @@ func TestPlateauChance(t *testing.T) {
 	}
 }
 
-// A sample that covers many cells is one sample.
+// A sample that covers many cells counts once.
 func TestPlateauCountsSamples(t *testing.T) {
 	one := slices.Repeat([]float64{3000}, 15)
 	if _, ok := timeline.FindPlateau(one, all(15), 0.05, 5, 15); ok {
@@ -44,7 +45,8 @@ func TestPlateauCountsSamples(t *testing.T) {
 	}
 }
 
-// A level that much of the saturated time exceeds is no cap, however long the rest of the recording is.
+// A level that much of the saturated time exceeds is not a cap, however long the rest of the
+// recording is.
 func TestPlateauIsPassedInTheSaturatedTime(t *testing.T) {
 	values, where := slices.Repeat([]float64{100}, 3600), make(timeline.Mask, 3600)
 	for k := range 60 {

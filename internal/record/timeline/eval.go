@@ -57,6 +57,7 @@ type value struct {
 }
 
 func (ev *evaluator) eval(e parser.Expr) (value, error) {
+	// Leaves come first, so that aggregations can stream their series.
 	if f, err := ev.leafOf(e); f != nil || err != nil {
 		if err != nil {
 			return value{}, err

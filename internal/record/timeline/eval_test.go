@@ -83,7 +83,7 @@ func (w world) add(t *rapid.T, ls labels.Labels, value func(k int) float64) {
 	}
 }
 
-// leaves puts the recording's samples on the grid.
+// leaves puts the samples of the recording on the grid.
 type leaves struct{ w world }
 
 func (l leaves) Gauge(sel *parser.VectorSelector) ([]timeline.Track, error) {
@@ -106,7 +106,7 @@ func (l leaves) lay(sel *parser.VectorSelector, how func([]promql.FPoint) []floa
 	return out, nil
 }
 
-// streamed gives them one at a time.
+// streamed returns them one at a time.
 type streamed struct{ leaves }
 
 func (s streamed) EachGauge(sel *parser.VectorSelector, visit func(timeline.Track) error) error {
@@ -133,7 +133,7 @@ func sameTracks(a, b []timeline.Track) bool {
 	})
 }
 
-// drawExpr draws an expression of the subset whose result is a vector by device, or one value.
+// drawExpr draws an expression of the subset that results in a vector by device, or a single value.
 func drawExpr(t *rapid.T, depth int) string {
 	n := func() string { return fmt.Sprint(rapid.IntRange(-50, 3000).Draw(t, "number")) }
 	leaf := rapid.SampledFrom([]string{
@@ -238,8 +238,8 @@ func TestNothingOverNothing(t *testing.T) {
 	})
 }
 
-// compare evaluates with both and compares the cells in which either has a value, from the cell on
-// in which the grid's trailing windows are full.
+// compare evaluates with both engines and compares the cells in which either has a value, from the
+// cell on in which the grid's trailing windows are full.
 func compare(t *rapid.T, w world, expr string) {
 	t.Helper()
 	e, err := parser.NewParser(parser.Options{}).ParseExpr(expr)

@@ -31,6 +31,7 @@ func (g *Grid) fold(holes []Hole) {
 	for _, h := range holes {
 		from, to := max(h.From.UnixMilli(), g.FromMs), h.To.UnixMilli()
 		cells := (to-from)/g.StepMs - holeCells
+		// Half of the kept cells are on each side of the fold.
 		at := g.cell(from) + holeCells/2
 		if n := len(g.folds); cells <= 0 || n > 0 && at <= g.folds[n-1].at {
 			continue

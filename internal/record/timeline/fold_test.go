@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Two runs of a server a month apart: the month between takes 600 cells, every cell has its true
-// time, and no count is lost or moved.
+// Two runs of a server a month apart: the month takes 600 cells, every cell has its true time, and
+// no count is lost or moved.
 func TestFold(t *testing.T) {
 	const month = 30 * 86400
 	start := time.UnixMilli(0).UTC()

@@ -43,6 +43,7 @@ func NewGrid(from, to time.Time, step time.Duration, holes ...Hole) Grid {
 // NewGridWithin is NewGrid with another bound. If there are too many cells, the step gets longer:
 // 2, 5, 10, 20 times as long, and so on.
 func NewGridWithin(most int, from, to time.Time, step time.Duration, holes ...Hole) Grid {
+	// Only round steps: 1, 2 or 5 times a power of ten of the given step.
 	for ms := max(step.Milliseconds(), 1); ; ms *= 10 {
 		for _, times := range []int64{1, 2, 5} {
 			if g := newGrid(from.UnixMilli(), to.UnixMilli(), ms*times, holes); g.N <= most+1 {

@@ -12,7 +12,7 @@ import (
 
 var nan = math.NaN()
 
-// at makes samples from pairs of milliseconds and value.
+// at returns samples from pairs of milliseconds and value.
 func at(pairs ...float64) []promql.FPoint {
 	var out []promql.FPoint
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -21,7 +21,7 @@ func at(pairs ...float64) []promql.FPoint {
 	return out
 }
 
-// every makes n+1 samples of a counter that grows by rate per second, one per period.
+// every returns n+1 samples of a counter that grows by rate per second, one per period.
 func every(fromMs, periodMs int64, n int, start, rate float64) []promql.FPoint {
 	var out []promql.FPoint
 	for i := range n + 1 {
@@ -43,7 +43,7 @@ func checkValues(t *testing.T, got, want []float64) {
 	}
 }
 
-// A cell takes the mean of the intervals that cover it.
+// A cell gets the mean of the intervals that cover it.
 func TestRate(t *testing.T) {
 	g := timeline.Grid{FromMs: 0, StepMs: 1000, N: 6}
 	for _, c := range []struct {
@@ -69,7 +69,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// An interval over 10 periods and over 15 s is a hole; a shorter one is a late sample, and a
+// An interval over 10 periods and over 15 s is a hole; a shorter one is a late sample, and a valid
 // measurement.
 func TestHoles(t *testing.T) {
 	for _, c := range []struct {

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A source that changes its period keeps its first and last new interval; what is long on one side only
-// stays a gap.
+// A source that changes its period keeps its first and last new interval; an interval that is long
+// on one side only remains a gap.
 func TestPeriodChanges(t *testing.T) {
 	at := func(steps ...int64) (pts []promql.FPoint) {
 		ms, f := int64(0), 0.0
@@ -57,7 +57,7 @@ func TestPeriodChanges(t *testing.T) {
 	}
 }
 
-// classes are a histogram's buckets at one moment.
+// classes are the buckets of a histogram at one time.
 type classes map[string]float64
 
 func (c classes) Rate(sel *parser.VectorSelector) ([]timeline.Track, error) { return c.Gauge(sel) }
@@ -71,7 +71,8 @@ func (c classes) Gauge(*parser.VectorSelector) (out []timeline.Track, err error)
 	return out, nil
 }
 
-// A bucket without a value is left out: it neither hides those below it nor makes the quantile its bound.
+// A bucket without a value is ignored: it neither hides those below it nor makes the quantile its
+// bound.
 func TestQuantileWithAnUnknownBucket(t *testing.T) {
 	e, err := parser.NewParser(parser.Options{}).ParseExpr("histogram_quantile(0.5, x)")
 	if err != nil {

@@ -158,6 +158,7 @@ func Recurrence(episodes []Episode) (Period, bool) {
 		starts = append(starts, float64(e.First))
 	}
 
+	// Merging changes the distances, so it is repeated until nothing changes, at most three times.
 	for range 3 {
 		if len(starts) < 3 {
 			return Period{}, false

@@ -32,6 +32,7 @@ func FindPlateau(values []float64, where Mask, tol float64, least, perSample int
 	if n < least*perSample {
 		return Plateau{}, false
 	}
+	// The level is the median of the band.
 	p := Plateau{Level: cand[first+n/2], Share: float64(n) / float64(len(cand))}
 	lo, hi := p.Level*(1-tol), p.Level*(1+tol)
 	p.Cells = Where(values, func(x float64) bool { return x >= lo && x <= hi }).And(where)

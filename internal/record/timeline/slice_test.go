@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A slice's cells are those of the grid, on both sides of a fold.
+// The cells of a slice are those of the grid, on both sides of a fold.
 func TestGridSlice(t *testing.T) {
 	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	hole := timeline.Hole{From: from.Add(20 * time.Minute), To: from.Add(90 * 24 * time.Hour)}

@@ -103,6 +103,7 @@ func Correlation(a, b []float64) float64 {
 		}
 	}
 
+	// A constant has no correlation.
 	if va == 0 || vb == 0 {
 		return math.NaN()
 	}

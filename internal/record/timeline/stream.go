@@ -88,6 +88,7 @@ func (ev *evaluator) eachOf(f *leaf, visit func(Track) error) error {
 func (ev *evaluator) collect(f *leaf) (value, error) {
 	var v value
 	err := ev.eachOf(f, func(t Track) error {
+		// All series of the expression count, not only those of this leaf.
 		if ev.held += len(t.Values); ev.held > heldCellsMax {
 			return fmt.Errorf("%s: over %d cells of %d s: %w", f.sel, heldCellsMax, ev.g.StepMs/1000, ErrTooLarge)
 		}

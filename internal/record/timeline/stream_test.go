@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// oneByOne lays many series, each only while it is visited. It cannot return them all.
+// oneByOne provides many series, each only while it is visited. It cannot return all of them.
 type oneByOne struct {
 	t      *testing.T
 	series int
@@ -49,8 +49,8 @@ func evalText(t *testing.T, g timeline.Grid, text string, l timeline.Leaves) ([]
 	return timeline.Eval(g, e, l)
 }
 
-// TestAggregationHoldsOneSeries: the series of 2,000 series times 100,000 cells would take 1.6 GB. A sum
-// of them is computed one by one, in one reused array.
+// TestAggregationHoldsOneSeries: 2,000 series times 100,000 cells would take 1.6 GB. Their sum is
+// computed one by one, in one reused array.
 func TestAggregationHoldsOneSeries(t *testing.T) {
 	g := timeline.Grid{StepMs: 1000, N: 100_000}
 	shared := make([]float64, g.N)
@@ -83,7 +83,7 @@ func TestAggregationHoldsOneSeries(t *testing.T) {
 	}
 }
 
-// TestTooLarge: series that are not aggregated, and would not fit in memory, are refused.
+// TestTooLarge: series that are not aggregated and would not fit in memory are refused.
 func TestTooLarge(t *testing.T) {
 	g := timeline.Grid{StepMs: 1000, N: 1_000_000}
 	shared := make([]float64, g.N)

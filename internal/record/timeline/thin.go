@@ -42,6 +42,7 @@ func (t *Thinned) next(was, p promql.FPoint) {
 	case p.T-was.T > holeMinMs:
 		t.keep(t.last...) // two samples on either side give the usual interval there
 		t.after = 2
+	// Both samples around a restart or a long interval are needed for its rate.
 	case t.counter && !(p.F >= was.F), p.T-was.T > t.grid.StepMs && t.after == 0:
 		t.keep(was)
 		t.after = 1

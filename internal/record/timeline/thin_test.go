@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// What is left out of a series changes nothing on the grid, however it is cut: a counter with a
+// Dropped samples of a series change nothing on the grid, however it is cut: a counter with a
 // restart and gaps, and a gauge.
 func TestThinned(t *testing.T) {
 	var pts []promql.FPoint
@@ -38,7 +38,7 @@ func TestThinned(t *testing.T) {
 				thin.Add(pts[at:min(at+part, len(pts))])
 			}
 			for k, got := range thin.Values() {
-				// A second of a cell's rate may count for the next one.
+				// A second of a cell's rate may count in the next cell.
 				if math.IsNaN(got) != math.IsNaN(want[k]) || math.Abs(got-want[k]) > 0.05*want[k] {
 					t.Fatalf("counter %v in parts of %d: cell %d is %v, not %v", counter, part, k, got, want[k])
 				}

@@ -189,6 +189,7 @@ func (w *Writer) Close() error {
 		return err
 	}
 
+	// A reader finds the metadata from the end: its length and the magic come last.
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(b))) //nolint:gosec // a file's metadata is kilobytes
 	return w.write(append(b, magic...))
 }

@@ -21,7 +21,7 @@ type row struct {
 	Value  float64           `parquet:"value"`
 }
 
-// rows are drawn so that runs, packed numbers and wide differences come in turn.
+// rows draws rows so that runs, packed numbers and wide differences alternate.
 func rows(t *rapid.T) (out []row) {
 	text := rapid.OneOf(rapid.SampledFrom([]string{"", "a", "b", "µ"}), rapid.String())
 	for range rapid.IntRange(0, 12).Draw(t, "stretches") {
@@ -35,7 +35,7 @@ func rows(t *rapid.T) (out []row) {
 	return out
 }
 
-// write makes a file, with a group after each that many rows.
+// write writes a file, with a new group after each batch of rows.
 func write(t rapid.TB, all []row, group int) []byte {
 	t.Helper()
 	times, names, labels, values := parquet.NewTimes("time"), parquet.NewTexts("name"), parquet.NewMaps("labels"), parquet.NewDoubles("value")
@@ -71,7 +71,7 @@ func write(t rapid.TB, all []row, group int) []byte {
 	return b.Bytes()
 }
 
-// Somebody else's reader finds the rows as they were given.
+// An independent reader finds the rows unchanged.
 func TestRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rows(t)
