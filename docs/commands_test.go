@@ -177,7 +177,7 @@ func TestProse(t *testing.T) {
 
 const (
 	guideLinesMax = 150
-	totalBytesMax = 270 << 10
+	totalBytesMax = 260 << 10
 )
 
 // reference are pages whose tables are as long as what they list.
