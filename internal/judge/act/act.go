@@ -91,6 +91,7 @@ func Of(c *rules.Case, findings []rules.Finding, s Setting) []Action {
 		return []Action{}
 	}
 
+	// The place decides which recipe of a remedy applies.
 	w := whereIs(c, s)
 	refuted := refuted(c.Pack, findings)
 
@@ -231,6 +232,7 @@ func (w *where) choose(c *rules.Case, f *rules.Finding, x rules.Fix, m *rules.Re
 		v[k] = text
 	}
 
+	// Computed values win over those of the advice, unless they are empty.
 	if m.Size != nil {
 		for k, text := range m.Size(c, f) {
 			if text != "" || v[k] == "" {

@@ -127,6 +127,8 @@ func Fixes(pack *rules.Pack, r *rules.Rule) []Fix {
 		a := r.Advice[name]
 		x := Fix{Advice: name, Summary: a.Summary, NoCommand: a.NoCommand, Remedies: []Description{}}
 		for _, m := range a.Do {
+			// A remedy with its own recipes is shown unless the rule's engine has a different
+			// implementation.
 			if len(m.Recipes) > 0 && (r.Engine == "" || pack.RemedyFor(r.Engine, m) == m) {
 				x.Remedies = append(x.Remedies, Describe(pack, r.Engine, m, nil))
 			}

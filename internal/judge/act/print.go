@@ -150,6 +150,7 @@ func (p printer) ask(statements []string) []string {
 		calls = p.w.client(rules.ClientAt{Place: p.w.place, Version: p.w.version, Facts: p.w.facts}, statements)
 	}
 
+	// The client runs where the database runs, so wrap it in the container's shell.
 	prefix := ""
 	switch p.w.place {
 	case rules.Kubernetes:

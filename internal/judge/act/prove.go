@@ -60,6 +60,7 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 		database = c.Engines[0]
 	}
 
+	// Prefer a source of the stalled engine: only it reports what clients waited.
 	of := s.Sources[0]
 	for _, x := range s.Sources {
 		if database != "" && x.Engine == database {
@@ -68,6 +69,7 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 		}
 	}
 
+	// A finding that recurs needs several periods, even if the engine's own cycle is shorter.
 	needed := ToProve(c.Pack, database)
 	if cycle := time.Duration(k.finding.PeriodS * float64(time.Second)); cycle > 0 {
 		needed = max(leastToProve, cyclesToProve*cycle).Round(time.Minute)

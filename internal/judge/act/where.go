@@ -63,6 +63,7 @@ func whereIs(c *rules.Case, s Setting) *where {
 		}
 	}
 
+	// CloudWatch's RDS metrics identify the service even without an address.
 	if all := c.Signal(rules.StorageOfRDS); len(all) > 0 && !w.known {
 		w.place, w.known = rules.RDS, true
 		if len(all) == 1 {

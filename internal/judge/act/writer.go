@@ -90,6 +90,7 @@ func (w *where) first(c *rules.Case, out []Action) *Action {
 		Look: []string{}, Do: []string{}, Keep: []string{}, Check: []string{}, Undo: []string{}, Notes: []string{},
 		Raises: []string{}, Prove: []string{}}
 
+	// Without the host source there is no list of writers, so show how to get one.
 	x, known := writerOf(c, of.Subject)
 	if !known {
 		a.Look = []string{"sudo pidstat -d 1 10"}

@@ -128,6 +128,7 @@ func Groups(pack *rules.Pack, opt Options) ([]Group, error) {
 		alerts.Rules = append(alerts.Rules, alert(r, Condition(e, opt), opt))
 	}
 
+	// Headroom alerts read further signals, which must be recorded too.
 	headroom, limits := headroom(pack, opt)
 	for _, s := range limits {
 		if !slices.Contains(names, s.Name) {
@@ -202,6 +203,7 @@ func union(a, b []string) []string {
 // alert fires if a condition held in enough of the window's evaluations, and in one of the newest:
 // a stall that is over pages no one.
 func alert(r rules.Rule, condition string, opt Options) Rule {
+	// count_over_time counts evaluations, so convert shares of the window to counts.
 	evaluations := int(opt.Window / opt.Interval)
 	least := max(heldLeast, int(heldShare*float64(evaluations)+0.5))
 	severity := "info" // a cause matters only if something stalls, and the symptom's alert reports that

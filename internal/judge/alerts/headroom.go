@@ -69,6 +69,7 @@ func headroom(pack *rules.Pack, opt Options) (group Group, signals []*rules.Sign
 		group.Rules = append(group.Rules, headroomAlert(x.name, expr, x.what, x.then, union(opt.By, of.By)))
 	}
 
+	// plimsoll watch exports the time that is left, so no regression is needed for its limits.
 	watched := fmt.Sprintf("min by (%s) (plimsoll_seconds_to_limit) < %.0f",
 		strings.Join(union(opt.By, []string{"resource", "subject"}), ", "), headroomAhead.Seconds())
 	group.Rules = append(group.Rules,

@@ -118,6 +118,7 @@ func (st *Stalls) ChanceToMeet(condition timeline.Mask) float64 {
 
 	within := func(first, cells int) int { return before[min(first+cells, st.Grid.N)] - before[first] }
 
+	// seen is how many stalled cells the condition covers in reality.
 	seen := 0
 	for _, e := range stalls {
 		seen += within(e.First, e.Cells())

@@ -70,6 +70,7 @@ func bestShift(stalls, busy timeline.Mask, most int) (cells int, share float64) 
 		}
 	}
 
+	// Evenly spaced cells keep the pattern, and bound the work for long recordings.
 	if over := (len(stalled) + shiftCells - 1) / shiftCells; over > 1 {
 		few := stalled[:0]
 		for i := 0; i < len(stalled); i += over {

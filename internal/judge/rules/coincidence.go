@@ -33,6 +33,7 @@ func (st *Stalls) Coincidence(condition timeline.Mask) float64 {
 		return 1
 	}
 
+	// Prefix sums make the cost of each shift proportional to the number of episodes, not of cells.
 	heldBefore, stalledBefore := countsBefore(held), countsBefore(stalled)
 	episodes := stalled.Episodes()
 	covered := func(before []int, shift int) (cells int) {
@@ -47,6 +48,7 @@ func (st *Stalls) Coincidence(condition timeline.Mask) float64 {
 		return 1
 	}
 
+	// The original position is not among the shifts.
 	every := (n + shiftsMost - 1) / shiftsMost
 	matches, tried := 0, 0
 	for shift := every; shift < n; shift += every {

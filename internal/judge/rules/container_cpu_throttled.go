@@ -48,6 +48,7 @@ func containerCPUThrottled() Rule {
 			f.Say("throttled", Values{"group": c.groupAbove(t.Labels), "share": Part(Share(cells, c.Stall.Cells)),
 				"stopped": Part(timeline.Mean(timeline.At(throttled, in)))})
 
+			// A quota without a measured use proves nothing, so the sentence needs both.
 			used, quota := timeline.Mean(timeline.At(c.ofContainer(ContainerCPUUsed, t), in)),
 				timeline.Max(c.ofContainer(ContainerCPUQuota, t))
 			if used == used && quota == quota {

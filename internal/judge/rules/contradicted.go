@@ -81,6 +81,7 @@ func (r *Rule) Contradict(c *Case, f *Finding) error {
 			v)
 	}
 
+	// Keep the evidence, but let the finding neither lead the verdict nor propose anything.
 	f.Weight, f.Severity, f.Foremost, f.Opening, f.Closing = 0, Info, false, "", ""
 	f.Fixes = []Fix{}
 	return r.addWords(f, "Clients did not wait for this: {{.share}} of them waited for {{.by}}.", v)

@@ -96,6 +96,8 @@ func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
 		quick = timeline.Quantile(each, 0.25)
 	}
 
+	// The threshold is bounded on both sides: small medians must not turn noise into stalls, and
+	// large ones must not hide them.
 	for k, x := range usual {
 		// If every other interval contains a short stall, the median is that of a stalled interval.
 		if x > mixed*quick {

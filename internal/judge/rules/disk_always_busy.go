@@ -244,6 +244,7 @@ func (c *Case) constantRate(x busyDevice) (limitedRate, bool) {
 
 // baseline returns the kind of small volume whose baseline a rate is close to.
 func baseline(iops float64) (of string, ok bool) {
+	// Baselines are close to each other, so the nearest one within the tolerance counts.
 	nearest := nearBaseline
 	for _, b := range baselines {
 		if off := math.Abs(iops-b.iops) / b.iops; off <= nearest {
@@ -267,6 +268,7 @@ func (r Rule) alwaysBusyFinding(c *Case, x busyDevice) Finding {
 		f.Severity = c.SeverityOf(f.Weight)
 	}
 
+	// Values that were not measured stay empty, and the sentences leave them out.
 	v := Values{"device": Called(x.device), "busy": Part(x.busy), "queue": Number(x.queue), "reads": "",
 		"writes": "", "mostly": "", "each": Seconds(x.each)}
 	if x.reads == x.reads {

@@ -102,6 +102,7 @@ func (r Rule) ceilingFell(c *Case, held timeline.Track, signal *Signal, unit str
 	rate := c.For(signal, "device", dev)
 	sat := timeline.Known(held.Values)
 
+	// Only saturated cells show a ceiling; below it the rate is the demand.
 	var cells []int
 	for k, b := range sat {
 		if b && rate != nil && rate[k] > 0 {
@@ -134,6 +135,7 @@ func (r Rule) ceilingFell(c *Case, held timeline.Track, signal *Signal, unit str
 		return Finding{}, false
 	}
 
+	// Cells after the fall belong to the finding, including those in which nothing stalled.
 	down := make(timeline.Mask, c.Grid.N)
 	for _, k := range cells[best:] {
 		down[k] = true

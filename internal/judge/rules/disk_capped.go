@@ -51,6 +51,7 @@ func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level Value, un
 	f.Windows = c.Windows(at.Close(3))
 	f.PeriodS = c.Period(at.Close(c.Cells(5e9)))
 
+	// A cap that nothing stalls at, or only by chance, is a remark.
 	words := "binds"
 	switch {
 	case !c.Stall.Any():
@@ -147,6 +148,7 @@ func (c *Case) ceilings(held []timeline.Track, plateau func(ceiling) (timeline.P
 			continue
 		}
 
+		// Prefer a ceiling that holds in the whole recording.
 		k := findCeiling(&c.Signals, h, nil)
 		p, ok := plateau(k)
 		if !ok {

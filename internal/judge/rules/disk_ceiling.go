@@ -170,6 +170,7 @@ func (k ceiling) waits(sig *Signals, p timeline.Plateau, rate []float64) (waits,
 		}
 	}
 
+	// Compare with time below the plateau: there requests wait for the medium only.
 	here := timeline.Quantile(timeline.At(each, p.Cells), 0.5)
 	lower := timeline.Where(rate, func(x float64) bool { return x < p.Level*(1-capTolerance) })
 	below := timeline.At(each, lower)
@@ -229,6 +230,7 @@ func (k *ceiling) settle(sig *Signals) {
 		return
 	}
 
+	// With requests of one size both are equally steady, so look at what providers sell.
 	iopsOf, iopsSold := soldIOPS(k.iops.Level)
 	tpOf, tpSold := soldThroughput(k.throughput.Level)
 	switch {

@@ -43,6 +43,7 @@ func (c *Case) counted() (out []counted, measured bool) {
 		return timeline.Where(v, func(x float64) bool { return x > exceededShare })
 	}
 
+	// The busiest device is the reference for all others.
 	busiest, most := "", 0.0
 	for _, t := range c.Signal(DiskBusy) {
 		if s := sum(t.Values); s > most {
@@ -64,6 +65,7 @@ func (c *Case) counted() (out []counted, measured bool) {
 			x.device = busiest
 		}
 
+		// Without a matching device, assume the volume was as busy as the busiest one.
 		x.busyS = most
 		if x.device != "" {
 			x.busyS = sum(c.For(DiskBusy, "device", x.device))

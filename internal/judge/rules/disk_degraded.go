@@ -96,6 +96,7 @@ func (r Rule) degraded(c *Case, s *slowdown) Finding {
 		f.Say("flat", v)
 	}
 
+	// A volume with burst credits can slow down periodically; one without cannot.
 	if f.PeriodS = c.Period(s.cells.Close(c.Cells(time.Minute))); f.PeriodS > 0 {
 		v["period"], v["volume"] = Seconds(f.PeriodS), Called(c.Provisioned[s.device].Text)
 		f.Say("recurring", v)

@@ -66,6 +66,7 @@ func (c *Case) firstTouch(dev string) *touch {
 		t.first[k], t.later[k] = i < at*sample, i >= at*sample
 	}
 
+	// A short second phase counts only if it read about as much as the first one.
 	if len(vals)-at < touchCells &&
 		timeline.Sum(timeline.At(moved, t.later)) < touchPass*timeline.Sum(timeline.At(moved, t.first)) {
 		return nil
@@ -138,6 +139,7 @@ func fallAfter(vals []float64, leastBefore, leastAfter int) (at int, ok bool) {
 		total += math.Log(x)
 	}
 
+	// The gain is the reduction of the squared error, with the sign of the drop: rises never win.
 	best, before, n := 0.0, 0.0, float64(len(vals))
 	for i, x := range vals {
 		if left := float64(i); i >= leastBefore && len(vals)-i >= leastAfter {

@@ -147,6 +147,7 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 		return Finding{}, false
 	}
 
+	// By Little's law, queue / rate is the time that one request takes.
 	rate := timeline.Quantile(timeline.At(ops, serial), 0.5)
 	q := timeline.Quantile(timeline.At(queue, serial), 0.5)
 	if !(rate > 0) { // the counters contradict each other

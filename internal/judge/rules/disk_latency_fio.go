@@ -73,6 +73,7 @@ func (r Rule) serialFio(c *Case) []Finding {
 		f := r.Finding("fio job " + job)
 		f.Severity, f.Weight = Info, 1
 
+		// The best run is what the volume can do; slower ones may have been disturbed.
 		best := runs[0]
 		for _, x := range runs {
 			if x.rate > best.rate {

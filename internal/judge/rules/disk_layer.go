@@ -135,6 +135,7 @@ func (c *Case) JudgedBelow() map[string]bool {
 			continue
 		}
 
+		// Count only intervals with requests: idle ones show nothing.
 		slower, active := 0, 0
 		for _, kind := range [][2]*Signal{{DiskWriteAwait, DiskWrites}, {DiskReadAwait, DiskReads}} {
 			upper, lower, ops := c.For(kind[0], "device", l.device), c.slowest(kind[0], l.below),
@@ -336,6 +337,8 @@ func (c *Case) onSame(l layer) []string {
 // room. bytes is the signal for the bytes of this kind of request; nil means reads.
 func (c *Case) lostInside(l *layerLoss, upper []float64, await, bytes *Signal) bool {
 	lower := c.slowest(await, l.below)
+	// full marks where a device below is saturated: then its queue, not the layer, makes requests
+	// wait.
 	full := make(timeline.Mask, c.Grid.N)
 	for _, dev := range l.below {
 		busy, queue := c.For(DiskBusy, "device", dev), c.For(DiskQueue, "device", dev)

@@ -113,6 +113,7 @@ func (c *Case) givenUnused(f *Finding) bool {
 			return false
 		}
 
+		// In a long interval, only a short queue excludes a burst at the limit.
 		if c.coarsest(DiskOps) > unusedStepS &&
 			!(timeline.Quantile(timeline.At(queue, c.Stall.Cells), 0.9) <= unusedQueue) {
 			return false

@@ -123,6 +123,7 @@ func (c *Case) machineCap(devices []string, of *Signal) (m machineCap, stillness
 	m = machineCap{Plateau: p, of: of}
 	total := timeline.Sum(timeline.At(sum, p.Cells))
 
+	// Volumes that share a limit vary against each other while their sum does not.
 	vary, both, again := 0, 0, false
 	for i, dev := range devices {
 		rate := c.For(of, "device", dev)

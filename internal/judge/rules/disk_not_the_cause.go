@@ -140,6 +140,7 @@ func (c *Case) idleDevice(busy timeline.Track) bool {
 		return true // not measured while stalled; busiestInStall requires that
 	}
 
+	// A device that is hardly used is not the cause, however long its few writes take.
 	if timeline.Quantile(in, 0.5) < 0.05 && timeline.Quantile(in, 0.95) < 0.3 {
 		return true
 	}
@@ -236,6 +237,7 @@ func (r Rule) fillNotTheCause(c *Case, f *Finding, busiest timeline.Track) {
 			timeline.Quantile(timeline.At(get(DiskWriteAwait), stalled), 0.5), "seconds", stalled))
 
 	if c.Stall.Latency != nil {
+		// The worst seconds are the strongest test: a guilty disk would be busy in them.
 		worst := timeline.Top(c.Stall.Latency, worstSeconds)
 		f.Evidence = append(f.Evidence,
 			c.Figure(fmt.Sprintf("highest busy share of %s in the %d intervals with the highest latency", dev,

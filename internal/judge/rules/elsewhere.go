@@ -60,6 +60,7 @@ func FindElsewhere(c *Case) *Elsewhere {
 	e.Handed = timeline.Sum(timeline.At(handed, e.Cells)) * step
 	e.Arrived = timeline.Sum(timeline.At(written, e.Cells)) * step
 
+	// Bytes still in the page cache have not arrived yet, but they are not lost either.
 	waiting, known := c.stillDirty()
 	if !known && c.Seconds(e.Cells) < handedS {
 		return nil

@@ -61,6 +61,7 @@ func evidenceGap() Rule {
 			}
 		}
 
+		// The counts form one sentence, joined by "and".
 		next := Value("")
 		for _, p := range []struct {
 			n    int

@@ -75,6 +75,7 @@ func (c *Case) measuredSyncs() []measuredSync {
 			}
 		}
 
+		// By Little's law, this is how long one write occupies a slot of the queue, with its sync.
 		each := x.depth / x.rate
 		switch {
 		case !math.IsNaN(x.sync):

@@ -70,6 +70,7 @@ func hostCPUSaturated() Rule {
 			f.Evidence = append(f.Evidence, c.Figure("CPUs", CPUCores, timeline.Max(cores), "", timeline.Known(cores)))
 		}
 
+		// A faster volume can only be ruled out if the volume was seen and was not saturated.
 		advice := Values{"device": "", "unseen": ""}
 		if c.Elsewhere != nil {
 			if f.Severity == Critical {

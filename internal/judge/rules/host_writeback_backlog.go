@@ -89,6 +89,7 @@ func hostWritebackBacklog() Rule {
 		f.PeriodS = c.Period(b.cells.Close(c.Cells(5e9)))
 
 		// All writes of a stall may be credited to its end, so a median would be zero.
+		// The volume's rate while flushing converts bytes to seconds of waiting.
 		rate := timeline.Quantile(timeline.At(written, b.cells), 0.5)
 		if !(rate > minFlushRate) {
 			rate = timeline.Mean(timeline.At(written, b.cells))
@@ -192,6 +193,7 @@ func backlogEpisodes(c *Case, dirty, writeback, written []float64) backlog {
 	flushed := func(e timeline.Episode) (peak, fell, wrote float64, ok bool) {
 		// An unbounded queue (blk-throttle's) accepts everything immediately. The pages are then under
 		// writeback instead of dirty.
+		// The backlog builds up before the stall, so include the seconds before it.
 		peak = timeline.Max(dirty[max(0, e.First-look) : e.Last+1])
 		if writeback != nil {
 			peak = max(peak, timeline.Max(writeback[max(0, e.First-look):e.Last+1]))
@@ -227,6 +229,7 @@ func backlogEpisodes(c *Case, dirty, writeback, written []float64) backlog {
 		}
 	}
 
+	// The test for chance needs flushes outside of stalls as well.
 	for k := range b.everywhere {
 		_, _, _, b.everywhere[k] = flushed(timeline.Episode{First: k, Last: k})
 	}

@@ -87,6 +87,8 @@ func (r Rule) unthrottled(c *Case, held timeline.Track) (Finding, bool) {
 		return Finding{}, false
 	}
 
+	// A recorded setting decides; without one, only a very long queue suggests that throttling is
+	// off.
 	setting := c.Facts["wbt_lat_usec."+dev]
 	long := timeline.Where(c.For(DiskQueue, "device", dev), func(x float64) bool { return x >= longQueue })
 	if setting != "" && setting != "0" || setting == "" && Share(long, cells) < longInCells {

@@ -33,6 +33,7 @@ func (c *Case) QueuedShare(in timeline.Mask) (share float64, measured bool) {
 		if short == shortStallCells && e.Cells() > short {
 			continue
 		}
+		// Test each short part separately, so that one burst does not explain a long stretch.
 		for first := e.First; first <= e.Last; first += short {
 			part := timeline.Episode{First: first, Last: min(first+short-1, e.Last)}
 			if burst[max(0, part.First-1):part.Last+1].Count() > 0 {

@@ -158,6 +158,8 @@ var raiseMemory = &Remedy{
 	Raises: []string{"page_cache_dirty"},
 	Size: func(c *Case, f *Finding) Values {
 		out := Values{"mib": "12288"}
+		// Half as much again leaves room for page cache without doubling the pod's share of the
+		// node.
 		if limit := timeline.Max(c.ofSubject(ContainerMemoryLimit, f)); limit > 0 {
 			out["mib"] = Value(fmt.Sprintf("%.0f", 1.5*limit/mib))
 		}
@@ -238,6 +240,7 @@ func (c *Case) ofSubject(signal *Signal, f *Finding) []float64 {
 // those of the database's own container if only one was measured.
 func (c *Case) ContainerOf(f *Finding) map[string]string {
 	name, _, _ := strings.Cut(f.Subject, " on ")
+	// Remember every container: if there is only one, it must be the database's.
 	found := map[string]map[string]string{}
 	for _, s := range []*Signal{ContainerCPUUsed, ContainerMemoryUsed, ContainerCPUQuota, ContainerMemoryLimit,
 		ContainerWrites, ContainerWritesLimit, ContainerWrittenLimit} {

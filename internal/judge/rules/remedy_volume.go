@@ -80,6 +80,7 @@ func (o order) onEBS(volume string, first []Command, cloud Cloud, places ...Plac
 	modify := OnShell(`case "$TYPE" in gp3) aws ec2 modify-volume --volume-id ` + volume +
 		` --iops "$IOPS" --throughput "$MIBS" ;; io1|io2) aws ec2 modify-volume --volume-id ` + volume +
 		` --iops "$IOPS" ;; *) echo "$TYPE has nothing to order: change it to gp3 first" ;; esac`)
+	// Both Do and Undo start from the saved state, so running Do twice does not order more.
 	load := OnShell(`read -r TYPE SIZE IOPS MIBS < ` + saved)
 	changes := `aws ec2 describe-volumes-modifications --filters Name=volume-id,Values=` + volume +
 		` --query 'VolumesModifications[0].[ModificationState,Progress,StartTime]' --output text`
@@ -145,6 +146,7 @@ func (o order) onAzure(disk string, first []Command, places ...Place) Recipe {
 
 // onGoogle orders for a Hyperdisk. A Persistent Disk's limits follow its size, which cannot shrink.
 func (o order) onGoogle(first []Command, places ...Place) Recipe {
+	// On Kubernetes the volume handle contains the zone; elsewhere the reader sets it.
 	disk, zone := `{{ask .volume "DISK" "the name of the disk"}}`, `"${ZONE:?the zone of the disk}"`
 	if len(first) > 0 {
 		first = append(first, OnShell(`DISK=${VOLUME##*/}; ZONE=${VOLUME%/disks/*}; ZONE=${ZONE##*/}`)...)
@@ -199,6 +201,7 @@ func (o order) onRDS() Recipe {
 			` --query 'DBInstances[0].[StorageType,AllocatedStorage,Iops,StorageThroughput,DBInstanceStatus]' --output text`
 	)
 
+	// RDS rejects a throughput without IOPS, so IOPS are always part of the order.
 	options := ` --iops "$IOPS"`
 	want := OnShell(`test "$IOPS" -ge {{.iops}} || IOPS={{.iops}}`, `test "$IOPS" -ge 12000 || IOPS=12000`)
 	if o.mibs {
@@ -273,6 +276,7 @@ func sizeVolume(_ *Case, f *Finding) Values {
 	}
 
 	dollars, priced := 0.0, true
+	// Only what exceeds the free baseline costs money.
 	iops, mibs := float64(gp3FreeIOPS), float64(gp3FreeMiBs)
 	if limit := f.Cap.IOPS; limit > 0 {
 		most := float64(gp3MostIOPS)

@@ -18,6 +18,7 @@ func (c *Case) WaitShare(signal *Signal, others ...*Signal) (share, seconds, of 
 		return 0, 0, 0, false
 	}
 
+	// Every kind of operation in the counter shares its rise in proportion to its own waiting.
 	all := of
 	for _, o := range others {
 		all += c.rise(c.One(o), nil, around)
@@ -67,6 +68,7 @@ func (c *Case) rise(rate, ops []float64, cells timeline.Mask) float64 {
 		return float64(timeline.Count(timeline.At(rate, m)))
 	}
 
+	// Subtract the growth that calm time of the same length, or as many operations, would have had.
 	grown := timeline.Sum(timeline.At(rate, cells))
 	if n := per(calm); n > 0 {
 		grown -= timeline.Sum(timeline.At(rate, calm)) / n * per(cells)

@@ -87,6 +87,7 @@ func ends(s Stall) int {
 
 // judge decides about the silence from cell first to the cell before end.
 func (q quiet) judge(s *Stall, first, end int) {
+	// A silence shorter than the threshold is not a stall even if operations waited.
 	length := float64(end-first) * q.stepS
 	if !(length >= s.ThresholdAt(first)) {
 		return

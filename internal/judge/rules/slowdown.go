@@ -282,7 +282,9 @@ func (c *Case) peersOf(s *slowdown) {
 	own := c.For(DiskOps, "device", s.device)
 	for _, t := range c.Signal(DiskOps) {
 		dev := t.Labels.Get("device")
+		// Each peer is compared with itself, because devices differ in speed.
 		then, usual := c.eachOf(dev, t.Values, s.cells), c.eachOf(dev, t.Values, s.calm)
+		// A peer with almost no requests cannot show that the path was healthy.
 		if dev == s.device || !(timeline.Sum(timeline.At(t.Values, s.cells))*c.Grid.StepSeconds() >= slowRequests) {
 			continue
 		}

@@ -64,6 +64,8 @@ func (s Stall) leastOf(e timeline.Episode, usual, lengthS float64) float64 {
 		floor = StallFloorS
 	}
 
+	// A mean below this can come from usual operations plus one short stall, so it proves no
+	// stalled second.
 	alone := max(s.ThresholdAt(e.First), min(max(StallFactor*usual, floor), StallCeilingS))
 	switch {
 	case !(mean >= alone):
@@ -108,6 +110,8 @@ func (c *Case) Pinpoint(all []Stall) {
 		}
 
 		busy := c.devicesWaited(all, s.PeriodS/pinpointFactor)
+		// Without a device that was slow or saturated, there is nothing to narrow the interval down
+		// with.
 		narrow := make(timeline.Mask, c.Grid.N)
 		for _, e := range c.intervals(s.Cells, s.PeriodS) {
 			whole := busy[e.First:e.Last+1].Count() == 0

@@ -39,6 +39,7 @@ func (c *Case) roomToSpread() bool {
 		return false
 	}
 
+	// The device that writes most in the stalls is the one that would have to write earlier.
 	written, used := -1.0, 0.0
 	for _, t := range c.Signal(DiskWritten) {
 		if s := timeline.Sum(timeline.At(t.Values, c.Stall.Cells)); s > written {

@@ -48,6 +48,8 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 		f.Say("combined", nil)
 	}
 
+	// A device's stall is critical only if a database's clients stalled seriously as well, or if
+	// none is known.
 	f.Severity = Warning
 	switch {
 	case c.serious(s) && (s.IsDatabase || !c.Stall.IsDatabase || c.serious(c.Stall)):

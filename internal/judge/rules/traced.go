@@ -130,6 +130,7 @@ func (t *Traced) add(c *Case) {
 			continue
 		}
 
+		// Waits behind the caller's own I/O are grouped, whichever label the trace gave them.
 		w := TracedWait{Wait: wait.Class(l.Get("wait")), Behind: l.Get("behind"), Why: l.Get("why")}
 		if w.Own = w.Wait == wait.Own || w.Behind == program; w.Own {
 			w.Behind = ""
@@ -336,6 +337,8 @@ func (r *Rule) Weigh(c *Case, t *Traced, f *Finding) (keep bool, err error) {
 		return true, nil
 	}
 
+	// most includes the unexplained part, so a mechanism is ruled out only if even that would not
+	// be enough.
 	share, most := t.Of(r.Traced)
 	f.Measured = Partly
 

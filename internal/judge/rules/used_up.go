@@ -44,6 +44,7 @@ func (sig *Signals) InFront(usedUp timeline.Mask) timeline.Mask {
 // starved marks the cells in which the CPUs, or a container's share of them, are saturated. CPU
 // time withheld by a hypervisor counts as used.
 func (sig *Signals) starved() timeline.Mask {
+	// The series is shared with other rules, so change a copy.
 	used := slices.Clone(sig.One(CPUBusy))
 	for k, x := range sig.One(CPUStolen) {
 		if x > 0 && k < len(used) {

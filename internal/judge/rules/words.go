@@ -113,6 +113,7 @@ func (r *Rule) Write(f *Finding) error {
 		if err != nil {
 			return err
 		}
+		// Words may continue the previous sentence, as in ", behind the checkpoint".
 		if b.Len() > 0 && text != "" && !strings.ContainsRune(",;.:", rune(text[0])) {
 			b.WriteByte(' ')
 		}
