@@ -1,5 +1,5 @@
-// Package etcd is all that Plimsoll knows of etcd: this file names its parts, which are in the
-// packages below.
+// Package etcd contains everything Plimsoll knows about etcd. This file assembles the parts from
+// the packages below.
 package etcd
 
 import (

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/advise/fit"
 )
 
-// Container is how a member runs in a container: its flags, or its environment, or a file, which
+// Container describes a member in a container: its flags, its environment, or a file, which
 // excludes the other two (etcd documentation, "Configuration options").
 func Container() discover.Container {
 	return discover.Container{
@@ -25,7 +25,7 @@ func Container() discover.Container {
 	}
 }
 
-// option returns the value of one of etcd's, and where it is from; "" if nobody gives it.
+// option returns the value of an etcd option and its origin; "" if it is not set.
 func option(p *discover.Process, name string) (value, from string) {
 	if file, _ := p.Flag("--config-file"); file != "" {
 		text, object := p.File(file)
@@ -42,7 +42,7 @@ func option(p *discover.Process, name string) (value, from string) {
 	return p.Getenv(variable), variable
 }
 
-// memberSettings are those that a scenario has.
+// memberSettings are the settings that a scenario has.
 func memberSettings(p *discover.Process) []discover.Setting {
 	milliseconds := func(text string) (fit.Quantity, error) {
 		n, err := strconv.ParseFloat(text, 64)
@@ -85,7 +85,7 @@ func memberSettings(p *discover.Process) []discover.Setting {
 	return out
 }
 
-// interval is a duration of Go, or in a file a number of nanoseconds.
+// interval parses a Go duration or, in a file, a number of nanoseconds.
 func interval(text string) (fit.Quantity, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return fit.Duration(time.Duration(n).Seconds()), nil

@@ -1,4 +1,4 @@
-// Package advise is what Plimsoll advises of etcd: how a layout is applied to a cluster.
+// Package advise contains Plimsoll's advice for etcd: how to apply a layout to a cluster.
 package advise
 
 import (
@@ -8,13 +8,13 @@ import (
 	"plimsoll/internal/advise/emit"
 )
 
-// walMount is where the log's volume is, and walDir the folder that etcd makes in it.
+// walMount is the mount point of the log's volume, walDir the folder that etcd creates in it.
 const (
 	walMount = "/var/lib/etcd-wal"
 	walDir   = walMount + "/wal"
 )
 
-// Deployment is how a member is deployed, as Debian's packages have it.
+// Deployment describes how a member is deployed, with the paths of Debian's packages.
 func Deployment() emit.Deployment {
 	return emit.Deployment{
 		Targets: []emit.Target{{Name: "etcd", About: "environment file and YAML configuration", Write: settings}},
@@ -45,17 +45,18 @@ func Deployment() emit.Deployment {
 	}
 }
 
-// shell is an image with one: etcd's own has none.
+// shell is an image that includes a shell: etcd's own has none.
 const shell = "busybox:1.37"
 
-// walIn finds the data directory in the arguments or the environment, or takes the data's mount.
+// walIn finds the data directory in the arguments or the environment; the default is the data's
+// mount.
 func walIn(mounted string, args []string, getenv func(string) string) (data, log string) {
 	data = cmp.Or(emit.Argument(args, "--data-dir"), getenv("ETCD_DATA_DIR"), mounted, "/var/lib/etcd")
 	return data, path.Join(data, "member/wal")
 }
 
-// renew: a member that lost its data is removed and added again, never started empty under its old
-// name (etcd documentation, "Runtime reconfiguration").
+// renew explains how to replace members: a member that lost its data must be removed and added
+// again, never started empty under its old name (etcd documentation, "Runtime reconfiguration").
 const renew = "replace one member after another, followers first and the leader last (`etcdctl endpoint status --cluster -w table` shows which one leads):\n\n" +
 	"    etcdctl endpoint health --cluster          # all healthy, or stop here\n" +
 	"    etcdctl snapshot save before.db            # once\n" +

@@ -14,13 +14,12 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A fitting is of a cluster.
 type fitting struct{ *fit.Fitting }
 
-// Fit enters a cluster as its leader tells of it.
+// Fit derives a cluster's scenario from the figures of its leader.
 func Fit(f *fit.Fitting) error { return fitting{f}.fit() }
 
-// LogSyncs is how often the logs were synced.
+// LogSyncs returns how often the logs were synced.
 func LogSyncs(f *fit.Fitting) float64 { return f.Mean(judge.WALFsyncs) }
 
 func (f fitting) fit() error {
@@ -86,7 +85,7 @@ func (f fitting) fit() error {
 	return nil
 }
 
-// byInstance are a signal's series by member.
+// byInstance returns a signal's series by member.
 func (f fitting) byInstance(signal *rules.Signal) map[string][]float64 {
 	out := map[string][]float64{}
 	for _, t := range f.Signal(signal) {
@@ -95,7 +94,7 @@ func (f fitting) byInstance(signal *rules.Signal) map[string][]float64 {
 	return out
 }
 
-// members enters how many there are and who leads.
+// members enters the number of members and the leader.
 func (f fitting) members(instances []string, lead string) {
 	n := len(instances)
 	odd := n
@@ -123,7 +122,7 @@ func (f fitting) members(instances []string, lead string) {
 	}
 }
 
-// entries enters how large a put is: what the log grew by for each.
+// entries enters the size of a put, derived from the log's growth per put.
 func (f fitting) entries(lead string, puts float64) {
 	f.Add("workload.connections", fit.Count(100), fit.Assumed,
 		"how many requests clients have under way at most; 100 taken").AsDefault().ToKnow("the clients' concurrency")
@@ -141,7 +140,7 @@ func (f fitting) entries(lead string, puts float64) {
 		Between(max(size-overhead, 1), each).ToKnow(ask)
 }
 
-// Leader is the instance that leads most of the time, "m1" if none tells.
+// Leader returns the instance that leads most of the time, "m1" if none reports it.
 func Leader(f *fit.Fitting) string {
 	best, name := 0.0, "m1"
 	for _, t := range f.Signal(judge.IsLeader) {

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// Plan is what matters to a plan of a scenario.
+// Plan returns the properties of a scenario that matter to a plan.
 func Plan(sc *scenario.Scenario) plan.Profile {
 	c := sc.Engine.Config.(*model.Config)
 	p := plan.Profile{
@@ -27,8 +27,8 @@ func Plan(sc *scenario.Scenario) plan.Profile {
 	return p
 }
 
-// memberCounts are the numbers of members to try. A plan takes no tolerance of failures away: n
-// members live through the loss of (n-1)/2, so of an even number one may go.
+// memberCounts returns the numbers of members to try. A plan never reduces the tolerance of
+// failures: n members survive the loss of (n-1)/2, so an even number can lose one member.
 func memberCounts(now int) []int {
 	var out []int
 	for _, n := range []int{1, 3, 5, 7} {

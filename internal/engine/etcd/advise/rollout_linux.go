@@ -20,12 +20,12 @@ import (
 )
 
 const (
-	// answerWithin is how long a member may take to answer one question.
+	// answerWithin is how long a member may take to answer a request.
 	answerWithin   = 10 * time.Second
 	answerBytesMax = 1 << 20
 )
 
-// Procedure is how a member's WAL moves.
+// Procedure describes how to move a member's WAL.
 func Procedure() rollout.Procedure {
 	return rollout.Procedure{
 		Log: "member/wal", Into: "wal",
@@ -43,8 +43,9 @@ func answers(ctx context.Context, m *rollout.Member) error {
 	return err
 }
 
-// healthy reads a key through the member, linearizably: it answers only when it has a leader and
-// has applied all that was committed (etcd 3.5, server/etcdserver/api/etcdhttp/health.go).
+// healthy makes a linearizable read through the member. The read succeeds only if the member knows
+// a leader and has applied all committed entries (etcd 3.5,
+// server/etcdserver/api/etcdhttp/health.go).
 func healthy(ctx context.Context, m *rollout.Member) error {
 	if m.Address == "" {
 		return errors.New("the site has no address of the member: whether it serves cannot be known")
@@ -68,11 +69,11 @@ func healthyAt(ctx context.Context, m *rollout.Member, at string) error {
 }
 
 // electing is how long the others may be without a leader: ten of etcd's default election timeouts
-// of 1 s, as one that a start or a stop caused is soon over.
+// of 1 s. An election after a start or stop is over sooner.
 const electing = 10 * time.Second
 
-// ready fails if the others have no majority without this member, where they could have one. They
-// may be electing a leader, so they are asked again for a while.
+// ready fails if the other members could form a majority without this one but do not. They may be
+// electing a leader, so it retries for a while.
 func ready(ctx context.Context, m *rollout.Member) error {
 	enough, cancel := context.WithTimeout(ctx, electing)
 	defer cancel()
@@ -145,12 +146,12 @@ func othersWell(ctx context.Context, m *rollout.Member) error {
 	return nil
 }
 
-// A statusError is an answer that is not the one wanted.
+// A statusError is an answer with an unexpected HTTP status.
 type statusError struct{ text string }
 
 func (e *statusError) Error() string { return e.text }
 
-// call asks a member over HTTP, with TLS as etcdctl's variables have it.
+// call sends a member an HTTP request, with TLS as in etcdctl's variables.
 func call(ctx context.Context, m *rollout.Member, at, path string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()

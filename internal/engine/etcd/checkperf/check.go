@@ -10,14 +10,14 @@ import (
 	"plimsoll/internal/lab/existing"
 )
 
-// A check is of one cluster.
+// A Check measures one cluster.
 type check struct {
 	server *etcd.Existing
 	use    existing.Options
 	opt    Options
 }
 
-// New prepares a check of the cluster at an address. Nothing is asked yet.
+// New prepares a check of the cluster at an address, without connecting.
 func New(use existing.Options, load existing.PerfLoad) (*existing.PerfCheck, error) {
 	of, err := Find(load.Name)
 	if err != nil {

@@ -1,20 +1,20 @@
 //go:build linux
 
-// Package checkperf is etcdctl's check perf as an open loop, against a cluster that runs already.
+// Package checkperf runs etcdctl's check perf as an open loop, against an existing cluster.
 //
 // `etcdctl check perf` puts keys of 256 B with values of 1,024 B for a minute, at one of four
 // rates, from as many clients, and passes a cluster by its throughput, its slowest request and
-// their standard deviation. Its clients take requests from a channel with a place for each of them:
-// while the cluster stalls nobody asks, and a latency counts from when a client took the request
-// and not from when it was due (coordinated omission). Here the same rates are an open loop: each
-// put has its instant.
+// their standard deviation. Its clients take requests from a channel with one slot per client:
+// while the cluster stalls no client sends, and a latency counts from when a client took the
+// request, not from when it was due (coordinated omission). Here the same rates form an open loop:
+// each put is due at a fixed instant.
 //
-// The same three criteria are then judged by what users would have felt, and beside them what
-// etcd's own documents ask of a disk: the 99th percentile of the log's fsync and of the backend's
-// commit, from the members' histograms.
+// The same three criteria are then judged by what users would have experienced. In addition it
+// judges what etcd's own documents require of a disk: the 99th percentile of the log's fsync and of
+// the backend's commit, from the members' histograms.
 //
-// Other than there: keys count up instead of being random, and values are not zeros, which a volume
-// could compress.
+// Differences from etcdctl: keys count up instead of being random, and values are not zeros, which
+// a volume could compress.
 package checkperf
 
 import (
@@ -34,20 +34,20 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A Load is one of etcdctl's (etcdctl/ctlv3/command/check.go, checkPerfCfgMap, the same from 3.2 to
-// 3.7).
+// A Load is one of etcdctl's loads (etcdctl/ctlv3/command/check.go, checkPerfCfgMap, the same from
+// 3.2 to 3.7).
 type Load struct {
 	Name    string
 	Rate    units.Frequency
 	Clients int
 }
 
-// Loads are the four, from small to extra large.
+// Loads are etcdctl's four loads, from small to extra large.
 func Loads() []Load {
 	return []Load{{"s", 150, 50}, {"m", 1000, 200}, {"l", 8000, 500}, {"xl", 15000, 1000}}
 }
 
-// Find gives a load by its name or by etcdctl's long one.
+// Find returns a load by its short name or etcdctl's long one.
 func Find(name string) (Load, error) {
 	long := map[string]string{"small": "s", "medium": "m", "large": "l", "xLarge": "xl"}
 	if short := long[name]; short != "" {
@@ -60,14 +60,14 @@ func Find(name string) (Load, error) {
 	return Load{}, fmt.Errorf("%q is not a load: want s, m, l or xl", name)
 }
 
-// What is put, and for how long (the same file).
+// Sizes of keys and values, and the duration of the load (same file).
 const (
 	KeyBytes   = 256
 	ValueSize  = units.Size(1024)
 	DurationOf = time.Minute
 )
 
-// etcdctl's criteria (the same file, newCheckPerfCommand).
+// etcdctl's criteria (same file, newCheckPerfCommand).
 const (
 	throughputLeast = 0.9 // of the rate
 	slowestMost     = 500 * time.Millisecond
@@ -89,23 +89,23 @@ const (
 	commitMetric = "etcd_disk_backend_commit_duration_seconds"
 )
 
-// grace is how long answers are waited for after the last put was due: longer than the slowest may
+// grace is how long to wait for answers after the last put is due: longer than the slowest may
 // take.
 const grace = 2 * slowestMost
 
-// Options say how to check.
+// Options configure a check.
 type Options struct {
 	Load     Load
 	Duration time.Duration // etcdctl's is DurationOf
 	Seed     random.Seed
-	// Progress, if not nil, is told about once a second.
+	// Progress, if not nil, is called about once a second.
 	Progress func(done, all time.Duration, rate units.Frequency, p99 units.Duration)
 }
 
-// Puts are how many there will be.
+// Puts returns the total number of puts.
 func (o *Options) Puts() int64 { return int64(float64(o.Load.Rate) * o.Duration.Seconds()) }
 
-// Run checks the cluster that v has looked at, and removes what it put, however it ends.
+// Run checks the cluster that v has inspected. It always removes its keys, even after an error.
 func Run(ctx context.Context, v *etcd.Existing, opt Options) (r *Result, err error) {
 	load, err := opt.workload()
 	if err != nil {
@@ -177,7 +177,7 @@ func (o *Options) tell(d *loadgen.Generator, done <-chan struct{}) {
 	}
 }
 
-// figures are the distribution of puts' latencies.
+// figures returns the distribution of the puts' latencies.
 type figures struct {
 	dist    latency.Distribution
 	stddev  float64 // seconds

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Document is the result for people: etcdctl's verdict first, as etcdctl reports it.
+// Document renders the result for users, with etcdctl's verdict first.
 func (r *Result) Document() *document.Document {
 	d := &document.Document{Kind: "Check", Title: "etcdctl's check perf, as an open loop",
 		Verdict: fmt.Sprintf("%s by etcdctl's criteria, %s by p99.", verdictWord(r.PassedEtcdctl()),
@@ -52,7 +52,7 @@ func verdictWord(passed bool) string {
 	return "FAIL"
 }
 
-// criteria is a table of bounds and what was measured, and the verdict of all.
+// criteria returns a table of bounds and measured values, with the overall verdict.
 func criteria(id, title string, all []Criterion, passed bool) document.Section {
 	tab := &document.Table{Caption: title,
 		Columns: []document.Column{{}, {Text: "criterion"}, {Text: "measured", Number: true}, {Text: "bound"}}}

@@ -10,10 +10,10 @@ import (
 	"plimsoll/internal/lab/loadgen"
 )
 
-// ResultVersion is the version of Result's JSON: additions leave it, changes raise it.
+// ResultVersion is the version of Result's JSON. Additions keep it, incompatible changes raise it.
 const ResultVersion = 1
 
-// A Result is what came of a check. Its JSON is a contract: fields are added, never changed.
+// A Result is the result of a check. Its JSON is a contract: fields are added, never changed.
 type Result struct {
 	Version int     `json:"version"`
 	Server  string  `json:"server"` // product and version
@@ -27,33 +27,32 @@ type Result struct {
 	Unanswered int64            `json:"unanswered"`
 	Failed     int64            `json:"failed"`
 	Errors     map[string]int64 `json:"errors"`
-	// Latencies of puts from when they were due.
+	// Latencies of puts, counted from when they were due.
 	P50 float64 `json:"p50_seconds"`
 	P99 float64 `json:"p99_seconds"`
 	Max float64 `json:"max_seconds"`
-	// Etcdctl are its criteria, P99s those of etcd's documents.
+	// Etcdctl holds etcdctl's criteria, P99s those of etcd's documents.
 	Etcdctl []Criterion `json:"etcdctl"`
 	P99s    []Criterion `json:"p99"`
-	// Passed says that no criterion failed.
+	// Passed is true if no criterion failed.
 	Passed bool `json:"passed"`
-	// Behind says that this program could not ask when it should: then latencies are partly its
-	// own.
+	// Behind is true if this program could not send puts in time: then it caused part of the
+	// latencies.
 	Behind  bool     `json:"driver_behind"`
 	LateP99 float64  `json:"driver_late_p99_seconds"`
 	Remarks []string `json:"remarks"`
 }
 
-// A Criterion is a bound and what was seen.
+// A Criterion is a bound and a measured value.
 type Criterion struct {
 	Name string `json:"name"` // "throughput", "wal_fsync_p99"
-	// Value is what was seen, null where it could not be; Bound is the least or the most that
-	// passes.
+	// Value is the measured value, null if unknown; Bound is the minimum or maximum that passes.
 	Value *float64 `json:"value"`
 	Bound float64  `json:"bound"`
 	Unit  string   `json:"unit"` // seconds, 1/s, or "" of a count
-	// AtLeast says that Bound is the least.
+	// AtLeast is true if Bound is the minimum.
 	AtLeast bool `json:"at_least"`
-	// Passed is null where there is no value.
+	// Passed is null if there is no value.
 	Passed *bool `json:"passed"`
 }
 
@@ -122,7 +121,7 @@ func judge(server string, opt *Options, asked *loadgen.Result, before, after *et
 	return r
 }
 
-// passed tells whether none failed: what could not be seen did not.
+// passed reports whether no criterion failed; one without a value does not fail.
 func passed(all []Criterion) bool {
 	for _, c := range all {
 		if c.Passed != nil && !*c.Passed {
@@ -132,8 +131,8 @@ func passed(all []Criterion) bool {
 	return true
 }
 
-// PassedEtcdctl tells whether etcdctl's criteria are met.
+// PassedEtcdctl reports whether etcdctl's criteria are met.
 func (r *Result) PassedEtcdctl() bool { return passed(r.Etcdctl) }
 
-// PassedP99 tells whether no criterion by p99 failed.
+// PassedP99 reports whether no p99 criterion failed.
 func (r *Result) PassedP99() bool { return passed(r.P99s) }

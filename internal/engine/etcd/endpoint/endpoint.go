@@ -1,5 +1,5 @@
-// Package endpoint is how etcd's clients reach a member: its port, and TLS as etcdctl's flags name
-// it.
+// Package endpoint describes how clients reach an etcd member: its port, and TLS with the names of
+// etcdctl's flags.
 package endpoint
 
 import (
@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// Port is where etcd listens for clients unless told.
+// Port is etcd's default client port.
 const Port = "2379"
 
-// WithPort adds the port that etcd has unless told.
+// WithPort adds etcd's default port to a host without one.
 func WithPort(host string) string {
 	if _, _, err := net.SplitHostPort(host); err == nil {
 		return host
@@ -23,19 +23,19 @@ func WithPort(host string) string {
 	return net.JoinHostPort(strings.Trim(host, "[]"), Port)
 }
 
-// Files are TLS: a client's certificate with its key, and who signs the servers'. "": none, and
-// the system's.
+// Files names the TLS files: the client's certificate and key, and the authority of the servers'
+// certificates. "" means no client certificate, and the system's authorities.
 type Files struct{ Cert, Key, CACert string }
 
-// Names are what the files are called where a person gave them.
+// Names are the names of the flags or variables by which the user gave the files.
 type Names struct {
-	// Both says how to name certificate and key: "give both --cert and --key".
+	// Both explains how to give certificate and key: "give both --cert and --key".
 	Both string
 	// Client and Authority begin an error about a file.
 	Client, Authority string
 }
 
-// Config is nil where neither files nor the scheme ask for TLS.
+// Config returns the TLS configuration; nil if neither the files nor the scheme require TLS.
 func (f *Files) Config(names Names, secure, insecure bool) (*tls.Config, error) {
 	if !secure && *f == (Files{}) {
 		return nil, nil

@@ -1,9 +1,9 @@
 // Package etcdtest starts real etcd clusters for tests: members on ports of this machine, with or
 // without TLS.
 //
-// The idea is that what is read from a cluster live can only be held against one: members that are
-// found by one of them, one that dies, certificates that do not fit. Whoever tests so skips where
-// [ErrMissing] says that there is no etcd.
+// Some behaviour of a live source can only be tested against a real cluster: finding members
+// through one of them, a member that dies, certificates that do not match. Such tests skip if
+// [ErrMissing] reports that etcd is not installed.
 package etcdtest
 
 import (
@@ -28,12 +28,12 @@ import (
 	"plimsoll/internal/lab/process"
 )
 
-// ErrMissing says that there is no etcd here.
+// ErrMissing reports that etcd is not installed.
 var ErrMissing = errors.New("etcd is not installed: apt-get install etcd-server")
 
 const patience = time.Minute
 
-// A Cluster is running members.
+// A Cluster is a set of running members.
 type Cluster struct {
 	Files     *Files // of TLS; nil: none
 	Endpoints []string
@@ -41,7 +41,7 @@ type Cluster struct {
 	procs     []*process.Process
 }
 
-// Available says why no cluster can be started here; nil if one can.
+// Available returns the reason why no cluster can be started here; nil if one can.
 func Available() error {
 	if _, err := exec.LookPath("etcd"); err != nil {
 		return ErrMissing
@@ -49,8 +49,8 @@ func Available() error {
 	return nil
 }
 
-// Run gives a test a cluster as Start does, which is stopped when the test ends; without an etcd
-// the test is skipped.
+// Run starts a cluster for a test and stops it when the test ends. It skips the test if etcd is not
+// installed.
 func Run(t testing.TB, members int, sealed bool, flags ...string) *Cluster {
 	t.Helper()
 	c, err := Start(t.TempDir(), members, sealed, flags...)
@@ -142,7 +142,7 @@ func start(dir string, members int, sealed bool, flags []string) (*Cluster, erro
 	return c, nil
 }
 
-// wait waits until all members say that they are well, which they are when there is a leader.
+// wait waits until all members report that they are healthy, which requires a leader.
 func (c *Cluster) wait() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -176,7 +176,7 @@ func healthy(ctx context.Context, at string) bool {
 	return resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
 }
 
-// Kill ends a member, from 0, without warning.
+// Kill kills a member, counting from 0, without a shutdown.
 func (c *Cluster) Kill(k int) error { return c.procs[k].Kill() }
 
 // Replace removes a member, from 0, of a cluster without TLS, and adds a new one whose data is in a
@@ -249,8 +249,8 @@ func (c *Cluster) Replace(dir string, k int) (endpoint string, err error) {
 	return ports[0], nil
 }
 
-// change asks for a change of the members until it is made: a request that comes between two
-// leaders is lost, and etcd answers it never.
+// change requests a membership change until it succeeds: etcd loses a request that arrives between
+// two leaders, and never answers it.
 func change(ctx context.Context, api etcdserverpb.ClusterClient, made func([]*etcdserverpb.Member) bool,
 	ask func(context.Context, []*etcdserverpb.Member),
 ) ([]*etcdserverpb.Member, error) {
@@ -270,7 +270,7 @@ func change(ctx context.Context, api etcdserverpb.ClusterClient, made func([]*et
 	}
 }
 
-// Stop ends all members.
+// Stop stops all members.
 func (c *Cluster) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -280,7 +280,7 @@ func (c *Cluster) Stop() error {
 	return ctx.Err()
 }
 
-// freePorts gives addresses on which nobody listens.
+// freePorts returns unused loopback addresses.
 func freePorts(n int) ([]string, error) {
 	var out []string
 	var held []net.Listener

@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// Files are certificates and their keys, in PEM.
+// Files names certificates and their keys, in PEM.
 type Files struct {
 	CA                    string // signs the others
 	ServerCert, ServerKey string // for 127.0.0.1
 	ClientCert, ClientKey string
 }
 
-// newFiles makes an authority, and what it signs, in a folder.
+// newFiles creates an authority and the certificates it signs in a folder.
 func newFiles(dir string) (*Files, error) {
 	f := &Files{CA: filepath.Join(dir, "ca.pem"),
 		ServerCert: filepath.Join(dir, "server.pem"), ServerKey: filepath.Join(dir, "server-key.pem"),
@@ -61,7 +61,7 @@ func template(serial int64, name string) *x509.Certificate {
 		KeyUsage: x509.KeyUsageDigitalSignature}
 }
 
-// sign writes a certificate and, if it has a place, its key.
+// sign writes a certificate and, if it has a path, its key.
 func sign(t, by *x509.Certificate, key, byKey *ecdsa.PrivateKey, certAt, keyAt string) error {
 	der, err := x509.CreateCertificate(rand.Reader, t, by, &key.PublicKey, byKey)
 	if err != nil {

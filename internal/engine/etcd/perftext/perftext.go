@@ -1,5 +1,5 @@
-// Package perftext reads what `etcdctl check perf` prints (etcd 3.4 to 3.8,
-// etcdctl/ctlv3/command/check.go), also with a progress bar and other text around it.
+// Package perftext parses the output of `etcdctl check perf` (etcd 3.4 to 3.8,
+// etcdctl/ctlv3/command/check.go), with or without a progress bar and surrounding text.
 package perftext
 
 import (
@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/record/benchmark"
 )
 
-// Format is that report. A check runs for 60 s.
+// Format describes the report. A check runs for 60 s.
 var Format = benchmark.Format{Name: name, Took: time.Minute, Parse: parse}
 
 const name = "etcdctl check perf"
@@ -27,16 +27,16 @@ var (
 	verdict    = regexp.MustCompile(`^(PASS|FAIL)$`)
 )
 
-// Sniff reports whether head are the first bytes of such a report. A part of the pattern is looked
-// for first, because most files are something else and the pattern is slow.
+// Sniff reports whether head begins such a report. It looks for a fixed string first, because most
+// files are something else and the regular expression is slow.
 func Sniff(_ string, head []byte) bool {
 	return bytes.Contains(head, []byte("Throughput ")) && throughput.Match(head) && slowest.Match(head)
 }
 
-// loads are the rates that the check asks for, and their clients: s, m, l, xl.
+// loads are the check's target rates and client counts: s, m, l, xl.
 var loads = []struct{ rate, clients float64 }{{150, 50}, {1000, 200}, {8000, 500}, {15000, 1000}}
 
-// passes is the share of the rate that has to be reached.
+// passes is the share of the target rate that passes.
 const passes = 0.9
 
 func parse(text string) ([]benchmark.Figure, error) {
@@ -95,8 +95,7 @@ func parse(text string) ([]benchmark.Figure, error) {
 	return out, lines.Err()
 }
 
-// load finds which load was asked for, which the report does not say: the smallest that the rate
-// fits.
+// load guesses the load, which the report does not name: the smallest that fits the rate.
 func load(rate float64, passed bool) (asked, clients float64) {
 	for _, x := range loads {
 		if passed && rate <= x.rate*1.1 && rate >= passes*x.rate || !passed && rate <= passes*x.rate {

@@ -1,9 +1,9 @@
-// Package postgrestest starts a real PostgreSQL for tests: made anew in a folder, listening on a
-// socket there and on a port of this machine, and gone at the end.
+// Package postgrestest starts a real PostgreSQL for tests: created in a folder, listening on a
+// socket there and on a local port, and removed at the end.
 //
-// The idea is that what is read from a server live can only be held against a server: how it
-// refuses, what it calls its columns, what becomes of a connection when it restarts. Whoever tests
-// so skips where [ErrMissing] says that there is none.
+// Some behaviour of a live source can only be tested against a real server: how it refuses, the
+// names of its columns, what happens to a connection when it restarts. Such tests skip if
+// [ErrMissing] reports that PostgreSQL is not installed.
 package postgrestest
 
 import (
@@ -24,16 +24,16 @@ import (
 	"plimsoll/internal/lab/process"
 )
 
-// ErrMissing says that no server can be started here, and why.
+// ErrMissing reports that no server can be started here, and why.
 var ErrMissing = errors.New("no PostgreSQL can be started here")
 
-// Password is the superuser's, who is called postgres.
+// Password is the password of the superuser postgres.
 const Password = "the-superusers-s3cret"
 
-// patience is how long a server may take to start or to end.
+// patience is how long a server may take to start or to stop.
 const patience = time.Minute
 
-// A Server is a PostgreSQL.
+// A Server is a running PostgreSQL server.
 type Server struct {
 	Dir  string // the folder it was started in, with the socket
 	Port int
@@ -42,7 +42,7 @@ type Server struct {
 	proc *process.Process
 }
 
-// Options say what a server is like.
+// Options configure a server.
 type Options struct {
 	// Conf are lines of postgresql.conf.
 	Conf string
@@ -53,7 +53,7 @@ type Options struct {
 	Files map[string][]byte
 }
 
-// Start starts a server in a folder, whose parents others may enter.
+// Start starts a server in a folder. Other users must be able to enter the folder's parents.
 func Start(dir string, opt Options) (*Server, error) {
 	bin, err := programs()
 	if err != nil {
@@ -81,7 +81,7 @@ func Start(dir string, opt Options) (*Server, error) {
 	return s, s.Start()
 }
 
-// Available says why no server can be started here; nil if one can.
+// Available returns the reason why no server can be started here; nil if one can.
 func Available() error {
 	if _, err := programs(); err != nil {
 		return err
@@ -92,7 +92,7 @@ func Available() error {
 	return nil
 }
 
-// programs is the folder with initdb and postgres.
+// programs returns the folder with initdb and postgres.
 func programs() (string, error) {
 	dirs, err := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if err != nil || len(dirs) == 0 {
@@ -182,7 +182,7 @@ func (s *Server) write(name string, content []byte) error {
 	return os.Chown(path, int(s.user.UID), int(s.user.GID))
 }
 
-// Start starts the server again after [Server.Stop], and waits until it takes connections.
+// Start starts the server again after [Server.Stop] and waits until it accepts connections.
 func (s *Server) Start() error {
 	p, err := process.Start(process.Options{
 		Path: filepath.Join(s.bin, "postgres"), Args: []string{"-D", s.data()}, User: s.user,
@@ -213,7 +213,7 @@ func (s *Server) Start() error {
 	}
 }
 
-// Stop ends the server at once, without a checkpoint; it may be started again.
+// Stop stops the server immediately, without a checkpoint. It can be started again.
 func (s *Server) Stop() error {
 	if s.proc == nil {
 		return nil
@@ -225,17 +225,18 @@ func (s *Server) Stop() error {
 	return p.Stop(ctx, syscall.SIGINT)
 }
 
-// Socket is the server's address by its socket, for a user of a database, who needs no password.
+// Socket returns the address of the server's socket for a user and a database; it needs no
+// password.
 func (s *Server) Socket(user, database string) string {
 	return fmt.Sprintf("postgres://%s@/%s?host=%s&port=%d", user, database, s.Dir, s.Port)
 }
 
-// Address is the server's address by its port. credentials are user or user:password.
+// Address returns the server's address with its port. credentials are user or user:password.
 func (s *Server) Address(credentials, database string) string {
 	return fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s", credentials, s.Port, database)
 }
 
-// Exec executes statements as the superuser and gives the first column of the last one's rows.
+// Exec executes statements as the superuser and returns the first column of the last result.
 func (s *Server) Exec(sql string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
