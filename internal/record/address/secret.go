@@ -36,6 +36,7 @@ func (s *Secrets) Hide(text string) string {
 		return text
 	}
 	for _, t := range s.texts {
+		// A shorter secret occurs in unrelated text as well, and the gaps would reveal it.
 		if len(t) >= hideFrom {
 			text = strings.ReplaceAll(text, t, hidden)
 		} else {

@@ -29,6 +29,7 @@ func (d *Description) Volume(device string, v Volume) {
 	if v.Throughput != "" {
 		words = append(words, v.Throughput)
 	}
+	// Without a type, the words would not be valid for --volume.
 	if v.Type != "" {
 		d.Fact("volume."+device, strings.Join(words, ","))
 	}

@@ -31,6 +31,7 @@ func NewRoom() *Room { return &Room{turns: httpclient.NewTurns(largePage)} }
 // take reports whether there is room for another series.
 func (r *Room) take(text int) bool {
 	series, bytes := r.series.Add(1), r.bytes.Add(int64(text))
+	// Added first and returned on failure, because pages are parsed concurrently.
 	if series <= seriesMax && bytes <= seriesBytesMax {
 		return true
 	}

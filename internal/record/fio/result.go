@@ -26,6 +26,7 @@ func (r *result) endMs() int64 {
 	if ms == 0 && r.Timestamp < yearsMs/1000 {
 		ms = r.Timestamp * 1000
 	}
+	// A damaged report must not create samples outside of the range of a recording.
 	if ms < 0 || ms > yearsMs {
 		return 0
 	}

@@ -41,6 +41,7 @@ func (s *sampler) levels(dir, mount string) []level {
 		return known
 	}
 	out := []level{{s, dir, s.group.id}}
+	// Strictly below the mount point, which is the root group or the namespace of a container.
 	for at := path.Dir(dir); strings.HasPrefix(at, mount+"/") && len(out) < levelsMax; at = path.Dir(at) {
 		out = append(out, level{s, at, strings.TrimPrefix(at, mount)})
 	}

@@ -92,6 +92,7 @@ type transport struct{ Options }
 
 // RoundTrip implements [http.RoundTripper].
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	// A transport must not change the request of its caller (net/http, RoundTripper).
 	req = req.Clone(req.Context())
 	if req.Header.Get("User-Agent") == "" {
 		req.Header.Set("User-Agent", agent)

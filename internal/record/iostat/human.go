@@ -30,6 +30,7 @@ func human(field []byte) (digits []byte, bytes float64) {
 
 // in returns the column for figures that have their own unit instead of the heading's.
 func (c column) in(bytes float64) column {
+	// A figure without a unit is in the unit of the heading.
 	if bytes == 0 || !c.known {
 		return c
 	}

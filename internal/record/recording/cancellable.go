@@ -74,6 +74,7 @@ func (it *cancellableIterator) Seek(t timestampMs) chunkenc.ValueType {
 
 // Next implements [chunkenc.Iterator]. The engine calls it once or more per step.
 func (it *cancellableIterator) Next() chunkenc.ValueType {
+	// Checking the context takes longer than decoding a sample.
 	if it.n++; it.n%nextPerCheck == 0 {
 		it.err = it.ctx.Err()
 	}

@@ -37,6 +37,7 @@ func (m *metricSummary) measure(it chunkenc.Iterator, samples int) {
 	var before int64
 	for i := 0; i < samples && it.Next() != chunkenc.ValNone; i++ {
 		t := it.AtT()
+		// The first sample has no distance to a previous one.
 		if i > 0 {
 			m.distances = append(m.distances, t-before)
 		}

@@ -59,6 +59,7 @@ func (c *bounded) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := c.Conn.Read(p)
+	// Charged after the read, so an answer may exceed the budget by one buffer.
 	c.budget.left.Add(-int64(n))
 	return n, err
 }

@@ -168,6 +168,7 @@ func (g Grid) spread(out []float64, cover []float32, aMs, bMs int64, value float
 	k0, k1 := max(g.cell(aMs+1), 0), min(g.cell(bMs), g.N-1)
 	for k := k0; k <= k1; k++ {
 		end := g.end(k)
+		// The part of the interval that is inside the cell.
 		lo, hi := max(aMs, end-g.StepMs), min(bMs, end)
 		if hi <= lo {
 			continue

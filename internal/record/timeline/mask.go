@@ -70,6 +70,7 @@ func (m Mask) Widen(before, after int) Mask {
 			out[i] = true // inside a run, which is widened at its ends
 			continue
 		}
+		// Cells outside of the grid are ignored.
 		for k := max(0, i-before); k <= min(len(m)-1, i+after); k++ {
 			out[k] = true
 		}

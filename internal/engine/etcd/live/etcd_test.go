@@ -114,7 +114,7 @@ func TestTheQuorum(t *testing.T) {
 		t.Errorf("samples of %v, not %v", got, want)
 	}
 
-	if text := strings.Join(p.notes, "\n"); !strings.Contains(text, "samples in a row could not be taken") || !strings.Contains(text, c.Endpoints[2]) {
+	if text := strings.Join(p.notes, "\n"); !strings.Contains(text, "samples in a row failed") || !strings.Contains(text, c.Endpoints[2]) {
 		t.Errorf("no note about the member that died: %s", text)
 	}
 

@@ -369,7 +369,7 @@ func TestRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if after < 3 || len(p.notes) == 0 || p.notes[0].Kind != recording.NoteGap || !strings.Contains(p.notes[0].Text, "could") {
+	if after < 3 || len(p.notes) == 0 || p.notes[0].Kind != recording.NoteGap || !strings.Contains(p.notes[0].Text, "sample") {
 		t.Errorf("%d samples after it; %+v", after, p.notes)
 	}
 }
