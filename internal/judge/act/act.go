@@ -273,7 +273,7 @@ func recipeFor(m *rules.Remedy, place rules.Place, cloud rules.Cloud, version st
 			continue
 		}
 
-		// Recipes for specific versions are wrong half of the time if the version is unknown.
+		// If the version is unknown, only recipes for all versions are safe.
 		if version == "" && (r.From != "" || r.Before != "") {
 			continue
 		}

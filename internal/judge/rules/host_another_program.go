@@ -36,7 +36,6 @@ func hostAnotherProgram() Rule {
 			share, most := 0.0, -1
 			// Waits are sorted by size, so the first match is the largest.
 			for i, w := range t.Waits {
-				// A lock is the engine's own business, even if another program holds it.
 				if w.Behind != other || w.Wait == wait.Lock {
 					continue
 				}

@@ -79,7 +79,6 @@ func (p *Pack) addRules() {
 		return out
 	}
 
-	// Judges may rely on this order: symptoms are known before causes.
 	p.rules = slices.Concat([]Rule{evidenceGap(), evidenceElsewhere()}, ofEngines(symptom), p.coreRules(),
 		ofEngines(func(r Rule) bool { return !symptom(r) }))
 	seen := map[string]bool{}

@@ -50,7 +50,7 @@ type Recipe struct {
 	// unknown, a recipe for every host takes precedence over those for some.
 	Clouds []Cloud
 	// From is the first version that it applies to and Before the first that it no longer applies
-	// to; "" means no bound. An unknown version is within any bounds.
+	// to; "" means no bound. An unknown version fits only recipes without bounds.
 	From, Before string
 	// None says why it cannot be done there; such a recipe has no commands.
 	None string

@@ -158,8 +158,6 @@ var raiseMemory = &Remedy{
 	Raises: []string{"page_cache_dirty"},
 	Size: func(c *Case, f *Finding) Values {
 		out := Values{"mib": "12288"}
-		// Half as much again leaves room for page cache without doubling the pod's share of the
-		// node.
 		if limit := timeline.Max(c.ofSubject(ContainerMemoryLimit, f)); limit > 0 {
 			out["mib"] = Value(fmt.Sprintf("%.0f", 1.5*limit/mib))
 		}

@@ -73,8 +73,6 @@ func sizeDirtyBytes(c *Case, _ *Finding) Values {
 		rate = timeline.Mean(written)
 	}
 
-	// Fall back to the smallest volumes of the clouds, which makes the bound small rather than
-	// useless.
 	bytes := float64(dirtyUnknown)
 	if rate > minFlushRate {
 		bytes = backgroundBytes(rate)

@@ -201,7 +201,6 @@ func (o order) onRDS() Recipe {
 			` --query 'DBInstances[0].[StorageType,AllocatedStorage,Iops,StorageThroughput,DBInstanceStatus]' --output text`
 	)
 
-	// RDS rejects a throughput without IOPS, so IOPS are always part of the order.
 	options := ` --iops "$IOPS"`
 	want := OnShell(`test "$IOPS" -ge {{.iops}} || IOPS={{.iops}}`, `test "$IOPS" -ge 12000 || IOPS=12000`)
 	if o.mibs {
