@@ -1,5 +1,5 @@
-// Package engines is the one list of the storage engines that Plimsoll knows. Adding an engine is
-// a folder beside this file and a line in it.
+// Package engines lists the storage engines that Plimsoll supports. Adding an engine takes a folder
+// next to this file and a line in it.
 package engines
 
 import (
@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/engine/streams"
 )
 
-// All are the engines, in the order in which people are shown them.
+// All returns the engines in display order.
 func All() parts.List {
 	return parts.List{&mongodb.Engine, &etcd.Engine, &postgres.Engine, &iris.Engine, &streams.Engine}
 }

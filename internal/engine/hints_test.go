@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/record/sources"
 )
 
-// Who gives a host and a port is told how to write the address: that of a database at its usual
-// port, else that of a page.
+// If a user gives a host and port, the error says how to write the address: as a database's at its
+// usual port, otherwise as a page's.
 func TestAddressesWithoutAScheme(t *testing.T) {
 	opener := sources.For(engines.All().Sources())
 	for arg, want := range map[string]string{
@@ -23,10 +23,10 @@ func TestAddressesWithoutAScheme(t *testing.T) {
 		}
 	}
 
-	// The same as a URL, where a server that speaks something else listens.
+	// The same for a URL if a server with another protocol listens there.
 	l, err := net.Listen("tcp", "127.0.0.1:5432")
 	if err != nil {
-		t.Skip("something listens at PostgreSQL's port of this machine: ", err)
+		t.Skip("something listens on PostgreSQL's port of this machine: ", err)
 	}
 
 	defer l.Close()

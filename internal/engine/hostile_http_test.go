@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// web answers each request of a connection by next.
+// web answers each request of a connection with next.
 func web(next func(c *conn, r *http.Request) bool) func(c *conn) {
 	return func(c *conn) {
 		in := bufio.NewReader(c)
@@ -30,7 +30,7 @@ func page(status int, header, body string) func(c *conn) {
 	})
 }
 
-// endless answers with a head and then the same again and again.
+// endless answers with a header and then repeats the same text.
 func endless(head, body string) func(c *conn) {
 	return web(func(c *conn, _ *http.Request) bool {
 		if c.say([]byte(head)) {
@@ -40,7 +40,7 @@ func endless(head, body string) func(c *conn) {
 	})
 }
 
-// zeros is a gzip member of 16 MiB of lines, which may come again and again.
+// zeros is a gzip member of 16 MiB of lines, which may be repeated.
 var zeros = sync.OnceValue(func() string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -101,12 +101,12 @@ var httpServers = []hostility{
 		c.flood([]byte(zeros()))
 		return false
 	})},
-	{name: "gzip that is none", serve: page(200, text+"Content-Encoding: gzip\r\n", "x 0\n")},
+	{name: "invalid gzip", serve: page(200, text+"Content-Encoding: gzip\r\n", "x 0\n")},
 	{name: "JSON of another kind", serve: page(200, jsonType, `{"a": [1, 2]}`)},
 	{name: "an API of wrong types", serve: page(200, jsonType, `{"status": "success", "data": {"resultType": "matrix", "result": {"x": "y"}}}`)},
 	{name: "an API that fails with a megabyte", serve: page(422, jsonType, `{"status": "error", "errorType": "bad_data", "error": "`+strings.Repeat(`x\n`, 1<<18)+`"}`)},
 	{name: "JSON of great depth", serve: page(200, jsonType, `{"status": "success", "data": `+strings.Repeat("[", 1<<19))},
-	{name: "says 100 again and again", serve: endless("", "HTTP/1.1 100 Continue\r\n\r\n")},
+	{name: "repeats 100 Continue", serve: endless("", "HTTP/1.1 100 Continue\r\n\r\n")},
 	{name: "answers and hangs", slow: true, serve: web(func(c *conn, _ *http.Request) bool {
 		return c.say([]byte("HTTP/1.1 200 OK\r\n"+text+"\r\nx 0\n")) && hangs(c, nil)
 	})},

@@ -155,13 +155,13 @@ func scram(iterations int) func(c *conn) {
 
 // logins are hostilities towards a client with a password.
 var logins = []hostility{
-	{name: "requests two billion hashes of the password", want: "hashed 2000000000 times", serve: scram(2_000_000_000)},
+	{name: "requests two billion hashes of the password", want: "requests 2000000000 iterations", serve: scram(2_000_000_000)},
 }
 
 // secured are hostilities over TLS, which bounds see through.
 var secured = []hostility{
 	{name: "has 2,000 members", want: "its set has 2000 members", serve: overTLS(crowd(2_000))},
-	{name: "requests two billion hashes of the password", want: "hashed 2000000000 times", serve: overTLS(scram(2_000_000_000))},
+	{name: "requests two billion hashes of the password", want: "requests 2000000000 iterations", serve: overTLS(scram(2_000_000_000))},
 	{name: "a message of 2 GiB", serve: overTLS(mongod(hello(), func(c *conn, _ *request) bool {
 		c.say(le32(1<<31 - 1))
 		c.flood([]byte("x"))
@@ -193,7 +193,7 @@ func crowd(members int) func(c *conn) {
 
 // sets are hostilities of a replica set's members.
 var sets = []hostility{
-	{name: "has 20,000 members", want: "it says who it is in", serve: crowd(20_000)},
+	{name: "has 20,000 members", want: "its description of itself has", serve: crowd(20_000)},
 	{name: "has 2,000 members", want: "its set has 2000 members", serve: crowd(2_000)},
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// message is one of PostgreSQL's protocol: its type, its length, its body.
+// message is a message of PostgreSQL's protocol: its type, length and body.
 func message(kind byte, parts ...[]byte) []byte {
 	var body []byte
 	for _, p := range parts {
@@ -22,7 +22,7 @@ func cstring(s string) []byte {
 	return append([]byte(s), 0)
 }
 
-// greet refuses TLS, and takes the startup message.
+// greet refuses TLS and reads the startup message.
 func greet(c *conn) bool {
 	for {
 		var head [8]byte
@@ -48,12 +48,12 @@ var (
 	ready   = message('Z', []byte("I"))
 )
 
-// login lets anybody in.
+// login accepts everyone.
 func login(c *conn) bool {
 	return greet(c) && c.say(welcome) && c.say(message('S', cstring("server_version"), cstring("16.4"))) && c.say(ready)
 }
 
-// asked takes the client's messages up to a question.
+// asked reads the client's messages up to a query.
 func asked(c *conn) bool {
 	for {
 		var head [5]byte
@@ -87,7 +87,7 @@ func row(values ...string) []byte {
 
 func done() []byte { return message('C', cstring("SELECT 1")) }
 
-// identified answers the first question as PostgreSQL does, and every other one by next.
+// identified answers the first query as PostgreSQL does, and every other with next.
 func identified(next func(c *conn) bool) func(c *conn) {
 	return func(c *conn) {
 		if !login(c) || !asked(c) {
@@ -170,7 +170,7 @@ var postgresServers = []hostility{
 			c.flood([]byte("x"))
 		}
 	}},
-	{name: "more columns than it said", serve: identified(func(c *conn) bool {
+	{name: "more columns than announced", serve: identified(func(c *conn) bool {
 		return c.say(columns(1)) && c.say(message('D', be16(0xffff))) && c.say(done()) && c.say(ready)
 	})},
 	{name: "too few columns", want: "columns", serve: identified(func(c *conn) bool {
@@ -195,14 +195,14 @@ var postgresServers = []hostility{
 			c.say(message('E', []byte("S"), cstring("FATAL"), []byte("C"), cstring("28000"), []byte("M"), cstring(`role "root" does not exist`), []byte{0}))
 		}
 	}},
-	{name: "an answer that is none", serve: logged([]byte{'!', 0, 0, 0, 4})},
+	{name: "an invalid answer", serve: logged([]byte{'!', 0, 0, 0, 4})},
 	{name: "is ready without an answer", slow: true, serve: func(c *conn) {
 		if login(c) {
 			for asked(c) && c.say(ready) {
 			}
 		}
 	}},
-	{name: "wants to copy", serve: func(c *conn) {
+	{name: "starts a copy", serve: func(c *conn) {
 		if login(c) && asked(c) {
 			c.say(message('G', []byte{0}, be16(0)))
 			c.flood(message('d', []byte("x")))

@@ -21,10 +21,10 @@ import (
 )
 
 // This is the suite of hostile servers: every live source against every hostility, over real
-// connections on loopback. A source must end with one clear error that names the server, must keep
-// its memory bounded, must hang up on what has no end, and must show no secret.
+// connections on loopback. A source must end with one clear error that names the server, must limit
+// its memory, must hang up on endless answers, and must show no secret.
 
-// password is in every address. No part of it may be in any text.
+// password is in every address. No part of it may appear in any text.
 const password = "qZx7#w9Kv"
 
 // A kind is a live source.
@@ -52,21 +52,21 @@ var kinds = []kind{
 type hostility struct {
 	name  string
 	serve func(c *conn)
-	// want is in the error, "" for any; of an endless answer it says that a bound ended it.
+	// want must be in the error, "" for any. For an endless answer it shows that a limit ended it.
 	want string
-	// works says that there need be no error: what is wrong is left out, or noted.
+	// works means that there need not be an error: what is wrong is skipped or noted.
 	works bool
-	// slow says that it ends by a deadline and not by itself, which is kept short then.
+	// slow means that only a deadline ends it, which is kept short then.
 	slow bool
 }
 
-// conn is a connection as a hostile server sees it.
+// conn is a connection as seen by a hostile server.
 type conn struct {
 	net.Conn
 	sent *atomic.Int64
 }
 
-// say writes; false if the other side has hung up.
+// say writes; it returns false if the other side has hung up.
 func (c *conn) say(b []byte) bool {
 	n, err := c.Write(b)
 	c.sent.Add(int64(n))
@@ -82,7 +82,7 @@ func (c *conn) flood(b []byte) {
 	}
 }
 
-// hang reads and says nothing, until the other side hangs up.
+// hang reads without answering, until the other side hangs up.
 func (c *conn) hang() {
 	b := make([]byte, 4096)
 	for {
@@ -92,23 +92,23 @@ func (c *conn) hang() {
 	}
 }
 
-// sentMax is how much a server gets rid of before it is hung up on: the largest bound of a source,
-// a page of 64 MiB, what the kernel takes of several connections, and room.
+// sentMax is how much a server can send before the source hangs up: the largest limit of a source,
+// a page of 64 MiB, plus the kernel's buffers of several connections, plus headroom.
 const sentMax = 160 << 20
 
-// heapMax is how much live memory a source may have with any answer. A page of 64 MiB may be there
-// twice while its buffer grows, and the one it grew out of is not collected at once.
+// heapMax is how much live memory a source may use with any answer. A page of 64 MiB may exist
+// twice while its buffer grows, and the smaller buffer is not collected immediately.
 const heapMax = 400 << 20
 
-// outcome is what came of a visit.
+// outcome is the result of a visit.
 type outcome struct {
 	err   error
 	notes string
-	heap  uint64 // at most
+	heap  uint64 // highest
 	sent  int64
 }
 
-// visit reads a source once, at a server that treats every connection the same way.
+// visit reads a source once, from a server that treats every connection the same way.
 func visit(t *testing.T, k kind, within time.Duration, serve func(c *conn)) (address string, o outcome) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -118,7 +118,7 @@ func visit(t *testing.T, k kind, within time.Duration, serve func(c *conn)) (add
 
 	var sent atomic.Int64
 	var serving sync.WaitGroup
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // a source without a deadline fails by this
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // catches a source without a deadline
 	serving.Go(func() {
 		for {
 			c, err := l.Accept()
@@ -141,7 +141,7 @@ func visit(t *testing.T, k kind, within time.Duration, serve func(c *conn)) (add
 	o.err = read(ctx, fmt.Sprintf(k.address, l.Addr()), within, memory)
 
 	if ctx.Err() != nil {
-		t.Error("it had to be ended")
+		t.Error("it had to be cancelled")
 	}
 
 	var notes []string
@@ -166,8 +166,8 @@ func read(ctx context.Context, address string, within time.Duration, w recording
 	return in.Source.Read(ctx, w, source.Options{Period: 20 * time.Millisecond, For: 60 * time.Millisecond})
 }
 
-// watchHeap starts to look at the memory in use; what it returns says how much that was at most.
-// The collector runs as often as it must for little to be garbage.
+// watchHeap watches the memory in use. The function it returns stops that and returns the maximum.
+// The collector runs often, so that little of it is garbage.
 func watchHeap(ctx context.Context) func() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	now := func() uint64 {
@@ -194,7 +194,7 @@ func watchHeap(ctx context.Context) func() uint64 {
 	}
 }
 
-// check looks at what came of a visit.
+// check examines the outcome of a visit.
 func check(t *testing.T, h hostility, address string, o outcome) {
 	t.Helper()
 	if o.err == nil && !h.works {
@@ -205,19 +205,19 @@ func check(t *testing.T, h hostility, address string, o outcome) {
 	if o.err != nil {
 		text = o.err.Error()
 		if !strings.Contains(text, address) {
-			t.Errorf("it does not say where: %s", text)
+			t.Errorf("the error does not name the server: %s", text)
 		}
 		if len(text) > 1200 || strings.ContainsAny(text, "\n\r") {
-			t.Errorf("it is no one sentence, but %d bytes: %.2000q", len(text), text)
+			t.Errorf("the error is not one sentence, but %d bytes: %.2000q", len(text), text)
 		}
 		if !strings.Contains(text, h.want) {
-			t.Errorf("it does not say %q: %s", h.want, text)
+			t.Errorf("the error does not contain %q: %s", h.want, text)
 		}
 	}
 
 	for _, part := range []string{"qZx7", "w9Kv"} {
 		if strings.Contains(text+o.notes, part) {
-			t.Errorf("it shows the password: %s\n%s", text, o.notes)
+			t.Errorf("the password is shown: %s\n%s", text, o.notes)
 		}
 	}
 
@@ -237,14 +237,14 @@ func check(t *testing.T, h hostility, address string, o outcome) {
 }
 
 const (
-	// short is the deadline where only a deadline ends it.
+	// short is the deadline if only a deadline ends it.
 	short = 300 * time.Millisecond
-	// long is one that a bound comes before.
+	// long is a deadline that a limit precedes.
 	long = 20 * time.Second
 )
 
-// run tries hostilities on a source: those that only wait all at once, the others in turn, so that
-// the memory is that of one.
+// run tries hostile servers on a source: those that only wait all concurrently, the others one
+// after the other, so that the memory is that of one.
 func run(t *testing.T, k kind, all []hostility) {
 	t.Helper()
 	for _, h := range all {
@@ -259,7 +259,7 @@ func run(t *testing.T, k kind, all []hostility) {
 
 			address, o := visit(t, k, within, h.serve)
 			if h.slow {
-				o.heap = 0 // that of others too
+				o.heap = 0 // includes that of others
 			}
 
 			check(t, h, address, o)
@@ -268,8 +268,8 @@ func run(t *testing.T, k kind, all []hostility) {
 }
 
 func TestHostileServers(t *testing.T) {
-	log.SetOutput(io.Discard)                                  // net/http quotes what a server sends unasked
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(64 << 20)) // what is garbage goes soon
+	log.SetOutput(io.Discard)                                  // net/http logs unsolicited data from servers
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(64 << 20)) // collects garbage soon
 
 	for _, k := range kinds {
 		run(t, k, anywhere)
@@ -291,10 +291,10 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-// anywhere are hostilities that need no protocol.
+// anywhere are hostile servers that need no protocol.
 var anywhere = []hostility{
 	{name: "hangs up", serve: func(*conn) {}},
-	{name: "hears and hangs up", serve: func(c *conn) { _, _ = c.Read(make([]byte, 1)) }},
+	{name: "reads and hangs up", serve: func(c *conn) { _, _ = c.Read(make([]byte, 1)) }},
 	{name: "says nothing", serve: (*conn).hang, slow: true},
 	{name: "drips zeros", serve: func(c *conn) { drip(c, 0) }, slow: true},
 	{name: "drips letters", serve: func(c *conn) { drip(c, 'x') }, slow: true},
@@ -326,7 +326,7 @@ var anywhere = []hostility{
 	}},
 }
 
-// drip sends a byte now and then.
+// drip sends a byte from time to time.
 func drip(c *conn, b byte) {
 	for c.say([]byte{b}) {
 		time.Sleep(5 * time.Millisecond)

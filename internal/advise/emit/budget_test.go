@@ -64,7 +64,7 @@ func TestBudgetSaysWhatRestarts(t *testing.T) {
 	for file, want := range map[string]string{"telemetry.yaml": "each mongod, one member after another", "postgres.yaml": "PostgreSQL: nothing, a reload is enough"} {
 		_, section, _ := strings.Cut(onSmallMachine(t, file)["README.md"], "## What restarts")
 		section, _, _ = strings.Cut(section, "\n## ")
-		if !strings.Contains(section, want) || strings.Contains(section, "\nNothing.") || !strings.Contains(section, "when they start") {
+		if !strings.Contains(section, want) || strings.Contains(section, "\nNothing.") || !strings.Contains(section, "at startup") {
 			t.Errorf("%s: %s", file, section)
 		}
 	}

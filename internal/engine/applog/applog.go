@@ -1,10 +1,11 @@
-// Package applog is an engine for tests: an append-only log with a periodic compaction. Nobody runs
-// it. It shows that an engine is one folder: scenarios, the simulator, the rules, plans, proofs and
-// reports take it from here and from one line in a list, and no other file knows of it.
+// Package applog is an engine for tests: an append-only log with a periodic compaction. Nothing in
+// production runs it. It shows that an engine is one folder: scenarios, the simulator, the rules,
+// plans, proofs and reports get it from here and from one line in a list, and no other file knows
+// about it.
 //
-// A write is appended to the log and acknowledged when an fdatasync has made it durable; writes
-// that come during a sync share the next one. Every so often all live data is written anew, through
-// the page cache, and synced. On one volume that makes the appends wait.
+// A write is appended to the log and acknowledged when an fdatasync has made it durable. Writes
+// that arrive during a sync share the next one. Periodically, all live data is rewritten through
+// the page cache and synced. On a shared volume, that makes the appends wait.
 package applog
 
 import (
@@ -17,10 +18,10 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// logFile is the size of the log's file, which then starts again.
+// logFile is the size of the log's file, which then starts over.
 const logFile = 64 * units.MiB
 
-// A pending operation and when it came.
+// A pending is an operation and its arrival time.
 type pending struct {
 	op    workload.Op
 	since vtime.Instant
@@ -31,20 +32,20 @@ type model struct {
 	cfg       Config
 	env       *engine.Env
 	log, data *kernel.File
-	end       units.Size // of what the log's file holds
+	end       units.Size // of the data in the log's file
 
 	syncing, waiting []pending
-	busy             bool // a sync is under way
+	busy             bool // a sync is in progress
 
 	cycles  []engine.Cycle
 	appends int64
-	waited  int64 // nanoseconds that appends took, summed over those acknowledged
+	waited  int64 // total nanoseconds of the acknowledged appends
 }
 
 func newModel(cfg *Config, env *engine.Env) (*model, error) {
 	data, log := env.Volume("data"), env.Volume("log", "data")
 	if data == nil {
-		return nil, errors.New("applog needs a volume called data")
+		return nil, errors.New("applog needs a volume named data")
 	}
 	m := &model{cfg: *cfg, env: env}
 	m.log = env.Host.Create("applog.log", log, logFile)
@@ -59,7 +60,7 @@ type (
 	compactionDone model
 )
 
-// Do appends a write, and answers a read from memory at once.
+// Do appends a write. It answers a read immediately from memory.
 func (m *model) Do(op workload.Op) {
 	now := m.env.Clock.Now()
 	if !op.Kind.Writes() {
@@ -85,7 +86,7 @@ func (m *model) sync() {
 	m.log.Sync((*syncDone)(m), uint64(m.env.Clock.Now()))
 }
 
-// Fire acknowledges what the sync made durable.
+// Fire acknowledges the appends that the sync made durable.
 func (t *syncDone) Fire(now vtime.Instant, arg uint64) {
 	m := (*model)(t)
 	s, began := m.log.LastSync(), vtime.Instant(arg)
@@ -106,7 +107,7 @@ func (t *syncDone) Fire(now vtime.Instant, arg uint64) {
 	m.sync()
 }
 
-// Fire starts a compaction: all live data into the page cache, and a sync.
+// Fire starts a compaction: it writes all live data to the page cache and syncs it.
 func (t *compactionTurn) Fire(now vtime.Instant, _ uint64) {
 	m := (*model)(t)
 	m.cycles = append(m.cycles, engine.Cycle{Start: now, End: vtime.Never, Dirty: int64(m.cfg.Live)})
@@ -114,7 +115,7 @@ func (t *compactionTurn) Fire(now vtime.Instant, _ uint64) {
 	m.data.Sync((*compactionDone)(m), 0)
 }
 
-// Fire ends it, and sets the time of the next.
+// Fire ends a compaction and schedules the next.
 func (t *compactionDone) Fire(now vtime.Instant, _ uint64) {
 	m := (*model)(t)
 	c := &m.cycles[len(m.cycles)-1]
@@ -122,12 +123,12 @@ func (t *compactionDone) Fire(now vtime.Instant, _ uint64) {
 	m.env.Clock.At(now.Add(m.cfg.Compaction.Std()), (*compactionTurn)(m), 0)
 }
 
-// Metrics are what an exporter of it would give.
+// Metrics returns what the engine's exporter would.
 func (m *model) Metrics() []engine.Metric {
 	return []engine.Metric{{Name: metricAppends}, {Name: metricAppendSeconds}, {Name: metricCompacting}}
 }
 
-// Sample gives their present values.
+// Sample returns the current values of Metrics.
 func (m *model) Sample(values []float64) {
 	values[0], values[1], values[2] = float64(m.appends), float64(m.waited)/1e9, 0
 	if n := len(m.cycles); n > 0 && m.cycles[n-1].End == vtime.Never {
@@ -135,10 +136,10 @@ func (m *model) Sample(values []float64) {
 	}
 }
 
-// Cycles are the compactions so far.
+// Cycles returns the compactions so far.
 func (m *model) Cycles() []engine.Cycle { return m.cycles }
 
-// The names of its metrics.
+// Names of the engine's metrics.
 const (
 	metricAppends       = "applog_appends_total"
 	metricAppendSeconds = "applog_append_seconds_total"

@@ -24,8 +24,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// all is the list with one line more. It and this folder are all that the program has of the
-// engine.
+// all is the list of engines with one more entry. That entry and this folder are all that the
+// program has of the engine.
 var all = append(engines.All(), &applog.Engine)
 
 const deployed = `
@@ -44,7 +44,7 @@ workload:
 objective: {write_p99: 50ms}
 `
 
-// parsed is the scenario with assignments over it.
+// parsed returns the scenario with assignments.
 func parsed(t *testing.T, sets ...string) *scenario.Scenario {
 	t.Helper()
 	sc, err := scenario.NewLanguage(all.Models()).Parse("applog.yaml", []byte(deployed), sets)
@@ -54,7 +54,7 @@ func parsed(t *testing.T, sets ...string) *scenario.Scenario {
 	return sc
 }
 
-// run simulates the scenario and gives its result and its recording.
+// run simulates the scenario and returns its result and recording.
 func run(t *testing.T, sets ...string) (*simulate.Result, *recording.Memory) {
 	t.Helper()
 	sc := parsed(t, sets...)
@@ -66,7 +66,7 @@ func run(t *testing.T, sets ...string) (*simulate.Result, *recording.Memory) {
 	return r, m
 }
 
-// An engine that no file but its own knows goes the whole way: from a scenario to a recording, a
+// An engine that only its own files know works end to end: from a scenario to a recording, a
 // diagnosis with its own cause, a plan, a proof, and the pages of all of them.
 func TestTheWholeWay(t *testing.T) {
 	pack := rules.NewPack(all.Rules())
@@ -97,7 +97,7 @@ func TestTheWholeWay(t *testing.T) {
 	}
 
 	if proof.Verdict != prove.Better {
-		t.Errorf("a log of its own: %q", proof.Verdict)
+		t.Errorf("a separate log: %q", proof.Verdict)
 	}
 
 	for _, d := range []*document.Document{
@@ -111,7 +111,7 @@ func TestTheWholeWay(t *testing.T) {
 	}
 }
 
-// written writes a document for every medium.
+// written writes a document to every medium.
 func written(t *testing.T, d *document.Document) {
 	t.Helper()
 	var terminal, page, mark bytes.Buffer
@@ -131,7 +131,7 @@ func written(t *testing.T, d *document.Document) {
 	}
 }
 
-// TestScripts runs the scripts of its rules.
+// TestScripts runs the scripts of the engine's rules.
 func TestScripts(t *testing.T) {
 	scripts, err := ruletest.Scripts(rules.NewPack(all.Rules()))
 	if err != nil {

@@ -12,18 +12,18 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A Config is the engine's settings in a scenario.
+// A Config holds the engine's settings in a scenario.
 type Config struct {
 	// Compaction is the time from the end of one compaction to the start of the next.
 	Compaction units.Duration `yaml:"compaction"`
-	// Live is the data that a compaction writes anew.
+	// Live is the data that a compaction rewrites.
 	Live units.Size `yaml:"live"`
 }
 
-// compactionMin bounds how often the log is compacted.
+// compactionMin is the shortest time between compactions.
 const compactionMin = time.Second
 
-// Check finds what cannot be.
+// Check reports impossible values.
 func (c *Config) Check() diagnostics.List {
 	var l diagnostics.List
 	if c.Compaction.Std() < compactionMin {
@@ -42,10 +42,10 @@ func (c *Config) Check() diagnostics.List {
 // DataSize is the log before and after a compaction.
 func (c *Config) DataSize() units.Size { return 2 * c.Live }
 
-// CacheSize is 0: the page cache is all there is.
+// CacheSize is 0: there is only the page cache.
 func (*Config) CacheSize() units.Size { return 0 }
 
-// Ask asks for documents of 1 KiB, as many as are live.
+// Ask requests documents of 1 KiB, as many as are live.
 func (c *Config) Ask(w *workload.Spec) {
 	w.AskDocuments(units.KiB)
 	w.AskKeys(uint64(max(c.Live/units.KiB, 1)))
@@ -63,7 +63,7 @@ var Engine = parts.Engine{
 		Traits: engine.Traits{
 			Key: "applog", Product: "Append-only log", Database: "applog", Cycle: "compaction",
 			Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "log", Log: true}},
-			About:     "Applog is an append-only log with a periodic compaction. Volumes: data, and log if it has one of its own.",
+			About:     "Applog is an append-only log with a periodic compaction. Volumes: data, and log if it has its own.",
 			FieldDocs: fieldDocs,
 		},
 		NewConfig: func() scenario.Config {

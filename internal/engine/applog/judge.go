@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// The signals by which recordings are read.
+// Signals for reading recordings.
 var (
 	signals rules.Group
 
@@ -32,7 +32,7 @@ var scripts embed.FS
 
 const slowAppends = "applog/slow-appends"
 
-// knowledge is what recordings of it are judged by.
+// knowledge is the engine's part of the rule pack.
 func knowledge() rules.Knowledge {
 	return rules.Knowledge{
 		Database: "applog", Product: "Append-only log",
@@ -40,7 +40,7 @@ func knowledge() rules.Knowledge {
 		Signals: signals,
 		Rules: []rules.Rule{
 			rules.SymptomRule(slowAppends, "Appends stall", rules.SignalPrefix+"applog_append_time:ratio > 0.5",
-				"A write is acknowledged when its fdatasync has ended. One that takes long holds up all that come meanwhile."),
+				"A write is acknowledged when its fdatasync has ended. A slow one delays all writes that arrive meanwhile."),
 			compactionStall(),
 		},
 		Scripts: scripts,
@@ -74,11 +74,11 @@ func compactionStall() rules.Rule {
 	r := rules.Rule{
 		ID: "applog/compaction-stall", Title: "Compactions stall appends", Kind: rules.Cause,
 		When:    rules.SignalPrefix + "applog_compacting:bool > 0",
-		NoAlert: "its condition is that a compaction runs, which is no fault",
-		Cause:   "A compaction writes all live data anew and syncs it. On the log's volume that fills the queue, and every append waits in it.",
+		NoAlert: "its condition is that a compaction runs, which is not a fault",
+		Cause:   "A compaction rewrites all live data and syncs it. On the log's volume that fills the queue, and every append waits in it.",
 		Words:   rules.Words{"during": "{{.share}} of the stalled time falls into compactions."},
 		Advice: map[string]rules.Advice{"apart": {
-			Summary: "Put the log on a volume of its own", Expect: "appends no longer wait behind a compaction",
+			Summary: "Put the log on its own volume", Expect: "appends no longer wait behind a compaction",
 			TradeOff: "one more volume", NoCommand: "it has no server to change",
 		}},
 	}

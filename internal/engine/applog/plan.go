@@ -5,7 +5,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// profile is what matters to a plan: the log can have a volume of its own.
+// profile is what a plan needs to know: the log can have its own volume.
 func profile(sc *scenario.Scenario) plan.Profile {
 	return plan.Profile{
 		LogWait: true, LogRecord: plan.Payload(sc),

@@ -1,10 +1,10 @@
-// Package enginetest is what every engine must keep to, whatever it models: one suite that each
+// Package enginetest is the contract of every engine, whatever it models: one suite that each
 // engine's own tests run.
 //
-// An engine is asked little here. It acknowledges each operation once, not before it was given and,
-// once it is left alone, all of them. What it says an operation waited for is no more than the
-// operation took. Its counters do not fall, its series keep their names, and looking at them
-// changes nothing. Its checkpoints follow each other. And the same seed gives the same bytes.
+// The contract is small. An engine acknowledges each operation exactly once, not before it was
+// submitted, and eventually all of them. The waits that it reports for an operation do not exceed
+// the operation's latency. Its counters do not decrease, its series keep their names, and sampling
+// changes nothing. Its checkpoints do not overlap. And the same seed gives the same bytes.
 //
 //	func TestConformance(t *testing.T) {
 //		enginetest.Run(t, enginetest.Case{
@@ -35,28 +35,28 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A Case is an engine and what it is asked.
+// A Case is an engine and its workload.
 type Case struct {
-	// Volumes are the names of those it gets, each of its own.
+	// Volumes are the names of its volumes, which are all separate.
 	Volumes []string
-	// Host is what it runs on; nil: four cores, 16 GiB, the kernel's defaults.
+	// Host is its host; nil: four cores, 16 GiB, the kernel's defaults.
 	Host *kernel.Config
 	// New makes the engine.
 	New func(env engine.Env) (engine.Model, error)
-	// Op makes the n-th operation, but for its time.
+	// Op makes the n-th operation, except for its time.
 	Op func(n uint64, chance *random.Stream) workload.Op
-	// Rate is how many operations a second come (200), and For how long (90 s).
+	// Rate is the number of operations per second (200), and For the duration of the load (90 s).
 	Rate int
 	For  time.Duration
-	// Drain is how long it may take to acknowledge all of them afterwards (30 min: the slowest of
-	// the volumes allows 150 operations a second).
+	// Drain is the time limit for acknowledging all operations afterwards (30 min: the slowest
+	// volume allows 150 operations per second).
 	Drain time.Duration
-	// Counter says which series may not fall; nil: those whose names end in _total, _sum or
-	// _bucket.
+	// Counter reports which series must not decrease; nil: those with names ending in _total, _sum
+	// or _bucket.
 	Counter func(name string) bool
 }
 
-// volumes are what the suite runs an engine on.
+// volumes are the kinds of volumes that the suite uses.
 func volumes() map[string]volume.Config {
 	ms := func(x int) units.Duration { return units.Duration(x) * units.Duration(time.Millisecond) }
 	fixed := func(d units.Duration) (out [volume.Ops]volume.Latency) {
@@ -76,7 +76,8 @@ func volumes() map[string]volume.Config {
 	}
 }
 
-// Run holds an engine to the contract, on volumes of several kinds, in an open and a closed loop.
+// Run checks an engine against the contract, on volumes of several kinds, with an open and a closed
+// loop.
 func Run(t *testing.T, c Case) {
 	t.Helper()
 	all := volumes()
@@ -89,7 +90,8 @@ func Run(t *testing.T, c Case) {
 	}
 }
 
-// Check runs an engine on volumes of one kind and gives what is wrong, at most twenty of each sort.
+// Check runs an engine on volumes of one kind and returns the violations, at most twenty of each
+// kind.
 func Check(c Case, v volume.Config) []string {
 	c = c.filled()
 	first, err := c.open(v, 1, time.Second)
@@ -97,7 +99,7 @@ func Check(c Case, v volume.Config) []string {
 		return []string{err.Error()}
 	}
 
-	again, _ := c.open(v, 1, 7*time.Second) // sampled less often: looking changes nothing
+	again, _ := c.open(v, 1, 7*time.Second) // sampled less often, because sampling must change nothing
 	closed, _ := c.open(v, 2, time.Second)
 	first.openLoop()
 	again.openLoop()
@@ -105,11 +107,11 @@ func Check(c Case, v volume.Config) []string {
 	out := slices.Concat(first.problems(), closed.problems())
 
 	if !slices.Equal(first.log, again.log) {
-		out = append(out, "two runs of one seed, sampled at different times, acknowledge differently")
+		out = append(out, "two runs with the same seed, sampled at different times, acknowledge differently")
 	}
 
 	if !same(first.sample(), again.sample()) {
-		out = append(out, "two runs of one seed, sampled at different times, end with different metrics")
+		out = append(out, "two runs with the same seed, sampled at different times, end with different metrics")
 	}
 
 	return out
@@ -143,7 +145,7 @@ func (c Case) filled() Case {
 	return c
 }
 
-// answer is an acknowledgement, as far as two runs are compared.
+// answer is the part of an acknowledgement that is compared between runs.
 type answer struct {
 	given, done vtime.Instant
 	waits       engine.Waits
@@ -156,12 +158,12 @@ type run struct {
 	engine  engine.Model
 	chance  *random.Stream
 	period  time.Duration // of sampling
-	until   vtime.Instant // no operation comes from then on
+	until   vtime.Instant // end of the load
 	closed  bool
 	sent    uint64
-	most    uint64 // of a closed loop, which a fast volume would let run away
+	most    uint64 // limit for a closed loop, which would never end on a fast volume
 	last    vtime.Instant
-	open    map[vtime.Instant]workload.Op // by the time given, which is theirs alone
+	open    map[vtime.Instant]workload.Op // by submission time, which is unique
 	log     []answer
 	wrong   map[string]int
 	texts   []string
@@ -195,15 +197,15 @@ func (c Case) open(v volume.Config, seed random.Seed, period time.Duration) (*ru
 	return r, nil
 }
 
-// fail notes what is wrong, no more than twenty times for each sort.
+// fail records a violation, at most twenty of each kind.
 func (r *run) fail(sort, format string, args ...any) {
 	if r.wrong[sort]++; r.wrong[sort] <= 20 {
 		r.texts = append(r.texts, sort+": "+fmt.Sprintf(format, args...))
 	}
 }
 
-// send gives the engine an operation now. Its time is its own: a nanosecond after the last one's
-// where they come at once.
+// send submits an operation now. Its time is unique: a nanosecond after the last one's if they
+// arrive together.
 func (r *run) send(now vtime.Instant) {
 	op := r.Op(r.sent, r.chance)
 	r.sent++
@@ -217,7 +219,7 @@ func (r *run) send(now vtime.Instant) {
 	r.clock.At(op.At, vtime.HandlerFunc(func(vtime.Instant, uint64) { r.engine.Do(op) }), 0)
 }
 
-// Fire is the next operation of an open loop.
+// Fire submits the next operation of an open loop.
 func (r *run) Fire(now vtime.Instant, _ uint64) {
 	if now < r.until {
 		r.send(now)
@@ -229,18 +231,18 @@ func (r *run) Fire(now vtime.Instant, _ uint64) {
 func (r *run) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	given, ok := r.open[op.At]
 	if !ok {
-		r.fail("acknowledged", "an operation given at %d that is not open: never given, or acknowledged before",
+		r.fail("acknowledged", "an operation submitted at %d that is not open: never submitted, or already acknowledged",
 			op.At)
 		return
 	}
 
 	delete(r.open, op.At)
 	if given != *op {
-		r.fail("changed", "%+v comes back as %+v", given, *op)
+		r.fail("changed", "%+v is returned as %+v", given, *op)
 	}
 
 	if now != r.clock.Now() || now < op.At {
-		r.fail("time", "an operation given at %d is acknowledged at %d, by a clock at %d", op.At, now,
+		r.fail("time", "an operation submitted at %d is acknowledged at %d, while the clock is at %d", op.At, now,
 			r.clock.Now())
 	}
 
@@ -275,24 +277,25 @@ func (r *run) closedLoop(clients int) {
 	r.finish()
 }
 
-// finish runs to the end of the load, then until nothing is open or the time for that is over.
+// finish runs to the end of the load, and then until nothing is open or the time limit is reached.
 func (r *run) finish() {
 	end := r.until.Add(r.Drain)
 	for at := vtime.Instant(0); at < r.until || len(r.open) > 0 && at < end; {
 		at = at.Add(r.period)
 		r.clock.Run(at)
-		r.look()
+		r.inspect()
 	}
 
-	// Nothing is acknowledged again. The end is a whole minute, whatever the period.
+	// Nothing may be acknowledged again. The end is a whole minute, so that it is the same for each
+	// period.
 	r.clock.Run((r.clock.Now()/vtime.At(time.Minute) + 2) * vtime.At(time.Minute))
-	r.look()
+	r.inspect()
 	if n := len(r.open); n > 0 {
-		r.fail("lost", "%d of %d operations are not acknowledged %v after the last", n, r.sent, r.Drain)
+		r.fail("lost", "%d of %d operations are not acknowledged %v after the last one", n, r.sent, r.Drain)
 	}
 
 	if r.sent == 0 || r.log == nil {
-		r.fail("lost", "no operation was sent and acknowledged: the suite has seen nothing")
+		r.fail("lost", "no operation was sent and acknowledged")
 	}
 }
 
@@ -302,11 +305,11 @@ func (r *run) sample() []float64 {
 	return values
 }
 
-// look samples the engine and checks what does not depend on an operation.
-func (r *run) look() {
+// inspect samples the engine and checks what does not depend on an operation.
+func (r *run) inspect() {
 	now := r.sample()
 	if !same(now, r.sample()) {
-		r.fail("sample", "two at %d differ", r.clock.Now())
+		r.fail("sample", "two samples at %d differ", r.clock.Now())
 	}
 	for k, m := range r.metrics {
 		switch {
@@ -317,11 +320,11 @@ func (r *run) look() {
 		}
 	}
 	r.values = now
-	r.lookAtCycles()
+	r.inspectCycles()
 }
 
-// lookAtCycles: they are in order, and those that ended do not change any more.
-func (r *run) lookAtCycles() {
+// inspectCycles checks that cycles are in order and that ended ones do not change.
+func (r *run) inspectCycles() {
 	cycles := r.engine.Cycles()
 	if len(cycles) < len(r.cycles) {
 		r.fail("cycles", "%d, and %d before", len(cycles), len(r.cycles))
@@ -334,11 +337,11 @@ func (r *run) lookAtCycles() {
 			c.Written < 0:
 			r.fail("cycles", "%d is %+v at %d", k, c, r.clock.Now())
 		case running && k < len(cycles)-1:
-			r.fail("cycles", "%d still runs, and %d has begun", k, k+1)
+			r.fail("cycles", "%d is still running, but %d has begun", k, k+1)
 		case k > 0 && c.Start < cycles[k-1].End:
-			r.fail("cycles", "%d begins at %d, before the end of the one before it at %d", k, c.Start, cycles[k-1].End)
+			r.fail("cycles", "%d begins at %d, before the previous one ends at %d", k, c.Start, cycles[k-1].End)
 		case k < len(r.cycles) && r.cycles[k].End != vtime.Never && r.cycles[k] != c:
-			r.fail("cycles", "%d ended and changes from %+v to %+v", k, r.cycles[k], c)
+			r.fail("cycles", "%d has ended but changes from %+v to %+v", k, r.cycles[k], c)
 		}
 	}
 
@@ -350,18 +353,18 @@ var (
 	labelName  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 )
 
-// problems are all that was noted, and what is wrong with the names.
+// problems returns all violations, including those of names.
 func (r *run) problems() []string {
 	seen := map[string]bool{}
 	for _, m := range r.metrics {
 		series := fmt.Sprintf("%s%q", m.Name, m.Labels)
 		if seen[series] {
-			r.fail("names", "%s is there twice", series)
+			r.fail("names", "%s occurs twice", series)
 		}
 
 		seen[series] = true
 		if !metricName.MatchString(m.Name) || len(m.Labels)%2 != 0 {
-			r.fail("names", "%s is no series", series)
+			r.fail("names", "%s is not a valid series", series)
 		}
 
 		for k := 0; k < len(m.Labels); k += 2 {
@@ -373,13 +376,13 @@ func (r *run) problems() []string {
 
 	equal := func(a, b engine.Metric) bool { return a.Name == b.Name && slices.Equal(a.Labels, b.Labels) }
 	if !slices.EqualFunc(r.metrics, r.engine.Metrics(), equal) {
-		r.fail("names", "they change")
+		r.fail("names", "the names change")
 	}
 
 	return r.texts
 }
 
-// same compares samples; a missing one equals a missing one.
+// same compares samples; two missing values are equal.
 func same(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || x != x && y != y })
 }

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// faulty acknowledges everything after a millisecond, but for one fault.
+// faulty acknowledges everything after a millisecond, except for one fault.
 type faulty struct {
 	fault  string
 	env    engine.Env
@@ -79,7 +79,7 @@ func (f *faulty) Cycles() []engine.Cycle {
 	return c
 }
 
-// TestFaultsAreFound: the suite passes an engine without a fault and finds each fault by itself.
+// The suite passes an engine without a fault and finds each fault individually.
 func TestFaultsAreFound(t *testing.T) {
 	for _, fault := range []string{"", "lost", "acknowledged", "changed", "time", "waits", "two runs", "names", "names no series", "sample", "counter", "cycles"} {
 		c := Case{

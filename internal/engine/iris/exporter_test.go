@@ -16,8 +16,8 @@ import (
 )
 
 // irisServer answers as IRIS does under /api/monitor/metrics: lines without HELP or TYPE, labels id
-// and dir, and numbers as ObjectScript writes them, .031 for 0.031. user "": nobody is asked, which
-// is IRIS' default. The page is made after the documentation's descriptions ("Monitoring
+// and dir, and numbers as ObjectScript writes them, .031 for 0.031. If user is "", no login is
+// needed, which is IRIS' default. The page follows the documentation's descriptions ("Monitoring
 // InterSystems IRIS via REST").
 func irisServer(t *testing.T, user, password string, allowed bool) *httptest.Server {
 	t.Helper()
@@ -94,7 +94,7 @@ func TestIRISRefuses(t *testing.T) {
 	}{
 		{"no user", nil, true},
 		{"a wrong password", map[string]string{exposition.EnvUser: "monitor", exposition.EnvPassword: "wr0ng-s3cret"}, true},
-		{"a user that may not", map[string]string{exposition.EnvUser: "monitor", exposition.EnvPassword: "iris-s3cret"}, false},
+		{"a user without permission", map[string]string{exposition.EnvUser: "monitor", exposition.EnvPassword: "iris-s3cret"}, false},
 	} {
 		s := irisServer(t, "monitor", "iris-s3cret", x.allowed)
 		src, err := exposition.OpenURL(s.URL+"/api/monitor/metrics", exposition.URLOptions{Exporters: iris.Engine.Source.Exporters, Getenv: func(k string) string { return x.env[k] }})

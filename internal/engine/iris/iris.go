@@ -1,5 +1,5 @@
-// Package iris is all that Plimsoll knows of InterSystems IRIS: this file names its parts, which are
-// in the packages below.
+// Package iris collects Plimsoll's support for InterSystems IRIS. This file lists its parts, which
+// are in the packages below.
 package iris
 
 import (
@@ -18,8 +18,8 @@ import (
 //go:embed profiles/*.yaml
 var profiles embed.FS
 
-// monitor is the web application whose page /metrics is. By default it needs no login
-// (InterSystems IRIS documentation, "Monitoring InterSystems IRIS via REST").
+// monitor is the web application that serves /metrics. By default it needs no login (InterSystems
+// IRIS documentation, "Monitoring InterSystems IRIS via REST").
 const monitor = "/api/monitor"
 
 // Engine is InterSystems IRIS.
@@ -27,8 +27,8 @@ var Engine = parts.Engine{
 	Engine: model.Spec,
 	Source: sources.Engine{Exporters: []exposition.Exporter{{
 		Engine: "iris", Prefix: "iris", Product: "IRIS", Page: monitor + "/metrics", Below: monitor,
-		Refused: "IRIS lets in whom its web application " + monitor +
-			" does (Management Portal: System Administration, Security, Applications, Web Applications: allowed authentication methods, and the resource it requires): give such a user by " +
+		Refused: "IRIS admits the users that its web application " + monitor +
+			" allows (Management Portal: System Administration, Security, Applications, Web Applications: allowed authentication methods, and the resource it requires): give such a user in " +
 			source.EnvUser + " and " + source.EnvPassword,
 	}}},
 	Rules:      judge.Knowledge,

@@ -17,15 +17,15 @@ import (
 func init() {
 	Engine.Rollout = advise.Procedure
 	Engine.Lab = &lab.Engine{
-		// WiredTiger alone, in its worker.
+		// WiredTiger alone, in its worker process.
 		New: func(sc *scenario.Scenario) (lab.Server, error) {
 			return worker.New(*scenario.ConfigOf[*model.Config](sc))
 		},
 		// A whole mongod.
 		Program: &lab.Program{
 			Flag:    "mongod",
-			Usage:   "of a scenario with wiredtiger, run this mongod (a path, or a name on PATH) instead of WiredTiger alone",
-			Missing: "leave it out for WiredTiger alone (make worker)",
+			Usage:   "for a scenario with wiredtiger, run this mongod (a path, or a name on PATH) instead of WiredTiger alone",
+			Missing: "omit it for WiredTiger alone (make worker)",
 			New: func(path string, sc *scenario.Scenario) (lab.Server, error) {
 				return server.New(path, *scenario.ConfigOf[*model.Config](sc))
 			},
@@ -39,7 +39,7 @@ func init() {
 		},
 	}
 
-	// In WiredTiger alone.
+	// Buckets are measured in WiredTiger alone.
 	Engine.Buckets = &lab.BucketBench{
 		Defaults: func() lab.Buckets { return lab.Buckets(buckets.Defaults()) },
 		Check:    func(b *lab.Buckets) diagnostics.List { return (*buckets.Config)(b).Check() },

@@ -1,5 +1,5 @@
-// Package mongodb is all that Plimsoll knows of MongoDB: this file names its parts, which are in the
-// packages below.
+// Package mongodb collects Plimsoll's support for MongoDB. This file lists its parts, which are in
+// the packages below.
 package mongodb
 
 import (
@@ -31,7 +31,7 @@ var Engine = parts.Engine{
 				live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within})
 		},
 		Captures: []sources.Capture{{
-			Name: "MongoDB's diagnostic data", Holds: "MongoDB's metrics.* files, in it or in its diagnostic.data",
+			Name: "MongoDB's diagnostic data", Holds: "MongoDB's metrics.* files, directly or in diagnostic.data",
 			Whole: "the whole diagnostic.data folder", Sniff: ftdc.Sniff,
 			Open: func(path string) (source.Source, error) { return ftdc.Open(path) },
 		}},
@@ -54,17 +54,17 @@ var Engine = parts.Engine{
 var looks = []sources.Look{
 	// WT_BLOCK_MAGIC, 120897 in little endian (WiredTiger: block.h).
 	{Is: sources.Starts("\x41\xd8\x01\x00"),
-		Text: "is one of WiredTiger's own files: give the diagnostic.data folder that lies in the dbPath"},
+		Text: "is one of WiredTiger's own files: give the diagnostic.data folder in the dbPath"},
 	{
 		Is:   sources.Matches(`(?m)^insert +query +update +delete +getmore +command`),
-		Text: "is mongostat's output, which has rates but no latencies: give the diagnostic.data folder of the same server, which mongod writes by itself",
+		Text: "is mongostat's output, which has rates but no latencies: give the diagnostic.data folder of the same server, which mongod always writes",
 	},
 	{
 		Is:   sources.Matches(`^\{"t":\{"\$date"`),
-		Text: "is a mongod log, which tells slow operations but no disk or cache figures: give the diagnostic.data folder of the same server",
+		Text: "is a mongod log, which has slow operations but no disk or cache figures: give the diagnostic.data folder of the same server",
 	},
 	{
 		Is:   sources.Matches(`^\d{4}-\d\d-\d\dT[\d:.+-]+Z? +[IWEFD]\d? +[A-Z]+ `),
-		Text: "is a mongod log of before 4.4, which tells no disk or cache figures: give the diagnostic.data folder of the same server",
+		Text: "is a mongod log from before 4.4, which has no disk or cache figures: give the diagnostic.data folder of the same server",
 	},
 }

@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(rollouttest.Main(m, &mongodb.Engine)) }
 
-// text is a scenario of the engine alone, with a journal of small files.
+// text is a scenario for the engine alone, with a journal of small files.
 const text = `plimsoll: 1
 volumes: {data: {type: gp3, size: 100GiB}}
 host: {memory: 8GiB, cores: 2}
@@ -36,9 +36,9 @@ engine: {wiredtiger: {cache: 50MiB, oplog: false, log_file: 1MiB, checkpoint: 2s
 workload: {connections: 4, arrivals: {poisson: 100/s}, mix: {update: 100%}, keys: {count: 200}, document: {size: 4kB}}
 `
 
-// The journal of a real WiredTiger moves while clients write. To stop it is to kill it, so that what
-// was acknowledged is in the journal alone. The rollout is killed at its points too, and goes on or
-// goes back: no acknowledged write is lost.
+// The journal of a real WiredTiger moves while clients write. Stopping it means killing it, so that
+// acknowledged writes are in the journal alone. The rollout is also killed at its points and
+// resumes or goes back; no acknowledged write is lost.
 func TestRolloutKilled(t *testing.T) {
 	sc := parsed(t, text)
 	s, err := worker.New(*scenario.ConfigOf[*model.Config](sc))
@@ -48,8 +48,8 @@ func TestRolloutKilled(t *testing.T) {
 	rolledOut(t, sc, s, "db", func(string) string { return "" })
 }
 
-// The same with the mongod that PLIMSOLL_MONGOD names, written with {w: majority, j: true}. It is asked
-// whether it is well.
+// The same with the mongod that PLIMSOLL_MONGOD names, written to with {w: majority, j: true}. Its
+// health is checked as well.
 func TestRolloutKilledRealMongod(t *testing.T) {
 	path := os.Getenv("PLIMSOLL_MONGOD")
 	if path == "" {
@@ -84,8 +84,8 @@ func parsed(t *testing.T, text string) *scenario.Scenario {
 	return sc
 }
 
-// rolledOut kills rollouts of a server whose data folder has a name. more is what the site says of it
-// besides, given its scratch folder.
+// rolledOut kills rollouts of a server whose data folder has the given name. more adds to the
+// site's description, given its scratch folder.
 func rolledOut(t *testing.T, sc *scenario.Scenario, s lab.Server, name string, more func(scratch string) string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "wt-rollout")
@@ -124,8 +124,8 @@ func rolledOut(t *testing.T, sc *scenario.Scenario, s lab.Server, name string, m
 	c.Kill(t)
 }
 
-// A writer updates documents and remembers the last acknowledged write of each. It starts and stops
-// the engine, which is its child, when the rollout's commands ask for it by files.
+// A writer updates documents and remembers the last acknowledged write to each. It starts and stops
+// the engine, which is its child, when the rollout's commands request it through files.
 type writer struct {
 	s   lab.Server
 	dir string
@@ -134,10 +134,10 @@ type writer struct {
 	last  map[uint64]uint64
 	acked int
 
-	engine sync.Mutex // it starts, stops or is read
+	engine sync.Mutex // held while the engine starts, stops or is read
 }
 
-// command asks for a start or stop, and waits for the answer.
+// command requests a start or stop and waits for the answer.
 func (w *writer) command(what string) string {
 	ask := filepath.Join(w.dir, what)
 	return fmt.Sprintf("rm -f %[1]s.done; touch %[1]s.asked; while ! test -e %[1]s.done; do sleep 0.05; done", ask)
@@ -175,7 +175,7 @@ func (w *writer) begin(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			time.Sleep(10 * time.Millisecond) // the commands are files
+			time.Sleep(10 * time.Millisecond) // the requests are files, so they are polled
 		}
 	})
 
@@ -185,7 +185,7 @@ func (w *writer) begin(t *testing.T) {
 			for seq := uint64(1); ctx.Err() == nil; seq++ {
 				op := lab.Op{Op: workload.Op{Kind: workload.Update, Key: conn + connections*(seq%40), Size: 100, Document: 4000}, Seq: seq}
 				if err := w.s.Do(ctx, int(conn), &op); err != nil {
-					time.Sleep(10 * time.Millisecond) // it is stopped
+					time.Sleep(10 * time.Millisecond) // the engine is stopped
 					continue
 				}
 				w.mu.Lock()

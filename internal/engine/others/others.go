@@ -1,5 +1,5 @@
-// Package others is what Plimsoll knows of databases that it has no model of, and that have settings
-// for what their volume can do: MySQL, MariaDB, ScyllaDB and CockroachDB.
+// Package others covers databases that Plimsoll does not model but that have settings for the
+// capacity of their volume: MySQL, MariaDB, ScyllaDB and CockroachDB.
 package others
 
 import (
@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/advise/emit"
 )
 
-// Budgets writes what the data's volume gives as settings of these databases. apply says how to use
-// each file, and restarts what has to restart for them.
+// Budgets writes the data volume's capacity as settings of these databases. apply says how to use
+// each file, and restarts what has to restart.
 func Budgets(l *emit.Layout, data budget.Budget) (files []emit.File, apply []string, restarts string) {
 	for _, f := range []struct{ path, text, apply string }{
 		{"budget/innodb.cnf", innodb(l,
@@ -26,35 +26,36 @@ func Budgets(l *emit.Layout, data budget.Budget) (files []emit.File, apply []str
 		}
 	}
 	return files,
-		apply, "of the databases whose files are here too: ScyllaDB reads io_properties.yaml and CockroachDB its flag when they start. MySQL and MariaDB take `SET GLOBAL innodb_io_capacity_max` and `innodb_io_capacity` without a restart."
+		apply, "of the databases whose files are also here: ScyllaDB reads io_properties.yaml and CockroachDB its flag at startup. MySQL and MariaDB accept `SET GLOBAL innodb_io_capacity_max` and `innodb_io_capacity` without a restart."
 }
 
-// The least that InnoDB takes for innodb_io_capacity and innodb_io_capacity_max (MySQL 8.0 manual, "InnoDB
-// Startup Options and System Variables").
+// innodbLeast is the minimum of innodb_io_capacity and innodb_io_capacity_max (MySQL 8.0 manual,
+// "InnoDB Startup Options and System Variables").
 const innodbLeast = 100
 
-// innodb is the budget for MySQL and MariaDB (MySQL 8.0 manual, "Configuring InnoDB I/O Capacity").
+// innodb returns the budget for MySQL and MariaDB (MySQL 8.0 manual, "Configuring InnoDB I/O
+// Capacity").
 func innodb(l *emit.Layout, b *budget.Budget) string {
 	if b.IOPS == 0 {
 		return ""
 	}
 	return l.Head("#", "InnoDB's I/O budget, for MySQL and MariaDB.") + fmt.Sprintf(`
 [mysqld]
-# Half of the %.0[1]f IOPS that volume %[2]s gives for ever: the other half is left to the log and to reads (assumed).
+# Half of the %.0[1]f IOPS that volume %[2]s sustains: the other half is left to the log and to reads (assumed).
 innodb_io_capacity = %.0[3]f
 # All of them.
 innodb_io_capacity_max = %.0[4]f
 `, b.IOPS, b.Volume, max(b.Background(), innodbLeast), max(b.IOPS, innodbLeast))
 }
 
-// scylla is the budget as ScyllaDB's io_properties.yaml, in the place of what iotune measures (ScyllaDB
-// documentation, "Configuring Disk I/O").
+// scylla returns the budget as ScyllaDB's io_properties.yaml, in place of iotune's measurements
+// (ScyllaDB documentation, "Configuring Disk I/O").
 func scylla(l *emit.Layout, b *budget.Budget) string {
 	if b.IOPS == 0 || b.BytesPerSec == 0 {
 		return ""
 	}
 	return l.Head("#", "ScyllaDB's I/O budget.") + fmt.Sprintf(`
-# What volume %[1]s gives for ever. iotune measures it while a burst lasts.
+# What volume %[1]s sustains; iotune would measure the burst.
 disks:
   - mountpoint: %[2]q
     read_iops: %.0[3]f
@@ -64,14 +65,15 @@ disks:
 `, b.Volume, l.Mount(b.Volume), b.IOPS, b.BytesPerSec)
 }
 
-// cockroach is the budget for CockroachDB, whose flag has two forms (cockroachdb/cockroach#120895).
+// cockroach returns the budget for CockroachDB, whose flag has two forms
+// (cockroachdb/cockroach#120895).
 func cockroach(l *emit.Layout, b *budget.Budget) string {
 	if b.BytesPerSec == 0 {
 		return ""
 	}
 	return fmt.Sprintf(`# CockroachDB's I/O budget
 
-Volume %[1]s gives %.0[3]f bytes a second for ever. For `+"`cockroach start`"+`, from 24.1 on:
+Volume %[1]s sustains %.0[3]f bytes per second. For `+"`cockroach start`"+`, from 24.1 on:
 
     --store=path=%[2]s,provisioned-rate=bandwidth=%.0[4]fMiB/s
 
@@ -79,6 +81,6 @@ Before 24.1 the flag names the disk as well, as in /proc/diskstats:
 
     --store=path=%[2]s,provisioned-rate=disk-name=DEVICE:bandwidth=%.0[4]fMiB/s
 
-Where all stores are alike, the cluster setting kv.store.admission.provisioned_bandwidth does the same.
+If all stores are alike, the cluster setting kv.store.admission.provisioned_bandwidth does the same.
 `, b.Volume, l.Mount(b.Volume), b.BytesPerSec, math.Floor(b.BytesPerSec/(1<<20)))
 }

@@ -1,6 +1,6 @@
-// Package parts says what an engine consists of. Each engine declares its parts in one file of its
-// folder, and what it does not have is nil there. The cores, which know no engine, are given the
-// part that concerns them by a [List].
+// Package parts defines what an engine consists of. Each engine declares its parts in one file of
+// its folder; missing parts are nil. The core packages know no engine and get their part from a
+// [List].
 package parts
 
 import (
@@ -21,39 +21,39 @@ import (
 )
 
 // An Engine is everything the program knows about one storage engine. Only the first part is
-// required; a verb reports that an engine lacks another.
+// required; a command reports if an engine lacks the part it needs.
 type Engine struct {
 	// Engine is for scenarios and the simulator.
 	scenario.Engine
-	// Source reads its servers, its exporters and its captures.
+	// Source reads its servers, exporters and captures.
 	Source sources.Engine
-	// Rules are what its recordings are judged by.
+	// Rules judge its recordings.
 	Rules func() rules.Knowledge
-	// Fit makes a scenario of its recordings.
+	// Fit makes scenarios from its recordings.
 	Fit *fit.Engine
 	// Plan says what to try for it.
 	Plan plan.Profiler
-	// Deployment says how it is deployed and configured.
+	// Deployment describes how it is deployed and configured.
 	Deployment func() emit.Deployment
-	// Container says how it runs in a container. It requires a deployment.
+	// Container describes how it runs in a container. It requires a deployment.
 	Container func() discover.Container
-	// Profiles are of its I/O, for a probe: files profiles/NAME.yaml.
+	// Profiles are its I/O profiles for probes: files profiles/NAME.yaml.
 	Profiles fs.FS
 
-	// The rest runs on Linux only and is nil elsewhere.
+	// The following parts exist only on Linux and are nil elsewhere.
 
-	// Rollout says how a plan is carried out on its members.
+	// Rollout describes how a plan is carried out on its members.
 	Rollout func() rollout.Procedure
 	// Lab runs it on emulated volumes.
 	Lab *lab.Engine
 	// Existing lets a run use a server that is already running.
 	Existing *existing.Engine
-	// Buckets measures what bucket documents cost.
+	// Buckets measures the cost of bucket documents.
 	Buckets *lab.BucketBench
 }
 
-// A List is some engines, in the order in which people are shown them. Its methods return the part
-// of each engine that has it.
+// A List is a list of engines in display order. Its methods return the part of each engine that has
+// it.
 type List []*Engine
 
 // with returns the engines that have a part.
@@ -67,7 +67,7 @@ func with[P any](all List, part func(e *Engine) (p P, has bool)) []engine.With[P
 	return out
 }
 
-// Models are for scenarios and the simulator.
+// Models returns the engines for scenarios and the simulator.
 func (l List) Models() []*scenario.Engine {
 	out := make([]*scenario.Engine, len(l))
 	for i, e := range l {
@@ -76,7 +76,7 @@ func (l List) Models() []*scenario.Engine {
 	return out
 }
 
-// Sources are for what reads the engines.
+// Sources returns what reads the engines.
 func (l List) Sources() []sources.Engine {
 	out := make([]sources.Engine, len(l))
 	for i, e := range l {
@@ -85,7 +85,7 @@ func (l List) Sources() []sources.Engine {
 	return out
 }
 
-// Rules are for the pack.
+// Rules returns the parts of the rule pack.
 func (l List) Rules() []rules.Knowledge {
 	var out []rules.Knowledge
 	for _, e := range l {
@@ -101,17 +101,17 @@ func (l List) Rules() []rules.Knowledge {
 	return out
 }
 
-// Fits are for fitting scenarios.
+// Fits returns the parts for fitting scenarios.
 func (l List) Fits() []engine.With[*fit.Engine] {
 	return with(l, func(e *Engine) (*fit.Engine, bool) { return e.Fit, e.Fit != nil })
 }
 
-// Plans are for planning.
+// Plans returns the parts for planning.
 func (l List) Plans() []engine.With[plan.Profiler] {
 	return with(l, func(e *Engine) (plan.Profiler, bool) { return e.Plan, e.Plan != nil })
 }
 
-// Deployments are for emitting files.
+// Deployments returns the parts for emitting files.
 func (l List) Deployments() emit.Engines {
 	return emit.Engines{
 		Language: scenario.NewLanguage(l.Models()),
@@ -125,7 +125,7 @@ func (l List) Deployments() emit.Engines {
 	}
 }
 
-// Containers are for discovering what runs in a cluster.
+// Containers returns the parts for discovering engines in a cluster.
 func (l List) Containers() []engine.With[discover.Engine] {
 	return with(l, func(e *Engine) (d discover.Engine, has bool) {
 		if e.Container == nil {
@@ -135,7 +135,7 @@ func (l List) Containers() []engine.With[discover.Engine] {
 	})
 }
 
-// Rollouts are for carrying out plans.
+// Rollouts returns the parts for carrying out plans.
 func (l List) Rollouts() rollout.Engines {
 	return rollout.Engines{
 		Engines: l.Deployments(),
@@ -148,17 +148,17 @@ func (l List) Rollouts() rollout.Engines {
 	}
 }
 
-// Labs are for running in the lab.
+// Labs returns the parts for running in the lab.
 func (l List) Labs() []engine.With[*lab.Engine] {
 	return with(l, func(e *Engine) (*lab.Engine, bool) { return e.Lab, e.Lab != nil })
 }
 
-// Existing are for using servers that already run.
+// Existing returns the parts for using servers that already run.
 func (l List) Existing() []engine.With[*existing.Engine] {
 	return with(l, func(e *Engine) (*existing.Engine, bool) { return e.Existing, e.Existing != nil })
 }
 
-// Profiles are for a probe.
+// Profiles returns the I/O profiles for probes.
 func (l List) Profiles() []fs.FS {
 	var out []fs.FS
 	for _, e := range l {

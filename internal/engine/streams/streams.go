@@ -1,5 +1,5 @@
-// Package streams is all that Plimsoll knows of I/O streams: this file names its parts, which are in
-// the packages below.
+// Package streams collects Plimsoll's support for I/O streams. This file lists its parts, which are
+// in the packages below.
 package streams
 
 import (
@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/engine/streams/model"
 )
 
-// Engine is I/O streams. They are no database: nothing judges their recordings, and a benchmark has
-// no configuration of its own.
+// Engine is I/O streams. They are not a database: no rule judges their recordings, and a benchmark
+// has no configuration of its own.
 var Engine = parts.Engine{
 	Engine:     model.Spec,
 	Fit:        &fit.Engine{Fit: advise.Fit},

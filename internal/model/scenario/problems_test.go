@@ -178,12 +178,12 @@ func TestEncodings(t *testing.T) {
 	}
 	for text, place := range map[string]string{"\xff\xfea\x00": "f.yaml:1:1: ", "name: ü\nseed: 1\xfc": "f.yaml:2:8: ", "a: \x00": "f.yaml:1:4: "} {
 		_, err := language.Parse("f.yaml", []byte(text), nil)
-		if err == nil || !strings.HasPrefix(err.Error(), place+"no text in UTF-8") {
+		if err == nil || !strings.HasPrefix(err.Error(), place+"not UTF-8 text") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 	_, err := language.Parse("f.yaml", []byte(right), []string{"name=\xff"})
-	if err == nil || !strings.Contains(err.Error(), "--set: no text in UTF-8") {
+	if err == nil || !strings.Contains(err.Error(), "--set: not UTF-8 text") {
 		t.Error(err)
 	}
 }

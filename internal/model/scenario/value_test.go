@@ -114,7 +114,7 @@ func TestWith(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 
-	if _, err = s.With(scenario.Set{Path: "volumes..data", Value: 1}); err == nil || !strings.Contains(err.Error(), "is no path of keys") {
+	if _, err = s.With(scenario.Set{Path: "volumes..data", Value: 1}); err == nil || !strings.Contains(err.Error(), "is not a path of keys") {
 		t.Errorf("%v", err)
 	}
 }

@@ -56,7 +56,7 @@ func checkpointReport() *diagnose.Report {
 			{Share: "queue for a write ticket", Seconds: 3105, Of: 9240},
 			{Share: "waiting for room in the cache", Seconds: 184, Of: 9240},
 			{Share: "evicting pages themselves", Seconds: 92, Of: 9240, Overlaps: true, Note: "may be counted in the wait for the cache"},
-			{Share: "journal fdatasync", Seconds: 5690, Of: 9240, Overlaps: true, Note: "upper bound: the waiting of all operations while one was under way"},
+			{Share: "journal fdatasync", Seconds: 5690, Of: 9240, Overlaps: true, Note: "upper bound: the waiting of all operations while a sync was in progress"},
 			{Share: "unexplained", Seconds: 5951, Of: 9240},
 		},
 		Missing: []diagnose.NotMeasured{

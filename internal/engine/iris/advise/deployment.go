@@ -1,26 +1,26 @@
-// Package advise is what Plimsoll advises of InterSystems IRIS: how a layout is applied to an
+// Package advise is what Plimsoll advises for InterSystems IRIS: how a layout is applied to an
 // instance.
 package advise
 
 import "plimsoll/internal/advise/emit"
 
-// Where volumes are. The instance's configuration says where it looks for them.
+// Mount points of the volumes. The instance's configuration refers to them.
 const (
 	dataMount    = "/srv/iris-data"
 	wijMount     = "/srv/iris-wij"
 	journalMount = "/srv/iris-journal"
 )
 
-// Deployment is how an instance is deployed.
+// Deployment describes how an instance is deployed.
 func Deployment() emit.Deployment {
-	const tell = "its configuration"
+	const setIn = "its configuration"
 	return emit.Deployment{
 		Targets: []emit.Target{{Name: "iris", About: "a configuration merge file (CPF)", Write: merge}},
 		Places: map[string]emit.Place{
-			"data": {Mount: dataMount, Configure: tell},
-			"wij": {Mount: wijMount, Configure: tell,
-				MoveData: "It needs no data: IRIS creates a new write image journal when it starts with `wijdir` (`--to iris`), after an orderly shutdown."},
-			"journal": {Mount: journalMount, Configure: tell,
+			"data": {Mount: dataMount, Configure: setIn},
+			"wij": {Mount: wijMount, Configure: setIn,
+				MoveData: "It needs no data: IRIS creates a new write image journal when it starts with `wijdir` (`--to iris`), after a clean shutdown."},
+			"journal": {Mount: journalMount, Configure: setIn,
 				MoveData: "It needs no data: IRIS creates new journal files there once `CurrentDirectory` is set (`--to iris`). Existing ones stay where they are, for backups."},
 		},
 		Elsewhere: []emit.Elsewhere{

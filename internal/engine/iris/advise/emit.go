@@ -32,13 +32,13 @@ func merge(l *emit.Layout) (*emit.Part, error) {
 
 	b, a := scenario.ConfigOf[*model.Config](l.Before), scenario.ConfigOf[*model.Config](l.After)
 	if a.Buffers != b.Buffers {
-		// Megabytes by size of block, 2 to 64 kB in order; databases have blocks of 8 kB.
+		// Megabytes by block size, 2 to 64 kB in order; databases have blocks of 8 kB.
 		globals := func(s units.Size) string {
 			return fmt.Sprintf("0,0,%d,0,0,0",
 				int64((s+units.MiB-1)/units.MiB))
 		}
 		put("[config]", "engine.iris.buffers", l.Because("engine.iris.buffers")+
-			". Megabytes of buffers by size of block; the third is of 8 kB", "globals", globals(a.Buffers),
+			". Megabytes of buffers by block size; the third is for 8 kB", "globals", globals(a.Buffers),
 			globals(b.Buffers))
 	}
 
@@ -49,13 +49,13 @@ func merge(l *emit.Layout) (*emit.Part, error) {
 	}
 
 	moves := ""
-	for _, v := range l.NewVolumes() { // one in the place of another keeps its path
+	for _, v := range l.NewVolumes() { // a replaced volume keeps its path
 		switch v.Volume {
 		case "wij":
 			dir := wijMount + "/"
 			put("[config]", v.Path, v.Why+". IRIS creates IRIS.WIJ in it when it starts", "wijdir", dir, "")
 			moves += " IRIS creates a new write image journal in `" + dir +
-				"`: the instance must have been shut down in order (`iris stop`), because after an unclean stop the old one is needed for recovery."
+				"`: the instance must have been shut down cleanly (`iris stop`), because after an unclean stop the old one is needed for recovery."
 		case "journal":
 			put("[Journal]", v.Path, v.Why+". AlternateDirectory does not change: keep it on another volume",
 				"CurrentDirectory", journalMount+"/", "")
@@ -67,7 +67,7 @@ func merge(l *emit.Layout) (*emit.Part, error) {
 		return nil, nil
 	}
 
-	text := l.Head(";", "A configuration merge file of InterSystems IRIS: only what changes.")
+	text := l.Head(";", "A configuration merge file for InterSystems IRIS, with only what changes.")
 	for _, section := range []string{"[config]", "[Journal]", "[Miscellaneous]"} {
 		if lines := sections[section]; len(lines) > 0 {
 			text += "\n" + section + "\n" + strings.Join(lines, "\n") + "\n"
@@ -75,13 +75,13 @@ func merge(l *emit.Layout) (*emit.Part, error) {
 	}
 
 	p.Files = []emit.File{emit.Text("iris/merge.cpf", text)}
-	p.Apply = []string{"Keep a copy of `iris.cpf`. With the new volumes mounted, and their folders owned like the instance's `mgr`: `iris merge INSTANCE /absolute/path/iris/merge.cpf`, which accepts no relative path and says " +
+	p.Apply = []string{"Keep a copy of `iris.cpf`. With the new volumes mounted, and their folders owned like the instance's `mgr`: `iris merge INSTANCE /absolute/path/iris/merge.cpf`, which accepts no relative path and reports " +
 		"\"completed successfully\" even for a missing file; then `iris stop INSTANCE` and `iris start INSTANCE`. In a container `ISC_CPF_MERGE_FILE` names the file when it starts." +
 		moves}
-	p.Restarts = []string{"the instance: it reads buffers and directories when it starts. Do a mirror's members one after another, the primary last."}
+	p.Restarts = []string{"the instance: it reads buffers and directories at startup. Do a mirror's members one after another, the primary last."}
 	p.Verify = []string{"`grep -E '^(globals|wijdir|CurrentDirectory|SynchCommit)=' iris.cpf` has the new values, and `messages.log` shows buffers and journal of the last start; `iostat -x 1` shows which device each is written to."}
 	p.Back = []string{"`iris merge` with the old values, and a restart: " + strings.Join(back, ", ") +
-		", as far as the scenario knew them; or put the copy of `iris.cpf` back while the instance is stopped."}
+		", if the scenario knew them; or restore the copy of `iris.cpf` while the instance is stopped."}
 
 	if l.Changed("engine.iris.synchronous_commit") && !a.Synchronous {
 		p.Risks = append(p.Risks, "`SynchCommit=0`: a crash loses the last committed transactions.")

@@ -24,7 +24,7 @@ workload:
   keys: {distribution: uniform}
 `
 
-// TestFirstReads counts them the plain way.
+// TestFirstReads compares with a simple count.
 func TestFirstReads(t *testing.T) {
 	file := scenario.NewLanguage([]*scenario.Engine{&model.Spec}).NewFile("iris.yaml", []byte(reading))
 	for _, size := range []string{"64MiB", "256MiB", "8GiB"} {

@@ -2,7 +2,7 @@ package judge
 
 import "plimsoll/internal/judge/rules"
 
-// compared is by what two recordings are compared.
+// compared lists the signals for comparing two recordings.
 var compared = rules.Compared{
 	Operations: []rules.Operations{{Signals: []*rules.Signal{GlobalUpdates}}},
 	LastCycle:  WriteDaemonCycle,

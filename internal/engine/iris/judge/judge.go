@@ -1,5 +1,5 @@
-// Package judge is what Plimsoll knows of how InterSystems IRIS stalls: the signals by which
-// recordings of it are read, and the rules with their test scripts.
+// Package judge is what Plimsoll knows about stalls of InterSystems IRIS: the signals for reading
+// its recordings, and the rules with their test scripts.
 package judge
 
 import (
@@ -11,7 +11,7 @@ import (
 //go:embed testdata/*.test
 var scripts embed.FS
 
-// Knowledge is what the pack takes from here.
+// Knowledge returns what the rule pack needs from this package.
 func Knowledge() rules.Knowledge {
 	return rules.Knowledge{
 		Database: "iris", Product: "InterSystems IRIS", Programs: []string{"irisdb"},

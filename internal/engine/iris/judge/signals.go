@@ -2,7 +2,7 @@ package judge
 
 import "plimsoll/internal/judge/rules"
 
-// signals are all of this folder.
+// signals are all signals of this package.
 var signals rules.Group
 
 func signal(name, unit, help string, exprs ...string) *rules.Signal {

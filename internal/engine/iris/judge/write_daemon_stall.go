@@ -5,11 +5,11 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A write daemon cycle is due every 80 s; InterSystems' own monitor alerts from 90 s
-// (System Monitor's documentation).
+// A write daemon cycle is due every 80 s. InterSystems' own monitor alerts from 90 s (System
+// Monitor's documentation).
 const cycleAlertS = 90.0
 
-// cycleEveryS is how often a cycle of the write daemon begins.
+// cycleEveryS is how often the write daemon begins a cycle.
 const cycleEveryS = 80.0
 
 func writeDaemonStall() rules.Rule {
@@ -17,20 +17,20 @@ func writeDaemonStall() rules.Rule {
 		Kind:  rules.Cause,
 		When:  "plimsoll:iris_write_daemon_cycle:seconds >= 90",
 		Needs: []*rules.Signal{WriteDaemonCycle},
-		Cause: "About every 80 s the write daemon writes all changed blocks twice: to the write image journal, then to the databases. When a cycle takes longer than that, changed blocks pile up; reads queue on the volume behind the daemon, and with too few clean buffers global updates are held back. (A queue that never reaches zero is normal.)",
+		Cause: "About every 80 s the write daemon writes all changed blocks twice: to the write image journal, then to the databases. When a cycle takes longer than that, changed blocks pile up; reads queue on the volume behind the daemon, and if too few buffers are clean, global updates are held back. (A queue that never reaches zero is normal.)",
 		Words: rules.Words{"cycle": "The write daemon's cycle took up to {{.longest}}, and {{.alert}} or more in {{.share}} of the time."},
 		Advice: map[string]rules.Advice{
-			"apart": {Summary: "Put the WIJ, the journal and the databases on volumes of their own",
+			"apart": {Summary: "Put the WIJ, the journal and the databases on separate volumes",
 				Expect: "the phases stop queueing behind each other", TradeOff: "more volumes to snapshot together",
 				NoCommand: inPortal},
-			"WIJ": {Summary: "The WIJ takes the longer part: give it a volume of its own with throughput (it is written in 256 KB blocks, sequentially)",
+			"WIJ": {Summary: "The WIJ takes the larger part: give it its own volume with enough throughput (it is written in 256 KB blocks, sequentially)",
 				Expect:    "the phases stop queueing behind each other",
 				TradeOff:  "more volumes to snapshot together",
 				NoCommand: inPortal},
-			"stripe": {Summary: "Stripe the database volume (LVM, gp3): it lowers read latency as well as raising the caps",
+			"stripe": {Summary: "Stripe the database volume (LVM, gp3): this lowers read latency and also raises the caps",
 				Expect:    "shorter write phases, fewer read spikes while the daemon writes",
 				TradeOff:  "losing one volume loses the stripe",
-				NoCommand: "the databases have to be copied onto it first: plimsoll emit writes the commands for the volumes"},
+				NoCommand: "the databases have to be copied to it first: plimsoll emit writes the commands for the volumes"},
 		}}
 
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
@@ -70,6 +70,7 @@ func writeDaemonStall() rules.Rule {
 			}
 		}
 
+		// The longer phase decides: separating the databases does not help a slow WIJ.
 		wij, db := timeline.Max(c.One(WIJ)), timeline.Max(c.One(WriteDaemonWrite))
 		if wij > db {
 			f.Advise("WIJ", nil)

@@ -1,29 +1,29 @@
 package model
 
-// A block's state in the global buffers.
+// A block's state in the global buffers, as bits.
 const (
 	resident   uint8 = 1 << iota
-	referenced       // since the clock's hand passed
-	dirty            // changed since the daemon took it
-	taken            // the daemon has still to write it
+	referenced       // used since the clock's hand passed it
+	dirty            // changed since the daemon collected it
+	taken            // the daemon has yet to write it
 )
 
-// buffers are the global buffers: which blocks are in memory, and in what state. Which clean one
-// gives way to another is decided by a clock: the hand passes over those used since it came by.
+// buffers are the global buffers: which blocks are in memory, and their states. A clock chooses the
+// clean block to evict: the hand passes over blocks that were used since its last visit.
 type buffers struct {
-	chunks [][]uint8 // a byte a block, made when the first in a chunk is touched
+	chunks [][]uint8 // a byte per block; a chunk is allocated on its first use
 	blocks uint64
 	frames []uint32 // the blocks in memory
-	room   int      // how many there may be
+	room   int      // the maximum number of blocks
 	hand   int
 	dirty  []uint32 // in the order of their first change
 	taken  int
-	seen   uint8 // of what was read only to have it near
+	seen   uint8 // sum of prefetched states, to keep the reads
 }
 
 const (
 	chunkBlocks = 1 << 24
-	// framesFirst is how many frames there is room for at first: those of 32 GiB.
+	// framesFirst is the initial capacity of frames: that of 32 GiB.
 	framesFirst = 1 << 22
 )
 
@@ -33,7 +33,7 @@ func (b *buffers) init(blocks uint64, room int) {
 	b.frames = make([]uint32, 0, min(room, framesFirst))
 }
 
-// state is a block's.
+// state returns a block's state.
 func (b *buffers) state(block uint32) *uint8 {
 	c := b.chunks[block/chunkBlocks]
 	if c == nil {
@@ -43,11 +43,11 @@ func (b *buffers) state(block uint32) *uint8 {
 	return &c[block%chunkBlocks]
 }
 
-// nearBlocks is how many blocks' states are read at once, ahead of their use.
+// nearBlocks is how many blocks' states are prefetched together.
 const nearBlocks = 32
 
-// near reads the states of blocks that are needed soon. The processor waits for such a read if what
-// follows depends on it; nothing depends on these, so it does them at the same time.
+// near prefetches the states of blocks that are needed soon. The processor stalls on such a read
+// only if later work depends on it; nothing depends on these, so they overlap.
 func (b *buffers) near(blocks []uint32) {
 	seen := b.seen
 	for _, block := range blocks {
@@ -56,7 +56,7 @@ func (b *buffers) near(blocks []uint32) {
 	b.seen = seen
 }
 
-// admit takes a block that was read into memory. Some clean one goes, which there must be.
+// admit adds a block that was read to memory and evicts a clean one, of which there must be one.
 func (b *buffers) admit(block uint32) {
 	s := b.state(block)
 	if *s&resident != 0 {
@@ -99,7 +99,7 @@ func (b *buffers) change(block uint32) {
 	}
 }
 
-// take hands all dirty blocks to the daemon, and keeps the list it gives back.
+// take hands all dirty blocks to the daemon and keeps the list that it returns.
 func (b *buffers) take(empty []uint32) []uint32 {
 	list := b.dirty
 	for _, block := range list {
@@ -110,12 +110,12 @@ func (b *buffers) take(empty []uint32) []uint32 {
 	return list
 }
 
-// written says that the daemon wrote a block.
+// written records that the daemon wrote a block.
 func (b *buffers) written(block uint32) {
 	*b.state(block) &^= taken
 	b.taken--
 }
 
-// unclean is how many buffers cannot give way, some of them counted twice: changed again after they
-// were taken.
+// unclean is the number of buffers that cannot be evicted. A block that was changed again after the
+// daemon collected it counts twice.
 func (b *buffers) unclean() int { return len(b.dirty) + b.taken }

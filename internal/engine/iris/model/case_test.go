@@ -10,14 +10,15 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A system of the published case: volumes for data, WIJ and journal, and the instance's limits.
+// A system is one of the published case: volumes for data, WIJ and journal, and the instance's
+// limits.
 type system struct {
 	name     string
 	stripe   int
 	instance volume.Rate
-	updates  int // a second, so that the daemon's writes last for a while of each cycle
+	updates  int // per second, so that the daemon writes for part of each cycle
 	hot      uint64
-	constant bool // every I/O takes 0.7 ms behind the limits
+	constant bool // every I/O takes 0.7 ms after the limits
 }
 
 var systems = []system{
@@ -54,8 +55,8 @@ func caseConfig() Config {
 	return cfg
 }
 
-// TestRanRead: N processes of random reads, more and more of them, without anything else. Published
-// for A: 0.7 to 1.5 ms, with peaks over 5 ms near 16,000 a second; for B: 0.7 ms on average near
+// TestRanRead: an increasing number of processes read at random, without other load. Published for
+// A: 0.7 to 1.5 ms, with peaks over 5 ms near 16,000 per second; for B: 0.7 ms on average near
 // 80,000.
 func TestRanRead(t *testing.T) {
 	var out strings.Builder
@@ -93,7 +94,7 @@ func TestRanRead(t *testing.T) {
 		}
 
 		if s.stripe == 1 && many < 3*few {
-			t.Errorf("%s: %v with 50 processes, %v with 5: its limit is not felt", s.name, many, few)
+			t.Errorf("%s: %v with 50 processes, %v with 5: its limit has no effect", s.name, many, few)
 		}
 
 		if s.stripe == 5 && many > few*5/4 {
@@ -104,8 +105,8 @@ func TestRanRead(t *testing.T) {
 	t.Log("\n" + out.String())
 }
 
-// TestRanReadBesideDaemon: reads spike while the write daemon writes, and less on a stripe.
-// Published: A, 8,000 writes and 12,000 reads a second, spikes over 5 ms; B, 40,000 and 60,000,
+// TestRanReadBesideDaemon: read latency spikes while the write daemon writes, and less on a stripe.
+// Published: A, 8,000 writes and 12,000 reads per second, spikes over 5 ms; B, 40,000 and 60,000,
 // spikes under 1.4 ms.
 func TestRanReadBesideDaemon(t *testing.T) {
 	var out strings.Builder

@@ -10,24 +10,24 @@ import (
 // BlockSize is a database block (8 KB; InterSystems IRIS documentation, "Configuring Databases").
 const BlockSize = 8 * units.KiB
 
-// Config is an instance of IRIS as a person describes it.
+// Config describes an instance of IRIS.
 type Config struct {
-	// Database is the size of all databases together, Buffers that of the global buffers.
+	// Database is the total size of all databases, Buffers the size of the global buffers.
 	Database units.Size `yaml:"database"`
 	Buffers  units.Size `yaml:"buffers"`
 	// Cycle is the time from one start of the write daemon to the next (80 s; documentation of the
 	// System Monitor, which alerts from 90 s).
 	Cycle units.Duration `yaml:"cycle"`
 	// WakeDirty is the share of dirty buffers that wakes the daemon early, HoldDirty the share at
-	// which updates wait until it has written some (both assumed; the documentation says only that
+	// which updates wait until it has written some (both assumed; the documentation only says that
 	// such limits exist).
 	WakeDirty units.Ratio `yaml:"wake_dirty"`
 	HoldDirty units.Ratio `yaml:"hold_dirty"`
 	// Writes is how many database writes the daemon keeps in flight, with its helpers (assumed: 64,
 	// which gives the published 40,000 writes per second at 0.7 ms, and at most twice that).
 	Writes int `yaml:"database_writes"`
-	// WIJRequest and WIJWrites are the length of a write to the WIJ and how many are in flight (256
-	// KB, one after another, from the published case; assumed).
+	// WIJRequest is the size of a write to the WIJ, and WIJWrites how many are in flight (256 KB,
+	// one after the other, from the published case; assumed).
 	WIJRequest units.Size `yaml:"wij_request"`
 	WIJWrites  int        `yaml:"wij_writes"`
 	// Pause is how long phases 2 to 4 hold global updates (assumed).
@@ -35,26 +35,26 @@ type Config struct {
 
 	// Synchronous makes each update wait until its journal record is durable.
 	Synchronous bool `yaml:"synchronous_commit"`
-	// JournalInterval is the longest that a record stays in memory (2 s; documentation,
-	// "Journaling"). JournalBuffer is the memory for it: when it is full it is written (64 KB
-	// blocks; mgstat's unit).
+	// JournalInterval is the longest time that a record stays in memory (2 s; documentation,
+	// "Journaling"). JournalBuffer is the memory for records, which is written when it is full (64
+	// KB blocks; mgstat's unit).
 	JournalInterval units.Duration `yaml:"journal_interval"`
 	JournalBuffer   units.Size     `yaml:"journal_buffer"`
-	// JournalOverhead is how many bytes a record has beside its value: header, reference, old
-	// value's pointer (assumed).
+	// JournalOverhead is a record's size besides its value: header, reference, pointer to the old
+	// value (assumed).
 	JournalOverhead units.Size `yaml:"journal_overhead"`
 
 	CPU CPU `yaml:"cpu"`
 }
 
-// CPU is what the steps cost a core (assumed: of the order of measured systems with 100,000 to
-// 500,000 global references per second and core).
+// CPU is the CPU time of each step (assumed: the order of magnitude of measured systems with
+// 100,000 to 500,000 global references per second and core).
 type CPU struct {
 	Read   units.Duration `yaml:"read"`
 	Update units.Duration `yaml:"update"`
 }
 
-// Defaults are IRIS's, with 64 GB of databases behind 8 GB of buffers.
+// Defaults returns IRIS' defaults, with 64 GB of databases and 8 GB of buffers.
 func Defaults() Config {
 	return Config{
 		Database: 64 * units.GiB, Buffers: 8 * units.GiB,
@@ -67,21 +67,21 @@ func Defaults() Config {
 	}
 }
 
-// What no instance goes beyond here. A byte of memory is kept for each block that was touched, so
-// databasesMax bounds it: 512 MiB.
+// Limits of the model. Each touched block takes a byte of memory, so databasesMax limits it to 512
+// MiB.
 const (
 	databasesMax = 4 * units.TiB
 	inFlightMax  = 1 << 14
 	intervalMax  = time.Hour
 )
 
-// Check finds what cannot be.
+// Check reports impossible values.
 func (c *Config) Check() diagnostics.List {
 	var l diagnostics.List
 	size := func(field string, s, least, most units.Size) {
 		if s < least || s > most {
 			l = append(l, diagnostics.Problem{
-				Field: field, Text: s.Exact() + " is out of its range",
+				Field: field, Text: s.Exact() + " out of range",
 				Limit: least.Exact() + " to " + most.Exact(), Nearest: min(max(s, least), most).Exact(),
 			})
 		}
@@ -90,7 +90,7 @@ func (c *Config) Check() diagnostics.List {
 	span := func(field string, d units.Duration, least, most time.Duration) {
 		if d.Std() < least || d.Std() > most {
 			l = append(l, diagnostics.Problem{
-				Field: field, Text: d.Std().String() + " is out of its range",
+				Field: field, Text: d.Std().String() + " out of range",
 				Limit: least.String() + " to " + most.String(), Nearest: min(max(d.Std(), least), most).String(),
 			})
 		}
@@ -101,7 +101,7 @@ func (c *Config) Check() diagnostics.List {
 	span("cycle", c.Cycle, time.Second, intervalMax)
 
 	if !(c.WakeDirty > 0 && c.WakeDirty <= c.HoldDirty) {
-		l.Addf("wake_dirty", "%v of the buffers: above 0, up to hold_dirty (%v)", float64(c.WakeDirty),
+		l.Addf("wake_dirty", "%v of the buffers: want above 0 and at most hold_dirty (%v)", float64(c.WakeDirty),
 			float64(c.HoldDirty))
 	}
 
@@ -117,7 +117,7 @@ func (c *Config) Check() diagnostics.List {
 		n     int
 	}{{"database_writes", c.Writes}, {"wij_writes", c.WIJWrites}} {
 		if n.n < 1 || n.n > inFlightMax {
-			l.Addf(n.field, "%d writes in flight: 1 to %d", n.n, inFlightMax)
+			l.Addf(n.field, "%d writes in flight: want 1 to %d", n.n, inFlightMax)
 		}
 	}
 

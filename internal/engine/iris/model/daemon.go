@@ -10,19 +10,19 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// cyclesMax bounds the cycles remembered: three months at the default interval. Over it the older
-// half goes.
+// cyclesMax limits the cycles that are remembered: three months at the default interval. Beyond
+// that, the older half is dropped.
 const cyclesMax = 1 << 17
 
 // A daemon is the write daemon.
 type daemon struct {
 	wij        extent
-	phase      int    // as mgstat prints it
-	generation uint64 // of its alarm: an older one is void
+	phase      int    // as printed by mgstat
+	generation uint64 // of its timer; events of older generations are ignored
 
 	list        []uint32 // the blocks of this cycle
 	spare       []uint32
-	next        int // of them, the first not yet submitted
+	next        int // index of the first block not yet submitted
 	inFlight    int
 	wijLeft     units.Size
 	wijAt       units.Size // offset in the WIJ
@@ -37,7 +37,7 @@ type daemon struct {
 	last   cycleTimes
 }
 
-// cycleTimes are of the cycle that ended last, in milliseconds and blocks; NaN before the first.
+// cycleTimes describes the cycle that ended last, in milliseconds and blocks; NaN before the first.
 type cycleTimes struct {
 	cycle, sleep, wij, database, queued, written float64
 }
@@ -49,7 +49,7 @@ func (t *cycleTimes) none() {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// wakeDaemon starts a cycle early: too many buffers are dirty.
+// wakeDaemon starts a cycle early because too many buffers are dirty.
 func (x *Instance) wakeDaemon(now vtime.Instant) {
 	if x.daemon.phase == 0 {
 		x.startCycle(now, true)
@@ -60,13 +60,13 @@ func (x *Instance) cycleDue(now vtime.Instant, generation uint64) {
 	switch d := &x.daemon; {
 	case d.phase != 0 || generation != d.generation:
 	case len(x.buffers.dirty) == 0:
-		x.clock.After(x.cfg.Cycle.Std(), x, event(cycleDue, generation)) // it finds nothing and sleeps on
+		x.clock.After(x.cfg.Cycle.Std(), x, event(cycleDue, generation)) // nothing to write: it goes back to sleep
 	default:
 		x.startCycle(now, false)
 	}
 }
 
-// startCycle takes the blocks that are dirty now, while updates pause for a moment.
+// startCycle collects the blocks that are dirty now, while updates pause briefly.
 func (x *Instance) startCycle(now vtime.Instant, early bool) {
 	d := &x.daemon
 	d.generation++
@@ -87,11 +87,11 @@ func (x *Instance) startCycle(now vtime.Instant, early bool) {
 	x.clock.At(d.pausedUntil, x, event(paused, 0))
 }
 
-// writeWIJ is phase 5: the blocks go to the WIJ, sequentially.
+// writeWIJ is phase 5: the blocks are written to the WIJ sequentially.
 func (x *Instance) writeWIJ(now vtime.Instant) {
 	d := &x.daemon
 	d.phase, d.wijBegan = 5, now
-	d.wijLeft, d.wijAt = units.Size(len(d.list))*BlockSize, BlockSize // behind its header
+	d.wijLeft, d.wijAt = units.Size(len(d.list))*BlockSize, BlockSize // after its header
 	if d.wijLeft == 0 {
 		x.markWIJ()
 		return
@@ -101,7 +101,7 @@ func (x *Instance) writeWIJ(now vtime.Instant) {
 	}
 }
 
-// nextWIJ submits a write of the WIJ.
+// nextWIJ submits a write to the WIJ.
 func (x *Instance) nextWIJ() {
 	d := &x.daemon
 	n := min(d.wijLeft, x.cfg.WIJRequest)
@@ -124,10 +124,10 @@ func (x *Instance) wijWritten(vtime.Instant) {
 	}
 }
 
-// markWIJ sets the mark that makes the WIJ valid, in its header, now that all of it is durable.
+// markWIJ sets the mark in the header that makes the WIJ valid, now that all of it is durable.
 func (x *Instance) markWIJ() { x.header(wijMarked) }
 
-// clearWIJ says that the databases have it all.
+// clearWIJ marks the WIJ as no longer needed, because the databases have everything.
 func (x *Instance) clearWIJ() { x.header(wijCleared) }
 
 // header writes the WIJ's header.
@@ -138,7 +138,7 @@ func (x *Instance) header(then what) {
 	x.clock.At(c.Done, x, event(then, 0))
 }
 
-// wijMarked is phase 6: the journal.
+// wijMarked is phase 6: it syncs the journal.
 func (x *Instance) wijMarked(now vtime.Instant) {
 	d := &x.daemon
 	d.phase = 6
@@ -147,7 +147,7 @@ func (x *Instance) wijMarked(now vtime.Instant) {
 	x.syncJournal(now)
 }
 
-// writeDatabases is phase 8: the same blocks go where they belong.
+// writeDatabases is phase 8: the same blocks are written to their databases.
 func (x *Instance) writeDatabases(now vtime.Instant) {
 	d := &x.daemon
 	d.phase, d.databaseBegan = 8, now
@@ -186,7 +186,7 @@ func (x *Instance) dbWritten(now vtime.Instant, block uint32) {
 	x.feed(now)
 }
 
-// endCycle lets the daemon sleep until its next start, if that is not over.
+// endCycle lets the daemon sleep until its next start, unless that is already due.
 func (x *Instance) endCycle(now vtime.Instant) {
 	d := &x.daemon
 	d.phase, d.ended = 0, now

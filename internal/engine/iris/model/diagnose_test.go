@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// record notes all series each second.
+// record records all series each second.
 func (b *bed) record(t *testing.T, seconds int) *recording.Memory {
 	t.Helper()
 	var batch recording.Batch
@@ -57,8 +57,8 @@ func (b *bed) record(t *testing.T, seconds int) *recording.Memory {
 	return m
 }
 
-// TestDiagnosed: the rules find the cause of the model's stalls. On a volume of 200 operations a
-// second, the daemon takes 100 s for 20,000 blocks, longer than its cycle.
+// The rules find the cause of the model's stalls. On a volume of 200 operations per second, the
+// daemon takes 100 s for 20,000 blocks, longer than its cycle.
 func TestDiagnosed(t *testing.T) {
 	for _, run := range []struct {
 		iops  units.Frequency
@@ -79,7 +79,7 @@ func TestDiagnosed(t *testing.T) {
 
 		stall := slices.ContainsFunc(r.Findings, func(f diagnose.Finding) bool { return f.Rule == "iris/write-daemon-stall" })
 		if stall != run.stall {
-			t.Errorf("%v IOPS: a stall of the write daemon is found: %v; its cycles: %+v", run.iops, stall, b.instance.Cycles())
+			t.Errorf("%v IOPS: write daemon stall found: %v; cycles: %+v", run.iops, stall, b.instance.Cycles())
 		}
 
 		for _, n := range r.Missing {

@@ -1,12 +1,12 @@
 // Package model models InterSystems IRIS: reads that miss the global buffers go to the volume one
-// by one, and every 80 seconds a write daemon sends everything that changed to it twice.
+// by one, and every 80 seconds a write daemon writes all changed blocks to it twice.
 //
 // # The write daemon's cycle
 //
-// An update changes an 8 KB block in the global buffers and appends to the journal; nobody waits
-// for the block to be written. The write daemon does that in cycles. It takes the blocks that are
-// dirty when it wakes, a consistent subset while new dirty blocks collect behind it, and goes
-// through these phases (the numbers are those that mgstat prints as WDphase):
+// An update changes an 8 KB block in the global buffers and appends to the journal; no client waits
+// for the block to be written. The write daemon writes blocks in cycles. It collects the blocks
+// that are dirty when it wakes, a consistent subset while new dirty blocks accumulate behind it,
+// and goes through these phases (numbered as mgstat's WDphase):
 //
 //	0     asleep until 80 s after its last start, or until too many buffers are dirty
 //	1     woken
@@ -18,21 +18,21 @@
 //	      at a time; then marks the WIJ as done with
 //
 // A crash in phase 8 is repaired from the WIJ, so no database write begins before the WIJ is
-// durable. All this I/O is direct: there is no page cache between the engine and the volume, and
-// what reads feel of a cycle is the queue of phase 8 in front of them on the same volume. That
+// durable. All this I/O is direct, without a page cache between the engine and the volume, so the
+// effect of a cycle on reads is the queue of phase 8 in front of them on the same volume. That
 // queue is as deep as the number of writes that the daemon keeps in flight, and drains at the
-// volume's rate. That is why a stripe of volumes removes the spikes from read latency although one
-// volume had IOPS to spare on average.
+// volume's rate. So a stripe of volumes removes the spikes from read latency although one volume
+// had enough IOPS on average.
 //
 // The journal is written sequentially: every 2 s, in each cycle, when its buffer is full, and at
 // each commit if commits are synchronous.
 //
 // # Volumes
 //
-// "data" holds the databases, "wij" the WIJ, "journal" the journal; a missing one falls back to
+// "data" holds the databases, "wij" the WIJ, "journal" the journal. A missing volume falls back to
 // "data".
 //
-// # What is left out
+// # Not modelled
 //
 //   - The adaptive cycle (wdcycle's four numbers): the interval is fixed.
 //   - Temporary databases: iris_wd_temp_queue and iris_wd_temp_write report the blocks that a cycle

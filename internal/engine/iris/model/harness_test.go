@@ -22,14 +22,14 @@ type bed struct {
 	instance *Instance
 	chance   *random.Stream
 
-	hot   uint64        // updates go to blocks below it
+	hot   uint64        // updates go to blocks below this
 	gap   time.Duration // between updates
 	until vtime.Instant
 	reads []second
-	done  int // reads, of a benchmark
+	done  int // reads in a benchmark
 }
 
-// second is what reads met in a second of the run.
+// second is the latencies of reads in a second of the run.
 type second struct{ took []time.Duration }
 
 const (
@@ -65,7 +65,7 @@ func (b *bed) read() {
 	b.instance.Do(workload.Op{At: b.clock.Now(), Kind: workload.Read, Key: b.chance.Below(b.instance.buffers.blocks), Class: readClass, Size: BlockSize})
 }
 
-// Fire is the next update.
+// Fire submits the next update.
 func (b *bed) Fire(now vtime.Instant, _ uint64) {
 	b.instance.Do(workload.Op{At: now, Kind: workload.Update, Key: b.chance.Below(b.hot), Class: updateClass, Size: 100})
 	if now < b.until {

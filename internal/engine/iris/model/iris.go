@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// An Instance is the model.
+// An Instance is an instance of IRIS in virtual time.
 type Instance struct {
 	cfg    Config
 	clock  *vtime.Clock
@@ -22,11 +22,11 @@ type Instance struct {
 
 	data     extent
 	buffers  buffers
-	hold     int // unclean buffers from which updates are held
-	wake     int // dirty buffers from which the daemon is woken
+	hold     int // number of unclean buffers that holds updates
+	wake     int // number of dirty buffers that wakes the daemon
 	slots    engine.Slots
-	starved  engine.Queue // updates held for want of clean buffers
-	feeding  bool         // the first of them is being tried again
+	starved  engine.Queue // updates that wait for clean buffers
+	feeding  bool         // the first of them is being retried
 	journal  journal
 	daemon   daemon
 	counters counters
@@ -41,10 +41,10 @@ var (
 type extent struct {
 	device *kernel.Device
 	start  units.Size
-	shared bool // with something else of the engine's
+	shared bool // with other data of the engine
 }
 
-// New makes an instance that has just started: nothing is in its buffers.
+// New makes an instance that has just started, with empty buffers.
 func New(cfg Config, env *engine.Env) (*Instance, error) {
 	if l := cfg.Check(); len(l) > 0 {
 		return nil, fmt.Errorf("iris: %w", l.Err())
@@ -52,7 +52,7 @@ func New(cfg Config, env *engine.Env) (*Instance, error) {
 
 	data := env.Volume("data")
 	if data == nil {
-		return nil, errors.New(`iris: there is no volume "data" for the databases`)
+		return nil, errors.New(`iris: needs a volume named data for the databases`)
 	}
 
 	if env.Client == nil || env.Clock == nil || env.Host == nil {
@@ -86,7 +86,7 @@ func New(cfg Config, env *engine.Env) (*Instance, error) {
 	return x, nil
 }
 
-// An event's argument is what happened and to which slot, block or cycle.
+// A what is the kind of an event. An event's argument combines it with a slot, block or cycle.
 type what uint8
 
 const (
@@ -101,10 +101,10 @@ const (
 	paused                     // its pause of updates is over
 	wijWritten                 // a write to the WIJ is done
 	wijFlushed                 // and all of them are flushed
-	wijMarked                  // the WIJ is marked valid
+	wijMarked                  // the WIJ is marked as valid
 	dbWritten                  // a block is written to a database
 	dbFlushed                  // all of them are, and flushed
-	wijCleared                 // the WIJ is marked as done with
+	wijCleared                 // the WIJ is marked as no longer needed
 )
 
 func event(w what, n uint64) uint64 { return uint64(w)<<56 | n }
@@ -153,7 +153,7 @@ func (x *Instance) Do(op workload.Op) {
 	x.parsed.At(done, event(parsed, uint64(slot)))
 }
 
-// block is the one that an operation touches.
+// block returns the block that an operation touches.
 func (x *Instance) block(s *engine.Slot) uint32 { return uint32(s.Op.Key % x.buffers.blocks) }
 
 // work reads an operation's block unless it is in memory.
@@ -198,6 +198,7 @@ func (x *Instance) update(now vtime.Instant, i uint32) {
 		return
 	}
 
+	// Held updates keep their order: new ones queue behind them.
 	if x.buffers.unclean() >= x.hold || x.starved.Len() > 0 && !x.feeding {
 		x.starved.Push(&x.slots, i)
 		x.wakeDaemon(now)
@@ -206,7 +207,7 @@ func (x *Instance) update(now vtime.Instant, i uint32) {
 
 	block := x.block(s)
 	if *x.buffers.state(block)&resident == 0 {
-		x.buffers.admit(block) // it went while the update was held; its read is not repeated
+		x.buffers.admit(block) // evicted while the update was held; its read is not repeated
 	}
 
 	x.buffers.change(block)
@@ -242,5 +243,5 @@ func (x *Instance) acknowledge(now vtime.Instant, i uint32) {
 	x.slots.Give(i)
 }
 
-// Cycles are the write daemon's; of very long runs the last [cyclesMax].
+// Cycles returns the write daemon's cycles, for very long runs the last [cyclesMax].
 func (x *Instance) Cycles() []engine.Cycle { return x.daemon.cycles }

@@ -15,21 +15,21 @@ type journal struct {
 	end       units.Size // written so far
 	buffered  units.Size
 	running   bool
-	again     bool // something asked for a sync while one ran
+	again     bool // another sync was requested while one ran
 	scheduled bool
 	began     vtime.Instant
 	queued    time.Duration // of the sync in progress, before its last write was issued
 	limit     volume.Limit
 	waiting   engine.Queue // updates whose records are buffered
 	syncing   engine.Queue // updates whose records are being written
-	forDaemon bool         // phase 6 waits for the sync that comes, or runs
+	forDaemon bool         // phase 6 waits for the next or current sync
 }
 
-// journalFile is where the journal begins again from its start on the device (1 GB, the default
-// size of a journal file).
+// journalFile is where the journal starts over on the device (1 GB, the default size of a journal
+// file).
 const journalFile = units.GiB
 
-// journalAlign is the unit to which a write of the journal is rounded up.
+// journalAlign is the unit that writes of the journal are rounded up to.
 const journalAlign = 4 * units.KiB
 
 // append buffers a record.
@@ -52,7 +52,7 @@ func (x *Instance) journalDue(now vtime.Instant) {
 	}
 }
 
-// syncJournal writes what is buffered, or requests another turn if one is in progress.
+// syncJournal writes the buffered records, or requests another sync if one is in progress.
 func (x *Instance) syncJournal(now vtime.Instant) {
 	j := &x.journal
 	if j.running {
@@ -86,7 +86,7 @@ func (x *Instance) syncJournal(now vtime.Instant) {
 	x.clock.At(at, x, event(journaled, 0))
 }
 
-// journaled answers the updates whose records are durable.
+// journaled acknowledges the updates whose records are durable.
 func (x *Instance) journaled(now vtime.Instant) {
 	j := &x.journal
 	queued := min(int64(j.queued), int64(now.Sub(j.began)))
@@ -96,6 +96,7 @@ func (x *Instance) journaled(now vtime.Instant) {
 		held = engine.WaitLogQueue
 	}
 
+	// A sync that began before the daemon's request may miss records of its cycle.
 	forDaemon := j.forDaemon && x.daemon.journalAsked <= j.began
 	j.running = false
 

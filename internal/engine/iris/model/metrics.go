@@ -15,14 +15,14 @@ type counters struct {
 	readTime                 time.Duration
 }
 
-// A window is the last whole second: IRIS reports rates, not totals.
+// A window is the last whole second, because IRIS reports rates, not totals.
 type window struct {
 	second      int64    // the current one
-	start, last counters // the totals when that began, and when the one before it did
+	start, last counters // the totals at its start, and at the start of the previous second
 }
 
-// roll takes note of a second that is over. It is called before the counters change, so that what a
-// second held does not depend on when somebody looks.
+// roll moves on to a new second. It is called before the counters change, so that a second's
+// content does not depend on when it is sampled.
 func (w *window) roll(now vtime.Instant, totals *counters) {
 	s := int64(now) / 1e9
 	if s == w.second {
@@ -30,12 +30,12 @@ func (w *window) roll(now vtime.Instant, totals *counters) {
 	}
 	w.last = w.start
 	if s > w.second+1 {
-		w.last = *totals // a second in which nothing happened
+		w.last = *totals // nothing happened in the last second
 	}
 	w.start, w.second = *totals, s
 }
 
-// names are IRIS's (/api/monitor/metrics), in the order sampled.
+// names are IRIS' metric names (/api/monitor/metrics), in the order of samples.
 var names = [...]string{
 	"iris_wd_cycle_time", "iris_wd_sleep", "iris_wdwij_time", "iris_wd_write_time", // ms
 	"iris_wd_temp_queue", "iris_wd_temp_write", // blocks
@@ -44,7 +44,7 @@ var names = [...]string{
 	"iris_db_latency", // ms
 }
 
-// Metrics are those of /api/monitor/metrics that the model has.
+// Metrics returns the metrics of /api/monitor/metrics that the model has.
 func (x *Instance) Metrics() []engine.Metric {
 	out := make([]engine.Metric, len(names))
 	for i, name := range names {
@@ -53,9 +53,9 @@ func (x *Instance) Metrics() []engine.Metric {
 	return out
 }
 
-// Sample writes the present values of Metrics. Rates and the read latency are those of the last
-// whole second. Before the first cycle its times are missing; so is the latency of a second in
-// which nothing was read.
+// Sample writes the current values of Metrics. Rates and the read latency are those of the last
+// whole second. Cycle times are missing before the first cycle, and the latency if nothing was
+// read.
 func (x *Instance) Sample(values []float64) {
 	x.window.roll(x.clock.Now(), &x.counters)
 	is, was, d := &x.window.start, &x.window.last, &x.daemon.last
@@ -76,7 +76,7 @@ func (x *Instance) Sample(values []float64) {
 	}
 }
 
-// count returns the counters to change now.
+// count returns the counters of the current second.
 func (x *Instance) count() *counters {
 	x.window.roll(x.clock.Now(), &x.counters)
 	return &x.counters

@@ -30,7 +30,7 @@ func TestPlot(t *testing.T) {
 
 		cfg := caseConfig()
 		cfg.Cycle = units.Duration(8 * time.Second)
-		s.constant = true // a picture of queues, not of chance
+		s.constant = true // a picture of queues, not of random latencies
 
 		b := s.bed(t, cfg)
 		for range readers {
@@ -43,7 +43,7 @@ func TestPlot(t *testing.T) {
 	})
 }
 
-// plot runs to a second and gives a line for each from another on.
+// plot runs up to a second and returns a line for each second from another one on.
 func (b *bed) plot(from, to int) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%3s %5s %7s %9s %9s %9s %8s  %s\n", "s", "phase", "dirty", "WIJ MB/s", "writes/s", "reads/s", "p99", "0.5 1   2   4   8 ms")
@@ -56,7 +56,7 @@ func (b *bed) plot(from, to int) string {
 		now, written := b.instance.counters, wij.Stats().WrittenBytes
 		if s >= from {
 			p99 := quantile(b.reads[s].took, 0.99)
-			// Four signs for each doubling above half a millisecond.
+			// Four characters for each doubling above half a millisecond.
 			bar := 4 * (bits.Len64(uint64(p99/(250*time.Microsecond))) - 1)
 			fmt.Fprintf(&out, "%3d %5d %7d %9.0f %9d %9d %8s  %s\n", s, b.instance.daemon.phase, b.instance.buffers.unclean(), float64(written-bytes)/1e6,
 				now.writes-before.writes, now.reads-before.reads, p99.Round(10*time.Microsecond), strings.Repeat("#", max(bar, 0)))

@@ -32,7 +32,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// A watched volume notes what it is asked to do and when that is done.
+// A watched volume logs its requests and when they are done.
 type watched struct {
 	volume.Volume
 	name string
@@ -51,7 +51,7 @@ func (w watched) Submit(now vtime.Instant, r volume.Request) volume.Completion {
 	return c
 }
 
-// trial is a client that asks at given instants.
+// trial is a client that submits operations at given instants.
 type trial struct {
 	rt    *rapid.T
 	clock vtime.Clock
@@ -159,22 +159,22 @@ func TestProperties(t *testing.T) {
 		}
 
 		if n := a.x.buffers.unclean(); n != 0 {
-			rt.Fatalf("%d buffers unclean at last", n)
+			rt.Fatalf("%d buffers unclean at the end", n)
 		}
 
 		a.imageFirst(rt)
-		if !cfg.Synchronous { // else an update is acknowledged when its record is durable
+		if !cfg.Synchronous { // otherwise an update is acknowledged when its record is durable
 			a.journalFirst(rt)
 		}
 
 		if again := try(t, rt, cfg, data, wij, iops, ops); !slices.Equal(a.trace, again.trace) {
-			rt.Fatal("the same run twice differs")
+			rt.Fatal("two identical runs differ")
 		}
 	})
 }
 
-// imageFirst checks each cycle's order: the blocks to the WIJ, then its mark, and only when that is
-// done the first of the databases; and as many blocks in the one as in the other.
+// imageFirst checks each cycle's order: the blocks to the WIJ, then its mark, and only after that
+// the first block of the databases. Both must have the same number of blocks.
 func (a *trial) imageFirst(rt *rapid.T) {
 	var image units.Size // bytes in the WIJ since its last mark
 	var blocks int       // written to databases since
@@ -207,12 +207,12 @@ func (a *trial) imageFirst(rt *rapid.T) {
 	}
 
 	if valid {
-		rt.Fatal("a WIJ is valid at last")
+		rt.Fatal("a WIJ is still valid at the end")
 	}
 }
 
-// journalFirst checks that before a cycle's first block goes to the databases, the journal has a
-// write that holds the last update which the cycle can have seen.
+// journalFirst checks that before a cycle's first block goes to the databases, a write of the
+// journal contains the last update that the cycle can have seen.
 func (a *trial) journalFirst(rt *rapid.T) {
 	for _, cycle := range a.x.Cycles() {
 		var update vtime.Instant = -1
@@ -245,8 +245,8 @@ func TestCheck(t *testing.T) {
 	cfg.Database, cfg.Cycle, cfg.WakeDirty, cfg.HoldDirty, cfg.Writes = 8*units.TiB, 0, 0.99, 0.96, 0
 	got := cfg.Check().Error()
 	for _, want := range []string{
-		"database: 8TiB is out of its range (limit: 1MiB to 4TiB); nearest legal value: 4TiB",
-		"cycle: 0s", "wake_dirty: ", "hold_dirty: ", "database_writes: 0 writes in flight: 1 to 16384",
+		"database: 8TiB out of range (limit: 1MiB to 4TiB); nearest legal value: 4TiB",
+		"cycle: 0s", "wake_dirty: ", "hold_dirty: ", "database_writes: 0 writes in flight: want 1 to 16384",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -254,7 +254,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A process reads for ever.
+// A process reads forever.
 type process struct{ b *bed }
 
 func (p process) Done(vtime.Instant, *workload.Op, *engine.Waits) { p.b.done++; p.b.read() }
@@ -272,7 +272,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdate is an update with its share of the daemon's cycles.
+// BenchmarkUpdate measures an update with its share of the daemon's cycles.
 func BenchmarkUpdate(b *testing.B) {
 	cfg := caseConfig()
 	cfg.Cycle = units.Duration(10 * time.Second)

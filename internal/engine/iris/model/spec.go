@@ -14,7 +14,7 @@ import (
 //go:embed fields.json
 var fieldDocs []byte
 
-// Spec is what scenarios and the simulator know of InterSystems IRIS.
+// Spec is InterSystems IRIS for scenarios and the simulator.
 var Spec = scenario.Engine{
 	Traits: engine.Traits{
 		Key: "iris", Product: "InterSystems IRIS", Database: "iris", Cycle: "write daemon cycle",
@@ -31,29 +31,29 @@ var Spec = scenario.Engine{
 		error) {
 		return New(*cfg.(*Config), env)
 	},
-	Evidence:    engine.Evidence{Text: "no instance of IRIS could be run: documentation and one published case are all it rests on"},
+	Evidence:    engine.Evidence{Text: "no instance of IRIS could be run: the model is based only on documentation and one published case"},
 	CyclePeriod: func(cfg scenario.Config) time.Duration { return cfg.(*Config).Cycle.Std() },
 	Queries: engine.Queries{
 		CycleMedian: "quantile_over_time(0.5, (iris_wd_cycle_time > 0)[$span:1s]) / 1000",
-		CycleNote:   "The recording holds only the duration of the last one, so this median is weighted by time.",
+		CycleNote:   "The recording holds only the duration of the last cycle, so this median is weighted by time.",
 	},
 }
 
-// Ask asks for the databases' blocks.
+// Ask requests blocks of the databases.
 func (c *Config) Ask(w *workload.Spec) {
 	w.AskDocuments(BlockSize)
 	w.AskKeys(uint64(max(c.Database/BlockSize, 1)))
 }
 
-// Fill lets the databases be as large as the documents.
+// Fill makes the databases at least as large as the documents.
 func (c *Config) Fill(from *scenario.Filling) {
 	if from.Omits("database") {
 		c.Database = max(c.Database, from.Workload.DocumentSize().Times(uint64(from.Workload.Documents())))
 	}
 }
 
-// DataSize is the databases'.
+// DataSize is the size of the databases.
 func (c *Config) DataSize() units.Size { return c.Database }
 
-// CacheSize is the global buffers'.
+// CacheSize is the size of the global buffers.
 func (c *Config) CacheSize() units.Size { return c.Buffers }

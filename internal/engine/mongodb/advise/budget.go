@@ -9,16 +9,16 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// ioBudget writes how much the storage engine may read and write: io_capacity bounds what eviction,
-// checkpoints, the log and reads of the files take together, at least 1 MB (WiredTiger's documentation
-// of wiredtiger_open, io_capacity; reads: block_read.c). The total is split into 5 % for checkpoints,
-// 50 % for eviction, 30 % for the log and 55 % for reads, and what one leaves is lent to the others
-// (capacity.h, WT 4.2 to 7.0).
+// ioBudget writes how much the storage engine may read and write. io_capacity bounds eviction,
+// checkpoints, the log and reads of the files together, at least 1 MB (WiredTiger's documentation
+// of wiredtiger_open, io_capacity; reads: block_read.c). The total is split into 5 % for
+// checkpoints, 50 % for eviction, 30 % for the log and 55 % for reads; what one leaves unused is
+// lent to the others (capacity.h, WT 4.2 to 7.0).
 //
-// WiredTiger does not know of volumes: a journal on its own volume is charged to the same total. So what
-// the journal writes is added to what the data's volume gives.
+// WiredTiger knows nothing of volumes and charges a journal on its own volume to the same total. So
+// the journal's writes are added to the data volume's throughput.
 func ioBudget(l *emit.Layout, data budget.Budget) (files []emit.File, apply, restarts string) {
-	total, comment := data.BytesPerSec, "# What the data's volume sustains, in MB (2^20) per second."
+	total, comment := data.BytesPerSec, "# What the data volume sustains, in MB (2^20) per second."
 	for _, b := range budget.Of(l.After, 1) {
 		if own := journalRate(l.After); b.Volume == "journal" && own > 0 {
 			total += min(own, b.BytesPerSec)
@@ -36,11 +36,11 @@ storage:
 `, comment, mib)
 
 	return []emit.File{emit.Text("budget/mongod.conf", text)},
-		"`budget/mongod.conf`: merge it into mongod.conf and restart one member after another. It paces eviction, checkpoints, the journal and reads of the files together (5, 50, 30 and 55 % of it; idle shares are lent); without it a checkpoint writes as fast as it can. Try it on a secondary first: a bound below what the load needs lets the cache fill and slows reads down.",
-		"each mongod, one member after another, the primary last: configString is read when it starts."
+		"`budget/mongod.conf`: merge it into mongod.conf and restart one member after another. It paces eviction, checkpoints, the journal and reads of the files together (5, 50, 30 and 55 % of it; idle shares are lent); without it a checkpoint writes as fast as it can. Try it on a secondary first: a limit below what the load needs lets the cache fill and slows down reads.",
+		"each mongod, one member after another, the primary last: configString is read at startup."
 }
 
-// journalRate is what the workload writes to the journal, in bytes per second.
+// journalRate is the workload's writes to the journal, in bytes per second.
 func journalRate(sc *scenario.Scenario) float64 {
 	w, c := sc.Workloads(), scenario.ConfigOf[*wiredtiger.Config](sc)
 	return float64(w.Rate()) * float64(w.Writes()) * float64(w.DocumentSize()+c.LogBytes)

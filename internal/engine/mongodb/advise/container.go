@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Container is how a mongod runs in a container: its command line, which goes before its file.
+// Container describes how mongod runs in a container. Command-line options override the file.
 func Container() discover.Container {
 	return discover.Container{
 		Images: []string{"mongo", "mongodb", "mongodb-community-server",
@@ -20,11 +20,12 @@ func Container() discover.Container {
 	}
 }
 
-// cacheLeast is the smallest cache that a mongod takes by itself (MongoDB manual, cacheSizeGB).
+// cacheLeast is the smallest cache that mongod chooses by default (MongoDB manual, cacheSizeGB).
 const cacheLeast = 256 * units.MiB
 
-// mongodSettings are those that a scenario has. Without a cache size, mongod takes half of the
-// memory over 1 GiB, of the container if it has a limit (MongoDB manual, cacheSizeGB).
+// mongodSettings returns the settings that a scenario has. Without a cache size, mongod uses half
+// of the memory over 1 GiB, counting the container's memory if it has a limit (MongoDB manual,
+// cacheSizeGB).
 func mongodSettings(p *discover.Process) []discover.Setting {
 	file, _ := p.Flag("--config", "-f")
 	text, object := p.File(file)
@@ -42,7 +43,7 @@ func mongodSettings(p *discover.Process) []discover.Setting {
 		} `yaml:"storage"`
 	}
 	if yaml.Unmarshal([]byte(text), &conf) != nil {
-		object = "" // mongod would not start with it
+		object = "" // mongod would not start with this file
 	}
 
 	var out []discover.Setting
@@ -65,7 +66,7 @@ func mongodSettings(p *discover.Process) []discover.Setting {
 		conf.Storage.WiredTiger.EngineConfig.CacheSizeGB, gib) && p.Memory > 0 {
 		cache := max((p.Memory-units.GiB)/2, cacheLeast)
 		out = append(out, discover.Setting{Key: "cache", Value: fit.Exactly(float64(cache)), Derived: true,
-			From: fmt.Sprintf("no cache size is set; mongod takes half of the memory over 1 GiB, of %s",
+			From: fmt.Sprintf("no cache size is set; mongod uses half of the memory over 1 GiB, of %s",
 				p.Memory.Exact())})
 	}
 

@@ -12,17 +12,16 @@ import (
 	wt "plimsoll/internal/engine/mongodb/model"
 )
 
-// syncPeriodS is the pause between two checkpoints of a mongod that was not told another
-// (storage.syncPeriodSecs).
+// syncPeriodS is mongod's default pause between two checkpoints (storage.syncPeriodSecs).
 const syncPeriodS = 60
 
-// A fitting is of WiredTiger under a mongod.
+// A fitting derives WiredTiger's configuration under mongod from a recording.
 type fitting struct{ *fit.Fitting }
 
-// Fit enters WiredTiger under a mongod.
+// Fit fills in the configuration of WiredTiger under mongod.
 func Fit(f *fit.Fitting) error { return fitting{f}.fit() }
 
-// LogSyncs is how often the journal was synced.
+// LogSyncs is the mean rate of journal syncs.
 func LogSyncs(f *fit.Fitting) float64 { return f.Mean(judge.LogSyncs) }
 
 func (f fitting) fit() error {
@@ -33,7 +32,7 @@ func (f fitting) fit() error {
 	switch {
 	case pause > 0:
 		usual = pause
-	case !math.IsNaN(c.PeriodS): // seen twice and more
+	case !math.IsNaN(c.PeriodS): // at least two were seen
 		usual = c.PeriodS
 	}
 
@@ -43,11 +42,12 @@ func (f fitting) fit() error {
 	}
 
 	if writes == nil {
-		return &fit.MissingError{What: "what is asked of the database",
+		return &fit.MissingError{What: "the workload",
 			Metrics: []string{"mongodb_ss_opLatencies_ops", "mongodb_ss_opcounters"},
-			From:    "a mongod's diagnostic.data gives it, and mongodb_exporter --collector.diagnosticdata (percona)"}
+			From:    "a mongod's diagnostic.data has it, as does mongodb_exporter --collector.diagnosticdata (percona)"}
 	}
 
+	// A recording shorter than two checkpoint cycles cannot show what a checkpoint adds.
 	if err := f.Enough(writes, fit.Two(usual), fit.Every(usual)); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (f fitting) fit() error {
 	if math.IsNaN(cache) {
 		return &fit.MissingError{What: "the cache's size",
 			Metrics: []string{"mongodb_ss_wt_cache_maximum_bytes_configured"},
-			From:    "a mongod's diagnostic.data gives it, and mongodb_exporter --collector.diagnosticdata (percona)"}
+			From:    "a mongod's diagnostic.data has it, as does mongodb_exporter --collector.diagnosticdata (percona)"}
 	}
 
 	key := "engine.wiredtiger."
@@ -74,28 +74,29 @@ func (f fitting) fit() error {
 	return nil
 }
 
-// checkpoints enters the pause between two checkpoints.
-func (f fitting) checkpoints(key string, c fit.Cycles, told float64) {
+// checkpoints fills in the pause between two checkpoints.
+func (f fitting) checkpoints(key string, c fit.Cycles, configuredS float64) {
 	f.PeriodS = c.PeriodS
 	switch {
-	case told > 0:
-		f.PeriodS = told
-		f.Add(key, fit.Duration(told), fit.Measured, "the server's parameter syncdelay")
+	case configuredS > 0:
+		f.PeriodS = configuredS
+		f.Add(key, fit.Duration(configuredS), fit.Measured, "the server's parameter syncdelay")
 	case !math.IsNaN(c.PeriodS):
 		v := f.Add(key, fit.Duration(c.PauseS), fit.Inferred,
 			"%d checkpoints ended every %s and took %s (medians): the pause between them", c.N,
 			units.Seconds(c.PeriodS), units.Seconds(c.DurationS))
+		// The times of a checkpoint are only known to one sampling step.
 		step := f.Grid.StepSeconds()
 		v.Between(max(c.PauseS-step, 0), c.PauseS+step)
 	default:
 		f.PeriodS = syncPeriodS
 		f.Add(key, fit.Duration(syncPeriodS), fit.Assumed,
-			"the pause between checkpoints; mongod's default taken, as %d ended in this time", c.N).
+			"the pause between checkpoints; mongod's default is assumed, because %d ended in this time", c.N).
 			ToKnow("db.adminCommand({getParameter: 1, syncdelay: 1})")
 	}
 }
 
-// mongodbLoad enters the rate and the mix.
+// mongodbLoad fills in the rate and the mix.
 func (f fitting) mongodbLoad(writes []float64) error {
 	const internal = "operations completed"
 	inserts, updates, deletes := fit.Zero(f.Mean(judge.Inserts)), fit.Zero(f.Mean(judge.Updates)),
@@ -111,36 +112,37 @@ func (f fitting) mongodbLoad(writes []float64) error {
 	case total > 0:
 		l.Shares = []fit.Share{{Kind: "insert", Rate: inserts}, {Kind: "update", Rate: updates + deletes}}
 		if deletes > 0 {
-			l.MixOf += fmt.Sprintf("; deletes (%s/s) are counted as updates, which dirty a page alike",
+			l.MixOf += fmt.Sprintf("; deletes (%s/s) count as updates, because they dirty a page in the same way",
 				units.Number(deletes))
 		}
 	default:
 		l.Shares = []fit.Share{{Kind: "insert", Rate: timeline.Mean(writes)}}
 		l.How = fit.Assumed
-		l.MixOf = "which writes are inserts and which are updates; all are taken for inserts, as mongodb_ss_opcounters is missing or counts none"
+		l.MixOf = "which writes are inserts and which are updates; all are assumed to be inserts, because mongodb_ss_opcounters is missing or counts none"
 	}
 
 	l.Shares = append(l.Shares, fit.Share{Kind: "read", Rate: reads})
 	return f.Arrivals(l)
 }
 
-// Bytes of documents, from what writes leave in memory and in the journal.
+// Document sizes, estimated from what writes leave in memory and in the journal.
 const (
-	// Changes in memory grow undisturbed where eviction has no reason to work: a little under its
-	// targets of 5 % dirty and 2.5 % of changes (WiredTiger configuration reference, 11.3).
+	// Updates in memory accumulate undisturbed while eviction has no reason to work. So the limits
+	// are just below its targets of 5 % dirty and 2.5 % updates (WiredTiger configuration
+	// reference, 11.3).
 	quietDirty, quietUpdates = 0.045, 0.022
 	quietCells               = 3
-	// logPadding is to what a write of the journal is padded (WT_LOG_ALIGN, WiredTiger
+	// A write to the journal is padded to a multiple of logPadding bytes (WT_LOG_ALIGN, WiredTiger
 	// src/include/log.h).
 	logPadding = 128
-	// documentUsual is taken where nothing tells.
+	// documentUsual is assumed if nothing shows the size.
 	documentUsual = 1000.0
-	// documentMax is more than a document has (16 MiB): a few writes among the server's own say
-	// nothing of documents.
+	// documentMax is the largest possible document (16 MiB). A larger estimate means that the
+	// server's own writes outnumber the clients', and says nothing about documents.
 	documentMax = 16 << 20
 )
 
-// documents enters how large they are and how many.
+// documents fills in the size and number of documents.
 func (f fitting) documents(c fit.Cycles, cache float64) {
 	key := "engine.wiredtiger."
 	oplog, how, why := f.oplog()
@@ -156,6 +158,7 @@ func (f fitting) documents(c fit.Cycles, cache float64) {
 		overhead += wt.OplogEntry
 	}
 
+	// opcounters count documents; opLatencies count operations, which may write several.
 	writes := f.One(judge.Writes)
 	if counted := f.One(judge.WriteCounters); timeline.Mean(counted) > 0 {
 		writes = counted
@@ -164,7 +167,7 @@ func (f fitting) documents(c fit.Cycles, cache float64) {
 	perWrite := fit.Per(f.Mean(judge.LogPayload), timeline.Mean(writes))
 	if perWrite >= 1 {
 		f.Add(key+"log_bytes", fit.About(perWrite), fit.Measured,
-			"what a write put into the journal, on average: its payload over the writes; a sync pads it to %d B",
+			"mean journal bytes per write: the journal's payload over the number of writes; a sync pads it to %d B",
 			logPadding).
 			Between(max(perWrite-logPadding, 1), perWrite)
 	}
@@ -175,20 +178,20 @@ func (f fitting) documents(c fit.Cycles, cache float64) {
 	size := documentUsual
 	switch {
 	case inMemory > 0 && inMemory < documentMax:
-		// The collection's change, and the oplog's with its header.
+		// The updates of the collection, and those of the oplog with their header.
 		size = max((inMemory-(copies-1)*overhead)/copies, 1)
 		f.Add("workload.document.size", fit.About(size), fit.Inferred,
-			"a write left %s of changes in memory%s; of updates that mongod gives as differences it is the difference",
+			"a write left %s of updates in memory%s; for updates that mongod passes on as differences, this is the size of the difference",
 			units.Bytes(inMemory), twice(oplog)).
 			Between(size/2, math.NaN()).ToKnow(ask)
 	case perWrite > overhead && perWrite < documentMax:
-		size = perWrite - overhead // once, also with an oplog: then that alone is journalled
+		size = perWrite - overhead // once, even with an oplog, because then only the oplog is journaled
 		f.Add("workload.document.size", fit.About(size), fit.Inferred,
-			"the journal had %s a write, of which some %s are headers; of updates that are differences it is the difference",
+			"the journal received %s per write, of which about %s are headers; for updates passed on as differences, this is the size of the difference",
 			units.Bytes(perWrite), units.Bytes(overhead)).
 			Between(size/2, math.NaN()).ToKnow(ask)
 	default:
-		f.Add("workload.document.size", fit.About(size), fit.Assumed, "document size; 1 kB taken").ToKnow(ask)
+		f.Add("workload.document.size", fit.About(size), fit.Assumed, "document size; 1 kB is assumed").ToKnow(ask)
 	}
 
 	f.collection(c, cache, size, oplog)
@@ -201,19 +204,19 @@ func twice(oplog bool) string {
 	return ""
 }
 
-// oplog tells whether writes go into one.
+// oplog reports whether writes also go into an oplog, and how that is known.
 func (f fitting) oplog() (yes bool, known fit.Known, why string) {
 	switch {
 	case f.Fact("replica_set") != "" || f.Gauge(judge.Members) >= 1:
 		return true, fit.Measured, "a member of a replica set"
 	case f.Fact("engine_model") != "" || f.Fact("process") != "" || f.Fact("storage_engine") != "":
-		return false, fit.Inferred, "the source tells a server's settings and no replica set among them"
+		return false, fit.Inferred, "the source has the server's settings, and no replica set among them"
 	}
-	return true, fit.Assumed, "whether writes go into an oplog as well; a member of a replica set taken"
+	return true, fit.Assumed, "whether writes also go into an oplog; a member of a replica set is assumed"
 }
 
-// grown is by how much a write made the changes in memory grow where they grew undisturbed; NaN if
-// that is not known.
+// grown is how much a write made the updates in memory grow while they accumulated undisturbed; NaN
+// if unknown.
 func (f fitting) grown(writes []float64) float64 {
 	held := f.One(judge.CacheUpdates)
 	if held == nil {
@@ -230,6 +233,7 @@ func (f fitting) grown(writes []float64) float64 {
 	var per []float64
 	for k := 1; k < len(held) && k < len(writes); k++ {
 		n := writes[k] * f.Grid.StepSeconds()
+		// The interval counts only if nothing removed updates at either end of it.
 		if d := held[k] - held[k-1]; n >= 1 && d > 0 && quiet(k) && quiet(k-1) {
 			per = append(per, d/n)
 		}
@@ -242,8 +246,8 @@ func (f fitting) grown(writes []float64) float64 {
 	return timeline.Quantile(per, 0.5)
 }
 
-// collection enters how many documents there are: what does not fit the cache is read again, and
-// pages that are written again and again are few.
+// collection fills in the number of documents. Two observations bound it: documents that do not fit
+// the cache are read again, and few pages written over and over mean few documents.
 func (f fitting) collection(c fit.Cycles, cache, size float64, oplog bool) {
 	leaf := float64(wt.Defaults().LeafPage)
 	fill := timeline.Quantile(f.One(judge.CacheFill), 0.9)
@@ -252,18 +256,19 @@ func (f fitting) collection(c fit.Cycles, cache, size float64, oplog bool) {
 		held = cache
 	}
 
-	const ask = "db.collection.stats().count, and which of them are asked for"
+	const ask = "db.collection.stats().count, and which of them are in use"
 	key := "workload.keys.count"
 	ops := fit.Zero(f.Mean(judge.Reads)) + fit.Zero(f.Mean(judge.Updates))
 	missed := fit.Per(f.Mean(judge.PagesRead), ops)
-	const seen, full = 0.02, 0.75 // of the operations missed; of the cache filled
+	const seen, full = 0.02, 0.75 // share of operations that miss; share of the cache in use
 	updates := fit.Zero(f.Mean(judge.Updates))
 
 	bytes, why, known, low, high := held, "", fit.Inferred, math.NaN(), math.NaN()
 	switch {
 	case ops > 0 && missed >= seen && missed < 1 && fill >= full:
+		// With uniform access, the cache holds the share of the documents that does not miss.
 		bytes = held / (1 - missed)
-		why = fmt.Sprintf("%s of the operations on documents read a page: the cache's %s are the rest of what is asked for, were it asked for evenly",
+		why = fmt.Sprintf("%s of the operations on documents read a page, so with uniform access the %s in the cache are the rest of the working set",
 			units.Percent(missed), units.Bytes(held))
 		low = held
 	case updates >= fit.Zero(f.Mean(judge.Inserts)) && updates > 0 && !math.IsNaN(c.PeriodS):
@@ -272,15 +277,16 @@ func (f fitting) collection(c fit.Cycles, cache, size float64, oplog bool) {
 			n -= (updates + fit.Zero(f.Mean(judge.Inserts))) * c.PeriodS * (size + 100)
 		}
 
+		// Distinct inverts the expected number of distinct pages hit by that many uniform updates.
 		pages := fit.Distinct(n/leaf, updates*c.PeriodS)
 		switch {
 		case math.IsInf(pages, 1):
 			bytes = max(held, updates*c.PeriodS*leaf)
-			why = "nearly every update between two checkpoints met another page"
+			why = "nearly every update between two checkpoints hit a different page"
 			low = bytes
 		case pages > 0:
 			bytes = pages * leaf
-			why = fmt.Sprintf("%s updates between two checkpoints wrote %s pages of 32 KiB again, as of %s that are asked for evenly",
+			why = fmt.Sprintf("%s updates between two checkpoints rewrote %s pages of 32 KiB, as if spread uniformly over %s pages",
 				units.Number(updates*c.PeriodS), units.Number(n/leaf), units.Number(pages))
 			low, high = n, 2*bytes
 		}
@@ -288,13 +294,13 @@ func (f fitting) collection(c fit.Cycles, cache, size float64, oplog bool) {
 
 	if fits := ops > 0 && missed < seen; fits && why != "" && bytes > held {
 		bytes, high = held, math.NaN()
-		why += fmt.Sprintf("; but hardly a page was read, so all that is asked for is in the cache's %s",
+		why += fmt.Sprintf("; but almost no page was read, so the whole working set is in the cache (%s)",
 			units.Bytes(held))
 		low = min(low, held)
 	}
 
 	if why == "" {
-		known, why = fit.Assumed, fmt.Sprintf("how many documents there are; what fills the %s in the cache taken",
+		known, why = fit.Assumed, fmt.Sprintf("the number of documents; as many as fill the %s in the cache are assumed",
 			units.Bytes(held))
 		low = math.NaN()
 	}
@@ -303,12 +309,12 @@ func (f fitting) collection(c fit.Cycles, cache, size float64, oplog bool) {
 	f.Add(key, fit.Count(fit.Significant(max(bytes/size, 1))), known, "%s", why).Between(low/size,
 		high/size).ToKnow(ask)
 	f.Skew()
-	f.Connections("how many operations clients have under way at most; 100 taken, which is a MongoDB driver's maxPoolSize")
+	f.Connections("the most operations that clients have in flight; 100 is assumed, the default maxPoolSize of a MongoDB driver")
 }
 
-// server enters where a member of a replica set was told to write otherwise than by default: its
-// drivers not to retry writes, itself not to compress pages. The oplog's counters say it of the
-// oplog, and what was set for all collections holds for it too.
+// server fills in settings of a replica set member that differ from the defaults: drivers that do
+// not retry writes, and collections that are not compressed. The oplog's counters show the latter
+// for the oplog, and a setting for all collections applies to it too.
 func (f fitting) server(key string) {
 	const few = 0.01 // of the writes
 	writes := fit.Zero(f.Mean(judge.Inserts)) + fit.Zero(f.Mean(judge.Updates))
@@ -318,21 +324,21 @@ func (f fitting) server(key string) {
 	}
 	if pages := f.Mean(judge.OplogPages); pages > 0 && f.Mean(judge.OplogCompressor) == 0 {
 		f.Add(key+"compressor", fit.Boolean(false), fit.Inferred,
-			"no compressor was asked for the oplog's %s pages/s", units.Number(pages)).
+			"no compressor was used for the oplog's %s pages/s", units.Number(pages)).
 			ToKnow("db.collection.stats(): block_compressor in creationString")
 	}
 }
 
-// eviction says what is left to mongod's defaults.
+// eviction lists what is left at mongod's defaults.
 func (f fitting) eviction(key string) {
 	if dirty := timeline.Max(f.One(judge.DirtyRatio)); dirty > 0 {
 		f.Add(key+"eviction_dirty_target", fit.Ratio(0.05), fit.Assumed,
-			"when eviction begins; mongod's defaults taken. At most %s of the cache were dirty", units.Percent(dirty)).
+			"when eviction begins; mongod's defaults are assumed. At most %s of the cache was dirty", units.Percent(dirty)).
 			AsDefault().ToKnow("db.adminCommand({getParameter: 1, wiredTigerEngineRuntimeConfig: 1})")
 	}
 
 	if n := f.Fact("parameter.wiredTigerEngineRuntimeConfig"); n != "" {
-		f.Remark("wiredTigerEngineRuntimeConfig is %q: put what it says of eviction under engine.wiredtiger", n)
+		f.Remark("wiredTigerEngineRuntimeConfig is %q: put its eviction settings under engine.wiredtiger", n)
 	}
 
 	if f.Fact("journal") == "disabled" {
@@ -340,9 +346,9 @@ func (f fitting) eviction(key string) {
 	}
 
 	f.Add(key+"journal_each_write", fit.Boolean(true), fit.Assumed,
-		"whether writes wait for the journal (write concern j: true or majority); taken").
+		"whether writes wait for the journal (write concern j: true or majority); assumed").
 		AsDefault().ToKnow("the clients' write concern")
 	f.Add(key+"compression", fit.Ratio(1), fit.Assumed,
-		"what compression leaves of a page; pages are taken as they are written").AsDefault().
+		"what compression leaves of a page; page sizes are as written").AsDefault().
 		ToKnow("db.collection.stats(): storageSize over size")
 }

@@ -12,11 +12,11 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// mongod writes what mongod.conf takes and, since a restart of a replica set is a long evening,
-// what can be set while it runs. The parameter for that, wiredTigerEngineRuntimeConfig, is no
-// option of the file (it is settable at run time only: the server's source,
-// wiredtiger_global_options.idl, "set_at: runtime"); what it sets is gone with the next restart, so
-// the file says the same to WiredTiger as configString.
+// mongod writes the options of mongod.conf and, because restarting a replica set takes an evening,
+// the settings that can change at run time. The parameter for the latter,
+// wiredTigerEngineRuntimeConfig, is not an option of the file: it can only be set at run time
+// (server source, wiredtiger_global_options.idl, "set_at: runtime"), and a restart resets it. So
+// the file passes the same settings to WiredTiger as configString.
 func mongod(l *emit.Layout) (*emit.Part, error) {
 	b, a := scenario.ConfigOf[*wiredtiger.Config](l.Before), scenario.ConfigOf[*wiredtiger.Config](l.After)
 	p := &emit.Part{}
@@ -24,10 +24,11 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 	engine := wiredTigerStrings(b, a, l)
 	var live, back []string
 
+	// mongod.conf takes GiB while WiredTiger takes bytes, so both are rounded to whole MiB.
 	if path := "engine.wiredtiger.cache"; l.Changed(path) {
 		mib := int64(a.Cache / units.MiB)
 		conf.set("storage.wiredTiger.engineConfig.cacheSizeGB", gib(a.Cache),
-			l.Comments(path)+"# mongod counts in GiB.\n")
+			l.Comments(path)+"# mongod's unit is GiB.\n")
 		live = append(live, fmt.Sprintf("cache_size=%dMB", mib))
 		back = append(back, fmt.Sprintf("cache_size=%dMB", int64(b.Cache/units.MiB)))
 		p.Applies = append(p.Applies, path)
@@ -68,7 +69,7 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 		if v.Volume == "journal" {
 			text += "\n# " + v.Why +
 				"\n# There is no option for the journal's location: it is the folder journal in dbPath, which becomes a link to a\n# folder on its volume (" +
-				journalMount + "/journal). README.md says how it moves.\n"
+				journalMount + "/journal). README.md describes the move.\n"
 		}
 	}
 
@@ -86,7 +87,7 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 	if script := runtimeScript(l, live, a); script != "" {
 		p.Files = append(p.Files, emit.Text("mongod/runtime.js", script))
 		p.Apply = append(
-			p.Apply, "Without a restart, on each member: `mongosh \"mongodb://member/?directConnection=true\" mongod/runtime.js`. It lasts until the next restart; from then on the file applies.")
+			p.Apply, "Without a restart, on each member: `mongosh \"mongodb://member/?directConnection=true\" mongod/runtime.js`. It lasts until the next restart; after that the file applies.")
 	}
 
 	p.Restarts = []string{"mongod, if you do not use `runtime.js`."}
@@ -109,7 +110,7 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 	}
 
 	p.Back[0] += "."
-	p.Risks = []string{"`configString` is an option that mongod accepts but does not document: with a word that WiredTiger does not know, mongod does not start. Try it on one secondary first."}
+	p.Risks = []string{"`configString` is an option that mongod accepts but does not document: if it contains a word that WiredTiger does not know, mongod does not start. Try it on one secondary first."}
 	if a.Cache > b.Cache {
 		p.Risks = append(
 			p.Risks, "A larger cache reduces the page cache, and in a container counts towards its memory limit: mongod needs about 1 GiB more than the cache, plus some for each connection.")
@@ -118,14 +119,14 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 	return p, nil
 }
 
-// A wiredTigerString is a part of WiredTiger's configuration.
+// A wiredTigerString is one setting in WiredTiger's configuration string.
 type wiredTigerString struct {
-	path          string   // whose change comments tell
-	paths         []string // all that it applies
+	path          string   // of the change that comments explain
+	paths         []string // all changes that it applies
 	value, before string
 }
 
-// wiredTigerStrings are the parts that changed, by the names of the WiredTiger configuration
+// wiredTigerStrings returns the settings that changed, named as in the WiredTiger configuration
 // reference, 11.3 (WT_CONNECTION::reconfigure).
 func wiredTigerStrings(b, a *wiredtiger.Config, l *emit.Layout) []wiredTigerString {
 	var out []wiredTigerString
@@ -158,8 +159,8 @@ func wiredTigerStrings(b, a *wiredtiger.Config, l *emit.Layout) []wiredTigerStri
 	return out
 }
 
-// wtShare is a share of the cache as WiredTiger takes it: a whole percentage, or else bytes, which
-// it takes for such where they are over 100.
+// wtShare formats a share of the cache for WiredTiger: a whole percentage or, if it is not whole,
+// bytes. WiredTiger takes values over 100 as bytes.
 func wtShare(r units.Ratio, cache units.Size) string {
 	percent := float64(r) * 100
 	if whole := math.Round(percent); math.Abs(percent-whole) < 1e-9 {
@@ -168,12 +169,13 @@ func wtShare(r units.Ratio, cache units.Size) string {
 	return strconv.FormatInt(int64(math.Round(float64(r)*float64(cache))), 10)
 }
 
-// gib is a cache as mongod counts it: it takes whole MiB of it, so no more are written.
+// gib formats a cache size for mongod, which rounds it down to whole MiB.
 func gib(s units.Size) string {
 	return strconv.FormatFloat(float64(s/units.MiB)/1024, 'f', -1, 64)
 }
 
-// runtimeScript is for mongosh: what can be changed while mongod runs, with what it answers.
+// runtimeScript is a mongosh script with the changes that are possible while mongod runs. It prints
+// mongod's answers.
 func runtimeScript(l *emit.Layout, live []string, after *wiredtiger.Config) string {
 	var b strings.Builder
 	if len(live) > 0 {

@@ -11,17 +11,17 @@ import (
 	"plimsoll/internal/advise/emit"
 )
 
-// A mongodOption is an option of mongod.conf as the server takes it.
+// A mongodOption is an option of mongod.conf with the values that the server accepts.
 type mongodOption struct {
 	path        string
 	kind        string  // number, integer or string
 	least, most float64 // of numbers
 }
 
-// mongodOptions are the options written here. Names, kinds and bounds: MongoDB manual 8.0,
-// "Self-Managed Configuration File Options", and the server's source of 8.0,
+// mongodOptions are the options written here. Names, kinds and bounds come from the MongoDB manual
+// 8.0, "Self-Managed Configuration File Options", and the server's source of 8.0,
 // src/mongo/db/storage/wiredtiger/wiredtiger_global_options.idl and
-// src/mongo/db/mongod_options_storage.idl. (configString stands in the source alone.)
+// src/mongo/db/mongod_options_storage.idl. (Only the source has configString.)
 var mongodOptions = []mongodOption{
 	{"storage.wiredTiger.engineConfig.cacheSizeGB", "number", 0.25, 10000},
 	{"storage.wiredTiger.engineConfig.configString", "string", 0, 0},
@@ -29,7 +29,7 @@ var mongodOptions = []mongodOption{
 	{"storage.journal.commitIntervalMs", "integer", 1, 500},
 }
 
-// check tells what is wrong with a value of an option.
+// check returns an error if a value is not valid for an option.
 func (o *mongodOption) check(value string) error {
 	if o.kind == "string" {
 		return nil
@@ -41,27 +41,27 @@ func (o *mongodOption) check(value string) error {
 	}
 
 	if err != nil {
-		return fmt.Errorf("%s: %q is no %s", o.path, value, o.kind)
+		return fmt.Errorf("%s: %q is not a %s", o.path, value, o.kind)
 	}
 	if x < o.least || x > o.most {
-		return emit.Inputf("choose another value, or leave out --to mongod",
-			"mongod takes no %s of %s: it has %v to %v", o.path, value, o.least, o.most)
+		return emit.Inputf("choose another value, or omit --to mongod",
+			"%s %s out of range for mongod: want %v to %v", o.path, value, o.least, o.most)
 	}
 
 	return nil
 }
 
-// A mongodConf is made option by option, each checked. It is written in the order of mongodOptions.
+// A mongodConf collects options, each checked. It is written in the order of mongodOptions.
 type mongodConf struct {
 	values   map[string]literal
 	comments yaml.CommentMap
 	err      error
 }
 
-// A literal is a scalar as it is written.
+// A literal is a scalar, written as is.
 type literal string
 
-// MarshalYAML is the literal.
+// MarshalYAML returns the literal.
 func (v literal) MarshalYAML() ([]byte, error) { return []byte(v), nil }
 
 func (c *mongodConf) set(path, value, comment string) {
@@ -92,7 +92,7 @@ func (c *mongodConf) set(path, value, comment string) {
 	c.comments["$."+path] = []*yaml.Comment{yaml.HeadComment(lines...)}
 }
 
-// yaml is the options as the file has them.
+// yaml returns the options in the file's format.
 func (c *mongodConf) yaml() (string, error) {
 	var tree yaml.MapSlice
 	for _, o := range mongodOptions {

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/engine/parts"
 )
 
-// Every option of the emitted mongod.conf is one that mongod has, of its kind and within its
+// Every option of the emitted mongod.conf exists in mongod, with the right kind and within its
 // bounds.
 func TestMongodTakesItsOptions(t *testing.T) {
 	text, err := os.ReadFile("../../../../examples/scenarios/telemetry.yaml")

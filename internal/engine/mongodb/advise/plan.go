@@ -11,17 +11,17 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// oplogSeconds is the window of an oplog where none is given: a day.
+// oplogSeconds is the oplog window to plan for if none is given: a day.
 const oplogSeconds = 24 * 3600
 
-// Plan is what matters to a plan of a scenario.
+// Plan returns what matters for planning a scenario's layout.
 func Plan(sc *scenario.Scenario) plan.Profile {
 	c := sc.Engine.Config.(*model.Config)
 	is := func(b *bool) bool { return b == nil || *b }
 	p := plan.Profile{LogWait: is(c.Journal) && is(c.JournalEach), LogRecord: c.LogBytes,
 		Throttling: rules.Throttling(judge.Throttled)}
 
-	// The trigger stays: operations are drafted from it on, and half of it is the updates trigger
+	// The trigger stays. Above it operations have to evict, and the updates trigger is half of it
 	// (WiredTiger's conn_cache.c).
 	if c.EvictionDirtyTarget > 0.02 {
 		p.Settings = append(p.Settings, plan.Setting{
@@ -32,7 +32,7 @@ func Plan(sc *scenario.Scenario) plan.Profile {
 	p.Settings = append(p.Settings,
 		plan.Setting{Name: "checkpoint",
 			Values: []plan.Value{{Key: "checkpoint", Value: (c.Checkpoint / 2).Std().String()}}, Need: plan.Restart},
-		// Half of the memory less 1 GB is mongod's own default.
+		// mongod's own default is half of the memory less 1 GB.
 		plan.CacheSetting("cache", c.Cache, (sc.Host.Memory-units.GiB)/2))
 
 	if is(c.Journal) {

@@ -14,10 +14,10 @@ import (
 	"plimsoll/internal/advise/rollout"
 )
 
-// answerWithin is how long a mongod may take to answer one question.
+// answerWithin is how long a mongod may take to answer one command.
 const answerWithin = 10 * time.Second
 
-// Procedure is how a mongod's journal moves.
+// Procedure describes how a mongod's journal is moved.
 func Procedure() rollout.Procedure {
 	return rollout.Procedure{
 		Log: "journal", Into: "journal",
@@ -26,7 +26,7 @@ func Procedure() rollout.Procedure {
 	}
 }
 
-// A hello is what a mongod says of itself.
+// A hello is the answer to the command hello.
 type hello struct {
 	SetName   string `bson:"setName"`
 	Primary   bool   `bson:"isWritablePrimary"`
@@ -34,29 +34,30 @@ type hello struct {
 }
 
 func answers(ctx context.Context, m *rollout.Member) error {
-	_, err := ask(ctx, m, func(context.Context, *mongo.Client) error { return nil })
+	_, err := query(ctx, m, func(context.Context, *mongo.Client) error { return nil })
 	return err
 }
 
-// healthy asks whether the mongod serves as what it is: a primary, a secondary, or alone.
+// healthy checks that mongod serves in its role: as a primary, a secondary or standalone.
 func healthy(ctx context.Context, m *rollout.Member) error {
 	if m.Address == "" {
-		return nil // that it runs is known
+		return nil // without an address, running is all that is known
 	}
-	h, err := ask(ctx, m, func(context.Context, *mongo.Client) error { return nil })
+	h, err := query(ctx, m, func(context.Context, *mongo.Client) error { return nil })
 	if err == nil && !h.Primary && !h.Secondary {
-		err = errors.New("the mongod is neither primary nor secondary: it starts, recovers or syncs")
+		err = errors.New("the mongod is neither primary nor secondary: it is starting, recovering or syncing")
 	}
 	return err
 }
 
-// ready fails if the replica set has no majority without this mongod, where it could have one.
+// ready fails if the replica set would lose its majority without this mongod because of other
+// unhealthy members.
 func ready(ctx context.Context, m *rollout.Member) error {
 	if m.Address == "" {
 		return nil
 	}
 
-	_, err := ask(ctx, m, func(ctx context.Context, c *mongo.Client) error {
+	_, err := query(ctx, m, func(ctx context.Context, c *mongo.Client) error {
 		var status struct {
 			Members []struct {
 				Name  string `bson:"name"`
@@ -73,24 +74,25 @@ func ready(ctx context.Context, m *rollout.Member) error {
 		}
 
 		if err != nil {
-			return fmt.Errorf("replSetGetStatus (the role clusterMonitor allows it): %w", err)
+			return fmt.Errorf("cannot run replSetGetStatus (the role clusterMonitor grants it): %w", err)
 		}
 
-		well := 0
-		var ill []string
+		healthy := 0
+		var unhealthy []string
 		for _, o := range status.Members {
 			switch {
 			case o.Self:
 			case o.State == "PRIMARY" || o.State == "SECONDARY" || o.State == "ARBITER":
-				well++
+				healthy++
 			default:
-				ill = append(ill, o.Name+" is "+o.State)
+				unhealthy = append(unhealthy, o.Name+" is "+o.State)
 			}
 		}
 
-		if well < len(status.Members)/2+1 && len(ill) > 0 {
-			return fmt.Errorf("the replica set has %d members and only %d are well without this one: %s",
-				len(status.Members), well, strings.Join(ill, ", "))
+		// A set that is too small for a majority without this member has no unhealthy one to blame.
+		if healthy < len(status.Members)/2+1 && len(unhealthy) > 0 {
+			return fmt.Errorf("the replica set has %d members, and without this one only %d are healthy: %s",
+				len(status.Members), healthy, strings.Join(unhealthy, ", "))
 		}
 
 		return nil
@@ -99,14 +101,13 @@ func ready(ctx context.Context, m *rollout.Member) error {
 	return err
 }
 
-// ask connects to this mongod alone, asks what it is, and then more.
-func ask(ctx context.Context, m *rollout.Member,
+// query connects to this mongod alone, runs hello, and then calls more.
+func query(ctx context.Context, m *rollout.Member,
 	more func(context.Context, *mongo.Client) error) (h hello, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	c,
-		err := mongo.Connect(options.Client().ApplyURI(m.Address).SetAppName("plimsoll").SetDirect(
-		true).SetServerSelectionTimeout(answerWithin / 2))
+	c, err := mongo.Connect(options.Client().ApplyURI(m.Address).SetAppName("plimsoll").
+		SetDirect(true).SetServerSelectionTimeout(answerWithin / 2))
 	if err != nil {
 		return h, err
 	}

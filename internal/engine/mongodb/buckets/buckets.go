@@ -4,9 +4,9 @@
 // pushed into documents that span a minute or an hour, in a real WiredTiger on an emulated volume.
 //
 // A growing document is not moved, and no index entry changes. What grows is the value that each
-// push passes to the engine, if that is the whole document, and in either case what a checkpoint
-// writes of it. So for each granularity, documents are pushed to at three degrees of fill, once as
-// whole values and once as differences (WT_MODIFY). The figures are
+// push passes to the engine, if it passes the whole document, and in either case what a checkpoint
+// writes. So for each granularity, documents are pushed to at three degrees of fill, once as whole
+// values and once as differences (WT_MODIFY). The figures are:
 //
 //	a push          its time, one at a time, including the path to the engine and back:
 //	                Result.Path says how much that is
@@ -17,11 +17,11 @@
 //
 // # How it is scaled down
 //
-// Time is counted in readings: sensors read every [Interval] and mongod makes a checkpoint every
-// 60 s, so a checkpoint is made after twelve readings of each sensor, however soon these are made.
+// Time is counted in readings. Sensors read every [Interval] and mongod makes a checkpoint every 60
+// s, so a checkpoint is made after twelve readings of each sensor, however fast they are made.
 // There are [Config.Sensors] sensors instead of 10,000; their documents are placed as those of
-// 10,000 would be. Figures per day are computed for 10,000. Effects that take a long time are not
-// measured: files that grow for months, a cache that does not hold the open documents.
+// 10,000 would be. Figures per day are computed for 10,000. Long-term effects are not measured:
+// files that grow for months, or a cache too small for the open documents.
 package buckets
 
 import (
@@ -32,23 +32,23 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// The published case's figures: 10,000 sensors, a reading of 40 B every 5 s (720 readings are 28
-// KB).
+// The published case's figures: 10,000 sensors, each with a reading of 40 B every 5 s (720 readings
+// are 28 KB).
 const (
 	Sensors  = 10_000
 	Interval = units.Duration(5 * time.Second)
 	Entry    = units.Size(40)
 )
 
-// CheckpointRounds are the readings of each sensor between two checkpoints: 60 s of them (mongod's
-// storage.syncPeriodSecs).
+// CheckpointRounds is the number of readings of each sensor between two checkpoints: 60 s of them
+// (mongod's storage.syncPeriodSecs).
 const CheckpointRounds = 12
 
-// day is what is counted by the day.
+// day is the period of all figures per day.
 const day = units.Duration(24 * time.Hour)
 
-// Bounds of the configuration: a document has 16 MiB at most (BSON), and each granularity takes
-// some ten seconds.
+// Limits of the configuration: a document has at most 16 MiB (BSON), and each granularity takes
+// about ten seconds.
 const (
 	entriesMax       = 100_000
 	granularitiesMax = 16
@@ -57,34 +57,35 @@ const (
 	sustainedMax     = 60 * units.Duration(time.Second)
 )
 
-// A Config says what is measured.
+// A Config defines a measurement.
 type Config struct {
 	Language  *scenario.Language // of the scenario; needed to run
 	Entries   []int              // readings of a full document, for each granularity
 	Sensors   int                // documents that are pushed to
 	Sustained units.Duration     // for how long the writers push
 	Sets      []string           // assignments over the built-in scenario (Scenario)
-	// Daemon is how the process that serves the volume is started; nil: this program's `lab serve`.
+	// Daemon is the command that serves the volume; nil: this program's `lab serve`.
 	Daemon   []string
 	Progress func(what string, done, total int) // nil: no progress is reported
 	Log      func(line string)                  // nil: the engine's output is discarded
 }
 
-// Defaults are the published granularities, 1, 5, 15 and 60 minutes, in less than two minutes.
+// Defaults are the published granularities, 1, 5, 15 and 60 minutes. They take less than two
+// minutes.
 func Defaults() Config {
 	return Config{Entries: []int{12, 60, 180, 720}, Sensors: 1000, Sustained: units.Duration(3 * time.Second)}
 }
 
-// Check finds what cannot be measured.
+// Check reports configurations that cannot be measured.
 func (c *Config) Check() diagnostics.List {
 	var l diagnostics.List
 	if len(c.Entries) == 0 || len(c.Entries) > granularitiesMax {
-		l.Addf("entries", "1 to %d granularities can be measured, not %d", granularitiesMax, len(c.Entries))
+		l.Addf("entries", "want 1 to %d granularities, not %d", granularitiesMax, len(c.Entries))
 	}
 
 	for _, n := range c.Entries {
 		if n < CheckpointRounds || n > entriesMax {
-			l.Addf("entries", "%d readings are no bucket: want %d (a minute of them) to %d", n,
+			l.Addf("entries", "bucket of %d readings: want %d (one minute) to %d", n,
 				CheckpointRounds, entriesMax)
 		}
 	}
@@ -94,50 +95,50 @@ func (c *Config) Check() diagnostics.List {
 	}
 
 	if c.Sustained <= 0 || c.Sustained > sustainedMax {
-		l.Addf("sustained", "%s is no time to push for: want more than none, up to %s", c.Sustained, sustainedMax)
+		l.Addf("sustained", "duration of %s: must be positive and at most %s", c.Sustained, sustainedMax)
 	}
 
 	return l
 }
 
-// A Result is the table. Its JSON is a contract: seconds, bytes.
+// A Result is the table of a measurement. Its JSON is a contract; units are seconds and bytes.
 type Result struct {
 	Version int      `json:"version"`
 	Server  string   `json:"server"`
-	Volume  []string `json:"volume"` // its limits, for people
+	Volume  []string `json:"volume"` // its limits, for display
 	Sensors int      `json:"sensors"`
 	Cores   int      `json:"cores"`
-	// Path is what an operation takes that does nothing, in the middle: it is in the times of
-	// pushes.
+	// Path is the median time of an operation that does nothing. The times of pushes include it.
 	Path      float64  `json:"path_seconds"`
 	Rows      []Row    `json:"rows"`
-	Saturated bool     `json:"saturated"` // the emulator could not keep up: pushes a second are none
-	Notes     []string `json:"notes"`     // what is to be known of the table, a sentence each
+	Saturated bool     `json:"saturated"` // the emulator could not keep up, so pushes per second are too low
+	Notes     []string `json:"notes"`     // caveats of the table, one sentence each
 }
 
 // A Row is one granularity, written in one way.
 type Row struct {
 	Entries     int     `json:"entries"`
 	SpanSeconds float64 `json:"span_seconds"`
-	// Whole says that each push hands the engine the whole document, else the difference.
+	// Whole is set if each push passes the whole document to the engine, and not set for the
+	// difference.
 	Whole         bool  `json:"whole"`
 	DocumentBytes int64 `json:"document_bytes"` // full
-	// Fills are the first readings of a document, those in the middle, and the last.
+	// Fills are pushes to a document's first readings, those in the middle, and its last.
 	Fills []Fill `json:"fills"`
-	// PushesPerSecond is of 32 writers to full documents, with checkpoints.
+	// PushesPerSecond is the rate of 32 writers to full documents, with checkpoints running.
 	PushesPerSecond float64 `json:"pushes_per_second"`
-	// By the day, of 10,000 sensors.
+	// Figures per day, for 10,000 sensors.
 	DocumentsPerDay int64   `json:"documents_per_day"`
 	StoragePerDay   float64 `json:"storage_bytes_per_day"` // by the files' size, before compression
-	// A day of one sensor takes this many documents, each on a separate leaf, because other
-	// sensors' documents are between them.
+	// A day of one sensor spans this many documents, each on a separate leaf, because other
+	// sensors' documents lie between them.
 	DayDocuments int64 `json:"day_documents"`
 	DayBytes     int64 `json:"day_bytes"`
-	// Published is what the case says of this granularity; null: nothing.
+	// Published is what the case reports for this granularity; null if nothing.
 	Published *Published `json:"published"`
 }
 
-// A Fill is a push into documents that have so many readings after it.
+// A Fill is a push into documents that have From to To readings after it.
 type Fill struct {
 	Name     string  `json:"name"` // first, half, full
 	From     int     `json:"from_entries"`
@@ -148,17 +149,17 @@ type Fill struct {
 	Requests float64 `json:"volume_writes_per_push"`
 }
 
-// Published are the figures of the published case of bucket granularity. Nothing here is compared
-// with them. 0: not published.
+// Published are the figures of the published case of bucket granularity. They are shown for
+// reference; nothing is compared with them. 0: not published.
 type Published struct {
 	Push            float64 `json:"push_seconds"`
-	PushEntries     int     `json:"push_entries"` // at which fill
+	PushEntries     int     `json:"push_entries"` // readings in the document
 	DocumentBytes   int64   `json:"document_bytes"`
 	DocumentsPerDay int64   `json:"documents_per_day"`
 	StoragePerDay   int64   `json:"storage_bytes_per_day"`
 }
 
-// published has them by the readings of a full document.
+// published maps the readings of a full document to the published figures.
 var published = map[int]Published{
 	12:  {85e-6, 12, 500, 14_400_000, 0},
 	60:  {180e-6, 60, 2400, 2_880_000, 8_200_000_000},
@@ -166,13 +167,13 @@ var published = map[int]Published{
 	720: {650e-6, 360, 28_000, 240_000, 6_720_000_000},
 }
 
-// Corrections are what is wrong in the published cause and figures.
+// Corrections lists what is wrong in the published cause and figures.
 func Corrections() []string {
 	return []string{
 		"Published cause: documents outgrow their padding, are relocated, and their index entries rewritten. That was MMAPv1, removed in MongoDB 4.2. " +
-			"WiredTiger relocates no document: an index entry holds a RecordId, which growth does not change. What grows is the value handed over and the leaf a checkpoint writes.",
-		"mongod hands over a difference (WT_MODIFY) where the document is over 1 KiB and the change at most a tenth of it, else the whole: a push into an hourly bucket is a difference.",
-		"The published hourly push is timed at 360 readings, half an hour of them at one each 5 s; a full hour has 720.",
+			"WiredTiger relocates no document: an index entry holds a RecordId, which growth does not change. What grows is the value passed to the engine and the leaf that a checkpoint writes.",
+		"mongod passes on a difference (WT_MODIFY) if the document is over 1 KiB and the change at most a tenth of it, otherwise the whole document: a push into an hourly bucket is a difference.",
+		"The published hourly push is timed at 360 readings, which is half an hour at one every 5 s; a full hour has 720.",
 		"Published: a day of one sensor reads 2,880 documents instead of 240. It is 288 (5 minutes) instead of 24 (an hour).",
 	}
 }

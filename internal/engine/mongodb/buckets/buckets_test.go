@@ -20,11 +20,11 @@ import (
 	"plimsoll/internal/lab/mount"
 )
 
-// The test binary serves the volumes as well.
+// The test binary also serves the volumes.
 func TestMain(m *testing.M) {
 	if root := os.Getenv("PLIMSOLL_TEST_LAB_ROOT"); root != "" {
 		mount.Root = root
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) // as the program has it
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) // as in the program
 		err := mount.Serve(ctx, language, os.Stdin, os.Stdout)
 		stop()
 		if err != nil {
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// config is a short measurement, of which nothing may be left at the end.
+// config is a short measurement. The test fails if anything is left behind.
 func config(t *testing.T) Config {
 	t.Helper()
 	if err := blockdev.Available(); err != nil {
@@ -85,20 +85,20 @@ func config(t *testing.T) Config {
 	}
 }
 
-// What is measured has to be possible: no file is smaller than what is in it, and no volume writes
-// less than is new.
+// The results have to be possible: no file is smaller than its content, and the volume writes no
+// less than the new data.
 func TestMeasured(t *testing.T) {
 	cfg := config(t)
-	said := 0
-	cfg.Progress = func(string, int, int) { said++ }
+	reports := 0
+	cfg.Progress = func(string, int, int) { reports++ }
 
 	r, err := Run(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	if len(r.Rows) != 3 || said < 3 || !strings.HasPrefix(r.Server, "WiredTiger ") || r.Path <= 0 || len(r.Notes) < 3 {
-		t.Fatalf("%d words of progress; %+v", said, r)
+	if len(r.Rows) != 3 || reports < 3 || !strings.HasPrefix(r.Server, "WiredTiger ") || r.Path <= 0 || len(r.Notes) < 3 {
+		t.Fatalf("%d reports of progress; %+v", reports, r)
 	}
 
 	for _, row := range r.Rows {
@@ -121,7 +121,7 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// Ctrl-C in the middle: it ends, and everything is undone (config looks).
+// Interrupted in the middle, a run ends and everything is undone (config checks).
 func TestInterrupted(t *testing.T) {
 	cfg := config(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -137,7 +137,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A document's life is gone through in order, a checkpoint at a time.
+// A document is filled in order, one checkpoint after the other.
 func TestSegments(t *testing.T) {
 	for _, n := range []int{12, 13, 35, 36, 60, 720} {
 		last := 0
@@ -168,12 +168,12 @@ func TestRows(t *testing.T) {
 		if got.SpanSeconds != want.SpanSeconds || got.DocumentBytes != want.DocumentBytes || got.DocumentsPerDay != want.DocumentsPerDay || got.DayDocuments != want.DayDocuments {
 			t.Errorf("%d: %+v", n, got)
 		}
-		// Per day, the published table is right where it has a figure.
+		// The published table is right about figures per day, where it has one.
 		if p := got.Published; p == nil || p.DocumentsPerDay != got.DocumentsPerDay {
 			t.Errorf("%d: published %+v", n, p)
 		}
 	}
-	// mongod hands over differences over 1 KiB.
+	// mongod passes on differences for documents over 1 KiB.
 	for n, want := range map[int]bool{12: false, 25: false, 26: true, 720: true} {
 		if differs(n) != want {
 			t.Errorf("%d readings, %s: a difference: %v", n, size(n), !want)
@@ -183,13 +183,13 @@ func TestRows(t *testing.T) {
 
 func TestWhatCannotBeMeasured(t *testing.T) {
 	for want, change := range map[string]func(*Config){
-		"not 0":                  func(c *Config) { c.Entries = nil },
-		"3 readings":             func(c *Config) { c.Entries = []int{3} },
-		"1000000 readings":       func(c *Config) { c.Entries = []int{60, 1_000_000} },
-		"1 sensors":              func(c *Config) { c.Sensors = 1 },
-		"is no time to push for": func(c *Config) { c.Sustained = 0 },
-		"volumes.data.iops":      func(c *Config) { c.Sets = []string{"volumes.data.iops=1"} },
-		"another engine":         func(c *Config) { c.Sets = []string{"engine={etcd: {}}", "workload.connections=1"} },
+		"granularities, not 0": func(c *Config) { c.Entries = nil },
+		"3 readings":           func(c *Config) { c.Entries = []int{3} },
+		"1000000 readings":     func(c *Config) { c.Entries = []int{60, 1_000_000} },
+		"1 sensors":            func(c *Config) { c.Sensors = 1 },
+		"must be positive":     func(c *Config) { c.Sustained = 0 },
+		"volumes.data.iops":    func(c *Config) { c.Sets = []string{"volumes.data.iops=1"} },
+		"another engine":       func(c *Config) { c.Sets = []string{"engine={etcd: {}}", "workload.connections=1"} },
 	} {
 		cfg := Defaults()
 		cfg.Language = language

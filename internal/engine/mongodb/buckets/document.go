@@ -18,7 +18,7 @@ func (r *Result) JSON() any {
 
 // Document implements lab.BucketResult.
 func (r *Result) Document() *document.Document {
-	d := &document.Document{Kind: "Buckets", Title: "What bucket documents cost",
+	d := &document.Document{Kind: "Buckets", Title: "Cost of bucket documents",
 		Verdict: fmt.Sprintf("Buckets in %s on %s; a reading of %s every %s", r.Server,
 			strings.Join(r.Volume, "; "), Entry.Exact(), Interval.Std())}
 	for _, n := range r.Notes {
@@ -28,20 +28,20 @@ func (r *Result) Document() *document.Document {
 	last := 0
 	d.Sections = []document.Section{
 		r.section("pushes", "Pushes",
-			pushCells, "written", "document", "p50 / p99: first", "half", "full", "published"),
+			pushCells, "passed as", "document", "p50 / p99: first", "half", "full", "published"),
 		r.section("volume", "To the volume",
-			volumeCells, "written", "a push: first", "half", "full", "writes a push, full", "pushes/s"),
-		r.section("day", "By the day", func(row *Row) []string {
+			volumeCells, "passed as", "per push: first", "half", "full", "writes per push, full", "pushes/s"),
+		r.section("day", "Per day", func(row *Row) []string {
 			if row.Entries == last {
-				return nil // it is the same, however pushes are written
+				return nil // it does not depend on how pushes are passed
 			}
 			last = row.Entries
 			return dayCells(row)
 		}, "documents", "storage", "published", "a day of one sensor reads", "with a leaf each"),
 	}
 
-	published := document.Section{ID: "published", Title: "What is published", Parts: []document.Part{
-		{Text: "Published is case 4's (plimsoll casebook bucket-granularity), on hardware that it does not name. What is wrong in it:"}}}
+	published := document.Section{ID: "published", Title: "Published figures", Parts: []document.Part{
+		{Text: "The published figures are those of case 4 (plimsoll casebook bucket-granularity), on hardware that it does not name. Errors in it:"}}}
 	for _, c := range Corrections() {
 		published.Parts = append(published.Parts, document.Part{Text: "- " + c})
 	}
@@ -50,7 +50,7 @@ func (r *Result) Document() *document.Document {
 	return d
 }
 
-// section is a table with a row for each bucket for which there are cells.
+// section is a table with a row for each bucket that has cells.
 func (r *Result) section(id, title string, cells func(*Row) []string, heads ...string) document.Section {
 	tab := &document.Table{Caption: title, Columns: []document.Column{{Text: "bucket", Number: true}}}
 	for _, head := range heads {
@@ -99,7 +99,7 @@ func dayCells(row *Row) []string {
 		units.Count(row.DayDocuments) + " documents", units.Bytes(float64(row.DayBytes))}
 }
 
-// span is what a bucket spans: "5 min".
+// span is the time that a bucket covers: "5 min".
 func span(row *Row) string {
 	if s := int(row.SpanSeconds); s%60 == 0 {
 		return strconv.Itoa(s/60) + " min"

@@ -8,5 +8,5 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// language is what the tests' scenarios may say.
+// language is the scenario language of the tests.
 var language = scenario.NewLanguage([]*scenario.Engine{&model.Spec, &etcd.Spec})

@@ -20,25 +20,25 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// writers are how many push at a time where it is about pushes a second.
+// writers is the number of concurrent writers when pushes per second are measured.
 const writers = 32
 
-// pathReads are the operations that measure the time of the path to the engine.
+// pathReads is the number of operations that measure the path to the engine.
 const pathReads = 500
 
-// pageBytes is the least that reading a document takes: a leaf (leaf_page_max, 32 KB), which also
+// pageBytes is the least that reading a document costs: a leaf (leaf_page_max, 32 KB), which also
 // holds other documents.
 const pageBytes = 32 * units.KiB
 
-// A segment is documents that are pushed to, from a fill to another.
+// A segment is a group of documents that are pushed to, from one fill to another.
 type segment struct {
-	group    uint64 // which documents: keys from group x sensors on
-	from, to int    // readings after its first push, and its last
-	name     string // "": as far as the fill goes
+	group    uint64 // its documents have the keys from group x sensors on
+	from, to int    // readings after the first push and after the last
+	name     string // "": the name depends on the fill
 }
 
 // segments are the first readings of a document, those in the middle and the last, one checkpoint's
-// each; all at once where there is not room for three.
+// worth each. If there is no room for three, they are a single segment.
 func segments(n int) []segment {
 	if n < 3*CheckpointRounds {
 		return []segment{{group: 3, from: 1, to: n}}
@@ -51,7 +51,7 @@ func segments(n int) []segment {
 	}
 }
 
-// fill is the degree of fill that a push to that many readings belongs to.
+// fill is the degree of fill that a push ending at that many readings belongs to.
 func (s *segment) fill(entries int) string {
 	switch span := s.to - s.from + 1; {
 	case s.name != "":
@@ -64,8 +64,8 @@ func (s *segment) fill(entries int) string {
 	return "full"
 }
 
-// lay makes the documents that exist before the measurement: full ones, whose files give the
-// storage, and those of segments.
+// lay inserts the documents that must exist before the measurement: full ones, whose files give the
+// storage, and the beginnings of those in segments.
 func (b *bench) lay(ctx context.Context) error {
 	if err := b.insert(ctx, 0, b.row.Entries); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (b *bench) lay(ctx context.Context) error {
 	var bytes int64
 	for _, f := range files {
 		switch filepath.Base(f) {
-		case "documents.wt", "index0.wt": // not the oplog, nor the engine's own
+		case "documents.wt", "index0.wt": // not the oplog or the engine's own files
 			st, err := os.Stat(f)
 			if err != nil {
 				return err
@@ -95,6 +95,7 @@ func (b *bench) lay(ctx context.Context) error {
 	b.row.StoragePerDay = float64(bytes) / float64(b.cfg.Sensors) * float64(b.row.DocumentsPerDay)
 	b.row.DayBytes = b.row.DayDocuments * int64(max(pageBytes, units.Size(b.row.DocumentBytes)))
 
+	// A segment that begins at the first reading inserts its documents itself.
 	for _, s := range segments(b.row.Entries) {
 		if s.from > 1 {
 			if err := b.insert(ctx, s.group, s.from-1); err != nil {
@@ -106,7 +107,7 @@ func (b *bench) lay(ctx context.Context) error {
 	return b.settle(ctx)
 }
 
-// insert makes a group of documents with so many readings each.
+// insert makes a group of documents with the given number of readings each.
 func (b *bench) insert(ctx context.Context, group uint64, entries int) error {
 	n := uint64(b.cfg.Sensors)
 	var next atomic.Uint64
@@ -120,7 +121,7 @@ func (b *bench) insert(ctx context.Context, group uint64, entries int) error {
 	})
 }
 
-// together has all writers do something, and gives their first error.
+// together runs f concurrently for each writer and joins the errors.
 func together(f func(conn int) error) error {
 	errs := make([]error, writers)
 	var all sync.WaitGroup
@@ -140,7 +141,7 @@ func (b *bench) do(ctx context.Context, conn int, kind workload.Kind, key uint64
 	return b.server.Do(ctx, conn, &op)
 }
 
-// settle makes a checkpoint and has the volume hold everything.
+// settle makes a checkpoint and flushes everything to the volume.
 func (b *bench) settle(ctx context.Context) error {
 	if err := b.server.Checkpoint(ctx); err != nil {
 		return err
@@ -152,7 +153,7 @@ func (b *bench) settle(ctx context.Context) error {
 	return errors.Join(unix.Syncfs(int(f.Fd())), f.Close())
 }
 
-// path is what an operation takes that finds nothing to do, in the middle.
+// path is the median time of an operation that finds nothing to do.
 func (b *bench) path(ctx context.Context) (float64, error) {
 	var took []time.Duration
 	for i := range uint64(pathReads) {
@@ -165,7 +166,7 @@ func (b *bench) path(ctx context.Context) (float64, error) {
 	return quantile(took, 0.5), nil
 }
 
-// quantile sorts what it is given; 0 of nothing.
+// quantile sorts its argument; it is 0 for no values.
 func quantile(took []time.Duration, q float64) float64 {
 	if len(took) == 0 {
 		return 0
@@ -174,7 +175,7 @@ func quantile(took []time.Duration, q float64) float64 {
 	return took[min(int(q*float64(len(took))), len(took)-1)].Seconds()
 }
 
-// wrote are the bytes and requests that have been written to the volume.
+// wrote is the bytes and requests written to the volume so far.
 func (b *bench) wrote(ctx context.Context) (bytes, requests int64, err error) {
 	s, err := b.mount.Status(ctx)
 	if err != nil {
@@ -186,8 +187,8 @@ func (b *bench) wrote(ctx context.Context) (bytes, requests int64, err error) {
 	return bytes, requests, nil
 }
 
-// segment pushes to each document of a segment in turn, one at a time, and makes a checkpoint when
-// it is due.
+// segment pushes to each document of a segment in turn, one push at a time, and makes a checkpoint
+// whenever one is due.
 func (b *bench) segment(ctx context.Context, s segment) error {
 	took := map[string][]time.Duration{}
 	bytes, requests, err := b.wrote(ctx)
@@ -199,7 +200,7 @@ func (b *bench) segment(ctx context.Context, s segment) error {
 	for entries := s.from; entries <= s.to; entries++ {
 		kind := workload.Push
 		if entries == 1 {
-			kind = workload.Insert // a document's first reading makes it
+			kind = workload.Insert // the first reading creates the document
 		}
 
 		for i := range n {
@@ -207,6 +208,7 @@ func (b *bench) segment(ctx context.Context, s segment) error {
 			if err := b.do(ctx, 0, kind, s.group*n+i, entries, uint64(entries)); err != nil {
 				return fmt.Errorf("a push at %d readings: %w", entries, err)
 			}
+			// Inserts are not pushes, but their bytes count: they are part of the bucket's cost.
 			if kind == workload.Push {
 				name := s.fill(entries)
 				took[name] = append(took[name], time.Since(begin))
@@ -231,6 +233,7 @@ func (b *bench) segment(ctx context.Context, s segment) error {
 			continue
 		}
 
+		// Bytes are known only for the whole segment, so all its fills get the mean.
 		f := Fill{Name: name, PerPush: float64(bytesNow-bytes) / float64(pushes),
 			Requests: float64(requestsNow-requests) / float64(pushes)}
 		f.P50, f.P99 = quantile(took[name], 0.5), quantile(took[name], 0.99)
@@ -250,9 +253,9 @@ func (b *bench) segment(ctx context.Context, s segment) error {
 	return nil
 }
 
-// sustained has all writers push to full documents, the newest reading in place of the last, for as
-// long as was said. A checkpoint begins when it is due by the readings; the next is not due before
-// it has ended.
+// sustained has all writers push to full documents for the configured time, each push replacing the
+// last reading. A checkpoint begins when the number of readings makes it due, but not before the
+// previous one has ended.
 func (b *bench) sustained(ctx context.Context) error {
 	n := uint64(b.cfg.Sensors)
 	var next atomic.Uint64
@@ -283,7 +286,7 @@ func (b *bench) sustained(ctx context.Context) error {
 
 	err = errors.Join(err, waitFor(running))
 	if err == nil {
-		err = b.settle(ctx) // what was written last is written too
+		err = b.settle(ctx) // the last writes count too
 	}
 
 	b.row.PushesPerSecond = float64(next.Load()) / time.Since(begin).Seconds()

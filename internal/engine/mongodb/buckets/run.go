@@ -20,7 +20,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// Scenario is the volume and the engine that buckets are measured on, which Config.Sets change.
+// Scenario is the volume and the engine for the measurement. Config.Sets change it.
 //
 //go:embed scenario.yaml
 var Scenario []byte
@@ -28,10 +28,11 @@ var Scenario []byte
 // scenarioName is the file name in errors about assignments.
 const scenarioName = "buckets.yaml"
 
-// closing is how long the engine has to end in order, on volumes that no longer take their time.
+// closing is the time for the engine to shut down, on volumes that are no longer slowed down.
 const closing = 30 * time.Second
 
-// Run measures. Whatever comes, nothing of it stays behind: an error, or the context's end.
+// Run measures all granularities. It leaves nothing behind, even after an error or a cancelled
+// context.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 
 	if scenario.ConfigOf[*wiredtigermodel.Config](sc) == nil {
-		return nil, errors.New("buckets are measured on WiredTiger: --set cannot choose another engine")
+		return nil, errors.New("buckets can only be measured on WiredTiger: --set cannot choose another engine")
 	}
 
 	if _, err := wiredtiger.NewBench(*scenario.ConfigOf[*wiredtigermodel.Config](sc), false); err != nil {
@@ -59,7 +60,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		cfg.Progress = func(string, int, int) {}
 	}
 
-	// Two at a time would take each other's cores.
+	// Two concurrent runs would compete for the cores and distort each other.
 	unlock, err := mount.Lock(ctx, "lab-run",
 		func() { cfg.Progress("waiting for another run on this machine to end", 0, 0) })
 	if err != nil {
@@ -88,13 +89,13 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	return r, nil
 }
 
-// differs reports whether mongod passes on only the difference of a push into a document with that
-// many readings at its fullest: over 1 KiB, and a tenth of it at most.
+// differs reports whether mongod passes on only the difference of a push into a document with up to
+// that many readings: if the document is over 1 KiB and the change at most a tenth of it.
 func differs(n int) bool { return size(n) > units.KiB && 10*Entry <= size(n) }
 
 func size(entries int) units.Size { return Entry * units.Size(entries) }
 
-// Written is how a push is handed over, for people.
+// Written is how a push is passed to the engine, for display.
 func (r *Row) Written() string {
 	if r.Whole {
 		return "whole"
@@ -102,7 +103,7 @@ func (r *Row) Written() string {
 	return "difference"
 }
 
-// rowOf is what is known without measuring.
+// rowOf is the part of a row that is known without measuring.
 func rowOf(n int, whole bool) Row {
 	span := Interval * units.Duration(n)
 	row := Row{
@@ -116,7 +117,7 @@ func rowOf(n int, whole bool) Row {
 	return row
 }
 
-// measure fills in a row, on a machine of its own.
+// measure fills in a row, on a separate machine.
 func measure(ctx context.Context, cfg *Config, sc *scenario.Scenario, r *Result, row *Row) (err error) {
 	m, err := mount.Start(ctx, mount.Options{File: scenarioName, Text: Scenario, Sets: cfg.Sets,
 		Command: cfg.Daemon, Log: cfg.Log})
@@ -132,7 +133,7 @@ func measure(ctx context.Context, cfg *Config, sc *scenario.Scenario, r *Result,
 
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
 	defer cancel()
-	closed := []error{m.Pace(end, false)} // what is dirty need not wait
+	closed := []error{m.Pace(end, false)} // flushing dirty pages need not take the volume's time
 
 	if server != nil {
 		closed = append(closed, server.Crash()) // its files are not needed afterwards
@@ -146,7 +147,7 @@ func measure(ctx context.Context, cfg *Config, sc *scenario.Scenario, r *Result,
 	return errors.Join(closed...)
 }
 
-// A bench is one machine with its engine.
+// A bench is an emulated machine with its engine.
 type bench struct {
 	cfg    *Config
 	sc     *scenario.Scenario
@@ -201,6 +202,7 @@ func (b *bench) run(ctx context.Context, r *Result) error {
 			v.Refused)
 	}
 
+	// The lowest median is the least disturbed one.
 	if r.Path == 0 || path < r.Path {
 		r.Path = path
 	}
@@ -208,23 +210,23 @@ func (b *bench) run(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// notes are what is to be known of a table.
+// notes are the caveats of a table.
 func notes(r *Result) []string {
 	out := []string{
 		fmt.Sprintf(
-			"Scaled down: %d sensors instead of %d; a checkpoint after each %d readings of a sensor, which would be 60 s, however soon they are made. "+
-				"By the day is computed for %d sensors.", r.Sensors, Sensors, CheckpointRounds, Sensors),
-		fmt.Sprintf("A push does not wait for the journal (w: 1). Its time has the path to the engine and back in it, %s of an operation that does nothing; mongod adds BSON and the network.",
+			"Scaled down: %d sensors instead of %d; a checkpoint after every %d readings of a sensor, which stand for 60 s however fast they are made. "+
+				"Figures per day are computed for %d sensors.", r.Sensors, Sensors, CheckpointRounds, Sensors),
+		fmt.Sprintf("A push does not wait for the journal (w: 1). Its time includes the path to the engine and back, %s for an operation that does nothing; mongod adds BSON and the network.",
 			units.Seconds(r.Path)),
 	}
 
 	if slices.ContainsFunc(r.Rows, func(row Row) bool { return !differs(row.Entries) }) {
-		out = append(out, "Documents of up to 1 KiB are handed over whole: there is no difference to measure.")
+		out = append(out, "Documents of up to 1 KiB are passed on whole: there is no difference to measure.")
 	}
 
 	if r.Saturated {
 		out = append(
-			out, "The emulator could not keep up on this machine: pushes a second are lower than they would be.")
+			out, "The emulator could not keep up on this machine, so pushes per second are too low.")
 	}
 
 	return out

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A drain is a writer that ignores everything, but must be handed everything.
+// A drain is a writer that discards everything but still has to receive it.
 type drain struct{ columns, values int64 }
 
 func (d *drain) Append(_ context.Context, b *recording.Batch) error {
@@ -26,7 +26,7 @@ func (d *drain) Append(_ context.Context, b *recording.Batch) error {
 func (d *drain) Note(recording.Note)     {}
 func (d *drain) Source(recording.Source) {}
 
-// want150 wants about as many metrics as the rule pack asks for.
+// want150 selects about as many metrics as the rule pack uses.
 func want150(s *Schema) func(string) bool {
 	wanted := map[string]bool{}
 	for i := 0; i < s.Len() && len(wanted) < 150; i += max(1, s.Len()/150) {
@@ -37,8 +37,8 @@ func want150(s *Schema) func(string) bool {
 	return func(name string) bool { return wanted[name] }
 }
 
-// BenchmarkRead compares reading with inflating alone, in compressed bytes per second. Each
-// case reads a whole folder of two files, so that what a file costs once is in it.
+// BenchmarkRead compares reading with mere inflating, in compressed bytes per second. Each case
+// reads a whole folder of two files, so that the fixed cost of a file is included.
 func BenchmarkRead(b *testing.B) {
 	captures := []struct{ name, path string }{{"synthetic", syntheticFolder(b, 3400, 2, 12)}}
 	for name, file := range map[string]string{"8.0": "metrics.visualzhou-example", "3.6": "v3.6.3/metrics.2019-05-03T10-37-35Z-00000"} {
@@ -86,8 +86,8 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// repeated makes a folder with a file many times over. All of it is decoded; of the samples
-// only the first file's are new.
+// repeated makes a folder with many links to one file. All of them are decoded, but only the
+// samples of the first are new.
 func repeated(tb testing.TB, path string, times int) string {
 	tb.Helper()
 	path, err := filepath.Abs(path)
@@ -108,7 +108,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// syntheticFolder makes a folder of files with some chunks each.
+// syntheticFolder makes a folder of files with the given number of chunks each.
 func syntheticFolder(tb testing.TB, metrics, files, chunks int) string {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -135,7 +135,7 @@ func syntheticFolder(tb testing.TB, metrics, files, chunks int) string {
 	return dir
 }
 
-// survey gives a capture's first schema and its size.
+// survey returns a capture's first schema and its size.
 func survey(tb testing.TB, path string) (schema *Schema, size int64) {
 	files, err := Files(path)
 	if err != nil {
@@ -170,7 +170,7 @@ func survey(tb testing.TB, path string) (schema *Schema, size int64) {
 	return schema, size
 }
 
-// inflateAll reads and inflates every chunk, and does nothing else.
+// inflateAll only reads and inflates every chunk.
 func inflateAll(tb testing.TB, path string) {
 	files, err := Files(path)
 	if err != nil {

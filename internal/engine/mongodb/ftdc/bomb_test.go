@@ -19,11 +19,11 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// What is small on disk and large in memory is refused before it is large: the error names the file
-// and the limit. Memory is measured, under a limit that the garbage collector keeps to.
+// Files that are small on disk but large in memory are refused before they grow, and the error
+// names the file and the limit. Memory is measured under a limit that the garbage collector obeys.
 func TestBombs(t *testing.T) {
 	if underRace {
-		t.Skip("hundreds of megabytes of samples; made without the race detector")
+		t.Skip("hundreds of megabytes of samples; too slow under the race detector")
 	}
 
 	const limit = 400 << 20 // of the collector
@@ -75,7 +75,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// heap is what lives, and what was ever allocated.
+// heap returns the live heap and the bytes ever allocated.
 func heap() (live, allocated int64) {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(s)
@@ -103,8 +103,8 @@ func manyNames() []byte {
 	}.Marshal(), 0, 0, 0, 0, 0, 0, 0, 0))
 }
 
-// flood is a file of chunks of as many samples as are read, a millisecond apart; a metric goes up by
-// one so many times in each.
+// flood makes a file of chunks with the most samples allowed, a millisecond apart. In each chunk,
+// each metric rises by one the given number of times.
 func flood(width, chunks, ups int) []byte {
 	var out bytes.Buffer
 	for i := range chunks {
@@ -136,7 +136,7 @@ func flood(width, chunks, ups int) []byte {
 	return out.Bytes()
 }
 
-// A capture of a real server stays far below the bound.
+// Captures of real servers stay far below the limit.
 func TestCapturesAreNoBombs(t *testing.T) {
 	found := 0
 	for _, pattern := range []string{"ftdc/metrics.*", "ftdc/*/metrics.*", "mongod/*/diagnostic.data/metrics.*"} {
@@ -163,6 +163,7 @@ func TestCapturesAreNoBombs(t *testing.T) {
 			}
 
 			found++
+			// A quarter leaves headroom for servers that are busier than these.
 			if share := float64(counted.values) / float64(info.Size()); share > valuesPerByte/4 || math.IsNaN(share) {
 				t.Errorf("%s: %.1f values a byte, the bound is %d", file, share, valuesPerByte)
 			}
@@ -174,7 +175,7 @@ func TestCapturesAreNoBombs(t *testing.T) {
 	}
 }
 
-// counter weighs what it is given as output does.
+// counter counts values in the same way as output.
 type counter struct{ values int64 }
 
 func (c *counter) Append(_ context.Context, b *recording.Batch) error {
@@ -191,7 +192,8 @@ func (c *counter) Append(_ context.Context, b *recording.Batch) error {
 func (*counter) Note(recording.Note)     {}
 func (*counter) Source(recording.Source) {}
 
-// writeBomb writes a file and returns its size; its bytes are garbage afterwards.
+// writeBomb writes a file and returns its size. Its bytes are garbage afterwards, so they do not
+// distort the measured heap.
 func writeBomb(t *testing.T, path string, file func() []byte) int {
 	t.Helper()
 	text := file()

@@ -28,7 +28,7 @@ const (
 )
 
 // An element is one field of a document. Its key and value are slices of the document's bytes, with
-// checked lengths.
+// validated lengths.
 type element struct {
 	kind  kind
 	key   []byte
@@ -38,7 +38,7 @@ type element struct {
 
 var errShort = errors.New("ends before its stated length")
 
-// documentLen is the length that a document states, if b is long enough.
+// documentLen returns the length that a document states, if b has that many bytes.
 func documentLen(b []byte) (int, error) {
 	if len(b) < 5 {
 		return 0, errShort
@@ -74,7 +74,7 @@ func fields(doc []byte) iter.Seq[element] {
 	}
 }
 
-// lookup finds the field at a path of keys, if all parts of it exist.
+// lookup finds the field at a path of keys, if it exists.
 func lookup(doc []byte, path ...string) (element, bool) {
 	for e := range fields(doc) {
 		if string(e.key) != path[0] {
@@ -108,10 +108,10 @@ func nextElement(b []byte, pos, end int) (e element, next int, err error) {
 	return e, pos + size, nil
 }
 
-// clip keeps error texts short: a field name is untrusted.
+// clip shortens a field name for error texts, because it is untrusted.
 func clip(key []byte) []byte { return key[:min(len(key), 80)] }
 
-// valueLen is the length of a value of the kind that starts at b[0].
+// valueLen returns the length of a value of kind k that starts at b[0].
 func valueLen(k kind, b []byte) (int, error) {
 	size := 0
 	switch k {
@@ -137,7 +137,7 @@ func valueLen(k kind, b []byte) (int, error) {
 		switch k {
 		case kindBinary:
 			n += 5 // length, subtype
-		case 0x0F: // code with scope counts itself
+		case 0x0F: // the length of code with scope includes itself
 		case 0x0C: // pointer: a string, then an object id
 			n += 4 + 12
 		default:
@@ -179,13 +179,13 @@ func (e element) text() string {
 // integer returns the value as the server converts it to a metric (see [metricValue]).
 func (e element) integer() int64 { return metricValue(e.kind, e.value) }
 
-// metricValue is the int64 that the server stores in FTDC for a value: its plain conversion
-// BSONElement::numberLong, not the clamping one.
+// metricValue returns the int64 that the server stores in FTDC for a value. The server uses the
+// plain conversion BSONElement::numberLong, not the clamping one.
 //
-// A double is truncated; one that is not a number or does not fit becomes the least int64, the
-// result of x86-64's conversion. (A server on ARM saturates; the deltas then start from another
-// value, by a constant.) A decimal128 is rounded to even. A timestamp is two metrics; this is its
-// seconds.
+// A double is truncated. If it is not a number or does not fit, it becomes the least int64, which
+// is the result of x86-64's conversion. (A server on ARM saturates; its deltas then start from
+// another value, which differs by a constant.) A decimal128 is rounded to even. A timestamp is two
+// metrics; this one is its seconds.
 func metricValue(k kind, v []byte) int64 {
 	switch k {
 	case kindDouble:
@@ -215,8 +215,8 @@ func truncate(f float64) int64 {
 }
 
 // decimalInteger rounds an IEEE 754-2008 decimal128 in its binary encoding (BID) to the nearest
-// integer, ties to even; a value that does not fit becomes the least int64, the conversion's
-// "invalid" value.
+// integer, ties to even. A value that does not fit becomes the least int64, the "invalid" result of
+// the conversion.
 func decimalInteger(v []byte) int64 {
 	lo, hi := binary.LittleEndian.Uint64(v), binary.LittleEndian.Uint64(v[8:])
 	if hi>>61&3 == 3 {

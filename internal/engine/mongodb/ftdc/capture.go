@@ -19,19 +19,19 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// inflightBytes bounds the total inflated size of the chunks in decoding.
+// inflightBytes limits the total inflated size of the chunks being decoded.
 const inflightBytes = 4 * MaxInflated
 
-// A capture's values in memory are bounded by its bytes: valuesFree, and valuesPerByte for each. A
-// value that is the same in a whole chunk counts as a part of one. Captures of real servers have up
-// to 4 a byte; what is made to fill memory has thousands.
+// The number of values of a capture in memory is limited by its size: valuesFree plus valuesPerByte
+// for each byte. A value that is constant in a whole chunk counts as a fraction of one. Captures of
+// real servers have up to 4 values per byte; files made to exhaust memory have thousands.
 const (
 	valuesFree    = 2 << 20
 	valuesPerByte = 16
 	constantShare = 32
 )
 
-// A capture is the source at one path.
+// A capture is the source of all files at one path.
 type capture struct {
 	files []string
 
@@ -39,8 +39,8 @@ type capture struct {
 	desc recording.Source
 }
 
-// Open recognises a diagnostic.data folder, or one file of it. It fails, with a hint, if there is
-// nothing to read or if no file begins like FTDC.
+// Open recognises a diagnostic.data folder or one of its files. It fails, with a hint, if there is
+// nothing to read or no file begins like FTDC.
 func Open(path string) (source.Source, error) {
 	files, err := Files(path)
 	if err != nil {
@@ -74,8 +74,8 @@ func (c *capture) Describe() recording.Source {
 	return d
 }
 
-// learn adds what metadata contain. Without metadata, it uses what a chunk contains about its
-// server.
+// learn adds what metadata contain. If standIn is set, the metadata come from a chunk and only fill
+// gaps.
 func (c *capture) learn(m Metadata, standIn bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,8 +93,8 @@ func (c *capture) learn(m Metadata, standIn bool) {
 	}
 }
 
-// Read decodes the files in order. It decodes up to opt.Parallel chunks at the same time; they
-// reach w in time order.
+// Read decodes the files in order. It decodes up to opt.Parallel chunks concurrently and delivers
+// them to w in time order.
 func (c *capture) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	c.mu.Lock()
 	c.desc.From, c.desc.To, c.desc.Period, c.desc.Samples = time.Time{}, time.Time{}, 0, 0
@@ -120,7 +120,7 @@ func (c *capture) Read(ctx context.Context, w recording.Writer, opt source.Optio
 	workers := parallel
 
 	if parallel > 1 {
-		workers++ // a worker that waits to deliver does not decode
+		workers++ // a worker waiting for its turn does not decode
 	}
 
 	for range workers {
@@ -144,6 +144,7 @@ func (c *capture) Read(ctx context.Context, w recording.Writer, opt source.Optio
 	w.Source(c.Describe())
 
 	switch {
+	// If every chunk is damaged, the first damage is the most useful error.
 	case err != nil:
 		return fmt.Errorf("read FTDC: %w", err)
 	case out.chunks == 0 && out.firstDamage != nil:
@@ -161,17 +162,17 @@ type job struct {
 	file   string
 	offset int64
 	date   time.Time
-	data   []byte // the chunk's, in the worker's memory
-	damage error  // instead of data
-	first  bool   // chunk of its file
-	end    int64  // bytes of all files up to and with this one
+	data   []byte // of the chunk, in the worker's memory
+	damage error  // set instead of data
+	first  bool   // first chunk of its file
+	end    int64  // bytes of all files up to the end of this job
 
 	weight int64
-	turn   <-chan struct{} // closed when all jobs before are delivered
-	done   chan struct{}   // to close when this one is
+	turn   <-chan struct{} // closed when all earlier jobs are delivered
+	done   chan struct{}   // closed when this job is delivered
 }
 
-// An input hands out the documents of all files one after another.
+// An input hands out the documents of all files, one after the other.
 type input struct {
 	capture *capture
 	files   []string
@@ -182,12 +183,12 @@ type input struct {
 	next     int // file to open
 	file     *os.File
 	stream   *stream
-	fileBase int64 // bytes of the files before
+	fileBase int64 // bytes of the previous files
 	chunks   int   // of this file
 	last     chan struct{}
 }
 
-// take returns the next job, and io.EOF after the last one. The caller provides memory for data.
+// take returns the next job, or io.EOF after the last. The caller provides the memory for data.
 func (in *input) take(ctx context.Context, data []byte) (job, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -202,7 +203,7 @@ func (in *input) take(ctx context.Context, data []byte) (job, error) {
 				return job{}, io.EOF
 			}
 			if err := in.open(); err != nil {
-				return in.place(job{file: in.files[in.next-1], damage: err}), nil
+				return in.enqueue(job{file: in.files[in.next-1], damage: err}), nil
 			}
 		}
 
@@ -213,12 +214,14 @@ func (in *input) take(ctx context.Context, data []byte) (job, error) {
 			in.close()
 			continue
 		case errors.As(err, &damage):
-			return in.place(job{file: damage.File, offset: damage.Offset, damage: err}), nil
+			return in.enqueue(job{file: damage.File, offset: damage.Offset, damage: err}), nil
 		case err != nil: // the rest of this file cannot be read
 			j := job{file: in.stream.file, offset: in.stream.offset(), damage: err}
 			in.close()
-			return in.place(j), nil
+			return in.enqueue(j), nil
 		case d.kind != docChunk:
+			// Metadata come before the chunks that they describe, so they are read here, in file
+			// order.
 			in.capture.learn(readMetadata(d), false)
 			continue
 		}
@@ -230,20 +233,21 @@ func (in *input) take(ctx context.Context, data []byte) (job, error) {
 		n, err := inflatedLen(j.data)
 		if err != nil {
 			j.damage = err
-			return in.place(j), nil
+			return in.enqueue(j), nil
 		}
 
+		// Acquire before the chunk is handed out, so that waiting workers hold no inflated memory.
 		if err := in.weight.Acquire(ctx, int64(n)); err != nil {
 			return job{}, err
 		}
 
 		j.weight = int64(n)
-		return in.place(j), nil
+		return in.enqueue(j), nil
 	}
 }
 
-// place queues a job.
-func (in *input) place(j job) job {
+// enqueue gives a job its place in the delivery order.
+func (in *input) enqueue(j job) job {
 	j.end = in.fileBase
 	if in.stream != nil {
 		j.end += in.stream.offset()

@@ -20,23 +20,23 @@ import (
 // and are not part of the repository.
 const realCaptures = "../../../../../shared/data/ftdc"
 
-// realPath gives the path of a real capture, or skips the test.
+// realPath returns the path of a real capture, or skips the test.
 func realPath(t testing.TB, name string) string {
 	t.Helper()
 	path := filepath.Join(realCaptures, name)
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("the real capture %s is not here (looked for at ../shared/data/ftdc from the repository's root)", name)
+		t.Skipf("the real capture %s not found (expected in ../shared/data/ftdc, next to the repository's root)", name)
 	}
 	return path
 }
 
-// A sink is a writer that keeps what it is given and checks what it promises.
+// A sink is a writer that keeps what it receives and checks the promises of recording.Writer.
 type sink struct {
 	t  tester
 	mu sync.Mutex
 
 	series map[string][]sample
-	names  map[string]string // of the series
+	names  map[string]string // metric names of the series
 	notes  []recording.Note
 	source recording.Source
 	append int // batches
@@ -113,7 +113,7 @@ func (s *sink) kinds() map[recording.NoteKind]int {
 	return m
 }
 
-// last is the newest value of the series with a name and pairs of labels.
+// last returns the newest value of the series with a name and pairs of labels.
 func (s *sink) last(name string, pairs ...string) float64 {
 	col := s.series[labels.FromStrings(append([]string{labels.MetricName, name}, pairs...)...).String()]
 	if len(col) == 0 {
@@ -144,7 +144,7 @@ func TestReal8(t *testing.T) {
 		t.Errorf("samples %d, period %v, engine %q, kind %q", s.Samples, s.Period, s.Engine, s.Kind)
 	}
 
-	// Three of the 3,479 metrics repeat a path: two mounts of one name.
+	// Three of the 3,479 metrics repeat a path: two mounts have the same name.
 	if len(w.series) != 3476 {
 		t.Errorf("%d series, want 3476", len(w.series))
 	}
@@ -167,7 +167,7 @@ func TestReal8(t *testing.T) {
 	}
 }
 
-// TestParallel holds that the number of cores does not show in the result.
+// The number of cores does not affect the result.
 func TestParallel(t *testing.T) {
 	path := realPath(t, "v3.6.3")
 	one := read(t, path, source.Options{Parallel: 1})
@@ -188,6 +188,6 @@ func TestParallel(t *testing.T) {
 		}
 		return true
 	}) {
-		t.Error("one core and four give different samples")
+		t.Error("one core and four cores give different samples")
 	}
 }

@@ -19,7 +19,7 @@ type Chunk struct {
 	columns [][]int64 // filled by the first call of Column
 }
 
-// A chunkReader decodes chunks one after another in the same memory.
+// A chunkReader decodes chunks one after the other, reusing its memory.
 type chunkReader struct {
 	inflater inflater
 	layout   layout
@@ -74,10 +74,11 @@ func (r *chunkReader) read(data []byte) (*Chunk, error) {
 // Samples is the number of samples, at least one.
 func (c *Chunk) Samples() int { return c.samples }
 
-// Column gives metric i exactly as stored: one int64 for each sample, or a single one if it is the
-// same in every sample. It fails if the chunk's deltas are damaged.
+// Column returns metric i exactly as stored: one int64 for each sample, or a single one if it is
+// constant. It fails if the chunk's deltas are damaged.
 func (c *Chunk) Column(i int) ([]int64, error) {
 	if c.columns == nil {
+		// Deltas can only be decoded in order, so the first call decodes all columns.
 		columns := make([][]int64, c.Schema.Len())
 		d := c.deltas
 		for i := range columns {
@@ -96,8 +97,8 @@ func (c *Chunk) Column(i int) ([]int64, error) {
 	return c.columns[i], nil
 }
 
-// Times returns the times of the samples in milliseconds since the Unix epoch, as stored: they are
-// out of order if the server's clock was set back.
+// Times returns the sample times in milliseconds since the Unix epoch, as stored. They are out of
+// order if the server's clock was set back.
 func (c *Chunk) Times() ([]int64, error) {
 	if c.Schema.timeAt < 0 {
 		return nil, errNoTime

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuSeconds is the time this process has had a CPU. Unlike the time on the wall it
-// is little moved by what else the machine does.
+// cpuSeconds is the CPU time of this process. Unlike wall-clock time, it is hardly affected by
+// other load on the machine.
 func cpuSeconds() float64 {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {

@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// deltaPad is how many zero bytes must follow the deltas in memory: the loops load eight bytes at
-// once, look at two more, and check bounds only at a zero or a long delta.
+// deltaPad is how many zero bytes must follow the deltas in memory. The loops load eight bytes at a
+// time, look two bytes ahead, and check bounds only at a zero or a long delta.
 const deltaPad = 16
 
 var (
@@ -15,13 +15,13 @@ var (
 	errDeltaLength = errors.New("a delta of over 10 bytes")
 )
 
-// deltas reads the differences of a chunk, metric after metric. Each is an unsigned 64-bit
-// difference modulo 2^64 in LEB128 (7 bits a byte, lowest first, high bit: more follow). A zero is
+// deltas reads the differences of a chunk, metric by metric. Each is an unsigned 64-bit difference
+// modulo 2^64 in LEB128 (7 bits per byte, lowest first, high bit set if more follow). A zero is
 // followed by the number of further zeros. Such a run may continue into the next metrics, so the
 // count outlives a column.
 type deltas struct {
-	buf   []byte // with deltaPad zero bytes at its end
-	end   int    // of the deltas, without the padding
+	buf   []byte // followed by deltaPad zero bytes
+	end   int    // end of the deltas, without the padding
 	pos   int
 	zeros uint64 // zeros left in the current run
 }
@@ -36,8 +36,9 @@ func (d *deltas) constant(n int) bool {
 	if d.zeros == 0 && n > 0 && d.pos < d.end && d.buf[d.pos] == 0 {
 		p := d.pos + 1
 		more, size := uvarint(d.buf[p:])
+		// Not this function's error to report: column and skip report damage with its metric.
 		if size <= 0 || p+size > d.end {
-			return false // let the caller's loop find the damage
+			return false
 		}
 		if more+1 == 0 { // 2^64 zeros: more than any chunk needs
 			more--
@@ -53,14 +54,14 @@ func (d *deltas) constant(n int) bool {
 	return false
 }
 
-// column decodes the deltas of one metric into its samples, of which out[0] is
-// first.
+// column decodes the deltas of one metric into out, whose first sample is first.
 func column[T int64 | float64](d *deltas, first int64, out []T) error {
 	v := uint64(first)
 	out[0] = T(first)
 	buf, p := d.buf, d.pos
 	j := 1
 
+	// Finish the run that an earlier metric began.
 	if d.zeros > 0 {
 		n := min(d.zeros, uint64(len(out)-1))
 		d.zeros -= n
@@ -77,6 +78,9 @@ func column[T int64 | float64](d *deltas, first int64, out []T) error {
 			continue
 		}
 
+		// Two-byte deltas are the next most frequent, so they avoid the general path too. p may
+		// already be past the end here: the padding makes the load safe, and the check follows
+		// below.
 		if b2 := buf[p+1]; b >= 0x80 && b2 < 0x80 {
 			p += 2
 			v += uint64(b&0x7f) | uint64(b2)<<7
@@ -139,13 +143,14 @@ func fill[T int64 | float64](out []T, v T) int {
 	return len(out)
 }
 
-// Bit patterns of eight bytes at once.
+// Bit masks for eight bytes at a time.
 const (
 	lowBits  = 0x0101010101010101
 	highBits = 0x8080808080808080
 )
 
-// skip skips n deltas, of one metric or of several in a row: runs cross the boundaries of metrics.
+// skip skips n deltas of one or several consecutive metrics, because runs cross the boundaries
+// between metrics.
 func (d *deltas) skip(n uint64) error {
 	if d.zeros >= n {
 		d.zeros -= n
@@ -165,12 +170,13 @@ func (d *deltas) skip(n uint64) error {
 		w := binary.LittleEndian.Uint64(buf[p:])
 		ends := ^w & highBits // the bytes that end a delta
 
-		// Zero bytes, exact up to the first one; only nonzero deltas come before it.
+		// Marks zero bytes, exactly up to the first one; only nonzero deltas come before it.
 		zero := (w - lowBits) & ends
 		if zero != 0 {
 			ends &= zero&-zero - 1
 		}
 
+		// Enough deltas end in these eight bytes: drop the lower end marks to find the n-th.
 		if k := uint64(bits.OnesCount64(ends)); k >= n {
 			for ; n > 1; n-- {
 				ends &= ends - 1
@@ -206,6 +212,7 @@ func (d *deltas) skip(n uint64) error {
 			}
 		}
 
+		// A run that is longer than requested continues in the next metrics.
 		p += 1 + size
 		if more >= n {
 			d.zeros = more - n + 1
@@ -223,8 +230,8 @@ func (d *deltas) skip(n uint64) error {
 	return nil
 }
 
-// longVarint reads a delta of two bytes and more. b has ten bytes at least. Size 0 means over
-// 10 bytes.
+// longVarint reads a delta of two or more bytes. b has at least ten bytes. Size 0 means over 10
+// bytes.
 func longVarint(b []byte) (v uint64, size int) {
 	b = b[:10]
 	w := binary.LittleEndian.Uint64(b)
@@ -242,8 +249,8 @@ func longVarint(b []byte) (v uint64, size int) {
 	return 0, 0
 }
 
-// gather closes the gaps that the high bits of eight bytes leave: groups of 7 bits
-// become groups of 14, of 28, of 56.
+// gather closes the gaps left by the high bits of eight bytes: groups of 7 bits become groups of
+// 14, of 28, of 56.
 func gather(w uint64) uint64 {
 	w &^= highBits
 	w = w&0x007f007f007f007f | w&0x7f007f007f007f00>>1
@@ -251,8 +258,8 @@ func gather(w uint64) uint64 {
 	return w&0x000000000fffffff | w&0x0fffffff00000000>>4
 }
 
-// uvarint reads a LEB128 number of any length; size 0 means over 10 bytes. Unlike binary.Uvarint,
-// it reduces an overflow modulo 2^64, as the server does.
+// uvarint reads a LEB128 number; size 0 means over 10 bytes. Unlike binary.Uvarint, it reduces an
+// overflow modulo 2^64, as the server does.
 func uvarint(b []byte) (v uint64, size int) {
 	for i, c := range b[:min(len(b), 10)] {
 		v |= uint64(c&0x7f) << (7 * i)

@@ -1,16 +1,16 @@
 // Package ftdc reads MongoDB's full-time diagnostic data capture: the folder diagnostic.data that
-// every mongod and mongos since 3.2 keeps beside its data, with about a week of samples of some
-// thousand metrics, one per second.
+// every mongod and mongos since 3.2 keeps next to its data. It holds about a week of samples of
+// some thousand metrics, one per second.
 //
 // # Format
 //
-// A file is a sequence of BSON documents. Type 0 says who the server is, type 2 how its settings
-// changed, and type 1 is a [Chunk]: up to 300 samples, the first as a whole document, the others as
-// differences, metric after metric, deflated. All values are int64: the server truncates other
-// numbers, and drops what is not a number. metrics.interim is the chunk in progress, and may be
+// A file is a sequence of BSON documents. Type 0 identifies the server, type 2 records changes of
+// its settings, and type 1 is a [Chunk]: up to 300 samples, the first as a whole document, the
+// others as differences, metric by metric, deflated. All values are int64: the server truncates
+// other numbers and drops non-numeric values. metrics.interim is the chunk in progress and may be
 // torn.
 //
-// [Open] returns all of it as a source of time series; [NewScanner] returns one file's chunks and
+// [Open] returns a capture as a source of time series. [NewScanner] returns one file's chunks and
 // metadata exactly as stored.
 //
 // # What makes it fast
@@ -24,11 +24,11 @@
 // # Bounds
 //
 // A length in a file is a claim, not a fact. [MaxDocument], [MaxInflated], [MaxMetrics],
-// [MaxSamples] and [MaxDepth] bound what is believed. Memory grows with the bytes that arrive, not
-// with the bytes promised, and what is in flight is bounded in bytes. If bytes are damaged, reading
-// continues at the next document that begins like one, and a note says what is lost.
+// [MaxSamples] and [MaxDepth] limit what is accepted. Memory grows with the bytes that arrive, not
+// with the bytes promised, and the chunks in flight are limited in bytes. If bytes are damaged,
+// reading continues at the next document that begins like one, and a note says what was lost.
 //
 // # Names
 //
-// The format says nothing about what a metric is called or what a setting means: package names does.
+// The format does not define the names of metrics or the meaning of settings; package names does.
 package ftdc

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Documents reads a running server's documents exactly as from a capture: getDiagnosticData returns
+// Documents reads a running server's documents exactly as from a capture. getDiagnosticData returns
 // the document that the server is about to store, and [Join] builds one from the replies to other
 // commands. Names, numbers and omissions are those of a capture.
 type Documents struct {
@@ -20,8 +20,8 @@ type Documents struct {
 	values []float64
 }
 
-// NewDocuments returns a reader of the wanted metrics; nil means all. Each series gets the labels
-// in more.
+// NewDocuments returns a reader of the wanted metrics; nil means all. Each series gets the
+// additional labels.
 func NewDocuments(want func(metric string) bool, more ...labels.Label) *Documents {
 	d := &Documents{}
 	d.layout.cache = &schemaCache{plan: func(s *Schema) *plan {
@@ -38,7 +38,7 @@ func NewDocuments(want func(metric string) bool, more ...labels.Label) *Document
 	return d
 }
 
-// A Sampled is one document that has been read.
+// A Sampled is one decoded document.
 type Sampled struct {
 	// Columns have one value each. They are valid until the next document is read.
 	Columns []recording.Column
@@ -48,7 +48,7 @@ type Sampled struct {
 	Uptime time.Duration
 }
 
-// Read takes the metrics out of a document.
+// Read extracts the metrics of a document.
 func (d *Documents) Read(doc []byte) (Sampled, error) {
 	schema, first, err := d.layout.read(doc, d.first)
 	if err != nil {
@@ -60,6 +60,7 @@ func (d *Documents) Read(doc []byte) (Sampled, error) {
 		return Sampled{}, fmt.Errorf("a document of %d metrics; at most %d are read", schema.Len(), MaxMetrics)
 	}
 
+	// A document from a server is untrusted: its time may be impossible.
 	s := Sampled{}
 	if i := schema.timeAt; i >= 0 && first[i] > 0 && first[i] <= timeMax {
 		s.Time = time.UnixMilli(first[i]).UTC()
@@ -101,6 +102,6 @@ func Join(sections ...Section) []byte {
 	return b
 }
 
-// Identify takes the facts about a server from a document with the sections buildInfo, hostInfo,
-// getCmdLineOpts, getParameter and serverStatus, of those that exist.
+// Identify extracts the facts about a server from a document with any of the sections buildInfo,
+// hostInfo, getCmdLineOpts, getParameter and serverStatus.
 func Identify(doc []byte) Metadata { return identity(doc) }

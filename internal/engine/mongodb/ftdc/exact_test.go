@@ -52,11 +52,11 @@ func drawShape(t *rapid.T, depth int) ftdctest.Doc {
 	return doc
 }
 
-// A walk changes the values of a document from sample to sample; some stay as they are for
-// long, so that runs of zeros cross the borders of metrics.
+// A walk changes the values of a document from sample to sample. Some stay constant for long, so
+// that runs of zeros cross the boundaries between metrics.
 type walk struct {
 	t     *rapid.T
-	quiet int // out of ten values, how many do not change
+	quiet int // how many out of ten values do not change
 }
 
 func (w walk) int64(v int64) int64 {
@@ -148,7 +148,7 @@ func TestExact(t *testing.T) {
 	})
 }
 
-// decodeAll gives the values of each sample.
+// decodeAll returns the values of each sample.
 func decodeAll(t interface{ Fatal(...any) }, file []byte) (samples [][]int64) {
 	s := NewScanner("test", bytes.NewReader(file))
 	for {
@@ -182,8 +182,8 @@ func decodeAll(t interface{ Fatal(...any) }, file []byte) (samples [][]int64) {
 	}
 }
 
-// TestWanted holds that passing over metrics changes nothing of the others: for any set of names
-// the source gives the series it gives when asked for all.
+// Skipping metrics does not change the others: for any set of names, the source gives the same
+// series as when all are requested.
 func TestWanted(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -212,14 +212,14 @@ func TestWanted(t *testing.T) {
 		for key, col := range all.series {
 			name := all.names[key]
 			if got := some.series[key]; wanted(name) && !slices.Equal(got, col) {
-				t.Fatalf("%s: %v when asked for some, %v when asked for all", key, got, col)
+				t.Fatalf("%s: %v when some are requested, %v when all are", key, got, col)
 			} else if !wanted(name) && got != nil {
-				t.Fatalf("%s was not asked for", key)
+				t.Fatalf("%s was not requested", key)
 			}
 		}
 
 		if len(some.series) > len(all.series) {
-			t.Fatal("more series than when asked for all")
+			t.Fatal("more series than when all are requested")
 		}
 	})
 }
@@ -231,7 +231,7 @@ func hash(s string) (h uint64) {
 	return h
 }
 
-// TestMetricValue holds what the server makes of a value that is not an integer.
+// TestMetricValue checks the server's conversion of values that are not integers.
 func TestMetricValue(t *testing.T) {
 	for _, tt := range []struct {
 		value any
@@ -268,7 +268,7 @@ func TestMetricValue(t *testing.T) {
 	}
 }
 
-// TestUvarint holds that short and long numbers are read alike by the fast way and the plain one.
+// Short and long numbers are read alike by the fast path and the plain one.
 func TestUvarint(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.Uint64().Draw(t, "v") >> rapid.IntRange(0, 63).Draw(t, "shift")
@@ -293,7 +293,7 @@ func appendUvarint(b []byte, v uint64) []byte {
 	return append(b, byte(v))
 }
 
-// TestServerMix checks that the stand-in changes as much as it claims a real server does.
+// TestServerMix checks that the synthetic server's values change as often as a real server's.
 func TestServerMix(t *testing.T) {
 	var b bytes.Buffer
 	server := ftdctest.NewServer(1)
@@ -366,7 +366,7 @@ func TestServerMix(t *testing.T) {
 		{"longer increases", others, changes, 0.10},
 	} {
 		if got := float64(m.part) / float64(m.all); math.Abs(got-m.real) > 0.05 {
-			t.Errorf("%s: %.3f, a real server's are %.2f", m.what, got, m.real)
+			t.Errorf("%s: %.3f, want %.2f as in a real server", m.what, got, m.real)
 		}
 	}
 }

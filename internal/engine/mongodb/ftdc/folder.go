@@ -14,9 +14,9 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Files are the FTDC files at a path: the file itself, or a folder's metrics.* files in the order
-// of their names, which is their order in time, with metrics.interim last. The folder may also be
-// the parent of diagnostic.data. There is at least one file, or an error.
+// Files returns the FTDC files at a path: the file itself, or a folder's metrics.* files in the
+// order of their names, which is chronological, with metrics.interim last. The folder may also be
+// the parent of diagnostic.data. There is at least one file unless there is an error.
 func Files(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -66,7 +66,7 @@ func metricsFiles(folder string) ([]string, error) {
 			continue
 		}
 
-		// Stat, not the entry's type: a capture may consist of links.
+		// Stat, not the entry's type, because a capture may consist of links.
 		path := filepath.Join(folder, name)
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 			continue
@@ -82,7 +82,8 @@ func metricsFiles(folder string) ([]string, error) {
 	return slices.Concat(archive, interim), nil
 }
 
-// ownName matches the names that a server gives its files. Files with other names may be of several servers.
+// ownName matches the names that a server gives its files. Files with other names may come from
+// several servers.
 var ownName = regexp.MustCompile(`^metrics\.(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ-\d{5}|interim)$`)
 
 // Whole implements [source.Part]: the folder of a single file.
@@ -107,9 +108,9 @@ func (c *capture) With(others []source.Source) source.Source {
 	return out
 }
 
-// Sniff reports whether what is at path is FTDC, by its content: head are the first bytes of a file
-// (27 of them at least), or nil for a folder, whose metrics.* files are checked. It never fails: a
-// path that cannot be read is not FTDC.
+// Sniff reports whether a path is FTDC, by its content. head is the beginning of a file (at least
+// 27 bytes), or nil for a folder, whose metrics.* files are checked. It never fails: a path that
+// cannot be read is not FTDC.
 func Sniff(path string, head []byte) bool {
 	if len(head) > 0 {
 		_, _, err := parseHead(head)

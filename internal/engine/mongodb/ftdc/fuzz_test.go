@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/engine/mongodb/ftdctest"
 )
 
-// scan reads all there is, as far as it can be read, and decodes every column.
+// scan reads and decodes everything that is readable.
 func scan(t *testing.T, file []byte) (chunks int) {
 	s := NewScanner("fuzz", bytes.NewReader(file))
 	for entries := 0; ; entries++ {
@@ -43,7 +43,7 @@ func scan(t *testing.T, file []byte) (chunks int) {
 	}
 }
 
-// agree decodes a chunk in both ways, for all metrics and for some, and compares.
+// agree decodes a chunk both completely and partially, and compares the results.
 func agree(t *testing.T, c *Chunk) {
 	for i := range c.Schema.Len() {
 		if _, err := c.Column(i); err != nil {
@@ -57,7 +57,7 @@ func agree(t *testing.T, c *Chunk) {
 	n := c.Samples()
 	for _, st := range makePlan(c.Schema, want).steps {
 		if err := d.skip(uint64(st.skip) * uint64(n-1)); err != nil {
-			t.Fatalf("metrics before %d cannot be passed over: %v", st.metric, err)
+			t.Fatalf("cannot skip the metrics before %d: %v", st.metric, err)
 		}
 
 		got := make([]float64, n)
@@ -70,13 +70,13 @@ func agree(t *testing.T, c *Chunk) {
 		all, _ := c.Column(st.metric)
 		for k, v := range got {
 			if v != float64(all[min(k, len(all)-1)]) {
-				t.Fatalf("metric %d, sample %d: %v when others are passed over, %v else", st.metric, k, v, all)
+				t.Fatalf("metric %d, sample %d: %v when others are skipped, %v otherwise", st.metric, k, v, all)
 			}
 		}
 	}
 }
 
-// hostile are chunks that say what is not so.
+// hostile are chunks with false claims.
 func hostile() map[string][]byte {
 	ref := ftdctest.Doc{{Key: "start", Value: ftdctest.Date(t0)}, {Key: "a", Value: int64(1)}}.Marshal()
 	counts := func(metrics, deltas uint32, rest ...byte) []byte {
@@ -107,7 +107,7 @@ func hostile() map[string][]byte {
 		"metric 2 of 2: a delta of over 10 bytes": counts(2, 3, append([]byte{1, 2, 3, 4}, bytes.Repeat([]byte{0x80}, 11)...)...),
 		"ends before its counts":                  ref,
 		"document of stated length 4":             {4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
-		"":                                        counts(2, MaxSamples-1, longRun...), // a run longer than asked for
+		"":                                        counts(2, MaxSamples-1, longRun...), // a run longer than requested
 	}
 }
 
@@ -119,7 +119,7 @@ func bomb(states uint32, size int) []byte {
 	zeros := make([]byte, 1<<20)
 	for ; size > 0; size -= len(zeros) {
 		if _, err := z.Write(zeros[:min(size, len(zeros))]); err != nil {
-			panic(err) // a bytes.Buffer takes all
+			panic(err) // a bytes.Buffer never fails
 		}
 	}
 	if err := z.Close(); err != nil {
@@ -128,7 +128,7 @@ func bomb(states uint32, size int) []byte {
 	return ftdctest.ChunkDocument(t0, b.Bytes())
 }
 
-// TestHostile checks that each false claim is named in its error.
+// Each false claim is named in its error.
 func TestHostile(t *testing.T) {
 	files := map[string][]byte{
 		"inflates to more than the 1000":    bomb(1000, 16<<20),
@@ -157,8 +157,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestBombMemory holds that memory grows with what comes, not with what is stated, and not
-// beyond it.
+// Memory grows with the bytes that arrive, not with the stated length.
 func TestBombMemory(t *testing.T) {
 	for _, file := range [][]byte{bomb(1000, 16<<20), bomb(MaxInflated, 100), bomb(1<<32-1, 100)} {
 		s := NewScanner("bomb", bytes.NewReader(file))
@@ -166,7 +165,7 @@ func TestBombMemory(t *testing.T) {
 			t.Fatal("no error")
 		}
 		if n := len(s.chunks.inflater.buf); n > 2*inflateFirst {
-			t.Errorf("%d bytes of memory for a chunk that does not have them", n)
+			t.Errorf("%d bytes of memory for a much smaller chunk", n)
 		}
 	}
 }
@@ -185,7 +184,7 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) { scan(t, file) })
 }
 
-// FuzzChunk fuzzes what is inside the deflated stream, which FuzzScan hardly reaches.
+// FuzzChunk fuzzes the content of the deflated stream, which FuzzScan rarely reaches.
 func FuzzChunk(f *testing.F) {
 	for _, b := range hostile() {
 		if len(b) < 1<<16 {
@@ -209,7 +208,7 @@ func FuzzChunk(f *testing.F) {
 	})
 }
 
-// FuzzSkip compares passing over deltas with decoding them.
+// FuzzSkip compares skipping deltas with decoding them.
 func FuzzSkip(f *testing.F) {
 	f.Add([]byte{1, 2, 0, 5, 0x80, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 7, 7, 7, 7, 7, 7, 7, 7, 7, 0, 3}, uint8(9))
 	f.Add([]byte{0x80, 0, 0, 0, 5}, uint8(3))
@@ -219,17 +218,17 @@ func FuzzSkip(f *testing.F) {
 		one, other := newDeltas(padded, 0), newDeltas(padded, 0)
 
 		out := make([]int64, int(n)+1)
-		for range 1000 { // metrics: a run of zeros may be longer than can be looked at
+		for range 1000 { // metrics; limited, because a run of zeros may be very long
 			if column(&one, 0, out) != nil {
 				return
 			}
 
 			if err := other.skip(uint64(n)); err != nil {
-				t.Fatalf("decoded, but not passed over: %v", err)
+				t.Fatalf("decoded, but not skipped: %v", err)
 			}
 
 			if one.pos != other.pos || one.zeros != other.zeros {
-				t.Fatalf("decoded to %d and %d zeros, passed over to %d and %d", one.pos, one.zeros, other.pos, other.zeros)
+				t.Fatalf("decoded to %d and %d zeros, skipped to %d and %d", one.pos, one.zeros, other.pos, other.zeros)
 			}
 
 			if one.pos == one.end {

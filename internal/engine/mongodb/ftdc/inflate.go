@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	// MaxInflated bounds a chunk's bytes once inflated, as the server's own reader does
-	// (src/mongo/db/ftdc/decompressor.cpp). The stated length is checked against it
-	// before a byte is inflated, and a stream that exceeds its stated length is an error. So a
-	// chunk's memory is known from its head.
+	// MaxInflated limits a chunk's inflated bytes, as the server's own reader does
+	// (src/mongo/db/ftdc/decompressor.cpp). The stated length is checked against it before anything
+	// is inflated, and a stream that exceeds its stated length is an error. So a chunk's memory is
+	// known from its header.
 	MaxInflated = 10_000_000
-	// inflateFirst is the least memory an inflater begins with; it grows with the bytes that
-	// arrive, not with the stated length. A typical chunk inflates to 150 to 250 KB.
+	// inflateFirst is an inflater's initial memory. It grows with the bytes that arrive, not with
+	// the stated length. A typical chunk inflates to 150 to 250 KB.
 	inflateFirst = 256 << 10
-	// inflateKeep is the most memory kept for the next chunk: an unusually large one is not kept.
+	// inflateKeep is the most memory kept for the next chunk; an unusually large buffer is dropped.
 	inflateKeep = 8 << 20
 )
 
-// An inflater inflates chunks one after another in the same memory.
+// An inflater inflates chunks one after the other, reusing its memory.
 type inflater struct {
 	src  bytes.Reader
 	zlib io.ReadCloser
 	buf  []byte
 }
 
-// inflatedLen is the inflated length that a chunk's data state.
+// inflatedLen returns the inflated length that a chunk states.
 func inflatedLen(data []byte) (int, error) {
 	if len(data) < 4 {
 		return 0, errors.New("chunk of less than 4 bytes has no length")
@@ -67,7 +67,7 @@ func (f *inflater) inflate(data []byte) ([]byte, error) {
 
 	got := 0
 	for {
-		// Reading one extra byte detects a longer stream, and makes the reader verify the checksum.
+		// Reading one extra byte detects a longer stream and makes the reader verify the checksum.
 		if space := min(want+1, max(2*got, inflateFirst)); len(f.buf) < space+deltaPad {
 			f.buf = append(make([]byte, 0, space+deltaPad), f.buf[:got]...)[:space+deltaPad]
 		}

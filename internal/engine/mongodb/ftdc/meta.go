@@ -16,13 +16,13 @@ type Metadata struct {
 	Date time.Time
 	// Version and Host are empty if the document does not have them.
 	Version, Host string
-	// Facts are settings by name: those that names.Server lists.
+	// Facts are settings by name: those in names.Server.
 	Facts map[string]string
-	// Delta means that a missing parameter kept its value.
+	// Delta means that missing parameters kept their values.
 	Delta bool
 }
 
-// inSections looks a path up at the top and in each section.
+// inSections looks up a path at the top level and in each section.
 func inSections(doc []byte, path string) (element, bool) {
 	keys := strings.Split(path, ".")
 	for _, s := range names.Sections {
@@ -36,19 +36,19 @@ func inSections(doc []byte, path string) (element, bool) {
 	return element{}, false
 }
 
-// readMetadata takes the facts from a document of type 0 or 2.
+// readMetadata extracts the facts from a document of type 0 or 2.
 func readMetadata(d document) Metadata {
 	m := identity(d.payload())
 	m.Date = d.date
 	if d.kind == docMetadataDelta {
-		// count 0 starts again with all settings; each later document has the changes.
+		// count 0 starts over with all settings; later documents contain only changes.
 		e, ok := lookup(d.raw, "count")
 		m.Delta = ok && e.integer() != 0
 	}
 	return m
 }
 
-// identity takes the facts from the inner document of metadata, or from a chunk's reference
+// identity extracts the facts from the inner document of metadata, or from a chunk's reference
 // document, which has a few of them in serverStatus.
 func identity(doc []byte) Metadata {
 	m := Metadata{Facts: map[string]string{}}
@@ -92,7 +92,7 @@ func identity(doc []byte) Metadata {
 	return m
 }
 
-// factLen bounds a fact's text: it is displayed, and it is untrusted.
+// factLen limits a fact's text, which is displayed but untrusted.
 const factLen = 256
 
 func limited(s string) string {
@@ -102,8 +102,8 @@ func limited(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// setting formats a value as a fact, "" if its kind has no short text. A number is multiplied by
-// scale if that is not 0.
+// setting formats a value as a fact, or "" if its kind has no short text. A number is multiplied by
+// scale unless that is 0.
 func (e element) setting(scale float64) string {
 	switch e.kind {
 	case kindString:

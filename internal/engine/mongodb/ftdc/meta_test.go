@@ -12,29 +12,29 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// TestSchemas: what changes between chunks, and what samples of different servers look like.
+// TestSchemas checks changes between chunks, and samples of different servers.
 func TestSchemas(t *testing.T) {
 	start := func(s int64) ftdctest.Field { return ftdctest.Field{Key: "start", Value: ftdctest.Date(t0 + s*1000)} }
 	field := func(k string, v any) ftdctest.Field { return ftdctest.Field{Key: k, Value: v} }
 	w := read(t, folder(t, map[string][]byte{"metrics.1": file(t, []doc{
-		// An int32 in the reference document says nothing of the range.
+		// An int32 in the reference document says nothing about the range.
 		{start(0), field("number", int32(1)), field("same", int32(5))},
 		{start(1), field("number", int64(1)<<40), field("same", 5.9)},
 		{start(2), field("number", int64(math.MinInt64)), field("same", int64(5))},
-		// A section comes, and goes again.
+		// A section appears and disappears again.
 		{start(3), field("number", int64(3)), field("section", doc{field("x", int64(9))})},
 		{start(4), field("number", int64(4))},
-		// 8.x puts all into sections of the process.
+		// 8.x puts everything into sections of the process.
 		{start(5), field("shard", doc{field("number", int64(5)), field("serverStatus", doc{field("opLatencies", doc{field("writes", doc{field("ops", int64(50))})})})})},
-		// Two mounts of one name: the first counts.
+		// Two mounts with the same name: the first counts.
 		{start(6), field("systemMetrics", doc{field("mounts", doc{
 			field("/boot/efi", doc{field("free", int64(1))}), field("/boot/efi", doc{field("free", int64(2))}),
 		})})},
-		// Two names that become one.
+		// Two names that map to the same metric.
 		{start(7), field("a b", int64(1)), field("a-b", int64(2))},
 		// Windows.
 		{start(8), field("systemMetrics", doc{field("disks", doc{field("0 C:", doc{field(`\PhysicalDisk\Disk Write Bytes/sec`, int64(77))})})})},
-		// No "start" at the top: a section's will do.
+		// Without a top-level "start", a section's is used.
 		{field("common", doc{start(9), field("number", int64(9))})},
 	})}), source.Options{})
 
@@ -58,11 +58,11 @@ func TestSchemas(t *testing.T) {
 	}
 
 	if k := w.kinds(); k[recording.NoteLimit] != 1 || len(w.notes) != 1 || !strings.Contains(w.notes[0].Text, "a-b") {
-		t.Errorf("notes %+v, want one of the name that two metrics have", w.notes)
+		t.Errorf("notes %+v, want one about the name that two metrics share", w.notes)
 	}
 }
 
-// TestMetadata: documents of types 0 and 2 identify the server; without them a chunk does.
+// Documents of types 0 and 2 identify the server; without them, a chunk does.
 func TestMetadata(t *testing.T) {
 	var b bytes.Buffer
 	server := ftdctest.NewServer(1)
@@ -101,7 +101,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestOSRelease: servers up to 3.6 on Debian give a line of /etc/os-release for the name.
+// On Debian, servers up to 3.6 give a line of /etc/os-release as the name.
 func TestOSRelease(t *testing.T) {
 	var b bytes.Buffer
 	if err := ftdctest.NewEncoder(&b, 10).Metadata(t0, doc{{Key: "hostInfo", Value: doc{{Key: "os", Value: doc{{Key: "name", Value: `PRETTY_NAME="Debian GNU/Linux 8 (jessie)"`}}}}}}); err != nil {

@@ -6,43 +6,43 @@ import (
 )
 
 const (
-	// gapPeriods is how many periods without a sample are a gap. The server skips a sample when
-	// collecting takes longer than a period; three in a row are not an accident.
+	// gapPeriods is the number of periods without a sample that make a gap. The server skips a
+	// sample if collecting takes longer than a period; three in a row are no coincidence.
 	gapPeriods = 3
-	// gapMinMs is the shortest gap: at a period of 100 ms the sampler is sometimes a few samples
-	// late, which is less than one sample of another capture.
+	// gapMinMs is the shortest gap. At a period of 100 ms the sampler is sometimes a few samples
+	// late, which is less than one sample of other captures.
 	gapMinMs = 1000
-	// gapNeighbors is how many intervals on each side determine the period around a long one, so
-	// that a period changed at run time is not a gap.
+	// gapNeighbors is how many intervals on each side determine the usual period around a long
+	// interval, so that a changed period is not a gap.
 	gapNeighbors = 5
-	// recentChunks is how many chunks' first times are kept to recognise a repeated chunk.
+	// recentChunks is how many chunks' first times are kept to recognise repeated chunks.
 	recentChunks = 64
-	// periodKinds bounds the distinct intervals counted for the usual period.
+	// periodKinds limits the distinct intervals that are counted for the usual period.
 	periodKinds = 4096
 )
 
-// A span of time without samples, or one that was recorded twice.
+// A gap is a span of time without samples, or one that was recorded twice.
 type gap struct{ from, to int64 }
 
-// An order is the timeline of a capture: it accepts chunks, keeps samples newer than all before,
-// and reports what is missing. Times are the server's, in milliseconds.
+// An order is the timeline of a capture. It accepts chunks, keeps samples that are newer than all
+// before, and reports what is missing. Times are the server's, in milliseconds.
 type order struct {
 	begun  bool
-	last   int64 // newest time taken
+	last   int64 // newest time accepted
 	recent []int64
 	median int64 // of the last chunk's intervals, 0 before the first
 
-	intervals map[int64]int64 // milliseconds to how often
+	intervals map[int64]int64 // count by length in milliseconds
 	diffs     []int64         // buffer
 	sorted    []int64         // buffer
 }
 
-// An admission is the new part of a chunk's samples.
+// An admission describes the new part of a chunk's samples.
 type admission struct {
-	keep    []int // indices into the times, nil: all from lo on
+	keep    []int // indices into the times; nil: all from lo on
 	lo      int
 	gaps    []gap
-	back    *gap // the clock went back from .from to .to
+	back    *gap // the clock was set back from .from to .to
 	dropped int  // samples not kept because of that
 }
 
@@ -64,6 +64,7 @@ func (o *order) admit(times []int64) admission {
 		a.lo = i
 	}
 
+	// A repeated chunk is normal after a crash: the interim file is also in the archive.
 	if a.lo > 0 && !repeated {
 		a.back = &gap{o.last, times[0]}
 		a.dropped = a.lo
@@ -75,6 +76,7 @@ func (o *order) admit(times []int64) admission {
 
 	o.diffs = o.diffs[:0]
 	newest := o.last
+	// keep stays nil while the times increase, which is almost always.
 	for i := a.lo; i < len(times); i++ {
 		t := times[i]
 		if t <= newest && (i > a.lo || t < newest) { // the very first time equals newest
@@ -133,7 +135,7 @@ func (o *order) measure(from int64) []gap {
 
 	var gaps []gap
 
-	// No interval over three times the lower quartile: nothing to examine further.
+	// If no interval exceeds three times the lower quartile, there is nothing to examine further.
 	quartile := max(1, o.sorted[len(o.sorted)/4])
 	if o.median > 0 {
 		quartile = min(quartile, o.median)
@@ -156,9 +158,10 @@ func (o *order) measure(from int64) []gap {
 	return gaps
 }
 
-// around is the greater of the usual intervals before and after interval i.
+// around returns the greater of the usual intervals before and after interval i.
 func (o *order) around(i int) int64 {
 	before := medianOf(o.diffs[max(0, i-gapNeighbors):i])
+	// Too few intervals before this one: use the previous chunk's median.
 	if i < gapNeighbors/2+1 && o.median > 0 {
 		before = o.median
 	}
@@ -169,7 +172,7 @@ func (o *order) around(i int) int64 {
 	return max(before, after)
 }
 
-// medianOf is the median of a few intervals, 0 of none.
+// medianOf returns the median of a few intervals, or 0 for none.
 func medianOf(d []int64) int64 {
 	if len(d) == 0 {
 		return 0
@@ -180,7 +183,7 @@ func medianOf(d []int64) int64 {
 	return s[len(s)/2]
 }
 
-// period returns the median of all intervals so far, 0 if there is none.
+// period returns the median of all intervals so far, or 0 if there are none.
 func (o *order) period() time.Duration {
 	var n int64
 	kinds := make([]int64, 0, len(o.intervals))

@@ -13,25 +13,25 @@ import (
 )
 
 const (
-	// notesMax bounds the notes of one kind; the rest are counted.
+	// notesMax limits the notes of one kind; the rest are only counted.
 	notesMax = 200
 	// progressBytes is how much is read between two calls of Progress.
 	progressBytes = 1 << 20
 )
 
-// A delivery is a job on its way to the writer.
+// A delivery is a decoded job on its way to the writer.
 type delivery struct {
 	job        job
 	times      []int64
-	uptime     int64 // ms, 0 if not known
+	uptime     int64 // ms, 0 if unknown
 	collisions [][]string
 
-	mine     bool // its turn has come
+	mine     bool // it is this job's turn
 	admitted bool
 	took     admission
 }
 
-// await waits until all jobs before this one are delivered.
+// await waits until all earlier jobs are delivered.
 func (d *delivery) await(ctx context.Context) error {
 	if d.mine || d.job.turn == nil {
 		return nil
@@ -39,14 +39,14 @@ func (d *delivery) await(ctx context.Context) error {
 	select {
 	case <-d.job.turn:
 		d.mine = true
-		// A job that failed passes its turn on as well.
+		// Jobs that failed pass on their turn too.
 		return ctx.Err()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// An output takes the deliveries, one at a time and in order.
+// An output accepts the deliveries one at a time and in order.
 type output struct {
 	w    recording.Writer
 	opt  source.Options
@@ -54,19 +54,20 @@ type output struct {
 
 	order       order
 	chunks      int
-	values      int64 // written, see valuesFree
+	values      int64 // values written, see valuesFree
 	samples     int64
 	first, last int64 // sample times written, with the offset
-	uptime      int64 // of the chunk before
+	uptime      int64 // of the previous chunk
 	collided    map[string]bool
 	firstDamage error
 
-	notes       map[recording.NoteKind]int
-	total, told int64 // bytes
+	notes           map[recording.NoteKind]int
+	total, reported int64 // bytes
 }
 
 // append writes the samples of a batch that are new and within the requested bounds.
 func (o *output) append(ctx context.Context, d *delivery, wk *worker) error {
+	// A large chunk arrives in several parts; its times are admitted only once.
 	if !d.admitted {
 		d.admitted, d.took = true, o.order.admit(d.times)
 		o.chunks++
@@ -90,7 +91,7 @@ func (o *output) append(ctx context.Context, d *delivery, wk *worker) error {
 		return nil
 	}
 
-	if err := o.weigh(d.job, wk.batch.Columns, len(keep)); err != nil {
+	if err := o.checkVolume(d.job, wk.batch.Columns, len(keep)); err != nil {
 		return err
 	}
 
@@ -102,6 +103,7 @@ func (o *output) append(ctx context.Context, d *delivery, wk *worker) error {
 	wk.batch.TimesMs = wk.shift
 	for i := range wk.batch.Columns {
 		col := &wk.batch.Columns[i]
+		// A constant column stays a single value whatever was cut off.
 		if len(col.Values) == 1 {
 			continue
 		}
@@ -121,8 +123,8 @@ func (o *output) append(ctx context.Context, d *delivery, wk *worker) error {
 	return o.w.Append(ctx, &wk.batch)
 }
 
-// weigh bounds what the capture may make grow in memory.
-func (o *output) weigh(j job, columns []recording.Column, times int) error {
+// checkVolume limits how much memory a capture can consume.
+func (o *output) checkVolume(j job, columns []recording.Column, times int) error {
 	for i := range columns {
 		if len(columns[i].Values) == 1 {
 			o.values += int64(times)/constantShare + 1
@@ -131,13 +133,13 @@ func (o *output) weigh(j job, columns []recording.Column, times int) error {
 		}
 	}
 	if most := valuesFree + valuesPerByte*o.total; o.values > most {
-		return fmt.Errorf("%s: byte %d: more than %d values in a capture of %d bytes: no server writes so many (%d a byte are read); is this a damaged or a made-up file?",
+		return fmt.Errorf("%s: byte %d: more than %d values in a capture of %d bytes: no server writes that many (limit: %d per byte); is this file damaged or fabricated?",
 			j.file, j.offset, most, o.total, valuesPerByte)
 	}
 	return nil
 }
 
-// bound applies the bounds of time and counts what remains.
+// bound applies the limits of time and counts what remains.
 func (o *output) bound(d *delivery) {
 	a := &d.took
 	in := func(i int) bool {
@@ -184,13 +186,15 @@ func (o *output) bound(d *delivery) {
 	o.samples += int64(n)
 }
 
-// remark notes what a chunk's times show: gaps, restarts, a clock set back.
+// remark notes what a chunk's times show: gaps, restarts, and a clock that was set back.
 func (o *output) remark(d *delivery) {
 	restarted := d.uptime > 0 && d.uptime < o.uptime
 	for i, g := range d.took.gaps {
+		// Only the gap at the start of the chunk can be the restart, because uptime is known once
+		// per chunk.
 		text := fmt.Sprintf("no samples for %s", spell(g.to-g.from))
 		if i == 0 && restarted && g.to == d.times[d.took.lo] {
-			text += "; the server was restarted in between, and its counters started again"
+			text += "; the server restarted in between, and its counters were reset"
 		}
 		o.note(recording.Note{Kind: recording.NoteGap, File: d.job.file, Offset: d.job.offset, From: o.time(g.from),
 			To: o.time(g.to), Text: text})
@@ -203,7 +207,7 @@ func (o *output) remark(d *delivery) {
 	if b := d.took.back; b != nil {
 		o.note(recording.Note{
 			Kind: recording.NoteClock, File: d.job.file, Offset: d.job.offset, From: o.time(b.to), To: o.time(b.from),
-			Text: fmt.Sprintf("the clock went back by %s; %d samples until it caught up were skipped",
+			Text: fmt.Sprintf("the clock was set back by %s; %d samples were skipped until it caught up",
 				spell(b.from-b.to), d.took.dropped),
 		})
 	}
@@ -216,7 +220,7 @@ func (o *output) time(ms int64) time.Time {
 
 func spell(ms int64) string { return (time.Duration(ms) * time.Millisecond).String() }
 
-// collision notes a metric with the same name as another, once for each name.
+// collision notes, once for each name, that a metric has the same name as another.
 func (o *output) collision(path []string) {
 	joined := strings.Join(path, "/")
 	if o.collided[joined] {
@@ -237,7 +241,7 @@ func (o *output) collision(path []string) {
 func (o *output) damaged(j job, err error) {
 	if o.firstDamage == nil {
 		o.firstDamage = err
-		if !errors.As(err, new(*DamageError)) { // which contains its position
+		if !errors.As(err, new(*DamageError)) { // a DamageError contains its position
 			o.firstDamage = fmt.Errorf("%s: byte %d: %w", j.file, j.offset, err)
 		}
 	}
@@ -250,6 +254,7 @@ func (o *output) damaged(j job, err error) {
 		n.Text = err.Error() + "; its samples are missing"
 	}
 
+	// The date of a damaged document may be anything.
 	if !j.date.IsZero() && j.date.UnixMilli() >= 0 && j.date.UnixMilli() <= timeMax {
 		n.From = o.time(j.date.UnixMilli())
 	}
@@ -270,15 +275,15 @@ func (o *output) note(n recording.Note) {
 
 // progress reports how much has been read.
 func (o *output) progress(done int64) {
-	if o.opt.Progress != nil && (done-o.told >= progressBytes || done == o.total) {
-		o.told = done
+	if o.opt.Progress != nil && (done-o.reported >= progressBytes || done == o.total) {
+		o.reported = done
 		o.opt.Progress(done, o.total)
 	}
 }
 
-// finish reports what was not reported one by one.
+// finish reports what was not reported individually.
 func (o *output) finish() {
-	if o.opt.Progress != nil && o.told < o.total {
+	if o.opt.Progress != nil && o.reported < o.total {
 		o.opt.Progress(o.total, o.total)
 	}
 	for _, kind := range []recording.NoteKind{recording.NoteGap, recording.NoteDamage, recording.NoteClock,

@@ -9,8 +9,9 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// The files of a folder, given one by one and in any order, are its capture: no interval is lost between
-// two of them. A file that is given twice, or has another name, is a source of its own.
+// The files of a folder, given one by one in any order, are joined to its capture, so no interval
+// between two of them is lost. A file that is given twice, or has another name, remains a separate
+// source.
 func TestFilesOfAFolder(t *testing.T) {
 	const folder = "../../../../examples/mongodb-checkpoint/diagnostic.data"
 	paths, err := filepath.Glob(folder + "/metrics.*")
@@ -35,11 +36,11 @@ func TestFilesOfAFolder(t *testing.T) {
 
 	source.Join(all)
 	if all[0] == nil || all[1] != nil || all[2] == nil {
-		t.Fatalf("%v is left", all)
+		t.Fatalf("%v are left", all)
 	}
 
 	if got, want := all[0].Describe().Name, folder; got != want {
-		t.Errorf("it is called %s, want %s", got, want)
+		t.Errorf("its name is %s, want %s", got, want)
 	}
 
 	samples := func(t *testing.T, s source.Source) int64 {

@@ -6,29 +6,29 @@ import (
 	"plimsoll/internal/engine/mongodb/names"
 )
 
-// A plan says what a reader does with each metric of a schema. It is made once per schema, so that
-// a chunk needs no lookup of names.
+// A plan defines what a reader does with each metric of a schema. It is made once per schema, so
+// that chunks need no lookup of names.
 type plan struct {
 	steps []step
-	// collisions are metrics skipped because one at another path has the same labels.
+	// collisions are metrics that are skipped because another path has the same labels.
 	collisions []int
 }
 
-// A step is one metric to decode, after some to skip.
+// A step is one metric to decode, preceded by metrics to skip.
 type step struct {
 	skip   int // metrics to skip before it
 	metric int
 	labels labels.Labels
 }
 
-// makePlan names the wanted metrics of a schema; nil means all.
+// makePlan lists the wanted metrics of a schema; a nil want means all.
 func makePlan(s *Schema, want func(metric string) bool) *plan {
 	p := &plan{}
 	seen := make(map[uint64][]int, len(s.paths)) // hash of labels to steps
 
 	next := 0
 	for i := range s.paths {
-		if s.twin[i] {
+		if s.repeated[i] {
 			continue
 		}
 
@@ -38,7 +38,7 @@ func makePlan(s *Schema, want func(metric string) bool) *plan {
 		}
 
 		h := l.Hash()
-		if p.has(seen[h], l) {
+		if p.contains(seen[h], l) {
 			p.collisions = append(p.collisions, i)
 			continue
 		}
@@ -51,7 +51,7 @@ func makePlan(s *Schema, want func(metric string) bool) *plan {
 	return p
 }
 
-func (p *plan) has(steps []int, l labels.Labels) bool {
+func (p *plan) contains(steps []int, l labels.Labels) bool {
 	for _, i := range steps {
 		if labels.Equal(p.steps[i].labels, l) {
 			return true

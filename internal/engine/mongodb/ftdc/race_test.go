@@ -2,5 +2,5 @@
 
 package ftdc
 
-// underRace says that the race detector is at work.
+// underRace reports that the race detector is active.
 const underRace = true

@@ -28,7 +28,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestCancel: the end of the context ends the reading, whoever is waiting.
+// The end of the context ends the reading, wherever it is waiting.
 func TestCancel(t *testing.T) {
 	path := syntheticFolder(t, 200, 1, 4)
 	for _, parallel := range []int{1, 4} {
@@ -50,8 +50,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestMemory holds that memory does not grow with the capture: what a hundred files take is
-// what two take.
+// Memory does not grow with the capture: a hundred files take as much as two.
 func TestMemory(t *testing.T) {
 	const growthMax = 32 << 20
 	dir := syntheticFolder(t, 1500, 2, 2)
@@ -84,7 +83,7 @@ func TestMemory(t *testing.T) {
 	}
 
 	if w.calls < 10 || w.peak > before+growthMax {
-		t.Errorf("heap grew from %d to %d bytes in %d looks, at most %d more are allowed", before, w.peak, w.calls, growthMax)
+		t.Errorf("heap grew from %d to %d bytes in %d measurements, want at most %d more", before, w.peak, w.calls, growthMax)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 // An Entry is one document of a file: a chunk or metadata.
 type Entry struct {
 	Offset int64     // of the document in the file
-	Date   time.Time // the document's own, close to the first sample's
+	Date   time.Time // of the document, close to the first sample's time
 	// Chunk is nil for metadata. It is valid until the next call of Next.
 	Chunk *Chunk
 	// Metadata is nil for a chunk.
@@ -21,7 +21,7 @@ type Scanner struct {
 	chunks chunkReader
 }
 
-// NewScanner reads from r; name is for errors. Metadata have the facts that server names, nil none.
+// NewScanner reads from r; name appears in errors.
 func NewScanner(name string, r io.Reader) *Scanner {
 	s := &Scanner{stream: newStream(name, r)}
 	s.chunks.layout.cache = &schemaCache{}

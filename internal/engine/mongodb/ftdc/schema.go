@@ -9,25 +9,25 @@ import (
 	"plimsoll/internal/engine/mongodb/names"
 )
 
-// Bounds on what a chunk may claim. Real chunks stay far below: 1,000 to 5,000 metrics, 300
+// Limits on what a chunk may claim. Real chunks stay far below: 1,000 to 5,000 metrics, 300
 // samples, 0.2 MB inflated.
 const (
-	// MaxDepth is how deep documents may nest below the reference document: the server's own limit
+	// MaxDepth limits the nesting below the reference document. It is the server's own limit
 	// (kMaxRecursion in src/mongo/db/ftdc/util.cpp).
 	MaxDepth = 10
-	// MaxMetrics bounds the metrics of a chunk.
+	// MaxMetrics limits the metrics of a chunk.
 	MaxMetrics = 1 << 16
-	// MaxSamples bounds the samples of a chunk.
+	// MaxSamples limits the samples of a chunk.
 	MaxSamples = 1 << 17
-	// MaxValues bounds the metrics of a chunk times its samples: runs of zeros make millions of
-	// values of a few bytes.
+	// MaxValues limits the metrics of a chunk times its samples, because runs of zeros turn a few
+	// bytes into millions of values.
 	MaxValues = 1 << 24
-	// pathBytesMax bounds a metric's path, and namesBytesMax the paths of a chunk together: children
-	// share the bytes of their parent's name in the file, but each has a name of its own in memory.
-	// Real paths have up to 190 bytes, and together 0.25 MB.
+	// pathBytesMax limits a metric's path, and namesBytesMax the paths of a chunk together. In the
+	// file, children share the bytes of their parent's name, but in memory each has its own copy.
+	// Real paths have up to 190 bytes each and 0.25 MB together.
 	pathBytesMax  = 4096
 	namesBytesMax = 8 << 20
-	// schemaCacheMetrics bounds the metrics of all cached schemas together; a server's schema
+	// schemaCacheMetrics limits the metrics of all cached schemas together. A server's schema
 	// changes when a collection, a disk or a member is added or removed.
 	schemaCacheMetrics = MaxMetrics
 )
@@ -36,8 +36,8 @@ const (
 // in the same order share one.
 type Schema struct {
 	paths [][]string
-	// twin marks metrics that repeat the path of an earlier one.
-	twin []bool
+	// repeated marks metrics that have the same path as an earlier one.
+	repeated []bool
 	// timeAt is the metric that holds the sample times, -1 if there is none.
 	timeAt int
 	// uptimeAt is the metric with the server's uptime, -1 if there is none.
@@ -48,16 +48,15 @@ type Schema struct {
 // Len is the number of metrics.
 func (s *Schema) Len() int { return len(s.paths) }
 
-// Path is the place of metric i in the sampled document. The increment of a
-// timestamp, a metric of its own, has the timestamp's path and "inc". The result
-// is shared and must not be changed.
+// Path is the path of metric i in the sampled document. The increment of a timestamp is a separate
+// metric with the timestamp's path plus "inc". The result is shared and must not be changed.
 func (s *Schema) Path(i int) []string { return s.paths[i] }
 
-// Duplicate reports whether an earlier metric has the same path: the server
-// writes the same key twice where, say, two mounts have one name.
-func (s *Schema) Duplicate(i int) bool { return s.twin[i] }
+// Duplicate reports whether an earlier metric has the same path. The server writes the same key
+// twice if, for example, two mounts have the same name.
+func (s *Schema) Duplicate(i int) bool { return s.repeated[i] }
 
-// A slot is the place of a metric's first value in the reference document.
+// A slot is the position of a metric's first value in the reference document.
 type slot struct {
 	at   int32
 	kind kind
@@ -74,26 +73,27 @@ func (s slot) width() int32 {
 		return 16
 	}
 	if s.inc {
-		return 0 // the slot before covers both
+		return 0 // the previous slot covers both
 	}
 	return 8
 }
 
 // A layout reads successive reference documents. Usually only the values differ; then the bytes
-// between the values are compared at memory speed, without walking or lookups.
+// between the values are compared at memory speed, without walking the document or looking up keys.
 type layout struct {
 	cache  *schemaCache
-	last   []byte // the reference document of the slots
+	last   []byte // the reference document that slots refer to
 	slots  []slot
 	schema *Schema
 
 	shape []byte // buffer of walk
-	names int    // bytes of all paths
+	names int    // total bytes of all paths
 }
 
-// read returns the schema of a reference document and its values, in the memory of values if that
-// is large enough.
+// read returns the schema of a reference document and its values. It reuses the memory of values if
+// that is large enough.
 func (l *layout) read(doc []byte, values []int64) (*Schema, []int64, error) {
+	// Most chunks have the previous one's layout, so the walk is rare.
 	if l.schema == nil || !l.matches(doc) {
 		if err := l.walk(doc); err != nil {
 			l.schema = nil
@@ -120,7 +120,7 @@ func (l *layout) read(doc []byte, values []int64) (*Schema, []int64, error) {
 	return l.schema, values, nil
 }
 
-// matches reports whether doc has the bytes of the last document around its values.
+// matches reports whether doc has the same bytes as the last document around its values.
 func (l *layout) matches(doc []byte) bool {
 	if len(doc) != len(l.last) {
 		return false
@@ -148,8 +148,8 @@ func (l *layout) walk(doc []byte) error {
 	return nil
 }
 
-// Marks in a shape, each followed by a key and a zero byte (shapeUp by nothing). All kinds of
-// number share a mark: the server treats them as the same schema.
+// Marks in a shape. Each is followed by a key and a zero byte, except shapeUp. All kinds of number
+// share a mark, because the server treats them as the same schema.
 const (
 	shapeNumber    = 'n'
 	shapeDate      = 'd'
@@ -158,7 +158,7 @@ const (
 	shapeUp        = '}'
 )
 
-// descend reads the document at an offset; its path has so many bytes.
+// descend reads the document at an offset. pathBytes is the length of its path.
 func (l *layout) descend(doc []byte, at, depth, pathBytes int) error {
 	if depth > MaxDepth {
 		return fmt.Errorf("offset %d: nested deeper than %d", at, MaxDepth)
@@ -210,7 +210,7 @@ func (l *layout) descend(doc []byte, at, depth, pathBytes int) error {
 	return nil
 }
 
-// bound checks the metrics so far, the last of which has a path of so many bytes.
+// bound checks the limits after a metric with a path of pathBytes was added.
 func (l *layout) bound(pathBytes int) error {
 	l.names += pathBytes
 	switch {
@@ -229,7 +229,7 @@ func (l *layout) name(mark byte, key []byte) {
 	l.shape = append(append(l.shape, key...), 0)
 }
 
-// A schemaCache keeps the schemas seen, by shape. It is safe for concurrent use.
+// A schemaCache keeps the schemas seen so far, by shape. It is safe for concurrent use.
 type schemaCache struct {
 	mu      sync.Mutex
 	byShape map[string]*Schema
@@ -249,6 +249,7 @@ func (c *schemaCache) get(shape []byte) *Schema {
 		s.plan = c.plan(s)
 	}
 
+	// Dropping everything is simple, and rare enough not to need an eviction policy.
 	if c.byShape == nil || c.metrics+s.Len() > schemaCacheMetrics {
 		c.byShape, c.metrics = map[string]*Schema{}, 0
 	}
@@ -263,14 +264,14 @@ func newSchema(shape []byte) *Schema {
 	s := &Schema{timeAt: -1, uptimeAt: -1}
 	seen := map[string]bool{}
 	var path []string
-	var joined []byte // path with zero bytes between, to detect twins
+	var joined []byte // path separated by zero bytes, to detect repeated paths
 	var marks []int   // length of joined at each level
 	add := func(date bool, more ...string) {
 		key := joined
 		for _, m := range more {
 			key = append(append(key, m...), 0)
 		}
-		s.twin = append(s.twin, seen[string(key)])
+		s.repeated = append(s.repeated, seen[string(key)])
 		seen[string(key)] = true
 		p := append(append(make([]string, 0, len(path)+len(more)), path...), more...)
 		s.remember(p, date)
@@ -306,9 +307,9 @@ func newSchema(shape []byte) *Schema {
 	return s
 }
 
-// remember notes the metrics the reader itself needs. The server stamps each sample with a
-// top-level "start"; in a build that nests everything in sections, the first section's is used,
-// which is some milliseconds later.
+// remember notes the metrics that the reader itself needs. The server stamps each sample with a
+// top-level "start". In a build that nests everything in sections, the first section's is used,
+// which is a few milliseconds later.
 func (s *Schema) remember(path []string, date bool) {
 	i := len(s.paths)
 	last := path[len(path)-1]

@@ -19,7 +19,7 @@ const t0 = 1_700_000_000_000 // ms
 
 type doc = ftdctest.Doc
 
-// file makes a file: one chunk for each list of samples.
+// file makes a file with one chunk for each list of samples.
 func file(t testing.TB, chunks ...[]doc) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -37,7 +37,7 @@ func file(t testing.TB, chunks ...[]doc) []byte {
 	return b.Bytes()
 }
 
-// ticks are samples at the given seconds after t0; "n" counts them.
+// ticks makes samples at the given seconds after t0; "n" counts them.
 func ticks(uptimeMs int64, seconds ...float64) (samples []doc) {
 	for i, s := range seconds {
 		samples = append(samples, doc{
@@ -56,7 +56,7 @@ func span(from, to float64) (s []float64) {
 	return s
 }
 
-// folder writes files into a folder, in pairs of name and content.
+// folder writes files, given by name, into a folder.
 func folder(t testing.TB, files map[string][]byte) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -104,7 +104,7 @@ func TestFolderOrder(t *testing.T) {
 	}
 
 	if w := read(t, db, source.Options{}); w.source.Samples != 25 {
-		t.Errorf("%d samples by way of the parent", w.source.Samples)
+		t.Errorf("%d samples through the parent", w.source.Samples)
 	}
 }
 
@@ -117,13 +117,13 @@ func TestGaps(t *testing.T) {
 	}{
 		{"none", [][]doc{ticks(0, span(0, 30)...), ticks(0, span(30, 60)...)}, nil, ""},
 		{"within a chunk", [][]doc{ticks(0, append(span(0, 20), span(25, 45)...)...)}, [][2]float64{{19, 25}}, "no samples for 6s"},
-		{"a missed beat is none", [][]doc{ticks(0, append(span(0, 20), span(22, 45)...)...)}, nil, ""},
+		{"a missed sample is no gap", [][]doc{ticks(0, append(span(0, 20), span(22, 45)...)...)}, nil, ""},
 		{"between chunks", [][]doc{ticks(0, span(0, 20)...), ticks(0, span(100, 120)...)}, [][2]float64{{19, 100}}, "no samples for 1m21s"},
 		{"restart", [][]doc{ticks(50000, span(0, 20)...), ticks(-99000, span(100, 120)...)}, [][2]float64{{19, 100}}, "restarted"},
 		{"the period changes, in a chunk", [][]doc{ticks(0, append(span(0, 20), 30, 40, 50, 60, 70, 80, 90)...)}, nil, ""},
 		{"the period changes, between chunks", [][]doc{ticks(0, span(0, 20)...), ticks(0, 29, 39, 49, 59, 69, 79, 89)}, nil, ""},
 		{"the period was long", [][]doc{ticks(0, 0, 10, 20, 30, 40, 50, 51, 52, 53, 54, 55, 56, 57, 58)}, nil, ""},
-		{"six beats late at 100 ms is none", [][]doc{ticks(0, 0, .1, .2, .3, .4, 1, 1.1, 1.2, 1.3, 1.4)}, nil, ""},
+		{"six samples late at 100 ms is no gap", [][]doc{ticks(0, 0, .1, .2, .3, .4, 1, 1.1, 1.2, 1.3, 1.4)}, nil, ""},
 		{"a second and more at 100 ms", [][]doc{ticks(0, 0, .1, .2, .3, .4, 1.6, 1.7, 1.8, 1.9, 2)}, [][2]float64{{.4, 1.6}}, "no samples for 1.2s"},
 		{"a gap at a long period", [][]doc{ticks(0, 0, 10, 20, 30, 40, 90, 100, 110, 120)}, [][2]float64{{40, 90}}, "no samples for 50s"},
 	} {
@@ -143,7 +143,7 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// TestRepeatedChunk: after a crash the interim file repeats samples that are in the archive.
+// After a crash, the interim file repeats samples that are in the archive.
 func TestRepeatedChunk(t *testing.T) {
 	w := read(t, folder(t, map[string][]byte{
 		"metrics.1":       file(t, ticks(0, span(0, 10)...), ticks(0, span(10, 20)...)),
@@ -168,7 +168,7 @@ func TestClockSetBack(t *testing.T) {
 		t.Errorf("times %v", got)
 	}
 
-	// "n" counts samples: those left out are missing in it.
+	// "n" counts samples, so skipped samples are missing from it.
 	if got := w.last("mongodb_n"); got != 7 {
 		t.Errorf("last value %v, want 7", got)
 	}
@@ -192,7 +192,7 @@ func TestBoundsAndOffset(t *testing.T) {
 	}
 }
 
-// TestDamage tears and overwrites files; what can be read is read.
+// TestDamage truncates and overwrites files; everything undamaged is read.
 func TestDamage(t *testing.T) {
 	one, two, three := file(t, ticks(0, span(0, 10)...)), file(t, ticks(0, span(10, 20)...)), file(t, ticks(0, span(20, 30)...))
 	flip := func(b []byte, at int) []byte {
@@ -213,8 +213,8 @@ func TestDamage(t *testing.T) {
 		{"torn in the head", slices.Concat(one, two, three[:9]), span(0, 20), len(one) + len(two), "torn"},
 		{"torn in the middle", slices.Concat(one, two[:len(two)-30], three), lost, len(one), "without a readable field"},
 		{"checksum", slices.Concat(one, flip(two, len(two)-2), three), lost, len(one), "checksum"},
-		{"length that lies", slices.Concat(one, flip(two, 2), three), lost, len(one), "torn"},
-		{"length that is negative", slices.Concat(one, flip(two, 3)[:3], []byte{0xff}, two[4:], three), lost, len(one), "stated length"},
+		{"wrong length", slices.Concat(one, flip(two, 2), three), lost, len(one), "torn"},
+		{"negative length", slices.Concat(one, flip(two, 3)[:3], []byte{0xff}, two[4:], three), lost, len(one), "stated length"},
 		{"noise between", slices.Concat(one, bytes.Repeat([]byte("_id\x00\x09_id\x00"), 500), three), lost, len(one), "not an FTDC document"},
 		{"zeros at the end", slices.Concat(one, two, make([]byte, 4096)), span(0, 20), len(one) + len(two), "not an FTDC document"},
 		{"unknown type", slices.Concat(one, doc{{Key: "_id", Value: ftdctest.Date(0)}, {Key: "type", Value: int32(9)}, {Key: "doc", Value: doc{}}}.Marshal(), three), lost, len(one), "unknown type 9"},
@@ -258,10 +258,10 @@ func TestErrors(t *testing.T) {
 			}
 		})
 	}
-	// Recognized, but without a sample.
+	// Recognized as FTDC, but without a sample.
 	for name, b := range map[string][]byte{
 		"only metadata":    doc{{Key: "_id", Value: ftdctest.Date(t0)}, {Key: "type", Value: int32(0)}, {Key: "doc", Value: doc{}}}.Marshal(),
-		"torn at once":     ftdctest.RawChunk(t0, []byte("no document"))[:40],
+		"torn immediately": ftdctest.RawChunk(t0, []byte("no document"))[:40],
 		"only damage":      ftdctest.RawChunk(t0, []byte("no document")),
 		"no sample times ": file(t, []doc{{{Key: "n", Value: int64(1)}}}),
 	} {
@@ -273,7 +273,7 @@ func TestErrors(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s: no error", name)
 		} else if n := strings.Count(err.Error(), "byte "); n > 1 {
-			t.Errorf("%s: the place is named %d times: %v", name, n, err)
+			t.Errorf("%s: the position is given %d times: %v", name, n, err)
 		}
 	}
 }

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// MaxDocument bounds a document of a file. The server's own documents stay under 16 MiB
+	// MaxDocument limits a document of a file. The server's own documents stay under 16 MiB
 	// (BSONObjMaxUserSize) plus 16 KiB; a chunk has about 50 KB.
 	MaxDocument = 16<<20 + 16<<10
 	// streamBuffer is the size of one read, and of the buffer while documents are small.
 	streamBuffer = 128 << 10
 )
 
-// headLen is the length of the head that all FTDC documents share: its length, the field _id with a
-// date, the field type with an int32.
+// headLen is the length of the header that all FTDC documents share: the length, the field _id with
+// a date, and the field type with an int32.
 const headLen = 4 + (1 + 4 + 8) + (1 + 5 + 4)
 
 var (
@@ -59,7 +59,7 @@ func (e *DamageError) Error() string {
 func (e *DamageError) Unwrap() error { return e.Err }
 
 // A stream reads the documents of one file through a buffer that grows with the bytes that arrive,
-// never by a stated length alone.
+// never with a stated length alone.
 type stream struct {
 	file string
 	src  io.Reader
@@ -73,14 +73,15 @@ func newStream(file string, src io.Reader) *stream {
 	return &stream{file: file, src: src, buf: make([]byte, 0, streamBuffer)}
 }
 
-// rest is the part of the file in the buffer.
+// rest returns the unread part of the buffer.
 func (s *stream) rest() []byte { return s.buf[s.pos:] }
 
 func (s *stream) offset() int64 { return s.base + int64(s.pos) }
 
-// want fills the buffer until it holds n bytes or the file ends.
+// want fills the buffer until it holds n unread bytes or the file ends.
 func (s *stream) want(n int) error {
 	for len(s.rest()) < n && !s.eof {
+		// Reclaim the consumed part before growing the buffer.
 		if s.pos > 0 && len(s.buf) == cap(s.buf) {
 			s.base += int64(s.pos)
 			s.buf = s.buf[:copy(s.buf, s.rest())]
@@ -102,8 +103,9 @@ func (s *stream) want(n int) error {
 	return nil
 }
 
-// next returns the next document; a *DamageError for bytes it had to skip, after which it can be
-// called again; io.EOF at the end; any other error if the file cannot be read further.
+// next returns the next document. It returns a *DamageError for bytes it had to skip, after which
+// it can be called again; io.EOF at the end; and any other error if the rest of the file is
+// unreadable.
 func (s *stream) next() (document, error) {
 	if err := s.want(headLen); err != nil {
 		return document{}, err
@@ -161,7 +163,7 @@ func parseHead(b []byte) (docType, int, error) {
 	return kind, n, nil
 }
 
-// checkBody reports whether the length of the payload agrees with that of the document.
+// checkBody checks that the payload's length agrees with the document's.
 func checkBody(kind docType, raw []byte) error {
 	name, want := "doc", kindDocument
 	if kind == docChunk {
@@ -175,11 +177,12 @@ func checkBody(kind docType, raw []byte) error {
 	return fmt.Errorf("document of type %d without a readable field %q", kind, name)
 }
 
-// resync skips bytes up to a document's head or the end of the file. Of a head's 27 bytes 14 are
-// fixed, so compressed data do not match by chance.
+// resync skips bytes up to the next document's header or the end of the file. Of a header's 27
+// bytes, 14 are fixed, so compressed data do not match by chance.
 func (s *stream) resync(cause error) error {
 	damage := &DamageError{File: s.file, Offset: s.offset(), Err: cause}
 	defer func() { damage.Bytes = s.offset() - damage.Offset }()
+	// The header at this position was rejected; without advancing, resync would find it again.
 	s.pos++
 
 	for {
@@ -212,7 +215,7 @@ func (s *stream) resync(cause error) error {
 	}
 }
 
-// payload is the field with the document's content: a chunk's data, or a document.
+// payload returns the content of a document: a chunk's data, or a document.
 func (d document) payload() []byte {
 	for e := range fields(d.raw) {
 		switch {

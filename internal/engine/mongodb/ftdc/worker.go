@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// blockValues is how many samples one block of a worker's memory holds: 512 KB.
+	// blockValues is how many samples one block of a worker's memory holds (512 KB).
 	blockValues = 64 << 10
-	// heldValues is how many samples of one chunk a worker holds before it delivers them: 8 MB. A
+	// heldValues is how many samples of one chunk a worker holds before it delivers them (8 MB). A
 	// typical chunk of all metrics has a quarter of that.
 	heldValues = 1 << 20
 	// timeMax is the last millisecond of the year 9999, the limit of text formats.
@@ -77,7 +77,8 @@ func (wk *worker) run(ctx context.Context) error {
 	}
 }
 
-// do decodes and delivers a job. An error ends the reading: it is the writer's or the context's.
+// do decodes and delivers a job. An error ends the reading: it comes from the writer or the
+// context.
 func (wk *worker) do(ctx context.Context, j job) error {
 	defer func() {
 		if j.weight > 0 {
@@ -107,7 +108,8 @@ func (wk *worker) do(ctx context.Context, j job) error {
 	return nil
 }
 
-// decode decodes a chunk's wanted columns and delivers them. Damage is about the chunk.
+// decode decodes a chunk's wanted columns and delivers them. damage means that the chunk is
+// damaged.
 func (wk *worker) decode(ctx context.Context, d *delivery) (damage, err error) {
 	c, damage := wk.chunks.read(d.job.data)
 	if damage != nil {
@@ -118,6 +120,7 @@ func (wk *worker) decode(ctx context.Context, d *delivery) (damage, err error) {
 		return damage, nil
 	}
 
+	// A chunk's own facts stand in for missing metadata.
 	if d.job.first {
 		wk.in.capture.learn(identity(c.Reference), true)
 	}
@@ -132,6 +135,7 @@ func (wk *worker) decode(ctx context.Context, d *delivery) (damage, err error) {
 
 	n := c.samples
 	for _, st := range c.Schema.plan.steps {
+		// Columns before the damage are intact, so they are still delivered.
 		if damage := c.deltas.skip(uint64(st.skip) * uint64(n-1)); damage != nil {
 			return columnDamage(st.metric, damage), wk.deliver(ctx, d)
 		}
@@ -163,7 +167,7 @@ func columnDamage(metric int, err error) error {
 	return fmt.Errorf("metric %d and those after it: %w", metric+1, err)
 }
 
-// collisions notes the metrics that have the same labels as another.
+// collisions returns the metrics that have the same labels as another.
 func (c *Chunk) collisions() (names [][]string) {
 	for _, i := range c.Schema.plan.collisions {
 		names = append(names, c.Schema.Path(i))
@@ -171,7 +175,7 @@ func (c *Chunk) collisions() (names [][]string) {
 	return names
 }
 
-// times decodes the sample times ahead of the columns, in buf's memory if it is large enough.
+// times decodes the sample times ahead of the columns, reusing buf if it is large enough.
 func (c *Chunk) times(buf []int64) ([]int64, error) {
 	at := c.Schema.timeAt
 	if at < 0 {
@@ -204,7 +208,7 @@ func (c *Chunk) times(buf []int64) ([]int64, error) {
 	return buf, nil
 }
 
-// deliver writes the columns decoded so far, in the job's turn.
+// deliver writes the columns decoded so far when it is the job's turn.
 func (wk *worker) deliver(ctx context.Context, d *delivery) error {
 	if err := d.await(ctx); err != nil {
 		return err

@@ -1,10 +1,10 @@
-// Package ftdctest makes captures for tests: it writes MongoDB's diagnostic.data as a
-// server does, so that what a reader gives can be compared with what went in.
+// Package ftdctest makes captures for tests. It writes MongoDB's diagnostic.data as a server does,
+// so that a reader's output can be compared with the input.
 //
-// [NewEncoder] takes samples as documents, value by value, for tests of exactness and of
-// single metrics. A [Server] is a stand-in for a busy mongod, with as many metrics and as much
-// change as a real one, for tests of speed and size. Both follow the server's rules of
-// what is a metric and when a chunk ends; neither shares code with the reader.
+// [NewEncoder] takes samples as documents, value by value, for tests of exactness and of single
+// metrics. A [Server] simulates a busy mongod, with as many metrics and as much change as a real
+// one, for tests of speed and size. Both follow the server's rules for metrics and for the ends of
+// chunks; neither shares code with the reader.
 package ftdctest
 
 import (
@@ -35,7 +35,7 @@ type Timestamp struct{ Seconds, Increment uint32 }
 // A Decimal is a decimal128 in its binary encoding, low and high half.
 type Decimal struct{ Low, High uint64 }
 
-// Marshal writes a document as BSON. It panics on a value that is not of the types above.
+// Marshal writes a document as BSON. It panics on values of other types than those above.
 func (d Doc) Marshal() []byte { return d.append(nil) }
 
 func (d Doc) append(b []byte) []byte {
@@ -106,15 +106,15 @@ func (a Array) doc() Doc {
 	return d
 }
 
-// Metrics are the values a server makes metrics of, in order, and the schema they have: two
-// documents belong in one chunk if their schemas are equal. A decimal must be a whole
-// number below 2^49.
+// Metrics returns the values that a server turns into metrics, in order, and their schema. Two
+// documents belong to one chunk if their schemas are equal. A decimal must be a whole number below
+// 2^49.
 func (d Doc) Metrics() (values []int64, schema string) {
 	for _, f := range d {
 		kind := ""
 		switch v := f.Value.(type) {
 		case float64:
-			n := int64(math.MinInt64) // what x86-64 makes of values out of range
+			n := int64(math.MinInt64) // x86-64's conversion of values out of range
 			if v >= math.MinInt64 && v < math.MaxInt64 {
 				n = int64(v)
 			}

@@ -15,10 +15,10 @@ type Encoder struct {
 
 	first   Doc
 	schema  string
-	samples [][]int64 // values of each sample of the chunk begun
+	samples [][]int64 // values of each sample of the current chunk
 }
 
-// NewEncoder writes to w, perChunk samples a chunk at most (a server: 300).
+// NewEncoder writes to w, with at most perChunk samples per chunk (a server: 300).
 func NewEncoder(w io.Writer, perChunk int) *Encoder { return &Encoder{w: w, perChunk: perChunk} }
 
 // Add adds a sample. A chunk is written when it is full, or when the schema changes.
@@ -36,7 +36,7 @@ func (e *Encoder) Add(sample Doc) error {
 	return nil
 }
 
-// Flush writes the chunk begun, if there is one.
+// Flush writes the current chunk, if there is one.
 func (e *Encoder) Flush() error {
 	if len(e.samples) == 0 {
 		return nil
@@ -70,7 +70,7 @@ func (e *Encoder) Metadata(date Date, doc Doc) error {
 	return err
 }
 
-// Settings writes a document of type 2: count 0 for all settings, more for a change.
+// Settings writes a document of type 2: count 0 for all settings, higher for a change.
 func (e *Encoder) Settings(date Date, count int, doc Doc) error {
 	if err := e.Flush(); err != nil {
 		return err
@@ -79,8 +79,8 @@ func (e *Encoder) Settings(date Date, count int, doc Doc) error {
 	return err
 }
 
-// Chunk is a document of type 1: the reference document and all columns, the first sample
-// in each being the reference's.
+// Chunk returns a document of type 1: the reference document and all columns. The first sample of
+// each column is the reference's.
 func Chunk(date Date, reference []byte, columns [][]int64) []byte {
 	b := binary.LittleEndian.AppendUint32(bytes.Clone(reference), uint32(len(columns)))
 	deltas := 0
@@ -91,13 +91,13 @@ func Chunk(date Date, reference []byte, columns [][]int64) []byte {
 	return RawChunk(date, AppendDeltas(b, columns))
 }
 
-// RawChunk is a document of type 1 around the bytes of a chunk, be they well made or not.
+// RawChunk returns a document of type 1 around the bytes of a chunk, whether or not they are valid.
 func RawChunk(date Date, inflated []byte) []byte {
 	var data bytes.Buffer
 	data.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(inflated))))
 	z := zlib.NewWriter(&data)
 	if _, err := z.Write(inflated); err != nil {
-		panic(err) // a bytes.Buffer takes all
+		panic(err) // a bytes.Buffer never fails
 	}
 	if err := z.Close(); err != nil {
 		panic(err)
@@ -105,13 +105,13 @@ func RawChunk(date Date, inflated []byte) []byte {
 	return ChunkDocument(date, data.Bytes())
 }
 
-// ChunkDocument is a document of type 1 with the given data: a length, then a zlib stream.
+// ChunkDocument returns a document of type 1 with the given data: a length, then a zlib stream.
 func ChunkDocument(date Date, data []byte) []byte {
 	return Doc{{"_id", date}, {"type", int32(1)}, {"data", data}}.Marshal()
 }
 
-// AppendDeltas writes the differences of all columns. Runs of zeros go on from one column into the
-// next, as the server's do.
+// AppendDeltas writes the differences of all columns. As on a server, runs of zeros continue from
+// one column into the next.
 func AppendDeltas(b []byte, columns [][]int64) []byte {
 	zeros := uint64(0)
 	flush := func() {

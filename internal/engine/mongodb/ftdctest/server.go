@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// A Server stands in for a busy mongod 8.0: it makes chunks of its metrics, some under
-// their real names and with a plausible course, the others with the mix of constancy and change
-// measured on a real capture (a write-heavy 8.0.0-rc18, 3,479 metrics, 600 samples):
+// A Server simulates a busy mongod 8.0. It makes chunks of its metrics, some under their real names
+// and with a plausible course, the others with the mix of constant and changing values measured on
+// a real capture (a write-heavy 8.0.0-rc18, 3,479 metrics, 600 samples):
 //
 //   - 79 % of the columns of a chunk are constant;
 //   - of the others 18 % are gauges, whose decreases take ten bytes each, and the rest counters;
@@ -16,11 +16,11 @@ import (
 //     tenth almost only zeros;
 //   - of the other deltas 31 % take one byte, 37 % two, 14 % three, 10 % more.
 type Server struct {
-	// Metrics is how many metrics a sample has, 3,400 if 0; 64 at least are made.
+	// Metrics is the number of metrics per sample, 3,400 if 0; at least 64 are made.
 	Metrics int
-	// Samples is how many samples a chunk has, 300 if 0.
+	// Samples is the number of samples per chunk, 300 if 0.
 	Samples int
-	// PeriodMs is the distance of two samples, 1,000 if 0.
+	// PeriodMs is the time between two samples, 1,000 if 0.
 	PeriodMs int64
 	// StartMs is the time of the next sample; it advances with each chunk.
 	StartMs int64
@@ -31,7 +31,7 @@ type Server struct {
 	columns [][]int64
 }
 
-// A course is how one metric changes.
+// A course defines how one metric changes.
 type course struct {
 	value  int64
 	zeros  float64 // share of samples without a change
@@ -40,12 +40,12 @@ type course struct {
 	isTime bool
 }
 
-// NewServer makes a server whose captures depend on the seed alone.
+// NewServer makes a server whose captures depend only on the seed.
 func NewServer(seed uint64) *Server {
 	return &Server{rng: rand.New(rand.NewPCG(seed, 0x6674_6463)), StartMs: 1_700_000_000_000}
 }
 
-// Metadata writes a document of type 0 as the server's files begin with.
+// Metadata writes a document of type 0, with which a server's files begin.
 func (s *Server) Metadata(w io.Writer) error {
 	return NewEncoder(w, 1).Metadata(Date(s.StartMs), Doc{
 		{"start", Date(s.StartMs)},
@@ -93,8 +93,8 @@ func (s *Server) defaults() {
 	}
 }
 
-// advance fills a column with a chunk's worth of a course. Whether a column changes
-// at all is a property of the chunk, as it is of real ones.
+// advance fills a column with a chunk's worth of a course. Whether a column changes at all is a
+// property of the chunk, as in real captures.
 func (s *Server) advance(c *course, column []int64) {
 	if c.isTime {
 		for i := range column {
@@ -116,7 +116,7 @@ func (s *Server) advance(c *course, column []int64) {
 	}
 }
 
-// stamp gives the document with the first values of the columns.
+// stamp returns the document with the first values of the columns.
 func (s *Server) stamp(d Doc, at *int) Doc {
 	out := make(Doc, len(d))
 	for i, f := range d {
@@ -137,7 +137,7 @@ func (s *Server) stamp(d Doc, at *int) Doc {
 	return out
 }
 
-// layOut decides the metrics: their names, nested as a server's, and courses.
+// layOut chooses the metrics: their names, nested as a server's, and courses.
 func (s *Server) layOut() {
 	names := append(make([][]string, 0, s.Metrics), realMetrics...)
 	things := []string{"pages read", "bytes written", "time (usecs)", "calls",
@@ -158,7 +158,7 @@ func (s *Server) layOut() {
 	s.doc = append(s.doc, Field{"end", Date(0)})
 	for _, path := range names {
 		c := s.draw()
-		if path[len(path)-1] == "uptimeMillis" { // a restart would be told
+		if path[len(path)-1] == "uptimeMillis" { // a decrease would be reported as a restart
 			c = &course{value: 1e9, bits: [2]int{10, 10}}
 		}
 		s.metrics = append(s.metrics, c)
@@ -172,7 +172,7 @@ func (s *Server) layOut() {
 	}
 }
 
-// draw makes up a course by the measured mix.
+// draw chooses a course according to the measured mix.
 func (s *Server) draw() *course {
 	c := &course{value: s.rng.Int64N(1 << 30), zeros: 1, bits: [2]int{1, 7}}
 	if s.rng.Float64() >= 0.21 {
@@ -216,8 +216,8 @@ func insert(d Doc, path []string) Doc {
 	return append(d, Field{path[0], insert(nil, path[1:])})
 }
 
-// realMetrics are paths of MongoDB 8.0 whose names other packages know. Paths of one
-// document are neighbors, so that the document's order is theirs.
+// realMetrics are paths of MongoDB 8.0 with names that other packages know. Paths of one document
+// are adjacent, so that they have the document's order.
 var realMetrics = [][]string{
 	{"systemMetrics", "disks", "nvme0n1", "reads"},
 	{"systemMetrics", "disks", "nvme0n1", "writes"},

@@ -8,9 +8,9 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// waitCounter is a wait counter of MongoDB. The first group partitions an operation's
-// latency: it queues for a ticket, executes holding it, and waits for its write concern
-// when it has given it back. The second group is what it does while executing.
+// waitCounter is a wait counter of MongoDB. The counters outside the ticket partition an
+// operation's latency: it queues for a ticket, executes while holding it, returns it, and then
+// waits for its write concern. The counters inside the ticket break down the execution.
 type waitCounter struct {
 	name     string
 	signal   *rules.Signal
@@ -19,11 +19,12 @@ type waitCounter struct {
 	note     string
 }
 
-// waitShare is how a counter is shared out, by which operations it counts.
+// A waitShare attributes a counter to the stalled operations. Which one applies depends on the
+// operations that the counter covers.
 type waitShare func(c *rules.Case, counter *rules.Signal) (share, seconds, of float64, ok bool)
 
-// partOfWrites and partOfReads are counters that are a part of these operations' own latency, in all:
-// what is usual too.
+// partOfWrites and partOfReads are for counters that are part of the writes' or reads' own latency.
+// They count all of the time, including what is usual.
 func partOfWrites(c *rules.Case, counter *rules.Signal) (share, seconds, of float64, ok bool) {
 	if _, _, of, ok = ofWrites(c, counter); ok {
 		seconds = min(of, spent(c, counter))
@@ -38,12 +39,12 @@ func partOfReads(c *rules.Case, counter *rules.Signal) (share, seconds, of float
 	return seconds / of, seconds, of, ok
 }
 
-// spent is what a counter of seconds grew by in the stalled time, and a cell on either side.
+// spent is a counter's growth, in seconds, over the stalled time and one cell on either side.
 func spent(c *rules.Case, counter *rules.Signal) float64 {
 	return timeline.Sum(timeline.At(c.One(counter), c.Stall.Cells.Widen(1, 1))) * c.Grid.StepSeconds()
 }
 
-const proportional = "counted of all operations, so it is the stalled ones' part in proportion"
+const proportional = "counted over all operations; the stalled ones' share is estimated in proportion"
 
 var outsideTicket = []waitCounter{
 	{"queue for a write ticket", TicketWait, partOfWrites, false, ""},
@@ -64,7 +65,7 @@ var insideTicket = []waitCounter{
 	{"locks", LockWait, ofAll, false, proportional},
 }
 
-// account is nil of a recording that is not of the server, or tells no waiting.
+// account returns nil if the recording is not from the server or has no waiting times.
 func account(c *rules.Case) []rules.Spent {
 	if c.Stall.Waiting == nil || !c.Measured(CacheMax) || waiting[c.Stall.Class] == nil {
 		return nil
@@ -72,15 +73,19 @@ func account(c *rules.Case) []rules.Spent {
 
 	out := []rules.Spent{}
 	var of, outside, inside float64
-	take := func(waits []waitCounter) (sum float64) {
+	add := func(waits []waitCounter) (sum float64) {
 		for _, w := range waits {
 			_, seconds, whole, ok := w.by(c, w.signal)
 			if !ok || !c.Measured(w.signal) {
 				continue
 			}
+			// Every counter refers to the same stalled waiting, so whichever is measured gives the
+			// whole.
 			of = whole
 			out = append(out, rules.Spent{Share: w.name, Seconds: seconds, Of: whole, Overlaps: w.overlaps,
 				Note: w.note})
+			// An overlapping wait is part of another one in the list; adding it would count it
+			// twice.
 			if !w.overlaps {
 				sum += seconds
 			}
@@ -88,8 +93,8 @@ func account(c *rules.Case) []rules.Spent {
 		return sum
 	}
 
-	outside = take(outsideTicket)
-	inside = take(insideTicket)
+	outside = add(outsideTicket)
+	inside = add(insideTicket)
 
 	journal := ""
 	if s, ok := journalShare(c, of); ok && c.Stall.Class != rules.Reading {
@@ -102,7 +107,10 @@ func account(c *rules.Case) []rules.Spent {
 		return out
 	}
 
-	// The version counts the time with a ticket: what is left of it is known to be execution.
+	// This version counts the time spent holding a ticket, so the part that no wait explains is
+	// known to be execution.
+	// The counters need not agree to the microsecond. If the waits exceed the execution time,
+	// nothing is left to attribute.
 	if work := min(of, worked(c)); work > inside {
 		out = append(out, rules.Spent{Share: "executing otherwise", Seconds: work - inside, Of: of,
 			Note: executing(c)})
@@ -115,8 +123,8 @@ func account(c *rules.Case) []rules.Spent {
 		Note: "executing, or waiting for something this version does not count" + journal})
 }
 
-// worked is the time that operations of the stalled class executed with a ticket, in all: the calm
-// part too, which is no wait.
+// worked is the total time that operations of the stalled class executed while holding a ticket. It
+// includes the calm part, which is not waiting.
 func worked(c *rules.Case) float64 {
 	if c.Stall.Class == rules.Reading {
 		return spent(c, ReadTicketWork)
@@ -124,30 +132,31 @@ func worked(c *rules.Case) float64 {
 	return spent(c, TicketWork)
 }
 
-// journalShare is the operations' waiting in the cells in which a journal sync was on: an
-// upper bound, for nothing counts how many of them waited for it.
+// journalShare is the time operations waited in the cells in which a journal sync was in progress.
+// It is an upper bound, because no counter says how many of them waited for the sync.
 func journalShare(c *rules.Case, of float64) (rules.Spent, bool) {
 	sync := c.Credited(c.One(LogSyncTime))
 	if sync == nil || of <= 0 {
 		return rules.Spent{}, false
 	}
 	var bound float64
+	// w is in operations, so w times the sync's part of the cell gives operation-seconds.
 	for k, w := range c.Stall.Waiting {
 		if c.Stall.Cells[k] && w > 0 && sync[k] > 0 {
 			bound += w * sync[k] * c.Grid.StepSeconds()
 		}
 	}
 	return rules.Spent{Share: "journal fdatasync", Seconds: min(bound, of), Of: of, Overlaps: true,
-		Note: "upper bound: the waiting of all operations while one was under way"}, true
+		Note: "upper bound: the waiting of all operations while a sync was in progress"}, true
 }
 
-// executing puts the CPU time there was beside the time spent executing.
+// executing compares the time spent executing with the CPU time used meanwhile.
 func executing(c *rules.Case) string {
-	note := "holding a ticket, in none of these waits"
+	note := "holding a ticket and in none of these waits"
 	busy, cores := c.One(rules.CPUBusy), c.One(rules.CPUCores)
 	if busy != nil && cores != nil {
 		s := timeline.Mean(timeline.At(busy, c.Stall.Cells)) * timeline.Max(cores) * c.Seconds(c.Stall.Cells)
-		note += fmt.Sprintf("; the host's CPUs worked %.0f s in all meanwhile", s)
+		note += fmt.Sprintf("; the host's CPUs were busy for %.0f s in total meanwhile", s)
 	}
 	return note
 }

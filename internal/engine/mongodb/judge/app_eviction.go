@@ -9,16 +9,16 @@ import (
 func appEviction() rules.Rule {
 	r := rules.Rule{ID: "wiredtiger/app-eviction", Title: "Application threads evict pages", Kind: rules.Cause,
 		When:  "plimsoll:wt_app_evictions:rate > 10",
-		Cause: "When the eviction threads cannot keep up, the threads that serve clients evict pages before they may go on. It is the second step of cache pressure.",
+		Cause: "When the eviction threads cannot keep up, the threads that serve clients evict pages before they may continue. This is the second stage of cache pressure.",
 		Words: rules.Words{
 			"evicted":      "{{.pages}} pages were evicted by application threads (up to {{.most}} a second)",
-			"a sign":       ", which took them {{.took}} while stalled: only {{.share}} of the {{.of}} of stalled waiting. A sign of pressure, not what the time went into.",
-			"took":         ", which took them {{.took}} while stalled, against {{.of}} of stalled waiting in all ({{.share}}).",
-			"no stall":     ". No write stalled: a sign of pressure, nothing more.",
+			"a sign":       ", which took them {{.took}} while stalled: only {{.share}} of the {{.of}} of stalled waiting. This is a sign of pressure, not where the time went.",
+			"took":         ", which took them {{.took}} while stalled, {{.share}} of the {{.of}} of stalled waiting.",
+			"no stall":     ". No write stalled, so this is only a sign of pressure.",
 			"not measured": "; this version does not report how long it took them.",
 		},
-		Advice: map[string]rules.Advice{"earlier": {Summary: "Let the background start earlier: eviction_dirty_target=2,eviction=(threads_min=4,threads_max=8). Leave the triggers as they are",
-			Expect:   "application threads stop evicting; a stall behind the journal's fdatasync stays as it is",
+		Advice: map[string]rules.Advice{"earlier": {Summary: "Let background eviction start earlier: eviction_dirty_target=2,eviction=(threads_min=4,threads_max=8). Leave the triggers as they are",
+			Expect:   "application threads stop evicting; a stall behind the journal's fdatasync is not affected",
 			TradeOff: "CPU; more page writes", Do: []*rules.Remedy{evictEarlier}}}}
 
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
@@ -32,6 +32,7 @@ func appEviction() rules.Rule {
 		f := r.Finding("wiredtiger cache")
 		f.Weight = share
 
+		// Without the timer, the coincidence of eviction and stalls is the only evidence.
 		cells := timeline.Known(held[0].Values)
 		if !measured && c.Contrasts(cells) {
 			f.Weight, _, _ = c.Attributable(cells)
@@ -65,7 +66,7 @@ func appEviction() rules.Rule {
 
 		if measured {
 			f.Evidence = append(f.Evidence,
-				c.Figure("time it took the stalled operations beyond what is usual, summed", AppEvictTime, seconds,
+				c.Figure("time it took the stalled operations beyond the usual, summed", AppEvictTime, seconds,
 					units.OpSeconds, c.Stall.Cells))
 		}
 

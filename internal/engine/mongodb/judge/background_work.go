@@ -9,7 +9,8 @@ import (
 var (
 	TTLDeletes = signal("mongodb_ttl_deletes:rate", "1/s", "documents that TTL indexes deleted per second",
 		`irate(mongodb_ss_metrics_ttl_deletedDocuments[$w])`)
-	// IndexBuilds counts builds that began and have not been committed, dropped builds included until they fail.
+	// IndexBuilds counts builds that have started and are not committed. An aborted build counts
+	// until it has failed.
 	IndexBuilds = signal("mongodb_index_builds:count", "", "index builds in progress (7.0 and later)",
 		`clamp_min(mongodb_ss_indexBuilds_total - mongodb_ss_indexBuilds_phases_commit, 0)`)
 	Migrated = signal("mongodb_migrated:rate",
@@ -19,7 +20,7 @@ var (
 		`mongodb_rs_myState`)
 )
 
-// backgroundWork are the kinds, each from a level on.
+// backgroundWork lists the kinds of work and the level from which each counts.
 var backgroundWork = []struct {
 	name   string
 	signal *rules.Signal
@@ -39,24 +40,24 @@ func backgroundRule() rules.Rule {
 		When:    "plimsoll:mongodb_ttl_deletes:rate > 100 or plimsoll:mongodb_index_builds:count >= 1 or plimsoll:mongodb_migrated:rate > 100",
 		Needs:   []*rules.Signal{},
 		AnyOf:   []*rules.Signal{TTLDeletes, IndexBuilds, Migrated, OwnState},
-		NoAlert: "its condition is that such work runs, which is no fault",
-		Cause:   "TTL deletes, index builds, chunk migrations and initial syncs read and change documents like clients, without any client. Their pages push others out of the cache, and their reads and writes fill the volume's queue.",
+		NoAlert: "its condition is that such work runs, which is not a fault",
+		Cause:   "TTL deletes, index builds, chunk migrations and initial syncs read and change documents as clients do, although no client asked for it. Their pages push others out of the cache, and their reads and writes fill the volume's queue.",
 		Words: rules.Words{
-			"ran": "{{.share}} of the stalled time fell into times in which {{.what}}: {{.in}} of the time stalled then, {{.out}} otherwise.",
+			"ran": "{{.share}} of the stalled time fell into periods in which {{.what}}: {{.in}} of those periods stalled, and {{.out}} of the rest.",
 		},
 		Advice: map[string]rules.Advice{
 			"ttl": {Summary: "Spread the deletes: expire at different times, drop whole collections or partitions by time, or set ttlMonitorSleepSecs lower so that each pass deletes less",
 				Expect:    "each pass is short",
 				TradeOff:  "expired documents may be kept a little longer",
-				NoCommand: "how documents expire is the application's"},
+				NoCommand: "how documents expire is up to the application"},
 			"index": {Summary: "Build indexes at quiet times or member by member (rolling), with a lower maxIndexBuildMemoryUsageMegabytes if it spills",
-				Expect:    "no build runs next to the peak",
+				Expect:    "no build runs during peak load",
 				TradeOff:  "a rolling build needs a step down",
-				NoCommand: "when it is built is yours to plan"},
+				NoCommand: "when to build it is your decision"},
 			"balancer": {Summary: "Give the balancer a window at quiet times (sh.setBalancerState, activeWindow), and a rangeDeleterBatchDelayMS",
-				Expect:    "chunks move when no client waits",
+				Expect:    "chunks move while no client is waiting",
 				TradeOff:  "shards stay uneven for longer",
-				NoCommand: "when it is quiet, only you can say"},
+				NoCommand: "only you know when it is quiet"},
 			"sync": {Summary: "Read from other members until the sync is done; seed new members from a snapshot",
 				Expect:    "no client waits for a member that copies everything",
 				TradeOff:  "a snapshot has to be taken and kept",
@@ -67,11 +68,14 @@ func backgroundRule() rules.Rule {
 		var out []rules.Finding
 		for _, w := range backgroundWork {
 			cells := timeline.Where(c.One(w.signal),
+				// The state is an enumeration, not a level: only the exact number means initial
+				// sync.
 				func(x float64) bool { return x >= w.from && (w.signal != OwnState || x == w.from) })
 			if len(cells) == 0 || !c.Stall.Any() {
 				continue
 			}
 
+			// The queue it leaves behind outlasts the work itself.
 			near := cells.Widen(0, c.Cells(rules.AftermathS*1e9))
 			fraction, pIn, pOut := c.Attributable(near)
 			if fraction < rules.MinAttributable || pIn < rules.StallRatio*pOut || !c.Contrasts(near) {
@@ -81,7 +85,8 @@ func backgroundRule() rules.Rule {
 			f := r.Finding(w.name)
 			f.Weight = fraction
 			if f.Severity = c.SeverityOf(fraction); f.Severity == rules.Critical {
-				// that it coincides is known; by which way it makes clients wait, other findings say
+				// That it coincides is established. How it makes clients wait is for other findings
+				// to show.
 				f.Severity = rules.Warning
 			}
 

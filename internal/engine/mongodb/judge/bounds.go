@@ -2,7 +2,7 @@ package judge
 
 import "plimsoll/internal/judge/rules"
 
-// bounds are the levels from which operations evict, or wait for a ticket.
+// bounds are the levels from which operations evict pages or wait for a ticket.
 var bounds = []rules.Bound{
 	{Resource: "cache_fill", Title: "cache in use", Used: CacheFill, At: fillTrigger.byDef,
 		Fact: fillTrigger.fact, Text: triggerText(fillTrigger), Then: evict},
@@ -11,9 +11,9 @@ var bounds = []rules.Bound{
 	{Resource: "cache_updates", Title: "updates in cache", Used: CacheUpdatesRatio, At: updatesTrigger.byDef,
 		Fact: updatesTrigger.fact, Text: triggerText(updatesTrigger), Then: evict},
 	{Resource: "write_tickets", Title: "write tickets", Used: WriteTicketsOut, Limit: WriteTickets,
-		Text: "as the server reports; from 7.0 on it changes their number by itself", Then: "writes queue"},
+		Text: "as the server reports; from 7.0 on it adjusts the number itself", Then: "writes queue"},
 	{Resource: "read_tickets", Title: "read tickets", Used: ReadTicketsOut, Limit: ReadTickets,
-		Text: "as the server reports; from 7.0 on it changes their number by itself", Then: "reads queue"},
+		Text: "as the server reports; from 7.0 on it adjusts the number itself", Then: "reads queue"},
 }
 
 const evict = "operations must evict pages before they continue"

@@ -9,35 +9,36 @@ import (
 func cachePressure() rules.Rule {
 	r := rules.Rule{ID: "wiredtiger/cache-pressure", Title: "Operations wait for room in the cache",
 		Kind: rules.Cause,
-		// The levels are WiredTiger's defaults: an expression does not see what is configured. So they
-		// count only where no source says how long operations waited. Judge uses the configured ones.
+		// The levels are WiredTiger's defaults, because an expression cannot see the configuration.
+		// So they count only if no source reports how long operations waited. Judge uses the
+		// configured levels.
 		When: "plimsoll:wt_cache_wait:ratio > 1 or" +
 			" ((plimsoll:wt_cache_fill:ratio >= 0.95 or plimsoll:wt_dirty:ratio >= 0.2 or plimsoll:wt_updates:ratio >= 0.1) unless on() plimsoll:wt_cache_wait:ratio)",
 		Needs: []*rules.Signal{CacheFill, DirtyRatio},
-		Cause: "From its triggers on (by default 95 % full, 20 % dirty or 10 % updates; a lower dirty trigger halves the last with it) WiredTiger makes operations wait for eviction, or evict pages themselves, before they may continue. Below them eviction is background work, except for single pages that grow too large, which the operation that finds them evicts.",
+		Cause: "Above its triggers (by default 95 % full, 20 % dirty or 10 % updates; the updates trigger is half the dirty trigger if that is lowered) WiredTiger makes operations wait for eviction, or evict pages themselves, before they may continue. Below them eviction is background work, except for single pages that grow too large, which the operation that finds them evicts.",
 		Words: rules.Words{
-			"levels":         "The cache stood at up to",
+			"levels":         "The cache reached",
 			"level":          "{{if .next}}, {{end}}{{.high}} {{.what}}{{with .over}} (over the trigger, {{.}}){{end}}",
-			"no trigger":     ", over no trigger in any sample",
-			"waited":         "; operations waited {{.waited}} for room in it, against {{.of}} of stalled waiting in all ({{.share}}).",
-			"evicting":       "; it is over a trigger nearly always, and it stalls where operations evict pages themselves",
-			"always":         ": over a trigger in {{.share}} of the time, and operations evicted {{.pages}} pages a second themselves. In means of {{.step}} a wait of a second or two for room does not show.",
+			"no trigger":     ", not over any trigger in any sample",
+			"waited":         "; operations waited {{.waited}} for room in it, {{.share}} of the {{.of}} of stalled waiting.",
+			"evicting":       "; it is over a trigger nearly all the time, and the stalls coincide with operations evicting pages themselves",
+			"always":         ": over a trigger in {{.share}} of the time, while operations evicted {{.pages}} pages a second themselves. A wait of a second or two for room is invisible in {{.step}} averages.",
 			"by coincidence": "; how long operations waited for it was not measured, so the share is estimated from how triggers and stalls coincide.",
 		},
 		Advice: map[string]rules.Advice{
 			"pins": {Summary: "Find what keeps old versions: db.currentOp({\"transaction.timeOpenMicros\": {$gt: 1e7}}), long reads, open cursors, a lagging majority; end it or bound it (transactionLifetimeLimitSeconds, maxTimeMS)",
 				Expect:    "updates can be evicted again, and fall below their trigger",
-				TradeOff:  "the transaction or query that is ended is lost",
-				NoCommand: "what is ended loses its work: look at it first"},
+				TradeOff:  "the work of the terminated transaction or query is lost",
+				NoCommand: "terminating it loses its work, so inspect it first"},
 			"fuller": {Summary: "Let background eviction keep more of the cache free, with more threads: eviction_target=70,eviction=(threads_min=4,threads_max=8). Leave the triggers as they are",
 				Expect:   "fill stays below its trigger if the threads can keep up",
-				TradeOff: "fewer pages stay cached: more reads from the disk", Do: []*rules.Remedy{evictFuller}},
+				TradeOff: "fewer pages stay cached, so more reads go to the disk", Do: []*rules.Remedy{evictFuller}},
 			"earlier": {Summary: "Start eviction earlier and with more threads: eviction_dirty_target=2,eviction=(threads_min=4,threads_max=8). Leave the triggers as they are: a lower one makes operations evict sooner",
 				Expect:   "background threads do the work operations do now",
-				TradeOff: "CPU: felt on 4 cores, not on 16; more page writes", Do: []*rules.Remedy{evictEarlier}},
-			"larger": {Summary: "Give the cache the working set (average object size x hot documents + indexes), explicitly below the host's or container's memory",
-				Expect: "fill falls under the trigger", TradeOff: "less page cache for the OS; larger checkpoints",
-				NoCommand: "how large the working set is, only you can say; cache_size can be changed at run time, and more than the memory that is free ends in the OOM killer"},
+				TradeOff: "CPU: noticeable on 4 cores, not on 16; more page writes", Do: []*rules.Remedy{evictEarlier}},
+			"larger": {Summary: "Give the cache the working set (average object size x hot documents + indexes), set explicitly and below the host's or container's memory",
+				Expect: "fill falls below the trigger", TradeOff: "less page cache for the OS; larger checkpoints",
+				NoCommand: "only you know how large the working set is; cache_size can be changed at run time, and a cache larger than the free memory ends in an OOM kill"},
 		}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
@@ -45,16 +46,21 @@ func cachePressure() rules.Rule {
 		share, seconds, of, measured := ofAll(c, CacheWait)
 		weight := share
 
+		// If the cache is over a trigger nearly all the time, there is no other time to compare
+		// with. Then only the cells in which operations evicted are suspect.
 		suspect, byEviction := over, !measured && !c.Comparable(over)
 		if byEviction {
 			suspect = over.And(evicting(c))
 		}
 
 		if !measured {
-			// Without the wait counter only the coincidence of triggers and stalls is left.
+			// Without the wait counter, the coincidence of triggers and stalls is the only
+			// evidence.
 			if weight, _, _ = c.Attributable(suspect); !c.Contrasts(suspect) {
 				weight = 0
 			}
+			// The stalls are too short for the sampling interval, so this case is judged by levels
+			// alone.
 			if f, ok := alwaysFull(r, c, over); ok {
 				return []rules.Finding{f}
 			}
@@ -71,8 +77,8 @@ func cachePressure() rules.Rule {
 		}
 
 		if f.Windows = c.Windows(suspect.And(c.Stall.Cells)); len(f.Windows) == 0 {
-			// Fill is sampled, waiting is counted: a short spell over a trigger shows in the latter
-			// only.
+			// Fill is sampled but waiting is counted, so a short time over a trigger shows only in
+			// the latter.
 			waits := timeline.Where(c.One(CacheWait), func(x float64) bool { return x > 0.5 })
 			f.Windows = c.Windows(waits.And(c.Stall.Cells))
 		}
@@ -82,7 +88,7 @@ func cachePressure() rules.Rule {
 			f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds),
 				"of": rules.Of(of, units.OpSeconds), "share": rules.Part(share)})
 			f.Evidence = append(f.Evidence,
-				c.Figure("the stalled operations' waiting for the cache beyond what is usual, summed", CacheWait, seconds,
+				c.Figure("the stalled operations' waiting for the cache beyond the usual, summed", CacheWait, seconds,
 					units.OpSeconds, c.Stall.Cells))
 		} else {
 			if byEviction {
@@ -106,8 +112,8 @@ func cachePressure() rules.Rule {
 	return r
 }
 
-// adviseCache is what helps with the triggers that were reached; with none in any sample, what helps
-// with dirty pages.
+// adviseCache advises what helps with the triggers that were reached. If no sample reached any, it
+// advises what helps with dirty pages.
 func adviseCache(c *rules.Case, f *rules.Finding) {
 	reached := func(t cacheTrigger) bool { return t.where(c).Count() > 0 }
 	full, dirty, updates := reached(fillTrigger), reached(dirtyTrigger), reached(updatesTrigger)
@@ -119,7 +125,7 @@ func adviseCache(c *rules.Case, f *rules.Finding) {
 	}
 
 	if pinned && !dirty && !full {
-		return // what cannot be dropped, more eviction does not drop
+		return // more eviction cannot drop pinned updates
 	}
 
 	if dirty || updates || !full {
@@ -135,8 +141,8 @@ func adviseCache(c *rules.Case, f *rules.Finding) {
 	}
 }
 
-// Operations evict from leastEvicted pages a second on, and more than usual from moreEvicted times what
-// they evict in calm time.
+// Operations count as evicting from leastEvicted pages a second on, and as evicting more than usual
+// from moreEvicted times the calm rate on.
 const (
 	leastEvicted = 1.0
 	moreEvicted  = 2.0
@@ -146,24 +152,27 @@ const (
 func evicting(c *rules.Case) timeline.Mask {
 	rate := c.One(AppEvictions)
 	least := leastEvicted
+	// The median is NaN without calm time; then the fixed level applies.
 	if usual := timeline.Quantile(timeline.At(rate, c.NotStalled()), 0.5); usual == usual {
 		least = max(least, moreEvicted*usual)
 	}
 	m := timeline.Where(rate, func(x float64) bool { return x >= least })
+	// Where returns a short mask for a signal without values; callers index all cells.
 	if len(m) < c.Grid.N {
 		m = make(timeline.Mask, c.Grid.N)
 	}
 	return m
 }
 
-// In intervals of coarseS and more, stalls of a second or two are no stall of the mean. A cache that is
-// over a trigger in alwaysOver of the time while operations evict is a finding there nevertheless.
+// With intervals of coarseS or more, a stall of a second or two does not stand out in the mean. A
+// cache that is over a trigger for alwaysOver of the time while operations evict is reported
+// nevertheless.
 const (
 	coarseS    = 5.0
 	alwaysOver = 0.8
 )
 
-// alwaysFull is the finding of a cache over a trigger, and operations that evict, nearly always.
+// alwaysFull reports a cache that is over a trigger, with operations evicting, nearly all the time.
 func alwaysFull(r rules.Rule, c *rules.Case, over timeline.Mask) (rules.Finding, bool) {
 	known := timeline.Known(c.One(CacheFill))
 	rate := c.One(AppEvictions)
@@ -188,8 +197,8 @@ func alwaysFull(r rules.Rule, c *rules.Case, over timeline.Mask) (rules.Finding,
 	return f, true
 }
 
-// cacheLevels adds how full, dirty and held by updates the cache was, and which of them
-// stood over its trigger.
+// cacheLevels adds how full and dirty the cache was, how much updates held, and which of these
+// exceeded their triggers.
 func cacheLevels(c *rules.Case, f *rules.Finding) {
 	f.Say("levels", nil)
 	reached := false
@@ -203,6 +212,7 @@ func cacheLevels(c *rules.Case, f *rules.Finding) {
 		}
 
 		var over rules.Value
+		// The server's setting if it reports one, otherwise the default.
 		at, _ := t.level(c.Facts)
 		if high >= at {
 			over, reached = rules.Part(at), true

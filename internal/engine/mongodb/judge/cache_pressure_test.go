@@ -9,13 +9,13 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A cache at 12 % dirty is over a trigger of 10 % that was configured, and below the default; the other way
-// round with one of 30 %.
+// A cache that is 12 % dirty exceeds a configured trigger of 10 % but not the default of 20 %, nor
+// a configured 30 %.
 func TestCachePressureByConfiguredTriggers(t *testing.T) {
 	for config, want := range map[string]string{
-		"":                          "over no trigger",
+		"":                          "not over any trigger",
 		"eviction_dirty_trigger=10": "12 % dirty (over the trigger, 10 %)",
-		"eviction_dirty_trigger=30": "over no trigger",
+		"eviction_dirty_trigger=30": "not over any trigger",
 		"eviction_dirty_trigger=15": "8.0 % held by updates (over the trigger, 7.5 %)",
 	} {
 		const cells = 60

@@ -7,19 +7,18 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A checkpoint fsyncs its files one after the other, so its length is their number times the latency
-// of an fsync, whatever they hold. It is bound by them if there are many, if the time is in the
-// fsyncs, and if the device is far from any limit meanwhile.
+// A checkpoint fsyncs its files one after the other, so its length is the number of files times the
+// latency of one fsync, whatever the files hold. It is bound by the number of files if there are
+// many, if its time goes into the fsyncs, and if the device is far from any limit meanwhile.
 const (
 	manyFiles   = 100.0
 	filesLeastS = 2.0
 	filesFsync  = 0.4 // of the checkpoint's length
-	// filesEachS bounds a file's share of the checkpoint: a flush takes 0.2 to 50 ms. Longer ones
-	// write what the files hold.
+	// A flush takes 0.2 to 50 ms. A file that takes longer is limited by its content.
 	filesEachLow, filesEachHigh = 0.0002, 0.05
-	// in flight at most, median: one fsync at a time writes little at once
+	// Requests in flight, median, at most: one fsync at a time writes little concurrently.
 	filesQueue = 4.0
-	filesBytes = 64 << 10 // written a file, at most: more is what takes the time
+	filesBytes = 64 << 10 // written per file, at most: above that, the bytes take the time
 	filesAlike = 1.25
 	filesVary  = 2.0
 )
@@ -30,30 +29,30 @@ func checkpointFiles() rules.Rule {
 		When:    "plimsoll:wt_checkpoint_running:bool > 0",
 		Needs:   []*rules.Signal{},
 		AnyOf:   []*rules.Signal{CheckpointHandles, Fsyncs},
-		NoAlert: "its condition is that a checkpoint runs, which is no fault",
-		Cause:   "Each collection and each index is a file. A checkpoint writes those that changed and fsyncs them one after the other, so it takes their number times the latency of one fsync, whether they hold much or little. A volume with more IOPS or more throughput does each fsync in the same time.",
+		NoAlert: "its condition is that a checkpoint runs, which is not a fault",
+		Cause:   "Each collection and each index is a file. A checkpoint writes those that changed and fsyncs them one after the other, so it takes the number of files times the latency of one fsync, however much they hold. A volume with more IOPS or throughput takes just as long for each fsync.",
 		Words: rules.Words{
-			"files": "A checkpoint takes {{.took}} and fsyncs {{.files}} files in it, {{.each}} each{{with .share}}; {{.}} of it is in the fsyncs{{end}}.",
+			"files": "A checkpoint takes {{.took}} and fsyncs {{.files}} files, {{.each}} each{{with .share}}; the fsyncs take {{.}} of it{{end}}.",
 			"stall": "{{.share}} of the stalled time falls into them.",
-			"alike": "The bytes of a checkpoint vary by {{.bytes}} times, and its length by only {{.length}}.",
-			"far":   "The volume does {{.ops}} and {{.moved}} meanwhile, with {{.queue}} requests in flight: more IOPS or throughput buys nothing.",
-			"of":    "It did {{.ops}} and {{.moved}} at other times: the checkpoint uses {{.opsPart}} of these requests and {{.movedPart}} of these bytes.",
+			"alike": "The bytes of a checkpoint vary by a factor of {{.bytes}}, its length by a factor of only {{.length}}.",
+			"far":   "The volume does {{.ops}} and {{.moved}} meanwhile, with {{.queue}} requests in flight: more IOPS or throughput would not help.",
+			"of":    "It reached {{.ops}} and {{.moved}} at other times: the checkpoint uses {{.opsPart}} of these requests and {{.movedPart}} of these bytes.",
 			"open":  "{{.handles}} collections and indexes are open.",
 		},
 		Advice: map[string]rules.Advice{
 			"fewer": {Summary: "Make fewer files change: drop indexes that are not used and collections that are empty, and keep tenants or days in one collection by a field, not in one collection each",
 				Expect:    "a checkpoint's length falls with the number of files that changed since the last",
 				TradeOff:  "a migration of the data model",
-				NoCommand: "which indexes and collections can go, only you can say"},
-			"latency": {Summary: "Use a volume with a lower latency of a flush (io2 Block Express, local NVMe)",
-				Expect:    "the same number of fsyncs, each in the ratio of the latencies",
+				NoCommand: "only you know which indexes and collections can go"},
+			"latency": {Summary: "Use a volume with a lower flush latency (io2 Block Express, local NVMe)",
+				Expect:    "the same number of fsyncs, each faster in proportion to the latency",
 				TradeOff:  "io2: USD 0.125 per GB and 0.065 per IOPS a month; local NVMe is lost with the instance",
-				NoCommand: "data on another kind of volume is a new member: plimsoll plan and emit write the steps"},
+				NoCommand: "moving the data to another kind of volume means a new member: plimsoll plan and emit write the steps"},
 			"spread": {Summary: "Spread the collections over more shards or servers",
-				Expect: "each checkpoints its part of the files", TradeOff: "more servers",
-				NoCommand: "it is a new layout of the cluster"},
+				Expect: "each checkpoints its own part of the files", TradeOff: "more servers",
+				NoCommand: "it changes the cluster's layout"},
 			"do not buy": {Summary: "Do not buy IOPS, throughput or a larger volume for this",
-				Expect: "no change: they are not used", TradeOff: "none; it saves money",
+				Expect: "no change: they would not be used", TradeOff: "none; it saves money",
 				NoCommand: "there is nothing to do"},
 		}}
 
@@ -72,6 +71,7 @@ func checkpointFiles() rules.Rule {
 		near := c.WithAftermath(running)
 		fraction, _, _ := c.Attributable(near)
 
+		// Stalls that meet checkpoints only by chance give the finding no weight.
 		if c.MeetsByChance(near) {
 			fraction = 0
 		}
@@ -93,13 +93,13 @@ func checkpointFiles() rules.Rule {
 	return r
 }
 
-// A filesBound is what binds a checkpoint to its number of files.
+// A filesBound is the evidence that the number of files bounds a checkpoint.
 type filesBound struct {
 	files, tookS, fsyncS, bytes float64 // of a checkpoint, medians
 	device                      string
-	ops, moved, queue           float64 // of the device while checkpoints run, medians
-	canOps, canMove             float64 // most at other times
-	lengthVaries, bytesVary     float64 // highest over lowest; 1 of one checkpoint
+	ops, moved, queue           float64 // of the device during checkpoints, medians
+	canOps, canMove             float64 // highest at any time
+	lengthVaries, bytesVary     float64 // 90th over 10th percentile; 1 with a single checkpoint
 }
 
 func boundByFiles(c *rules.Case, running timeline.Mask) (filesBound, bool) {
@@ -109,32 +109,35 @@ func boundByFiles(c *rules.Case, running timeline.Mask) (filesBound, bool) {
 	eps := running.Episodes()
 	b.tookS = timeline.Quantile(c.One(CheckpointLast), 0.5)
 
+	// Older versions do not report the last checkpoint's length; its cells give it to one sample.
 	if math.IsNaN(b.tookS) {
 		b.tookS = float64(running.Count()) / float64(len(eps)) * step
 	}
 
 	b.files = timeline.Quantile(c.One(CheckpointHandles), 0.5)
 	if syncs := c.One(Fsyncs); !(b.files > 0) && syncs != nil {
-		// The journal's own are not the checkpoint's: what they are otherwise goes on meanwhile.
+		// The journal's fsyncs continue during a checkpoint at their usual rate; subtract them.
 		in, out := timeline.Mean(timeline.At(syncs, running)),
 			timeline.Quantile(timeline.At(syncs, running.Not()), 0.5)
 		b.files = (in - out) * b.tookS
 	}
 
 	b.bytes = timeline.Sum(c.One(CheckpointWritten)) * step / float64(len(eps))
+	// Negated comparisons also reject NaN, which a missing counter gives.
 	each := b.tookS / b.files
 	if !(b.files >= manyFiles) || !(b.tookS >= filesLeastS) || each < filesEachLow || each > filesEachHigh ||
 		b.bytes/b.files > filesBytes {
 		return b, false
 	}
 
+	// Most of the time goes elsewhere, so faster fsyncs would not shorten it.
 	if b.fsyncS > 0 && b.fsyncS < filesFsync*b.tookS {
 		return b, false
 	}
 
 	b.vary(c, eps)
 
-	// The device that is written to most must be far from a limit, with little in flight.
+	// The device that is written most must be far from its limits, with little in flight.
 	most := -1.0
 	for _, t := range c.Signal(rules.DiskOps) {
 		dev := t.Labels.Get("device")
@@ -147,6 +150,7 @@ func boundByFiles(c *rules.Case, running timeline.Mask) (filesBound, bool) {
 		}
 	}
 
+	// A limit that binds in a fifth of the checkpoints' time is a simpler explanation.
 	if b.device != "" {
 		for _, l := range c.Limits() {
 			at := func(p *timeline.Plateau) bool { return p != nil && rules.Share(p.Cells, running) > 0.2 }
@@ -157,11 +161,12 @@ func boundByFiles(c *rules.Case, running timeline.Mask) (filesBound, bool) {
 		return b, b.queue <= filesQueue
 	}
 
-	// Without a device, only the counters' own division of the time decides.
+	// Without a device's counters, the split of the checkpoint's time must show it, or its length
+	// must not follow the bytes.
 	return b, b.fsyncS > 0 || b.lengthVaries <= filesAlike && b.bytesVary >= filesVary
 }
 
-// vary is by how much checkpoints differ in length and in bytes.
+// vary measures how much checkpoints differ in length and in bytes.
 func (b *filesBound) vary(c *rules.Case, eps []timeline.Episode) {
 	b.lengthVaries, b.bytesVary = 1, 1
 	written := c.One(CheckpointWritten)
@@ -171,10 +176,12 @@ func (b *filesBound) vary(c *rules.Case, eps []timeline.Episode) {
 
 	var lengths, bytes []float64
 	for i, e := range eps {
+		// An episode at either end of the recording is incomplete.
 		if i == 0 && e.First == 0 || i == len(eps)-1 && e.Last == c.Grid.N-1 {
-			continue // cut off
+			continue
 		}
 		lengths = append(lengths, float64(e.Cells()))
+		// The bytes are credited up to a sample after the checkpoint ended.
 		bytes = append(bytes, timeline.Sum(written[e.First:min(e.Last+2, len(written))]))
 	}
 
@@ -216,8 +223,8 @@ func (b *filesBound) say(c *rules.Case, f *rules.Finding, running, near timeline
 		}
 
 		f.Evidence = append(f.Evidence,
-			c.Figure("requests of "+b.device+" while checkpoints run, median", rules.DiskOps, b.ops, "1/s", running),
-			c.Figure("bytes moved by "+b.device+" while checkpoints run, median", rules.DiskMoved, b.moved,
+			c.Figure("requests of "+b.device+" during checkpoints, median", rules.DiskOps, b.ops, "1/s", running),
+			c.Figure("bytes moved by "+b.device+" during checkpoints, median", rules.DiskMoved, b.moved,
 				"bytes/s", running),
 			c.Figure("in flight meanwhile, median", rules.DiskQueue, b.queue, "requests", running))
 	}

@@ -7,9 +7,9 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// CheckpointCells is where a WiredTiger checkpoint ran: by its running flag, and by
-// the time a checkpoint is credited with when it ends (a flag sampled once a
-// second misses short ones, one sampled every 10 s most).
+// CheckpointCells returns the cells in which a checkpoint ran. It combines the running flag with
+// the time that is credited when a checkpoint ends, because a flag sampled once a second misses
+// short checkpoints, and one sampled every 10 s misses most.
 func CheckpointCells(sig *rules.Signals) (timeline.Mask, bool) {
 	running := sig.One(CheckpointRunning)
 	credited := sig.Credited(sig.One(CheckpointTime))
@@ -25,8 +25,7 @@ func CheckpointCells(sig *rules.Signals) (timeline.Mask, bool) {
 	return m, true
 }
 
-// mostlyInCheckpoints is the share of the stalled time in checkpoints below which something else
-// makes most of it.
+// Below mostlyInCheckpoints, most of the stalled time is outside checkpoints and has another cause.
 const mostlyInCheckpoints = 0.55
 
 func checkpointStall() rules.Rule {
@@ -35,29 +34,29 @@ func checkpointStall() rules.Rule {
 		When:    "plimsoll:wt_checkpoint_running:bool > 0",
 		Needs:   []*rules.Signal{},
 		AnyOf:   []*rules.Signal{CheckpointRunning, CheckpointTime},
-		NoAlert: "its condition is that a checkpoint runs, which is no fault; that writes wait for it is mongodb/slow-writes",
-		Cause:   "Every 60 s after the last one ended, WiredTiger writes all dirty pages and fdatasyncs every file. On a small volume this fills the device's queue for as long as the bytes take, and everything else that needs the device waits in it.",
+		NoAlert: "its condition is that a checkpoint runs, which is not a fault; mongodb/slow-writes alerts on writes that wait for it",
+		Cause:   "60 s after the last checkpoint ended, WiredTiger writes all dirty pages and fdatasyncs every file. On a small volume this fills the device's queue for as long as the bytes take, and everything else that needs the device waits in it.",
 		Words: rules.Words{
-			"stood":         "Most of what the volume wrote meanwhile had stood in the page cache before the stalls: a checkpoint's fsync only asks for what would come anyway (see host/writeback-backlog).",
-			"some":          "Most of the stalled time is outside of them: they add to it.",
+			"stood":         "Most of what the volume wrote meanwhile was already in the page cache before the stalls: a checkpoint's fsync only triggers writes that were due anyway (see host/writeback-backlog).",
+			"some":          "Most of the stalled time is outside checkpoints: they only add to it.",
 			"reads":         "Checkpoints stall reads",
-			"during":        "{{.share}} of the stalled time falls into checkpoints: {{.in}} of the time stalled while one ran, {{.out}} while none did.",
+			"during":        "{{.share}} of the stalled time falls into checkpoints: writes stalled for {{.in}} of the time while one ran, and for {{.out}} while none did.",
 			"longest":       "The longest took {{.longest}}.",
 			"recurring":     "They start every {{.period}}.",
-			"not saturated": "A device was saturated in only {{.share}} of that time: it is not the volume that writes wait for, but what a checkpoint does in the host (CPU, locks, eviction).",
+			"not saturated": "A device was saturated in only {{.share}} of that time: writes do not wait for the volume but for what a checkpoint does in the host (CPU, locks, eviction).",
 			"saturated":     "A device was saturated in {{.share}} of that time.",
-			"not measured":  "Whether the volume was saturated meanwhile cannot be known without the device's counters.",
+			"not measured":  "Whether the volume was saturated meanwhile is unknown without the device's counters.",
 
-			"harmless":           "Checkpoints are long, and writes do not wait for them",
-			"harmless because":   "A checkpoint makes writes wait by what it puts into the queue of the volume that their journal is on. Where the journal is elsewhere, or the OS writes early, it may take as long as it likes.",
-			"harmless in":        "The longest checkpoint took {{.longest}}; {{.in}} of the time stalled while one ran, and {{.out}} while none did.",
-			"harmless saturated": "A device was saturated in {{.share}} of the checkpoints' time; reads from it may have felt that.",
+			"harmless":           "Checkpoints are long, but writes do not wait for them",
+			"harmless because":   "A checkpoint makes writes wait when it fills the queue of the volume that holds their journal. If the journal is elsewhere, or the OS writes early, a long checkpoint does no harm.",
+			"harmless in":        "The longest checkpoint took {{.longest}}; writes stalled for {{.in}} of the time while one ran, and for {{.out}} while none did.",
+			"harmless saturated": "A device was saturated in {{.share}} of the checkpoints' time; reads from it may have been slower.",
 		},
 		Advice: map[string]rules.Advice{
 			"bound": {Summary: "Bound the OS's dirty bytes (vm.dirty_background_bytes = the volume's bytes/s x the seconds of stall you tolerate)",
 				Expect:   "the checkpoint's writes reach the volume as they are made, not in one fsync; measured on the storage engine alone, a 3,000 IOPS volume: longest checkpoint 7.6 s to 1.1 s, write p99 7.9 s to 0.27 s; on a whole mongod 5.0.7, 1,000 IOPS and 40 MiB/s: checkpoints 11.1 s to 5.7 s, write p99 129 ms to 98 ms",
 				TradeOff: "about 40 % more bytes to the device", Do: []*rules.Remedy{rules.BoundDirtyBytes}},
-			"smaller": {Summary: "Lower the dirty target so that less is left for the checkpoint: eviction_dirty_target=1 (wiredTigerEngineRuntimeConfig). Leave the triggers as they are: operations would evict from a quarter of the usual level on",
+			"smaller": {Summary: "Lower the dirty target so that less is left for the checkpoint: eviction_dirty_target=1 (wiredTigerEngineRuntimeConfig). Leave the triggers as they are: otherwise operations would start to evict at a quarter of the usual level",
 				Expect:   "smaller checkpoints; measured on the storage engine alone, a 3,000 IOPS volume: a fifth off the p99 by itself, 7.9 s to 0.17 s together with bounded OS dirty bytes; not measured on a whole mongod",
 				TradeOff: "more CPU and more page writes between checkpoints",
 				Do:       []*rules.Remedy{smallerCheckpoints}},
@@ -66,6 +65,7 @@ func checkpointStall() rules.Rule {
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		running, ok := CheckpointCells(&c.Signals)
+		// The volume's queue outlasts the checkpoint, so the aftermath counts as its time too.
 		if !ok {
 			return nil
 		}
@@ -97,6 +97,7 @@ func checkpointStall() rules.Rule {
 			f.Say("recurring", rules.Values{"period": rules.Seconds(f.PeriodS)})
 		}
 
+		// Both cases make the checkpoint a contributor at most; the cause has its own finding.
 		switch {
 		case c.PageCacheStood():
 			f.Severity = rules.Info
@@ -119,16 +120,16 @@ func checkpointStall() rules.Rule {
 	return r
 }
 
-// A checkpoint of longCheckpointS is one that somebody suspects. Writes do not wait for such
-// where they ran under load for longLeastS at least and nothing stalled meanwhile, or under
-// harmlessShare of that time did and no more stalls met them than chance brings.
+// A checkpoint of longCheckpointS or more arouses suspicion. Writes do not wait for checkpoints if
+// these ran under load for at least longLeastS, and either nothing stalled meanwhile or under
+// harmlessShare of that time did, with no more stalls than chance would bring.
 const (
 	longCheckpointS = 2.0
 	longLeastS      = 5.0
 	harmlessShare   = 0.10
 )
 
-// harmless refutes what long checkpoints are easily suspected of.
+// harmless refutes the suspicion that long checkpoints cause the stalls.
 func harmless(r rules.Rule, c *rules.Case, running, near timeline.Mask) []rules.Finding {
 	longest := timeline.Max(c.One(CheckpointLast))
 	if math.IsNaN(longest) {
@@ -140,6 +141,7 @@ func harmless(r rules.Rule, c *rules.Case, running, near timeline.Mask) []rules.
 
 	loaded := running.And(c.Stall.Active)
 	stalled := rules.Share(c.Stall.Cells, loaded)
+	// Checkpoints that mostly ran without load prove nothing.
 	if c.Stall.Rule != "mongodb/slow-writes" || !(longest >= longCheckpointS) ||
 		c.Seconds(loaded) < longLeastS || loaded.Count()*2 < running.Count() || stalled > harmlessShare {
 		return nil
@@ -191,8 +193,8 @@ func checkpointFigures(c *rules.Case, f *rules.Finding, running timeline.Mask) {
 	}
 }
 
-// checkpointFixes depend on what a checkpoint makes writes wait for: the volume, or,
-// where no device had a queue, something inside the host.
+// checkpointFixes depend on what writes wait for during a checkpoint: the volume or, if no device
+// had a queue, something inside the host.
 func checkpointFixes(c *rules.Case, f *rules.Finding, stalled timeline.Mask) {
 	share, ok := c.QueuedShare(stalled)
 	if ok {

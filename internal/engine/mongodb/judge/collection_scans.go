@@ -5,8 +5,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Scans matter from some documents per second on, of which nearly none is returned. What they did
-// to writes is reported from this ratio of the median latencies on.
+// A scan counts from leastScanS on. Its effect on writes is reported if their median latency rises
+// by scanFeltFrom.
 const (
 	leastScanS   = 3.0
 	scanFeltFrom = 1.25
@@ -17,25 +17,25 @@ func collectionScans() rules.Rule {
 		Kind:  rules.Cause,
 		When:  "plimsoll:mongodb_scanned_objects:rate > 20000 and on() (plimsoll:mongodb_scanned_objects:rate > 100 * plimsoll:mongodb_returned_objects:rate)",
 		Needs: []*rules.Signal{ScannedObjects, ReturnedObjects},
-		Cause: "A query without an index examines every document of its collection, and an aggregation, a sort or a skip by an index may examine as many. It uses a core for as long as it runs, and it reads the collection through the cache, so that pages which others need are evicted and read again.",
+		Cause: "A query without an index examines every document of its collection, and an aggregation, a sort or a skip that uses an index may examine just as many. It occupies a core while it runs, and it reads the collection through the cache, so pages that others need are evicted and read again.",
 		Words: rules.Words{
 			"scanned":     "For {{.for}}, {{.scanned}} documents were examined per second to return {{.returned}}{{with .scans}} ({{.}} collection scans per second){{end}}.",
 			"scans title": "Queries scan whole collections",
-			"by index":    "None of them was a scan of a collection: an index was used, and many of its documents were examined all the same (an aggregation, a skip, an index that selects little), or a change stream read the oplog.",
+			"by index":    "None of them scanned a whole collection. Either they used an index and still examined many documents (an aggregation, a skip, an unselective index), or a change stream read the oplog.",
 			"unknown":     "This version does not report whether they scanned whole collections.",
 			"writes":      "Writes took {{.then}} meanwhile and {{.usual}} otherwise (medians), {{.times}} times as long.",
 			"same":        "Writes took no longer meanwhile: {{.then}}, otherwise {{.usual}} (medians).",
 			"closing":     "Queries {{.did}} for {{.for}}: writes took {{.then}} meanwhile and {{.usual}} otherwise (medians).",
 			"cpu":         "The CPUs were {{.then}} busy, otherwise {{.usual}}.",
-			"cache":       "{{.then}} were read into the cache per second, otherwise {{.usual}}.",
+			"cache":       "{{.then}} per second were read into the cache, otherwise {{.usual}}.",
 		},
 		Advice: map[string]rules.Advice{
-			"less": {Summary: "Find the queries (the log's slow queries, by docsExamined over nreturned, or db.system.profile): keep what they aggregate, use an index that selects more, page by a value instead of a skip; until then bound them with maxTimeMS or send them to a secondary",
+			"less": {Summary: "Find the queries (the log's slow queries, by docsExamined over nreturned, or db.system.profile): store the aggregated values, use an index that selects more, page by a value instead of a skip; until then bound them with maxTimeMS or send them to a secondary",
 				Expect:    "fewer documents are examined for each result",
-				TradeOff:  "what is kept has to be kept up to date by each write",
-				NoCommand: "which query it is and what it needs depends on the application: explain shows it"},
+				TradeOff:  "each write has to keep the stored values up to date",
+				NoCommand: "the queries and what they need depend on the application: explain shows it"},
 			"index": {Summary: "Find the queries (log lines with planSummary: COLLSCAN, or db.system.profile) and give them an index; until then bound them with maxTimeMS or send them to a secondary",
-				Expect:    "a lookup instead of a scan; the cores and the cache are the writers' again",
+				Expect:    "a lookup instead of a scan; the writers get the cores and the cache back",
 				TradeOff:  "an index costs memory and a write with each change of its keys",
 				NoCommand: "which index helps depends on the queries: explain shows it"},
 		}}
@@ -63,7 +63,7 @@ func collectionScans() rules.Rule {
 		}
 
 		if c.Stall.Class == rules.Reading && c.Stall.Any() && !c.MeetsByChance(cells) {
-			// The scans are the reads that are slow: there may be no others to compare with.
+			// The slow reads may be the scans themselves, with no other reads to compare with.
 			f.Weight = max(f.Weight, rules.Share(cells, c.Stall.Cells))
 			f.Severity = c.SeverityIn(cells, f.Weight)
 		}
@@ -93,8 +93,8 @@ func collectionScans() rules.Rule {
 	return r
 }
 
-// scanned says whether the queries scanned whole collections, and returns that in a word, and the
-// advice that helps.
+// scanned reports whether the queries scanned whole collections. It returns what they did, for the
+// closing sentence, and the advice that helps.
 func scanned(c *rules.Case, f *rules.Finding, cells timeline.Mask) (did rules.Value, advice string) {
 	scans := c.One(CollectionScans)
 	switch {
@@ -109,7 +109,7 @@ func scanned(c *rules.Case, f *rules.Finding, cells timeline.Mask) (did rules.Va
 	return "examined many documents for each result", "less"
 }
 
-// scansFelt compares the time of the scans with the rest: writes, CPUs and cache. It reports
+// scansFelt compares writes, CPUs and cache during the scans with the rest of the time. It reports
 // whether writes took longer, and their median latencies.
 func scansFelt(c *rules.Case, f *rules.Finding, cells timeline.Mask) (felt bool, during,
 	otherwise rules.Value) {
@@ -117,6 +117,7 @@ func scansFelt(c *rules.Case, f *rules.Finding, cells timeline.Mask) (felt bool,
 		v := c.One(s)
 		other := timeline.Known(v).Without(cells)
 		then, usual = timeline.Quantile(timeline.At(v, cells), q), timeline.Quantile(timeline.At(v, other), q)
+		// NaN differs from itself: either side may have no samples.
 		return then, usual, then == then && usual == usual && usual > 0
 	}
 
@@ -130,7 +131,7 @@ func scansFelt(c *rules.Case, f *rules.Finding, cells timeline.Mask) (felt bool,
 			"times": rules.Number(then / usual)})
 		f.Evidence = append(f.Evidence,
 			c.Figure("mean latency of writes in such an interval, median", WriteLatency, then, "seconds", cells),
-			c.Figure("the same otherwise", WriteLatency, usual, "seconds", cells.Not()))
+			c.Figure("the same at other times", WriteLatency, usual, "seconds", cells.Not()))
 	}
 
 	if then, usual, ok := compare(rules.CPUBusy, 0.5); ok {

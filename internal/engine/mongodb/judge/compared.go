@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// compared is by what two recordings are compared.
+// compared lists the signals for comparing two recordings.
 var compared = rules.Compared{
 	Operations: []rules.Operations{{Signals: []*rules.Signal{Writes, Reads}},
 		{Signals: []*rules.Signal{WriteCounters}}},

@@ -9,13 +9,13 @@ import (
 func flowControl() rules.Rule {
 	r := rules.Rule{ID: "mongodb/flow-control", Title: "Flow control holds writes back", Kind: rules.Cause,
 		When:  "plimsoll:mongodb_flow_control_wait:ratio > 0.5",
-		Cause: "When a majority of the replica set lags behind, the primary delays its own writes. The slow disk, if it is one, is then on a secondary.",
+		Cause: "When a majority of the replica set lags behind, the primary delays its own writes. If a slow disk is the reason, it is on a secondary.",
 		Words: rules.Words{
 			"held":    "Flow control held writes for {{.held}}, {{.share}} of the {{.of}} of stalled waiting: the majority's commit point lags.",
-			"absent":  "Not confirming meanwhile: {{.members}}.",
+			"absent":  "Members that confirmed nothing meanwhile: {{.members}}.",
 			"lagging": "Member {{.member}} lagged by up to {{.lag}}, more than usual.",
 		},
-		Advice: map[string]rules.Advice{"secondaries": {Summary: "Diagnose the lagging secondaries: hand over their diagnostic.data",
+		Advice: map[string]rules.Advice{"secondaries": {Summary: "Diagnose the lagging secondaries: run it on their diagnostic.data",
 			Expect:    "writes here are released when they catch up",
 			TradeOff:  "disabling flow control lets the lag grow instead",
 			NoCommand: onSecondaries}}}

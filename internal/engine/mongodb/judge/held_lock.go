@@ -6,16 +6,16 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A lock is held if operations wait for it as long as time passes. Unlike latencies, the server
+// A lock is held if the number of waiting operations stays high. Unlike latencies, the server
 // counts a wait for a lock while it lasts.
 const (
 	heldLockWaiting = 2.0  // operations, on average over an interval
 	heldLockS       = 2.0  // seconds in all, at least
 	heldLockShare   = 0.10 // of the stalled waiting, or of the stalled time
-	readersToo      = 0.2  // of the intervals: readers queue as well
+	readersToo      = 0.2  // of the intervals: then readers queue as well
 )
 
-// noVolumeFrom is the share of the stall from which the verdict says that no volume fixes it.
+// From noVolumeFrom of the stall on, the verdict says that no volume fixes it.
 const noVolumeFrom = 0.5
 
 func heldLock() rules.Rule {
@@ -33,13 +33,15 @@ func heldLock() rules.Rule {
 			cells = cells.Or(timeline.Known(h.Values))
 		}
 
-		// A lock is counted from the moment that operations wait for it, a stall from a sample later.
+		// Lock waits are counted as they happen. A stall shows up to one sample later.
 		stalled := cells.And(c.Stall.Cells.Widen(1, 0))
 		if c.Seconds(stalled) < heldLockS {
 			return nil
 		}
 
 		share, seconds, of, measured := ofAll(c, LockWait)
+		// A few waiters can stop all others, so the share of the time counts as well as that of the
+		// waiting.
 		weight := max(share, rules.Share(cells, c.Stall.Cells))
 		if weight < heldLockShare {
 			return nil
@@ -84,41 +86,41 @@ func heldLock() rules.Rule {
 
 var heldLockWords = rules.Words{
 	"held":     "No volume fixes this. The {{.which}} lock was held against other operations for {{.for}} ({{.times}}, {{.longest}} at most).",
-	"waited":   "They waited {{.waited}} for it, {{.share}} of the {{.of}} of stalled waiting.",
-	"fsync":    "An fsync command came just before, and only writers queued while readers went on: fsyncLock holds the lock until fsyncUnlock.",
-	"shared":   "Only writers queued, and readers went on: it was held in a shared mode, as fsyncLock does.",
+	"waited":   "Operations waited {{.waited}} for it, {{.share}} of the {{.of}} of stalled waiting.",
+	"fsync":    "An fsync command came just before, and only writers queued while readers continued: fsyncLock holds the lock until fsyncUnlock.",
+	"shared":   "Only writers queued, and readers continued: it was held in a shared mode, as by fsyncLock.",
 	"schema":   "A command that changes collections or indexes ran just before: its exclusive phase stops all operations on them.",
-	"role":     "The member's role changed, or was about to: a stepdown, an election or a rollback takes this lock exclusively, and waits for the operations and prepared transactions that hold it.",
-	"prepared": "{{.prepared}} transactions were prepared meanwhile: they keep it until their coordinator decides.",
+	"role":     "The member's role changed or was about to change: a stepdown, an election or a rollback takes this lock exclusively, and waits for the operations and prepared transactions that hold it.",
+	"prepared": "{{.prepared}} transactions were prepared meanwhile: they hold it until their coordinator decides.",
 	"batch":    "A secondary holds it while it applies a batch of the oplog; reads that need the newest data wait for the batch.",
 	"fcv":      "setFeatureCompatibilityVersion takes it exclusively, and waits for open transactions.",
-	"unknown":  "These sources do not report which operations queued, so its mode is not known.",
+	"unknown":  "The sources do not report which operations queued, so its mode is unknown.",
 	"closing":  "No volume fixes this: a lock was held.",
-	"open":     "{{.open}} transactions were open meanwhile: an exclusive mode waits for them, and all other operations behind it.",
-	"all":      "Readers and writers queued alike: it was held, or waited for, in an exclusive mode.",
+	"open":     "{{.open}} transactions were open meanwhile: an exclusive request waits for them, and all other operations queue behind it.",
+	"all":      "Readers and writers queued alike: it was held or requested in an exclusive mode.",
 	"nothing":  "Meanwhile {{.done}} writes completed per second (usually {{.usual}}){{with .syncs}} and the journal was synced {{.}} times per second{{end}}{{with .busy}}; the busiest device was busy {{.}} of the time{{end}}.",
 }
 
 var heldLockAdvice = map[string]rules.Advice{
-	"unlock": {Summary: "Back up without fsyncLock: a snapshot of one volume that holds data and journal needs no lock; else lock a hidden secondary. Now: db.currentOp().fsyncLock shows the lock, db.fsyncUnlock() ends it (once for each lock)",
-		Expect:    "writes go on as soon as it is released",
+	"unlock": {Summary: "Back up without fsyncLock: a snapshot of one volume that holds data and journal needs no lock; otherwise lock a hidden secondary. Now: db.currentOp().fsyncLock shows the lock, db.fsyncUnlock() ends it (once for each lock)",
+		Expect:    "writes resume as soon as it is released",
 		TradeOff:  "a backup that relied on the lock is not consistent",
-		NoCommand: "whether a backup still needs the lock, only you can say"},
+		NoCommand: "only you know whether a backup still needs the lock"},
 	"who": {Summary: "Find who holds it: db.currentOp({$or: [{waitingForLock: true}, {active: true, secs_running: {$gt: 1}}]}); end it with db.killOp(opid)",
-		Expect:    "the others go on as soon as it is released",
+		Expect:    "the others resume as soon as it is released",
 		TradeOff:  "the killed operation's work is lost; an index build starts again",
-		NoCommand: "what is killed loses its work: look at it first"},
+		NoCommand: "killing it loses its work, so inspect it first"},
 	"role": {Summary: "Find why the role changed: rs.status(), and the log's lines of components ELECTION and REPL at these times. Commit or abort prepared transactions, bound long operations (maxTimeMS), and step down at quiet times",
 		Expect:    "a role change waits milliseconds for the operations in progress",
 		TradeOff:  "operations are killed at a stepdown, and clients retry",
-		NoCommand: "what forced the change decides"},
+		NoCommand: "the fix depends on what forced the change"},
 	"quiet": {Summary: "Change collections and indexes at quiet times or member by member (rolling), and bound transactions (transactionLifetimeLimitSeconds, maxTimeMS)",
 		Expect:    "an exclusive phase finds nothing to wait for and lasts milliseconds",
 		TradeOff:  "a rolling change needs a step down and more time; long transactions are aborted",
-		NoCommand: "when changes are made is yours to plan"},
+		NoCommand: "when to make changes is your decision"},
 }
 
-// heldResource is the kind of lock that operations waited for most.
+// heldResource returns the kind of lock that operations waited for most.
 func heldResource(c *rules.Case, cells timeline.Mask) (name string, of *rules.Signal) {
 	name, of = globalLock, GlobalLockWait
 	most := -1.0
@@ -130,8 +132,9 @@ func heldResource(c *rules.Case, cells timeline.Mask) (name string, of *rules.Si
 	return name, of
 }
 
-// holder says what is known of who held the lock, and what to do.
+// holder reports what is known about the operation that held the lock, and adds the advice.
 func holder(c *rules.Case, f *rules.Finding, which string, cells timeline.Mask) {
+	// The command that takes a lock is counted when it starts or ends, up to two samples earlier.
 	before := cells.Widen(2, 1)
 	ran := func(s *rules.Signal) bool { return timeline.Max(timeline.At(c.One(s), before)) > 0 }
 	open := timeline.Max(timeline.At(c.One(OpenTransactions), cells))
@@ -140,6 +143,8 @@ func holder(c *rules.Case, f *rules.Finding, which string, cells timeline.Mask) 
 	queued := rules.Share(timeline.Where(readers, func(x float64) bool { return x >= 1 }), cells)
 	shared := readers != nil && queued < readersToo && which == globalLock
 
+	// Locks with one kind of holder come first; then what a counter proves; then what the mode
+	// suggests.
 	switch {
 	case which == roleLock:
 		f.Say("role", nil)
@@ -175,11 +180,11 @@ func holder(c *rules.Case, f *rules.Finding, which string, cells timeline.Mask) 
 	}
 }
 
-// lockWords are the words for locks with one kind of holder.
+// lockWords maps the locks that have only one kind of holder to the words for it.
 var lockWords = map[string]string{"oplog application": "batch", "feature compatibility": "fcv",
 	"transactions barrier": "fcv"}
 
-// whileHeld adds that nothing else moved either.
+// whileHeld adds that everything else was idle meanwhile.
 func whileHeld(c *rules.Case, f *rules.Finding, cells timeline.Mask) {
 	said := rules.Values{"done": rules.Number(timeline.Quantile(timeline.At(c.One(Writes), cells), 0.5)),
 		"usual": rules.Number(timeline.Quantile(timeline.At(c.One(Writes), c.NotStalled()), 0.5)),

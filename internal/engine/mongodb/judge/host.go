@@ -6,13 +6,14 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// windows stands for the performance counters that MongoDB on Windows keeps of a PhysicalDisk. They
-// are raw: "Disk Writes/sec" counts writes, and "% Disk Write Time" sums up the times writes
-// took in units of 100 ns (PERF_PRECISION_100NS_TIMER). How long a disk was busy is not among them.
+// windows is the prefix of the PhysicalDisk performance counters that MongoDB keeps on Windows.
+// They are raw: "Disk Writes/sec" counts writes, and "% Disk Write Time" sums the time that writes
+// took in units of 100 ns (PERF_PRECISION_100NS_TIMER). They do not include how long a disk was
+// busy.
 const windows = "mongodb_sys_disks_PhysicalDisk_"
 
-// devices writes alternatives of a device's signal. Times are in milliseconds on Linux, and the
-// label is device_name.
+// devices expands the shorthand in the alternatives of a device's signal. On Linux, times are in
+// milliseconds. The device's label is device_name.
 func devices(exprs ...string) []string {
 	short := strings.NewReplacer("[]", "[$w]", "win:", windows)
 	for i, x := range exprs {
@@ -21,8 +22,8 @@ func devices(exprs ...string) []string {
 	return exprs
 }
 
-// hostSignals are how MongoDB's own host metrics (systemMetrics in FTDC) tell the signals of a host
-// and its devices.
+// hostSignals maps the signals of a host and its devices to MongoDB's own host metrics
+// (systemMetrics in FTDC).
 var hostSignals = map[*rules.Signal][]string{
 	rules.DiskBusy: devices(
 		`clamp_max(irate(mongodb_sys_disks_io_time_ms[]) / 1000, 1)`,

@@ -5,10 +5,10 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Each sync of the journal follows a write to it. So a device does not hold the journal if it
-// completes far fewer writes than there are syncs, in all or in many of the intervals: a data
-// device takes thousands of writes in a flush and none between two. Under minSyncs, or in fewer
-// intervals than minSyncCells, nothing is concluded.
+// Each sync of the journal follows a write to it. So a device that completes far fewer writes than
+// there are syncs, in total or in many intervals, does not hold the journal: a data device takes
+// thousands of writes in a flush and none between two flushes. With fewer than minSyncs syncs or
+// minSyncCells intervals, nothing is concluded.
 const (
 	writesPerSync = 0.5
 	minSyncs      = 100.0
@@ -17,7 +17,7 @@ const (
 	withoutWrites = 0.25 // of the intervals with syncs
 )
 
-// mayHoldJournal reports whether the journal can be on a device, judged by the calm time under
+// mayHoldJournal reports whether the journal may be on a device, judged by the calm time under
 // load.
 func mayHoldJournal(c *rules.Case, device string) bool {
 	syncs := c.One(LogSyncs)
@@ -26,6 +26,8 @@ func mayHoldJournal(c *rules.Case, device string) bool {
 		return true
 	}
 
+	// During a stall the journal's syncs wait, so only calm time shows their normal ratio to
+	// writes.
 	step := c.Grid.StepSeconds()
 	calm := c.NotStalled().And(timeline.Known(writes)).And(timeline.Known(syncs))
 	n := timeline.Sum(timeline.At(syncs, calm))
@@ -43,7 +45,7 @@ func mayHoldJournal(c *rules.Case, device string) bool {
 			continue
 		}
 		synced++
-		// The clocks of two sources are not quite the same.
+		// The clocks of two sources differ slightly, so the neighbouring cells count too.
 		if timeline.Max(writes[max(0, k-1):min(len(writes), k+2)]) < writesPerSync*syncs[k] {
 			without++
 		}
@@ -52,18 +54,18 @@ func mayHoldJournal(c *rules.Case, device string) bool {
 	return synced < minSyncCells || float64(without) < withoutWrites*float64(synced)
 }
 
-// apart reports whether the journal has a device of its own already.
+// apart reports whether the journal already has its own device.
 func apart(c *rules.Case) bool {
 	_, _, apart := journalApart(c)
 	return apart
 }
 
-// besideShare is the part of the stalled waiting, or of the stalled time, from which writers wait
-// for something else than the journal's sync.
+// From besideShare of the stalled waiting (or of the stalled time) on, writers wait for something
+// other than the journal's sync.
 const besideShare = 0.25
 
-// beside names what else writers waited for in a good part of the stalled time. Where the waiting
-// for the cache was not measured, dirty pages or updates at their trigger have to do.
+// beside names what else writers waited for in a good part of the stalled time. If the waiting for
+// the cache was not measured, dirty pages or updates over their trigger stand in for it.
 func beside(c *rules.Case) string {
 	read, _, _, _ := ofAll(c, AppPageReadsTime)
 	if read >= besideShare {
@@ -81,24 +83,25 @@ func beside(c *rules.Case) string {
 	return ""
 }
 
-// apartAdvice is to move the journal. What it promises depends on what else writers wait for.
+// apartAdvice is to move the journal. The promised effect depends on what else writers wait for.
 var apartAdvice = rules.Advice{
-	Summary: "Give the journal a volume of its own (mounted at <dbPath>/journal)",
-	Expect: "{{with .beside}}its fdatasync no longer waits behind data; the stall does not end with it, because writers also wait for {{.}} (a whole mongod 5.0.7, writeback throttling off: p99 10.8 s without, 3.1 s with a journal apart)" +
-		"{{else}}its fdatasync no longer waits behind data; measured on the storage engine alone, a 3,000 IOPS volume: write p99 7.9 s to 4.7 ms. A whole mongod 5.0.7 that kept its journal apart had a p99 of 132 ms at 800 updates/s on gp3{{end}}",
+	Summary: "Give the journal its own volume (mounted at <dbPath>/journal)",
+	Expect: "{{with .beside}}its fdatasync no longer waits behind data; the stall does not end, because writers also wait for {{.}} (a whole mongod 5.0.7, writeback throttling off: p99 10.8 s without, 3.1 s with a separate journal)" +
+		"{{else}}its fdatasync no longer waits behind data; measured on the storage engine alone, a 3,000 IOPS volume: write p99 7.9 s to 4.7 ms. A whole mongod 5.0.7 with a separate journal had a p99 of 132 ms at 800 updates/s on gp3{{end}}",
 	TradeOff: "one more small volume; snapshots of a single volume are no longer consistent; the checkpoint takes as long as before",
 	Do:       []*rules.Remedy{rules.LogApart},
 }
 
-// adviseApart proposes a volume for the journal unless it has one.
+// adviseApart proposes a separate volume for the journal unless it already has one.
 func adviseApart(c *rules.Case, f *rules.Finding) {
 	if !apart(c) {
 		f.Advise("apart", rules.Values{"beside": rules.Called(beside(c))})
 	}
 }
 
-// journalApart finds a journal that is not on the device that wrote most, the data's: which that
-// is, and the one device the journal can be on, "" if several can or none is shown.
+// journalApart detects a journal that is not on the busiest device, which holds the data. It
+// returns the busiest device, and the device that holds the journal, or "" if several may hold it
+// or none is visible.
 func journalApart(c *rules.Case) (busiest, journal string, apart bool) {
 	most := -1.0
 	tracks := c.Signal(rules.DiskWritten)
@@ -108,6 +111,7 @@ func journalApart(c *rules.Case) (busiest, journal string, apart bool) {
 		}
 	}
 
+	// With a single device, or if the busiest one may hold the journal, there is no proof.
 	if len(tracks) < 2 || mayHoldJournal(c, busiest) {
 		return "", "", false
 	}
@@ -127,7 +131,7 @@ func journalApart(c *rules.Case) (busiest, journal string, apart bool) {
 	return busiest, journal, true
 }
 
-// behindApart adds what a journal waited behind that is not on the busiest device.
+// behindApart adds what a journal that is not on the busiest device waited behind.
 func behindApart(c *rules.Case, busiest, journal string, on timeline.Mask, f *rules.Finding) {
 	if journal == "" {
 		f.Say("elsewhere", rules.Values{"busiest": rules.Called(busiest)})

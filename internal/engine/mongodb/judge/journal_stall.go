@@ -8,16 +8,16 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A journal sync is slow from slowSyncS on: a flash volume's takes about a millisecond. One
-// slow sync among many quick ones hides in an interval's mean; then the time
-// beyond what as many usual syncs take gives it away.
+// A journal sync is slow from slowSyncS on: on a flash volume it takes about a millisecond. A
+// single slow sync among many quick ones is hidden in an interval's mean. It shows as the time
+// spent in syncs beyond what the same number of usual syncs would take.
 const (
 	slowSyncS        = 0.050
 	excessSyncS      = 0.5  // seconds of an interval
 	excessSyncShare  = 0.05 // of the interval
-	syncOnShare      = 0.3  // of a cell in which a slow sync was under way
-	minJournalCover  = 0.5  // of the stalled time, where nothing is to compare with
-	flushedElsewhere = 2.0  // times what WiredTiger handed over
+	syncOnShare      = 0.3  // of a cell in which a slow sync was in progress
+	minJournalCover  = 0.5  // of the stalled time, if there is no other time to compare with
+	flushedElsewhere = 2.0  // times the bytes that WiredTiger handed to the OS
 	mostlyCheckpoint = 0.7
 	seldomCheckpoint = 0.3
 )
@@ -26,7 +26,7 @@ func journalStall() rules.Rule {
 	r := rules.Rule{ID: "wiredtiger/journal-stall", Title: "The journal's fdatasync stalls", Kind: rules.Cause,
 		When:  "plimsoll:wt_log_sync:seconds > 0.05",
 		Needs: []*rules.Signal{LogSyncTime, LogSyncs},
-		Cause: "A write that waits for the journal waits for its fdatasync, one at a time. The sync itself is a few kilobytes; it is slow because the volume's queue is full of something else: page cache that the OS flushes, or a checkpoint's writes.",
+		Cause: "A write that waits for the journal waits for its fdatasync, and these run one at a time. The sync itself is a few kilobytes; it is slow because the volume's queue is full of something else: page cache that the OS flushes, or a checkpoint's writes.",
 		Words: journalWords, Advice: journalAdvice}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
@@ -39,6 +39,7 @@ func journalStall() rules.Rule {
 		fraction, pIn, pOut := c.Attributable(on)
 		cover := rules.Share(on, c.Stall.Cells)
 
+		// Without other time to compare with, covering half of the stalled time has to do.
 		compared := c.Contrasts(on) && fraction >= rules.MinAttributable && pIn >= rules.StallRatio*pOut
 		if !compared && (cover < minJournalCover || c.Contrasts(on)) {
 			return nil
@@ -47,7 +48,7 @@ func journalStall() rules.Rule {
 		f := r.Finding("wiredtiger journal")
 		f.Weight = fraction
 		if !compared {
-			f.Weight = cover / 2 // coincidence alone: nothing to compare with
+			f.Weight = cover / 2 // coincidence alone is weaker evidence
 		}
 
 		f.Severity = c.SeverityOf(f.Weight)
@@ -62,7 +63,7 @@ func journalStall() rules.Rule {
 		case behind(c, on, &f):
 			f.Advise("own", nil)
 		case c.Degraded(on.And(c.Stall.Cells)):
-			// Whatever else is on that volume waits as long.
+			// Anything on that volume waits as long, so the journal is not to blame.
 			f.Severity = rules.Info
 			f.Say("degraded", nil)
 		default:
@@ -71,7 +72,7 @@ func journalStall() rules.Rule {
 		}
 
 		f.Evidence = append(f.Evidence,
-			c.Figure("share of the time that stalled while a slow journal sync was under way", LogSyncTime, pIn,
+			c.Figure("share of the time that stalled while a slow journal sync was in progress", LogSyncTime, pIn,
 				"ratio", on),
 			c.Figure("share of the time that stalled while none was", LogSyncTime, pOut, "ratio", on.Not()),
 			c.Figure("longest time in journal syncs credited to one interval", LogSyncTime, longest, "seconds", slow),
@@ -96,42 +97,42 @@ func journalStall() rules.Rule {
 }
 
 var journalWords = rules.Words{
-	"under way": "A slow fdatasync of the journal was under way in {{.cover}} of the stalled time, for up to {{.longest}} at a stretch{{with .calm}}; outside it one takes {{.}}{{end}}.",
+	"under way": "A slow fdatasync of the journal was in progress in {{.cover}} of the stalled time, for up to {{.longest}} at a stretch{{with .calm}}; at other times one takes {{.}}{{end}}.",
 
-	"elsewhere":     "The journal is not on {{.busiest}}, which wrote the most: that completes fewer writes than there are syncs. Only its own device's counters would show what it waited behind.",
-	"own device":    "The journal has a device of its own, {{.journal}} ({{.busiest}} completes fewer writes than there are syncs)",
-	"own idle":      ", which was saturated in only {{.share}} of it: it did not wait in a volume's queue. The volume itself answered late, or the host did (CPU).",
+	"elsewhere":     "The journal is not on {{.busiest}}, which wrote the most: that device completes fewer writes than there are syncs. Only the counters of the journal's own device would show what it waited behind.",
+	"own device":    "The journal has its own device, {{.journal}} ({{.busiest}} completes fewer writes than there are syncs)",
+	"own idle":      ", which was saturated in only {{.share}} of it: it did not wait in a volume's queue. The volume itself answered late, or the host was short of CPU.",
 	"own saturated": ", which was saturated in {{.share}} of it.",
 
-	"in checkpoints, not measured":      "It coincides with checkpoints; whether it waited behind a checkpoint's own writes or behind page cache the OS flushed cannot be known without the device's counters.",
-	"outside checkpoints, not measured": "No checkpoint ran in most of it. What it waited behind cannot be known without the device's counters; page cache that the OS flushes is the usual answer.",
-	"not measured":                      "What it waited behind cannot be known without the device's counters.",
+	"in checkpoints, not measured":      "It coincides with checkpoints; whether it waited behind a checkpoint's own writes or behind page cache the OS flushed is unknown without the device's counters.",
+	"outside checkpoints, not measured": "No checkpoint ran in most of it. What it waited behind is unknown without the device's counters; usually it is page cache that the OS flushes.",
+	"not measured":                      "What it waited behind is unknown without the device's counters.",
 
-	"engine not measured": "What it waited behind cannot be known without what WiredTiger wrote itself (block-manager: bytes written).",
+	"engine not measured": "What it waited behind is unknown without WiredTiger's own written bytes (block-manager: bytes written).",
 
-	"degraded": "The volume itself was slow meanwhile (disk/degraded): the journal waits for it as everything does.",
+	"degraded": "The volume itself was slow meanwhile (disk/degraded): the journal waits for it like everything else.",
 
-	"idle":               "A device was saturated in only {{.share}} of it: it did not wait in a volume's queue. The volume itself answered late, or the host did (CPU).",
-	"page cache":         "The device wrote {{.written}} meanwhile, of which WiredTiger had just handed over {{.handed}}: the sync waited behind page cache written earlier, which the OS was flushing (see host/writeback-backlog).",
+	"idle":               "A device was saturated in only {{.share}} of it: it did not wait in a volume's queue. The volume itself answered late, or the host was short of CPU.",
+	"page cache":         "The device wrote {{.written}} meanwhile, but WiredTiger handed over only {{.handed}} in that time: the sync waited behind page cache written earlier, which the OS was flushing (see host/writeback-backlog).",
 	"checkpoint":         "It waited behind the checkpoint's own writes.",
-	"outside checkpoint": "No checkpoint ran in most of it: it waited behind what eviction wrote, or behind another user of the volume.",
+	"outside checkpoint": "No checkpoint ran in most of it: it waited behind eviction's writes or another user of the volume.",
 	"mixed":              "It waited behind a mix of checkpoint writes and page cache flushed by the OS.",
 }
 
 var journalAdvice = map[string]rules.Advice{
 	"apart": apartAdvice,
 	"bound": {Summary: "Or bound the OS's dirty bytes: vm.dirty_background_bytes = the volume's bytes/s x the seconds of stall you tolerate",
-		Expect:   "the storage engine alone: p99 7.9 s to 0.27 s in the same measurement; a whole mongod 5.0.7 on 1,000 IOPS and 40 MiB/s, throttling of writeback on: 129 ms to 98 ms",
+		Expect:   "the storage engine alone: p99 7.9 s to 0.27 s in the same measurement; a whole mongod 5.0.7 on 1,000 IOPS and 40 MiB/s, writeback throttling on: 129 ms to 98 ms",
 		TradeOff: "about 40 % more bytes to the device",
 		Do:       []*rules.Remedy{rules.BoundDirtyBytes}},
-	"own": {Summary: "The journal is on a volume of its own already: look at that volume's latency, and at the host's CPUs in these seconds",
-		Expect: "what delays the sync is found", TradeOff: "none",
-		NoCommand: "what delays it has to be found first"},
+	"own": {Summary: "The journal is already on its own volume: check that volume's latency, and the host's CPUs in these seconds",
+		Expect: "the cause of the slow sync is found", TradeOff: "none",
+		NoCommand: "the cause has to be found first"},
 }
 
-// slowJournalSyncs is where a slow sync was under way, and the cells it is credited to. An
-// eight-second sync is credited when it ends, together with the quick ones that follow
-// in the same second; it reaches back as far as the credited seconds do.
+// slowJournalSyncs returns the cells in which a slow sync was in progress, and the cells it is
+// credited to. An eight-second sync is credited when it ends, together with the quick ones that
+// follow in the same second; it reaches back as far as the credited seconds do.
 func slowJournalSyncs(sig *rules.Signals) (on, credited timeline.Mask) {
 	credit, each, syncs := sig.One(LogSyncTime), sig.One(LogSync), sig.One(LogSyncs)
 	interval := sig.ResolutionS(LogSyncTime, LogSyncs)
@@ -145,12 +146,14 @@ func slowJournalSyncs(sig *rules.Signals) (on, credited timeline.Mask) {
 			continue
 		}
 
+		// Against the median sync, because the mean of a busy interval hides one slow sync.
 		excess := 0.0
 		if k < len(syncs) && !math.IsNaN(syncs[k]) && !math.IsNaN(usual) {
 			excess = x - syncs[k]*usual
 		}
 
 		credited[k] = each[k] >= slowSyncS || excess*interval >= excessSyncS && excess >= excessSyncShare
+		// Quick syncs must not reach back into the time before them.
 		if !credited[k] {
 			slow[k] = 0
 		}
@@ -160,9 +163,9 @@ func slowJournalSyncs(sig *rules.Signals) (on, credited timeline.Mask) {
 	return timeline.Where(sig.Credited(slow), func(x float64) bool { return x >= least }), credited
 }
 
-// wholeSyncs is the mean of the syncs that ended in a cell where at least half a sync did: a
-// sample that lies across two cells leaves a twentieth of a sync in one of them, whose
-// time the server may have counted a sample earlier.
+// wholeSyncs is the mean duration of the syncs that ended in a cell, for cells with at least half a
+// sync. A sample that spans two cells can leave a twentieth of a sync in one of them, while the
+// server counted its time a sample earlier.
 func wholeSyncs(sig *rules.Signals, each []float64) []float64 {
 	syncs, interval := sig.One(LogSyncs), sig.ResolutionS(LogSyncs)
 	out := slices.Clone(each)
@@ -174,20 +177,20 @@ func wholeSyncs(sig *rules.Signals, each []float64) []float64 {
 	return out
 }
 
-// longestSync is the most time in syncs credited to one interval: an upper bound of
-// the longest sync, and where it is over a cell's length, nearly that sync alone.
+// longestSync is the most sync time credited to one interval. It is an upper bound for the longest
+// sync, and if it exceeds a cell's length, it is nearly that sync alone.
 func longestSync(sig *rules.Signals, slow timeline.Mask) float64 {
 	credit := sig.One(LogSyncTime)
 	longest := timeline.Max(timeline.At(credit, slow)) * sig.ResolutionS(LogSyncTime)
-	// A sample that came late spreads its seconds over several cells, one in each.
+	// A late sample spreads its seconds over several cells, up to one second in each.
 	for _, e := range timeline.Where(credit, func(x float64) bool { return x >= 0.99 }).Episodes() {
 		longest = max(longest, timeline.Sum(credit[e.First:e.Last+1])*sig.Grid.StepSeconds())
 	}
 	return longest
 }
 
-// behind adds what the journal waited behind, as far as the recording shows, and reports whether it
-// is on a volume of its own.
+// behind adds what the journal waited behind, if the recording shows it, and reports whether the
+// journal is on its own volume.
 func behind(c *rules.Case, on timeline.Mask, f *rules.Finding) (apart bool) {
 	ckpt, known := CheckpointCells(&c.Signals)
 	inCkpt := 0.0
@@ -221,8 +224,8 @@ func behind(c *rules.Case, on timeline.Mask, f *rules.Finding) (apart bool) {
 		return false
 	}
 
-	// A checkpoint hands its bytes to the OS first and syncs them then: what it handed
-	// over since it began belongs to the syncs that wait at its end.
+	// A checkpoint first hands its bytes to the OS and then syncs them. So the bytes since its
+	// start belong to the syncs that wait at its end.
 	span := on
 	for _, e := range ckpt.Episodes() {
 		m := timeline.MaskOf(c.Grid.N, []timeline.Episode{e})
@@ -240,12 +243,14 @@ func behind(c *rules.Case, on timeline.Mask, f *rules.Finding) (apart bool) {
 			rules.DiskWritten, toDevice, "bytes", span),
 		c.Figure("handed to the OS by WiredTiger meanwhile", BlocksWritten, handed, "bytes", span))
 
+	// An idle device contradicts any queue, whatever the byte counts suggest.
 	if share, ok := c.QueuedShare(on); ok && share < rules.IdleSaturation {
 		f.Say("idle", rules.Values{"share": rules.Part(share)})
 		return false
 	}
 
 	switch {
+	// The engine's own writes explain too few of the device's bytes.
 	case toDevice > flushedElsewhere*handed:
 		f.Say("page cache", rules.Values{"written": rules.Bytes(toDevice), "handed": rules.Bytes(handed)})
 	case known && inCkpt >= mostlyCheckpoint:

@@ -1,5 +1,5 @@
-// Package judge is what Plimsoll knows of how MongoDB stalls: the signals by which recordings of it
-// are read, the detectors of stalled time, the accounting of waits, and the rules with their test
+// Package judge is what Plimsoll knows about MongoDB stalls: the signals that it reads from
+// recordings, the detectors of stalled time, the accounting of waits, and the rules with their test
 // scripts.
 package judge
 
@@ -13,10 +13,10 @@ import (
 //go:embed testdata/*.test
 var scripts embed.FS
 
-// captured is the diagnostic data that a mongod keeps by itself.
+// captured is the diagnostic data that mongod records by itself.
 var captured = rules.Way{Kind: "ftdc", Text: "a MongoDB's diagnostic.data folder"}
 
-// Knowledge is what the pack takes from here.
+// Knowledge returns what the rule pack needs from this package.
 func Knowledge() rules.Knowledge {
 	return rules.Knowledge{
 		Database: "mongodb", Product: "MongoDB", Programs: []string{"mongod", "plimsoll-wiredt"},
@@ -76,20 +76,22 @@ func Knowledge() rules.Knowledge {
 	}
 }
 
-// cycle is where checkpoints ran: the writers that waited are credited in the interval after.
+// cycle returns the cells in which checkpoints ran. The writers that waited for one are credited in
+// the interval after it.
 func cycle(sig *rules.Signals) (rules.Cycle, bool) {
 	cells, ok := CheckpointCells(sig)
 	return rules.Cycle{Cells: cells, Took: sig.One(CheckpointTime), After: 1}, ok
 }
 
-// Throttled was measured on a mongod 5.0.7 with a cache of 1 GB and {w: majority, j: true}, one run
-// of 150 s each; on ext4 runs differ most: docs/rules/host-writeback-throttling.md has them all.
+// Throttled was measured on a mongod 5.0.7 with a cache of 1 GB and {w: majority, j: true}, in one
+// run of 150 s each. Runs differ most on ext4; docs/rules/host-writeback-throttling.md lists them
+// all.
 var Throttled = []rules.Throttled{
 	{Filesystem: "xfs", OnS: 0.129, OffS: 10.8, Where: "300 updates/s, 1,000 IOPS and 40 MiB/s"},
 	{Filesystem: "ext4", OnS: 0.77, OffS: 6.49, Where: "300 updates/s, 1,000 IOPS and 40 MiB/s"},
 }
 
-// handed is what WiredTiger wrote to its data files and to its journal.
+// handed is the bytes that WiredTiger wrote to its data files and to its journal.
 func handed(sig *rules.Signals) []float64 {
 	blocks, journal := sig.One(BlocksWritten), sig.One(LogPayload)
 	out := slices.Clone(blocks)
@@ -101,12 +103,12 @@ func handed(sig *rules.Signals) []float64 {
 	return out
 }
 
-// leastSyncS is the mean time of a journal's sync from which writes can stall by it: a write waits for
-// one that is under way and for its own, which is less than a stall takes if each takes less.
+// leastSyncS is the mean journal sync from which writes can stall. A write waits for the sync in
+// progress and then for its own; if each takes less than half a stall, the sum is not a stall.
 const leastSyncS = rules.StallFloorS / 2
 
-// syncing is the share of each cell in which a sync of the journal was under way that took long enough
-// to be felt.
+// syncing is the share of each cell in which a journal sync was in progress that was long enough
+// for clients to notice.
 func syncing(sig *rules.Signals) []float64 {
 	each, credit := sig.One(LogSync), slices.Clone(sig.One(LogSyncTime))
 	for k := range credit {

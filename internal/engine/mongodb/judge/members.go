@@ -9,27 +9,27 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Signals of a replica set's members, as the recorded one sees them.
+// Signals of a replica set's members, as the recorded member sees them.
 var (
 	MemberState = signals.Add(rules.Signal{Name: rules.SignalPrefix + "mongodb_member_state:state",
 		By:    []string{"member_idx"},
 		Help:  "a member's state by its number (1 primary, 2 secondary, 7 arbiter, 8 down)",
 		Exprs: []string{`mongodb_rs_members_state`}})
 	OwnLag = signal("mongodb_own_lag:seconds",
-		"seconds", "how far this member's last write is behind the newest one",
+		"seconds", "how far this member's last write is behind the newest write",
 		`max((0 - (mongodb_rs_members_optimeDate - on() group_left() max(mongodb_rs_members_optimeDate))) / 1000 and on(member_idx) (mongodb_rs_members_self == 1))`)
 )
 
-// states are the numbers of replSetGetStatus in which a member confirms no write (manual: Replica Set
-// Member States).
+// states are the states in replSetGetStatus in which a member confirms no writes (manual: Replica
+// Set Member States).
 var states = map[float64]string{0: "STARTUP", 3: "RECOVERING", 5: "STARTUP2 (initial sync)", 6: "UNKNOWN",
 	8: "DOWN", 9: "ROLLBACK", 10: "REMOVED"}
 
-// absentShare is the part of the stalled time for which a member has to be absent.
+// absentShare is the part of the stalled time for which a member must be absent to count.
 const absentShare = 0.2
 
-// absent are the members that confirmed no write while clients waited, with their states: "member 2
-// DOWN"; "" if there are none.
+// absent lists the members that confirmed no writes while clients waited, with their states, for
+// example "member 2 DOWN". It is "" if there are none.
 func absent(c *rules.Case) string {
 	var out []string
 	for _, t := range c.Signal(MemberState) {
@@ -41,7 +41,7 @@ func absent(c *rules.Case) string {
 
 		word := states[state]
 		if word == "" {
-			word = "not there at times"
+			word = "absent at times"
 		}
 
 		name := "a member"
@@ -56,12 +56,12 @@ func absent(c *rules.Case) string {
 	return strings.Join(out, ", ")
 }
 
-// maxLagS is a lag no member of a working set has: the time of the last write of an arbiter, and of a
-// member that is down, is the epoch.
+// No member of a working set has a lag of maxLagS. The last write of an arbiter, or of a member
+// that is down, is at the epoch.
 const maxLagS = 1e6
 
-// laggingMember is the member whose lag rose most while clients waited, and the lag. A member that is
-// delayed on purpose lags as much at other times.
+// laggingMember is the member whose lag rose most while clients waited, and that lag. The rise
+// counts because a deliberately delayed member lags just as much at other times.
 func laggingMember(c *rules.Case) (member string, lagS float64) {
 	most := leastLagRiseS
 	for _, t := range c.Signal(MemberLag) {
@@ -77,5 +77,6 @@ func laggingMember(c *rules.Case) (member string, lagS float64) {
 	return member, lagS
 }
 
-// leastLagRiseS is what a lag has to rise by: heartbeats report the others' writes every two seconds.
+// leastLagRiseS is the smallest rise that counts: heartbeats report other members' writes every two
+// seconds.
 const leastLagRiseS = 2.0

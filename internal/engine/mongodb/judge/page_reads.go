@@ -6,30 +6,30 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// minPageReadShare is the part of the stalled waiting from which reading pages is a cause.
+// minPageReadShare is the share of the stalled waiting from which reading pages is a cause.
 const minPageReadShare = 0.15
 
-// minWrites is the share of writes among the requests of a saturated device from which reads wait for
-// them, and not for each other.
+// minWrites is the share of writes among a saturated device's requests from which reads wait for
+// writes and not for each other.
 const minWrites = 0.25
 
 func pageReads() rules.Rule {
 	r := rules.Rule{ID: "wiredtiger/page-reads", Title: "Operations wait for pages to be read",
 		Kind:  rules.Cause,
 		When:  "plimsoll:wt_app_page_reads_time:ratio > 1",
-		Cause: "An operation whose page is not in the cache reads it from the data files, and an update needs its page too. Such a read waits in the queue of the data's volume behind whatever is written there; a journal on a volume of its own makes no difference to it.",
+		Cause: "An operation whose page is not in the cache reads it from the data files, and an update needs its page too. Such a read waits in the data volume's queue behind whatever is written there; moving the journal to its own volume does not help it.",
 		Words: rules.Words{
-			"read":      "Operations waited {{.waited}} longer than usual for pages that they read themselves, {{.share}} of the {{.of}} of stalled waiting{{with .each}}: {{.}} a page{{end}}{{with .calm}}, otherwise {{.}}{{end}}.",
+			"read":      "Operations waited {{.waited}} longer than usual for pages that they read themselves, {{.share}} of the {{.of}} of stalled waiting{{with .each}}: {{.}} per page{{end}}{{with .calm}}, otherwise {{.}}{{end}}.",
 			"saturated": "A device was saturated in {{.share}} of that time ({{.writes}} of its requests were writes): the reads waited in its queue.",
 			"idle":      "No device was saturated meanwhile.",
 		},
 		Advice: map[string]rules.Advice{
 			"writes": {Summary: "Keep the writes from filling the volume's queue: bounded dirty bytes, or the kernel's writeback throttling (see host/writeback-throttling and host/writeback-backlog)",
-				Expect: "reads pass in the time of a few writes", TradeOff: "see there",
+				Expect: "a read waits for only a few writes", TradeOff: "see those pages",
 				Do: []*rules.Remedy{rules.BoundDirtyBytes}},
-			"larger": {Summary: "Give the cache the working set (average object size x hot documents + indexes), explicitly below the host's or container's memory",
+			"larger": {Summary: "Give the cache the working set (average object size x hot documents + indexes), set explicitly and below the host's or container's memory",
 				Expect: "fewer pages are read", TradeOff: "less page cache for the OS; larger checkpoints",
-				NoCommand: "how large the working set is, only you can say; more than the memory that is free ends in the OOM killer"},
+				NoCommand: "only you know how large the working set is; a cache larger than the free memory ends in an OOM kill"},
 		}}
 
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
@@ -47,6 +47,7 @@ func pageReads() rules.Rule {
 		around := c.Stall.Cells.Widen(1, 1)
 		said := rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
 			"of": rules.Of(of, units.OpSeconds), "each": "", "calm": ""}
+		// Total time over the number of pages: the mean of per-cell means would weight idle cells.
 		each := func(m timeline.Mask) float64 {
 			n := timeline.Sum(timeline.At(c.One(AppPageReads), m))
 			return timeline.Sum(timeline.At(c.One(AppPageReadsTime), m)) / n
@@ -64,10 +65,11 @@ func pageReads() rules.Rule {
 
 		f.Say("read", said)
 		f.Evidence = append(f.Evidence,
-			c.Figure("time the stalled operations read pages beyond what is usual, summed", AppPageReadsTime, seconds,
+			c.Figure("time the stalled operations spent reading pages beyond the usual, summed", AppPageReadsTime, seconds,
 				units.OpSeconds, c.Stall.Cells))
 		if sat, known := c.Saturated(); known {
 			if in := rules.Share(sat, c.Stall.Cells); in >= minPageReadShare {
+				// Throttling writes helps only if reads queue behind writes.
 				writes := writesOfSaturated(c)
 				f.Say("saturated", rules.Values{"share": rules.Part(in), "writes": rules.Part(writes)})
 				if writes >= minWrites {
@@ -85,7 +87,7 @@ func pageReads() rules.Rule {
 	return r
 }
 
-// writesOfSaturated is the share of writes among the requests of the device that was busy most of the
+// writesOfSaturated is the share of writes among the requests of the device that was busiest in the
 // stalled time.
 func writesOfSaturated(c *rules.Case) (share float64) {
 	most := -1.0

@@ -8,17 +8,17 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A snapshot is pinned long from leastPinnedS on: quick operations hold theirs for milliseconds, and
-// WiredTiger keeps all versions that are newer than the oldest one. historyWindowS is how far back a
-// primary keeps versions by itself (minSnapshotHistoryWindowInSeconds, 4.4 and later).
+// A pin is long from leastPinnedS on: quick operations hold their snapshot for milliseconds, and
+// WiredTiger keeps all versions that are newer than the oldest snapshot. historyWindowS is the
+// history that a primary keeps by itself (minSnapshotHistoryWindowInSeconds, 4.4 and later).
 const (
 	leastPinnedS   = 20.0
 	historyWindowS = 300.0
-	longerPinned   = 2.0 // times what is usual
+	longerPinned   = 2.0 // times the usual pin
 )
 
-// Signals of old versions that cannot be dropped. A timestamp has its seconds in the
-// upper 32 bits, hence the division.
+// Signals of old versions that cannot be dropped. A timestamp holds seconds in its upper 32 bits,
+// hence the division.
 var (
 	PinnedByReader = signal("wt_pinned_by_reader:seconds",
 		"seconds", "how far back the oldest read timestamp of an open snapshot is",
@@ -27,7 +27,7 @@ var (
 		"seconds", "how far back the oldest timestamp is that the server keeps (history window, majority commit point)",
 		`mongodb_ss_wt_txn_transaction_range_of_timestamps_pinned_by_the_oldest_timestamp / 4294967296`)
 	PinnedIDs = signal("wt_pinned_ids:count",
-		"", "transactions since the oldest one that is still open, without a checkpoint's own",
+		"", "transactions since the oldest one that is still open, without those a checkpoint pins",
 		`clamp_min(mongodb_ss_wt_txn_transaction_range_of_IDs_currently_pinned - mongodb_ss_wt_txn_transaction_range_of_IDs_currently_pinned_by_a_checkpoint, 0)`,
 		`mongodb_ss_wt_txn_transaction_range_of_IDs_currently_pinned`)
 	HistoryInserts = signal("wt_history_inserts:rate",
@@ -38,7 +38,7 @@ var (
 	HistorySize = signal("wt_history_size:bytes", "bytes", "size of the history store's file",
 		`mongodb_ss_wt_cache_history_store_table_on_disk_size`)
 	InactiveTransactions = signal("mongodb_inactive_transactions:count",
-		"", "transactions open between two operations",
+		"", "transactions that are open but between two operations",
 		`mongodb_ss_transactions_currentInactive`)
 )
 
@@ -46,13 +46,14 @@ func pinnedSnapshot() rules.Rule {
 	r := rules.Rule{ID: "wiredtiger/pinned-snapshot", Title: "An open snapshot keeps old versions in the cache",
 		Kind: rules.Cause,
 		When: "(plimsoll:wt_pinned_by_reader:seconds > 20 or plimsoll:wt_pinned_by_oldest:seconds > 360) and on() (plimsoll:wt_cache_wait:ratio > 1)",
-		// Either shows how long; whether operations wait for the cache has to be known as well.
+		// Either signal shows how long; whether operations wait for the cache must be known as
+		// well.
 		Needs: []*rules.Signal{CacheFill},
 		AnyOf: []*rules.Signal{PinnedByReader, PinnedIDs},
-		Cause: "WiredTiger keeps every version of a document that is newer than the oldest snapshot in use. A long transaction, a long read, or a majority that does not confirm keeps all of them: they fill the cache and go to the history store, eviction cannot drop them, and operations have to help it.",
+		Cause: "WiredTiger keeps every version of a document that is newer than the oldest snapshot in use. A long transaction, a long read, or a majority that does not confirm keeps all of them. They fill the cache and spill to the history store, eviction cannot drop them, and operations have to help with eviction.",
 		Words: rules.Words{
-			"pinned":   "No volume fixes this. A snapshot was open for up to {{.pinned}}{{with .usual}} (usually {{.}}){{end}}, and no version since then can be dropped.",
-			"majority": "The oldest version that the server keeps itself was up to {{.pinned}} old, with a window of {{.window}}: the majority's commit point did not move{{with .down}}, with {{.}}{{end}}.",
+			"pinned":   "No volume fixes this. A snapshot was open for up to {{.pinned}}{{with .usual}} (usually {{.}}){{end}}, and no version written since then can be dropped.",
+			"majority": "The oldest version that the server itself keeps was up to {{.pinned}} old, with a window of {{.window}}: the majority's commit point did not move{{with .down}}, with {{.}}{{end}}.",
 			"updates":  "Updates held up to {{.updates}} of the cache (trigger {{.trigger}}).",
 			"history":  "{{.inserts}} versions per second went to the history store{{with .size}}, which grew to {{.}}{{end}}.",
 			"open":     "{{.open}} transactions were open{{with .idle}}, {{.}} of them between two operations{{end}}.",
@@ -60,17 +61,17 @@ func pinnedSnapshot() rules.Rule {
 			"closing":  "No volume fixes this: an open snapshot fills the cache.",
 		},
 		Advice: map[string]rules.Advice{
-			"end": {Summary: "Find it and end it: db.currentOp({$or: [{\"transaction.timeOpenMicros\": {$gt: 1e7}}, {active: true, secs_running: {$gt: 10}}]}); db.killOp(opid), or killSessions for a transaction between two operations",
+			"end": {Summary: "Find the transaction or query and end it: db.currentOp({$or: [{\"transaction.timeOpenMicros\": {$gt: 1e7}}, {active: true, secs_running: {$gt: 10}}]}); db.killOp(opid), or killSessions for a transaction between two operations",
 				Expect:    "old versions are dropped as soon as it is gone",
-				TradeOff:  "its work is lost; a report starts again",
-				NoCommand: "what is ended loses its work: look at it first"},
-			"bound": {Summary: "Bound them: transactionLifetimeLimitSeconds (60 by default), maxTimeMS on long reads, no noCursorTimeout; run reports and exports on a hidden secondary",
+				TradeOff:  "its work is lost; a report has to start again",
+				NoCommand: "terminating it loses its work, so inspect it first"},
+			"bound": {Summary: "Bound transactions and reads: transactionLifetimeLimitSeconds (60 by default), maxTimeMS on long reads, no noCursorTimeout; run reports and exports on a hidden secondary",
 				Expect:    "no snapshot is open long enough to fill the cache",
-				TradeOff:  "long transactions are aborted and have to be made smaller",
-				NoCommand: "which limits the application can live with, only you can say"},
-			"member": {Summary: "Bring the member back that the majority lacks; in a primary-secondary-arbiter set replace the arbiter by a data-bearing member",
-				Expect:   "the commit point moves, and with it the oldest version",
-				TradeOff: "one more data-bearing member", NoCommand: "why it is down, its own host shows"},
+				TradeOff:  "long transactions are aborted and have to be split",
+				NoCommand: "only you know which limits the application can tolerate"},
+			"member": {Summary: "Bring back the member that the majority lacks; in a primary-secondary-arbiter set, replace the arbiter with a data-bearing member",
+				Expect:   "the commit point advances, and with it the oldest version",
+				TradeOff: "one more data-bearing member", NoCommand: "only its own host shows why it is down"},
 		}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
@@ -80,8 +81,8 @@ func pinnedSnapshot() rules.Rule {
 			return nil
 		}
 
-		// The wait for the cache is what it costs. Where it is not counted, the stalls with updates or the
-		// whole cache over a trigger are compared with the others.
+		// The wait for the cache is the cost. If it is not counted, stalls with updates or the
+		// whole cache over a trigger are compared with the rest.
 		weight, over := share, overTrigger(c, fillTrigger, updatesTrigger)
 		if !measured {
 			if weight, _, _ = c.Attributable(over); !c.Contrasts(over) {
@@ -89,6 +90,7 @@ func pinnedSnapshot() rules.Rule {
 			}
 		}
 
+		// A long pin alone does no harm: few versions may have been written since.
 		if weight < rules.MinAttributable || !p.presses(c) {
 			return nil
 		}
@@ -105,7 +107,7 @@ func pinnedSnapshot() rules.Rule {
 			f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
 				"of": rules.Of(of, units.OpSeconds)})
 			f.Evidence = append(f.Evidence,
-				c.Figure("the stalled operations' waiting for the cache beyond what is usual, summed", CacheWait, seconds,
+				c.Figure("the stalled operations' waiting for the cache beyond the usual, summed", CacheWait, seconds,
 					units.OpSeconds, c.Stall.Cells))
 		}
 
@@ -125,28 +127,30 @@ func pinnedSnapshot() rules.Rule {
 	return r
 }
 
-// A pin is how long versions were kept around the stalls.
+// A pin is how long old versions were kept around the stalls.
 type pin struct {
 	signal  *rules.Signal
 	seconds []float64
-	most    float64 // in the stalled time and just before
+	most    float64 // in and just before the stalled time
 	usual   float64 // NaN if unknown
 	cells   timeline.Mask
-	// majority says that the server itself kept them, because a majority did not confirm.
+	// majority is set if the server itself kept them because a majority did not confirm.
 	majority bool
 }
 
 // long reports whether the pin is far longer than quick operations make it.
 func (p pin) long() bool {
+	// The server keeps the history window by itself, without any fault.
 	if p.majority {
 		return p.most >= historyWindowS+leastPinnedS
 	}
 	return p.most >= leastPinnedS
 }
 
-// pinnedIn is the pin by a reader or, if that is short, by the majority.
+// pinnedIn is the pin by a reader or, if that one is short, by the majority.
 func pinnedIn(c *rules.Case) pin {
 	read := pinBy(c, PinnedByReader, c.One(PinnedByReader))
+	// Transactions without a read timestamp show only in the range of pinned IDs.
 	if !(read.most >= leastPinnedS) {
 		if ids := pinBy(c, PinnedIDs, secondsOfIDs(c)); ids.most > read.most || math.IsNaN(read.most) {
 			read = ids
@@ -159,6 +163,7 @@ func pinnedIn(c *rules.Case) pin {
 
 	majority := pinBy(c, PinnedByOldest, c.One(PinnedByOldest))
 	majority.majority = true
+	// Negated so that an unknown usual value (NaN) does not exclude the finding.
 	if majority.long() && !(majority.most < longerPinned*majority.usual) {
 		return majority
 	}
@@ -166,8 +171,8 @@ func pinnedIn(c *rules.Case) pin {
 	return read
 }
 
-// A stall that the cache makes begins when the pin is at its longest, and ends it at times: its
-// transaction is rolled back.
+// A stall caused by the cache begins when the pin is longest. It sometimes ends the pin, because
+// the transaction is rolled back. So the samples before the stall count too.
 const pinBefore = 3
 
 func pinBy(c *rules.Case, of *rules.Signal, seconds []float64) pin {
@@ -181,8 +186,8 @@ func pinBy(c *rules.Case, of *rules.Signal, seconds []float64) pin {
 	return p
 }
 
-// secondsOfIDs is how long ago the oldest open transaction began, by the rate of writes: each takes an
-// ID. Transactions that read without a timestamp show here only.
+// secondsOfIDs estimates how long ago the oldest open transaction began, from the rate of writes,
+// because each write takes an ID. Transactions that read without a timestamp show only here.
 func secondsOfIDs(c *rules.Case) []float64 {
 	ids, writes := c.One(PinnedIDs), c.One(Writes)
 	rate := timeline.Quantile(timeline.At(writes, c.Stall.Active), 0.5)
@@ -196,12 +201,13 @@ func secondsOfIDs(c *rules.Case) []float64 {
 	return out
 }
 
-// presses reports whether versions really press: updates above their target, versions that go to the
-// history store, or the cache over its trigger. A cache that is full of dirty pages alone is another
-// cause.
+// presses reports whether the old versions really put pressure on the cache: updates at half their
+// trigger or more, or versions moved to the history store. A cache full of dirty pages alone has
+// another cause.
 func (p pin) presses(c *rules.Case) bool {
 	near := c.Stall.Cells.Widen(pinBefore, 0)
 	trigger, _ := updatesTrigger.level(c.Facts)
+	// Half the trigger is above the target (2.5 and 10 % by default), so eviction is not keeping up.
 	if updates := c.One(CacheUpdatesRatio); updates != nil {
 		return timeline.Max(timeline.At(updates, near)) >= trigger/2
 	}

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	onSecondaries = "the member that lags is another one: diagnose its own capture"
+	onSecondaries = "another member lags: diagnose that member's capture"
 	runtimeConfig = "parameter.wiredTigerEngineRuntimeConfig"
 )
 
-// client runs statements in MongoDB's shell, on the port of the diagnosed server: several may run on a
-// host, and the shell's default is another's. The legacy shell came with the server up to 5.0, mongosh
-// with 5.0 and later.
+// client runs statements in MongoDB's shell, on the port of the diagnosed server, because a host
+// may run several servers and the default port may belong to another. The legacy shell shipped with
+// the server up to 5.0; mongosh works with 5.0 and later.
 func client(at rules.ClientAt, statements []string) []string {
 	shell := "mongosh"
 	if major, err := strconv.Atoi(strings.Split(at.Version, ".")[0]); err == nil && major < 5 {
@@ -33,15 +33,15 @@ func client(at rules.ClientAt, statements []string) []string {
 }
 
 const (
-	withCredentials = "If the server asks for credentials, put your connection string in the place of --port and its number."
-	atlas           = "the service refuses the command: its support sets it"
+	withCredentials = "If the server asks for credentials, replace --port and its number with your connection string."
+	atlas           = "the service refuses the command; ask its support to set it"
 )
 
-// runtime is a change of WiredTiger's configuration while mongod runs. It is not a startup parameter
-// (wiredtiger_global_options.idl, set_at: runtime), so the file says it as configString.
+// runtime changes WiredTiger's configuration while mongod runs. There is no startup parameter for
+// it (wiredtiger_global_options.idl, set_at: runtime), so mongod.conf sets it in configString.
 //
-// The former state is what WiredTiger runs with: what was set at run time, otherwise configString,
-// otherwise what mongod opens it with. The parameter alone shows only the first of these.
+// The former state is what WiredTiger currently uses: the value set at run time, otherwise
+// configString, otherwise mongod's default. The parameter alone shows only the first of these.
 func runtime(config, target string, byDefault string) []rules.Recipe {
 	set := func(text string) string {
 		return `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: "` + text + `"})`
@@ -59,9 +59,9 @@ func runtime(config, target string, byDefault string) []rules.Recipe {
 			Check: rules.Ask(`c = db.serverStatus().wiredTiger.cache`,
 				`m = c["maximum bytes configured"]`, `[c["bytes currently in the cache"] / m, c["tracked dirty bytes in the cache"] / m, (c["bytes allocated for updates"] || 0) / m]`),
 			Undo: rules.Restore(stateOf(target), set(rules.Saved)),
-			Kept: "a restart forgets it; in mongod.conf it is storage.wiredTiger.engineConfig.configString: " +
+			Kept: "a restart resets it; in mongod.conf it is storage.wiredTiger.engineConfig.configString: " +
 				config,
-			Notes: []string{"On each member. MongoDB asks to change this only with its support's advice.",
+			Notes: []string{"Run it on each member. MongoDB asks you to change this only on its support's advice.",
 				withCredentials}},
 	}
 }
@@ -69,7 +69,8 @@ func runtime(config, target string, byDefault string) []rules.Recipe {
 // stateOf names the file that keeps a target's former value: "mongodb-eviction-dirty-target".
 func stateOf(target string) string { return "mongodb-" + strings.ReplaceAll(target, "_", "-") }
 
-// setAlready reports whether the recording says that a configuration is set.
+// setAlready returns a condition that holds unless the recording shows the configuration already
+// set.
 func setAlready(config string) func(*rules.Case, rules.Values) bool {
 	return func(c *rules.Case, _ rules.Values) bool {
 		return !strings.Contains(c.Facts[runtimeConfig], config) &&
@@ -77,15 +78,16 @@ func setAlready(config string) func(*rules.Case, rules.Values) bool {
 	}
 }
 
-// Only the targets change: from a target on, eviction's own threads work. A trigger is where operations
-// are drafted (dist/api_data.py), and a lower dirty trigger halves the updates trigger with it
-// (conn_cache.c): with updates at 8 % of the cache, eviction_dirty_trigger=10 makes all operations evict
-// all the time.
+// Only the targets change: above a target, eviction's own threads work. Above a trigger, operations
+// have to help (dist/api_data.py), and a lower dirty trigger halves the updates trigger with it
+// (conn_cache.c). With updates at 8 % of the cache, eviction_dirty_trigger=10 would make all
+// operations evict all the time.
 var (
 	evictEarlier = evictionRemedy("eviction-earlier", "Let background eviction begin earlier, with more threads",
 		"eviction_dirty_target", "2",
 		`p.wiredTigerEvictionDirtyTargetGB > 0 ? Math.round(1024 * p.wiredTigerEvictionDirtyTargetGB) + "MB" : 5`)
-	// smallerCheckpoints leaves less for the checkpoint; nothing bounds the rate at which it writes.
+	// smallerCheckpoints leaves less for the checkpoint. No setting limits the rate at which it
+	// writes.
 	smallerCheckpoints = evictionRemedy("checkpoint-smaller",
 		"Leave less for the checkpoint: lower the dirty target", "eviction_dirty_target", "1",
 		`p.wiredTigerEvictionDirtyTargetGB > 0 ? Math.round(1024 * p.wiredTigerEvictionDirtyTargetGB) + "MB" : 5`)
@@ -95,20 +97,20 @@ var (
 		"eviction_target", "70", "80")
 )
 
-// evictionRemedy sets one target of eviction, in percent, and more threads. byDefault is the target that
-// is in force without a setting, as an expression of the client's language.
+// evictionRemedy sets one target of eviction, in percent, and more threads. byDefault is the target
+// that applies without a setting, as an expression in the client's language.
 func evictionRemedy(name, title, target, percent, byDefault string) *rules.Remedy {
 	config := target + "=" + percent
 	return &rules.Remedy{Name: name, Title: title,
 		Recipes: runtime(config+",eviction=(threads_min=4,threads_max=8)", target, byDefault),
-		Cost:    "CPU, felt on 4 cores and not on 16; pages that change again are written more than once",
+		Cost:    "CPU, noticeable on 4 cores but not on 16; pages that change again are written more than once",
 		Wait:    3 * time.Minute, Until: "two checkpoints have passed",
 		Raises: []string{"iops", "throughput", "utilisation"}, Settings: []string{runtimeConfig},
 		Needed: setAlready(config)}
 }
 
-// cacheWithin sets the cache to half of what the limit leaves beside a GiB, as mongod itself does by
-// the memory that it sees at its start.
+// cacheWithin sets the cache to half of the limit less one GiB, as mongod itself does from the
+// memory it sees at startup.
 var cacheWithin = &rules.Remedy{Name: "cache-within", Title: "Set the cache to half of the memory limit",
 	Recipes: []rules.Recipe{
 		{Places: []rules.Place{rules.RDS, rules.Managed}, None: atlas},
@@ -119,12 +121,12 @@ var cacheWithin = &rules.Remedy{Name: "cache-within", Title: "Set the cache to h
 				`c = db.serverStatus().wiredTiger.cache`, `[c["maximum bytes configured"], c["bytes currently in the cache"]]`),
 			Undo: rules.Restore("cache-within", `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: "`+
 				rules.Saved+`"})`),
-			Kept: "a restart forgets it; in mongod.conf it is storage.wiredTiger.engineConfig.cacheSizeGB: {{.gib}}",
-			Notes: []string{"The cache shrinks by eviction: operations may wait for it meanwhile. Do it when the load is low.",
+			Kept: "a restart resets it; in mongod.conf it is storage.wiredTiger.engineConfig.cacheSizeGB: {{.gib}}",
+			Notes: []string{"The cache shrinks by eviction, and operations may wait for that. Do it when the load is low.",
 				withCredentials}},
 	},
 	Cost: "more reads from the disk if the working set no longer fits",
-	Wait: 10 * time.Minute, Until: "the cache has shrunk to it",
+	Wait: 10 * time.Minute, Until: "the cache has shrunk to the new size",
 	Settings: []string{runtimeConfig, "cache_bytes"},
 	Size:     sizeCache,
 	Needed:   func(_ *rules.Case, v rules.Values) bool { return v["mib"] != "" },
@@ -133,12 +135,13 @@ var cacheWithin = &rules.Remedy{Name: "cache-within", Title: "Set the cache to h
 
 const (
 	mib        = 1 << 20
-	cacheApart = 1024 // MiB that are not the cache's
+	cacheApart = 1024 // MiB reserved for everything but the cache
 	cacheLeast = 256
 )
 
 func sizeCache(c *rules.Case, _ *rules.Finding) rules.Values {
 	limit, _ := strconv.ParseFloat(c.Facts["memory_limit_bytes"], 64)
+	// The container's limit applies if it is below the host's.
 	if own := timeline.Max(c.One(rules.ContainerMemoryLimit)); own > 0 && (limit == 0 || own < limit) {
 		limit = own
 	}
@@ -147,6 +150,7 @@ func sizeCache(c *rules.Case, _ *rules.Finding) rules.Values {
 	}
 	was := timeline.Max(c.One(CacheMax))
 	wanted := (limit/mib - cacheApart) / 2
+	// A cache this small would make things worse, and one that fits needs no change.
 	if !(wanted >= cacheLeast) || !(was > wanted*mib) {
 		return rules.Values{"mib": "", "gib": ""}
 	}
@@ -154,7 +158,7 @@ func sizeCache(c *rules.Case, _ *rules.Finding) rules.Values {
 		"gib": rules.Value(fmt.Sprintf("%.2f", wanted/1024))}
 }
 
-// The folders and the unit are those of the sources. What they do not show is not guessed: the command
+// The folders and the unit come from the sources. What they do not show is not guessed: the command
 // stops until the variable is set.
 const (
 	dbPath     = `{{ask .dbpath "DBPATH" "the dbPath, which the second command showed"}}`
@@ -166,15 +170,17 @@ const (
 		` xfs noatime 0 2"; }`
 )
 
-// journalOnVolume moves the journal as the script of emit does: to a folder on its own volume, to which
-// journal in dbPath becomes a link. If the volume is missing after a reboot, the link leads nowhere and
-// mongod does not start. On an empty folder it would start without recovering: WiredTiger takes a
-// journal without files for a new one (txn_recover.c), and journaled writes are lost.
+// journalOnVolume moves the journal in the same way as the script of `emit`: to a folder on its own
+// volume, with a link from journal in dbPath. If the volume is missing after a reboot, the link
+// dangles and mongod does not start. With an empty folder it would start without recovery:
+// WiredTiger takes a journal without files for a new one (txn_recover.c), and journaled writes are
+// lost.
 //
-// fstab has the volume before anything relies on it. Every step runs only if the one before did. The
-// journal of a stopped server is copied; what is left as journal.before is out of date as soon as the
-// server has started. Undo copies the journal back, and removes the line of this mount point only.
-var journalOnVolume = &rules.Remedy{Name: "journal-apart", Title: "Give the journal a volume of its own",
+// The volume is in fstab before anything relies on it. Every step runs only if the previous one
+// succeeded. The journal is copied while the server is stopped; journal.before is out of date as
+// soon as the server has started. Undo copies the journal back and removes only this mount point's
+// line.
+var journalOnVolume = &rules.Remedy{Name: "journal-apart", Title: "Give the journal its own volume",
 	Relieves: []rules.Resource{rules.OwnVolume},
 	Recipes: []rules.Recipe{
 		{Places: []rules.Place{rules.Host},
@@ -187,7 +193,7 @@ var journalOnVolume = &rules.Remedy{Name: "journal-apart", Title: "Give the jour
 					journal+` `+journalDir+`/journal`+
 					` && sudo mv `+journal+` `+journal+`.before && sudo ln -s `+journalDir+`/journal `+journal+
 					` && sudo systemctl start `+unit),
-			Kept:  "it lasts: fstab has the volume",
+			Kept:  "permanent: fstab lists the volume",
 			Check: rules.OnShell(`systemctl is-active ` + unit + `; findmnt ` + journalDir + `; ls -l ` + journal),
 			Undo: rules.OnShell(`test -L ` + journal + ` && sudo systemctl stop ` + unit + ` && sudo cp -a ` +
 				journalDir + `/journal ` + journal + `.back && sudo rm ` + journal +
@@ -195,22 +201,24 @@ var journalOnVolume = &rules.Remedy{Name: "journal-apart", Title: "Give the jour
 				journalDir + ` && sudo rmdir ` + journalDir +
 				` && sudo sed -i.before '\# ` + journalDir + ` #d' /etc/fstab`),
 			Restart: "mongod, for as long as the copy takes; a secondary first, the primary last, after rs.stepDown()",
-			Notes: []string{"mkfs.xfs refuses a device that holds a file system. Attach the volume first; plimsoll emit writes that, and the same move as a script.",
-				"With SELinux or AppArmor enforcing, allow mongod " + journalDir + " first (semanage fcontext -a -e " +
+			Notes: []string{"mkfs.xfs refuses a device that holds a file system. Attach the volume first; plimsoll emit writes the commands for that, and this move as a script.",
+				"With SELinux or AppArmor enforcing, first allow mongod access to " + journalDir + " (semanage fcontext -a -e " +
 					`{{or .dbpath "the dbPath"}}` + " " + journalDir + "; restorecon).",
-				"journal.before is out of date once mongod has started: delete it, never put it back."}},
+				"journal.before is out of date once mongod has started: delete it and never restore it."}},
 		{Places: []rules.Place{rules.Kubernetes},
-			None: "a StatefulSet's claims cannot be added to in place: plimsoll emit writes the manifests and the steps"},
+			None: "a StatefulSet's volume claims cannot be extended in place: plimsoll emit writes the manifests and the steps"},
 		{Places: []rules.Place{rules.Docker},
-			None: "the container has to be made anew, with a volume mounted at journal in its dbPath that holds a copy of the journal"},
+			None: "the container has to be recreated with a volume mounted at journal in its dbPath that holds a copy of the journal"},
 		{Places: []rules.Place{rules.RDS, rules.Managed}, None: atlas},
 	},
-	Cost:  "a snapshot of a single volume is no backup any more; the checkpoint takes as long as before",
+	Cost:  "a snapshot of a single volume is no longer a backup; the checkpoint takes as long as before",
 	Money: "one more small volume: a gp3 of 10 GiB is USD 0.80 a month (us-east-1)",
-	Wait:  10 * time.Minute, Until: "some checkpoints have passed",
+	Wait:  10 * time.Minute, Until: "a few checkpoints have passed",
 	Raises: []string{"checkpoint"},
 	Size: func(c *rules.Case, _ *rules.Finding) rules.Values {
 		path := c.Facts["dbpath"]
+		// The path ends up in shell commands and sed expressions; an unusual one is left for the
+		// user to set.
 		if !strings.HasPrefix(path, "/") || !plainConfig(path) || strings.ContainsAny(path, " |&#") {
 			path = ""
 		}
@@ -218,10 +226,10 @@ var journalOnVolume = &rules.Remedy{Name: "journal-apart", Title: "Give the jour
 	},
 }
 
-// plainConfig reports whether a text can stand between quotes.
+// plainConfig reports whether a text is safe between quotes.
 func plainConfig(s string) bool { return !strings.ContainsAny(s, "\"'`$\\\n") }
 
-// remedies are MongoDB's ways.
+// remedies maps the generic remedies to MongoDB's implementations.
 var remedies = map[*rules.Remedy]*rules.Remedy{
 	rules.LogApart: journalOnVolume, rules.PaceWrites: smallerCheckpoints, rules.CacheWithin: cacheWithin,
 }

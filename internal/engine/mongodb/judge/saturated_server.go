@@ -7,18 +7,18 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A server is saturated where its CPUs are busy and its connections are too, while it completes what
-// it can. A stall looks different: connections are busy, and nearly nothing completes.
+// A server is saturated if its CPUs and its connections are busy while it completes as much as it
+// can. In a stall, connections are busy too, but nearly nothing completes.
 const (
 	saturatedCPU         = 0.85
 	saturatedConnections = 0.80 // of the clients' connections have an operation in progress
 	leastConnections     = 8
-	// borneOut is the part of the busy connections whose operations the latencies count as well. The
-	// others wait for new data or for a change of the topology (see OperationsInProgress).
+	// borneOut is the part of the busy connections that the latency counters must also account for.
+	// The others wait for new data or for a topology change (see OperationsInProgress).
 	borneOut        = 0.5
 	saturatedGoesOn = 0.5 // of the usual completions
 	saturatedS      = 10.0
-	saturatedMostly = 0.25 // of the time under load: the verdict begins with it
+	saturatedMostly = 0.25 // of the time under load: then the verdict begins with it
 )
 
 func saturatedServer() rules.Rule {
@@ -27,20 +27,20 @@ func saturatedServer() rules.Rule {
 		When: "plimsoll:cpu_busy:ratio > 0.85 and on() (plimsoll:mongodb_active_connections:count > 0.8 * plimsoll:mongodb_connections:count)" +
 			" and on() (plimsoll:mongodb_operations_in_progress:ratio > 0.5 * plimsoll:mongodb_active_connections:count)",
 		Needs: []*rules.Signal{rules.CPUBusy, ActiveConnections, Connections, OperationsInProgress, Writes},
-		Cause: "All connections have an operation in progress and the CPUs are busy, so the server completes what it can and no more. Whoever comes next waits in front of it: for a connection of the client's pool, or for the reply to the operation before. The server's own latencies begin when it has an operation, so they do not contain that wait.",
+		Cause: "All connections have an operation in progress and the CPUs are busy, so the server is at capacity. New requests wait in front of it, for a connection from the client's pool or for the reply to the previous operation. The server's own latencies start when it receives an operation, so they do not include that wait.",
 		Words: rules.Words{
 			"busy":     "For {{.for}} ({{.share}} of the time under load) {{.active}} of {{.connections}} connections had an operation in progress, and the CPUs were {{.cpu}} busy. {{.ops}} operations completed per second (95 % of these intervals: at most {{.most}}).",
-			"in front": "The server's own mean latency there is {{.latency}}. It does not contain what clients waited in front of it: compare it with the clients' own.",
-			"opening":  "The server is saturated: for {{.for}} of {{.watched}} {{.active}} of its {{.connections}} connections were busy, at {{.ops}} operations per second and {{.cpu}} of the CPUs; its own latencies do not contain what clients waited in front of it.",
+			"in front": "The server's own mean latency there is {{.latency}}. It does not include the time clients waited in front of the server: compare it with latencies measured by the clients.",
+			"opening":  "The server is saturated: for {{.for}} of {{.watched}} {{.active}} of its {{.connections}} connections were busy, at {{.ops}} operations per second and {{.cpu}} of the CPUs; its own latencies do not include the time clients waited in front of it.",
 		},
 		Advice: map[string]rules.Advice{
-			"cpu": {Summary: "Ask less of the CPUs (see what scans, sorts or compresses), or use an instance with more cores",
+			"cpu": {Summary: "Reduce the CPU load (see what scans, sorts or compresses), or use an instance with more cores",
 				Expect: "it completes more per second, and the wait in front shrinks", TradeOff: "the instance's price",
-				NoCommand: "what uses the CPUs decides"},
-			"bound": {Summary: "Bound what may wait in front: maxPoolSize and waitQueueTimeoutMS in the driver, and shed load there",
+				NoCommand: "the fix depends on what uses the CPUs"},
+			"bound": {Summary: "Bound the queue in front of the server: maxPoolSize and waitQueueTimeoutMS in the driver, and shed load there",
 				Expect:    "clients fail early instead of waiting for seconds",
 				TradeOff:  "errors that the application has to handle; more connections would only move the wait into the server",
-				NoCommand: "the drivers' options and the application decide"},
+				NoCommand: "it is set in the drivers and the application"},
 		}}
 
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
@@ -51,6 +51,7 @@ func saturatedServer() rules.Rule {
 
 		ops := completions(c)
 		usual := timeline.Quantile(ops, 0.5)
+		// In a stall the connections are busy as well, but completions collapse.
 		goesOn := timeline.Where(ops, func(x float64) bool { return x >= saturatedGoesOn*usual })
 		many := timeline.Where(c.One(Connections), func(x float64) bool { return x >= leastConnections })
 		cells = cells.And(goesOn).And(many)
@@ -71,6 +72,8 @@ func saturatedServer() rules.Rule {
 			"ops": rules.Number(at(ops, 0.5)), "most": rules.Number(at(ops, 0.95))}
 
 		f.Say("busy", said)
+		// Total waiting over total writes, because the mean of per-cell means would favour idle
+		// cells.
 		waited, writes := timeline.Sum(timeline.At(c.One(WriteWaiting), cells)),
 			timeline.Sum(timeline.At(c.One(Writes), cells))
 		if latency := waited / writes; writes > 0 && latency == latency {
@@ -100,10 +103,10 @@ func saturatedServer() rules.Rule {
 	return r
 }
 
-// whole is a count in a sentence.
+// whole formats a count for a sentence.
 func whole(x float64) rules.Value { return rules.Value(fmt.Sprintf("%.0f", x)) }
 
-// completions are all operations that ended, per second.
+// completions is the number of all operations that ended, per second.
 func completions(c *rules.Case) []float64 {
 	out := make([]float64, c.Grid.N)
 	for _, s := range []*rules.Signal{Writes, Reads, Commands} {

@@ -7,15 +7,16 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// signals are all of this folder.
+// signals are all signals of this package.
 var signals rules.Group
 
 func signal(name, unit, help string, exprs ...string) *rules.Signal {
 	return signals.Add(rules.Signal{Name: rules.SignalPrefix + name, Unit: unit, Help: help, Exprs: exprs})
 }
 
-// slowFileWrites sums the buckets of 50 ms and more of the write latency histogram by
-// FTDC's names; they are numbered from 2 up to 7.0, from 3 on in 8.x, which has one more below.
+// slowFileWrites sums the buckets of 50 ms and more of the write latency histogram under FTDC's
+// names. The buckets are numbered from 2 up to 7.0, and from 3 in 8.x, which has an extra bucket at
+// the low end.
 func slowFileWrites(first int) string {
 	var parts []string
 	for i, r := range []string{"50_99ms", "100_249ms", "250_499ms", "500_999ms", "1000ms"} {
@@ -26,8 +27,8 @@ func slowFileWrites(first int) string {
 	return strings.Join(parts, " + ")
 }
 
-// Signals of MongoDB and its storage engine. The alternatives are the names a
-// quantity had from 3.2 to 8.2, the newest first.
+// Signals of MongoDB and its storage engine. The alternatives are the names of a counter from 3.2
+// to 8.2, newest first.
 var (
 	WriteWaiting = signal("mongodb_write_waiting:ratio",
 		"s/s", "operations in progress: seconds of write latency credited per second",
@@ -56,7 +57,7 @@ var (
 		`sum(irate(mongodb_ss_opcounters{legacy_op_type=~"insert|update|delete"}[$w]))`)
 	QueuedWriters = signal("mongodb_queued_writers:count", "", "operations queued for a write lock or ticket",
 		`sum(mongodb_ss_globalLock_currentQueue{count_type="writers"})`)
-	ActiveWriters = signal("mongodb_active_writers:count", "", "operations writing or waiting to",
+	ActiveWriters = signal("mongodb_active_writers:count", "", "operations that are writing or waiting to write",
 		`mongodb_ss_globalLock_activeClients_writers`)
 	TicketWait = signal("mongodb_ticket_wait:ratio", "s/s",
 		"writes waiting for a ticket: seconds queued credited per second", ticketTime("write", "Queued")...)
@@ -79,7 +80,7 @@ var (
 		`count(mongodb_rs_members_state)`)
 	MemberLag = signals.Add(rules.Signal{Name: rules.SignalPrefix + "mongodb_member_lag:seconds",
 		Unit: "seconds", By: []string{"member_idx"},
-		Help:  "how far a member's last write is behind the newest one",
+		Help:  "how far a member's last write is behind the newest write",
 		Exprs: []string{`(0 - (mongodb_rs_members_optimeDate - on() group_left() max(mongodb_rs_members_optimeDate))) / 1000`}})
 	LockWait = signal("mongodb_lock_wait:ratio",
 		"s/s", "operations waiting for a lock: seconds credited per second",
@@ -110,7 +111,7 @@ var (
 		`irate(mongodb_ss_wt_thread_yield_application_thread_time_waiting_for_cache_usecs[$w]) / 1e6`,
 		`irate(mongodb_ss_wt_cache_application_thread_time_waiting_for_cache_usecs[$w]) / 1e6`)
 	PageWait = signal("wt_page_wait:ratio",
-		"s/s", "threads sleeping until another is done with a page: seconds credited per second",
+		"s/s", "threads sleeping until another thread is done with a page: seconds credited per second",
 		`irate(mongodb_ss_wt_thread_yield_page_acquire_time_sleeping_usecs[$w]) / 1e6`)
 	AppPageReadsTime = signal("wt_app_page_reads_time:ratio",
 		"s/s", "application threads reading pages from disk: seconds credited per second",

@@ -6,9 +6,9 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// lockWait is the waiting for a kind of lock, in all modes. A mode without a wait has no
-// metric; and rates of metrics of several names must not meet in one vector without a label that
-// distinguishes them, because a rate has no name. Hence one pattern for each name.
+// lockWait is the waiting for a kind of lock in all modes. A mode without any waiting has no
+// metric. Rates have no metric name, so rates of several metrics would collide in one vector unless
+// a label distinguishes them; hence one pattern per metric.
 func lockWait(of string) string {
 	var modes []string
 	for _, mode := range []string{"r", "w", "R", "W"} {
@@ -23,7 +23,7 @@ func lockSignal(name, of, help string) *rules.Signal {
 		"operations waiting for "+help+": seconds credited per second", lockWait(of))
 }
 
-// Signals of the waiting for each kind of lock.
+// Signals of the waiting for each kind of lock, by the lock manager's resource types.
 var (
 	BatchLockWait = lockSignal("batch",
 		"ParallelBatchWriterMode", "the application of oplog batches (up to 7.0)")
@@ -44,11 +44,12 @@ var (
 	MutexLockWait    = lockSignal("mutex", "Mutex", "an internal mutex")
 )
 
-// locks are all kinds, in the order in which an operation takes them: flow control's ticket first,
-// which is no lock, then these (src/mongo/db/concurrency/d_concurrency.cpp). PBWM was removed in 7.1
-// (SERVER-38341), and FCV became a barrier for transactions in 7.3 (SERVER-66340).
+// locks are all kinds, in the order in which an operation takes them
+// (src/mongo/db/concurrency/d_concurrency.cpp). Flow control's ticket comes first but is not a
+// lock. PBWM was removed in 7.1 (SERVER-38341), and FCV became a barrier for transactions in 7.3
+// (SERVER-66340).
 var locks = []struct {
-	name string // as a finding's subject says it
+	name string // as in a finding's subject
 	wait *rules.Signal
 }{
 	{"oplog application", BatchLockWait},
@@ -70,7 +71,7 @@ const (
 	globalLock = "global"
 )
 
-// lockSignals are the signals of locks.
+// lockSignals returns the signals of all locks.
 func lockSignals() []*rules.Signal {
 	out := make([]*rules.Signal, len(locks))
 	for i, l := range locks {
@@ -79,7 +80,7 @@ func lockSignals() []*rules.Signal {
 	return out
 }
 
-// anyLockWaits is the condition that at least so many operations wait for one kind of lock.
+// anyLockWaits is the condition that more than two operations wait for one kind of lock.
 func anyLockWaits() string {
 	parts := make([]string, len(locks))
 	for i, l := range locks {

@@ -1,14 +1,14 @@
 package judge
 
-// connections is a count of connections without those on which a hello waits. Versions before 4.4 do
-// not report these, and have none: 0 times the count takes their place.
+// connections counts connections except those on which a hello waits. Versions before 4.4 do not
+// report these and have none; 0 times the count stands in for them.
 func connections(kind string) string {
 	of := `mongodb_ss_connections{conn_type="` + kind + `"}`
 	return `clamp_min(sum(` + of + `) - sum(mongodb_ss_connections{conn_type="awaitingTopologyChanges"} or ` +
 		of + ` * 0), 0)`
 }
 
-// Signals of what a server does around its storage engine: locks, connections, scans, and pages that
+// Signals of the server around its storage engine: locks, connections, scans, and pages that
 // operations read themselves.
 var (
 	QueuedReaders = signal("mongodb_queued_readers:count", "", "operations queued for a read lock or ticket",
@@ -20,8 +20,8 @@ var (
 		`sum(irate({__name__=~"mongodb_ss_metrics_commands_(create|createIndexes|collMod|drop|dropDatabase|dropIndexes|renameCollection|convertToCapped|compact)_total"}[$w]))`)
 	OpenTransactions = signal("mongodb_open_transactions:count", "", "transactions open",
 		`mongodb_ss_transactions_currentOpen`)
-	// Drivers and members keep connections on which a hello waits up to ten seconds for a change of
-	// the topology (4.4 and later). connections.active counts them, although nothing runs there.
+	// Since 4.4, drivers and members keep connections on which a hello waits up to ten seconds for
+	// a topology change. connections.active counts them although nothing runs there.
 	ActiveConnections = signal("mongodb_active_connections:count",
 		"", "clients' connections with an operation in progress, without hellos that wait for a change of the topology",
 		connections("active"))
@@ -36,7 +36,8 @@ var (
 		`sum(irate(mongodb_ss_opLatencies_latency{op_type=~"reads|writes|commands"}[$w])) / 1e6`)
 	PreparedTransactions = signal("mongodb_prepared_transactions:count", "", "transactions prepared",
 		`mongodb_ss_transactions_currentPrepared`)
-	// Scans by tailable cursors are left out: change streams and members read the oplog so, which has no index.
+	// Tailable cursors are excluded: change streams and members scan the oplog with them, since it
+	// has no index.
 	CollectionScans = signal("mongodb_collection_scans:rate",
 		"1/s", "queries per second that read a whole collection, without tailable cursors (4.4 and later)",
 		`irate(mongodb_ss_metrics_queryExecutor_collectionScans_nonTailable[$w])`)

@@ -1,15 +1,16 @@
 package judge
 
-// From 8.0 on tickets are reported under queues.execution. percona/mongodb_exporter names them as
-// before since 0.42 (mongodb_ss_wt_concurrentTransactions...), earlier ones and FTDC by their path.
-// It labels them txn_rw since 2020, while its documentation and others say txn_rw_type: notReads
-// takes what either label leaves, the writes, and notWrites the reads.
+// From 8.0 on, tickets are reported under queues.execution. percona/mongodb_exporter has kept the
+// earlier names (mongodb_ss_wt_concurrentTransactions...) since 0.42; earlier exporters and FTDC
+// name them by their path. The exporter has used the label txn_rw since 2020, while its
+// documentation and other exporters use txn_rw_type. So notReads selects the writes by excluding
+// "read" in either label, and notWrites selects the reads.
 const (
 	notReads  = `{txn_rw!="read",txn_rw_type!="read"}`
 	notWrites = `{txn_rw!="write",txn_rw_type!="write"}`
 )
 
-// only is the selector of one kind of tickets, "read" or "write".
+// only returns the selector for one kind of tickets, "read" or "write".
 func only(kind string) string {
 	if kind == "read" {
 		return notWrites
@@ -17,8 +18,8 @@ func only(kind string) string {
 	return notReads
 }
 
-// ticketTime are the names of a time that operations of a kind spent "Queued" or "Processing". 7.0
-// has one queue, without a priority; 8.0 a queue for each priority.
+// ticketTime returns the names of the time that operations of a kind spent "Queued" or
+// "Processing". 7.0 has one queue without priorities; 8.0 has a queue per priority.
 func ticketTime(kind, what string) []string {
 	field := "totalTime" + what + "Micros"
 	return []string{
@@ -30,7 +31,7 @@ func ticketTime(kind, what string) []string {
 	}
 }
 
-// tickets are the names of a count of tickets of a kind: available, out or totalTickets.
+// tickets returns the names of a ticket count of one kind: available, out or totalTickets.
 func tickets(kind, what string) []string {
 	return []string{
 		`mongodb_ss_queues_execution_` + kind + `_` + what,
@@ -39,11 +40,11 @@ func tickets(kind, what string) []string {
 	}
 }
 
-// queued is what globalLock.currentQueue calls operations of a kind.
+// queued maps a kind of operations to its name in globalLock.currentQueue.
 var queued = map[string]string{"read": "readers", "write": "writers"}
 
-// ticketQueueLength are the names of the number of operations that queue for a ticket. Versions
-// without it count operations that queue for a lock as well (globalLock.currentQueue).
+// ticketQueueLength returns the names of the number of operations queued for a ticket. Versions
+// without it also count operations that queue for a lock (globalLock.currentQueue).
 func ticketQueueLength(kind string) []string {
 	return []string{
 		`mongodb_ss_queues_execution_` + kind + `_normalPriority_queueLength`,
@@ -57,7 +58,7 @@ func ticketQueueLength(kind string) []string {
 var (
 	WriteTicketsAvailable = signal("mongodb_write_tickets_available:count", "", "write tickets free",
 		tickets("write", "available")...)
-	WriteTickets = signal("mongodb_write_tickets:count", "", "write tickets in all",
+	WriteTickets = signal("mongodb_write_tickets:count", "", "write tickets in total",
 		tickets("write", "totalTickets")...)
 	WriteTicketsOut = signal("mongodb_write_tickets_out:count", "", "write tickets in use",
 		tickets("write", "out")...)
@@ -65,7 +66,7 @@ var (
 		ticketQueueLength("write")...)
 	ReadTicketsAvailable = signal("mongodb_read_tickets_available:count", "", "read tickets free",
 		tickets("read", "available")...)
-	ReadTickets = signal("mongodb_read_tickets:count", "", "read tickets in all",
+	ReadTickets = signal("mongodb_read_tickets:count", "", "read tickets in total",
 		tickets("read", "totalTickets")...)
 	ReadTicketsOut = signal("mongodb_read_tickets_out:count", "", "read tickets in use",
 		tickets("read", "out")...)

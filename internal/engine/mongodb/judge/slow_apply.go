@@ -7,12 +7,13 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Applying is the class of a secondary's batches of the oplog. Batches are applied one after the other
-// (metrics.repl.apply.batches), so the time they take per second is the applier's use, at most 1.
+// Applying is the class of a secondary's oplog batches. They are applied one after the other
+// (metrics.repl.apply.batches), so the time they take per second is the applier's utilisation, at
+// most 1.
 const Applying rules.Class = "oplog batches"
 
 const (
-	// behindS is a lag at which a majority's commit point is late: flow control's target
+	// behindS is the lag at which the majority commit point is late: flow control's target
 	// (flowControlTargetLagSeconds).
 	behindS     = 10.0
 	applierBusy = 0.9
@@ -28,21 +29,22 @@ var (
 	ApplyOps = signal("mongodb_apply_operations:rate", "1/s", "operations of the oplog applied per second",
 		`irate(mongodb_ss_metrics_repl_apply_ops[$w])`)
 	ApplyBuffer = signal("mongodb_apply_buffer:count",
-		"", "operations of the oplog that were fetched and wait to be applied",
+		"", "operations of the oplog that were fetched but not yet applied",
 		`mongodb_ss_metrics_repl_buffer_apply_count`,
 		`mongodb_ss_metrics_repl_buffer_count`)
 )
 
-// applyStall is where a secondary falls behind: its applier is busy all the time, or its batches take
-// far longer than usual, and the lag grows or operations wait in its buffer. A member that is delayed on
-// purpose lags as well, with an idle applier; a large batch takes long, without any lag.
+// applyStall finds the time in which a secondary falls behind: its applier is busy all the time, or
+// its batches take far longer than usual, and the lag grows or operations pile up in its buffer.
+// Neither alone is enough: a deliberately delayed member lags with an idle applier, and a large
+// batch takes long without any lag.
 func applyStall(sig *rules.Signals) []rules.Stall {
 	s := rules.Stall{Rule: "mongodb/slow-apply", Subject: "MongoDB's oplog application", Class: Applying,
 		IsDatabase: true,
 		Waiting:    sig.One(ApplyTime), Ops: sig.One(ApplyBatches), Of: []*rules.Signal{ApplyTime, ApplyBatches}}
 	if timeline.Max(s.Ops) == 0 || !sig.Measured(ApplyBuffer) && !sig.Measured(OwnLag) &&
 		!sig.Measured(MemberLag) {
-		return nil // a primary, or nothing shows whether it is behind
+		return nil // a primary, or no source shows whether it is behind
 	}
 
 	s, ok := rules.ByUsual(sig.Time, rules.StallCeilingS, s)
@@ -53,6 +55,7 @@ func applyStall(sig *rules.Signals) []rules.Stall {
 	busy := timeline.Where(s.Waiting, func(x float64) bool { return x >= applierBusy })
 	slow := s.Cells.Or(busy).And(s.Observed)
 
+	// Busy spells without a growing lag are normal work.
 	var kept []timeline.Episode
 	for _, e := range slow.Close(sig.Cells(batchGap)).Episodes() {
 		if fallsBehind(sig, timeline.MaskOf(sig.Grid.N, []timeline.Episode{e})) {
@@ -62,17 +65,17 @@ func applyStall(sig *rules.Signals) []rules.Stall {
 
 	s.Cells = timeline.MaskOf(sig.Grid.N, kept).And(s.Observed)
 
-	// The applier is one thread: what it waits is not summed over clients.
+	// The applier is one thread, so its waiting is not summed over clients.
 	s.Waiting = nil
 	return rules.Found(s, true)
 }
 
-// batchGap joins the batches of one time behind.
+// batchGap joins batches that belong to the same period of falling behind.
 const batchGap = 3 * time.Second
 
-// fallsBehind reports whether a secondary is behind at some time in the cells: by its own lag if the
-// source says which member it is, otherwise by how much a secondary's lag rose. Without lags, operations
-// must have waited in its buffer for as long.
+// fallsBehind reports whether a secondary is behind at some point in the cells. It uses the
+// member's own lag if the source identifies the member, otherwise the rise of any secondary's lag.
+// Without lags, operations must have waited in its buffer for as long.
 func fallsBehind(sig *rules.Signals, in timeline.Mask) bool {
 	if own := sig.One(OwnLag); own != nil {
 		worst := timeline.Max(timeline.At(own, in))
@@ -81,6 +84,7 @@ func fallsBehind(sig *rules.Signals, in timeline.Mask) bool {
 
 	if sig.Measured(MemberLag) {
 		for _, t := range sig.Signal(MemberLag) {
+			// The lower quartile is robust against long periods of lag in the recording itself.
 			worst := timeline.Max(timeline.At(t.Values, in))
 			if worst < maxLagS && worst-timeline.Quantile(t.Values, 0.25) >= behindS {
 				return true
@@ -96,7 +100,7 @@ func fallsBehind(sig *rules.Signals, in timeline.Mask) bool {
 func slowApply() rules.Rule {
 	r := rules.SymptomRule("mongodb/slow-apply", "The secondary falls behind",
 		"plimsoll:mongodb_own_lag:seconds > 10 and on() (plimsoll:mongodb_apply_time:ratio > 0.9)",
-		"What a secondary does instead of clients' writes: it applies the oplog in batches, one after the other. If they take long, by its disk, its cache or its CPUs, its lag grows: w: majority waits on the primary, and flow control holds its writes back.")
+		"A secondary applies the oplog in batches, one after the other. If these are slow because of its disk, cache or CPUs, its lag grows: on the primary, w: majority waits and flow control holds writes back.")
 	r.Needs = []*rules.Signal{ApplyTime, ApplyBatches}
 	r.AnyOf = []*rules.Signal{OwnLag, MemberLag, ApplyBuffer}
 	r.Words = rules.Words{
@@ -122,7 +126,7 @@ func slowApply() rules.Rule {
 	return r
 }
 
-// sayBehind adds how far behind the secondary was.
+// sayBehind adds how far the secondary fell behind.
 func sayBehind(c *rules.Case, f *rules.Finding) {
 	var cells timeline.Mask
 	for _, s := range c.Symptoms {
@@ -151,7 +155,7 @@ func sayBehind(c *rules.Case, f *rules.Finding) {
 	if buffer := timeline.Max(timeline.At(c.One(ApplyBuffer), cells)); buffer > 0 {
 		f.Say("buffer", rules.Values{"buffer": rules.Number(buffer)})
 		f.Evidence = append(f.Evidence,
-			c.Figure("operations fetched and not applied, most", ApplyBuffer, buffer, "", cells))
+			c.Figure("operations fetched but not yet applied, most", ApplyBuffer, buffer, "", cells))
 	}
 
 	if ops := c.One(ApplyOps); ops != nil {

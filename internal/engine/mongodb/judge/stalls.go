@@ -13,9 +13,9 @@ var felt = []*rules.Signal{WriteWaiting, Writes, ReadWaiting, Reads, CommandWait
 	QueuedWriters, ActiveWriters, ActiveConnections, Connections, OperationsInProgress,
 	ApplyTime, ApplyBatches, ApplyBuffer, OwnLag, MemberLag}
 
-// stalls are those of writes and of reads, by their latency, and of commands, among which are some
-// that wait by nature (for a change, for a heartbeat): only what is far from usual stalls. Before
-// 3.4, which tells no latency, they are those of writes by their completions.
+// stalls returns the stalls of writes and reads, by latency, and of commands. Some commands wait by
+// design (for a change, for a heartbeat), so only latencies far from the usual count there. Before
+// 3.4, which reports no latencies, writes are judged by their completions.
 func stalls(sig *rules.Signals) []rules.Stall {
 	writes := rules.Stall{Rule: "mongodb/slow-writes", Subject: "MongoDB writes", Class: rules.Writing,
 		IsDatabase: true, Foremost: true}
@@ -41,7 +41,7 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	return rules.Found(rules.ByThroughput(sig.Time, writes, sig.One(QueuedWriters), 1))
 }
 
-// usedUp is where clients' connections all have an operation in progress.
+// usedUp marks the cells in which nearly all clients' connections have an operation in progress.
 func usedUp(sig *rules.Signals) timeline.Mask {
 	active, all := sig.One(ActiveConnections), sig.One(Connections)
 	progress := around(sig.One(OperationsInProgress), sig.Cells(littleS))
@@ -53,17 +53,18 @@ func usedUp(sig *rules.Signals) timeline.Mask {
 	return used
 }
 
-// littleS is the time over which operations in progress are averaged: latencies are credited when
+// littleS is the averaging time for operations in progress, because latencies are credited when
 // operations end.
 const littleS = 5 * time.Second
 
-// around is the mean of the values before or after each cell, whichever is higher, so that the edges
-// of a busy time are as high as its middle.
+// around is the mean of the values before or after each cell, whichever is higher, so that the
+// edges of a busy period are as high as its middle.
 func around(values []float64, cells int) []float64 {
 	out := make([]float64, len(values))
 	for k := range values {
 		before, after := timeline.Mean(values[max(0, k-cells+1):k+1]),
 			timeline.Mean(values[k:min(len(values), k+cells)])
+		// NaN compares false, so the side that has values wins.
 		if out[k] = before; !(before >= after) && after == after {
 			out[k] = after
 		}
@@ -71,12 +72,12 @@ func around(values []float64, cells int) []float64 {
 	return out
 }
 
-// slowOr is the stall of a kind of operations by their latency, and where clients wait in front of the
-// server to ask for them, for a connection of their pools.
+// slowOr returns the stalls of a kind of operations, judged by latency, plus the cells in which
+// clients wait in front of the server for a connection from their pools.
 func slowOr(used timeline.Mask, sig *rules.Signals, s rules.Stall) []rules.Stall {
 	s, ok := rules.ByLatency(sig.Time, rules.StallFloorS, s)
 	if ok {
-		// In a stall all connections wait anyway.
+		// In a stall, all connections wait anyway.
 		front := sig.InFront(used.Without(s.Cells))
 		s.Cells = s.Cells.Or(front.And(timeline.Where(s.Ops, func(x float64) bool { return x > 0 })))
 		s.Observed = s.Observed.Or(s.Cells)
@@ -84,12 +85,12 @@ func slowOr(used timeline.Mask, sig *rules.Signals, s rules.Stall) []rules.Stall
 	return rules.Found(s, ok)
 }
 
-// fewWriters is how many operations may be writing for long by themselves, while nothing completes: an
-// index build, an update of many documents.
+// fewWriters is the number of operations that may legitimately write for long while nothing
+// completes, such as an index build or an update of many documents.
 const fewWriters = 3
 
-// waitingWriters is how many writes wait at one moment: those in the queue for a ticket, or those that
-// have one beyond a few. It is nil if neither is reported.
+// waitingWriters is the number of writes that wait at a given moment: those queued for a ticket, or
+// those holding one beyond a few. It is nil if neither is reported.
 func waitingWriters(sig *rules.Signals) []float64 {
 	queued, active := sig.One(QueuedWriters), sig.One(ActiveWriters)
 	if queued == nil && active == nil {
@@ -100,6 +101,7 @@ func waitingWriters(sig *rules.Signals) []float64 {
 		if queued != nil {
 			out[k] = queued[k]
 		}
+		// Negated so that a missing queue length (NaN) is replaced too.
 		if active != nil && !(out[k] >= active[k]-fewWriters) {
 			out[k] = active[k] - fewWriters
 		}

@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A ticketSide is the tickets of one kind of operations. Reads and writes have separate ones, so that
-// each queue is compared with what the operations of its kind waited, and with no other.
+// A ticketSide is one kind of tickets. Reads and writes have separate tickets, so each queue is
+// compared only with the waiting of its own kind.
 type ticketSide struct {
 	kind, subject          string
 	available, wait, total *rules.Signal
@@ -26,23 +26,23 @@ func ticketQueue() rules.Rule {
 			" or plimsoll:mongodb_read_tickets_available:count < 1 or plimsoll:mongodb_read_ticket_wait:ratio > 1",
 		Needs: []*rules.Signal{},
 		AnyOf: []*rules.Signal{WriteTicketsAvailable, TicketWait, ReadTicketsAvailable, ReadTicketWait},
-		Cause: "Only so many operations may be inside the storage engine at the same time, reads and writes each; the others queue. The queue is long because those inside are slow: it multiplies a stall and is seldom where one begins.",
+		Cause: "The storage engine admits a limited number of reads and of writes at a time; the others queue. The queue is long because the operations inside are slow: it amplifies a stall and is seldom its origin.",
 		Words: rules.Words{
 			"title":        "{{.kind}}s queue for a ticket",
 			"queued":       "Operations queued {{.queued}} for a {{.kind}} ticket, {{.share}} of the {{.of}} of stalled waiting.",
 			"not measured": "This version does not report how long operations queued.",
 			"none free":    "No {{.kind}} ticket was free in {{.share}} of the stalled time{{with .longest}}, and up to {{.}} {{$.kind}}s queued{{end}}.",
-			"dynamic":      "There were {{.fewest}} tickets at the fewest: from 7.0 on mongod changes their number by itself.",
+			"dynamic":      "The number of tickets fell to {{.fewest}}: from 7.0 on mongod adjusts it by itself.",
 		},
 		Advice: map[string]rules.Advice{
-			"causes": {Summary: "Remove what makes the operations inside slow (the other causes); do not raise the tickets",
-				Expect:    "the queue goes with its cause",
+			"causes": {Summary: "Fix what makes the operations inside slow (the other causes); do not raise the number of tickets",
+				Expect:    "the queue disappears with its cause",
 				TradeOff:  "more tickets move the wait from the queue into the engine and make cache pressure worse",
-				NoCommand: "it follows its cause"},
+				NoCommand: "this wait follows its cause"},
 			"long reads": {Summary: "Find the reads that hold the tickets: db.currentOp({active: true, secs_running: {$gte: 1}}); give them an index, bound them with maxTimeMS, or send them to a secondary",
-				Expect:    "tickets become free sooner, and the queue goes",
+				Expect:    "tickets become free sooner, and the queue disappears",
 				TradeOff:  "an index costs memory and a write with each change of its keys",
-				NoCommand: "which reads they are, the server shows while it lasts"},
+				NoCommand: "the server shows these reads only while it happens"},
 		}}
 
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
@@ -69,6 +69,7 @@ func (s ticketSide) judge(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	}
 
 	available := c.One(s.available)
+	// The gauge is sampled, so a short shortage shows only in the wait counter.
 	none := timeline.Where(available, func(x float64) bool { return x < 1 })
 	share, seconds, of, measured := s.by(c, s.wait)
 	exhausted := rules.Share(none, c.Stall.Cells)
@@ -85,7 +86,7 @@ func (s ticketSide) judge(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	f := r.Finding(s.subject)
 	f.Weight = weight
 	if f.Severity = c.SeverityOf(f.Weight); f.Severity == rules.Critical {
-		f.Severity = rules.Warning // a multiplier, not an origin
+		f.Severity = rules.Warning // it amplifies a stall but does not start one
 	}
 
 	waited := timeline.Where(c.One(s.wait), func(x float64) bool { return x > 1 })
@@ -97,7 +98,7 @@ func (s ticketSide) judge(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 		f.Say("queued", rules.Values{"queued": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
 			"of": rules.Of(of, units.OpSeconds), "kind": rules.Called(s.kind)})
 		f.Evidence = append(f.Evidence,
-			c.Figure("time queued for a "+s.kind+" ticket in the stalled time beyond what is usual, summed", s.wait,
+			c.Figure("time queued for a "+s.kind+" ticket in the stalled time beyond the usual, summed", s.wait,
 				seconds, units.OpSeconds, c.Stall.Cells))
 	} else {
 		f.Say("not measured", nil)

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A cacheTrigger is a level from which operations, not only background threads, have to evict.
+// A cacheTrigger is a level above which operations, not only background threads, have to evict.
 type cacheTrigger struct {
 	signal *rules.Signal
 	what   string // "80 % full"
@@ -20,8 +20,8 @@ type cacheTrigger struct {
 	gigabytes []string
 }
 
-// The defaults are WiredTiger's (dist/api_data.py): mongod sets none of them. That of the updates is half
-// the dirty trigger (conn_cache.c, WT 4.4 to 8.x): it falls with a lower dirty trigger.
+// The defaults are WiredTiger's (dist/api_data.py); mongod sets none of them. The updates trigger
+// is half the dirty trigger (conn_cache.c, WT 4.4 to 8.x), so it falls with a lower dirty trigger.
 var (
 	fillTrigger  = cacheTrigger{signal: CacheFill, what: "full", key: "eviction_trigger", byDef: 0.95}
 	dirtyTrigger = cacheTrigger{signal: DirtyRatio, what: "dirty", key: "eviction_dirty_trigger", byDef: 0.20,
@@ -32,15 +32,15 @@ var (
 	cacheTriggers = []cacheTrigger{fillTrigger, dirtyTrigger, updatesTrigger}
 )
 
-// level is the trigger as a share of the cache: what the source's settings say, or the default. set
-// reports whether a setting decides.
+// level is the trigger as a share of the cache: from the source's settings, or the default. set
+// reports whether it comes from a setting.
 func (t cacheTrigger) level(facts map[string]string) (level float64, set bool) {
 	level, set = t.own(facts)
 	if t.key == updatesTrigger.key && !set {
 		dirty, lower := dirtyTrigger.level(facts)
 		level, set = dirty/2, lower
 	}
-	// No trigger is above the one of the whole cache.
+	// No trigger can exceed the trigger of the whole cache.
 	if t.key != fillTrigger.key {
 		if fill, _ := fillTrigger.own(facts); level > fill {
 			level = fill
@@ -49,17 +49,17 @@ func (t cacheTrigger) level(facts map[string]string) (level float64, set bool) {
 	return level, set
 }
 
-// own is the trigger as it is set by itself.
+// own is the trigger's own setting, or its default.
 func (t cacheTrigger) own(facts map[string]string) (level float64, set bool) {
 	cache, _ := strconv.ParseFloat(facts["cache_bytes"], 64)
 
-	// What was changed at run time overrides what mongod was opened with.
+	// A change at run time overrides the configuration at startup.
 	for _, config := range []string{facts[runtimeConfig], facts["engine_config"]} {
 		if x, ok := configured(config, t.key); ok {
 			if x <= 100 {
 				return x / 100, true
 			}
-			// Over 100 it is in bytes (__cache_config_abs_to_pct).
+			// Values over 100 are in bytes (__cache_config_abs_to_pct).
 			if cache > 0 {
 				return x / cache, true
 			}
@@ -75,13 +75,13 @@ func (t cacheTrigger) own(facts map[string]string) (level float64, set bool) {
 	return t.byDef, false
 }
 
-// where is where the operations of the case are over the trigger.
+// where marks the cells in which the trigger is exceeded.
 func (t cacheTrigger) where(c *rules.Case) timeline.Mask {
 	level, _ := t.level(c.Facts)
 	return timeline.Where(c.One(t.signal), func(x float64) bool { return x >= level })
 }
 
-// overTrigger is where the cache is over any of the given triggers.
+// overTrigger marks the cells in which the cache exceeds any of the given triggers.
 func overTrigger(c *rules.Case, triggers ...cacheTrigger) timeline.Mask {
 	over := make(timeline.Mask, c.Grid.N)
 	for _, t := range triggers {
@@ -90,22 +90,24 @@ func overTrigger(c *rules.Case, triggers ...cacheTrigger) timeline.Mask {
 	return over
 }
 
-// text is a figure's text.
+// text is the label of a figure.
 func (t cacheTrigger) text(level float64) string {
 	most := map[string]string{"full": "fullest", "dirty": "most dirty",
 		"held by updates": "most held by updates"}[t.what]
 	return most + " (trigger " + units.Percent(level) + ")"
 }
 
-// fact is the trigger for a bound: it is known if a setting decides it.
+// fact returns the trigger for a bound. It is known only if a setting determines it.
 func (t cacheTrigger) fact(facts map[string]string) (float64, bool) { return t.level(facts) }
 
-// bytesOf are the units that WiredTiger's configuration takes.
+// bytesOf are the units in WiredTiger's configuration.
 var bytesOf = map[string]float64{"": 1, "B": 1, "K": 1 << 10, "KB": 1 << 10, "M": 1 << 20, "MB": 1 << 20,
 	"G": 1 << 30, "GB": 1 << 30, "T": 1 << 40, "TB": 1 << 40}
 
-// configured finds a number in a configuration of WiredTiger. The last of several counts.
+// configured finds a number in a WiredTiger configuration. If a key occurs several times, the last
+// one counts.
 func configured(config, key string) (float64, bool) {
+	// Commas are doubled because matches may not overlap: each key needs its own leading one.
 	all := regexp.MustCompile(`(?:^|[,(\s])`+key+
 		`\s*[=:]\s*"?(\d+(?:\.\d+)?)\s*([KMGTkmgt]?[Bb]?)"?(?:[,)\s]|$)`).FindAllStringSubmatch(
 		strings.ReplaceAll(config, ",", ",,"), -1)

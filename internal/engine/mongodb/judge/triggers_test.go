@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The triggers are those of the configuration, wherever it comes from; the updates trigger falls with
-// the dirty one.
+// The triggers come from the configuration, wherever it is set. The updates trigger falls with the
+// dirty trigger.
 func TestTriggersOfConfiguration(t *testing.T) {
 	const cache = "1073741824" // 1 GiB
 	for name, c := range map[string]struct {

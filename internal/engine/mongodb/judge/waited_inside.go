@@ -8,10 +8,11 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// minInsideShare is the part of the stalled waiting from which a wait inside WiredTiger is a cause.
+// minInsideShare is the share of the stalled waiting from which a wait inside WiredTiger is a
+// cause.
 const minInsideShare = 0.15
 
-// usecs is the sum of counters of WiredTiger in microseconds, in seconds per second.
+// usecs is the sum of WiredTiger counters in microseconds, converted to seconds per second.
 func usecs(counters ...string) string {
 	parts := make([]string, len(counters))
 	for i, name := range counters {
@@ -20,16 +21,16 @@ func usecs(counters ...string) string {
 	return "(" + strings.Join(parts, " + ") + ") / 1e6"
 }
 
-// Signals of waits inside WiredTiger that no volume makes.
+// Signals of waits inside WiredTiger that no volume causes.
 var (
-	// ForcedEviction is counted up to 8.0.
+	// ForcedEviction is reported up to 8.0.
 	ForcedEviction = signal("wt_forced_eviction:ratio",
 		"s/s", "operations evicting single pages that grew too large: seconds credited per second (up to 8.0)",
 		usecs(
 			"cache_forced_eviction_pages_evicted_that_were_dirty_time", "cache_forced_eviction_pages_evicted_that_were_clean_time"),
 		usecs("cache_forced_eviction_pages_evicted_that_were_dirty_time"))
 	ForcedPages = signal("wt_forced_pages:rate",
-		"1/s", "pages selected for eviction by the operation that found them too large, per second",
+		"1/s", "pages per second that an operation selected for eviction because they were too large",
 		`irate(mongodb_ss_wt_cache_forced_eviction_pages_selected_count[$w])`)
 	HandleLocks = signal("wt_handle_locks:ratio",
 		"s/s", "operations waiting for WiredTiger's data handle, schema and checkpoint locks: seconds credited per second",
@@ -41,7 +42,7 @@ var (
 		usecs("lock_schema_lock_application_thread_wait_time"))
 )
 
-// waitedInside is a rule about one wait counter: its share of the stalled waiting.
+// waitedInside makes a rule from one wait counter, by its share of the stalled waiting.
 func waitedInside(r rules.Rule, counter *rules.Signal, figure string,
 	more func(*rules.Case, *rules.Finding)) rules.Rule {
 	r.Kind = rules.Cause
@@ -79,16 +80,16 @@ func waitedInside(r rules.Rule, counter *rules.Signal, figure string,
 func forcedEviction() rules.Rule {
 	r := rules.Rule{ID: "wiredtiger/forced-eviction", Title: "Operations evict single pages that grew too large",
 		When:  "plimsoll:wt_forced_eviction:ratio > 1",
-		Cause: "A page that grew beyond its bound, by many versions of one hot document or by many deleted ones, is evicted by the operation that finds it, whatever the cache's triggers say. The operation reconciles the whole page before it may continue, and the others that need the page wait for it.",
+		Cause: "A page that grew beyond its limit, because of many versions of one hot document or many deleted documents, is evicted by the operation that finds it, whatever the cache's triggers. The operation reconciles the whole page before it may continue, and others that need the page wait.",
 		Words: rules.Words{
 			"waited":  "No volume fixes this. Operations spent {{.waited}} longer than usual evicting pages that grew too large, {{.share}} of the {{.of}} of stalled waiting.",
 			"closing": "No volume fixes this: single pages grew too large.",
 			"pages":   "{{.pages}} such pages were selected per second.",
 		},
-		Advice: map[string]rules.Advice{"spread": {Summary: "Spread what changes on one page: a hot counter over several documents, a queue that is deleted from its head over several collections or by dropping whole ones; end snapshots that keep the versions (see wiredtiger/pinned-snapshot)",
-			Expect:   "pages stay below their bound, and eviction's own threads write them",
-			TradeOff: "reads have to add up the parts", NoCommand: "the documents and the application decide"}}}
-	return waitedInside(r, ForcedEviction, "time in forced eviction beyond what is usual, summed",
+		Advice: map[string]rules.Advice{"spread": {Summary: "Spread the changes over more pages: a hot counter over several documents, a queue that is deleted from its head over several collections or by dropping whole ones; end snapshots that keep the versions (see wiredtiger/pinned-snapshot)",
+			Expect:   "pages stay below their limit, and eviction's own threads write them",
+			TradeOff: "reads have to add up the parts", NoCommand: "it depends on the documents and the application"}}}
+	return waitedInside(r, ForcedEviction, "time in forced eviction beyond the usual, summed",
 		func(c *rules.Case, f *rules.Finding) {
 			if n := timeline.Mean(timeline.At(c.One(ForcedPages), c.Stall.Cells)); n > 0 {
 				f.Say("pages", rules.Values{"pages": rules.Number(n)})
@@ -99,7 +100,7 @@ func forcedEviction() rules.Rule {
 func handleLocks() rules.Rule {
 	r := rules.Rule{ID: "wiredtiger/handle-locks", Title: "Operations wait for the list of open files",
 		When:  "plimsoll:wt_handle_locks:ratio > 1",
-		Cause: "Each collection and each index is a file with a data handle. Opening, closing, creating and dropping them, and the start of a checkpoint, take the locks of that list. With very many tables these take long, and operations that open a table wait.",
+		Cause: "Each collection and each index is a file with a data handle. Opening, closing, creating and dropping them, and the start of a checkpoint, take the locks of that list. With very many tables this takes long, and operations that open a table wait.",
 		Words: rules.Words{
 			"waited":  "No volume fixes this. Operations waited {{.waited}} longer than usual for the data handle, schema or checkpoint lock, {{.share}} of the {{.of}} of stalled waiting.",
 			"closing": "No volume fixes this: the list of open files is long.",
@@ -107,8 +108,8 @@ func handleLocks() rules.Rule {
 		},
 		Advice: map[string]rules.Advice{"fewer": {Summary: "Have fewer tables: drop indexes that are not used and collections that are empty, keep tenants or days in one collection by a field, or spread them over more servers; create and drop at quiet times",
 			Expect: "the locks are held for milliseconds", TradeOff: "a migration of the data model",
-			NoCommand: "which collections can go, only you can say"}}}
-	return waitedInside(r, HandleLocks, "time waited for these locks beyond what is usual, summed",
+			NoCommand: "only you know which collections can go"}}}
+	return waitedInside(r, HandleLocks, "time waited for these locks beyond the usual, summed",
 		func(c *rules.Case, f *rules.Finding) {
 			if n := timeline.Quantile(c.One(DataHandles), 0.5); n > 0 {
 				f.Say("open", rules.Values{"handles": rules.Number(n)})

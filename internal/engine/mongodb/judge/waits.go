@@ -2,18 +2,19 @@ package judge
 
 import "plimsoll/internal/judge/rules"
 
-// waiting is what the operations of each class waited. Together they are the clients' operations;
-// serverStatus.opLatencies has a fourth class, transactions, whose operations are in these as well.
+// waiting maps each class of operations to its waiting time. Together these are the clients'
+// operations. serverStatus.opLatencies has a fourth class, transactions, but their operations are
+// also counted in the others.
 var waiting = map[rules.Class]*rules.Signal{
 	rules.Writing:    WriteWaiting,
 	rules.Reading:    ReadWaiting,
 	rules.Commanding: CommandWaiting,
 }
 
-// ofAll is the share of the stalled waiting that a counter of all operations accounts for. WiredTiger
-// counts every session without WT_SESSION_INTERNAL (7.0 evict_lru.c:2409): those of reads and writes,
-// and of mongod's own threads, such as TTL, index builds and the appliers of a secondary. What these
-// do steadily is subtracted as calm; what other clients' operations waited longer is their part.
+// ofAll is the share of the stalled waiting that a counter of all operations accounts for.
+// WiredTiger counts every session without WT_SESSION_INTERNAL (7.0 evict_lru.c:2409): reads,
+// writes, and mongod's own threads such as TTL, index builds and the appliers of a secondary. The
+// steady part is subtracted as calm; the excess is shared with the other classes' excess waiting.
 func ofAll(c *rules.Case, counter *rules.Signal) (share, seconds, of float64, ok bool) {
 	var others []*rules.Signal
 	for _, class := range []rules.Class{rules.Writing, rules.Reading, rules.Commanding} {
@@ -24,7 +25,8 @@ func ofAll(c *rules.Case, counter *rules.Signal) (share, seconds, of float64, ok
 	return c.WaitShare(counter, others...)
 }
 
-// ofWrites is the same for a counter that only writes add to. It has no part in a stall of reads.
+// ofWrites is the same for a counter that only writes add to. Such a counter has no part in a stall
+// of reads.
 func ofWrites(c *rules.Case, counter *rules.Signal) (share, seconds, of float64, ok bool) {
 	if c.Stall.Class != rules.Writing && c.Stall.Class != rules.Commanding {
 		return 0, 0, 0, false

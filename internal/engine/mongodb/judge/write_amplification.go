@@ -5,8 +5,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A leaf page written for each small change; below this it is not worth a word, nor is it
-// where little is written at all.
+// A whole leaf page is written for each small change. Below these levels it is not worth reporting.
 const (
 	minAmplification  = 5
 	minAmplifiedBytes = 50e6
@@ -17,13 +16,13 @@ func writeAmplification() rules.Rule {
 		Kind:    rules.Cause,
 		When:    "plimsoll:wt_blocks_written:bytes > 5 * plimsoll:wt_log_payload:bytes",
 		Needs:   []*rules.Signal{BlocksWritten, LogPayload},
-		NoAlert: "it is judged by sums over the whole time; at a checkpoint the condition always holds",
-		Cause:   "WiredTiger rewrites a whole leaf page (32 KB) however little of it changed, once between two checkpoints or evictions. Small updates spread over many pages are written many times over; large documents that grow are rewritten whole.",
+		NoAlert: "it is judged by totals over the whole time; during a checkpoint the condition always holds",
+		Cause:   "WiredTiger rewrites a whole leaf page (32 KB) however little of it changed, once between two checkpoints or evictions. So small updates that are spread over many pages cause many times as many bytes, and large growing documents are rewritten whole.",
 		Words:   rules.Words{"written": "{{.blocks}} were written to data files for {{.payload}} of logged changes: {{.times}} times as much."},
-		Advice: map[string]rules.Advice{"fewer pages": {Summary: "Write fewer pages: group documents that change together, drop unused indexes, smaller bucket documents, a longer checkpoint interval where recovery time allows",
+		Advice: map[string]rules.Advice{"fewer pages": {Summary: "Write fewer pages: group documents that change together, drop unused indexes, smaller bucket documents, a longer checkpoint interval if recovery time allows",
 			Expect:    "more changes share a page write",
 			TradeOff:  "a day's query may read more documents; recovery replays more journal",
-			NoCommand: "the documents and indexes decide"}}}
+			NoCommand: "it depends on the documents and indexes"}}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		step := c.Grid.StepSeconds()
@@ -33,7 +32,7 @@ func writeAmplification() rules.Rule {
 			return nil
 		}
 
-		// Every random update is amplified; it matters where the volume has no room for it.
+		// Every random update is amplified. It matters only if the volume has no headroom for it.
 		if !writesMatter(c) {
 			return nil
 		}
@@ -50,7 +49,7 @@ func writeAmplification() rules.Rule {
 
 		if ckpt := c.One(CheckpointWritten); ckpt != nil {
 			f.Evidence = append(f.Evidence,
-				c.Figure("of it for checkpoints (the rest by eviction)", CheckpointWritten,
+				c.Figure("of that, for checkpoints (the rest by eviction)", CheckpointWritten,
 					min(1, timeline.Sum(ckpt)*step/blocks), "ratio", all))
 		}
 
@@ -61,8 +60,8 @@ func writeAmplification() rules.Rule {
 	return r
 }
 
-// writesMatter reports whether fewer bytes would have helped: a device was saturated in part of
-// the stalled time, or something stalled and no device's counters tell.
+// writesMatter reports whether fewer bytes would have helped: a device was saturated in part of the
+// time, or something stalled and no device counters are available.
 func writesMatter(c *rules.Case) bool {
 	sat, measured := c.Saturated()
 	if measured && sat.Count() > 0 && rules.Share(sat,

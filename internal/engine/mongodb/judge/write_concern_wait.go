@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// minConcernShare is the part of the stalled waiting time from which waiting for the
-// write concern is a cause.
+// minConcernShare is the share of the stalled waiting from which waiting for the write concern is a
+// cause.
 const minConcernShare = 0.15
 
 const weakerConcern = "a weaker write concern (w: 1) hides the wait and risks a rollback at failover"
@@ -17,21 +17,21 @@ func writeConcernWait() rules.Rule {
 		Kind: rules.Cause,
 		When: "plimsoll:mongodb_replication_wait:ratio > 1",
 		// getLastError.wtime covers awaitReplication only (write_concern.cpp).
-		Cause: "The write is done here and waits until other members have it (w: 2 and more) or a majority has journaled it (w: majority, on one member its own journal). A slow disk on a secondary, the network, a member that is down, or this member's own journal is what it waits for. A write with w: 1 and j: true waits for its journal only, and is not counted here.",
+		Cause: "The write is done here and waits until other members have it (w: 2 and more) or a majority has journaled it (w: majority; with a single member, its own journal). It waits for a slow disk on a secondary, the network, a member that is down, or this member's own journal. A write with w: 1 and j: true waits only for its journal and is not counted here.",
 		Words: rules.Words{
-			"waited":        "Operations waited {{.waited}} for their write concern, {{.share}} of the {{.of}} they were stalled.",
-			"absent":        "Not confirming meanwhile: {{.members}}. Others have to confirm in its place.",
+			"waited":        "Operations waited {{.waited}} for their write concern, {{.share}} of the {{.of}} of stalled waiting.",
+			"absent":        "Members that confirmed nothing meanwhile: {{.members}}. Others have to confirm instead.",
 			"lagging":       "Member {{.member}} lagged by up to {{.lag}}, more than usual.",
-			"alone":         "The set has no other member to wait for, and this one's journal is quick (fdatasync {{.sync}}): a majority's point in time cannot pass an older write that still executes, so these wait for the slow ones.",
-			"journal quick": "This member's own journal is not what they wait for: its fdatasync took {{.sync}}.",
+			"alone":         "The set has no other member to wait for, and this member's journal is quick (fdatasync {{.sync}}). The majority commit point cannot pass an older write that is still executing, so these writes wait for the slow ones.",
+			"journal quick": "They do not wait for this member's own journal: its fdatasync took {{.sync}}.",
 			"journal slow":  "This member's own journal is slow: see wiredtiger/journal-stall.",
 		},
 		Advice: map[string]rules.Advice{
-			"slow writes": {Summary: "Look at what makes writes execute slowly (the other findings): this wait follows them",
-				Expect: "it shrinks with them", TradeOff: weakerConcern, NoCommand: "it follows its cause"},
-			"secondaries": {Summary: "Diagnose the secondaries: hand over their diagnostic.data, and look at the replication lag (flow control, network)",
+			"slow writes": {Summary: "Find what makes writes execute slowly (the other findings): this wait follows from it",
+				Expect: "it shrinks with that cause", TradeOff: weakerConcern, NoCommand: "this wait follows its cause"},
+			"secondaries": {Summary: "Diagnose the secondaries: run it on their diagnostic.data, and check the replication lag (flow control, network)",
 				Expect: "the member that acknowledges last is found", TradeOff: weakerConcern, NoCommand: onSecondaries},
-			"all members": {Summary: "Diagnose the secondaries: hand over their diagnostic.data; look at this member's journal too",
+			"all members": {Summary: "Diagnose the secondaries: run it on their diagnostic.data; check this member's journal too",
 				Expect: "the member that acknowledges last is found", TradeOff: weakerConcern, NoCommand: onSecondaries},
 		}}
 
@@ -61,7 +61,7 @@ func writeConcernWait() rules.Rule {
 	return r
 }
 
-// waitedFor adds what acknowledges late, as far as this member shows.
+// waitedFor adds what acknowledges late, if this member's counters show it.
 func waitedFor(c *rules.Case, f *rules.Finding) {
 	alone := timeline.Max(c.One(Members)) == 1
 	sync := c.Credited(c.One(LogSyncTime))
@@ -71,7 +71,7 @@ func waitedFor(c *rules.Case, f *rules.Finding) {
 	if each == each {
 		f.Evidence = append(f.Evidence,
 			c.Figure("this member's journal fdatasync while stalled, median", LogSync, each, "seconds", c.Stall.Cells),
-			c.Figure("share of the stalled time one was under way", LogSyncTime,
+			c.Figure("share of the stalled time in which one was in progress", LogSyncTime,
 				timeline.Mean(timeline.At(sync, c.Stall.Cells)), "ratio", c.Stall.Cells))
 	}
 
@@ -87,6 +87,8 @@ func waitedFor(c *rules.Case, f *rules.Finding) {
 	}
 
 	took := rules.Values{"sync": rules.Seconds(each)}
+	// With one member, the majority is that member: only its journal or its other writes can delay
+	// it.
 	switch {
 	case alone && journalQuick:
 		f.Say("alone", took)

@@ -5,32 +5,32 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Conflicts matter from some per second on, where each write that completes had at least half of one, far
-// more than usual.
+// Conflicts matter if they are frequent, if each completed write had at least half a conflict, and
+// if they are far more frequent than usual.
 const (
 	leastConflicts   = 20.0 // per second
 	conflictsAWrite  = 0.5
 	conflictsUnusual = 3.0 // times the calm median
 )
 
-// WriteConflicts counts attempts that another transaction's change of the same document made futile. The
-// server tries again by itself.
+// WriteConflicts counts attempts that failed because another transaction changed the same document.
+// The server retries by itself.
 var WriteConflicts = signal("mongodb_write_conflicts:rate",
-	"1/s", "writes per second that conflicted with another one of the same document, and were tried again",
+	"1/s", "writes per second that conflicted with another write of the same document and were retried",
 	`irate(mongodb_ss_metrics_operation_writeConflicts[$w])`)
 
 func writeConflicts() rules.Rule {
 	r := rules.Rule{ID: "mongodb/write-conflicts", Title: "Writes of the same documents conflict",
 		Kind:  rules.Cause,
 		When:  "plimsoll:mongodb_write_conflicts:rate > 20 and on() (plimsoll:mongodb_write_conflicts:rate > 0.5 * plimsoll:mongodb_writes:rate)",
-		Cause: "Two operations change the same document at the same time: one wins, the other drops its work and tries again, after a pause that grows. With many clients at one document (a counter, a queue's head) most attempts are futile. Anything that makes operations slow makes conflicts more frequent too.",
+		Cause: "Two operations change the same document at the same time: one wins, the other discards its work and retries after a growing pause. With many clients on one document (a counter, a queue's head) most attempts fail. Anything that makes operations slow makes conflicts more frequent too.",
 		Words: rules.Words{
 			"closing":   "No volume fixes this: writes change the same documents.",
 			"conflicts": "No volume fixes this. {{.then}} conflicts per second while stalled, {{.each}} for each write that completed{{with .usual}} (usually {{.}} per second){{end}}.",
 		},
 		Advice: map[string]rules.Advice{"spread": {Summary: "Find the hot document (the log's slow operations with many writeConflicts) and spread it: several counters that are summed, one document for each client, $inc in batches; shorter transactions",
 			Expect: "attempts succeed the first time", TradeOff: "reads have to add up the parts",
-			NoCommand: "the documents and the application decide"}}}
+			NoCommand: "it depends on the documents and the application"}}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		rate, writes := c.One(WriteConflicts), c.One(Writes)
@@ -38,6 +38,7 @@ func writeConflicts() rules.Rule {
 
 		cells := make(timeline.Mask, c.Grid.N)
 		for k := range min(len(rate), len(writes)) {
+			// Negated so that an unknown calm rate (NaN) does not exclude the cell.
 			cells[k] = rate[k] >= leastConflicts && rate[k] >= conflictsAWrite*writes[k] &&
 				!(rate[k] < conflictsUnusual*usual)
 		}
@@ -51,7 +52,7 @@ func writeConflicts() rules.Rule {
 		f := r.Finding("mongodb writes")
 		f.Weight = fraction
 		if f.Severity = c.SeverityOf(fraction); f.Severity == rules.Critical {
-			f.Severity = rules.Warning // slow operations conflict more: it may follow another cause
+			f.Severity = rules.Warning // slow operations conflict more, so another cause may be behind it
 		}
 
 		f.Windows = c.Windows(cells.And(c.Stall.Cells))

@@ -14,14 +14,14 @@ import (
 // addressBytesMax bounds a connection string.
 const addressBytesMax = 16 << 10
 
-// errAddress says what an address looks like. It repeats nothing of an invalid one, which may
-// contain a password.
-var errAddress = errors.New("the MongoDB address is not valid (special characters in a password must be percent-encoded): give one such as mongodb://host:27017")
+// errAddress describes a valid address. It quotes nothing of the invalid one, which may contain a
+// password.
+var errAddress = errors.New("invalid MongoDB address; special characters in a password must be percent-encoded; example: mongodb://host:27017")
 
-// An address is a connection string, whose secrets appear nowhere else.
+// An address is a parsed connection string. Its secrets appear nowhere else.
 type address struct {
-	secret  string // all of it
-	name    string // as it may be shown
+	secret  string // the whole connection string
+	name    string // without secrets
 	hosts   []string
 	srv     bool
 	set     string // replica set
@@ -30,7 +30,7 @@ type address struct {
 	user    bool // it has credentials
 }
 
-// parse reads a connection string. A missing user or password is taken from the environment.
+// parse parses a connection string. A missing user or password comes from the environment.
 func parse(text string, getenv func(string) string) (*address, error) {
 	parsed, err := location.Parse(text)
 	if err != nil || len(text) > addressBytesMax || parsed.Scheme != "mongodb" &&
@@ -71,7 +71,7 @@ func parse(text string, getenv func(string) string) (*address, error) {
 	return a, nil
 }
 
-// option reads an option's value; case does not matter in its name.
+// option reads an option's value. Option names are case-insensitive.
 func (a *address) option(to *string, name string) {
 	for k, values := range a.options {
 		if strings.EqualFold(k, name) && len(values) > 0 {
@@ -96,8 +96,9 @@ func (a *address) on(name string) bool {
 	return strings.EqualFold(v, "true")
 }
 
-// credentials returns the address's part with user and password.
+// credentials returns the address's user and password part, including the "@".
 func (a *address) credentials(parsed *location.Address, getenv func(string) string) (string, error) {
+	// An unescaped colon in the password is ambiguous.
 	if _, raw, _ := strings.Cut(parsed.UserInfo, ":"); strings.ContainsRune(raw, ':') {
 		return "", errAddress
 	}
@@ -106,7 +107,7 @@ func (a *address) credentials(parsed *location.Address, getenv func(string) stri
 	mechanism := ""
 	a.option(&mechanism, "authMechanism")
 
-	if mechanism == "" && !has { // other mechanisms have no password, or take it from elsewhere
+	if mechanism == "" && !has { // other mechanisms have no password or get it elsewhere
 		if name == "" {
 			name = getenv(source.EnvUser)
 		}
@@ -123,6 +124,7 @@ func (a *address) credentials(parsed *location.Address, getenv func(string) stri
 	out := url.User(name).String()
 	if has {
 		out = url.UserPassword(name, password).String()
+		// Error messages may quote either form.
 		_, escaped, _ := strings.Cut(out, ":")
 		a.hidden.Add(password, escaped)
 	}
@@ -130,8 +132,8 @@ func (a *address) credentials(parsed *location.Address, getenv func(string) stri
 	return out + "@", nil
 }
 
-// one reports whether the address means a single server, rather than a set whose primary is to be
-// found.
+// one reports whether the address means a single server. Otherwise it means a set, and the primary
+// is read.
 func (a *address) one() bool {
 	if a.has("directConnection") {
 		return a.on("directConnection")
@@ -139,7 +141,7 @@ func (a *address) one() bool {
 	return len(a.hosts) == 1 && !a.srv && a.set == "" && !a.on("loadBalanced")
 }
 
-// clipped is the beginning of a text that a server may have made megabytes long.
+// clipped shortens a text, because a server's message can be megabytes long.
 func clipped(text string) string {
 	const most = 600
 	if len(text) > most {

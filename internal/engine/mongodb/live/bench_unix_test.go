@@ -19,8 +19,8 @@ import (
 // nowhere is a recording that drops its samples.
 type nowhere struct{ *recording.Memory }
 
-// BenchmarkSample is what a sample of a MongoDB 8.2 costs on this side, with decoding, the driver
-// and its connections. The CPU time includes the test server's, so it is an upper bound.
+// BenchmarkSample measures the client side of a sample of MongoDB 8.2, including decoding, the
+// driver and its connections. The CPU time includes the test server, so it is an upper bound.
 func BenchmarkSample(b *testing.B) {
 	for name, without := range map[string]string{"getDiagnosticData": "", "serverStatus": "getDiagnosticData"} {
 		for kind, want := range map[string]func(string) bool{"all": nil, "wanted": diagnose.Wants(pack)} {
@@ -60,7 +60,7 @@ func sample(b *testing.B, without string, want func(string) bool) {
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)
 
 	for b.Loop() {
-		// makes the repeated capture look new
+		// Reset the clock state, so that the repeated capture looks new.
 		s.phase, s.last, s.start = 0, time.Time{}, time.Time{}
 		batches, err := s.Sample(b.Context(), time.Now())
 		if err != nil {

@@ -11,24 +11,24 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// messageBytesMax bounds a server's message: the largest document there is, and 4 KiB to stand before
-// it. The driver believes the server about what it may be, up to 2 GiB.
+// messageBytesMax bounds a server's message: the largest BSON document plus 4 KiB of headers. The
+// driver itself accepts any length that the server announces, up to 2 GiB.
 const messageBytesMax = 16_797_696
 
-// Of a message: MongoDB's documentation, wire protocol.
+// Message format: MongoDB's documentation of the wire protocol.
 const (
-	headerBytes      = 16 // length, request, response, what follows
-	compressedBytes  = 9  // what is compressed, its length, the way
+	headerBytes      = 16 // length, request ID, response ID, opcode
+	compressedBytes  = 9  // original opcode, uncompressed length, compressor
 	opCompressed     = 2012
 	messageTooLarge  = "bytes of a message"
 	inflatedTooLarge = "bytes of a message, decompressed"
 )
 
-// A boundedDialer makes connections on which no message is larger than it may be.
+// A boundedDialer makes connections that reject messages above the limits.
 type boundedDialer struct {
 	next options.ContextDialer
-	// tls is for the connections, nil for none. The driver's own would be above the bounds, which see
-	// nothing of what is encrypted.
+	// tls is the TLS configuration, nil for plain connections. TLS has to be below the limits,
+	// which cannot check encrypted data; the driver's own would be above them.
 	tls *tls.Config
 }
 
@@ -57,18 +57,18 @@ func (d *boundedDialer) DialContext(ctx context.Context, network, address string
 	return &framed{Conn: secure}, nil
 }
 
-// framed is a connection whose messages' lengths are looked at as they come.
+// framed is a connection that checks the length of each message as it arrives.
 type framed struct {
 	net.Conn
 	head   [headerBytes + compressedBytes]byte
-	at     int64 // bytes of the current message that came
+	at     int64 // bytes of the current message received so far
 	length int64 // of the current message; 0: not known yet
 
-	greeting bool   // the next answer is one to a greeting
-	ready    []byte // of an answer that was read as a whole
+	greeting bool   // the next message answers a greeting
+	ready    []byte // unread rest of an answer that was read as a whole
 }
 
-// Read implements net.Conn. It stops where there is something to look at.
+// Read implements net.Conn. It returns early at each point where the header can be checked.
 func (c *framed) Read(p []byte) (int, error) {
 	if c.greeting && c.at == 0 {
 		c.greeting = false
@@ -83,6 +83,7 @@ func (c *framed) Read(p []byte) (int, error) {
 		return n, nil
 	}
 
+	// Read no further than the next field to check, so that nothing beyond it reaches the driver.
 	until := int64(4)
 	switch {
 	case c.at >= int64(len(c.head)):
@@ -97,17 +98,17 @@ func (c *framed) Read(p []byte) (int, error) {
 	}
 
 	c.at += int64(n)
-	if e := c.look(); e != nil {
+	if e := c.check(); e != nil {
 		return 0, e
 	}
 
 	return n, err
 }
 
-// look looks at what is known of the message by now.
-func (c *framed) look() error {
+// check checks the message's lengths once they are known.
+func (c *framed) check() error {
 	if c.at == 4 {
-		c.length = max(4, int64(int32(binary.LittleEndian.Uint32(c.head[:])))) // the driver refuses what is less
+		c.length = max(4, int64(int32(binary.LittleEndian.Uint32(c.head[:])))) // the driver rejects smaller values
 		if c.length > messageBytesMax {
 			return &source.TooMuchError{Max: messageBytesMax, Unit: messageTooLarge}
 		}
@@ -116,6 +117,7 @@ func (c *framed) look() error {
 		binary.LittleEndian.Uint32(c.head[headerBytes+4:]) > messageBytesMax {
 		return &source.TooMuchError{Max: messageBytesMax, Unit: inflatedTooLarge}
 	}
+	// The message is complete; the next byte starts a new header.
 	if c.length > 0 && c.at >= c.length {
 		c.at, c.length = 0, 0
 	}

@@ -18,38 +18,37 @@ import (
 )
 
 const (
-	// openWithin is how long Open waits for a server, unless the address has
-	// serverSelectionTimeoutMS: the user is waiting.
+	// openWithin is how long Open waits for a server, unless the address sets
+	// serverSelectionTimeoutMS. It is short because a user is waiting.
 	openWithin = 5 * time.Second
-	// againWithin is the same while sampling: a longer absence is a gap, after which it tries
-	// again.
+	// againWithin is the same while sampling. A longer absence is recorded as a gap, and sampling
+	// retries.
 	againWithin = 2 * time.Second
-	// connectWithin is how long connecting may take, unless the address has connectTimeoutMS.
+	// connectWithin limits connecting, unless the address sets connectTimeoutMS.
 	connectWithin = 5 * time.Second
-	// connections are one for samples, and one for sizes at the same time.
+	// connections is two: one for samples, and one for sizes, which are read concurrently.
 	connections = 2
 	// resolveWithin is how long resolving a mongodb+srv name may take.
 	resolveWithin = 5 * time.Second
 )
 
-// A link is a client, and the outcome of its attempts to connect.
+// A link is a client that remembers the outcome of its attempts to connect.
 type link struct {
 	*mongo.Client
 	address *address
 	tls     bool
-	within  time.Duration // how long a command may take, finding the server included
+	within  time.Duration // limit for a command, including server selection
 
 	mu     sync.Mutex
 	failed map[string]error // by server, the last failure
-	mended error            // the last failure that was followed by an answer
+	mended error            // the last failure before an answer
 	seen   *event.ServerDescription
-	// ends the wait for a server if all have failed; nil: nothing waits
-	hopeless context.CancelCauseFunc
-	seeds    int
+	// cancelWait ends the wait for a server once all have failed; nil if nothing waits.
+	cancelWait context.CancelCauseFunc
+	seeds      int
 }
 
-// connect prepares a client. The driver connects when necessary, and reconnects if a connection
-// broke.
+// connect prepares a client. The driver connects when necessary and reconnects broken connections.
 func connect(ctx context.Context, a *address, opt Options, within time.Duration) (*link, error) {
 	l := &link{address: a, failed: map[string]error{}, within: opt.within()}
 	o, err := clientOptions(ctx, a, opt, within)
@@ -62,6 +61,7 @@ func connect(ctx context.Context, a *address, opt Options, within time.Duration)
 		l.tls = d.tls != nil
 	}
 
+	// The selection timeout covers finding the server; the command still needs its own time.
 	if t := o.ServerSelectionTimeout; t != nil && a.has("serverSelectionTimeoutMS") {
 		l.within = max(l.within, *t+againWithin)
 	}
@@ -74,13 +74,13 @@ func connect(ctx context.Context, a *address, opt Options, within time.Duration)
 	})
 
 	if l.Client, err = mongo.Connect(o); err != nil {
-		return nil, a.errorf(err, "cannot be read: %v", err)
+		return nil, a.errorf(err, "cannot be used: %v", err)
 	}
 
 	return l, nil
 }
 
-// clientOptions are the address's options, with our defaults.
+// clientOptions returns the address's options, with Plimsoll's defaults.
 func clientOptions(ctx context.Context, a *address, opt Options,
 	within time.Duration) (*options.ClientOptions, error) {
 	type made struct {
@@ -88,8 +88,9 @@ func clientOptions(ctx context.Context, a *address, opt Options,
 		err error
 	}
 
+	// ApplyURI resolves mongodb+srv names without a context, so a slow DNS server must not block.
 	done := make(chan made, 1)
-	go func() { // resolves mongodb+srv names
+	go func() {
 		o := options.Client().ApplyURI(a.secret)
 		done <- made{o, o.Validate()}
 	}()
@@ -103,7 +104,7 @@ func clientOptions(ctx context.Context, a *address, opt Options,
 	case <-wait.C:
 		return nil,
 			a.errorf(
-				context.DeadlineExceeded, "cannot be resolved: no answer within %s: check the name and this machine's DNS server",
+				context.DeadlineExceeded, "cannot be resolved: no answer within %s; check the name and this machine's DNS server",
 				resolveWithin)
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -114,6 +115,7 @@ func clientOptions(ctx context.Context, a *address, opt Options,
 		return nil, a.unresolved(err)
 	}
 
+	// A retried read would hide how long the server took. Polling needs no extra connection.
 	o.SetAppName("plimsoll").SetMaxPoolSize(connections).SetRetryReads(false).SetServerMonitoringMode("poll")
 	if !a.has("serverSelectionTimeoutMS") {
 		o.SetServerSelectionTimeout(min(within, opt.within()))
@@ -138,13 +140,15 @@ func clientOptions(ctx context.Context, a *address, opt Options,
 		dialer = opt.dialer
 	}
 
+	// TLS moves from the driver to the dialer, below the message limits.
 	o.SetDialer(&boundedDialer{next: dialer, tls: o.TLSConfig})
 	o.TLSConfig = nil
 	return o, nil
 }
 
-// beat records an attempt to reach a server. One that the driver itself aborted because a parallel
-// connection failed says nothing about the server; the user should read why that other one failed.
+// beat records an attempt to reach a server. The driver aborts attempts when a parallel connection
+// fails; such an abort says nothing about the server, and the user should see why the other
+// connection failed.
 func (l *link) beat(id string, reply *event.ServerDescription, err error) {
 	if errors.Is(err, context.Canceled) {
 		return
@@ -167,13 +171,12 @@ func (l *link) beat(id string, reply *event.ServerDescription, err error) {
 		l.seen = reply
 	}
 
-	if l.hopeless != nil && l.seen == nil && len(l.failed) >= l.seeds {
-		l.hopeless(err)
+	if l.cancelWait != nil && l.seen == nil && len(l.failed) >= l.seeds {
+		l.cancelWait(err)
 	}
 }
 
-// last returns the description from one of the reachable servers, and why another could not be
-// reached.
+// last returns the description of one reachable server, and why another could not be reached.
 func (l *link) last() (seen *event.ServerDescription, failure error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -183,38 +186,39 @@ func (l *link) last() (seen *event.ServerDescription, failure error) {
 	return l.seen, nil
 }
 
-// before returns the failure that preceded the last answer: why no server could be selected just
-// now, although one answers again.
+// before returns the failure that preceded the last answer. It explains why no server could be
+// selected just now although one answers again.
 func (l *link) before() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.mended
 }
 
-// impatient returns a context that ends as soon as all servers of the address have failed once.
-func (l *link) impatient(ctx context.Context) (context.Context, context.CancelFunc) {
+// endWhenUnreachable returns a context that ends as soon as all servers of the address have failed
+// once.
+func (l *link) endWhenUnreachable(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l.mu.Lock()
-	l.hopeless = cancel
+	l.cancelWait = cancel
 	l.mu.Unlock()
 	return ctx, func() {
 		l.mu.Lock()
-		l.hopeless = nil
+		l.cancelWait = nil
 		l.mu.Unlock()
 		cancel(nil)
 	}
 }
 
-// ask runs a command on the admin database.
-func (l *link) ask(ctx context.Context, name string, more ...bson.E) (bson.Raw, error) {
-	return l.askOf(ctx, "admin", name, more...)
+// command runs a command on the admin database.
+func (l *link) command(ctx context.Context, name string, more ...bson.E) (bson.Raw, error) {
+	return l.commandOn(ctx, "admin", name, more...)
 }
 
-func (l *link) askOf(ctx context.Context, database, name string, more ...bson.E) (bson.Raw, error) {
+func (l *link) commandOn(ctx context.Context, database, name string, more ...bson.E) (bson.Raw, error) {
 	return l.run(ctx, database, append(bson.D{{Key: name, Value: 1}}, more...))
 }
 
-// run runs a command, which has its own deadline: the driver has none.
+// run runs a command with its own deadline, because the driver sets none.
 func (l *link) run(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.within)
 	defer cancel()
@@ -225,5 +229,5 @@ func (l *link) run(ctx context.Context, database string, command bson.D) (bson.R
 func (l *link) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), againWithin)
 	defer cancel()
-	_ = l.Disconnect(ctx) // everything needed was read
+	_ = l.Disconnect(ctx) // all data has been read
 }

@@ -23,7 +23,8 @@ import (
 	"plimsoll/internal/engine/mongodb/mongotest"
 )
 
-// answering makes a server answer something, so that only what a test is about is wrong with it.
+// answering gives a server a minimal serverStatus, so that nothing but the tested fault is wrong
+// with it.
 func answering(s *mongotest.Server) *mongotest.Server {
 	s.Version = "8.0.4"
 	if s.Reply == nil {
@@ -37,7 +38,7 @@ func answering(s *mongotest.Server) *mongotest.Server {
 	return s
 }
 
-// pair returns a certificate for a name by an authority of its own, and the authority's file.
+// pair returns a certificate for a name, issued by its own authority, and the authority's file.
 func pair(t *testing.T, name string) (tls.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -81,29 +82,29 @@ func TestErrors(t *testing.T) {
 		"password":           {&only, "mongodb://me:s3cret@db:27017/?authSource=admin", nil, ""},
 		"password elsewhere": {&only, "mongodb://me@db", map[string]string{"PLIMSOLL_PASSWORD": "s3cret"}, ""},
 		"user elsewhere":     {&only, "mongodb://db", map[string]string{"PLIMSOLL_USER": "me", "PLIMSOLL_PASSWORD": "s3cret"}, ""},
-		"wrong password":     {&only, "mongodb://me:s3cret2@db", nil, "does not accept user and password: check them (they may stand in PLIMSOLL_USER and PLIMSOLL_PASSWORD too), and ?authSource="},
-		"no password":        {&only, "mongodb://db", nil, "wants to know who asks: give user and password in the address or by PLIMSOLL_USER"},
+		"wrong password":     {&only, "mongodb://me:s3cret2@db", nil, "rejects the user or password: check them (they may also come from PLIMSOLL_USER and PLIMSOLL_PASSWORD) and ?authSource="},
+		"no password":        {&only, "mongodb://db", nil, "requires authentication: give user and password in the address or in PLIMSOLL_USER"},
 		"no privilege": {&mongotest.Server{User: "me", Password: "s3cret", Refuse: map[string]bool{"serverStatus": true}}, "mongodb://me:s3cret@db", nil,
-			"does not let this user ask for serverStatus: grant it the role clusterMonitor"},
-		"TLS":                 {&mongotest.Server{TLS: speaks}, "mongodb://db/?tls=true&tlsCAFile=" + ca, nil, ""},
-		"unknown authority":   {&mongotest.Server{TLS: speaks}, "mongodb://db/?tls=true", nil, "name that by ?tlsCAFile=FILE"},
-		"another's name":      {&mongotest.Server{TLS: speaks}, "mongodb://other:27017/?tls=true&tlsCAFile=" + ca, nil, "its certificate is for another name"},
-		"no TLS":              {&mongotest.Server{}, "mongodb://db/?tls=true", nil, "it seems to speak no TLS: leave out tls=true"},
-		"TLS wanted":          {&mongotest.Server{TLS: speaks}, "mongodb://db", nil, "if it takes TLS only, add ?tls=true"},
-		"no such file":        {nil, "mongodb://db/?tls=true&tlsCAFile=/nowhere/ca.pem", nil, "/nowhere/ca.pem"},
-		"too old":             {&mongotest.Server{Hello: wire(8)}, "mongodb://db", nil, "is a MongoDB older than 4.4, which the driver does not speak to: give its diagnostic.data folder"},
-		"arbiter":             {&mongotest.Server{Set: "rs0", Hello: bson.D{{Key: "isWritablePrimary", Value: false}, {Key: "ismaster", Value: false}, {Key: "arbiterOnly", Value: true}}}, "mongodb://db", nil, "is an arbiter, which holds no data: give a member that does: db:27017"},
-		"nobody":              {nil, "mongodb://db", nil, "cannot be reached: dial tcp db:27017: connection refused: check host and port"},
-		"nobody of three":     {nil, "mongodb://db,db:27018,db:27019/?replicaSet=rs0", nil, "cannot be reached"},
-		"no primary":          {&mongotest.Server{Set: "rs0", Hello: secondary}, "mongodb://db/?replicaSet=rs0", nil, "has no primary at the moment: give one member alone, such as mongodb://db:27017"},
-		"a secondary":         {&mongotest.Server{Set: "rs0", Hello: secondary}, "mongodb://db", nil, ""},
-		"another set":         {&mongotest.Server{Set: "rs0"}, "mongodb://db/?replicaSet=rs1", nil, `is of replica set "rs0", not "rs1": mend ?replicaSet=`},
-		"no set":              {&mongotest.Server{}, "mongodb://db,db:27018", nil, "is of no replica set: give it alone, mongodb://db:27017"},
-		"several mongos":      {&mongotest.Server{Hello: bson.D{{Key: "msg", Value: "isdbgrid"}}}, "mongodb://db,other:27017", nil, "are several mongos"},
-		"unescaped":           {nil, "mongodb://me:s3cret/x@db", nil, "percent-encoded"},
-		"unescaped too":       {nil, "mongodb://me:s3cret@x@db", nil, "percent-encoded"},
-		"unknown mechanism":   {nil, "mongodb://me:s3cret@db/?authMechanism=NOSUCH", nil, "cannot be used"},
-		"a port that is none": {nil, "mongodb://me:s3cret@db:port", nil, "cannot be used"},
+			"does not allow this user to run serverStatus: grant it the role clusterMonitor"},
+		"TLS":               {&mongotest.Server{TLS: speaks}, "mongodb://db/?tls=true&tlsCAFile=" + ca, nil, ""},
+		"unknown authority": {&mongotest.Server{TLS: speaks}, "mongodb://db/?tls=true", nil, "name it with ?tlsCAFile=FILE"},
+		"another's name":    {&mongotest.Server{TLS: speaks}, "mongodb://other:27017/?tls=true&tlsCAFile=" + ca, nil, "its certificate is for another name"},
+		"no TLS":            {&mongotest.Server{}, "mongodb://db/?tls=true", nil, "it does not seem to speak TLS: remove tls=true"},
+		"TLS wanted":        {&mongotest.Server{TLS: speaks}, "mongodb://db", nil, "if it requires TLS, add ?tls=true"},
+		"no such file":      {nil, "mongodb://db/?tls=true&tlsCAFile=/nowhere/ca.pem", nil, "/nowhere/ca.pem"},
+		"too old":           {&mongotest.Server{Hello: wire(8)}, "mongodb://db", nil, "is a MongoDB older than 4.4, which the driver does not support: give its diagnostic.data folder"},
+		"arbiter":           {&mongotest.Server{Set: "rs0", Hello: bson.D{{Key: "isWritablePrimary", Value: false}, {Key: "ismaster", Value: false}, {Key: "arbiterOnly", Value: true}}}, "mongodb://db", nil, "is an arbiter, which holds no data: give a data-bearing member: db:27017"},
+		"no server":         {nil, "mongodb://db", nil, "cannot be reached: dial tcp db:27017: connection refused: check host and port"},
+		"none of three":     {nil, "mongodb://db,db:27018,db:27019/?replicaSet=rs0", nil, "cannot be reached"},
+		"no primary":        {&mongotest.Server{Set: "rs0", Hello: secondary}, "mongodb://db/?replicaSet=rs0", nil, "currently has no primary: to read one member, give it alone, such as mongodb://db:27017"},
+		"a secondary":       {&mongotest.Server{Set: "rs0", Hello: secondary}, "mongodb://db", nil, ""},
+		"another set":       {&mongotest.Server{Set: "rs0"}, "mongodb://db/?replicaSet=rs1", nil, `belongs to replica set "rs0", not "rs1": correct ?replicaSet=`},
+		"no set":            {&mongotest.Server{}, "mongodb://db,db:27018", nil, "belongs to no replica set: give it alone, mongodb://db:27017"},
+		"several mongos":    {&mongotest.Server{Hello: bson.D{{Key: "msg", Value: "isdbgrid"}}}, "mongodb://db,other:27017", nil, "are several mongos"},
+		"unescaped":         {nil, "mongodb://me:s3cret/x@db", nil, "percent-encoded"},
+		"unescaped too":     {nil, "mongodb://me:s3cret@x@db", nil, "percent-encoded"},
+		"unknown mechanism": {nil, "mongodb://me:s3cret@db/?authMechanism=NOSUCH", nil, "cannot be used"},
+		"invalid port":      {nil, "mongodb://me:s3cret@db:port", nil, "cannot be used"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -119,7 +120,7 @@ func TestErrors(t *testing.T) {
 				begin := time.Now()
 				src, err := Open(t.Context(), c.address, Options{dialer: &w, Getenv: func(k string) string { return c.env[k] }})
 				if took := time.Since(begin); took > 6*time.Second {
-					t.Errorf("a person waited for %s", took)
+					t.Errorf("the user waited for %s", took)
 				}
 
 				if c.want == "" && err == nil {
@@ -154,7 +155,7 @@ func TestClientCertificate(t *testing.T) {
 	}
 }
 
-// Cancelling gives the context's error and no other.
+// Cancelling returns the context's error and no other.
 func TestInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w mongotest.Wire
@@ -162,13 +163,13 @@ func TestInterrupted(t *testing.T) {
 		defer cancel()
 		defer w.Start("db:27017", &mongotest.Server{Set: "rs0", Hello: bson.D{{Key: "isWritablePrimary", Value: false}, {Key: "ismaster", Value: false}, {Key: "secondary", Value: true}}})()
 		_, err := Open(ctx, "mongodb://db/?replicaSet=rs0", Options{dialer: &w, Getenv: os.Getenv})
-		if err == nil || err != ctx.Err() { //nolint:errorlint // that very error, unwrapped: who waits compares it
+		if err == nil || err != ctx.Err() { //nolint:errorlint // that very error, unwrapped: callers compare it
 			t.Errorf("%v", err)
 		}
 	})
 }
 
-// A server of another protocol is not a MongoDB.
+// A server that speaks another protocol is not a MongoDB.
 func TestNoMongoDB(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -26,7 +26,7 @@ const (
 	codeCommandNotFound      = 59
 )
 
-// Least creates a user with all privileges that are needed here.
+// Least creates a user with exactly the privileges that sampling needs.
 const Least = `db.getSiblingDB("admin").createUser({user: "plimsoll", pwd: passwordPrompt(), roles: ["clusterMonitor"]})`
 
 func refused(err error) bool { return slices.Contains(mongo.ErrorCodes(err), codeUnauthorized) }
@@ -34,8 +34,8 @@ func refused(err error) bool { return slices.Contains(mongo.ErrorCodes(err), cod
 // tooOld matches the driver's message about a server that is too old for it.
 var tooOld = regexp.MustCompile(`reports wire version (\d+), but .* requires at least \d+ \(MongoDB ([0-9.]+)\)`)
 
-// explain says what is wrong, and what to do. Among a driver's errors the one that prevented the
-// connection counts, not that no server could be selected.
+// explain says what is wrong and what to do. Among the driver's errors, it prefers the one that
+// prevented the connection over the one that no server could be selected.
 func (l *link) explain(err error) error {
 	a := l.address
 	seen, failure := l.last()
@@ -45,14 +45,15 @@ func (l *link) explain(err error) error {
 	}
 
 	if strange, ok := greetingErrorOf(err, failure, l.before()); ok {
-		return a.errorf(err, "%s: it is no MongoDB that can be read: check the address", strange)
+		return a.errorf(err, "%s: not a readable MongoDB: check the address", strange)
 	}
 
 	text := err.Error()
+	// The order matters: a definite cause first, then the login, then reachability, then timeouts.
 	switch codes := mongo.ErrorCodes(err); {
 	case tooOld.MatchString(text):
 		return a.errorf(
-			err, "is a MongoDB older than %s, which the driver does not speak to: give its diagnostic.data folder, which is read from 3.2 on, or its exporter's /metrics address",
+			err, "is a MongoDB older than %s, which the driver does not support: give its diagnostic.data folder (readable from 3.2 on) or its exporter's /metrics address",
 			tooOld.FindStringSubmatch(text)[2])
 	case seen != nil && seen.Kind == "RSArbiter":
 		return a.arbiter(err, seen.Hosts)
@@ -61,7 +62,7 @@ func (l *link) explain(err error) error {
 	case slices.Contains(codes, codeAuthenticationFailed), strings.Contains(text, authError),
 		failure != nil && strings.Contains(failure.Error(), authError):
 		return a.errorf(
-			err, "does not accept user and password: check them (they may stand in %s and %s too), and ?authSource=, which names the database that knows the user (admin unless said)",
+			err, "rejects the user or password: check them (they may also come from %s and %s) and ?authSource=, the database that defines the user (default: admin)",
 			source.EnvUser, source.EnvPassword)
 	case slices.Contains(codes, codeUnauthorized):
 		return a.refusal(err)
@@ -82,7 +83,7 @@ func (l *link) explain(err error) error {
 	return a.errorf(err, "answers with an error: %v", err)
 }
 
-// authError is in the driver's error of a login that failed, for whatever reason.
+// authError occurs in the driver's error for every failed login, whatever the reason.
 const authError = "auth error"
 
 // hungInLogin reports whether a login failed because the server did not answer.
@@ -95,76 +96,75 @@ func hungInLogin(err error) bool {
 		strings.Contains(err.Error(), context.DeadlineExceeded.Error())
 }
 
-// hangs is about a server that takes connections and answers nothing.
+// hangs is the error of a server that accepts connections but answers nothing.
 func (l *link) hangs(err error) error {
 	return l.address.errorf(
-		err, "takes the connection, but does not answer within %s: it stalls, or it is no MongoDB: check its log, and the port",
+		err, "accepts the connection but does not answer within %s: it is stalled or not a MongoDB; check its log and the port",
 		l.within)
 }
 
 func (a *address) refusal(err error) error {
 	if !a.user {
 		return a.errorf(
-			err, "wants to know who asks: give user and password in the address or by %s and %s; a user that may ask all that is needed is made by %s",
+			err, "requires authentication: give user and password in the address or in %s and %s; this creates a user with the necessary privileges: %s",
 			source.EnvUser, source.EnvPassword, Least)
 	}
 	return a.errorf(
-		err, `does not let this user ask for serverStatus: grant it the role clusterMonitor (db.getSiblingDB("admin").grantRolesToUser(USER, ["clusterMonitor"]))`)
+		err, `does not allow this user to run serverStatus: grant it the role clusterMonitor (db.getSiblingDB("admin").grantRolesToUser(USER, ["clusterMonitor"]))`)
 }
 
 func (a *address) arbiter(err error, hosts []string) error {
-	return a.errorf(err, "is an arbiter, which holds no data: give a member that does%s", such(hosts))
+	return a.errorf(err, "is an arbiter, which holds no data: give a data-bearing member%s", hostList(hosts))
 }
 
-func such(hosts []string) string {
+func hostList(hosts []string) string {
 	if len(hosts) == 0 {
 		return ""
 	}
 	return ": " + strings.Join(hosts, ", ")
 }
 
-// alone reports whether the server seen is all that was asked for: a single server, whatever its
-// role.
+// alone reports whether the address asks for nothing but the server seen, that is, for a single
+// server in any role.
 func (a *address) alone(seen *event.ServerDescription) bool {
 	return a.one() && (a.set == "" || a.set == seen.SetName)
 }
 
-// noPrimary is about a set whose members answer, but none accepts writes.
+// noPrimary is the error of a set whose members answer, but none accepts writes.
 func (a *address) noPrimary(err error, seen *event.ServerDescription) error {
 	switch {
 	case seen == nil:
-		return a.errorf(err, "does not answer in time: check host and port, and firewalls between")
+		return a.errorf(err, "does not answer in time: check host, port and firewalls in between")
 	case a.set != "" && seen.SetName != a.set:
-		return a.errorf(err, "is of replica set %q, not %q: mend ?replicaSet=", seen.SetName, a.set)
+		return a.errorf(err, "belongs to replica set %q, not %q: correct ?replicaSet=", seen.SetName, a.set)
 	case seen.SetName == "":
-		return a.errorf(err, "is of no replica set: give it alone, mongodb://%s", seen.Addr)
+		return a.errorf(err, "belongs to no replica set: give it alone, mongodb://%s", seen.Addr)
 	}
 	return a.errorf(
-		err, "has no primary at the moment: give one member alone, such as mongodb://%s, to read that",
+		err, "currently has no primary: to read one member, give it alone, such as mongodb://%s",
 		seen.Addr)
 }
 
-// unresolved is about an address that the driver does not accept.
+// unresolved is the error of an address that the driver does not accept.
 func (a *address) unresolved(err error) error {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
 		return a.errorf(
-			err, "cannot be resolved: %s: check the name; mongodb+srv:// wants the name of SRV records (_mongodb._tcp.NAME), without a port",
+			err, "cannot be resolved: %s: check the name; mongodb+srv:// needs a name with SRV records (_mongodb._tcp.NAME) and no port",
 			dns.Err)
 	}
 	text := err.Error()
 	for _, prefix := range []string{"error parsing uri: ", "error validating uri: "} {
 		text = strings.TrimPrefix(text, prefix)
 	}
-	return a.errorf(err, "cannot be used: %s: mend the address", text)
+	return a.errorf(err, "cannot be used: %s: correct the address", text)
 }
 
-// unreachable says what to check if no connection was made.
+// unreachable adds what to check if no connection could be made.
 func (l *link) unreachable(err error) error {
 	a := l.address
-	why,
-		hint := innermost(
-		err), "check host and port, that mongod runs and listens there (net.bindIp), and firewalls between"
+	why, hint := innermost(err),
+		"check host and port, that mongod runs and listens there (net.bindIp), and firewalls in between"
 	var dns *net.DNSError
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
@@ -177,23 +177,23 @@ func (l *link) unreachable(err error) error {
 		errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 	switch {
 	case errors.As(err, &much), strings.Contains(why, "malformed"), strings.Contains(why, "cannot decode"):
-		hint = "it is no MongoDB: check the port"
+		hint = "it is not a MongoDB: check the port"
 	case errors.As(err, &unknown):
-		hint = "its certificate is signed by an authority that is not known here: name that by ?tlsCAFile=FILE"
+		hint = "its certificate is signed by an unknown authority: name it with ?tlsCAFile=FILE"
 	case errors.As(err, &name):
-		hint = "its certificate is for another name: give the name that stands in it"
+		hint = "its certificate is for another name: use the name in the certificate"
 	case errors.As(err, &invalid):
-		hint = "its certificate is not valid now, or not for this: check its dates and this machine's clock"
+		hint = "its certificate is expired, not yet valid or not for this use: check its dates and this machine's clock"
 	case errors.As(err, &alert), strings.Contains(err.Error(), "remote error: tls"):
-		hint = "it refuses this client's certificate, or wants one: name it by ?tlsCertificateKeyFile=FILE"
+		hint = "it rejects this client's certificate or requires one: give one with ?tlsCertificateKeyFile=FILE"
 	case errors.As(err, &record), l.tls && closed:
-		hint = "it seems to speak no TLS: leave out tls=true"
+		hint = "it does not seem to speak TLS: remove tls=true"
 	case closed:
-		hint = "it closes the connection: if it takes TLS only, add ?tls=true; else its connections may be used up (net.maxIncomingConnections)"
+		hint = "it closes the connection: if it requires TLS, add ?tls=true; otherwise its connections may be exhausted (net.maxIncomingConnections)"
 	case errors.As(err, &dns):
 		hint = "check the host name"
 	case errors.Is(err, context.DeadlineExceeded), isTimeout(err):
-		hint = "nothing answers there: check host and port, and firewalls between"
+		hint = "nothing answers there: check host, port and firewalls in between"
 	}
 
 	return a.errorf(err, "cannot be reached: %s: %s", why, hint)

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Whatever a server answers: a sample or an error, and never a panic. The driver looks at a document's
-// outline only.
+// Any answer gives a sample or an error, and never a panic. The driver checks only a document's
+// outline.
 func FuzzAnswers(f *testing.F) {
 	for _, d := range []any{
 		bson.D{}, bson.D{{Key: "ok", Value: 1.0}, {Key: "host", Value: "h"}, {Key: "uptimeMillis", Value: int64(7)}},
@@ -33,7 +33,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		d := bson.Raw(text)
 		if d.Validate() != nil {
-			return // the driver refuses it
+			return // the driver rejects it
 		}
 
 		a, err := parse("mongodb://a,b/", func(string) string { return "" })
@@ -47,14 +47,14 @@ func FuzzAnswers(f *testing.F) {
 		s.host(d)
 		alone(d)
 		newTail("h").read(d)
-		weighed(d, "h", "x", time.Now())
+		sizesOf(d, "h", "x", time.Now())
 		_, _ = s.reader("status", "").Read(d)
 		_, _ = s.reader("status", "").Read(d)
 	})
 }
 
-// Whatever comes on a connection, no message is larger than it may be, and what is within is not
-// touched.
+// Whatever arrives on a connection, no message exceeds the limit, and data within the limits is
+// unchanged.
 func FuzzFraming(f *testing.F) {
 	message := func(n uint32, code uint32, more ...byte) []byte {
 		b := binary.LittleEndian.AppendUint32(nil, n)
@@ -90,7 +90,7 @@ func FuzzFraming(f *testing.F) {
 		}
 
 		if string(got) != string(text) {
-			t.Errorf("%q came as %q", text, got)
+			t.Errorf("%q arrived as %q", text, got)
 		}
 	})
 }

@@ -13,11 +13,12 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Bounds of a server's first answers: its description, and the parameters of the login. The driver accepts
-// both as they are: it connects to every host that a set names, and hashes a password as often as the server
-// requests, which may take years.
+// Limits for a server's first answers: its description and the login parameters. The driver accepts
+// both unchecked. It connects to every host that a set names, and hashes a password as often as the
+// server requests, which may take years.
 const (
-	// greetingBytesMax bounds such an answer: 50 members with long names have 15 KB.
+	// greetingBytesMax bounds each of these answers: a set of 50 members with long names needs 15
+	// KB.
 	greetingBytesMax = 64 << 10
 	// setHostsMax bounds the hosts of a set; MongoDB's own limit is 50 members.
 	setHostsMax = 100
@@ -25,12 +26,12 @@ const (
 	iterationsMax = 1_000_000
 )
 
-// A greetingError is the error of a server that says something impossible about itself.
+// A greetingError reports that a server's description of itself is impossible.
 type greetingError string
 
 func (e greetingError) Error() string { return string(e) }
 
-// greetingErrorOf finds one in what the driver made of it.
+// greetingErrorOf finds a greetingError in the driver's errors.
 func greetingErrorOf(errs ...error) (greetingError, bool) {
 	for _, err := range errs {
 		var own greetingError
@@ -41,16 +42,16 @@ func greetingErrorOf(errs ...error) (greetingError, bool) {
 	return "", false
 }
 
-// greetings are the commands whose answers are looked at as a whole: hello, by both of its names, and those
-// of a login.
+// greetings are the commands whose answers are checked as a whole: hello, under both of its names,
+// and the login commands.
 var greetings = [][]byte{[]byte("hello\x00"), []byte("isMaster\x00"), []byte("ismaster\x00"),
 	[]byte("saslStart\x00"), []byte("saslContinue\x00")}
 
-// commandWithin is where a request has its command's name: behind the heads of the message and of the
-// document.
+// commandWithin is how far into a request its command name may be: after the headers of the message
+// and the document.
 const commandWithin = 64
 
-// Write implements [net.Conn]. The driver writes a request at a time.
+// Write implements [net.Conn]. The driver writes one request per call.
 func (c *framed) Write(p []byte) (int, error) {
 	c.greeting = false
 	for _, g := range greetings {
@@ -59,20 +60,20 @@ func (c *framed) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// greet reads the answer to a greeting as a whole, and refuses an impossible one.
+// greet reads the answer to a greeting as a whole and rejects an impossible one.
 func (c *framed) greet() error {
 	head := make([]byte, headerBytes)
 	if _, err := io.ReadFull(c.Conn, head); err != nil {
 		return err
 	}
 
-	length := int64(int32(binary.LittleEndian.Uint32(head))) //nolint:gosec // the protocol has it signed
+	length := int64(int32(binary.LittleEndian.Uint32(head))) //nolint:gosec // signed in the protocol
 	if length > messageBytesMax {
 		return &source.TooMuchError{Max: messageBytesMax, Unit: messageTooLarge}
 	}
 
 	if length > greetingBytesMax {
-		return greetingError(fmt.Sprintf("it says who it is in %d bytes; at most %d are read", length,
+		return greetingError(fmt.Sprintf("its description of itself has %d bytes; at most %d are read", length,
 			greetingBytesMax))
 	}
 
@@ -89,11 +90,11 @@ func (c *framed) greet() error {
 	return plausible(c.ready)
 }
 
-// Where a message has its document, by what kind of message it is.
+// documentAt is the position of a message's document, by opcode (1: OP_REPLY, 2013: OP_MSG).
 var documentAt = map[uint32]int{1: headerBytes + 20, 2013: headerBytes + 5}
 
-// plausible reports what is impossible about a server's answer to a greeting. What cannot be read is left to
-// the driver.
+// plausible returns an error if a server's answer to a greeting is impossible. Unreadable answers
+// are left to the driver.
 func plausible(message []byte) error {
 	at := documentAt[binary.LittleEndian.Uint32(message[12:])]
 	if at == 0 || len(message) <= at {
@@ -109,12 +110,12 @@ func plausible(message []byte) error {
 	}
 
 	if hosts > setHostsMax {
-		return greetingError(fmt.Sprintf("it says that its set has %d members; MongoDB's have 50 at most", hosts))
+		return greetingError(fmt.Sprintf("it claims that its set has %d members; MongoDB allows 50", hosts))
 	}
 
 	for _, path := range [][]string{{"payload"}, {"speculativeAuthenticate", "payload"}} {
 		if _, payload, ok := doc.Lookup(path...).BinaryOK(); ok && iterations(payload) > iterationsMax {
-			return greetingError(fmt.Sprintf("it wants the password to be hashed %d times; at most %d are computed",
+			return greetingError(fmt.Sprintf("it requests %d iterations of the password hash; the limit is %d",
 				iterations(payload), iterationsMax))
 		}
 	}
@@ -122,13 +123,14 @@ func plausible(message []byte) error {
 	return nil
 }
 
-// iterations are those of SCRAM's first message of a server (RFC 5802: r=...,s=...,i=4096); 0 for another.
+// iterations is the iteration count in a server's first SCRAM message (RFC 5802:
+// r=...,s=...,i=4096); 0 for other messages.
 func iterations(payload []byte) int64 {
 	for part := range bytes.SplitSeq(payload, []byte(",")) {
 		if text, ok := bytes.CutPrefix(part, []byte("i=")); ok {
 			n, err := strconv.ParseInt(string(text), 10, 64)
 			if err != nil {
-				return 0 // nor does the driver read it
+				return 0 // the driver cannot read it either
 			}
 			return n
 		}

@@ -18,25 +18,25 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Options say how to connect.
+// Options configure the connection.
 type Options struct {
 	// Insecure accepts any TLS certificate.
 	Insecure bool
 	// Getenv replaces os.Getenv.
 	Getenv func(string) string
-	// Within is how long an answer may take; 0 means ten seconds.
+	// Within limits the time for an answer; 0 means ten seconds.
 	Within time.Duration
 
 	dialer options.ContextDialer // for tests
 }
 
-// answerWithin is how long an answer may take, unless said otherwise: a stalled server answers late,
-// and that answer is the one that matters.
+// answerWithin is the default limit for an answer. It is long because a stalled server answers
+// late, and that answer is the one that matters.
 const answerWithin = 10 * time.Second
 
 func (o *Options) within() time.Duration { return cmp.Or(o.Within, answerWithin) }
 
-// server is what an address refers to; it implements source.Source.
+// server is the server or set behind an address; it implements source.Source.
 type server struct {
 	*source.Polled
 	address *address
@@ -46,8 +46,8 @@ type server struct {
 }
 
 // Open connects to a mongodb:// or mongodb+srv:// address, finds out which server answers and what
-// the user may read, and disconnects. The error says within seconds what is wrong: the address, the
-// network, TLS, the credentials, the privileges or the server. It contains no secret.
+// the user may read, and disconnects. Within seconds, the error says what is wrong: the address,
+// the network, TLS, the credentials, the privileges or the server. It contains no secret.
 func Open(ctx context.Context, text string, opt Options) (source.Source, error) {
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
@@ -64,12 +64,12 @@ func Open(ctx context.Context, text string, opt Options) (source.Source, error) 
 	}
 
 	defer l.close()
-	impatient, patient := l.impatient(ctx)
-	defer patient()
+	waitCtx, stop := l.endWhenUnreachable(ctx)
+	defer stop()
 	m := &server{address: a, opt: opt}
 	d := recording.Source{Kind: "mongodb", Name: a.name, Engine: "mongodb"}
 
-	if err := m.look(impatient, l, &d); err != nil {
+	if err := m.inspect(waitCtx, l, &d); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -80,9 +80,9 @@ func Open(ctx context.Context, text string, opt Options) (source.Source, error) 
 	return m, nil
 }
 
-// look finds out which server answers.
-func (m *server) look(ctx context.Context, l *link, d *recording.Source) error {
-	who, err := l.ask(ctx, "hello")
+// inspect finds out which server answers.
+func (m *server) inspect(ctx context.Context, l *link, d *recording.Source) error {
+	who, err := l.command(ctx, "hello")
 	if err != nil {
 		return err
 	}
@@ -94,12 +94,12 @@ func (m *server) look(ctx context.Context, l *link, d *recording.Source) error {
 	if msg, _ := who.Lookup("msg").StringValueOK(); msg == "isdbgrid" {
 		if len(m.address.hosts) > 1 {
 			return m.address.errorf(
-				nil, "are several mongos, which would be asked in turn: give one of them, or better a shard's member")
+				nil, "are several mongos, which the driver would use in turn: give one of them, or better a member of a shard")
 		}
 		m.router = true
 	}
 
-	status, err := l.ask(ctx, "serverStatus", leftOut...)
+	status, err := l.command(ctx, "serverStatus", leftOut...)
 	if err != nil {
 		return err
 	}
@@ -123,10 +123,10 @@ func hosts(who bson.Raw) (out []string) {
 	return out
 }
 
-// routed says what a mongos does not know, and which servers do.
+// routed describes what a mongos does not know, and which servers do.
 func routed(ctx context.Context, l *link) string {
-	text := "it is a mongos, which has no storage: journal, cache, checkpoints and disks are told by the shards' own members"
-	answer, err := l.ask(ctx, "listShards")
+	text := "it is a mongos, which has no storage: the shards' members report journal, cache, checkpoints and disks"
+	answer, err := l.command(ctx, "listShards")
 	if err != nil {
 		return text + " (sh.status() lists them)"
 	}
@@ -150,10 +150,10 @@ func routed(ctx context.Context, l *link) string {
 	return text + ": " + strings.Join(shards, "; ")
 }
 
-// shardsMax bounds the shards that a note lists.
+// shardsMax limits the shards in a note.
 const shardsMax = 16
 
-// identify adds facts about a server, and returns which of them it denies.
+// identify adds facts about a server and returns which of them could not be read.
 func identify(ctx context.Context, l *link, status bson.Raw, d *recording.Source) (limits []string) {
 	sections := []ftdc.Section{{Name: "serverStatus", Answer: status}}
 	var denied []string
@@ -162,9 +162,9 @@ func identify(ctx context.Context, l *link, status bson.Raw, d *recording.Source
 		value   any
 	}{{"buildInfo", 1}, {"hostInfo", 1}, {"getCmdLineOpts", 1}, {"getParameter", "*"}} {
 		answer, err := l.run(ctx, "admin", bson.D{{Key: c.command, Value: c.value}})
-		if mongo.IsTimeout(err) { // nor will it answer the next
+		if mongo.IsTimeout(err) { // it would not answer the next one either
 			limits = append(limits,
-				fmt.Sprintf("the server does not answer %s in time: cores, memory, kernel or settings are not known",
+				fmt.Sprintf("the server does not answer %s in time: cores, memory, kernel or settings are unknown",
 					c.command))
 			break
 		}
@@ -181,7 +181,7 @@ func identify(ctx context.Context, l *link, status bson.Raw, d *recording.Source
 	d.Version, d.Host, d.Facts = m.Version, m.Host, m.Facts
 	if len(denied) > 0 {
 		limits = append(limits,
-			fmt.Sprintf("this user may not run %s: cores, memory, kernel and settings of the server are not known; the role clusterMonitor allows it",
+			fmt.Sprintf("this user may not run %s: cores, memory, kernel and settings of the server are unknown; the role clusterMonitor grants it",
 				strings.Join(denied, ", ")))
 	}
 
@@ -204,30 +204,31 @@ func (m *server) Read(ctx context.Context, w recording.Writer, opt source.Option
 		s.limit(text)
 	}
 
-	beside, cancel := context.WithCancel(ctx)
-	weighed := make(chan struct{})
+	sizesCtx, cancel := context.WithCancel(ctx)
+	sizesDone := make(chan struct{})
 	go func() {
-		defer close(weighed)
-		s.weigh(beside)
+		defer close(sizesDone)
+		s.pollSizes(sizesCtx)
 	}()
 
+	// dbStats can take seconds, so sizes must not delay the samples.
 	err = m.Poll(ctx, w, opt, s)
 	cancel()
-	<-weighed
+	<-sizesDone
 
 	return err
 }
 
-// leftOut are the options of serverStatus. They exclude what the server leaves out of its own
-// capture because it is expensive or not a number, and tcmalloc, which stops the allocator. They
-// include the oplog's first and last time.
+// leftOut are options of serverStatus. They exclude the sections that the server omits from its own
+// capture because they are expensive or not numeric, and tcmalloc, which stops the allocator. They
+// include the first and last time of the oplog.
 var leftOut = []bson.E{
 	{Key: "sharding", Value: false}, {Key: "timing", Value: false}, {Key: "defaultRWConcern", Value: false},
 	{Key: "tenantMigrationAccessBlocker", Value: false}, {Key: "tcmalloc", Value: false},
 	{Key: "oplog", Value: true},
 }
 
-// pause waits; false if the context ended.
+// pause waits for a duration. It returns false if the context ended first.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -239,4 +240,4 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-var errUnsaid = errors.New("the server has not collected anything yet")
+var errNotCollected = errors.New("the server has not collected anything yet")

@@ -26,10 +26,10 @@ import (
 // These tests run against a real mongod, the one that PLIMSOLL_MONGOD names.
 const envMongod = "PLIMSOLL_MONGOD"
 
-// realPatience is how long a busy machine may take to start a mongod or to elect a primary.
+// realPatience is how long a busy machine may take to start a mongod or elect a primary.
 const realPatience = 2 * time.Minute
 
-// A mongod is a real server of a test.
+// A mongod is a real server in a test.
 type mongod struct {
 	t    *testing.T
 	path string
@@ -39,7 +39,7 @@ type mongod struct {
 	cmd  *exec.Cmd
 }
 
-// startMongod starts a member of a replica set, which is not initiated yet.
+// startMongod starts a member of a replica set that is not yet initiated.
 func startMongod(t *testing.T, args ...string) *mongod {
 	t.Helper()
 	path := os.Getenv(envMongod)
@@ -80,7 +80,7 @@ func (m *mongod) end(signal os.Signal) {
 		return
 	}
 	_ = m.cmd.Process.Signal(signal)
-	_ = m.cmd.Wait() // it ends by the signal
+	_ = m.cmd.Wait() // the signal ends it
 }
 
 func (m *mongod) address() string { return "127.0.0.1:" + m.port }
@@ -110,7 +110,7 @@ func run(t *testing.T, c *mongo.Client, command bson.D) bson.Raw {
 	}
 }
 
-// initiate makes a replica set of some servers and waits until the first one is primary.
+// initiate makes a replica set of some servers and waits until the first is primary.
 func initiate(t *testing.T, servers ...*mongod) *mongo.Client {
 	t.Helper()
 	var members bson.A
@@ -150,7 +150,7 @@ func openReal(t *testing.T, address string) source.Source {
 	return src
 }
 
-// points returns the samples of a series of which there is one.
+// points returns the samples of a metric that has exactly one series.
 func points(t *testing.T, m *recording.Memory, metric string) []promql.FPoint {
 	t.Helper()
 	series, err := m.Samples(t.Context(), metric, time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
@@ -163,8 +163,8 @@ func points(t *testing.T, m *recording.Memory, metric string) []promql.FPoint {
 	return series[0].Points
 }
 
-// A user with clusterMonitor sees everything. One without roles is told which role it needs, and a
-// wrong password is called so (SCRAM-SHA-256 and, as older users have it, SCRAM-SHA-1).
+// A user with clusterMonitor sees everything. The error for a user without roles names the role it
+// needs, and a wrong password is reported as such (with SCRAM-SHA-256 and the older SCRAM-SHA-1).
 func TestRealLeastPrivilege(t *testing.T) {
 	m := startMongod(t)
 	c := initiate(t, m)
@@ -196,12 +196,12 @@ func TestRealLeastPrivilege(t *testing.T) {
 	}
 
 	seen := read(t, openReal(t, "mongodb://status:s3cret@"+m.address()), source.Options{For: 4 * time.Second})
-	if n := notes(seen); !strings.Contains(n, "the role clusterMonitor gives it") || len(points(t, seen, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache")) < 2 {
+	if n := notes(seen); !strings.Contains(n, "the role clusterMonitor grants it") || len(points(t, seen, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache")) < 2 {
 		t.Errorf("with serverStatus alone:\n%s", n)
 	}
 
 	for user, want := range map[string]string{
-		"nobody:s3cret@": "grant it the role clusterMonitor", "monitor:wrong@": "does not accept user and password", "": "wants to know who asks",
+		"nobody:s3cret@": "grant it the role clusterMonitor", "monitor:wrong@": "rejects the user or password", "": "requires authentication",
 	} {
 		if _, err := Open(t.Context(), "mongodb://"+user+m.address(), Options{Getenv: func(string) string { return "" }}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", user, err)
@@ -209,7 +209,7 @@ func TestRealLeastPrivilege(t *testing.T) {
 	}
 }
 
-// The states of a set's members are recorded: one that is killed is down (8).
+// The states of a set's members are recorded: a killed member is down (8).
 func TestRealMembers(t *testing.T) {
 	first, second, third := startMongod(t), startMongod(t), startMongod(t)
 	c := initiate(t, first, second, third)
@@ -236,7 +236,7 @@ func TestRealMembers(t *testing.T) {
 	second.end(syscall.SIGKILL) // the majority
 	for end := time.Now().Add(realPatience); ; time.Sleep(time.Second) {
 		if _, err := Open(t.Context(), "mongodb://"+first.address()+","+second.address()+"/?replicaSet=rs0", Options{}); err != nil {
-			if !strings.Contains(err.Error(), "has no primary at the moment") {
+			if !strings.Contains(err.Error(), "currently has no primary") {
 				t.Error(err)
 			}
 			break
@@ -263,8 +263,8 @@ func settled(t *testing.T, c *mongo.Client, member int, want string) {
 	}
 }
 
-// While it is read, a server is stopped for a while (SIGSTOP), killed and started again, and shut
-// down and started again. Reading goes on after each, with a note of what happened.
+// While it is read, a server is stopped for a while (SIGSTOP), killed and restarted, and shut down
+// and restarted. Reading resumes after each, with a note of what happened.
 func TestRealInterrupted(t *testing.T) {
 	m := startMongod(t)
 	c := initiate(t, m)
@@ -307,7 +307,7 @@ func TestRealInterrupted(t *testing.T) {
 
 	after("SIGSTOP")
 	if n := notes(seen); strings.Contains(n, "restarted") {
-		t.Errorf("a stopped server is no restarted one:\n%s", n)
+		t.Errorf("a stopped server is not a restarted one:\n%s", n)
 	}
 
 	longest := time.Duration(0)
@@ -325,7 +325,7 @@ func TestRealInterrupted(t *testing.T) {
 		m.start()
 		primary(t, c)
 		after(signal.String())
-		if n := strings.Count(notes(seen), "the server was restarted in between"); n != i+1 {
+		if n := strings.Count(notes(seen), "the server restarted in between"); n != i+1 {
 			t.Errorf("%s: %d restarts noted, not %d:\n%s", signal, n, i+1, notes(seen))
 		}
 	}

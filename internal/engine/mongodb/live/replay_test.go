@@ -19,12 +19,12 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// capture replays a real mongod's diagnostic.data, if there is some beside the checkout.
+// capture replays a real mongod's diagnostic.data, if it exists next to the checkout.
 func capture(t testing.TB, name string, samples int) *mongotest.Replay {
 	t.Helper()
 	r, err := mongotest.Load(filepath.Join("../../../../../shared/data/ftdc", name), samples)
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("no captures of a real mongod beside the checkout: ", err)
+		t.Skip("no captures of a real mongod next to the checkout:", err)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func capture(t testing.TB, name string, samples int) *mongotest.Replay {
 	return r
 }
 
-const busy = "metrics.visualzhou-example" // 600 s of MongoDB 8.0, writing as much as it can
+const busy = "metrics.visualzhou-example" // 600 s of MongoDB 8.0 at maximum write load
 
 // open opens an address on the test's network.
 func open(t *testing.T, w *mongotest.Wire, text string) source.Source {
@@ -44,7 +44,7 @@ func open(t *testing.T, w *mongotest.Wire, text string) source.Source {
 	return src
 }
 
-// The diagnosis of a running server equals that of its diagnostic.data: the same findings, with the
+// The diagnosis of a running server equals that of its diagnostic.data: the same findings with the
 // same numbers.
 func TestSameAsCapture(t *testing.T) {
 	const samples = 300
@@ -67,8 +67,8 @@ func TestSameAsCapture(t *testing.T) {
 		var w mongotest.Wire
 		defer w.Start("db:27017", &mongotest.Server{Version: "8.0.0", Reply: r.Answer(time.Now)})()
 		src := open(t, &w, "mongodb://db:27017")
-		// The additional commands have times half a second later, at which this recording would
-		// end.
+		// The additional commands are timestamped half a second later, and the recording would end
+		// there.
 		wants := diagnose.Wants(pack)
 		want := func(metric string) bool { return metric != latencyMetric && wants(metric) }
 		if err := src.Read(t.Context(), live, source.Options{Want: want, For: samples * time.Second}); err != nil {

@@ -18,25 +18,25 @@ import (
 )
 
 const (
-	// collectedEvery is how often a mongod collects, unless diagnosticDataCollectionPeriodMillis
-	// says otherwise.
+	// collectedEvery is how often mongod collects by default
+	// (diagnosticDataCollectionPeriodMillis).
 	collectedEvery = time.Second
-	// staleAfter is how old the newest document may get before serverStatus is used instead: the
-	// server has stopped collecting, or collects seldom.
+	// staleAfter is how old the newest document may become before serverStatus is used instead,
+	// because the server has stopped collecting or collects seldom.
 	staleAfter = 5 * time.Second
 	// membersEvery is the time between two queries for the replica set's members, if
 	// getDiagnosticData does not include them.
 	membersEvery = 10 * time.Second
-	// skewMax is how far the server's clock may be off before times are moved: synchronised clocks
-	// differ by milliseconds.
+	// skewMax is how far the server's clock may be off before times are converted. Synchronised
+	// clocks differ by milliseconds.
 	skewMax = time.Second
-	// skewEvery is the time between two measurements while the best one is a slow answer's.
+	// skewEvery is the time between two measurements while the best one comes from a slow answer.
 	skewEvery = 10 * time.Second
-	// restartedBy is by how much a server's uptime must fall before it counts as restarted.
+	// restartedBy is how much a server's uptime must fall to count as a restart.
 	restartedBy = 2 * time.Second
 )
 
-// A sampler is one Read.
+// A sampler holds the state of one Read.
 type sampler struct {
 	m    *server
 	l    *link
@@ -50,38 +50,38 @@ type sampler struct {
 
 	rich     bool          // getDiagnosticData is permitted
 	start    time.Time     // of the newest document, by the server's clock
-	since    time.Time     // when it was first seen
-	skew     time.Duration // to be added to the server's times
-	trip     time.Duration // how long the request took that the skew is from
-	skewAt   time.Time     // when it was measured last
+	since    time.Time     // when it was first received
+	skew     time.Duration // added to the server's times
+	trip     time.Duration // duration of the request that the skew was measured with
+	skewAt   time.Time     // when it was last measured
 	measured bool
-	phase    time.Duration // after the period's beginning
+	phase    time.Duration // of requests, after the start of the period
 
 	last    time.Time // time of the last sample
 	members time.Time // last queried
 	uptime  time.Duration
-	changed bool              // the server being read
-	desc    *recording.Source // after a restart; nil: as Open found it
-	told    map[string]bool
+	changed bool              // another server is being read, or it restarted
+	desc    *recording.Source // after a restart; nil if unchanged since Open
+	noted   map[string]bool
 	batches []recording.Batch
 }
 
 func newSampler(m *server, l *link, w recording.Writer, opt source.Options) *sampler {
-	s := &sampler{m: m, l: l, w: w, opt: opt, rich: true, told: map[string]bool{}}
+	s := &sampler{m: m, l: l, w: w, opt: opt, rich: true, noted: map[string]bool{}}
 	s.fine = opt.Period > 0 && opt.Period < collectedEvery
-	s.is(m.address.hosts[0])
+	s.switchTo(m.address.hosts[0])
 	return s
 }
 
-// is sets which server is read from now on.
-func (s *sampler) is(instance string) {
+// switchTo sets the server that is read from now on.
+func (s *sampler) switchTo(instance string) {
 	s.instance.Store(&instance)
 	s.readers = map[string]*ftdc.Documents{}
 	s.tail = newTail(instance)
 	s.uptime, s.start, s.measured, s.trip = 0, time.Time{}, false, 0
 }
 
-// reader returns the reader of one kind of document.
+// reader returns the reader for one kind of document.
 func (s *sampler) reader(kind string, without string) *ftdc.Documents {
 	r := s.readers[kind]
 	if r == nil {
@@ -100,8 +100,8 @@ func (s *sampler) reader(kind string, without string) *ftdc.Documents {
 // Sample implements source.Sampler.
 func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, error) {
 	s.batches = s.batches[:0]
-	asked := time.Now()
-	now := func() time.Time { return at.Add(time.Since(asked)) }
+	begun := time.Now()
+	now := func() time.Time { return at.Add(time.Since(begun)) }
 	err := s.sample(ctx, at, now)
 	if err == nil {
 		s.latencies(ctx, now())
@@ -114,19 +114,20 @@ func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, 
 
 func (s *sampler) sample(ctx context.Context, at time.Time, now func() time.Time) error {
 	if s.rich && !s.fine {
-		err := s.collected(ctx, now, "")
-		if err == nil || !errors.Is(err, errUnsaid) {
+		err := s.readCollected(ctx, now, "")
+		if err == nil || !errors.Is(err, errNotCollected) {
 			return err
 		}
 		at = now()
 	}
 
-	if err := s.asked(ctx, at); err != nil {
+	// Either the server collects nothing, or it collects less often than the period.
+	if err := s.readStatus(ctx, at); err != nil {
 		return err
 	}
 
 	if s.rich && s.fine && at.Sub(s.since) >= collectedEvery {
-		if err := s.collected(ctx, now, "mongodb_ss_"); err != nil && !errors.Is(err, errUnsaid) &&
+		if err := s.readCollected(ctx, now, "mongodb_ss_"); err != nil && !errors.Is(err, errNotCollected) &&
 			!errors.Is(err, source.ErrNothingNew) {
 			return err
 		}
@@ -135,21 +136,21 @@ func (s *sampler) sample(ctx context.Context, at time.Time, now func() time.Time
 	return nil
 }
 
-// collected reads the document that the server collected last. If there is none, now or ever, it
-// returns errUnsaid.
-func (s *sampler) collected(ctx context.Context, now func() time.Time, without string) error {
+// readCollected reads the document that the server collected last. It returns errNotCollected if
+// there is none, now or permanently.
+func (s *sampler) readCollected(ctx context.Context, now func() time.Time, without string) error {
 	if !s.start.IsZero() && s.phase > 0 && !pause(ctx, s.phase) {
 		return ctx.Err()
 	}
 
-	answer, err := s.l.ask(ctx, "getDiagnosticData")
+	answer, err := s.l.command(ctx, "getDiagnosticData")
 	if err != nil {
 		code := mongo.ErrorCodes(err)
 		for _, c := range code {
 			if c == codeUnauthorized || c == codeCommandNotFound {
 				s.rich = false
-				s.limit("getDiagnosticData may not be asked for: disks, memory and pressure of the server's host are not told (record host there beside it); the role clusterMonitor gives it")
-				return errUnsaid
+				s.limit("this user may not run getDiagnosticData: disks, memory and pressure of the server's host are unknown (record the host there as well); the role clusterMonitor grants it")
+				return errNotCollected
 			}
 		}
 		return err
@@ -157,7 +158,7 @@ func (s *sampler) collected(ctx context.Context, now func() time.Time, without s
 
 	data, ok := answer.Lookup("data").DocumentOK()
 	if !ok {
-		return errUnsaid
+		return errNotCollected
 	}
 
 	s.host(data)
@@ -167,19 +168,20 @@ func (s *sampler) collected(ctx context.Context, now func() time.Time, without s
 	}
 
 	if read.Time.IsZero() {
-		return errUnsaid
+		return errNotCollected
 	}
 	if read.Time.Equal(s.start) {
 		return s.nothingNew(now())
 	}
 
-	at, err := s.place(ctx, read.Time, now)
+	at, err := s.toLocal(ctx, read.Time, now)
 	if err != nil {
 		return err
 	}
 
 	s.phased(read.Time)
 	s.start, s.since = read.Time, now()
+	// A clock that was set back must not make the recording's times go backwards.
 	if !at.After(s.last) && without == "" {
 		return source.ErrNothingNew
 	}
@@ -196,16 +198,16 @@ func (s *sampler) collected(ctx context.Context, now func() time.Time, without s
 func (s *sampler) nothingNew(now time.Time) error {
 	if now.Sub(s.since) >= max(staleAfter, s.opt.Period) {
 		s.limit(
-			fmt.Sprintf("the server has collected no diagnostic data for more than %s (diagnosticDataCollectionEnabled, diagnosticDataCollectionPeriodMillis): serverStatus is read instead, which does not contain disks",
+			fmt.Sprintf("the server has collected no diagnostic data for more than %s (diagnosticDataCollectionEnabled, diagnosticDataCollectionPeriodMillis): serverStatus is read instead, which does not include disks",
 				staleAfter))
-		return errUnsaid
+		return errNotCollected
 	}
 	s.shift()
 	return source.ErrNothingNew
 }
 
-// phased checks whether a document was missed. Servers collect at whole seconds and so do we; a
-// request in between always gets the newest one.
+// phased checks whether a document was missed. Servers collect on whole seconds and so does
+// Plimsoll; a request in the middle of a second always gets the newest document.
 func (s *sampler) phased(start time.Time) {
 	switch gap := start.Sub(s.start); {
 	case s.start.IsZero():
@@ -217,23 +219,25 @@ func (s *sampler) phased(start time.Time) {
 	}
 }
 
-// shift moves requests to another part of the second from now on.
+// shift moves requests to another part of the second.
 func (s *sampler) shift() {
 	if s.phase > 0 {
+		// Steps of a quarter second that never return to the whole second.
 		s.phase = (s.phase+collectedEvery/4-1)%(collectedEvery-collectedEvery/4) + 1
 	}
 }
 
-// place converts a time of the server's clock to this machine's.
-func (s *sampler) place(ctx context.Context, start time.Time, now func() time.Time) (time.Time, error) {
+// toLocal converts a time on the server's clock to this machine's.
+func (s *sampler) toLocal(ctx context.Context, start time.Time, now func() time.Time) (time.Time, error) {
 	at := start.Add(s.skew)
 	settled := s.trip <= skewMax || now().Sub(s.skewAt) < skewEvery
+	// The last measurement holds as long as the server's times advance and stay plausible.
 	if s.measured && settled && start.After(s.start) && at.Before(now().Add(skewMax)) {
 		return at, nil
 	}
 
 	before := now()
-	who, err := s.l.ask(ctx, "hello")
+	who, err := s.l.command(ctx, "hello")
 	if err != nil {
 		return at, err
 	}
@@ -248,9 +252,9 @@ func (s *sampler) place(ctx context.Context, start time.Time, now func() time.Ti
 	return start.Add(s.skew), nil
 }
 
-// measure takes a measurement of the server's clock, which was read at some time between before and
-// after. A slow answer, as in a stall, says little: its skew is anything within half the time that it
-// took. So one that contradicts nothing is replaced by none that took longer.
+// measure records a measurement of the server's clock, read at some time between before and after.
+// A slow answer, as in a stall, says little, because the skew may be off by half its duration. So a
+// measurement is replaced only by a faster one, or by one that contradicts it.
 func (s *sampler) measure(before, after, theirs time.Time) {
 	trip := after.Sub(before)
 	skew := before.Add(trip / 2).Sub(theirs)
@@ -262,6 +266,7 @@ func (s *sampler) measure(before, after, theirs time.Time) {
 	}
 
 	s.trip = trip
+	// A skew within the error of the measurement is treated as none.
 	if skew.Abs() < possible {
 		skew = 0
 	}
@@ -292,9 +297,9 @@ func (s *sampler) clock(skew time.Duration, at time.Time) {
 // moment converts a time to the recording's.
 func (s *sampler) moment(at time.Time) time.Time { return at.Add(s.opt.ClockOffset).UTC() }
 
-// asked reads serverStatus and, regularly, the members of the replica set.
-func (s *sampler) asked(ctx context.Context, at time.Time) error {
-	answer, err := s.l.ask(ctx, "serverStatus", leftOut...)
+// readStatus reads serverStatus and, regularly, the members of the replica set.
+func (s *sampler) readStatus(ctx context.Context, at time.Time) error {
+	answer, err := s.l.command(ctx, "serverStatus", leftOut...)
 	if err != nil {
 		return err
 	}
@@ -310,17 +315,18 @@ func (s *sampler) asked(ctx context.Context, at time.Time) error {
 	s.batches = append(s.batches, recording.Batch{TimesMs: ms, Columns: read.Columns})
 	s.restarted(ctx, read.Uptime, at)
 
+	// getDiagnosticData already includes the members.
 	if (s.rich && s.fine) || s.m.router || at.Sub(s.members) < membersEvery {
 		return nil
 	}
 
 	s.members = at
-	members, err := s.l.ask(ctx, "replSetGetStatus", bson.E{Key: "initialSync", Value: 0})
+	members, err := s.l.command(ctx, "replSetGetStatus", bson.E{Key: "initialSync", Value: 0})
 	if err != nil {
 		if refused(err) {
-			s.limit("this user may not ask for replSetGetStatus: members and their lag are not told; the role clusterMonitor gives it")
+			s.limit("this user may not run replSetGetStatus: members and their lag are unknown; the role clusterMonitor grants it")
 		}
-		return nil // it is standalone, or denies it
+		return nil // it is standalone or denies it
 	}
 
 	set, err := s.reader("members", "").Read(ftdc.Join(ftdc.Section{Name: "replSetGetStatus", Answer: members}))
@@ -346,18 +352,18 @@ func (s *sampler) host(doc bson.Raw) {
 		if was := *s.instance.Load(); name != was {
 			if !s.last.IsZero() {
 				s.w.Note(recording.Note{Kind: recording.NoteGap, Source: s.m.address.name, From: s.moment(s.last),
-					Text: fmt.Sprintf("the primary was %s, and is %s from here on", was, name)})
+					Text: fmt.Sprintf("the primary was %s and is now %s", was, name)})
 				s.changed = true
 			}
-			s.is(name)
+			s.switchTo(name)
 		}
 
 		return
 	}
 }
 
-// textAt looks up one key at a time: with several, the driver's look-up panics where a length within
-// is not true.
+// textAt looks up one key at a time. With several keys, the driver's lookup panics if an inner
+// length is wrong.
 func textAt(doc bson.Raw, path []string) (text string, ok bool) {
 	last := len(path) - 1
 	for _, key := range path[:last] {
@@ -369,8 +375,8 @@ func textAt(doc bson.Raw, path []string) (text string, ok bool) {
 }
 
 // startedAgain reports whether a server's uptime shows a restart since the last sample: it fell, or
-// it is shorter than the time since then and than it should be. A server that had lived for only
-// seconds may be up as long again.
+// it is shorter than the time since that sample although it should be longer. The second test is
+// for a server that had been up for only seconds and may be up that long again.
 func (s *sampler) startedAgain(uptime time.Duration, at time.Time) bool {
 	if uptime <= 0 || s.last.IsZero() {
 		return false
@@ -385,12 +391,12 @@ func (s *sampler) restarted(ctx context.Context, uptime time.Duration, at time.T
 		s.changed = true
 		s.w.Note(recording.Note{Kind: recording.NoteGap, Source: s.m.address.name, From: s.moment(s.last),
 			To:   s.moment(at),
-			Text: "the server was restarted in between, and its counters started again"})
+			Text: "the server restarted in between, and its counters were reset"})
 	}
 
 	if s.changed {
 		s.changed = false
-		if status, err := s.l.ask(ctx, "serverStatus", leftOut...); err == nil {
+		if status, err := s.l.command(ctx, "serverStatus", leftOut...); err == nil {
 			d := recording.Source{}
 			identify(ctx, s.l, status, &d)
 			s.desc = &d
@@ -407,13 +413,13 @@ func (s *sampler) Tell(d *recording.Source) {
 	}
 }
 
-// toldMax bounds the notes about what cannot be told.
-const toldMax = 100
+// notedMax limits the number of notes about missing data.
+const notedMax = 100
 
-// limit notes once what cannot be known.
+// limit notes, once for each text, what cannot be known.
 func (s *sampler) limit(text string) {
-	if text = clipped(text); !s.told[text] && len(s.told) < toldMax {
-		s.told[text] = true
+	if text = clipped(text); !s.noted[text] && len(s.noted) < notedMax {
+		s.noted[text] = true
 		s.w.Note(recording.Note{Kind: recording.NoteLimit, Source: s.m.address.name, Text: text})
 	}
 }

@@ -55,8 +55,8 @@ func notes(m *recording.Memory) string {
 	return out
 }
 
-// A user without getDiagnosticData gets serverStatus and the members, and a note says what is
-// missing and which role permits it.
+// A user without getDiagnosticData gets serverStatus and the members. A note says what is missing
+// and which role grants it.
 func TestLeastPrivilege(t *testing.T) {
 	r := capture(t, busy, 40)
 	synctest.Test(t, func(t *testing.T) {
@@ -76,10 +76,10 @@ func TestLeastPrivilege(t *testing.T) {
 		}
 
 		if got := times(t, m, "mongodb_sys_disks_io_time_ms", begin); got != "" {
-			t.Errorf("disks that serverStatus does not know: %s", got)
+			t.Errorf("disks, which serverStatus does not report: %s", got)
 		}
 
-		for _, want := range []string{"limit: getDiagnosticData may not be asked for: disks, memory and pressure", "limit: this user may not run hostInfo, getCmdLineOpts, getParameter", "the role clusterMonitor gives it"} {
+		for _, want := range []string{"limit: this user may not run getDiagnosticData: disks, memory and pressure", "limit: this user may not run hostInfo, getCmdLineOpts, getParameter", "the role clusterMonitor grants it"} {
 			if !strings.Contains(notes(m), want) {
 				t.Errorf("notes without %q:\n%s", want, notes(m))
 			}
@@ -87,7 +87,7 @@ func TestLeastPrivilege(t *testing.T) {
 	})
 }
 
-// Below a second, serverStatus is called itself, and the rest comes each second.
+// Below a second, serverStatus itself is called, and the rest is read once a second.
 func TestFinePeriod(t *testing.T) {
 	r := capture(t, busy, 40)
 	synctest.Test(t, func(t *testing.T) {
@@ -111,16 +111,16 @@ func TestFinePeriod(t *testing.T) {
 	})
 }
 
-// serverStatus replaces the document of a server that stops collecting, until it collects again.
+// serverStatus replaces the document of a server that stops collecting, until it resumes.
 func TestStale(t *testing.T) {
 	r := capture(t, busy, 60)
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(r.Times[0]))
 		begin := time.Now()
-		stops, goesOn := begin.Add(3*time.Second), begin.Add(14*time.Second)
+		stops, resumes := begin.Add(3*time.Second), begin.Add(14*time.Second)
 		now, frozen := r.Answer(time.Now), r.Answer(func() time.Time { return stops })
 		s := &mongotest.Server{Version: "8.0.0", Reply: func(name string, c bson.Raw) any {
-			if at := time.Now(); name == "getDiagnosticData" && at.After(stops) && at.Before(goesOn) {
+			if at := time.Now(); name == "getDiagnosticData" && at.After(stops) && at.Before(resumes) {
 				return frozen(name, c)
 			}
 			return now(name, c)
@@ -130,7 +130,7 @@ func TestStale(t *testing.T) {
 		defer w.Start("db:27017", s)()
 		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 18 * time.Second})
 
-		// After five seconds without anything new. The document is requested first, between two
+		// After five seconds without a new document. The document is requested first, between two
 		// seconds.
 		if got := times(t, m, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin); got != "db: 0 1 2 3 8.75 9.75 10.75 11.75 12.75 13.75 14 15 16 17 18" {
 			t.Errorf("serverStatus at %s", got)
@@ -169,7 +169,7 @@ func TestRestart(t *testing.T) {
 			t.Errorf("samples at %s", got)
 		}
 
-		for _, want := range []string{"gap: ", "connection refused", "gap: the server was restarted in between, and its counters started again"} {
+		for _, want := range []string{"gap: ", "connection refused", "gap: the server restarted in between, and its counters were reset"} {
 			if !strings.Contains(notes(m), want) {
 				t.Errorf("notes without %q:\n%s", want, notes(m))
 			}
@@ -181,7 +181,7 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// A server that is restarted soon after it was started is up as long again as it was before.
+// A server that restarts soon after it was started may be up for as long as before.
 func TestRestartOfAYoungServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w mongotest.Wire
@@ -199,7 +199,7 @@ func TestRestartOfAYoungServer(t *testing.T) {
 		stop := up()
 		src := open(t, &w, "mongodb://db")
 		go func() {
-			for range 3 { // the first time it is up for seconds only
+			for range 3 { // the first time it is up for only seconds
 				time.Sleep(2200 * time.Millisecond)
 				stop()
 				time.Sleep(3 * time.Second)
@@ -209,13 +209,13 @@ func TestRestartOfAYoungServer(t *testing.T) {
 
 		m := read(t, src, source.Options{For: 40 * time.Second})
 		stop()
-		if n := strings.Count(notes(m), "the server was restarted in between"); n != 3 {
+		if n := strings.Count(notes(m), "the server restarted in between"); n != 3 {
 			t.Errorf("%d restarts noted in %s:\n%s", n, time.Since(started), notes(m))
 		}
 	})
 }
 
-// again answers as the server did at the capture's beginning, with times that continue.
+// again answers as the server did at the start of the capture, with times that continue.
 func again(r *mongotest.Replay, begin time.Time) func(string, bson.Raw) any {
 	restarted := time.Now()
 	answer := r.Answer(func() time.Time { return begin.Add(time.Since(restarted)) })
@@ -238,8 +238,8 @@ func again(r *mongotest.Replay, begin time.Time) func(string, bson.Raw) any {
 	}
 }
 
-// For a server whose clock is an hour off, or is set while it is read, samples have this machine's
-// time, and a note says so.
+// If a server's clock is an hour off, or is set while it is read, samples have this machine's time,
+// and a note says so.
 func TestSkew(t *testing.T) {
 	r := capture(t, busy, 60)
 	synctest.Test(t, func(t *testing.T) {
@@ -268,8 +268,9 @@ func TestSkew(t *testing.T) {
 	})
 }
 
-// TestSlowHello: an answer that took 5 s at the start, as in a stall, does not move the samples, and no
-// note says that the clock is off. A clock that is off is measured again by a quick answer.
+// TestSlowHello: an answer that took 5 s at the start, as in a stall, does not move the samples,
+// and no note says that the clock is off. A clock that is off is measured again with a quick
+// answer.
 func TestSlowHello(t *testing.T) {
 	r := capture(t, busy, 60)
 	for _, off := range []time.Duration{0, -2 * time.Second, -time.Hour} {
@@ -278,7 +279,7 @@ func TestSlowHello(t *testing.T) {
 			begin := time.Now()
 			clock := func() time.Time { return time.Now().Add(off) }
 			answer := r.Answer(clock)
-			var hellos atomic.Int32 // each connection is answered by a goroutine of its own
+			var hellos atomic.Int32 // each connection has its own goroutine
 			s := &mongotest.Server{Version: "8.0.0", Clock: clock, Reply: func(name string, c bson.Raw) any {
 				switch {
 				case name == "getDiagnosticData" && hellos.CompareAndSwap(0, 1): // the next hello is ours, not the driver's
@@ -313,7 +314,7 @@ func TestSlowHello(t *testing.T) {
 	}
 }
 
-// A set is read at its primary; after an election at the new one, with that one's label.
+// A set is read at its primary, and after an election at the new one, with the new one's label.
 func TestElection(t *testing.T) {
 	r := capture(t, busy, 60)
 	synctest.Test(t, func(t *testing.T) {
@@ -350,13 +351,13 @@ func TestElection(t *testing.T) {
 			t.Errorf("samples at %s", got)
 		}
 
-		if n := notes(m); !strings.Contains(n, "gap: the primary was a:27017, and is b:27017 from here on") {
+		if n := notes(m); !strings.Contains(n, "gap: the primary was a:27017 and is now b:27017") {
 			t.Errorf("notes:\n%s", n)
 		}
 	})
 }
 
-// named gives a document the name of a server.
+// named sets the server's name in a document.
 func named(doc bson.Raw, host string) any {
 	var data bson.D
 	if err := bson.Unmarshal(doc, &data); err != nil {
@@ -377,7 +378,7 @@ func named(doc bson.Raw, host string) any {
 	return bson.D{{Key: "data", Value: data}, {Key: "ok", Value: 1.0}}
 }
 
-// A mongos is read, and a note names the members that know about storage.
+// A mongos is read, and a note names the members that report on storage.
 func TestRouter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shards := bson.A{bson.D{{Key: "_id", Value: "rs0"}, {Key: "host", Value: "rs0/a:27018,b:27018"}}}
@@ -394,7 +395,7 @@ func TestRouter(t *testing.T) {
 		defer w.Start("db:27017", s)()
 		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 2 * time.Second})
 
-		if n := notes(m); !strings.Contains(n, "it is a mongos, which has no storage: journal, cache, checkpoints and disks are told by the shards' own members: rs0/a:27018,b:27018") {
+		if n := notes(m); !strings.Contains(n, "it is a mongos, which has no storage: the shards' members report journal, cache, checkpoints and disks: rs0/a:27018,b:27018") {
 			t.Errorf("notes:\n%s", n)
 		}
 	})

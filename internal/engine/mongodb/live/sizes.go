@@ -13,32 +13,33 @@ import (
 )
 
 const (
-	// weighEvery is the time between two reads of the sizes. dbStats goes through each collection
-	// of a database.
+	// weighEvery is the time between two reads of the sizes. dbStats visits each collection of a
+	// database.
 	weighEvery = 10 * time.Minute
-	// databasesMax is how many databases are read: the largest ones.
+	// databasesMax is how many databases are read, largest first.
 	databasesMax = 16
-	// weighWithin is how long the server may take for one of them before it aborts.
+	// weighWithin is how long the server may take for one database before it aborts.
 	weighWithin = 2 * time.Second
 )
 
-// sizes are the fields of dbStats that are kept; all but the first three are in bytes.
+// sizes are the fields of dbStats that are kept. All but the first three are in bytes.
 var sizes = []string{"collections", "indexes", "objects", "dataSize", "indexSize", "storageSize", "totalSize",
 	"fsUsedSize", "fsTotalSize"}
 
-// weigh reads the sizes of databases now and then, concurrently with the samples, until the context
-// ends.
-func (s *sampler) weigh(ctx context.Context) {
+// pollSizes reads the sizes of databases every weighEvery, concurrently with the samples, until the
+// context ends.
+func (s *sampler) pollSizes(ctx context.Context) {
 	if s.m.router || s.opt.Want != nil && !s.opt.Want(sizeName(sizes[0])) && !s.opt.Want(sizeName("dataSize")) {
 		return
 	}
 	for pause(ctx, time.Second) { // let the first sample go first
 		for _, name := range s.largest(ctx) {
-			answer, err := s.l.askOf(ctx, name, "dbStats", bson.E{Key: "maxTimeMS", Value: weighWithin.Milliseconds()})
+			answer, err := s.l.commandOn(ctx, name, "dbStats",
+				bson.E{Key: "maxTimeMS", Value: weighWithin.Milliseconds()})
 			if err != nil {
 				continue // it was dropped, takes too long, or is denied
 			}
-			if err := s.w.Append(ctx, weighed(answer, *s.instance.Load(), name,
+			if err := s.w.Append(ctx, sizesOf(answer, *s.instance.Load(), name,
 				time.Now().Add(s.opt.ClockOffset))); err != nil {
 				return // the sampler gets the same error
 			}
@@ -51,9 +52,9 @@ func (s *sampler) weigh(ctx context.Context) {
 
 func sizeName(field string) string { return "mongodb_dbstats_" + field }
 
-// largest returns the largest databases.
+// largest returns the names of the largest databases.
 func (s *sampler) largest(ctx context.Context) []string {
-	answer, err := s.l.ask(ctx, "listDatabases")
+	answer, err := s.l.command(ctx, "listDatabases")
 	if err != nil {
 		return nil
 	}
@@ -80,8 +81,8 @@ func (s *sampler) largest(ctx context.Context) []string {
 	return out
 }
 
-// weighed turns dbStats' answer into a sample.
-func weighed(answer bson.Raw, instance, name string, at time.Time) *recording.Batch {
+// sizesOf converts dbStats' answer to a sample.
+func sizesOf(answer bson.Raw, instance, name string, at time.Time) *recording.Batch {
 	b := &recording.Batch{TimesMs: []int64{at.UnixMilli()}}
 	for _, field := range sizes {
 		v := answer.Lookup(field)

@@ -12,30 +12,30 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// The statistics that a server collects contain latencies only as sums, which give only means.
-// serverStatus({opLatencies: {histograms: true}}) also returns how many operations took how long,
-// in classes.
+// The statistics that a server collects contain only sums of latencies, and so only means.
+// serverStatus({opLatencies: {histograms: true}}) also returns how many operations fell into each
+// latency class.
 
 // latencyMetric is a histogram in Prometheus' format: operations since the server's start that took
-// up to le seconds. Their sum and number are mongodb_ss_opLatencies_latency and _ops.
+// up to le seconds. Their sum and count are mongodb_ss_opLatencies_latency and _ops.
 const latencyMetric = "plimsoll_mongodb_latency_seconds_bucket"
 
 // The server's classes begin at 0 and at the powers of two from 2 us on. From 2^11 to 2^21 us each
-// is split in two, and the second half begins at one and a half times the first. A duration at a
-// bound is in the class above (src/mongo/db/stats/operation_latency_histogram.cpp; the same from
-// 3.4 to 8.x).
+// class is split in two, and the second half begins at one and a half times the first. A duration
+// equal to a bound belongs to the class above (src/mongo/db/stats/operation_latency_histogram.cpp,
+// unchanged from 3.4 to 8.x).
 const (
 	splitFrom = 1 << 11
 	splitTo   = 1 << 21
 	// classesTo is where our last class begins, 268 s. The server's classes continue to 2^40 us,
-	// twelve days, which nobody needs.
+	// twelve days, which no diagnosis needs.
 	classesTo = 1 << 28
 	// classBegins is where the server's last class begins.
 	classBegins = 1 << 40
 )
 
-// classBounds are the beginnings of the classes after the first one, in microseconds: the upper
-// bounds of the preceding classes.
+// classBounds are the lower bounds of the classes after the first, in microseconds. Each is the
+// upper bound of the class before it.
 var classBounds = func() (out []int64) {
 	for b := int64(2); b <= classesTo; b *= 2 {
 		out = append(out, b)
@@ -46,15 +46,16 @@ var classBounds = func() (out []int64) {
 	return out
 }()
 
-// histogramsOf are the operations whose classes are read. No rule uses commands and transactions.
+// histogramsOf are the operations whose histograms are read. No rule uses those of commands and
+// transactions.
 var histogramsOf = [...]string{"reads", "writes"}
 
 // A tail reads the histograms of one server.
 type tail struct {
-	labels [len(histogramsOf)][]labels.Labels // by class, ending with all operations
-	ask    []bson.E                           // serverStatus without other sections; nil: not known yet
-	never  string                             // why it is no longer read; "": it is
-	values [len(histogramsOf)][]float64
+	labels  [len(histogramsOf)][]labels.Labels // by class; the last includes all operations
+	request []bson.E                           // serverStatus without other sections; nil: not yet known
+	never   string                             // why it is no longer read; "" while it is read
+	values  [len(histogramsOf)][]float64
 }
 
 func newTail(instance string) *tail {
@@ -74,7 +75,7 @@ func newTail(instance string) *tail {
 }
 
 // alone returns the options of serverStatus for the histograms and no other section. It excludes
-// every section of an earlier answer, and so also those that other versions have.
+// every section of an earlier answer, which also covers sections that only some versions have.
 func alone(answer bson.Raw) []bson.E {
 	out := []bson.E{{Key: "opLatencies", Value: bson.D{{Key: "histograms", Value: true}}}}
 	elements, _ := answer.Elements() // empty if it is not a document
@@ -87,7 +88,7 @@ func alone(answer bson.Raw) []bson.E {
 	return out
 }
 
-// latencies adds the current histograms, if the server provides them. A failure here does not
+// latencies adds the current histograms if the server provides them. A failure here does not
 // invalidate the sample, whose other numbers are complete.
 func (s *sampler) latencies(ctx context.Context, at time.Time) {
 	t := s.tail
@@ -95,23 +96,24 @@ func (s *sampler) latencies(ctx context.Context, at time.Time) {
 		return
 	}
 
-	request := t.ask
+	request := t.request
+	// The first request excludes only the known sections; its answer shows the others.
 	if request == nil {
 		request = append([]bson.E{{Key: "opLatencies", Value: bson.D{{Key: "histograms", Value: true}}}},
 			leftOut...)
 	}
 
-	answer, err := s.l.ask(ctx, "serverStatus", request...)
+	answer, err := s.l.command(ctx, "serverStatus", request...)
 	if err != nil {
 		if refused(err) {
-			t.never = "this user may not ask for serverStatus: only mean latencies are told; the role clusterMonitor gives it"
+			t.never = "this user may not run serverStatus: only mean latencies are known; the role clusterMonitor grants it"
 			s.limit(t.never)
 		}
 		return
 	}
 
-	if t.ask == nil {
-		t.ask = alone(answer)
+	if t.request == nil {
+		t.request = alone(answer)
 	}
 
 	if t.never = t.read(answer); t.never != "" {
@@ -131,13 +133,13 @@ func (s *sampler) latencies(ctx context.Context, at time.Time) {
 
 // read sums the classes of an answer, or says why it cannot.
 func (t *tail) read(answer bson.Raw) (never string) {
-	// One key at a time: with several, the driver's look-up panics if an inner length is wrong.
+	// One key at a time: with several, the driver's lookup panics if an inner length is wrong.
 	all, _ := answer.Lookup("opLatencies").DocumentOK()
 	for i, op := range histogramsOf {
 		of, _ := all.Lookup(op).DocumentOK()
 		list, ok := of.Lookup("histogram").ArrayOK()
 		if !ok {
-			return "the server tells no histograms of latencies (opLatencies): percentiles are not known, only means"
+			return "the server provides no latency histograms (opLatencies): percentiles are unknown, only means are available"
 		}
 
 		classes, err := list.Values()
@@ -162,6 +164,7 @@ func (t *tail) read(answer bson.Raw) (never string) {
 			counts[k] += float64(n)
 		}
 
+		// Prometheus' histograms are cumulative.
 		for k := 1; k < len(counts); k++ {
 			counts[k] += counts[k-1]
 		}
@@ -170,9 +173,10 @@ func (t *tail) read(answer bson.Raw) (never string) {
 	return ""
 }
 
-const unreadable = "the server's histograms of latencies (opLatencies) have other classes than those known from 3.4 to 8.x: percentiles are not known, only means"
+const unreadable = "the server's latency histograms (opLatencies) have other classes than those of 3.4 to 8.x: percentiles are unknown, only means are available"
 
-// classOf returns the class that begins at this many microseconds; false if none does.
+// classOf returns the class that begins at the given number of microseconds, and false if none
+// does.
 func classOf(begins int64) (class int, ok bool) {
 	if begins == 0 {
 		return 0, true
@@ -182,6 +186,6 @@ func classOf(begins int64) (class int, ok bool) {
 			return i + 1, true
 		}
 	}
-	// Everything beyond our last bound is in one class.
+	// Everything beyond our last bound falls into one class.
 	return len(classBounds), begins > classesTo && begins <= classBegins && begins&(begins-1) == 0
 }

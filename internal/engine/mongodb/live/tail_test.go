@@ -16,8 +16,9 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// stalling is a server with 200 writes of 700 us per second since begin, of which ten per second
-// took two seconds from the 30th to the 35th. Their mean, 100 ms, is a latency that no write had.
+// stalling is a server with 200 writes of 700 us per second since begin. From the 30th to the 35th
+// second, ten of them per second take two seconds. The mean, 100 ms, is a latency that no write
+// had.
 func stalling(begin time.Time) func(name string, command bson.Raw) any {
 	return func(name string, command bson.Raw) any {
 		if name != "serverStatus" {
@@ -53,26 +54,26 @@ func stalling(begin time.Time) func(name string, command bson.Raw) any {
 	}
 }
 
-// For a running MongoDB the latency of each write is known to a class, so percentiles are those of
-// writes; sums give only means.
+// For a running MongoDB, the class of each write's latency is known, so percentiles are those of
+// writes. Sums give only means.
 func TestPercentiles(t *testing.T) {
 	m := recording.NewMemory(recording.MemoryOptions{})
-	asked := map[string]int{}
+	requests := map[string]int{}
 	synctest.Test(t, func(t *testing.T) {
 		var w mongotest.Wire
 		defer w.Start("db:27017", &mongotest.Server{Version: "8.0.0", Reply: stalling(time.Now()), Refuse: map[string]bool{"getDiagnosticData": true},
 			Saw: func(name string, command bson.Raw) {
 				if _, ok := command.Lookup("opLatencies").DocumentOK(); name == "serverStatus" && ok {
 					declined, _ := command.Lookup("mem").BooleanOK()
-					_, told := command.Lookup("mem").BooleanOK()
+					_, requested := command.Lookup("mem").BooleanOK()
 					_, generic := command.Lookup("$clusterTime").BooleanOK()
 					switch {
 					case generic:
-						asked["with what is no section"]++
-					case told && !declined:
-						asked["alone"]++
+						requests["with a key that is not a section"]++
+					case requested && !declined:
+						requests["alone"]++
 					default:
-						asked["with all else"]++
+						requests["with other sections"]++
 					}
 				}
 			}})()
@@ -83,8 +84,8 @@ func TestPercentiles(t *testing.T) {
 		}
 	})
 
-	if asked["with all else"] != 1 || asked["alone"] != 60 || len(asked) != 2 {
-		t.Errorf("the histograms were asked for %v", asked)
+	if requests["with other sections"] != 1 || requests["alone"] != 60 || len(requests) != 2 {
+		t.Errorf("the histograms were requested %v", requests)
 	}
 
 	rep, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: pack, Slots: 600})
@@ -103,8 +104,8 @@ func TestPercentiles(t *testing.T) {
 		t.Fatalf("percentiles are drawn as %+v", drawn)
 	}
 
-	// 1,024 us is the end of the 700 us class. 1.57 to 2.10 s is that of two seconds; ten of 200
-	// are the slowest 5 %.
+	// 1,024 us is the end of the class of 700 us. The class of two seconds spans 1.57 to 2.10 s;
+	// ten of 200 writes are the slowest 5 %.
 	slow := 0
 	for k, v := range drawn.Tracks[1].Values {
 		switch {
@@ -127,8 +128,8 @@ func TestPercentiles(t *testing.T) {
 	}
 }
 
-// If the server does not provide histograms, or in unknown classes, that is noted once and they are
-// not read again.
+// If the server provides no histograms, or unknown classes, that is noted once and they are not
+// read again.
 func TestNoPercentiles(t *testing.T) {
 	class := func(e ...bson.E) bson.D {
 		h := bson.A{bson.D(e)}
@@ -138,11 +139,11 @@ func TestNoPercentiles(t *testing.T) {
 		latencies any
 		want      string
 	}{
-		"none":           {bson.D{{Key: "reads", Value: bson.D{{Key: "ops", Value: int64(1)}}}}, "tells no histograms"},
+		"none":           {bson.D{{Key: "reads", Value: bson.D{{Key: "ops", Value: int64(1)}}}}, "provides no latency histograms"},
 		"other bounds":   {class(bson.E{Key: "micros", Value: int64(1000)}, bson.E{Key: "count", Value: int64(1)}), "other classes"},
 		"no count":       {class(bson.E{Key: "micros", Value: int64(512)}), "other classes"},
-		"less than none": {class(bson.E{Key: "micros", Value: int64(512)}, bson.E{Key: "count", Value: int64(-1)}), "other classes"},
-		"no number":      {class(bson.E{Key: "micros", Value: "512"}, bson.E{Key: "count", Value: int64(1)}), "other classes"},
+		"negative count": {class(bson.E{Key: "micros", Value: int64(512)}, bson.E{Key: "count", Value: int64(-1)}), "other classes"},
+		"not a number":   {class(bson.E{Key: "micros", Value: "512"}, bson.E{Key: "count", Value: int64(1)}), "other classes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -172,7 +173,7 @@ func TestNoPercentiles(t *testing.T) {
 	}
 }
 
-// A class that begins where the server says contains the duration, and no other class does.
+// The class that begins where the server says contains the duration, and no other class does.
 func TestClassOf(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		micros := rapid.OneOf(rapid.Int64Range(0, 1<<12), rapid.Int64Range(0, 1<<30), rapid.Int64Range(0, 1<<41-1)).Draw(t, "micros")
@@ -191,7 +192,7 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// Whatever the answer, the class counts increase, or there are none.
+// Whatever the answer, either the class counts increase or there are none.
 func FuzzTail(f *testing.F) {
 	good, err := bson.Marshal(stalling(time.Now().Add(-time.Minute))("serverStatus", bson.Raw("\x05\x00\x00\x00\x00")))
 	if err != nil {

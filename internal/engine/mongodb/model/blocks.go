@@ -5,26 +5,26 @@ import (
 	"slices"
 )
 
-// blocks are the free blocks of a file as WiredTiger's block manager keeps them
-// (src/block/block_ext.c): neighbours are one extent, and a write takes the beginning of the
-// shortest extent in which it fits, of these the first in the file. So pages that are written in
-// succession often lie side by side, and the kernel writes them with one request.
+// blocks are the free blocks of a file, as WiredTiger's block manager keeps them
+// (src/block/block_ext.c). Neighbours form one extent. A write takes the beginning of the shortest
+// extent that fits, and of equal ones the first in the file. So pages that are written in
+// succession often lie next to each other, and the kernel writes them with one request.
 type blocks struct {
-	length map[int32]int32 // of the free extent that begins there, in units
-	begin  map[int32]int32 // of the free extent that ends there
-	// starts has the beginnings of extents by length, the last for all that are longer, each a heap.
-	// Extents that are gone are left in it until they come up.
+	length map[int32]int32 // of the free extent that begins at the key, in units
+	begin  map[int32]int32 // of the free extent that ends at the key
+	// starts holds the beginnings of extents by length, each list a heap; the last list is for all
+	// longer ones. Extents that no longer exist stay in their heap until they come to its top.
 	starts [][]int32
-	live   []int32  // how many there are of each length
-	some   []uint64 // a bit for each length of which there are any
+	live   []int32  // number of extents of each length
+	some   []uint64 // a bit for each length that exists
 }
 
-// lengthsMax is the number of lengths that are told apart: 16 MiB.
+// lengthsMax is the number of distinct lengths: up to 16 MiB.
 const lengthsMax = 1 << 12
 
 func class(length int32) int { return int(min(length, lengthsMax-1)) }
 
-// take returns a place of a number of units; false if no free extent has as many.
+// take allocates a number of units. It returns false if no free extent is large enough.
 func (b *blocks) take(units int32) (at int32, ok bool) {
 	k := b.shortest(class(units))
 	if k < 0 {
@@ -32,7 +32,7 @@ func (b *blocks) take(units int32) (at int32, ok bool) {
 	}
 	at = b.first(k)
 	length := b.length[at]
-	if length < units { // among the longest, of which the first is taken
+	if length < units { // the last list mixes lengths; only its first extent is tried
 		return 0, false
 	}
 	b.remove(at, length)
@@ -42,7 +42,7 @@ func (b *blocks) take(units int32) (at int32, ok bool) {
 	return at, true
 }
 
-// give frees a block.
+// give frees a block and merges it with its neighbours.
 func (b *blocks) give(at, units int32) {
 	if b.length == nil {
 		b.length, b.begin = map[int32]int32{}, map[int32]int32{}
@@ -64,7 +64,7 @@ func (b *blocks) give(at, units int32) {
 	b.insert(at, units)
 }
 
-// shortest returns the first length from the k-th on of which there are extents, or -1.
+// shortest returns the first length from k on that has extents, or -1.
 func (b *blocks) shortest(k int) int {
 	for w := k / 64; w < len(b.some); w++ {
 		left := b.some[w]
@@ -78,7 +78,7 @@ func (b *blocks) shortest(k int) int {
 	return -1
 }
 
-// first returns the first extent of a length, of which there is one at least.
+// first returns the first extent of a length that has at least one.
 func (b *blocks) first(k int) int32 {
 	h := &b.starts[k]
 	for {
@@ -98,6 +98,7 @@ func (b *blocks) insert(at, length int32) {
 		b.starts[k] = b.starts[k][:0]
 	}
 
+	// Dead entries are removed once they outnumber the living ones, so that the heap stays small.
 	h := &b.starts[k]
 	if len(*h) > 64 && len(*h) > 4*int(b.live[k]) {
 		b.tidy(h, k)
@@ -114,7 +115,7 @@ func (b *blocks) insert(at, length int32) {
 	}
 }
 
-// tidy drops what is gone from a heap; a sorted list is one.
+// tidy drops dead entries from a heap. A sorted list is a valid heap.
 func (b *blocks) tidy(h *[]int32, k int) {
 	*h = slices.DeleteFunc(*h, func(at int32) bool {
 		n, ok := b.length[at]
@@ -133,7 +134,7 @@ func (b *blocks) remove(at, length int32) {
 	}
 }
 
-// pop drops a heap's first.
+// pop removes the top of a heap.
 func (b *blocks) pop(h *[]int32) {
 	last := len(*h) - 1
 	(*h)[0] = (*h)[last]

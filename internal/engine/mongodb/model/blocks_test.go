@@ -6,19 +6,19 @@ import (
 	"plimsoll/internal/base/random"
 )
 
-// A write takes the beginning of the shortest free extent in which it fits, the first in the file of
-// these; neighbours become one.
+// A write takes the beginning of the shortest free extent that fits, and of equal ones the first in
+// the file. Neighbours are merged.
 func TestBlocks(t *testing.T) {
 	var b blocks
 	if _, ok := b.take(1); ok {
-		t.Error("something is free in a new file")
+		t.Error("a new file has free space")
 	}
 
 	for _, x := range [][2]int32{{0, 4}, {10, 2}, {20, 2}, {4, 2}, {30, 9}} {
 		b.give(x[0], x[1])
 	}
 
-	// Free are 0 to 6, 10, 20 and 30.
+	// Free are now 0 to 6, 10, 20 and 30.
 	for _, x := range [][2]int32{{2, 10}, {1, 20}, {1, 21}, {5, 0}, {1, 5}, {9, 30}} {
 		if at, ok := b.take(x[0]); !ok || at != x[1] {
 			t.Errorf("%d units at %d, %v: not at %d", x[0], at, ok, x[1])
@@ -30,7 +30,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// No unit is given away twice, or lost, whatever is freed in which order.
+// No unit is handed out twice or lost, whatever the order of frees.
 func TestBlocksKeepAll(t *testing.T) {
 	const units = 4 * lengthsMax
 	var b blocks
@@ -69,6 +69,6 @@ func TestBlocksKeepAll(t *testing.T) {
 	}
 
 	if at, ok := b.take(units); !ok || at != 0 {
-		t.Errorf("not all is one extent again: %d, %v", at, ok)
+		t.Errorf("the free space is not a single extent again: %d, %v", at, ok)
 	}
 }

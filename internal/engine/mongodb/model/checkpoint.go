@@ -9,31 +9,31 @@ import (
 	"plimsoll/internal/model/kernel"
 )
 
-// checkpointBatch is how many pages a checkpoint writes before anything else gets its turn.
+// checkpointBatch is how many pages a checkpoint writes before other events get their turn.
 const checkpointBatch = 16
 
-// scrubLook is how often a checkpoint checks whether eviction still lowers the dirty share; when it
+// scrubLook is how often a checkpoint checks whether eviction still lowers the dirty share. Once it
 // does not, the checkpoint continues (WT: __checkpoint_reduce_dirty_cache).
 const scrubLook = 100 * time.Millisecond
 
-// scrubLooks is how many looks it may take at the present rate; if it would take longer the
-// checkpoint gives up scrubbing (the source gives up when dirty bytes stop falling; two seconds are
-// assumed).
+// scrubLooks is how many checks scrubbing may take at the current rate. If it would take longer,
+// the checkpoint gives up scrubbing (the source gives up when dirty bytes stop falling; two seconds
+// are assumed).
 const scrubLooks = 20
 
-// A checkpoint writes all that is dirty and syncs the files. It is always in one of its phases.
+// A checkpoint writes all dirty pages and syncs the files. It is always in one of its phases.
 type checkpoint struct {
 	e         *Engine
 	phase     phase
-	scrubbing bool // eviction goes down to the lower target meanwhile
+	scrubbing bool // eviction works towards the lower target meanwhile
 	dirtyWas  int64
-	tree, at  int // where it is
+	tree, at  int // position of the next page
 	meta      *kernel.File
 	cycles    []engine.Cycle
-	took      time.Duration // the last one
+	took      time.Duration // duration of the last one
 	sum       time.Duration
 	written   int64
-	asked     bool // by whoever loaded the documents: not the server's own
+	requested bool // by the loader of the documents, not by the server's timer
 }
 
 type phase uint8
@@ -43,16 +43,16 @@ const (
 	scrubbing
 	writing
 	syncing
-	describing // the metadata file, which makes the checkpoint be
+	describing // writing the metadata file, which completes the checkpoint
 )
 
-// cyclesMax bounds the checkpoints that are remembered: a week of them.
+// cyclesMax limits the checkpoints that are remembered: a week of them.
 const cyclesMax = 10080
 
 func (k *checkpoint) start(e *Engine) {
 	k.e = e
 	k.meta = e.env.Host.Create("WiredTiger.wt", e.device, 64*units.MiB)
-	if k.asked = e.cfg.Loading > 0; k.asked {
+	if k.requested = e.cfg.Loading > 0; k.requested {
 		e.env.Clock.After(0, k, 0)
 		return
 	}
@@ -91,10 +91,11 @@ func (k *checkpoint) begin(now vtime.Instant) {
 	e.env.Clock.After(scrubLook, k, 0)
 }
 
-// scrub lets eviction write before the checkpoint does, as long as that helps. In the engine alone it
-// is one look: "transaction checkpoint scrub time" is 100 ms, and eviction writes no more meanwhile,
-// because what is lowered for it never goes below eviction_dirty_target. A server's runs say 100 ms
-// too, but what else makes its checkpoints long is not known, and the longer scrub stands for that.
+// scrub lets eviction write before the checkpoint does, as long as that helps. In the engine alone,
+// it is a single check: "transaction checkpoint scrub time" is 100 ms, and eviction writes no more
+// meanwhile, because the lowered target never goes below eviction_dirty_target. A server's runs
+// report 100 ms too, but what else makes its checkpoints long is unknown, and the longer scrub
+// stands in for that.
 func (k *checkpoint) scrub(now vtime.Instant) {
 	e := k.e
 	target := float64(float64(e.cfg.Cache) * float64(e.cfg.EvictionCheckpointTarget))
@@ -112,7 +113,7 @@ func (k *checkpoint) scrub(now vtime.Instant) {
 	k.write(now)
 }
 
-// write writes the next dirty pages, in the order of keys.
+// write writes the next dirty pages, in key order.
 func (k *checkpoint) write(now vtime.Instant) {
 	e := k.e
 	pages := 0
@@ -125,7 +126,7 @@ func (k *checkpoint) write(now vtime.Instant) {
 		}
 
 		k.at = i + 1
-		if t.pages[i].state&dirty != 0 { // else eviction has written it
+		if t.pages[i].state&dirty != 0 { // otherwise eviction has written it
 			if until := e.prepare(k.tree, i); until > now {
 				e.env.Clock.At(until, k, 0)
 				return
@@ -143,10 +144,11 @@ func (k *checkpoint) write(now vtime.Instant) {
 		return
 	}
 
-	// Blocks that were written since the last checkpoint are free as soon as their page is written
-	// again, by this checkpoint too: they become part of it when it has written all pages (WT:
-	// __ckpt_process). So it writes to the holes that they leave, page by page. A trace of the engine
-	// alone shows that; a server's runs are nearer to blocks that are kept from the beginning on.
+	// Blocks written since the last checkpoint are freed as soon as their page is written again,
+	// even by this checkpoint: they become part of it only when it has written all pages (WT:
+	// __ckpt_process). So it writes into the holes that they leave, page by page. A trace of the
+	// engine alone shows this; a server's runs are closer to blocks that are kept from the
+	// beginning.
 	if e.oplog == nil {
 		e.epoch++
 		for _, t := range e.trees {
@@ -158,7 +160,7 @@ func (k *checkpoint) write(now vtime.Instant) {
 	k.sync()
 }
 
-// sync has one file after the other made durable.
+// sync makes the files durable, one after the other.
 func (k *checkpoint) sync() {
 	e := k.e
 	if k.tree < len(e.trees) {
@@ -191,8 +193,10 @@ func (k *checkpoint) end(now vtime.Instant) {
 	k.phase = pausing
 	pause := e.cfg.Checkpoint.Std()
 
-	if k.asked {
-		k.asked = false
+	if k.requested {
+		k.requested = false
+		// The loader then flushes the page cache; the server's own first checkpoint follows its
+		// schedule.
 		e.env.Host.Sync()
 		pause = max(pause-e.cfg.Loading.Std()-time.Duration(now), 0)
 	}
@@ -200,5 +204,5 @@ func (k *checkpoint) end(now vtime.Instant) {
 	e.env.Clock.After(pause, k, 0)
 }
 
-// Cycles are the checkpoints.
+// Cycles returns the checkpoints.
 func (e *Engine) Cycles() []engine.Cycle { return e.checkpoint.cycles }

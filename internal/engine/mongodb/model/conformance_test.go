@@ -44,8 +44,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// The engine's account of its cache equals the sum of its pages at any time, and never exceeds its
-// trigger for long; no block of a file is used twice.
+// The engine's account of its cache always equals the sum over its pages, and never exceeds its
+// trigger for long. No block of a file is used twice.
 func TestAccounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := lab()
@@ -70,13 +70,13 @@ func TestAccounts(t *testing.T) {
 				if p.state&cached != 0 {
 					memory += p.memory()
 				} else if p.state&dirty != 0 || p.updates != 0 {
-					t.Fatal("a dirty page that is not in the cache")
+					t.Fatal("a dirty page is not in the cache")
 				}
 
 				if p.state&dirty != 0 {
 					dirtyBytes += p.memory()
 					if p.state&queued == 0 {
-						t.Fatal("a dirty page that eviction does not know")
+						t.Fatal("a dirty page is not queued for eviction")
 					}
 				}
 
@@ -92,7 +92,7 @@ func TestAccounts(t *testing.T) {
 
 		e := b.engine
 		if memory != e.memory || dirtyBytes != e.dirtyBytes || updates != e.updates {
-			t.Fatalf("pages: %d in memory, %d dirty, %d updates; the engine believes %d, %d, %d", memory, dirtyBytes, updates, e.memory, e.dirtyBytes, e.updates)
+			t.Fatalf("pages: %d in memory, %d dirty, %d updates; the engine has %d, %d, %d", memory, dirtyBytes, updates, e.memory, e.dirtyBytes, e.updates)
 		}
 
 		if len(b.unexpected) > 0 {

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// record continues a bench and notes all series every second.
+// record continues a bench and records all series every second.
 func (b *bench) record(t *testing.T, length time.Duration) *recording.Memory {
 	t.Helper()
 	var batch recording.Batch
@@ -55,9 +55,9 @@ func (b *bench) record(t *testing.T, length time.Duration) *recording.Memory {
 	return m
 }
 
-// The rules say of the model what they say of the real engine in the same situation: the kernel's
-// backlog and the volume's throughput, with eviction at most a sign; no stall if the journal has
-// its own volume.
+// The rules say the same about the model as about the real engine in the same situation: the
+// kernel's backlog and the volume's throughput, with eviction at most a sign; no stall if the
+// journal has its own volume.
 func TestDiagnosed(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -66,7 +66,7 @@ func TestDiagnosed(t *testing.T) {
 		stalled    bool
 	}{
 		{"baseline", func(*rig) {}, []string{"host/writeback-backlog", "disk/throughput-capped", "wiredtiger/journal-stall"}, []string{"wiredtiger/app-eviction", "wiredtiger/cache-pressure"}, true},
-		{"journal apart", func(r *rig) { r.volumes["journal"] = labVolume() }, nil, []string{"wiredtiger/app-eviction", "wiredtiger/checkpoint-stall", "disk/throughput-capped"}, false},
+		{"separate journal", func(r *rig) { r.volumes["journal"] = labVolume() }, nil, []string{"wiredtiger/app-eviction", "wiredtiger/checkpoint-stall", "disk/throughput-capped"}, false},
 	} {
 		g := lab()
 		c.change(&g)
@@ -85,14 +85,14 @@ func TestDiagnosed(t *testing.T) {
 		t.Logf("%s: %s %v", c.name, r.Verdict, rules)
 		for _, want := range c.named {
 			if !slices.Contains(rules, want) {
-				t.Errorf("%s: %s is not found", c.name, want)
+				t.Errorf("%s: %s not found", c.name, want)
 			}
 		}
 
 		for _, bad := range c.not {
 			for _, f := range r.Findings {
 				if f.Rule == bad && f.Severity != diagnose.Info {
-					t.Errorf("%s: %s is blamed: %s", c.name, bad, f.Summary)
+					t.Errorf("%s: %s reported: %s", c.name, bad, f.Summary)
 				}
 			}
 		}

@@ -8,22 +8,23 @@ import (
 	"plimsoll/internal/model/engine"
 )
 
-// evictionTurn is how often the eviction threads' work is booked: a compromise between events and
-// evenness (assumed).
+// evictionTurn is how often the eviction threads' work is accounted for: a compromise between few
+// events and even progress (assumed).
 const evictionTurn = 10 * time.Millisecond
 
-// An evictor is the eviction threads together.
+// An evictor represents all eviction threads.
 type evictor struct {
 	e      *Engine
 	awake  bool
-	credit float64 // pages they may still do
-	// waiting are those that wait for a page of the history store.
+	credit float64 // pages they may still handle
+	// waiting is the number of threads that wait for a page of the history store.
 	waiting int
 	last    vtime.Instant
 }
 
-// pressure returns where the worst of the three shares is between its target and its trigger: 0 at
-// or under the target, 1 at the trigger. While a checkpoint prepares, the dirty target is lower.
+// pressure returns the position of the worst of the three shares between its target and its
+// trigger: 0 at or below the target, 1 at the trigger. While a checkpoint scrubs, the dirty target
+// is lower.
 func (e *Engine) pressure() float64 {
 	cache := float64(e.cfg.Cache)
 	worst := between(float64(e.memory)/cache, float64(e.cfg.EvictionTarget), float64(e.cfg.EvictionTrigger))
@@ -39,7 +40,7 @@ func (e *Engine) pressure() float64 {
 
 func between(x, from, to float64) float64 { return max(0, (x-from)/(to-from)) }
 
-// overTrigger reports whether the application's threads have to help.
+// overTrigger reports whether application threads have to help.
 func (e *Engine) overTrigger() bool {
 	cache := float64(e.cfg.Cache)
 	return float64(e.memory) > cache*float64(e.cfg.EvictionTrigger) ||
@@ -47,7 +48,7 @@ func (e *Engine) overTrigger() bool {
 		float64(e.updates) > cache*float64(e.cfg.EvictionUpdatesTrigger)
 }
 
-// wake starts the threads if there is something to do.
+// wake starts the threads if there is work to do.
 func (v *evictor) wake() {
 	if v.awake || v.e.pressure() == 0 {
 		return
@@ -57,7 +58,7 @@ func (v *evictor) wake() {
 	v.e.env.Clock.After(evictionTurn, v, 0)
 }
 
-// Fire lets the threads do what they could since the last time.
+// Fire lets the threads do the work that they could have done since the last call.
 func (v *evictor) Fire(now vtime.Instant, _ uint64) {
 	e := v.e
 	pressure := min(4*e.pressure(), 1)
@@ -70,7 +71,8 @@ func (v *evictor) Fire(now vtime.Instant, _ uint64) {
 		float64(max(e.cfg.EvictionThreadsMax, e.cfg.EvictionThreadsMin))
 	threads := least + float64((most-least)*pressure)
 
-	// The nearer to the trigger, the harder they try.
+	// The threads' effort rises with the distance to the target and is full at a quarter of the way
+	// to the trigger.
 	// A thread that waits for a page of the history store does nothing else.
 	threads = max(threads-float64(v.waiting), 0)
 	v.credit += float64(float64(now.Sub(v.last)) / float64(e.cfg.CPU.Eviction) * threads * pressure)
@@ -104,15 +106,16 @@ func (v *evictor) Fire(now vtime.Instant, _ uint64) {
 	e.env.Clock.At(next, v, 0)
 }
 
-// evict takes one page. If the cache is too full, it drops a clean page; else it writes the unused
-// page that has been dirty longest. It returns false if there is no such page. If the page's
-// history has to be read first, the page is written once that is done, at until.
+// evict evicts one page. If the cache is too full, it drops a clean page; otherwise it writes the
+// unused page that has been dirty longest. It returns false if there is no such page. If the page's
+// history has to be read first, the page is written at until.
 func (e *Engine) evict() (until vtime.Instant, ok bool) {
 	now := e.env.Clock.Now()
 	if float64(e.memory) > float64(e.cfg.Cache)*float64(e.cfg.EvictionTarget) && e.drop() {
 		return now, true
 	}
 
+	// Twice the queue: each page may be passed over once because it was touched.
 	for range 2*e.queue.n + 1 {
 		x, ok := e.queue.pop()
 		if !ok {
@@ -144,11 +147,11 @@ func (e *Engine) evict() (until vtime.Instant, ok bool) {
 	return now, false
 }
 
-// dropLook bounds how many pages one search for a clean one examines; the next continues from
-// there.
+// dropLook limits the pages that one search for a clean page examines; the next search continues
+// from there.
 const dropLook = 4096
 
-// drop lets go of a clean page that was not used since the search last came by, of any tree.
+// drop drops a clean page, of any tree, that was not used since the search last passed it.
 func (e *Engine) drop() bool {
 	for range dropLook {
 		t := e.trees[e.hand]
@@ -194,13 +197,13 @@ func (e *Engine) write(t *tree, i int) {
 	}
 }
 
-// paced is when the engine may write on.
+// paced returns when the engine may write again.
 func (e *Engine) paced() vtime.Instant { return e.c.paceUntil }
 
-// appPagesMax bounds what one operation has to evict before it continues (assumed).
+// appPagesMax limits how many pages one operation has to evict before it continues (assumed).
 const appPagesMax = 20
 
-// makeRoom has an operation evict, or wait for it, while the cache is over a trigger.
+// makeRoom makes an operation evict, or wait for eviction, while the cache is over a trigger.
 func (e *Engine) makeRoom(p *pending) {
 	if !e.overTrigger() {
 		return

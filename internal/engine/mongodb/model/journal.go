@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/model/kernel"
 )
 
-// A journal is the log: a buffer, and one fdatasync at a time for all who wait.
+// A journal is the log: a buffer, and one fdatasync at a time for all waiting writers.
 type journal struct {
 	e        *Engine
 	file     *kernel.File // nil if there is none
@@ -23,18 +23,18 @@ type journal struct {
 
 func (j *journal) start(e *Engine, d *kernel.Device) {
 	j.e = e
-	if !is(e.cfg.Journal) {
+	if !enabled(e.cfg.Journal) {
 		return
 	}
 	j.file = e.env.Host.Create("WiredTigerLog", d, 2*e.cfg.LogFile)
-	if !is(e.cfg.JournalEach) {
+	if !enabled(e.cfg.JournalEach) {
 		e.env.Clock.After(e.cfg.JournalInterval.Std(), j, 0)
 	}
 }
 
-// add puts a write behind the log's sync, or past it if writes do not wait.
+// add queues a write for the log's sync, or acknowledges it if writes do not wait.
 func (j *journal) add(p *pending) {
-	if j.file == nil || !is(j.e.cfg.JournalEach) {
+	if j.file == nil || !enabled(j.e.cfg.JournalEach) {
 		j.e.acknowledge(p)
 		return
 	}
@@ -42,7 +42,7 @@ func (j *journal) add(p *pending) {
 	j.next()
 }
 
-// next begins a sync when the first of those who wait has done its part.
+// next schedules a sync for when the first waiting writer is ready.
 func (j *journal) next() {
 	if j.busy || len(j.waiting) == 0 {
 		return
@@ -51,13 +51,14 @@ func (j *journal) next() {
 	j.e.env.Clock.At(j.waiting[0].ready, j, 0)
 }
 
-// Fire begins a sync: of all who are ready.
+// Fire begins a sync for all writers that are ready.
 func (j *journal) Fire(now vtime.Instant, prepared uint64) {
-	if !is(j.e.cfg.JournalEach) && j.buffered == 0 {
+	if !enabled(j.e.cfg.JournalEach) && j.buffered == 0 {
 		j.e.env.Clock.After(j.e.cfg.JournalInterval.Std(), j, 0)
 		return
 	}
 
+	// In a server, the flusher's own work precedes the sync.
 	if j.e.oplog != nil && prepared == 0 {
 		_, done := j.e.env.Host.CPU(now, j.e.cfg.CPU.Round.Std())
 		j.e.env.Clock.At(done, j, 1)
@@ -69,14 +70,15 @@ func (j *journal) Fire(now vtime.Instant, prepared uint64) {
 		n++
 	}
 
-	if n == len(j.waiting) { // as mostly
+	if n == len(j.waiting) { // the usual case
 		j.syncing, j.waiting = j.waiting, j.syncing[:0]
 	} else {
 		j.syncing = append(j.syncing[:0], j.waiting[:n]...)
 		j.waiting = j.waiting[:copy(j.waiting, j.waiting[n:])]
 	}
 
-	// A record that is not ready yet may go along: there is one buffer.
+	// A record that is not ready may be synced too, because there is one buffer. Records are padded
+	// to 128 bytes.
 	bytes := (j.buffered + 127) / 128 * 128
 	if j.e.oplog != nil {
 		bytes += truncatePoint
@@ -94,10 +96,11 @@ func (j *journal) Fire(now vtime.Instant, prepared uint64) {
 	j.file.Sync((*logSynced)(j), 0)
 }
 
-// logSynced is the journal as the handler of a sync's end.
+// logSynced is the journal as the handler of a completed sync.
 type logSynced journal
 
-// Fire acknowledges those whom the sync covered, and continues with those who arrived meanwhile.
+// Fire acknowledges the writers that the sync covered, and continues with those that arrived
+// meanwhile.
 func (l *logSynced) Fire(now vtime.Instant, _ uint64) {
 	j := (*journal)(l)
 	e := j.e
@@ -124,7 +127,7 @@ func (l *logSynced) Fire(now vtime.Instant, _ uint64) {
 
 	j.syncing = j.syncing[:0]
 	j.busy = false
-	if !is(e.cfg.JournalEach) {
+	if !enabled(e.cfg.JournalEach) {
 		e.env.Clock.After(max(e.cfg.JournalInterval.Std()-now.Sub(j.began), time.Microsecond), j, 0)
 		return
 	}

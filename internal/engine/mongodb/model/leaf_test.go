@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Where every second leaf has half as many entries, a key is on the leaf that counts it.
+// If every second leaf has half as many entries, a key is on the leaf that counts it.
 func TestHalvedLeaves(t *testing.T) {
 	tr := &tree{perPage: 6}
 	tr.halve()
@@ -34,8 +34,8 @@ func TestHalvedLeaves(t *testing.T) {
 	}
 }
 
-// A server's leaf is split at 90 % of leaf_page without a compressor. With one it has what takes
-// leaf_page on disk, four times as much at most.
+// Without a compressor, a server's leaf is split at 90 % of leaf_page. With one, it holds what
+// takes leaf_page on disk, but at most four times leaf_page.
 func TestLeafOfServer(t *testing.T) {
 	no := false
 	for _, c := range []struct {

@@ -2,9 +2,9 @@ package model
 
 import "plimsoll/internal/base/units"
 
-// loaded leaves in the page cache what loading the documents wrote, in blocks that no file system
-// has allocated yet. More than the kernel's background limit stays there only where the flusher
-// could not write it meanwhile: it shared the volume evenly with the log (assumed).
+// loaded puts into the page cache what loading the documents wrote, in blocks that the file system
+// has not yet allocated. More than the kernel's background limit stays there only if the flusher
+// could not write it in time; the flusher shared the volume evenly with the log (assumed).
 func (e *Engine) loaded() {
 	record := e.cfg.DocumentSize + e.cfg.LogRecord
 	if e.oplog != nil {
@@ -21,7 +21,7 @@ func (e *Engine) loaded() {
 		dirty := units.Size(float64(end) * float64(left) / float64(max(e.onDisk, 1)))
 		t.file.SetAllocated(end - dirty)
 		t.file.Write(end-dirty, dirty)
-		// One after the other: the page cache gives back first what was loaded first.
+		// One after the other, because the page cache gives back first what was loaded first.
 		for i := range t.pages {
 			t.pages[i].passed = uint16(e.cfg.Loading.Std().Seconds() * float64(i) / float64(len(t.pages)))
 		}

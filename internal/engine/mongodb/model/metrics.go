@@ -21,14 +21,14 @@ type counters struct {
 	paceUntil, rangeAfter  vtime.Instant // of io_capacity
 }
 
-// tickets are the write tickets of mongod up to 6.0 (storageEngineConcurrentWriteTransactions,
-// 128).
+// tickets is the number of write tickets of mongod up to 6.0
+// (storageEngineConcurrentWriteTransactions, 128).
 const tickets = 128
 
 // dirtyMetric is the series of the cache's dirty bytes.
 const dirtyMetric = "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache"
 
-// each names the figures of serverStatus as mongodb_exporter does, with the current value.
+// each calls put with the figures of serverStatus, under mongodb_exporter's names.
 func (e *Engine) each(put func(name string, value float64, labels ...string)) {
 	us := func(ns int64) float64 { return float64(ns / 1000) }
 	for kind, name := range []string{"reads", "writes"} {
@@ -80,7 +80,7 @@ func (e *Engine) each(put func(name string, value float64, labels ...string)) {
 	}
 }
 
-// Metrics names what Sample gives.
+// Metrics returns the names of the values in Sample.
 func (e *Engine) Metrics() []engine.Metric {
 	var out []engine.Metric
 	e.each(func(name string, _ float64, labels ...string) {
@@ -89,7 +89,7 @@ func (e *Engine) Metrics() []engine.Metric {
 	return out
 }
 
-// Sample gives serverStatus as an exporter would at this moment.
+// Sample returns serverStatus as an exporter would at this moment.
 func (e *Engine) Sample(values []float64) {
 	i := 0
 	e.each(func(_ string, value float64, _ ...string) {
@@ -99,13 +99,13 @@ func (e *Engine) Sample(values []float64) {
 	e.fillMax = max(e.fillMax, float64(e.memory)/float64(e.cfg.Cache))
 }
 
-// ResetFigures starts them again.
+// ResetFigures restarts the figures, at the end of the warm-up.
 func (e *Engine) ResetFigures() {
 	e.mark, e.since = e.c, e.env.Clock.Now()
 	e.fillMax = float64(e.memory) / float64(e.cfg.Cache)
 }
 
-// Figures are the amplification, and how hard the cache was pressed.
+// Figures returns the write amplification and the pressure on the cache.
 func (e *Engine) Figures() []engine.Figure {
 	seconds := e.env.Clock.Now().Sub(e.since).Seconds()
 	writes := float64(e.c.writes - e.mark.writes)

@@ -24,7 +24,7 @@ type bench struct {
 	op         workload.Op
 	free       int
 	queue      []workload.Op
-	from       vtime.Instant // measured from here on
+	from       vtime.Instant // start of the measurement
 	latencies  []int64
 	sum, done  int64
 	waits      engine.Waits
@@ -76,7 +76,7 @@ func (b *bench) Fire(now vtime.Instant, _ uint64) {
 	}
 }
 
-// A rig is the parts of a bench.
+// A rig holds the parts of a bench.
 type rig struct {
 	cfg     Config
 	host    kernel.Config
@@ -134,12 +134,12 @@ func (b *bench) quantile(q float64) time.Duration {
 	return time.Duration(b.latencies[min(int(q*float64(len(b.latencies))), len(b.latencies)-1)])
 }
 
-// A takes is a quantile of measured requests, in microseconds.
+// takes returns a quantile of measured requests, in microseconds.
 func takes(share units.Ratio, us int64) volume.Quantile {
 	return volume.Quantile{Share: share, Takes: units.Duration(us * int64(time.Microsecond))}
 }
 
-// distribution makes one of quantiles.
+// distribution makes a latency distribution from quantiles.
 func distribution(of ...volume.Quantile) volume.Latency {
 	l, err := volume.NewLatency(of...)
 	if err != nil {
@@ -149,12 +149,13 @@ func distribution(of ...volume.Quantile) volume.Latency {
 }
 
 // labVolume is the volume of the measured runs, as examples/make/volume.sh makes it: a loop device
-// with 128 requests and the kernel's throttling of writeback, over one that the kernel holds to
-// 3,000 IOPS and 48 MB/s. That lets what 100 ms allow pass at once (throtl_slice in
-// block/blk-throttle.c), and charges flushes. What a request takes beside that was measured on the
-// journal's own volume in a run of 150 s with all three changes, whose cores were 17 % busy
-// (block_rq_issue to block_rq_complete; 119,488 writes, 112,761 flushes). In 1 of 100 it is over
-// half a millisecond: two threads of the kernel handle it one after the other, and wait for a core.
+// with 128 requests and the kernel's writeback throttling, on top of a device that the kernel
+// limits to 3,000 IOPS and 48 MB/s. The limiter lets 100 ms worth of requests pass immediately
+// (throtl_slice in block/blk-throttle.c) and charges flushes. The rest of a request's time was
+// measured on the journal's own volume in a run of 150 s with all three changes and cores that were
+// 17 % busy (block_rq_issue to block_rq_complete; 119,488 writes, 112,761 flushes). In 1 of 100
+// requests it exceeds half a millisecond: two kernel threads handle it one after the other, and
+// wait for a core.
 func labVolume() volume.Config {
 	write := distribution(takes(0, 10), takes(0.1, 17), takes(0.25, 21), takes(0.5, 28), takes(0.75, 41), takes(0.9, 64), takes(0.95, 85),
 		takes(0.98, 166), takes(0.99, 511), takes(0.995, 1137), takes(0.999, 2870), takes(1, 7588))
@@ -167,20 +168,19 @@ func labVolume() volume.Config {
 	}
 }
 
-// lab is the measured run: 150,000 documents of 4 KB in a cache of 1 GB, 300 B logged a write, 64
+// lab is the measured run: 150,000 documents of 4 KB in a cache of 1 GB, 300 B logged per write, 64
 // threads.
 func lab() rig {
 	no := false
 	cfg := Defaults()
 	cfg.Cache, cfg.LogBytes, cfg.Oplog = units.GB, 300, &no
 	host := kernel.Defaults()
-	host.Cores, host.Memory, host.MaxRequest = 2, 24*units.GiB, 1280*units.KiB // a loop device's
+	host.Cores, host.Memory, host.MaxRequest = 2, 24*units.GiB, 1280*units.KiB // of a loop device
 	return rig{cfg: cfg, host: host, cache: true, load: workload.Spec{Preset: "wiredtiger-lab"}, volumes: map[string]volume.Config{"data": labVolume()}}
 }
 
-// The ten measured runs (eight here: two repeated a run with WiredTiger 11.3.1, within a tenth).
-// One set of parameters for all; those that were calibrated on these runs are named in the
-// package's doc.
+// The ten measured runs (eight here: two repeated a run with WiredTiger 11.3.1, within 10 %). All
+// use one set of parameters; those calibrated on these runs are named in the package's doc.
 func TestMeasuredRuns(t *testing.T) {
 	tuned := func(c *Config) {
 		c.EvictionThreadsMin, c.EvictionThreadsMax = 20, 20
@@ -193,7 +193,7 @@ func TestMeasuredRuns(t *testing.T) {
 		p99, max         float64 // measured, ms
 		checkpoint       float64 // the longest, ms
 		mbps, iops       float64 // of the data volume
-		within           float64 // the factor within which the model's p99 must be
+		within           float64 // the largest factor between the model's p99 and this
 		withinCheckpoint float64
 	}{
 		{"baseline", func(*rig) {}, 7909, 8972, 7615, 16.9, 1149, 1.5, 1.6},
@@ -202,8 +202,8 @@ func TestMeasuredRuns(t *testing.T) {
 		{"io_capacity 40 MB/s", func(r *rig) { r.cfg.IOCapacity = 40 * units.MBps }, 371, 715, 1403, 22.9, 1590, 1.5, 2},
 		{"dirty_background 8 MB", func(r *rig) { r.host.DirtyBackground = 8 * units.MB }, 271, 734, 1103, 23.0, 1682, 1.5, 1.6},
 		{"that and eviction tuning", func(r *rig) { r.host.DirtyBackground = 8 * units.MB; tuned(&r.cfg) }, 173, 313, 481, 24.2, 1836, 1.5, 1.6},
-		{"journal apart", func(r *rig) { r.volumes["journal"] = labVolume() }, 4.7, 77, 9286, 15.4, 271, 2, 1.6},
-		{"journal apart and both", func(r *rig) {
+		{"separate journal", func(r *rig) { r.volumes["journal"] = labVolume() }, 4.7, 77, 9286, 15.4, 271, 2, 1.6},
+		{"separate journal and both", func(r *rig) {
 			r.volumes["journal"] = labVolume()
 			r.host.DirtyBackground = 8 * units.MB
 			tuned(&r.cfg)
@@ -247,7 +247,7 @@ func TestMeasuredRuns(t *testing.T) {
 		}
 	}
 
-	// What the runs taught, whatever the figures: what helps, what does not, and by how much.
+	// Lessons of the runs, whatever the figures: what helps, what does not, and by how much.
 	for _, c := range []struct {
 		less, more string
 		by         float64
@@ -256,7 +256,7 @@ func TestMeasuredRuns(t *testing.T) {
 		{"io_capacity 40 MB/s", "checkpoint every 10 s", 5},
 		{"dirty_background 8 MB", "checkpoint every 10 s", 5},
 		{"that and eviction tuning", "dirty_background 8 MB", 1.5},
-		{"journal apart", "that and eviction tuning", 10},
+		{"separate journal", "that and eviction tuning", 10},
 	} {
 		if p99[c.less]*c.by > p99[c.more] {
 			t.Errorf("%s (%.1f ms) is not %v times better than %s (%.1f ms)", c.less, p99[c.less], c.by, c.more, p99[c.more])
@@ -264,12 +264,12 @@ func TestMeasuredRuns(t *testing.T) {
 	}
 
 	if p99["eviction tuning alone"] < p99["baseline"]/2 {
-		t.Error("eviction tuning alone helps: it did not")
+		t.Error("eviction tuning alone helps the model, but did not help the engine")
 	}
 }
 
 // writes counts the data volume's writes as iostat does: a flush that follows no write of the file
-// system's journal is a write without data, and those that belong to one are part of it.
+// system's journal counts as a write without data, and a flush that belongs to one is part of it.
 func (b *bench) writes() int64 {
 	s, syncs := b.devices[0].Stats(), b.engine.c.fsyncs
 	if len(b.devices) == 1 {
@@ -278,7 +278,7 @@ func (b *bench) writes() int64 {
 	return s.Writes + 2*syncs - s.Flushes
 }
 
-// longest is the longest checkpoint that began and ended while it was measured.
+// longest returns the longest checkpoint that ran entirely within the measurement.
 func (b *bench) longest() (d time.Duration) {
 	for _, c := range b.engine.Cycles() {
 		if c.End != vtime.Never && c.Start >= b.from {
@@ -288,8 +288,8 @@ func (b *bench) longest() (d time.Duration) {
 	return d
 }
 
-// What an update writes, measured with a checkpoint every 20 s: 26 KB documents at 300 updates/s,
-// whole and as a difference, and 500 hot ones of them.
+// Bytes written per update, measured with a checkpoint every 20 s: 26 KB documents at 300
+// updates/s, whole and as differences, and 500 hot ones.
 func TestMeasuredAmplification(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -321,7 +321,7 @@ func TestMeasuredAmplification(t *testing.T) {
 	}
 }
 
-// Without a journal nobody waits for one, and only checkpoints and eviction write.
+// Without a journal, no write waits for one, and only checkpoints and eviction write.
 func TestWithoutAJournal(t *testing.T) {
 	no, g := false, lab()
 	g.cfg.Journal = &no
@@ -346,8 +346,8 @@ func (b *bench) figure(name string) float64 {
 	return 0
 }
 
-// BenchmarkTelemetry is ten minutes of 2,000 inserts/s, 5 GB of cache, a checkpoint a minute, on
-// gp3.
+// BenchmarkTelemetry simulates ten minutes of 2,000 inserts/s with 5 GB of cache and a checkpoint
+// every minute, on gp3.
 func BenchmarkTelemetry(b *testing.B) {
 	cfg := Defaults()
 	cfg.Cache = 5 * units.GB

@@ -6,18 +6,17 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A pending operation: when the engine got it, and when what it did so far is done.
+// A pending is an operation in the engine.
 type pending struct {
 	op     workload.Op
-	since  vtime.Instant
-	ready  vtime.Instant
+	since  vtime.Instant // when the engine received it
+	ready  vtime.Instant // when the work so far is done
 	waits  engine.Waits
 	number uint32 // of its place
 }
 
-// places hold the operations in the engine. A place stays where it is, so that an operation is
-// written once, and not copied from one queue into the next; its number is the argument of its
-// events.
+// places hold the operations in the engine. A place never moves, so an operation is written once
+// and not copied between queues. Its number is the argument of its events.
 type places struct {
 	chunks [][]pending
 	free   []uint32
@@ -25,7 +24,7 @@ type places struct {
 
 const placesChunk = 256
 
-// take returns a place whose operation is over. Its content is anything but its number.
+// take returns a free place. Except for its number, its content is undefined.
 func (s *places) take() *pending {
 	if len(s.free) == 0 {
 		first := uint32(len(s.chunks) * placesChunk)
@@ -42,17 +41,17 @@ func (s *places) take() *pending {
 	return s.at(uint64(i))
 }
 
-// at returns the place with a number.
+// at returns the place with the given number.
 func (s *places) at(i uint64) *pending { return &s.chunks[i/placesChunk][i%placesChunk] }
 
 // give frees a place.
 func (s *places) give(p *pending) { s.free = append(s.free, p.number) }
 
-// An entry is a page of a tree.
+// An entry identifies a page of a tree.
 type entry struct{ tree, page int32 }
 
-// A queue is first in, first out, in a ring. A page is in it once at most, so it is no longer than
-// there are pages.
+// A queue is a FIFO in a ring. A page is in it at most once, so it is never longer than the number
+// of pages.
 type queue struct {
 	ring  []entry // a power of two
 	first int

@@ -10,81 +10,84 @@ import (
 
 // What a server adds to its engine, measured on mongod 5.0.7 with documents of 4 KiB.
 const (
-	// OplogEntry is what an entry of the oplog has beside the change, in bytes: 4,387 for 4,096.
+	// OplogEntry is an oplog entry's bytes besides the change: 4,387 for 4,096.
 	OplogEntry = 290
-	// truncatePoint is the journaled update of the oplog's truncate point before each sync: one
-	// record of the log.
+	// truncatePoint is the journaled update of the oplog's truncate point before each sync, one log
+	// record.
 	truncatePoint = 128
-	// oplogSize is the size that an oplog has at least (MongoDB manual, oplogSizeMB).
+	// oplogSize is the minimum size of an oplog (MongoDB manual, oplogSizeMB).
 	oplogSize = 990 * units.MB
-	// snappyPercent is how full a leaf is if pages go through a compressor and the documents do not
-	// compress: blocks had 38 KB. Leaves begin with four times leaf_page_max, and become smaller
-	// only as long as compression gains something (__rec_compression_adjust). With documents that do
-	// compress, they take up to largestPercent in memory and leaf_page_max on disk.
+	// snappyPercent is how full a leaf is, in percent of leaf_page_max, if pages go through a
+	// compressor and the documents do not compress: blocks had 38 KB. Leaves begin with four times
+	// leaf_page_max and become smaller only while compression gains something
+	// (__rec_compression_adjust). If the documents compress, leaves take up to largestPercent in
+	// memory and leaf_page_max on disk.
 	snappyPercent  = 118
 	largestPercent = 400
-	// historyPercent is how full a leaf of the history store is: it is inserted into at random, so
-	// it is between half full, as it was split, and full. Its blocks had 16 to 36 KB, 25 on average.
+	// historyPercent is how full a leaf of the history store is. Inserts are random, so it is
+	// between half full, right after a split, and full. Its blocks had 16 to 36 KB, 25 on average.
 	historyPercent = 75
-	// sessionRecord is a record of config.transactions: two identifiers, a number, an optime and a
-	// time (MongoDB source, session_txn_record.idl), with their names and cells (assumed).
+	// sessionRecord is the size of a record of config.transactions: two identifiers, a number, an
+	// optime and a time (MongoDB source, session_txn_record.idl), with their names and cells
+	// (assumed).
 	sessionRecord = 200
-	// cellBytes is what a leaf has beside a document: the cells of its key and its value, with
-	// lengths and time stamps (WiredTiger, src/include/cell.h). With them, nine documents of 4 KiB
-	// take a block of 40 KiB, not 36: blocks had 39 on average.
+	// cellBytes is a leaf's overhead per document: the cells of its key and value, with lengths and
+	// timestamps (WiredTiger, src/include/cell.h). With it, nine documents of 4 KiB take a block of
+	// 40 KiB, not 36: blocks had 39 on average.
 	cellBytes = 25
-	// dropOplog is the share of the oplog's clean pages that a search for room lets go of, where it
-	// takes every unused page of other tables: nothing of the oplog is read again, and yet it kept
-	// 0.4 of the cache over minutes, at 1.3 MB/s.
+	// dropOplog is the share of the oplog's clean pages that a search for room drops; of other
+	// tables it drops every unused page. Nothing in the oplog is read again, yet it kept 0.4 of the
+	// cache for minutes, at 1.3 MB/s.
 	dropOplog = 0.2
-	// oplogShare is the share of the cache that the oplog had.
+	// oplogShare is the oplog's measured share of the cache.
 	oplogShare = 0.4
-	// missing is the percentage of a leaf in each of two requests that a read of it takes from the
-	// volume: requests had 20 KB, blocks 38.
+	// missing is the percentage of a leaf in each of the two requests that reading it takes from
+	// the volume: requests had 20 KB, blocks 38.
 	missing = 50
-	// unusedFor is how long the host's page cache keeps everything. Beside a server that was loaded
-	// within 8 s, the volume was hardly read until 10 s later, after 17 s of loading from 6 to 8 s
-	// later on, after 38 s at once. (A file of 100 MB, read once on a machine like that, lost nothing
-	// for 30 s and then half in 160 s, with 19 GB of memory free.)
+	// unusedFor is how long the host's page cache keeps everything. If loading had taken 8 s, the
+	// volume was hardly read until 10 s later; after 17 s of loading, until 6 to 8 s later; after
+	// 38 s, it was read immediately. (A file of 100 MB, read once on a similar machine, lost
+	// nothing for 30 s and then half in 160 s, with 19 GB of memory free.)
 	unusedFor = 20 * time.Second
 )
 
-// leaf returns what a leaf has before compression at most, in a server. Without a compressor a page
-// is split at 90 % of leaf_page_max, to the nearest unit (__wt_split_page_size).
+// leaf returns the maximum size of a server's leaf before compression. Without a compressor, a page
+// is split at 90 % of leaf_page_max, rounded to the nearest unit (__wt_split_page_size).
 func (c *Config) leaf() units.Size {
-	if !is(c.Compressor) {
+	if !enabled(c.Compressor) {
 		return max((c.LeafPage*splitPercent/100+unit/2)/unit*unit, min(unit, c.LeafPage))
 	}
+	// 95: a leaf that compresses is filled until it takes about leaf_page_max on disk.
 	percent := min(max(units.Size(95/float64(c.Compression)), snappyPercent), largestPercent)
 	return c.LeafPage * percent / 100
 }
 
-// kept returns what an update that replaced a version of some size adds to the history store, as it
-// takes place there: the document's and, with retryable writes, that of the session's record in
-// config.transactions. 2.0 inserts an update were counted with them, at 300 to 1,000 updates/s, and
-// 1.0 without. The record is small; the store's file grew by 1.7 documents an update, but it holds
-// each leaf twice, once as the last checkpoint has it. With a compressor a leaf may be as large as
-// the collection's, but is inserted into at random. That makes 0.14 splits an update; 0.12 to 0.23
-// were counted.
+// kept returns the space that an update adds to the history store when it replaces a version of the
+// given size: that of the document and, with retryable writes, that of the session's record in
+// config.transactions. With them, 2.0 inserts per update were counted at 300 to 1,000 updates/s,
+// and 1.0 without. The record is small; the store's file grew by 1.7 documents per update, but it
+// holds each leaf twice, once for the last checkpoint. With a compressor a leaf may be as large as
+// the collection's, but inserts are random. This gives 0.14 splits per update; 0.12 to 0.23 were
+// counted.
 func (c *Config) kept(replaced units.Size) units.Size {
-	if is(c.RetryableWrites) {
+	if enabled(c.RetryableWrites) {
 		replaced += sessionRecord
 	}
-	if is(c.Compressor) {
+	if enabled(c.Compressor) {
 		replaced = replaced * 100 / historyPercent
 	}
 	return replaced
 }
 
-// historyLeafSize returns what a leaf of the history store has, on average.
+// historyLeafSize returns the average size of a leaf of the history store.
 func (e *Engine) historyLeafSize() units.Size {
-	if !is(e.cfg.Compressor) {
+	if !enabled(e.cfg.Compressor) {
 		return e.cfg.LeafPage * historyPercent / 100
 	}
 	return e.cfg.leaf()
 }
 
-// addServer makes the tables that a member of a replica set has beside the collections: the oplog,
+// addServer adds the tables that a replica set's member has besides the collections: the oplog,
 // with what loading the documents left in it, and the history store.
 func (e *Engine) addServer() {
 	entry := e.cfg.DocumentSize + OplogEntry
@@ -97,7 +100,7 @@ func (e *Engine) addServer() {
 	}
 }
 
-// warmServer returns the shares of the other tables and of the oplog that the cache has room for.
+// warmServer returns the shares of the other tables and of the oplog that fit in the cache.
 func (e *Engine) warmServer(room float64) (others, oplog float64) {
 	size := 0.0
 	for i := range e.oplog.pages {
@@ -107,7 +110,7 @@ func (e *Engine) warmServer(room float64) (others, oplog float64) {
 	return min((room-float64(oplog*size))/max(float64(e.inFiles)-size, 1), 1), oplog
 }
 
-// serverWork returns the CPU time of a server's part of an operation.
+// serverWork returns the CPU time of the server's part of an operation.
 func (e *Engine) serverWork(d units.Duration) time.Duration {
 	if e.env.Host.Busy() {
 		return time.Duration(float64(d) * float64(e.cfg.CPU.Busy))
@@ -115,13 +118,13 @@ func (e *Engine) serverWork(d units.Duration) time.Duration {
 	return d.Std()
 }
 
-// seconds returns the time for page.passed, which begins with the loading of the documents.
+// seconds returns the time for page.passed, which starts at the loading of the documents.
 func (e *Engine) seconds() uint16 {
 	return uint16((e.env.Clock.Now() + vtime.Instant(e.cfg.Loading)) / vtime.Instant(time.Second))
 }
 
-// inPageCache draws whether the host's page cache has a page that was last read or written a while
-// ago.
+// inPageCache draws whether a page is in the host's page cache, depending on when it was last read
+// or written.
 func (e *Engine) inPageCache(p *page) bool {
 	share := e.resident
 	if keeps := e.cfg.PageCacheKeeps.Std(); e.oplog != nil && keeps > 0 {
@@ -132,11 +135,11 @@ func (e *Engine) inPageCache(p *page) bool {
 	return e.chance.Float() < share
 }
 
-// keepHistory books the versions that the writes to a page replaced, which go into the history
+// keepHistory accounts for the versions that writes to a page replaced. They go into the history
 // store when the page is written.
 func (e *Engine) keepHistory(t *tree, i int, replaced int32) {
 	if e.history == nil || t == e.history {
-		if t == e.history && t != nil { // it is evicted as soon as it is written
+		if t == e.history && t != nil { // history pages are evicted as soon as they are written
 			p := &t.pages[i]
 			if p.state&cached != 0 {
 				p.state &^= cached | touched
@@ -154,7 +157,7 @@ func (e *Engine) keepHistory(t *tree, i int, replaced int32) {
 	had := len(e.history.pages)
 	j := e.historyLeaf(i)
 
-	// A leaf that is full is split, and its new half is written too.
+	// A full leaf is split, and its new half is written too.
 	for k := had; k < len(e.history.pages); k++ {
 		e.dirtyPage(e.historyAt, k, e.historyLeafSize()/2, 0)
 		e.history.pages[k].state &^= touched
@@ -165,9 +168,9 @@ func (e *Engine) keepHistory(t *tree, i int, replaced int32) {
 	h.state &^= touched
 }
 
-// prepare returns when a dirty page can be written: once the leaf of the history store that this
-// changes is there, and the file lets a writer in. If that is later than now, the page is written
-// then.
+// prepare returns when a dirty page can be written: when the leaf of the history store that this
+// changes is in the cache, and the file admits a writer. If that is later than now, the page is
+// written then.
 func (e *Engine) prepare(tree, i int) (until vtime.Instant) {
 	now := e.env.Clock.Now()
 	if e.oplog == nil {
@@ -180,8 +183,8 @@ func (e *Engine) prepare(tree, i int) (until vtime.Instant) {
 	return until
 }
 
-// fetchHistory brings in the leaf of the history store that writing a page changes, and returns
-// when it is there.
+// fetchHistory reads the leaf of the history store that writing a page changes, and returns when it
+// is available.
 func (e *Engine) fetchHistory(tree, i int) (until vtime.Instant) {
 	now := e.env.Clock.Now()
 	if e.history == nil || tree != 0 || e.trees[0].pages[i].state&replacing == 0 {
@@ -196,18 +199,18 @@ func (e *Engine) fetchHistory(tree, i int) (until vtime.Instant) {
 }
 
 // historyLeaf returns the leaf of the history store for a leaf of the collection. There are as many
-// as what was kept fills, up to one for each.
+// as the kept versions fill, up to one for each.
 func (e *Engine) historyLeaf(i int) int {
 	n := int(min(e.kept/e.historyLeafSize()+1, units.Size(len(e.trees[0].pages))))
 	e.history.grow(n - 1)
 	return i * n / max(len(e.trees[0].pages), 1)
 }
 
-// prepared is the engine as the handler of a page that can be written now; the argument is its
-// tree and its number.
+// prepared is the engine as the handler of a page that can be written now. The argument combines
+// its tree and number.
 type prepared Engine
 
-// Fire writes the page, if it is still dirty.
+// Fire writes the page if it is still dirty.
 func (r *prepared) Fire(_ vtime.Instant, arg uint64) {
 	e := (*Engine)(r)
 	t, i := e.trees[arg>>32], int(arg&(1<<32-1))
@@ -219,5 +222,5 @@ func (r *prepared) Fire(_ vtime.Instant, arg uint64) {
 // threadBack is the evictor as the handler of the end of a thread's wait.
 type threadBack evictor
 
-// Fire lets it go on.
+// Fire returns the thread to work.
 func (b *threadBack) Fire(vtime.Instant, uint64) { b.waiting-- }

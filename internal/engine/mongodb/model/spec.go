@@ -14,13 +14,13 @@ import (
 //go:embed fields.json
 var fieldDocs []byte
 
-// Spec is what scenarios and the simulator know of MongoDB.
+// Spec is MongoDB's engine for scenarios and the simulator.
 var Spec = scenario.Engine{
 	Traits: engine.Traits{
 		Key: "wiredtiger", Product: "MongoDB", Database: "mongodb", Cycle: "checkpoint", KeptLog: "oplog",
 		Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "journal", Log: true}},
 		Cache:     "cache",
-		About:     "WiredTiger is MongoDB's engine. Volumes: data, and a journal if it has one of its own.",
+		About:     "WiredTiger is MongoDB's engine. Volumes: data, and journal if it has its own.",
 		FieldDocs: fieldDocs,
 	},
 	NewConfig: func() scenario.Config {
@@ -38,7 +38,7 @@ var Spec = scenario.Engine{
 	SourceFacts: func(cfg scenario.Config) map[string]string { return cfg.(*Config).sourceFacts() },
 	Queries: engine.Queries{
 		CycleMedian: "quantile_over_time(0.5, (mongodb_ss_wt_txn_transaction_checkpoint_most_recent_time_msecs > 0)[$span:1s]) / 1000",
-		CycleNote:   "The recording holds only the duration of the last one, so this median is weighted by time.",
+		CycleNote:   "The recording holds only the duration of the last checkpoint, so this median is weighted by time.",
 		DirtyMax:    "max_over_time(mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache[$span])",
 	},
 	DirtyMetric: dirtyMetric,
@@ -48,15 +48,16 @@ var Spec = scenario.Engine{
 	},
 }
 
-// lacks reports that there is no journal to put on a separate volume.
+// lacks reports whether a volume is unused: without a journal, there is nothing to put on its
+// volume.
 func (c *Config) lacks(volume string) bool {
 	return volume == "journal" && c.Journal != nil && !*c.Journal
 }
 
-// Ask asks for nothing: a workload says what documents are.
+// Ask requires nothing, because a workload defines the documents.
 func (*Config) Ask(*workload.Spec) {}
 
-// Fill takes the collection from the workload and mongod's default cache from the host.
+// Fill takes the collection from the workload and the default cache from the host, as mongod does.
 func (c *Config) Fill(from *scenario.Filling) {
 	// MongoDB manual, storage.wiredTiger.engineConfig.cacheSizeGB, 8.0: 50 % of (RAM - 1 GB), at
 	// least 256 MB.
@@ -72,14 +73,14 @@ func (c *Config) Fill(from *scenario.Filling) {
 	}
 }
 
-// DataSize is the collection's.
+// DataSize is the size of the collection.
 func (c *Config) DataSize() units.Size { return c.DocumentSize.Times(c.Documents) }
 
 // CacheSize is cache_size.
 func (c *Config) CacheSize() units.Size { return c.Cache }
 
-// sourceFacts are what a recording says of the deployment: a replica set has a name in a real
-// capture.
+// sourceFacts are a recording's facts about the deployment. In a real capture, a replica set has a
+// name.
 func (c *Config) sourceFacts() map[string]string {
 	if c.Oplog != nil && !*c.Oplog {
 		return nil

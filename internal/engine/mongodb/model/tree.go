@@ -7,14 +7,14 @@ import (
 	"plimsoll/internal/model/kernel"
 )
 
-// A page is a leaf: of a collection, an index or the oplog.
+// A page is a leaf of a collection, an index or the oplog.
 type page struct {
-	image   int32  // bytes of what it holds, as it would be written
-	updates int32  // bytes of changes in memory that are not on the image
-	block   int32  // its place in the file, in allocation units; -1: never written
+	image   int32  // bytes of its content, as it would be written
+	updates int32  // bytes of updates in memory that are not in the image
+	block   int32  // position in the file, in allocation units; -1: never written
 	length  uint16 // of that block, in allocation units
 	epoch   uint16 // the checkpoint before which the block was allocated
-	passed  uint16 // when it was last read or written, in seconds: the page cache has it since
+	passed  uint16 // when it last passed through the page cache, in seconds
 	state   uint8
 }
 
@@ -24,7 +24,7 @@ const (
 	dirty     // changed since it was written
 	touched   // used since eviction last examined it
 	queued    // in the queue of dirty pages
-	replacing // a change replaced a version that is to be kept
+	replacing // an update replaced a version that is kept
 )
 
 func (p *page) memory() int64 { return int64(p.image) + int64(p.updates) }
@@ -32,28 +32,28 @@ func (p *page) memory() int64 { return int64(p.image) + int64(p.updates) }
 // unit is the allocation unit of a file (allocation_size, 4 KB).
 const unit = 4 * units.KiB
 
-// A tree is a file with its leaves in the order of keys.
+// A tree is a file with its leaves in key order.
 type tree struct {
 	file    *kernel.File
 	pages   []page
-	perPage uint64 // of two leaves together, if the second has fewer
-	second  uint64 // how many that has; 0: all leaves are alike
-	// The leaf that a key was asked for last, and the first key on it: the next is often the same,
-	// and a division costs more.
+	perPage uint64 // entries per leaf, or of two leaves together if second > 0
+	second  uint64 // entries of every second leaf; 0: all leaves are alike
+	// The leaf of the last requested key, and the first key on it. The next key is often on the
+	// same leaf, and a division costs more.
 	lastLeaf int
 	lastKey  uint64
 	lastSize uint64
-	// changed has a bit for each page that was dirtied since a checkpoint passed it: most pages of
-	// a collection were not, and a checkpoint would spend its time examining each of them.
+	// changed has a bit for each page that was dirtied since a checkpoint passed it. Most pages of
+	// a collection are clean, and a checkpoint should not spend its time examining them.
 	changed []uint64
 	hand    int // where the search for clean pages continues
 
-	// A block that the last checkpoint refers to is freed when the next one is complete. One that was
-	// written since is freed immediately, and so it is soon written again.
+	// A block that the last checkpoint refers to is freed when the next checkpoint completes. A
+	// block that was written since is freed immediately, so it is soon reused.
 	free     blocks
-	deferred []freed // that the last checkpoint refers to
-	before   []freed // that the one before it refers to, while it is not complete
-	end      int32   // of the file, in units
+	deferred []freed // referred to by the last checkpoint
+	before   []freed // referred to by the checkpoint that is being replaced
+	end      int32   // end of the file, in units
 
 	unsynced units.Size // written since it was last handed to the volume
 }
@@ -63,7 +63,7 @@ type freed struct {
 	length uint16
 }
 
-// key returns the leaf that contains a key, a new one if the key is behind all.
+// key returns the leaf that contains a key; for a key after all others, a new one.
 func (t *tree) key(key uint64) int {
 	if key-t.lastKey < t.lastSize {
 		return t.lastLeaf
@@ -81,15 +81,14 @@ func (t *tree) key(key uint64) int {
 	return t.lastLeaf
 }
 
-// halve gives every second leaf half as many entries as the first: that is how a server's pages
-// had been split that were not compressed (two requests of 28 KiB for each of 16 KiB, where
-// documents had 4 KiB).
+// halve gives every second leaf half as many entries. This is how a server's uncompressed pages
+// were split (two requests of 28 KiB for each of 16 KiB, with documents of 4 KiB).
 func (t *tree) halve() {
 	t.second = t.perPage / 2
 	t.perPage += t.second
 }
 
-// leaves returns how many leaves a number of entries takes.
+// leaves returns how many leaves the given number of entries takes.
 func (t *tree) leaves(entries uint64) int {
 	if entries == 0 {
 		return 0
@@ -97,7 +96,7 @@ func (t *tree) leaves(entries uint64) int {
 	return t.key(entries-1) + 1
 }
 
-// on returns how many entries a leaf has that is full.
+// on returns the number of entries on a full leaf.
 func (t *tree) on(i int) uint64 {
 	switch {
 	case t.second == 0:
@@ -108,7 +107,7 @@ func (t *tree) on(i int) uint64 {
 	return t.second
 }
 
-// grow makes leaves up to the i-th, empty and in the cache.
+// grow adds leaves up to the i-th, empty and in the cache.
 func (t *tree) grow(i int) {
 	for len(t.pages) <= i && len(t.pages) < pagesMax {
 		t.pages = append(t.pages, page{block: -1, state: cached | touched})
@@ -123,7 +122,7 @@ func (t *tree) mark(i int) {
 	t.changed[i/64] |= 1 << (i % 64)
 }
 
-// unmark unmarks and returns the first marked page from the i-th on; -1 if there is none.
+// unmark clears and returns the first marked page from the i-th on, or -1.
 func (t *tree) unmark(i int) int {
 	for w := i / 64; w < len(t.changed); w++ {
 		left := t.changed[w]
@@ -139,7 +138,7 @@ func (t *tree) unmark(i int) int {
 	return -1
 }
 
-// place returns a block with a number of units.
+// place returns a block with the given number of units.
 func (t *tree) place(length uint16) int32 {
 	if at, ok := t.free.take(int32(length)); ok {
 		return at
@@ -157,7 +156,7 @@ func (t *tree) taken() {
 	t.deferred = t.deferred[:0]
 }
 
-// checkpointed frees what only the checkpoint before referred to.
+// checkpointed frees the blocks that only the previous checkpoint referred to.
 func (t *tree) checkpointed() {
 	for _, b := range t.before {
 		t.release(b)
@@ -165,7 +164,7 @@ func (t *tree) checkpointed() {
 	t.before = t.before[:0]
 }
 
-// write puts a page's image at a new place, into the kernel's page cache, and gives its bytes.
+// write puts a page's image at a new place in the kernel's page cache, and returns its size.
 func (t *tree) write(p *page, epoch uint16, compression units.Ratio) (n units.Size) {
 	bytes := units.Size(float64(p.image) * float64(compression))
 	length := uint16(min(max((bytes+unit-1)/unit, 1), 1<<16-1))

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// An Engine is a mongod's WiredTiger: data on the volume "data", the log on "journal" if there is
-// one, else beside the data.
+// An Engine is mongod's WiredTiger, with data on the volume "data" and the log on "journal" or, if
+// there is none, with the data.
 type Engine struct {
 	cfg    Config
 	env    engine.Env
@@ -21,20 +21,20 @@ type Engine struct {
 	chance *random.Stream
 
 	trees      []*tree // the collection, its indexes, the oplog, the history store
-	oplog      *tree   // nil without, as history
+	oplog      *tree   // nil without an oplog, like history
 	history    *tree
-	oplogAt    int // its place among the trees
+	oplogAt    int // its index in trees
 	historyAt  int
-	kept       units.Size // went into the history store
+	kept       units.Size // total that went into the history store
 	oplogFill  units.Size
 	inFiles    int64      // bytes in the files when the run begins, in memory
-	onDisk     units.Size // and their size on the volume
-	resident   float64    // share of pages not in the cache that the kernel's page cache has
+	onDisk     units.Size // size of the files on the volume
+	resident   float64    // share of the uncached pages that is in the kernel's page cache
 	memory     int64      // bytes in the cache
 	dirtyBytes int64
 	updates    int64
-	queue      queue // dirty pages, the longest dirty first
-	hand       int   // the tree in which the search for clean pages is
+	queue      queue // dirty pages, longest dirty first
+	hand       int   // the tree where the search for clean pages continues
 
 	evictor    evictor
 	checkpoint checkpoint
@@ -50,8 +50,9 @@ type Engine struct {
 	fillMax float64
 }
 
-// New makes an engine with the collection on its volume and as much of it in the cache as the
-// target lets. It fails if the configuration is not possible or there is no volume for the data.
+// New makes an engine with its collection on the volume, and as much of it in the cache as the
+// eviction target allows. It fails if the configuration is impossible or there is no volume for the
+// data.
 func New(cfg Config, env engine.Env) (*Engine, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 
 	log := env.Volume("journal", "data")
 	if e.device == nil || log == nil {
-		return nil, errors.New("wiredtiger needs a volume called data (and may have one called journal)")
+		return nil, errors.New("wiredtiger needs a volume named data (and may have one named journal)")
 	}
 
 	e.addTree("collection", cfg.Documents, cfg.DocumentSize)
@@ -71,7 +72,7 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 		e.addTree("index", cfg.Documents, cfg.IndexEntry)
 	}
 
-	if is(cfg.Oplog) {
+	if enabled(cfg.Oplog) {
 		e.addServer()
 	}
 
@@ -87,23 +88,23 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	return e, nil
 }
 
-// splitPercent is how full a leaf is after it was written first (split_pct, 90 %).
+// splitPercent is how full a leaf is when it is first written (split_pct, 90 %).
 const splitPercent = 90
 
-// addTree makes a file with a number of entries in it.
+// addTree creates a file with the given number of entries.
 func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
 	leaf := e.cfg.LeafPage * splitPercent / 100
-	if is(e.cfg.Oplog) {
+	if enabled(e.cfg.Oplog) {
 		leaf, size = e.cfg.leaf(), size+cellBytes
 	}
 
 	t := &tree{perPage: uint64(max(leaf/max(size, 1), 1))}
-	if is(e.cfg.Oplog) && len(e.trees) == 0 && !is(e.cfg.Compressor) {
+	if enabled(e.cfg.Oplog) && len(e.trees) == 0 && !enabled(e.cfg.Compressor) {
 		t.halve()
 	}
 
 	n := t.leaves(entries)
-	t.pages = make([]page, n, n+n/4+1024) // with room for what inserts add
+	t.pages = make([]page, n, n+n/4+1024) // with room for inserts
 
 	for i := range t.pages {
 		image := int32(min(units.Size(t.on(i))*size, 1<<30))
@@ -114,7 +115,7 @@ func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
 		e.onDisk += units.Size(length) * unit
 	}
 
-	// Room to grow by half, and 64 GB: files are behind each other on the volume.
+	// Room to grow by half plus 64 GB, because files lie one after the other on the volume.
 	t.file = e.env.Host.Create(name, e.device, units.Size(t.end)*unit*3/2+64*units.GiB)
 	t.file.SetAllocated(units.Size(t.end) * unit)
 	e.trees = append(e.trees, t)
@@ -122,7 +123,7 @@ func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
 	return t
 }
 
-// warm fills the cache with pages taken evenly from all files, up to its target.
+// warm fills the cache up to its target with pages drawn evenly from all files.
 func (e *Engine) warm() {
 	whole, disk := float64(e.inFiles), float64(e.onDisk)
 	room := float64(float64(e.cfg.Cache) * float64(e.cfg.EvictionTarget)) // a product: never fused with a sum
@@ -149,9 +150,9 @@ func (e *Engine) warm() {
 		}
 	}
 
-	// What the cache leaves of the memory, less a gigabyte for the rest, holds files' pages.
+	// The memory that the cache leaves, less a gigabyte for other uses, holds pages of files.
 	left := float64(e.env.Host.Config().Memory - e.cfg.Cache - units.GiB)
-	if is(e.cfg.PageCache) && disk > 0 && left > 0 {
+	if enabled(e.cfg.PageCache) && disk > 0 && left > 0 {
 		e.resident = min(1, left/disk)
 	}
 }
@@ -177,8 +178,8 @@ func (e *Engine) Do(op workload.Op) {
 	e.reach(p, 0)
 }
 
-// reach brings the pages an operation needs into the cache, from the part-th on, then performs
-// it. A scan is a read of the leaf it begins on.
+// reach brings the pages that an operation needs into the cache, starting with the given part, and
+// then performs it. A scan counts as a read of its first leaf.
 func (e *Engine) reach(p *pending, part int) {
 	t := e.trees[0]
 	i := t.key(p.op.Key)
@@ -203,7 +204,8 @@ func (e *Engine) reach(p *pending, part int) {
 	e.perform(p, i)
 }
 
-// read brings a page into the cache and returns when it is there: immediately if the kernel has it.
+// read brings a page into the cache and returns when it is available: immediately if the kernel has
+// it.
 func (e *Engine) read(t *tree, i int) (done vtime.Instant) {
 	now := e.env.Clock.Now()
 	p := &t.pages[i]
@@ -223,7 +225,7 @@ func (e *Engine) read(t *tree, i int) (done vtime.Instant) {
 
 	length := max(units.Size(p.length)*unit, unit)
 	r := volume.Request{Op: volume.Read, Offset: units.Size(p.block) * unit, Length: length}
-	if e.oplog != nil { // the page cache has part of it: two pieces are missing
+	if e.oplog != nil { // the page cache has part of it; two pieces are missing
 		r.Length = max(length*missing/100/unit, 1) * unit
 		done = e.device.Do(r).Done
 		r.Offset += length / 2
@@ -238,7 +240,7 @@ func (e *Engine) read(t *tree, i int) (done vtime.Instant) {
 	return done
 }
 
-// readDone is the engine as the handler of a read's end.
+// readDone is the engine as the handler of a completed read.
 type readDone Engine
 
 // Fire performs the operation that waited for the page.
@@ -247,7 +249,7 @@ func (r *readDone) Fire(_ vtime.Instant, arg uint64) {
 	e.reach(e.underway.at(arg), 1)
 }
 
-// perform does an operation whose page is there.
+// perform executes an operation whose page is in the cache.
 func (e *Engine) perform(p *pending, i int) {
 	if !p.op.Kind.Writes() {
 		e.acknowledge(p)
@@ -270,8 +272,8 @@ func (e *Engine) change(op *workload.Op, i int) {
 		grown = op.Size
 	}
 
-	// mongod gives the engine a difference instead of the document if that is over 1 KB and the
-	// difference is no more than a tenth of it.
+	// mongod passes the engine a difference instead of the document if that is over 1 KB and the
+	// difference is at most a tenth of it.
 	if op.Kind != workload.Insert && size > units.KiB && 10*op.Size <= size {
 		carried = op.Size
 	}
@@ -289,7 +291,7 @@ func (e *Engine) change(op *workload.Op, i int) {
 			}
 			j := int(e.chance.Below(uint64(len(t.pages))))
 			if t.pages[j].state&cached == 0 {
-				e.read(t, j) // the insert does not wait for an index's leaf: a simplification
+				e.read(t, j) // simplified: the insert does not wait for an index's leaf
 			}
 			e.dirtyPage(1+k, j, e.cfg.IndexEntry, e.cfg.IndexEntry)
 		}
@@ -299,6 +301,7 @@ func (e *Engine) change(op *workload.Op, i int) {
 		entry := carried + OplogEntry
 		e.oplogFill += entry
 		j := len(e.oplog.pages) - 1
+		// Oplog entries are appended, so a new leaf begins when the last one is full.
 		if j < 0 || e.oplogFill > min(e.cfg.leaf(), e.cfg.LeafPage) {
 			e.oplogFill = entry
 			j = min(j+1, pagesMax-1)
@@ -312,8 +315,8 @@ func (e *Engine) change(op *workload.Op, i int) {
 		return
 	}
 
-	// Once, also with an oplog: in a replica set the tables of collections are not journalled, only
-	// the oplog is (MongoDB source, wiredtiger_util.cpp, useTableLogging; since 4.0).
+	// Logged once, even with an oplog: in a replica set the collections' tables are not journaled,
+	// only the oplog (MongoDB source, wiredtiger_util.cpp, useTableLogging; since 4.0).
 	n := e.cfg.LogBytes
 	if n == 0 {
 		n = carried + e.cfg.LogRecord
@@ -325,11 +328,12 @@ func (e *Engine) change(op *workload.Op, i int) {
 	e.journal.buffered += n
 }
 
-// dirtyPage books a change of a page: what its image grows by, and what it takes in memory.
+// dirtyPage accounts for a change of a page: the growth of its image, and the update's size in
+// memory.
 func (e *Engine) dirtyPage(tree, i int, grown, carried units.Size) {
 	p := &e.trees[tree].pages[i]
 	if p.state&cached == 0 {
-		// The page was dropped between its read and this; the real engine pins it.
+		// The page was dropped after it was read; the real engine pins it.
 		p.state |= cached
 		e.memory += p.memory()
 	}
@@ -345,6 +349,7 @@ func (e *Engine) dirtyPage(tree, i int, grown, carried units.Size) {
 	}
 
 	p.state |= touched
+	// Page sizes are int32: a page that is updated without being written must not overflow them.
 	limit := units.Size(1<<30) - units.Size(p.memory())
 	grown, carried = min(grown, limit/2), min(carried, limit/2)
 	p.image += int32(grown)
@@ -354,7 +359,7 @@ func (e *Engine) dirtyPage(tree, i int, grown, carried units.Size) {
 	e.updates += int64(carried)
 }
 
-// clean writes a dirty page, as eviction and checkpoints do.
+// clean writes a dirty page, for eviction or a checkpoint.
 func (e *Engine) clean(t *tree, i int) units.Size {
 	p := &t.pages[i]
 	replaced := int32(0)
@@ -375,7 +380,7 @@ func (e *Engine) clean(t *tree, i int) units.Size {
 	return n
 }
 
-// acknowledge calls the client when the operation is ready.
+// acknowledge finishes the operation when it is ready.
 func (e *Engine) acknowledge(p *pending) {
 	if now := e.env.Clock.Now(); p.ready > now {
 		e.ends.At(p.ready, uint64(p.number))
@@ -387,13 +392,13 @@ func (e *Engine) acknowledge(p *pending) {
 // acknowledged is the engine as the handler of an operation's end.
 type acknowledged Engine
 
-// Fire calls the client.
+// Fire finishes the operation.
 func (a *acknowledged) Fire(_ vtime.Instant, arg uint64) {
 	e := (*Engine)(a)
 	e.finish(e.underway.at(arg))
 }
 
-// finish acknowledges an operation, whose place is free then.
+// finish calls the client and frees the operation's place.
 func (e *Engine) finish(p *pending) {
 	now := e.env.Clock.Now()
 	kind := 0

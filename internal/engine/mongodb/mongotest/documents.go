@@ -8,24 +8,24 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// firstBatch is how many documents a find answers at once, as mongod does.
+// firstBatch is how many documents a find returns in its first batch, as in mongod.
 const firstBatch = 101
 
-// Count is how many documents a collection has: "database.collection".
+// Count returns the number of documents in a collection: "database.collection".
 func (s *Server) Count(space string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.data[space])
 }
 
-// Document is one of a collection, nil if there is none.
+// Document returns a document of a collection, or nil.
 func (s *Server) Document(space string, id int64) bson.D {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.data[space][id]
 }
 
-// Spaces are the collections there are.
+// Spaces returns the existing collections.
 func (s *Server) Spaces() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,7 @@ func (s *Server) insert(space string, c *command) bson.D {
 		var d bson.D
 		id, ok := raw.Lookup("_id").Int64OK()
 		if err := bson.Unmarshal(raw, &d); err != nil || !ok {
-			return refused(2, "document %d cannot be kept here", i)
+			return refused(2, "cannot store document %d", i)
 		}
 
 		if _, there := all[id]; there {
@@ -147,7 +147,7 @@ func get(d bson.D, key string) any {
 	return nil
 }
 
-// set gives a document with a field otherwise, and leaves the one given alone.
+// set returns a copy of a document with a field changed.
 func set(d bson.D, key string, value any) bson.D {
 	out := slices.Clone(d)
 	for i := range out {

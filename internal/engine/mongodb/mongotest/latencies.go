@@ -8,16 +8,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// A mongod's serverStatus({opLatencies: {histograms: true}}) gives an array of {micros, count}
-// beside latency and ops: operations since its start by class, micros where a class begins, and
-// none where nothing was counted (src/mongo/db/stats/operation_latency_histogram.cpp). What it
-// captures of itself holds the sums only, so a [Replay] counts each second's operations in the
-// class of that second's mean.
+// mongod's serverStatus({opLatencies: {histograms: true}}) adds an array of {micros, count} to
+// latency and ops: operations since its start by class, with micros as the beginning of a class,
+// and without empty classes (src/mongo/db/stats/operation_latency_histogram.cpp). mongod's own
+// captures contain only the sums, so a [Replay] counts each second's operations in the class of
+// that second's mean.
 
-// latencyKinds are the sections of opLatencies of which a replay has classes.
+// latencyKinds are the sections of opLatencies for which a replay has classes.
 var latencyKinds = []string{"reads", "writes", "commands"}
 
-// ClassOf is where the class of a duration begins, both in microseconds.
+// ClassOf returns the beginning of a duration's class, both in microseconds.
 func ClassOf(micros int64) int64 {
 	if micros < 2 {
 		return 0
@@ -29,7 +29,7 @@ func ClassOf(micros int64) int64 {
 	return b
 }
 
-// Histogram is the array that a server gives of operations by where their class begins.
+// Histogram returns a server's array for operations by the beginning of their class.
 func Histogram(counts map[int64]int64) bson.A {
 	out := bson.A{}
 	for _, begins := range slices.Sorted(maps.Keys(counts)) {
@@ -38,7 +38,7 @@ func Histogram(counts map[int64]int64) bson.A {
 	return out
 }
 
-// classes are the histograms of opLatencies by sample, and then as latencyKinds.
+// classes returns the histograms of opLatencies by sample, and then in the order of latencyKinds.
 func (r *Replay) classes() [][]bson.A {
 	r.once.Do(func() {
 		type sums struct{ ops, latency int64 }
@@ -73,8 +73,8 @@ func (r *Replay) classes() [][]bson.A {
 	return r.histograms
 }
 
-// status is what serverStatus answers: without the sections that are declined, and with classes
-// where they are asked for.
+// status answers serverStatus: without the declined sections, and with classes if they are
+// requested.
 func (r *Replay) status(i int, command bson.Raw) any {
 	all, ok := r.Documents[i].Lookup("serverStatus").DocumentOK()
 	if !ok {
@@ -104,7 +104,7 @@ func (r *Replay) status(i int, command bson.Raw) any {
 	return out
 }
 
-// withClasses is opLatencies with histograms.
+// withClasses returns opLatencies with histograms.
 func (r *Replay) withClasses(i int, sums bson.Raw) any {
 	out := bson.D{}
 	for k, kind := range latencyKinds {

@@ -8,7 +8,7 @@ import (
 // A login is the state of a connection's authentication (MongoDB's specification, auth:
 // SCRAM-SHA-256).
 type login struct {
-	open         bool // it may ask
+	open         bool // commands are allowed
 	conversation *scram.ServerConversation
 }
 
@@ -18,8 +18,8 @@ var before = map[string]bool{"hello": true, "isMaster": true, "ismaster": true, 
 
 const iterations = 4096 // of PBKDF2: the least that clients accept
 
-// authenticate answers what is about logging in, and what is asked for without; nil is for others
-// to answer.
+// authenticate answers login commands, and rejects others before the login. It returns nil for
+// commands that others should answer.
 func (s *Server) authenticate(name string, c *command, who *login) bson.D {
 	switch {
 	case who.open, before[name] && name != "saslStart" && name != "saslContinue":
@@ -62,7 +62,7 @@ func (s *Server) begin(c bson.Raw, who *login) bson.D {
 	return s.step(c, who)
 }
 
-// step takes one message of the conversation.
+// step processes one message of the conversation.
 func (s *Server) step(c bson.Raw, who *login) bson.D {
 	_, payload, ok := c.Lookup("payload").BinaryOK()
 	if !ok || who.conversation == nil {
@@ -70,7 +70,7 @@ func (s *Server) step(c bson.Raw, who *login) bson.D {
 	}
 
 	answer := ""
-	if !who.conversation.Done() { // else the client only says that it saw the end
+	if !who.conversation.Done() { // otherwise the client only confirms the end
 		var err error
 		if answer, err = who.conversation.Step(string(payload)); err != nil {
 			return refused(18, "Authentication failed.")
@@ -83,8 +83,8 @@ func (s *Server) step(c bson.Raw, who *login) bson.D {
 		bson.E{Key: "payload", Value: bson.Binary{Data: []byte(answer)}})
 }
 
-// offer adds to what hello answers how to log in, and the first step of it where the client took
-// that at once.
+// offer adds the login mechanisms to the answer to hello, and the first step of the login if the
+// client already included it.
 func (s *Server) offer(d bson.D, c *command, who *login) bson.D {
 	if s.User == "" {
 		return d

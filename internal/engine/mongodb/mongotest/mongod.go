@@ -10,14 +10,14 @@ import (
 	"syscall"
 )
 
-// Environment variables of [Main]: the file of diagnostic.data that serverStatus is answered from,
-// and what it prints instead of serving.
+// Environment variables of [Main]: the file of diagnostic.data for answers to serverStatus, and a
+// message to fail with instead of serving.
 const (
 	EnvCapture = "PLIMSOLL_TEST_MONGOD_CAPTURE"
 	EnvFail    = "PLIMSOLL_TEST_MONGOD_FAIL"
 )
 
-// Version is what [Main] says to be.
+// Version is the version that [Main] reports.
 const Version = "8.2.1"
 
 var (
@@ -26,13 +26,13 @@ var (
 	pathLine = regexp.MustCompile(`(?m)^  dbPath: "(.*)"$`)
 )
 
-// Main is a program that stands in for mongod: `--version`, and `--config FILE`, from which it
-// takes the port, the replica set and the data's folder. Data is in memory and lost when it ends.
-// Main returns the exit code.
+// Main is a program that replaces mongod in tests. It supports `--version` and `--config FILE`,
+// from which it takes the port, the replica set and the data folder. Data is kept in memory and
+// lost when it ends. Main returns the exit code.
 func Main(args []string) int {
 	fail := func(err any) int {
 		fmt.Fprintln(os.Stderr, err)
-		return 14 // as mongod ends where it cannot start
+		return 14 // mongod's exit code if it cannot start
 	}
 
 	if len(args) == 1 && args[0] == "--version" {
@@ -54,7 +54,7 @@ func Main(args []string) int {
 
 	port, dir := portLine.FindSubmatch(conf), pathLine.FindSubmatch(conf)
 	if port == nil || dir == nil {
-		return fail("the configuration has no port, or no dbPath")
+		return fail("the configuration has no port or no dbPath")
 	}
 
 	if err := os.WriteFile(string(dir[1])+"/mongod.lock", []byte("1\n"), 0o600); err != nil {

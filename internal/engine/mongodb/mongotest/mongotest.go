@@ -1,10 +1,11 @@
 // Package mongotest is a server for tests that speaks MongoDB's wire protocol: enough of it for
-// MongoDB's own driver to insert, update, push, find and drop, with the documents really kept.
+// MongoDB's own driver to insert, update, push, find and drop documents that are really stored.
 //
-// It is no database: it keeps documents with integers for _id in memory, knows $set, $push, $gte,
-// sort by _id and limit, and refuses everything else by mongod's own error, so that a test does not
-// pass by what is not there. serverStatus is answered with documents that a real mongod gave, taken
-// from diagnostic.data ([Answers]); without any it is refused, as to a user without clusterMonitor.
+// It is not a database. It keeps documents with integer _id in memory, supports $set, $push, $gte,
+// sort by _id and limit, and rejects everything else with mongod's own error, so that no test
+// passes because of something missing. serverStatus is answered with documents from a real mongod,
+// taken from diagnostic.data ([Answers]); without any it is refused, as for a user without
+// clusterMonitor.
 package mongotest
 
 import (
@@ -24,8 +25,8 @@ import (
 	"plimsoll/internal/engine/mongodb/ftdc"
 )
 
-// Messages of the protocol (MongoDB manual, wire protocol): a header of four integers, length, id,
-// the answered id, and what it is.
+// Messages of the protocol (MongoDB manual, wire protocol): a header of four integers: length, ID,
+// the ID it answers, and opcode.
 const (
 	headerBytes = 16
 	opReply     = 1
@@ -34,40 +35,39 @@ const (
 	messageMax  = 48_000_000
 )
 
-// A Server is one. Its fields are set before Serve.
+// A Server is the test server. Its fields are set before Serve.
 type Server struct {
 	// Version is the version in buildInfo.
 	Version string
-	// Answers are given to serverStatus, one after the other, and the last again and again.
+	// Answers are returned for serverStatus, one after the other; the last one is repeated.
 	Answers []bson.Raw
-	// Set is the replica set that it belongs to; "": it is standalone. Fresh says that
-	// replSetInitiate is required first.
+	// Set is its replica set; "": standalone. Fresh means that replSetInitiate is required first.
 	Set   string
 	Fresh bool
 	// Privileges are the user's, for connectionStatus; nil: no authentication, and everything is
 	// allowed.
 	Privileges bson.A
-	// Refuse are commands that are refused for want of a right.
+	// Refuse are commands that are refused for lack of privileges.
 	Refuse map[string]bool
-	// Reply, if not nil, answers commands before all else; nil leaves one to the server. What it
-	// gives is marshalled.
+	// Reply, if not nil, answers commands first; a nil answer leaves the command to the server.
+	// Answers are marshalled.
 	Reply func(name string, command bson.Raw) any
-	// Hello replaces and adds fields in the answer to hello: versions of the protocol, arbiterOnly,
+	// Hello replaces and adds fields in the answer to hello, such as wire versions, arbiterOnly or
 	// msg.
 	Hello bson.D
-	// User and Password are what a client has to know (SCRAM-SHA-256) before anything but hello is
-	// answered; "": nothing.
+	// User and Password are required (SCRAM-SHA-256) before anything but hello is answered; "": no
+	// login.
 	User, Password string
-	// Clock is the server's; nil: this machine's.
+	// Clock is the server's clock; nil: this machine's.
 	Clock func() time.Time
-	// TLS, if not nil, is spoken with each client.
+	// TLS, if not nil, is used with each client.
 	TLS *tls.Config
 	// Saw, if not nil, receives each command.
 	Saw func(name string, command bson.Raw)
 
 	mu      sync.Mutex
 	at      string // its address
-	asked   int    // serverStatus
+	served  int    // answers to serverStatus
 	data    map[string]map[int64]bson.D
 	cursors map[int64][]bson.D
 	next    int64
@@ -181,15 +181,15 @@ func (s *Server) answer(c net.Conn) error {
 	}
 }
 
-// A command is a document, with the sequences that came beside it.
+// A command is a document with its document sequences.
 type command struct {
 	bson.Raw
-	beside map[string][]bson.Raw
+	sequences map[string][]bson.Raw
 }
 
-// list gives an array of the command, wherever it came.
+// list returns an array of the command, whichever way it was sent.
 func (c *command) list(name string) []bson.Raw {
-	if l, ok := c.beside[name]; ok {
+	if l, ok := c.sequences[name]; ok {
 		return l
 	}
 
@@ -209,9 +209,9 @@ func (c *command) list(name string) []bson.Raw {
 	return out
 }
 
-var errShort = errors.New("a message ends early")
+var errShort = errors.New("message ends early")
 
-// document takes one from the front of b.
+// document parses a document at the beginning of b.
 func document(b []byte) (d bson.Raw, rest []byte, err error) {
 	if len(b) < 5 {
 		return nil, nil, errShort
@@ -224,7 +224,7 @@ func document(b []byte) (d bson.Raw, rest []byte, err error) {
 	return d, b[n:], d.Validate()
 }
 
-// text takes a text that ends with a zero.
+// text parses a zero-terminated string.
 func text(b []byte) (string, []byte, error) {
 	for i, c := range b {
 		if c == 0 {
@@ -235,7 +235,7 @@ func text(b []byte) (string, []byte, error) {
 }
 
 func parse(kind uint32, body []byte) (*command, error) {
-	c := &command{beside: map[string][]bson.Raw{}}
+	c := &command{sequences: map[string][]bson.Raw{}}
 	if len(body) < 4 {
 		return nil, errShort
 	}
@@ -284,7 +284,7 @@ func parse(kind uint32, body []byte) (*command, error) {
 			if d, docs, err = document(docs); err != nil {
 				return nil, err
 			}
-			c.beside[name] = append(c.beside[name], d)
+			c.sequences[name] = append(c.sequences[name], d)
 		}
 	}
 
@@ -410,8 +410,8 @@ func (s *Server) status() bson.D {
 	if len(s.Answers) == 0 {
 		return refused(13, "not authorized on admin to execute command { serverStatus: 1 }")
 	}
-	answer := s.Answers[min(s.asked, len(s.Answers)-1)]
-	s.asked++
+	answer := s.Answers[min(s.served, len(s.Answers)-1)]
+	s.served++
 	var d bson.D
 	if err := bson.Unmarshal(answer, &d); err != nil {
 		return refused(8, "%v", err)

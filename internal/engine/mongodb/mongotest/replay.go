@@ -16,18 +16,18 @@ import (
 	"plimsoll/internal/engine/mongodb/ftdc"
 )
 
-// A Replay is what a mongod sampled of itself, at the times it did.
+// A Replay is a mongod's own samples, at their original times.
 type Replay struct {
 	Times []time.Time
-	// Documents are as the server had them, whole: serverStatus, systemMetrics and so on.
+	// Documents are complete, as on the server: serverStatus, systemMetrics and so on.
 	Documents []bson.Raw
 
 	once       sync.Once
 	histograms [][]bson.A
 }
 
-// Load takes up to so many samples from a file of diagnostic.data, each as the document it was
-// stored from.
+// Load reads up to the given number of samples from a file of diagnostic.data, each as the document
+// that the server sampled.
 func Load(file string, samples int) (*Replay, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -56,7 +56,7 @@ func Load(file string, samples int) (*Replay, error) {
 	return r, nil
 }
 
-// chunk writes the samples' values over those of the first one, which is stored whole.
+// chunk writes the samples' values over those of the first sample, which is stored whole.
 func (r *Replay) chunk(c *ftdc.Chunk, most int) error {
 	times, err := c.Times()
 	if err != nil {
@@ -102,7 +102,7 @@ func (r *Replay) chunk(c *ftdc.Chunk, most int) error {
 	return nil
 }
 
-// widen turns a document's 32-bit integers into 64-bit ones, as a server does once one is too
+// widen turns a document's 32-bit integers into 64-bit ones, as a server does when one becomes too
 // large.
 func widen(doc bson.Raw) (bson.Raw, error) {
 	elements, err := doc.Elements()
@@ -132,7 +132,7 @@ func widen(doc bson.Raw) (bson.Raw, error) {
 	return out, nil
 }
 
-// numbers are a document's values that are one, in order. They are windows of the document.
+// numbers returns a document's numeric values, in order. They refer to the document's bytes.
 func numbers(doc bson.Raw, out []bson.RawValue) ([]bson.RawValue, error) {
 	elements, err := doc.Elements()
 	if err != nil {
@@ -170,7 +170,7 @@ func put(v bson.RawValue, value func() int64) {
 	}
 }
 
-// At is the newest sample at a time; the first one before that.
+// At returns the newest sample at a time, or the first one before that.
 func (r *Replay) At(now time.Time) bson.Raw { return r.Documents[r.index(now)] }
 
 func (r *Replay) index(now time.Time) int {
@@ -181,8 +181,8 @@ func (r *Replay) index(now time.Time) int {
 	return i
 }
 
-// Answer replies as the server did at the time that a clock says: getDiagnosticData, serverStatus
-// and replSetGetStatus, and what is needed of the rest.
+// Answer replies as the server did at the clock's time: to getDiagnosticData, serverStatus and
+// replSetGetStatus, and to the necessary other commands.
 func (r *Replay) Answer(clock func() time.Time) func(name string, command bson.Raw) any {
 	return func(name string, command bson.Raw) any {
 		now := clock()

@@ -7,14 +7,15 @@ import (
 	"syscall"
 )
 
-// A Wire is a network within a process, for tests in a bubble of testing/synctest, where a real one
-// would not wait. Its zero value has no server on it.
+// A Wire is a network within a process, for tests in a bubble of testing/synctest, in which a real
+// network would not count as waiting. Its zero value has no servers.
 type Wire struct {
 	mu      sync.Mutex
 	servers map[string]*listener
 }
 
-// DialContext connects to a server by its address; it is the driver's options.ContextDialer.
+// DialContext connects to a server by its address. It implements the driver's
+// options.ContextDialer.
 func (w *Wire) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	w.mu.Lock()
 	l := w.servers[address]
@@ -35,7 +36,7 @@ func (w *Wire) DialContext(ctx context.Context, _, address string) (net.Conn, er
 	return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: addr(address), Err: syscall.ECONNREFUSED}
 }
 
-// Start serves at an address. What it gives ends the server, and its connections with it.
+// Start serves at an address. The returned function stops the server and closes its connections.
 func (w *Wire) Start(address string, s *Server) (stop func()) {
 	l := &listener{address: address, calls: make(chan net.Conn), closed: make(chan struct{})}
 	w.mu.Lock()

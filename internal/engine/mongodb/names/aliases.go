@@ -1,20 +1,20 @@
 package names
 
-// An Alias is a metric name, and the versions of MongoDB that have it.
+// An Alias is a metric name and the versions of MongoDB that use it.
 type Alias struct {
 	Metric string
 	// Since and Until are the first and the last version ("3.2", "7.0"); an empty Until is open.
 	Since, Until string
 }
 
-// An Idea is a quantity that rules ask for, whatever a version of MongoDB calls it.
+// An Idea is a quantity that rules use, whatever a version of MongoDB calls it.
 type Idea struct {
 	Name  string // "checkpoint running"
 	Unit  string // of the value: "us", "ms", "bytes", "count", "bool"
 	Names []Alias
 }
 
-// Versions of MongoDB between which names changed.
+// Versions of MongoDB in which names changed.
 const (
 	v32 = "3.2"
 	v34 = "3.4"
@@ -30,19 +30,19 @@ const (
 func always(metric string) []Alias         { return []Alias{{metric, v32, ""}} }
 func since(version, metric string) []Alias { return []Alias{{metric, version, ""}} }
 
-// renamed is a metric that got a new name in 8.0.
+// renamed returns the names of a metric that was renamed in 8.0.
 func renamed(now, was string) []Alias {
 	return []Alias{{now, v80, ""}, {was, v32, v70}}
 }
 
-// Aliases are the ideas and their names, the newest name first. An idea that a version has no
-// name for cannot be measured there; it is not zero.
+// Aliases are the ideas and their names, newest first. If a version has no name for an idea, the
+// idea cannot be measured there; it is not zero.
 //
-// The names are those of captures of 3.2 to 8.2 and of WiredTiger's statistics of the version
-// (src/third_party/wiredtiger/dist/stat_data.py). Release candidates of 7.0 tell ticket queues as
+// The names come from captures of 3.2 to 8.2 and from WiredTiger's statistics of each version
+// (src/third_party/wiredtiger/dist/stat_data.py). Release candidates of 7.0 name ticket queues as
 // 8.0 does.
 var Aliases = []Idea{
-	// 8.x tells the state of the checkpoint's progress, above 0 while one runs.
+	// 8.x reports the checkpoint's progress state, which is above 0 while one runs.
 	{"checkpoint running", "bool",
 		renamed(
 			"mongodb_ss_wt_checkpoint_progress_state", "mongodb_ss_wt_txn_transaction_checkpoint_currently_running")},
@@ -76,7 +76,7 @@ var Aliases = []Idea{
 	{"application time waiting for cache", "us",
 		since(v34, "mongodb_ss_wt_thread_yield_application_thread_time_waiting_for_cache_usecs")},
 
-	// From 8.0 on these are queues.execution; the exporter keeps their name.
+	// From 8.0 on these are in queues.execution; the exporter keeps the old names.
 	{"tickets available", "count", always("mongodb_ss_wt_concurrentTransactions_available")},
 	{"tickets out", "count", always("mongodb_ss_wt_concurrentTransactions_out")},
 	{"tickets", "count", always("mongodb_ss_wt_concurrentTransactions_totalTickets")},
@@ -109,7 +109,7 @@ var Aliases = []Idea{
 	{"cache used", "bytes", always("mongodb_ss_wt_cache_bytes_currently_in_the_cache")},
 	{"cache dirty", "bytes", always("mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache")},
 	{"cache updates", "bytes", since(v44, "mongodb_ss_wt_cache_bytes_allocated_for_updates")},
-	// Old versions of documents that no longer fit the cache: the lookaside table became the
+	// Old versions of documents that no longer fit in the cache. The lookaside table became the
 	// history store.
 	{"history store inserts", "count", []Alias{
 		{"mongodb_ss_wt_cache_history_store_table_insert_calls", v44, ""},
@@ -128,7 +128,7 @@ var Aliases = []Idea{
 	{"disk writes", "count", since(v34, "mongodb_sys_disks_writes")},
 	{"disk write sectors", "count", since(v34, "mongodb_sys_disks_write_sectors")},
 	{"disk write time", "ms", since(v34, "mongodb_sys_disks_write_time_ms")},
-	// The kernel tells the pressure since 4.20; the server passes it on since 7.0.
+	// The kernel has reported pressure since 4.20, and the server has passed it on since 7.0.
 	{"pressure io some", "us", since(v70, "mongodb_sys_pressure_io_some_totalMicros")},
 	{"pressure io full", "us", since(v70, "mongodb_sys_pressure_io_full_totalMicros")},
 }

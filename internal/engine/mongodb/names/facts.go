@@ -6,7 +6,7 @@ import (
 
 const mib, gib = 1 << 20, 1 << 30
 
-// Server is MongoDB, as captures and live servers tell of it. Its facts are:
+// Server describes MongoDB as captures and live servers report it. Its facts are:
 //
 //	process                     mongod or mongos
 //	os, os_type, os_version, kernel, cpu_arch
@@ -16,7 +16,7 @@ const mib, gib = 1 << 20, 1 << 30
 //	engine_config (configString), eviction_dirty_trigger_gb, eviction_updates_trigger_gb
 //	journal (enabled or disabled), journal_commit_interval_ms
 //	server.port, dbpath, directory_per_db, directory_for_indexes, replica_set, oplog_bytes
-//	parameter.<name>            a server parameter of those that bear on how writes reach the disk
+//	parameter.<name>            a server parameter that affects how writes reach the disk
 var Server = server{
 	Version: []string{"buildInfo.version", "serverStatus.version"},
 	Host:    []string{"hostInfo.system.hostname", "serverStatus.host"},
@@ -50,7 +50,7 @@ var Server = server{
 		{Name: "directory_per_db", Path: "getCmdLineOpts.parsed.storage.directoryPerDB"},
 		{Name: "replica_set", Path: "getCmdLineOpts.parsed.replication.replSetName"},
 		{Name: "oplog_bytes", Path: "getCmdLineOpts.parsed.replication.oplogSizeMB", Scale: mib},
-		// Documents of type 0 before 3.4, and chunks, have these in serverStatus.
+		// Documents of type 0 before 3.4, and chunks, have only these, in serverStatus.
 		{Name: "process", Path: "serverStatus.process"},
 		{Name: "storage_engine", Path: "serverStatus.storageEngine.name"},
 		{Name: "cache_bytes", Path: "serverStatus.wiredTiger.cache.maximum bytes configured"},
@@ -69,7 +69,7 @@ var Server = server{
 	ParametersIn: []string{"getParameter", "getCmdLineOpts.parsed.setParameter"},
 }
 
-// spellOS is the system's name: up to 3.6 that on Debian is a whole line of /etc/os-release.
+// spellOS is the system's name. Up to 3.6 on Debian, this is a whole line of /etc/os-release.
 func spellOS(text string) string {
 	if name, ok := strings.CutPrefix(text, "PRETTY_NAME="); ok {
 		return strings.Trim(name, `"`)

@@ -1,8 +1,8 @@
-// Package names is what MongoDB's metrics and settings are called: the one translation from the
-// paths of serverStatus and of captures to the names that percona/mongodb_exporter gives them.
+// Package names defines the names of MongoDB's metrics and settings. It is the one translation from
+// the paths in serverStatus and captures to percona/mongodb_exporter's names.
 //
 // [Metric] gives a metric the name that percona/mongodb_exporter gives it (v0.53.0,
-// exporter/metrics.go), so that rules written for a Prometheus hold for a capture:
+// exporter/metrics.go), so that rules written for Prometheus also work on captures:
 //
 //   - The path's beginning is shortened: serverStatus.wiredTiger.transaction is ss_wt_txn,
 //     serverStatus.wiredTiger is ss_wt, serverStatus.queues.execution (8.0 and later) is
@@ -13,17 +13,17 @@
 //   - Some keys become labels: op_type of opLatencies, txn_rw_type of the tickets, legacy_op_type of
 //     opcounters, conn_type of connections, and so on.
 //
-// Beyond what the exporter does, the keys of disks (device_name), mounts (mount_point), replica set
-// members (member_idx, their position) and pooled connections (host, pool) become labels, where the
-// exporter would make a metric of each or does not export them. Two differences are deliberate: the
+// The exporter makes one metric per disk, mount point and pool, or does not export them. Here, the
+// keys of disks (device_name), mounts (mount_point), replica set members (member_idx, their
+// position) and pooled connections (host, pool) become labels. Two differences are deliberate: the
 // exporter's tickets have the label txn_rw, and its disks are part of the metric's name.
 //
-// Builds of 8.x that put all sections under "shard", "router" or "common" get the same names. A key
-// that occurs twice in a sample (two mounts of one name) has one series, of the first. The
-// increment of a timestamp has the name of the timestamp and "_inc". On Windows systemMetrics holds
+// Builds of 8.x that put all sections under "shard", "router" or "common" get the same names. If a
+// key occurs twice in a sample (two mounts with the same name), the first one is the series. The
+// increment of a timestamp has the timestamp's name plus "_inc". On Windows systemMetrics holds
 // performance counters: mongodb_sys_disks_PhysicalDisk_Disk_Write_Bytes_sec{device_name="0 C:"}.
 //
-// Names changed over the versions of MongoDB; [Aliases] tells which was used when.
+// Names changed between versions of MongoDB; [Aliases] lists which was used when.
 package names
 
 import (
@@ -33,12 +33,12 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// metricPrefix is what all names begin with, as mongodb_exporter's do.
+// metricPrefix is the prefix of all names, as in mongodb_exporter.
 const metricPrefix = "mongodb_"
 
-// shortened are the beginnings of paths that names abbreviate, most special first. From
-// percona/mongodb_exporter v0.53.0, exporter/metrics.go, prefixes: since 8.0 the
-// tickets are under queues.execution, and keep the name they had.
+// shortened are the path prefixes that names abbreviate, most specific first. Source:
+// percona/mongodb_exporter v0.53.0, exporter/metrics.go, prefixes. Since 8.0 the tickets are under
+// queues.execution but keep their name.
 var shortened = []struct{ path, short string }{
 	{"serverStatus.wiredTiger.transaction", "ss_wt_txn"},
 	{"serverStatus.wiredTiger", "ss_wt"},
@@ -53,8 +53,8 @@ var shortened = []struct{ path, short string }{
 	{"collStats.latencyStats", "collstats_latency"},
 }
 
-// leafLabels are the documents whose own fields become values of a label of one
-// metric. From the same file, nodeToPDMetrics.
+// leafLabels are the documents whose own fields become values of one metric's label. Source: the
+// same file, nodeToPDMetrics.
 var leafLabels = map[string]string{
 	"serverStatus.asserts":                           "assert_type",
 	"serverStatus.connections":                       "conn_type",
@@ -73,12 +73,12 @@ var leafLabels = map[string]string{
 	"systemMetrics.disks":                            "device_name",
 }
 
-// nodeLabels are the documents whose fields are documents alike, one for each of
-// something: its key becomes a label, and leaves the name. Only is the set of keys
-// or of last fields this holds for; nil means all.
+// nodeLabels are the documents with one subdocument per object, all of the same structure. The
+// subdocument's key becomes a label and leaves the name. Only restricts this to some last fields;
+// nil means all.
 //
-// The exporter does so for the first three by its specialConversions; the others it
-// would flatten into one name for each disk, mount or host.
+// The exporter does this for the first three in its specialConversions. It would flatten the others
+// into one name per disk, mount or host.
 var nodeLabels = map[string]struct {
 	label string
 	only  []string // last fields
@@ -97,12 +97,12 @@ var nodeLabels = map[string]struct {
 
 var ticketFields = []string{"out", "available", "totalTickets"}
 
-// Metric gives the labels, __name__ among them, of the metric at a path of a sampled document
-// (see ftdc's Schema.Path): the name percona/mongodb_exporter gives it
-// where that exports it, and one made by its rules where it does not. It
-// reports false for a path without a name: none, or without a letter or digit.
+// Metric returns the labels, including __name__, of the metric at a path of a sampled document (see
+// ftdc's Schema.Path). The name is percona/mongodb_exporter's if it exports the metric, otherwise
+// one made by its rules. It returns false for a path without a name: an empty one, or one without a
+// letter or digit.
 //
-// Two paths may have the same labels ("a b" and "a-b"); a reader keeps the first.
+// Two paths may have the same labels ("a b" and "a-b"); readers keep the first.
 func Metric(path []string) (labels.Labels, bool) {
 	path = Bare(path)
 	if len(path) == 0 {
@@ -114,6 +114,7 @@ func Metric(path []string) (labels.Labels, bool) {
 	named := pairs[:0]
 	parent := joined[:len(joined)-len(path[len(path)-1])]
 
+	// The last key becomes the label's value, so one metric holds all siblings.
 	if label, ok := leafLabels[strings.TrimSuffix(parent, ".")]; ok && len(path) > 1 {
 		named = append(named, label, path[len(path)-1])
 		joined = parent
@@ -137,9 +138,9 @@ func Metric(path []string) (labels.Labels, bool) {
 	return b.Labels(), true
 }
 
-// cutNodes takes the keys that become labels out of a path, given also joined by dots.
+// cutNodes removes the keys that become labels from a path, which is also given joined by dots.
 func cutNodes(path []string, joined string, named []string) (string, []string) {
-	const depthMax = 4 // elements of the longest key of nodeLabels, and one
+	const depthMax = 4 // one more than the elements of nodeLabels' longest key
 	at := -1           // length of path[:i] joined
 	for i := 1; i < len(path)-1 && i < depthMax; i++ {
 		at += 1 + len(path[i-1])
@@ -151,7 +152,7 @@ func cutNodes(path []string, joined string, named []string) (string, []string) {
 		named = append(named, node.label, path[i])
 		rest := joined[at+1+len(path[i])+1:]
 
-		// A pool of connections lists its hosts under their addresses, beside its totals.
+		// A connection pool lists its hosts under their addresses, next to its totals.
 		if node.label == "pool" && i+2 < len(path) && strings.Contains(path[i+1], ":") {
 			named = append(named, "host", path[i+1])
 			rest = rest[len(path[i+1])+1:]
@@ -163,8 +164,8 @@ func cutNodes(path []string, joined string, named []string) (string, []string) {
 	return joined, named
 }
 
-// metricName abbreviates the beginning of a joined path and makes the rest a valid name: one '_'
-// for each run of other characters, none at the ends.
+// metricName abbreviates the beginning of a joined path and turns the rest into a valid name: one
+// '_' for each run of other characters, none at the ends.
 func metricName(joined string) string {
 	for _, s := range shortened {
 		if rest, ok := strings.CutPrefix(joined, s.path); ok && strings.HasPrefix(rest, ".") {

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/engine/mongodb/names"
 )
 
-// TestMetric holds the names to a table: paths are of real captures of 3.6, 8.0 and 8.2.
+// TestMetric compares names with a table; the paths come from real captures of 3.6, 8.0 and 8.2.
 func TestMetric(t *testing.T) {
 	for _, tt := range []struct{ path, want string }{
 		// 3.6
@@ -83,7 +83,7 @@ func splitPath(path string) []string {
 	return strings.Split(path, "/")
 }
 
-// captures are the real ones, with the version each is of.
+// captures are the real captures and their versions.
 var captures = []struct{ file, version string }{
 	{"v3.6.3/metrics.2019-05-03T10-37-35Z-00000", "3.6"},
 	{"v3.6.3/metrics.interim.0c2fdde", "3.6"},
@@ -91,12 +91,12 @@ var captures = []struct{ file, version string }{
 	{"v8.2.1/metrics.interim", "8.2"},
 }
 
-// realSchemas gives the schemas of a capture.
+// realSchemas returns the schemas of a capture.
 func realSchemas(t *testing.T, name string) (all []*ftdc.Schema) {
 	path := filepath.Join("../../../../../shared/data/ftdc", name)
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("the real capture %s is not here (looked for at ../shared/data/ftdc from the repository's root)", name)
+		t.Skipf("the real capture %s not found (expected in ../shared/data/ftdc, next to the repository's root)", name)
 	}
 
 	if err != nil {
@@ -119,7 +119,7 @@ func realSchemas(t *testing.T, name string) (all []*ftdc.Schema) {
 	}
 }
 
-// TestRealNames holds that each metric of a real capture has a valid name, and its own.
+// Every metric of a real capture has a valid and unique name.
 func TestRealNames(t *testing.T) {
 	for _, c := range captures {
 		t.Run(c.file, func(t *testing.T) {
@@ -140,8 +140,7 @@ func TestRealNames(t *testing.T) {
 	}
 }
 
-// TestAliases holds that each idea has, in each real capture, the name its version should have, and
-// no other.
+// In each real capture, each idea has the name of its version and no other.
 func TestAliases(t *testing.T) {
 	for _, c := range captures {
 		t.Run(c.file, func(t *testing.T) {
@@ -171,12 +170,12 @@ func compareVersions(a, b string) int {
 	})
 }
 
-// TestAliasTable holds the table to its own rules: newest first, no overlap, names that are names.
+// The table of aliases is consistent: newest first, no overlap, valid names.
 func TestAliasTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, idea := range names.Aliases {
 		if seen[idea.Name] || idea.Unit == "" || len(idea.Names) == 0 {
-			t.Errorf("%+v is not one idea", idea)
+			t.Errorf("%+v is not a unique idea", idea)
 		}
 
 		seen[idea.Name] = true
@@ -188,7 +187,7 @@ func TestAliasTable(t *testing.T) {
 				t.Errorf("%s: %s is not before %s", idea.Name, a.Metric, idea.Names[i-1].Metric)
 			}
 			if !strings.HasPrefix(a.Metric, "mongodb_") || !model.LegacyValidation.IsValidMetricName(a.Metric) {
-				t.Errorf("%s: %q is no name", idea.Name, a.Metric)
+				t.Errorf("%s: %q is not a valid name", idea.Name, a.Metric)
 			}
 		}
 	}

@@ -1,8 +1,8 @@
 package names
 
-// A server is what documents of a kind of server mean, which their format leaves open.
+// A server describes what the documents of one kind of server mean, which their format leaves open.
 type server struct {
-	// Version and Host are the paths of these values, the best first.
+	// Version and Host are paths to these values, best first.
 	Version, Host []string
 	// Facts are its settings. If several have the same name, the first one present counts.
 	Facts []Fact
@@ -11,14 +11,14 @@ type server struct {
 	Parameters, ParametersIn []string
 }
 
-// A Fact is the place of a setting in a metadata document.
+// A Fact locates a setting in a metadata document.
 type Fact struct {
 	Name string
 	// Path is keys joined by dots.
 	Path string
-	// Scale, if not 0, is the unit of the number in bytes.
+	// Scale, if not 0, converts the number to bytes.
 	Scale float64
-	// Spell, if not nil, returns the fact's text for display.
+	// Spell, if not nil, formats the fact's text.
 	Spell func(text string) string
 }
 
@@ -26,7 +26,7 @@ type Fact struct {
 // the top level. "" is the top level.
 var Sections = []string{"", "common", "shard", "router"}
 
-// Bare is a path without the outer section of 8.x builds.
+// Bare returns a path without the outer section of 8.x builds.
 func Bare(path []string) []string {
 	if len(path) > 1 {
 		switch path[0] {

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// lookEvery is how often to look for checkpoints: the end of one is seen that much too late, at
-	// most; its length is exact.
+	// lookEvery is the polling interval for checkpoints. The end of one is noticed up to that much
+	// late, but its length is exact.
 	lookEvery = 500 * time.Millisecond
-	// cyclesMax bounds the checkpoints that are remembered: a week of them, a minute apart.
+	// cyclesMax limits the checkpoints that are remembered: a week of them, a minute apart.
 	cyclesMax = 10_080
 )
 
-// The fields of serverStatus about checkpoints, under wiredTiger: section and name by version. Up
-// to 7.0 the section is transaction, since 8.0 checkpoint (diagnostic.data of 3.6.3, 8.0.0 and
+// The fields of serverStatus about checkpoints, under wiredTiger: section and name by version. The
+// section is transaction up to 7.0, and checkpoint since 8.0 (diagnostic.data of 3.6.3, 8.0.0 and
 // 8.2.1).
 var (
 	countOf = [][]string{
@@ -41,7 +41,7 @@ var (
 	}
 )
 
-// first returns the first of some paths that a document has.
+// first returns the value at the first of the paths that a document has.
 func first(d bson.Raw, paths [][]string) (float64, bool) {
 	for _, p := range paths {
 		if v, err := d.LookupErr(p...); err == nil {
@@ -51,18 +51,18 @@ func first(d bson.Raw, paths [][]string) (float64, bool) {
 	return 0, false
 }
 
-// cycles are the checkpoints that serverStatus shows.
+// cycles collects the checkpoints that serverStatus shows.
 type cycles struct {
 	all    []lab.Cycle
-	count  float64 // in the last answer: of those that ended, in 5.0 of those that began
-	lasted float64 // ms, of the last one that had ended then
+	count  float64 // in the last answer: checkpoints that ended, in 5.0 those that began
+	lasted float64 // ms, of the last ended checkpoint at that time
 	known  bool
 }
 
-// look evaluates an answer. That one is running shows its beginning, and that none is, or that the
-// last one's length is another, its end. The count alone shows neither: 5.0 counts a checkpoint as it
-// begins, other versions as it ends.
-func (c *cycles) look(at time.Time, d bson.Raw) {
+// observe evaluates an answer. A running flag shows a beginning; a missing one, or a new duration
+// of the last checkpoint, shows an end. The count alone shows neither, because 5.0 counts a
+// checkpoint when it begins and other versions when it ends.
+func (c *cycles) observe(at time.Time, d bson.Raw) {
 	count, ok := first(d, countOf)
 	if !ok {
 		return // a mongos, or another storage engine
@@ -71,18 +71,18 @@ func (c *cycles) look(at time.Time, d bson.Raw) {
 	lasted, _ := first(d, lastedOf)
 	running, _ := first(d, runningOf)
 	length := time.Duration(lasted * float64(time.Millisecond))
-	another := c.known && lasted != c.lasted
+	newLength := c.known && lasted != c.lasted
 
 	open := len(c.all) > 0 && c.all[len(c.all)-1].To.IsZero()
 	switch {
-	case open && (running == 0 || another):
+	case open && (running == 0 || newLength):
 		last := &c.all[len(c.all)-1]
 		if last.To = last.From.Add(length); last.To.After(at) {
 			last.To = at
 		}
 		open = false
-	case !open && (another || c.known && count > c.count && running == 0):
-		c.add(lab.Cycle{From: at.Add(-length), To: at}) // it began and ended between two looks
+	case !open && (newLength || c.known && count > c.count && running == 0):
+		c.add(lab.Cycle{From: at.Add(-length), To: at}) // it began and ended between two polls
 	}
 
 	if running > 0 && !open {
@@ -99,7 +99,7 @@ func (c *cycles) add(one lab.Cycle) {
 	c.all = append(c.all, one)
 }
 
-// watch looks for checkpoints until the store is closed.
+// watch polls for checkpoints until the store is closed.
 func (s *store) watch() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.watcher = cancel
@@ -107,7 +107,7 @@ func (s *store) watch() {
 		for {
 			if d, err := serverStatus(ctx, s.client); err == nil {
 				s.mu.Lock()
-				s.cycles.look(time.Now(), d)
+				s.cycles.observe(time.Now(), d)
 				s.mu.Unlock()
 			}
 			if !wait(ctx, lookEvery) {

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/lab"
 )
 
-// Checkpoints are detected by their number and their length, under the names of either version.
+// Checkpoints are detected by their number and length, under the names of either version.
 func TestCycles(t *testing.T) {
 	start := time.Date(2026, 7, 1, 3, 0, 0, 0, time.UTC)
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
@@ -34,15 +34,15 @@ func TestCycles(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c.look(at(ms), d)
+				c.observe(at(ms), d)
 			}
 
-			look(0, 7, 999, 0) // earlier ones do not count
+			look(0, 7, 999, 0) // checkpoints before the first answer do not count
 			look(500, 7, 999, 0)
-			look(1000, 8, 120, 0) // began and ended between two looks
+			look(1000, 8, 120, 0) // began and ended between two polls
 			look(1500, 8, 120, 1)
 			look(2000, 8, 120, 1)
-			look(3000, 9, 1400, 0) // its beginning was seen
+			look(3000, 9, 1400, 0) // its beginning was observed
 			look(3500, 9, 1400, 1)
 
 			want := []lab.Cycle{{From: at(880), To: at(1000)}, {From: at(1500), To: at(2900)}, {From: at(3500)}}
@@ -53,7 +53,7 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// A mongod 5.0.7 counts a checkpoint as it begins: the figures are those of a capture.
+// mongod 5.0.7 counts a checkpoint when it begins; the figures are those of a capture.
 func TestCyclesCountedAsTheyBegin(t *testing.T) {
 	start := time.Date(2026, 11, 22, 13, 14, 0, 0, time.UTC)
 	at := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
@@ -73,7 +73,7 @@ func TestCyclesCountedAsTheyBegin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.look(at(x.s), d)
+		c.observe(at(x.s), d)
 	}
 
 	want := []lab.Cycle{{From: at(1), To: at(12)}, {From: at(72), To: at(103.1)}}
@@ -82,7 +82,7 @@ func TestCyclesCountedAsTheyBegin(t *testing.T) {
 	}
 }
 
-// The answers of real mongods are understood.
+// Answers of real mongods are understood.
 func TestCyclesOfRealServers(t *testing.T) {
 	for file, want := range map[string]float64{"v3.6.3/metrics.interim.0c2fdde": 74, "v8.2.1/metrics.interim": 20} {
 		answers := captures(t, file)

@@ -12,22 +12,22 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// Sizes in BSON (bsonspec.org): a document has 4 bytes of length and a zero at its end. An element
-// has a type, its name with a zero, and its value: 8 bytes for an integer; for binary data 4 of
+// Sizes in BSON (bsonspec.org): a document has 4 bytes of length and a final zero. An element has a
+// type, its zero-terminated name, and its value: 8 bytes for an integer; for binary data 4 bytes of
 // length, one of subtype, and the data.
 const (
 	fixedBytes  = 5 + (1 + len("_id") + 1 + 8) + (1 + len("seq") + 1 + 8)
 	fillerBytes = 1 + len("filler") + 1 + 5
 	changeBytes = 1 + len("change") + 1 + 5
-	// an element of an array with hundreds of elements, whose name is its index
+	// entryBytes is for an element of an array with hundreds of elements, whose name is its index.
 	entryBytes = 1 + 4 + 1 + 5
 )
 
-// poolBytes is the size of the pool from which fillers are cut: larger than a page, so that
+// poolBytes is the size of the pool that fillers are cut from. It is larger than a page, so that
 // compression finds no repetition.
 const poolBytes = 4 << 20
 
-// A maker makes documents of the sizes that a workload asks for. It is safe for concurrent use.
+// A maker makes documents of the sizes that a workload requests. It is safe for concurrent use.
 type maker struct {
 	pool   []byte
 	share  units.Ratio // of a filler, the share that does not compress
@@ -49,11 +49,13 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// bytes returns n bytes, different for each write of each key, of which a share does not compress.
+// bytes returns n bytes that differ for each write of each key. The given share of them does not
+// compress.
 func (m *maker) bytes(n int, key, seq uint64) bson.Binary {
 	n = max(n, 0)
 	random := int(float64(n) * float64(m.share))
 	at := int(mix(key*0x9e3779b97f4a7c15+seq) % poolBytes)
+	// The common case needs no copy: the bytes are a window of the pool.
 	if random == n && at+n <= len(m.pool) {
 		return bson.Binary{Data: m.pool[at : at+n]}
 	}
@@ -65,7 +67,7 @@ func (m *maker) bytes(n int, key, seq uint64) bson.Binary {
 	return bson.Binary{Data: out}
 }
 
-// document returns a document of a size, for an insert.
+// document returns a document of a given size, for an insert.
 func (m *maker) document(key, seq uint64, size units.Size) bson.D {
 	d := bson.D{{Key: "_id", Value: int64(key)}, {Key: "seq", Value: int64(seq)}}
 	left := int(size) - fixedBytes - fillerBytes
@@ -77,7 +79,7 @@ func (m *maker) document(key, seq uint64, size units.Size) bson.D {
 	return append(d, bson.E{Key: "filler", Value: m.bytes(left, key, seq)})
 }
 
-// update returns what an update or push does to a document.
+// update returns the changes that an update or push makes to a document.
 func (m *maker) update(op *lab.Op) bson.D {
 	set := bson.D{{Key: "seq", Value: int64(op.Seq)}}
 	size := max(op.Document, op.Size)

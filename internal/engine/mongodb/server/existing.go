@@ -22,7 +22,7 @@ import (
 )
 
 // An Existing is an existing mongod, replica set or mongos. It implements existing.Server and
-// touches only a database of its own.
+// touches only its own database.
 type Existing struct {
 	opt existing.Options
 	cfg wiredtiger.Config
@@ -33,15 +33,15 @@ type Existing struct {
 	store   atomic.Pointer[store]
 }
 
-// Addresses describe those of servers, in the drivers' format.
+// Addresses describes server addresses, in the drivers' format.
 var Addresses = existing.Addresses{
 	Engine: "wiredtiger", Product: "MongoDB", Schemes: []string{"mongodb", "mongodb+srv"},
 	Begin: "mongodb://", Example: "mongodb://user@host/", Usage: "mongodb://user@host/",
 	Parameters: "tlsCAFile= and tlsCertificateKeyFile=",
 }
 
-// NewExisting prepares a run's use of a server, without connecting. Only the write concern matters
-// in the configuration: the server keeps its own settings.
+// NewExisting prepares a run on a server, without connecting. Of the configuration, only the write
+// concern matters, because the server keeps its own settings.
 func NewExisting(cfg wiredtiger.Config, opt existing.Options) (*Existing, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func NewExisting(cfg wiredtiger.Config, opt existing.Options) (*Existing, error)
 // Describe implements lab.Server.
 func (v *Existing) Describe() string { return "MongoDB " + v.version }
 
-// explain says what to do about a refusal, and shows no password.
+// explain adds a hint to a refusal and removes passwords.
 func (v *Existing) explain(err error) error {
 	if err == nil {
 		return nil
@@ -112,7 +112,7 @@ func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existin
 	inspection := &existing.Inspection{
 		Server: v.Describe(), Least: v.least(),
 		Remove: fmt.Sprintf("db.getSiblingDB(%q).dropDatabase()", v.opt.Name),
-		Notes: []string{"settings are the server's own, whatever engine.wiredtiger says; writes wait for " +
+		Notes: []string{"the server keeps its own settings, whatever engine.wiredtiger says; writes wait for " +
 			waits},
 	}
 
@@ -127,15 +127,15 @@ func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existin
 	}
 
 	d, err := serverStatus(ctx, c)
-	_, tells := first(d, countOf)
+	_, reports := first(d, countOf)
 	switch {
 	case err != nil:
 		v.blind = true
 		inspection.Notes = append(
-			inspection.Notes, "MongoDB's own statistics are not recorded, and its checkpoints not seen: the user has no clusterMonitor")
-	case !tells:
+			inspection.Notes, "MongoDB's own statistics and checkpoints are not recorded: the user has no clusterMonitor")
+	case !reports:
 		inspection.Notes = append(
-			inspection.Notes, "checkpoints are not seen: it is a mongos, or its engine is another than WiredTiger")
+			inspection.Notes, "checkpoints are not recorded: it is a mongos, or its engine is not WiredTiger")
 	}
 
 	if v.cfg.Indexes > 0 {
@@ -144,7 +144,7 @@ func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existin
 
 	if set, ok := who.Lookup("setName").StringValueOK(); ok {
 		inspection.Notes = append(inspection.Notes,
-			fmt.Sprintf("it is of replica set %s: its members copy all of it, and it pushes as much out of their oplogs",
+			fmt.Sprintf("it belongs to replica set %s: all members copy the data, and their oplogs lose as many older entries",
 				set))
 	}
 
@@ -161,16 +161,17 @@ func (v *Existing) unreachable(ctx context.Context, err error) error {
 // needed are the actions of a run on its database (MongoDB manual, privilege actions).
 var needed = []string{"find", "insert", "update", "dropDatabase"}
 
-// allowed returns which privilege is missing. Without authentication it cannot know; then the
-// server's own refusal says it.
+// allowed returns an error for a missing privilege. Without authentication it cannot know; then the
+// server's own refusal is the answer.
 func (v *Existing) allowed(ctx context.Context, c *mongo.Client) error {
 	got, err := c.Database("admin").RunCommand(ctx,
 		bson.D{{Key: "connectionStatus", Value: 1}, {Key: "showPrivileges", Value: true}}).Raw()
 	if err != nil {
-		return nil //nolint:nilerr // an old server, or a proxy: it refuses by itself
+		return nil //nolint:nilerr // an old server or a proxy, which refuses by itself
 	}
 
 	users, _ := got.Lookup("authInfo", "authenticatedUsers").ArrayOK()
+	// Without authentication, listing collections shows whether the server demands it.
 	if names, err := users.Values(); err != nil || len(names) == 0 {
 		_, err := c.Database(v.opt.Name).ListCollectionNames(ctx, bson.D{})
 		return v.explain(err)
@@ -179,7 +180,7 @@ func (v *Existing) allowed(ctx context.Context, c *mongo.Client) error {
 	privileges, _ := got.Lookup("authInfo", "authenticatedUserPrivileges").ArrayOK()
 	values, err := privileges.Values()
 	if err != nil {
-		return nil //nolint:nilerr // it does not say
+		return nil //nolint:nilerr // unknown
 	}
 
 	have := map[string]bool{}
@@ -211,7 +212,7 @@ func (v *Existing) allowed(ctx context.Context, c *mongo.Client) error {
 	return nil
 }
 
-// covers reports whether a privilege's resource is the database, with all its collections.
+// covers reports whether a privilege's resource is the whole database.
 func (v *Existing) covers(resource bson.RawValue) bool {
 	d, ok := resource.DocumentOK()
 	if !ok {
@@ -289,7 +290,7 @@ func (v *Existing) Cycles(context.Context) ([]lab.Cycle, error) {
 	return nil, nil
 }
 
-// Crash implements lab.Server: a server that others use is not killed.
+// Crash implements lab.Server: it never kills a server that others use.
 func (v *Existing) Crash() error { return existing.ErrNotOurs }
 
 // Restart implements lab.Server.
@@ -302,6 +303,7 @@ func (v *Existing) Stop(ctx context.Context) error {
 		return nil
 	}
 	var err error
+	// Only a database that this run created is dropped.
 	if v.made && !v.opt.Keep {
 		if err = s.of.Database().Drop(ctx); err != nil {
 			err = fmt.Errorf("database %s is still in %s (db.getSiblingDB(%q).dropDatabase()): %w", v.opt.Name,

@@ -39,12 +39,12 @@ workload:
   connections: 4
 `
 
-// captures are real mongods' diagnostic.data, if there are some beside the checkout.
+// captures are answers from real mongods' diagnostic.data, if it exists next to the checkout.
 func captures(t testing.TB, name string) []bson.Raw {
 	t.Helper()
 	answers, err := mongotest.Answers(filepath.Join("../../../../../shared/data/ftdc", name))
 	if err != nil {
-		t.Skip("no captures of a real mongod beside the checkout: ", err)
+		t.Skip("no captures of a real mongod next to the checkout: ", err)
 	}
 	return answers
 }
@@ -92,7 +92,8 @@ func (c *calls) of(name string) []bson.Raw {
 	return c.all[name]
 }
 
-// inspected prepares and inspects a scenario's use of a server; removed at the end of the test.
+// inspected prepares and inspects a scenario's run on a server. It is removed at the end of the
+// test.
 func inspected(t *testing.T, s *mongotest.Server, text string) (*Existing, *existing.Inspection) {
 	t.Helper()
 	sc := parse(t, text)
@@ -145,7 +146,7 @@ func reads(t *testing.T, v lab.Server, key, want uint64, there bool) {
 
 const space = "plimsoll_lab_test.documents"
 
-// The real driver stores documents in a database of its own, and removes them.
+// The real driver stores documents in a separate database and removes them.
 func TestExisting(t *testing.T) {
 	var seen calls
 	s := &mongotest.Server{Version: "8.2.1", Set: "rs0", Saw: seen.saw}
@@ -182,15 +183,15 @@ func TestExisting(t *testing.T) {
 	}
 
 	if n := len(seen.of("getMore")); n != 1 {
-		t.Errorf("a scan of 200 documents asked %d times for more", n)
+		t.Errorf("a scan of 200 documents sent %d getMores", n)
 	}
 
 	if src := v.Sources(); src != nil {
-		t.Errorf("statistics that may not be asked for: %v", src)
+		t.Errorf("statistics despite missing privileges: %v", src)
 	}
 
 	if err := v.Crash(); !errors.Is(err, existing.ErrNotOurs) {
-		t.Errorf("killing somebody's server: %v", err)
+		t.Errorf("killing a foreign server: %v", err)
 	}
 
 	if err := v.Stop(t.Context()); err != nil {
@@ -202,11 +203,11 @@ func TestExisting(t *testing.T) {
 	}
 
 	if err := v.Do(t.Context(), 0, &lab.Op{}); !errors.Is(err, errNotRunning) {
-		t.Errorf("asking after the end: %v", err)
+		t.Errorf("an operation after the end: %v", err)
 	}
 }
 
-// Documents have the sizes of the workload, in BSON's bytes.
+// Documents have the workload's sizes, in BSON bytes.
 func TestSizes(t *testing.T) {
 	for name, c := range map[string]struct {
 		document     string
@@ -238,7 +239,7 @@ func TestSizes(t *testing.T) {
 			with := len(marshal(t, s.Document(space, 6)))
 			do(t, v, workload.Push, 6, 5, 40, 380)
 
-			// depends on the digits of its index
+			// The growth depends on the digits of the entry's index.
 			if grew := len(marshal(t, s.Document(space, 6))) - with; grew < 36 || grew > 40 {
 				t.Errorf("an entry of 40 bytes made it grow by %d", grew)
 			}
@@ -269,7 +270,7 @@ func TestWriteConcern(t *testing.T) {
 	}
 }
 
-// A user without the privileges for a run learns so before anything is written.
+// A user without the necessary privileges gets an error before anything is written.
 func TestLeastPrivilege(t *testing.T) {
 	sc := parse(t, text)
 	may := func(db string, actions ...string) bson.A {
@@ -308,13 +309,13 @@ func TestLeastPrivilege(t *testing.T) {
 			}
 
 			if left := s.Spaces(); len(left) > 0 {
-				t.Errorf("looking wrote %v", left)
+				t.Errorf("inspecting wrote %v", left)
 			}
 		})
 	}
 }
 
-// A database with the run's name belongs to somebody else, and stays.
+// A database with the run's name belongs to someone else and is kept.
 func TestNameIsTaken(t *testing.T) {
 	s := &mongotest.Server{Version: "8.2.1"}
 	at := serve(t, s)
@@ -350,7 +351,7 @@ func TestNameIsTaken(t *testing.T) {
 	}
 
 	if err := second.Stop(t.Context()); err != nil || s.Count(space) != 1500 {
-		t.Errorf("somebody's database: %d documents are left, %v", s.Count(space), err)
+		t.Errorf("a foreign database: %d documents are left, %v", s.Count(space), err)
 	}
 }
 
@@ -370,7 +371,7 @@ func (p *page) Append(_ context.Context, b *recording.Batch) error {
 func (*page) Source(recording.Source) {}
 func (*page) Note(recording.Note)     {}
 
-// The answers of a real mongod become series with the same names as from diagnostic.data.
+// The answers of a real mongod become series with the same names as those from diagnostic.data.
 func TestStatistics(t *testing.T) {
 	for file, wants := range map[string][]string{
 		"v8.2.1/metrics.interim": {`{__name__="mongodb_ss_wt_cache_bytes_currently_in_the_cache"}`, `{__name__="mongodb_ss_opLatencies_latency", op_type="writes"}`,

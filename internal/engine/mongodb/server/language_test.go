@@ -7,5 +7,5 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// language is what scenarios in these tests may contain.
+// language is the scenario language of these tests.
 var language = scenario.NewLanguage([]*scenario.Engine{&model.Spec})

@@ -18,18 +18,18 @@ import (
 	wiredtiger "plimsoll/internal/engine/mongodb/model"
 )
 
-// find returns the path of the requested mongod: a path, or a name on PATH.
-func find(asked string) (string, error) {
-	path, err := exec.LookPath(asked)
+// find returns the absolute path of a mongod, given as a path or a name on PATH.
+func find(name string) (string, error) {
+	path, err := exec.LookPath(name)
 	if err != nil {
 		return "",
-			fmt.Errorf("the requested mongod: %w: MongoDB's packages have it (www.mongodb.com/try/download/community)",
+			fmt.Errorf("the requested mongod: %w: it is in MongoDB's packages (www.mongodb.com/try/download/community)",
 				err)
 	}
-	return filepath.Abs(path) // it runs in another folder
+	return filepath.Abs(path) // mongod runs in another folder
 }
 
-// version asks a binary for its version: "8.0.4".
+// version returns a binary's version: "8.0.4".
 func version(ctx context.Context, path string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -50,7 +50,7 @@ func parseVersion(text string) (string, error) {
 	return "", fmt.Errorf("this is not mongod: its version reads %.60q", first)
 }
 
-// release returns the beginning of a version, 8 and 0 of "8.0.4".
+// release returns the first two numbers of a version, 8 and 0 for "8.0.4".
 func release(version string) (major, minor int) {
 	first, rest, _ := strings.Cut(version, ".")
 	second, _, _ := strings.Cut(rest, ".")
@@ -59,22 +59,22 @@ func release(version string) (major, minor int) {
 	return major, minor
 }
 
-// A place is where a mongod runs: its data, its journal if that has a volume of its own, and its
-// port on the loopback.
+// A place is where a mongod runs: its data, its journal if that has its own volume, and its port on
+// loopback.
 type place struct {
 	data, journal string
 	port          int
 }
 
-// replicaSet is the name of the set with one member.
+// replicaSet is the name of the single-member replica set.
 const replicaSet = "plimsoll"
 
-// cacheLeast is the least cache that mongod accepts (MongoDB manual,
+// cacheLeast is the smallest cache that mongod accepts (MongoDB manual,
 // storage.wiredTiger.engineConfig.cacheSizeGB: 0.25 GB).
 const cacheLeast = 256 * units.MiB
 
-// conf returns mongod's configuration file (MongoDB manual, configuration file options, 8.0). JSON
-// strings are valid YAML.
+// conf returns mongod's configuration file (MongoDB manual, configuration file options, 8.0).
+// Strings are quoted as JSON, which is valid YAML.
 func conf(cfg *wiredtiger.Config, at place) string {
 	var b strings.Builder
 	line := func(indent int, format string, args ...any) {
@@ -116,8 +116,8 @@ func conf(cfg *wiredtiger.Config, at place) string {
 	return b.String()
 }
 
-// engineConfig is passed by mongod to WiredTiger unchanged: the scenario's settings that are not
-// mongod's defaults.
+// engineConfig is the string that mongod passes to WiredTiger unchanged: the scenario's settings
+// that differ from mongod's defaults.
 func engineConfig(cfg *wiredtiger.Config) string {
 	fixed := wiredtiger.Defaults()
 	var set []string
@@ -141,30 +141,30 @@ func engineConfig(cfg *wiredtiger.Config) string {
 	return strings.Join(set, ",")
 }
 
-// rounded and decimal format a number: mongod and WiredTiger accept only whole seconds and
-// percents.
+// rounded and decimal format numbers. mongod and WiredTiger accept only whole seconds and
+// percentages.
 func rounded(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', -1, 64) }
 func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// noIndexes is the remark about scenarios with engine.wiredtiger.indexes.
-const noIndexes = "engine.wiredtiger.indexes are left out: the collection has _id alone"
+// noIndexes is the remark for scenarios with engine.wiredtiger.indexes.
+const noIndexes = "engine.wiredtiger.indexes is ignored: the collection has only the index on _id"
 
-// cannot lists the scenario's settings that mongod does not follow; the error is about what it
-// cannot do at all.
+// cannot lists the scenario's settings that mongod does not follow. It returns an error for what
+// mongod cannot do at all.
 func cannot(cfg *wiredtiger.Config, version string) ([]string, error) {
 	if cfg.Journal != nil && !*cfg.Journal {
 		if major, minor := release(version); major > 6 || major == 6 && minor >= 1 {
 			return nil,
-				errors.New("journal: false: mongod has not supported this since 6.1; plimsoll's own WiredTiger worker does (leave --mongod out)")
+				errors.New("journal: false: mongod has not supported this since 6.1; plimsoll's own WiredTiger worker does (omit --mongod)")
 		}
 		return nil,
-			errors.New("journal: false: with mongod the lab always has a journal; plimsoll's own WiredTiger worker can run without one (leave --mongod out)")
+			errors.New("journal: false: with mongod the lab always has a journal; plimsoll's own WiredTiger worker can run without one (omit --mongod)")
 	}
 
 	var out []string
 	if cfg.Cache < cacheLeast {
 		out = append(out,
-			fmt.Sprintf("engine.wiredtiger.cache is %s in the scenario, and %s is the least that mongod takes: it has that here",
+			fmt.Sprintf("engine.wiredtiger.cache is %s in the scenario, but mongod accepts at least %s, which is used here",
 				cfg.Cache.Exact(), cacheLeast.Exact()))
 	}
 

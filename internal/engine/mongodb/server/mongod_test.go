@@ -30,8 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// standIn makes a program called mongod that the engine's user may run, with an environment of its
-// own.
+// standIn makes a program named mongod, with its own environment, that the engine's user may run.
 func standIn(t *testing.T, env ...string) (path, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -84,7 +83,7 @@ func machine(t *testing.T, dir, text string, volumes ...string) *lab.Machine {
 	return m
 }
 
-// A mongod is started on the volumes, made a replica set, loaded, killed, restarted, and stopped.
+// A mongod is started on the volumes, made a replica set, loaded, killed, restarted and stopped.
 func TestMongod(t *testing.T) {
 	path, dir := standIn(t)
 	m := machine(t, dir, strings.Replace(text, "volumes: {", "volumes: {journal: {type: gp3, size: 10GiB}, ", 1), "data", "journal")
@@ -127,11 +126,11 @@ func TestMongod(t *testing.T) {
 	}
 
 	if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {
-		t.Error("it lives")
+		t.Error("it is still running")
 	}
 
 	if err := s.Do(ctx, 0, &lab.Op{}); !errors.Is(err, errNotRunning) {
-		t.Errorf("asking a dead server: %v", err)
+		t.Errorf("an operation on a dead server: %v", err)
 	}
 
 	// The stand-in stores nothing, so it must be made a replica set again.
@@ -185,7 +184,7 @@ func TestStartFails(t *testing.T) {
 	}
 
 	if err := s.Start(t.Context(), m, nil); err == nil || !strings.Contains(err.Error(), "Address already in use") {
-		t.Errorf("a server that ends at once: %v", err)
+		t.Errorf("a server that exits immediately: %v", err)
 	}
 
 	if err := s.Stop(t.Context()); err != nil {
@@ -216,7 +215,7 @@ func TestCannot(t *testing.T) {
 		t.Errorf("defaults: %q, %v", said, err)
 	}
 	cfg.Cache, cfg.LeafPage = 64*units.MiB, 4*units.KiB
-	if said, err := cannot(&cfg, "8.2.1"); len(said) != 2 || err != nil || !strings.Contains(said[0], "256MiB is the least") {
+	if said, err := cannot(&cfg, "8.2.1"); len(said) != 2 || err != nil || !strings.Contains(said[0], "at least 256MiB") {
 		t.Errorf("%q, %v", said, err)
 	}
 }

@@ -19,8 +19,8 @@ import (
 // realPatience is how long a busy machine may take for each start of a mongod.
 const realPatience = 5 * time.Minute
 
-// A real mongod, the one that PLIMSOLL_MONGOD names, is started with a journal of its own, loaded,
-// killed and restarted, and has every acknowledged write.
+// A real mongod (PLIMSOLL_MONGOD) is started with a separate journal, loaded, killed and restarted,
+// and has every acknowledged write.
 func TestRealMongod(t *testing.T) {
 	path := os.Getenv("PLIMSOLL_MONGOD")
 	if path == "" {

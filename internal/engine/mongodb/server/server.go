@@ -25,12 +25,11 @@ import (
 )
 
 const (
-	// startWithin is how long it may take to start: after a crash it replays its journal from the
-	// volume.
+	// startWithin limits the start: after a crash, mongod replays its journal from the volume.
 	startWithin = 15 * time.Minute
-	// stopWithin is how long it may take to shut down: it writes a checkpoint.
+	// stopWithin limits the shutdown, which writes a checkpoint.
 	stopWithin = 2 * time.Minute
-	// askEvery is the time between two checks whether it serves.
+	// askEvery is the time between two checks whether mongod accepts writes.
 	askEvery = 100 * time.Millisecond
 )
 
@@ -49,7 +48,7 @@ type Server struct {
 	ended []lab.Cycle // checkpoints from before the last crash
 }
 
-// New prepares the mongod at a path, or of a name on PATH, and starts nothing.
+// New prepares the mongod at a path, or with a name on PATH, without starting it.
 func New(path string, cfg wiredtiger.Config) (*Server, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
@@ -89,12 +88,12 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	}
 
 	s.m = m
-	said, err := cannot(&s.cfg, s.version)
+	ignored, err := cannot(&s.cfg, s.version)
 	if err != nil {
 		return fail(err)
 	}
 
-	for _, line := range said {
+	for _, line := range ignored {
 		s.log(line)
 	}
 
@@ -118,7 +117,7 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 		progress("checkpoint", 0, 0)
 	}
 
-	// fsync ends with a checkpoint, so that the run does not have to write the loaded documents.
+	// fsync ends with a checkpoint, so the run does not have to write the loaded documents.
 	c := s.store.Load().client
 	if err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "fsync", Value: 1}}).Err(); err != nil {
 		return fail(fmt.Errorf("the checkpoint after loading: %w", err))
@@ -128,8 +127,8 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	return nil
 }
 
-// lay makes folders and the configuration. The journal is a folder below the data, or a link if it
-// has a volume of its own, as MongoDB's production notes recommend.
+// lay creates the folders and the configuration file. The journal is a folder below the data, or a
+// link if it has its own volume, as MongoDB's production notes recommend.
 func (s *Server) lay() error {
 	data, journal := s.m.Dir("data"), s.m.Dir("journal")
 	if data == "" {
@@ -169,7 +168,7 @@ func (s *Server) lay() error {
 // arguments returns mongod's command line.
 func arguments(file string) []string { return []string{"--config", file} }
 
-// begin starts mongod, and returns when it accepts writes.
+// begin starts mongod and returns when it accepts writes.
 func (s *Server) begin(ctx context.Context, first bool) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
@@ -200,11 +199,10 @@ func (s *Server) begin(ctx context.Context, first bool) error {
 	return nil
 }
 
-// alreadyInitialized is the error of a replica set that already exists (MongoDB, error_codes.yml).
+// alreadyInitialized is the error of an existing replica set (MongoDB, error_codes.yml).
 const alreadyInitialized = 23
 
-// ready waits until mongod answers and accepts writes; the first time it also makes it a replica
-// set.
+// ready waits until mongod accepts writes. On the first start it also initiates the replica set.
 func (s *Server) ready(ctx context.Context, c *mongo.Client, first bool) error {
 	admin := c.Database("admin")
 	last := errors.New("it does not respond")
@@ -215,6 +213,7 @@ func (s *Server) ready(ctx context.Context, c *mongo.Client, first bool) error {
 		} else if writable, _ := who.Lookup("isWritablePrimary").BooleanOK(); writable {
 			return nil
 		} else if first && (s.cfg.Oplog == nil || *s.cfg.Oplog) {
+			// replSetInitiate is retried until it succeeds or the set turns out to exist.
 			member := bson.D{{Key: "_id", Value: 0}, {Key: "host", Value: "127.0.0.1:" + strconv.Itoa(s.at.port)}}
 			set := bson.D{{Key: "_id", Value: replicaSet}, {Key: "members", Value: bson.A{member}}}
 			err := admin.RunCommand(ctx, bson.D{{Key: "replSetInitiate", Value: set}}).Err()
@@ -274,7 +273,7 @@ func (s *Server) Cycles(context.Context) ([]lab.Cycle, error) {
 	return out, nil
 }
 
-// disconnect keeps the checkpoints seen so far; one in progress has ended with the server.
+// disconnect keeps the checkpoints seen so far. A checkpoint in progress ended with the server.
 func (s *Server) disconnect(ctx context.Context) error {
 	st := s.store.Swap(nil)
 	if st == nil {
@@ -301,17 +300,17 @@ func (s *Server) Crash() error {
 	return errors.Join(err, s.disconnect(ctx))
 }
 
-// Restart implements lab.Server: recovery, and new connections.
+// Restart implements lab.Server: it recovers and reconnects.
 func (s *Server) Restart(ctx context.Context) error {
 	if s.proc == nil {
 		return errNotRunning
 	}
-	if err := s.Crash(); err != nil { // a server that still runs
+	if err := s.Crash(); err != nil { // in case the server still runs
 		return err
 	}
-	// mongod ignores a lock file of a process that has ended, even an empty one.
+	// mongod ignores the lock file of a process that has ended, even an empty one.
 	if err := s.begin(ctx, false); err != nil {
-		return fmt.Errorf("starting mongod again: %w", err)
+		return fmt.Errorf("restarting mongod: %w", err)
 	}
 	s.store.Load().watch()
 	return nil

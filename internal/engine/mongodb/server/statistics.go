@@ -15,11 +15,11 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// answerWithin is how long to wait for an answer: a server that stalls answers late, and that
-// answer counts.
+// answerWithin is how long to wait for an answer. It is long because a stalled server answers late,
+// and that answer counts.
 const answerWithin = 10 * time.Second
 
-// statistics are a server's serverStatus. It implements source.Source.
+// statistics is a server's serverStatus as a source.Source.
 type statistics struct {
 	*source.Polled
 	client *mongo.Client
@@ -35,7 +35,7 @@ func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Op
 	return s.Poll(ctx, w, opt, &sampler{client: s.client, documents: ftdc.NewDocuments(opt.Want)})
 }
 
-// A sampler is one Read.
+// A sampler holds the state of one Read.
 type sampler struct {
 	client    *mongo.Client
 	documents *ftdc.Documents
@@ -45,7 +45,7 @@ type sampler struct {
 func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, error) {
 	d, err := serverStatus(ctx, s.client)
 	if err != nil {
-		return nil, fmt.Errorf("asking MongoDB for serverStatus: %w", err)
+		return nil, fmt.Errorf("cannot read MongoDB's serverStatus: %w", err)
 	}
 	read, err := s.documents.Read(ftdc.Join(ftdc.Section{Name: "serverStatus", Answer: d}))
 	if err != nil {
@@ -74,7 +74,7 @@ func serverStatus(ctx context.Context, c *mongo.Client) (bson.Raw, error) {
 	return c.Database("admin").RunCommand(ctx, bson.D{{Key: "serverStatus", Value: 1}}).Raw()
 }
 
-// number returns a numeric value, 0 for other values.
+// number returns a numeric value, or 0 for others.
 func number(v bson.RawValue) float64 {
 	switch v.Type {
 	case bson.TypeInt32:

@@ -25,14 +25,14 @@ import (
 
 const (
 	collection = "documents"
-	// loaders is how many batches, of about loadBytes each, are in flight while the first documents
+	// loaders is how many batches of about loadBytes each are in flight while the first documents
 	// are inserted.
 	loaders   = 4
 	loadBytes = 4 << 20
 	loadMost  = 10_000
 	// selectWithin is how long to wait for a server.
 	selectWithin = 10 * time.Second
-	// documentMost is MongoDB's own bound for a document.
+	// documentMost is MongoDB's own limit for a document.
 	documentMost = 16 * units.MiB
 )
 
@@ -61,10 +61,10 @@ func concern(cfg *wiredtiger.Config) (*writeconcern.WriteConcern, string) {
 	return &writeconcern.WriteConcern{W: writeconcern.WCMajority, Journal: &yes}, `{w: "majority", j: true}`
 }
 
-// connect prepares a client; the driver connects when necessary.
+// connect prepares a client. The driver connects when necessary.
 func connect(uri string, connections int, more func(*options.ClientOptions)) (*mongo.Client, error) {
 	opt := options.Client().ApplyURI(uri).SetAppName("plimsoll").SetServerSelectionTimeout(selectWithin)
-	opt.SetMaxPoolSize(uint64(connections + 3)) // plus those that load, read and watch
+	opt.SetMaxPoolSize(uint64(connections + 3)) // plus those for loading, reading and watching
 	if more != nil {
 		more(opt)
 	}
@@ -139,7 +139,7 @@ func (s *store) do(ctx context.Context, op *lab.Op) error {
 	switch op.Kind {
 	case workload.Insert:
 		_, err := s.of.InsertOne(ctx, s.make.document(op.Key, op.Seq, max(op.Document, op.Size)))
-		if mongo.IsDuplicateKeyError(err) { // an update inserted it before
+		if mongo.IsDuplicateKeyError(err) { // an earlier update inserted it
 			again := *op
 			again.Kind = workload.Update
 			return s.do(ctx, &again)
@@ -155,13 +155,13 @@ func (s *store) do(ctx context.Context, op *lab.Op) error {
 		if err != nil {
 			return err
 		}
-		for found.Next(ctx) { // only the bytes matter
+		for found.Next(ctx) { // only the transfer matters
 		}
 		return errors.Join(found.Err(), found.Close(ctx))
 	default:
 		_, err := s.of.FindOne(ctx, id).Raw()
 		if errors.Is(err, mongo.ErrNoDocuments) {
-			return nil // the preceding insert failed, or is still in progress
+			return nil // the preceding insert failed or is still in progress
 		}
 		return err
 	}
@@ -178,7 +178,7 @@ func (s *store) read(ctx context.Context, key uint64) (seq uint64, found bool, e
 	}
 	n, ok := raw.Lookup("seq").Int64OK()
 	if !ok {
-		return 0, false, fmt.Errorf("document %d has no seq: it was not written by this program", key)
+		return 0, false, fmt.Errorf("document %d has no seq: it was not written by plimsoll", key)
 	}
 	return uint64(n), true, nil
 }

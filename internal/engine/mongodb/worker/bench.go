@@ -8,13 +8,13 @@ import (
 	wiredtiger "plimsoll/internal/engine/mongodb/model"
 )
 
-// A Bench is a Server for experiments with the engine itself: the caller decides when checkpoints
+// A Bench is a Server for experiments with the engine itself. The caller decides when checkpoints
 // happen.
 type Bench struct{ *server }
 
-// NewBench is New. If whole is set, the engine always receives the whole document, never a
-// difference (WT_MODIFY). Checkpoints also happen as the configuration says: set a long pause there
-// to get only your own.
+// NewBench is like New. If whole is set, the engine always receives the whole document, never a
+// difference (WT_MODIFY). The configuration's own checkpoints still happen; set a long pause to
+// avoid them.
 func NewBench(cfg wiredtiger.Config, whole bool) (*Bench, error) {
 	s, err := newServer(cfg, options{whole: whole})
 	if err != nil {
@@ -23,7 +23,7 @@ func NewBench(cfg wiredtiger.Config, whole bool) (*Bench, error) {
 	return &Bench{s}, nil
 }
 
-// Checkpoint makes one, and returns when it has ended. Operations continue meanwhile.
+// Checkpoint makes a checkpoint and returns when it has ended. Operations continue meanwhile.
 func (b *Bench) Checkpoint(ctx context.Context) error {
 	w := b.current()
 	if w == nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkPath runs closed loops of 64 connections and of one, to measure the throughput of the
-// path to the engine and back. With TMPDIR on a tmpfs no volume is involved.
+// path to the engine and back. With TMPDIR on a tmpfs, no volume is involved.
 func BenchmarkPath(b *testing.B) {
 	for name, tt := range map[string]struct {
 		kind    workload.Kind
@@ -63,7 +63,7 @@ workload: {arrivals: {clients: 64}, mix: {update: 100%}, keys: {count: 20000}, d
 }
 
 // BenchmarkPush measures what the engine writes for a bucket that grows by a reading. The document
-// is passed whole, or as a difference; the next checkpoint writes its page whole in either case.
+// is passed whole or as a difference; in either case the next checkpoint writes its whole page.
 func BenchmarkPush(b *testing.B) {
 	const documents, size, entry = 2000, 26_000, 40
 	for name, tt := range map[string]struct {
@@ -71,9 +71,9 @@ func BenchmarkPush(b *testing.B) {
 		opt options
 	}{
 		"difference": {},
-		// as a replacement: the oplog has the whole document too
-		"whole":                {opt: options{whole: true}},
-		"whole, noted shortly": {log: ", log_bytes: 300B", opt: options{whole: true}},
+		// As a replacement: the oplog has the whole document too.
+		"whole":                  {opt: options{whole: true}},
+		"whole, short log entry": {log: ", log_bytes: 300B", opt: options{whole: true}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			s := started(b, machine(b, `plimsoll: 1

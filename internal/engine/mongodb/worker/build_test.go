@@ -17,14 +17,14 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// patience bounds a test's waits; no test asserts how long something took.
+// patience limits a test's waits. No test asserts how long something took.
 const patience = 60 * time.Second
 
-// built is the worker that the tests use, built once.
+// built is the worker that the tests use. It is built once.
 var built struct {
 	once sync.Once
 	dir  string
-	skip string // why there is none
+	skip string // why there is no worker
 	err  error
 }
 
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build builds the worker, and makes the package find it.
+// build builds the worker and makes the package find it.
 func build(t testing.TB) string {
 	t.Helper()
 	built.once.Do(func() {
@@ -115,7 +115,7 @@ func machine(t testing.TB, text string) *lab.Machine {
 	return m
 }
 
-// started returns a server that serves.
+// started returns a running server.
 func started(t testing.TB, m *lab.Machine, opt options) *server {
 	t.Helper()
 	build(t)
@@ -137,7 +137,7 @@ func started(t testing.TB, m *lab.Machine, opt options) *server {
 	return s
 }
 
-// yaml returns a scenario with a mix, documents and settings of the engine. Volumes have no limits
+// yaml returns a scenario with a mix, documents and engine settings. Its volumes have no limits
 // here.
 func yaml(workload, engine string, volumes ...string) string {
 	var b strings.Builder

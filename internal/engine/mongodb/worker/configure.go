@@ -14,27 +14,27 @@ import (
 	wiredtiger "plimsoll/internal/engine/mongodb/model"
 )
 
-// tickets are mongod's defaults up to 6.0, for reads and for writes
+// tickets is mongod's default up to 6.0, for reads and for writes
 // (storageEngineConcurrentReadTransactions and -Write-, 128).
 const tickets = 128
 
-// sessionsBeside are those without a ticket: the worker's own, and the engine's.
-const sessionsBeside = 64
+// extraSessions are the sessions without a ticket: the worker's and the engine's own.
+const extraSessions = 64
 
-// oplogSize is how long the oplog gets before it is truncated: mongod's minimum (MongoDB manual,
-// replica set oplog, 8.0: 5 % of the disk, at least 990 MB).
+// oplogSize is the size at which the oplog is truncated: mongod's minimum (MongoDB manual, replica
+// set oplog, 8.0: 5 % of the disk, at least 990 MB).
 const oplogSize = 990 * units.MB
 
-// mongod's tables: internal pages of 4 KB and leaves of 32 that split when they reach 10 MB in
-// memory, 90 % full; no document gets pages of its own. (MongoDB 8.0,
+// tableFormat is mongod's: internal pages of 4 KB and leaves of 32 KB that split when they reach 10
+// MB in memory, 90 % full; no document gets its own pages. (MongoDB 8.0,
 // WiredTigerRecordStore::generateCreateString.)
 const tableFormat = "allocation_size=%d,internal_page_max=%d,leaf_page_max=%d,leaf_value_max=64MB,memory_page_max=%d,split_pct=90,checksum=on"
 
-// mongod's indexes: pages of 16 KB, with prefix compression. (MongoDB 8.0,
+// indexFormat is mongod's: pages of 16 KB with prefix compression. (MongoDB 8.0,
 // WiredTigerIndex::generateCreateString.)
 const indexFormat = "internal_page_max=16KB,leaf_page_max=16KB,prefix_compression=true"
 
-// A configuration is what the worker opens.
+// A configuration is what the worker needs to open a database.
 type configuration struct {
 	home                                string
 	connection, documents, index, oplog string
@@ -45,7 +45,7 @@ type configuration struct {
 	indexes, indexEntry                 uint32
 	oplogRecord, oplogBytes             uint32
 	oplogSize                           units.Size
-	warm                                units.Size // bytes in the cache when a run begins
+	warm                                units.Size // bytes in the cache at the start of a run
 }
 
 // A place is where a database is stored.
@@ -53,13 +53,13 @@ type place struct {
 	home, journal string
 }
 
-// options are settings of tests that no scenario has.
+// options are settings for tests that scenarios do not have.
 type options struct {
 	whole bool       // changes are never passed as differences
-	oplog units.Size // its maximum length; 0: as in mongod
+	oplog units.Size // maximum size of the oplog; 0: as in mongod
 }
 
-// configure translates a scenario's settings into the engine's.
+// configure translates a scenario's settings to the engine's.
 func configure(cfg *wiredtiger.Config, at place, connections int, major int, opt options) (c configuration,
 	warnings []string, err error) {
 	snappy := ""
@@ -82,7 +82,7 @@ func configure(cfg *wiredtiger.Config, at place, connections int, major int, opt
 		c.oplogSize = oplogSize
 	}
 
-	if c.connection, warnings, err = connection(cfg, at, 2*c.threads+sessionsBeside, major, snappy); err != nil {
+	if c.connection, warnings, err = connection(cfg, at, 2*c.threads+extraSessions, major, snappy); err != nil {
 		return c, nil, err
 	}
 
@@ -91,6 +91,7 @@ func configure(cfg *wiredtiger.Config, at place, connections int, major int, opt
 		compressor = ",block_compressor=snappy"
 	}
 
+	// In a replica set only the oplog is journaled, as in mongod.
 	if c.log {
 		logged, unlogged = ",log=(enabled=true)", ",log=(enabled=false)"
 	}
@@ -114,7 +115,7 @@ func configure(cfg *wiredtiger.Config, at place, connections int, major int, opt
 // journaled reports whether there is a log. Without one, a crash falls back to the last checkpoint.
 func journaled(cfg *wiredtiger.Config) bool { return cfg.Journal == nil || *cfg.Journal }
 
-// connection returns the configuration for wiredtiger_open.
+// connection returns the configuration string for wiredtiger_open.
 func connection(cfg *wiredtiger.Config, at place, sessions, major int, snappy string) (string,
 	[]string, error) {
 	var warnings []string
@@ -137,7 +138,7 @@ func connection(cfg *wiredtiger.Config, at place, sessions, major int, snappy st
 	if cfg.EvictionUpdatesTarget != 0 || cfg.EvictionUpdatesTrigger != 0 {
 		if major < 10 { // MongoDB 4.2 has 3.2.1; 4.4 and later have 10.0
 			warnings = append(warnings,
-				fmt.Sprintf("this WiredTiger, %d.x, has no eviction_updates_target and _trigger: they are left out",
+				fmt.Sprintf("this WiredTiger, %d.x, has no eviction_updates_target and _trigger: they are ignored",
 					major))
 		} else {
 			share("eviction_updates_target", cfg.EvictionUpdatesTarget, 0)
@@ -158,7 +159,7 @@ func connection(cfg *wiredtiger.Config, at place, sessions, major int, snappy st
 	}
 	if strings.ContainsAny(at.journal, "\"\\\n") {
 		return "", nil,
-			fmt.Errorf("WiredTiger takes no quotation mark, backslash or line feed in the journal's path: choose another folder than %q",
+			fmt.Errorf("journal folder %q: WiredTiger does not accept quotation marks, backslashes or line feeds in its path",
 				at.journal)
 	}
 
@@ -171,8 +172,8 @@ func connection(cfg *wiredtiger.Config, at place, sessions, major int, snappy st
 	return strings.Join(append(set, log+")"), ","), warnings, nil
 }
 
-// threshold formats a share of the cache for the engine: as a percentage if it is whole, else in
-// bytes. The engine takes values over 100 as bytes.
+// threshold formats a share of the cache for the engine: as a percentage if it is whole, otherwise
+// in bytes. The engine takes values over 100 as bytes.
 func threshold(r units.Ratio, cache units.Size, least int64) int64 {
 	percent := float64(r) * 100
 	whole := int64(percent + 0.5)
@@ -184,11 +185,11 @@ func threshold(r units.Ratio, cache units.Size, least int64) int64 {
 
 func ms(d units.Duration) uint32 { return uint32(min(max(d.Std().Milliseconds(), 1), 1<<31)) }
 
-// lineOverhead is what snappy leaves of the zeros between random bytes (measured on 3.2.1, 4 kB
+// lineOverhead is what snappy leaves of the zeros between random bytes (measured on 3.2.1 with 4 kB
 // documents: for requested shares of 75, 50, 30 and 10 % it leaves 76, 52, 35 and 14 %).
 const lineOverhead = 0.04
 
-// randomPercent returns how much of a document must be random so that compression leaves a given
+// randomPercent returns how much of a document must be random so that compression leaves the given
 // share of it.
 func randomPercent(left units.Ratio) byte {
 	if left >= 1 {
@@ -197,10 +198,10 @@ func randomPercent(left units.Ratio) byte {
 	return byte(min(max((float64(left)-lineOverhead)*100+0.5, 0), 100))
 }
 
-// snappyName is Debian's name of the extension.
+// snappyName is Debian's name for the extension.
 const snappyName = "libwiredtiger_snappy.so"
 
-// findSnappy finds the engine's extension for snappy, which is a separate file.
+// findSnappy finds the engine's snappy extension, which is a separate file.
 func findSnappy() (string, error) {
 	var found []string
 	for _, dir := range []string{"/usr/local/lib", "/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib"} {
@@ -210,10 +211,11 @@ func findSnappy() (string, error) {
 		}
 		found = append(found, files...)
 	}
+	// The path becomes part of a configuration string, which has its own syntax.
 	found = slices.DeleteFunc(found, func(p string) bool { return strings.ContainsAny(p, `,"[]() `) })
 	if len(found) == 0 {
-		return "", errors.New("compression under 100 % asks for snappy, and " + snappyName +
-			" is in no folder for libraries: install it (Debian: libwiredtiger0), or set compression: 100%")
+		return "", errors.New("compression below 100 % needs snappy, but " + snappyName +
+			" is in no library folder: install it (Debian: libwiredtiger0), or set compression: 100%")
 	}
 	return found[0], nil
 }

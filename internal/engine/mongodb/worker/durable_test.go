@@ -24,7 +24,7 @@ func TestAcknowledgedIsDurable(t *testing.T) {
 		"oplog":             {engine: "oplog: true"},
 		"short entries":     {engine: "oplog: true, log_bytes: 300B"},
 		"alone":             {engine: "oplog: false, indexes: 1"},
-		"a journal's own":   {engine: "oplog: true", volumes: []string{"journal"}},
+		"separate journal":  {engine: "oplog: true", volumes: []string{"journal"}},
 		"compressed":        {engine: "oplog: true, compression: 50%"},
 		"whole documents":   {engine: "oplog: true", opt: options{whole: true}},
 		"paced, with index": {engine: "io_capacity: 40MB/s, indexes: 1, eviction_dirty_target: 1%, eviction_dirty_trigger: 2.5%"},
@@ -43,7 +43,7 @@ func TestAcknowledgedIsDurable(t *testing.T) {
 				restart(t, s)
 				for key, seq := range last {
 					got, found, err := s.Read(t.Context(), key)
-					// A write in progress when the power failed may be there as well.
+					// A write in progress at the power loss may be present as well.
 					if err != nil || !found || got < seq {
 						t.Fatalf("round %d, document %d: seq %d, %v, %v; %d was acknowledged", round, key, got, found, err, seq)
 					}
@@ -113,7 +113,7 @@ func acknowledge(t *testing.T, s *server, from uint64) map[uint64]uint64 {
 	return last
 }
 
-// Without a log, what the last checkpoint had is left: older, and consistent.
+// Without a log, the last checkpoint's state remains: older, but consistent.
 func TestWithoutALog(t *testing.T) {
 	for _, oplog := range []string{"true", "false"} {
 		t.Run("oplog "+oplog, func(t *testing.T) {

@@ -34,8 +34,8 @@ func TestBadSettings(t *testing.T) {
 
 	other := filepath.Join(t.TempDir(), "other")
 	for text, want := range map[string]string{
-		"#!/bin/sh\necho hello\n": "is no plimsoll-wiredtiger",
-		"#!/bin/sh\necho plimsoll-wiredtiger, protocol 9, WiredTiger 3.2.1\n": "version 9 of the protocol",
+		"#!/bin/sh\necho hello\n": "is not plimsoll-wiredtiger",
+		"#!/bin/sh\necho plimsoll-wiredtiger, protocol 9, WiredTiger 3.2.1\n": "protocol version 9",
 		"#!/bin/sh\necho no library >&2; exit 127\n":                          "no library",
 	} {
 		if err := os.WriteFile(other, []byte(text), 0o755); err != nil {
@@ -70,7 +70,7 @@ func TestStartFails(t *testing.T) {
 	}
 
 	if err := again.Stop(t.Context()); err != nil {
-		t.Errorf("stopped after it did not start: %v", err)
+		t.Errorf("stopping after a failed start: %v", err)
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -81,7 +81,7 @@ func TestStartFails(t *testing.T) {
 	}
 
 	if err := late.Start(ctx, machine(t, yaml(updates, "checkpoint: 60s")), nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("a start that was given up: %v", err)
+		t.Errorf("a cancelled start: %v", err)
 	}
 
 	if late.current() != nil {
@@ -108,7 +108,7 @@ func TestWorkerDies(t *testing.T) {
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatal("it lives")
+			t.Fatal("it is still running")
 		}
 	}
 
@@ -117,7 +117,7 @@ func TestWorkerDies(t *testing.T) {
 	}
 
 	if err := s.Do(t.Context(), 0, &op); err == nil {
-		t.Error("it does without a worker")
+		t.Error("an operation succeeds without a worker")
 	}
 
 	if err := s.Restart(t.Context()); err != nil {
@@ -127,7 +127,7 @@ func TestWorkerDies(t *testing.T) {
 	has(t, s, 0, 0, true)
 }
 
-// Operations whose context ends do not confuse later ones on the same connection.
+// Operations whose context ends do not disturb later ones on the same connection.
 func TestCancelled(t *testing.T) {
 	s := started(t, machine(t, yaml(updates, "checkpoint: 60s")), options{})
 	for i := range uint64(200) {

@@ -20,7 +20,7 @@ const (
 )
 
 // errWorker says how to get a worker.
-var errWorker = errors.New("no " + workerName + " beside this program or on PATH, and " + variable +
+var errWorker = errors.New("no " + workerName + " next to this program or on PATH, and " + variable +
 	" is not set: make worker builds it " +
 	"(Debian: apt-get install gcc libc6-dev libwiredtiger-dev)")
 
@@ -52,10 +52,10 @@ func findWorker() (string, error) {
 	return filepath.Abs(path)
 }
 
-// The version line that a worker prints.
+// versions matches the version line that a worker prints.
 var versions = regexp.MustCompile(`^plimsoll-wiredtiger, protocol (\d{1,6}), WiredTiger (\d{1,4}\.\d{1,4}\.\d{1,4})\n$`)
 
-// askVersion runs a worker to find out which WiredTiger it has.
+// askVersion runs a worker to find out its WiredTiger version.
 func askVersion(path string) (string, error) {
 	out, err := exec.CommandContext(context.Background(), path, "--version").Output()
 	if err != nil {
@@ -66,17 +66,17 @@ func askVersion(path string) (string, error) {
 		return "", fmt.Errorf("%s --version: %w", path, err)
 	}
 
-	said := versions.FindSubmatch(out)
-	if said == nil {
-		return "", fmt.Errorf("%s is no %s: asked for its version it says %.80q", path, workerName, out)
+	version := versions.FindSubmatch(out)
+	if version == nil {
+		return "", fmt.Errorf("%s is not %s: its version reads %.80q", path, workerName, out)
 	}
 
-	if p, err := strconv.Atoi(string(said[1])); err != nil || p != protocol {
-		return "", fmt.Errorf("%s speaks version %s of the protocol, this program version %d: make worker", path,
-			said[1], protocol)
+	if p, err := strconv.Atoi(string(version[1])); err != nil || p != protocol {
+		return "", fmt.Errorf("%s speaks protocol version %s, this program version %d: make worker", path,
+			version[1], protocol)
 	}
 
-	return string(said[2]), nil
+	return string(version[2]), nil
 }
 
 // majorOf returns the first number of a version.

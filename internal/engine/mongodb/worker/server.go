@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// cyclesMax bounds the checkpoints that are remembered: a week of them, a minute apart.
+// cyclesMax limits the checkpoints that are remembered: a week of them, a minute apart.
 const cyclesMax = 10080
 
 // server implements lab.Server.
@@ -45,7 +45,7 @@ type server struct {
 	cycles []lab.Cycle
 }
 
-// New makes a server of WiredTiger. It fails if no worker program is installed, or if the
+// New makes a server with WiredTiger. It fails if no worker program is installed or the
 // configuration is impossible.
 func New(cfg wiredtiger.Config) (lab.Server, error) { return newServer(cfg, options{}) }
 
@@ -72,7 +72,7 @@ func (s *server) current() *worker { return s.worker.Load() }
 // Start creates and loads the database.
 func (s *server) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
 	if s.current() != nil || s.machine != nil {
-		return errors.New("it was started already")
+		return errors.New("WiredTiger's server was already started")
 	}
 
 	load := m.Scenario.Workloads()
@@ -124,11 +124,11 @@ func (s *server) log(m *lab.Machine, line string) {
 }
 
 // makeFolders makes the database's folders, owned by the worker's user. As in mongod, the journal's
-// is within the data's unless it has a volume of its own.
+// folder is within the data's unless it has its own volume.
 func (s *server) makeFolders(m *lab.Machine) (place, error) {
 	data := m.Dir("data")
 	if data == "" {
-		return place{}, errors.New("WiredTiger needs a volume called data (and may have one called journal)")
+		return place{}, errors.New("WiredTiger needs a volume named data (and may have one named journal)")
 	}
 
 	user, err := process.Unprivileged("mongodb", "nobody")
@@ -152,7 +152,7 @@ func (s *server) makeFolders(m *lab.Machine) (place, error) {
 
 	for _, dir := range []string{at.home, at.journal} {
 		if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 && dir == at.home {
-			return place{}, fmt.Errorf("%s is not empty: a database is made on empty volumes", dir)
+			return place{}, fmt.Errorf("%s is not empty: the volumes of a new database must be empty", dir)
 		}
 		if err := errors.Join(user.Own(dir), user.Admit(dir)); err != nil {
 			return place{}, err
@@ -179,7 +179,7 @@ func (s *server) run(ctx context.Context) (*worker, error) {
 	}
 
 	if again > 0 {
-		s.log(s.machine, fmt.Sprintf("%d writes since the last checkpoint were done again from the oplog", again))
+		s.log(s.machine, fmt.Sprintf("%d writes since the last checkpoint were reapplied from the oplog", again))
 	}
 
 	return w, nil
@@ -233,7 +233,7 @@ func (s *server) serve(ctx context.Context, w *worker) error {
 	return err
 }
 
-// kinds maps operations to the protocol's.
+// kinds maps operations to the protocol's kinds.
 var kinds = [workload.Kinds]kind{
 	workload.Read: kindRead, workload.Insert: kindInsert, workload.Update: kindUpdate, workload.Push: kindPush,
 	workload.Scan: kindScan,
@@ -252,7 +252,7 @@ func (s *server) Do(ctx context.Context, conn int, op *lab.Op) error {
 	}
 
 	if op.Key >= keyEnd || document > documentBytesMax {
-		return fmt.Errorf("document %d of %s: WiredTiger's worker takes keys under 2^62 and documents up to 64 MiB",
+		return fmt.Errorf("document %d of %s: WiredTiger's worker accepts keys below 2^62 and documents of up to 64 MiB",
 			op.Key, document)
 	}
 
@@ -298,7 +298,7 @@ func (s *server) Do(ctx context.Context, conn int, op *lab.Op) error {
 	return nil
 }
 
-// checkpoint records that one began or ended.
+// checkpoint records the beginning or end of a checkpoint.
 func (s *server) checkpoint(at time.Time, began bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -336,11 +336,11 @@ func (s *server) Crash() error {
 	return err
 }
 
-// Restart opens the database again. The engine recovers from its log, and the worker from the
-// oplog.
+// Restart reopens the database. The engine recovers from its log, and the worker from the oplog.
 func (s *server) Restart(ctx context.Context) error {
+	// nil until Start, whose failure leaves nothing to reopen.
 	if s.machine == nil {
-		return errors.New("it was never started")
+		return errors.New("WiredTiger's server was never started")
 	}
 	if err := s.Crash(); err != nil {
 		return err
@@ -378,7 +378,7 @@ func (s *server) Stop(ctx context.Context) error {
 		return nil
 	}
 	select {
-	case <-w.gone: // it ended on its own, and operations received the error
+	case <-w.gone: // it ended by itself, and operations received the error
 		return w.kill()
 	default:
 		return w.quit(ctx)

@@ -22,7 +22,7 @@ func write(t testing.TB, s *server, kind workload.Kind, key, seq uint64, size, d
 	}
 }
 
-// has fails unless a document has this seq; found false: it must not exist.
+// has fails unless a document has the given seq, or does not exist if found is false.
 func has(t testing.TB, s *server, key, seq uint64, found bool) {
 	t.Helper()
 	got, there, err := s.Read(t.Context(), key)
@@ -57,7 +57,7 @@ func restart(t testing.TB, s *server) {
 	}
 }
 
-// checkpoint makes one, and returns when it is done.
+// checkpoint makes a checkpoint and returns when it is done.
 func checkpoint(t testing.TB, s *server) {
 	t.Helper()
 	if _, err := s.current().call(t.Context(), newCaller(), kindCheckpoint, nil); err != nil {
@@ -68,7 +68,7 @@ func checkpoint(t testing.TB, s *server) {
 func TestOperations(t *testing.T) {
 	s := started(t, machine(t, yaml(updates, "checkpoint: 60s, indexes: 2")), options{})
 	if !strings.HasPrefix(s.Describe(), "WiredTiger ") {
-		t.Errorf("it is %q", s.Describe())
+		t.Errorf("it describes itself as %q", s.Describe())
 	}
 
 	for _, key := range []uint64{0, 1, 999} {
@@ -117,7 +117,7 @@ func TestOperations(t *testing.T) {
 	has(t, s, 7, 5, true)
 }
 
-// Compression leaves about the share that was asked for.
+// Compression leaves about the requested share.
 func TestCompression(t *testing.T) {
 	if _, err := findSnappy(); err != nil {
 		t.Skip(err)

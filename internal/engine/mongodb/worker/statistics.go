@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// statistics samples the engine's counters, and the worker's, under mongodb_exporter's names for
+// statistics samples the counters of the engine and the worker, under mongodb_exporter's names for
 // serverStatus.
 type statistics struct {
 	*source.Polled
@@ -29,15 +29,15 @@ func (s *server) Sources() []source.Source {
 	return []source.Source{&statistics{Polled: source.NewPolled(d).Patient(), s: s}}
 }
 
-// Read implements source.Source. While the engine is down (a power loss) there are no samples: a
-// gap.
+// Read implements source.Source. While the engine is down (a power loss) there are no samples,
+// which is a gap.
 func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	return s.Poll(ctx, w, opt, &batch{s: s.s, want: opt.Want, known: map[string]labels.Labels{}})
 }
 
-// Sample implements source.Sampler. The time is when the engine answered.
+// Sample implements source.Sampler. The sample's time is that of the engine's answer.
 func (b *batch) Sample(ctx context.Context, _ time.Time) ([]recording.Batch, error) {
-	if err := b.take(ctx, b.s); err != nil {
+	if err := b.sample(ctx, b.s); err != nil {
 		return nil, err
 	}
 	return []recording.Batch{b.Batch}, nil
@@ -46,7 +46,7 @@ func (b *batch) Sample(ctx context.Context, _ time.Time) ([]recording.Batch, err
 // Tell implements source.Sampler.
 func (b *batch) Tell(d *recording.Source) { d.Version = b.s.Describe() }
 
-// errBad is about an invalid answer.
+// errBad reports an invalid answer.
 var errBad = errors.New("WiredTiger's statistics cannot be read")
 
 // A batch is one sample.
@@ -58,8 +58,8 @@ type batch struct {
 	seen  map[uint64]bool          // labels, by their hash
 }
 
-// take takes a sample of the engine.
-func (b *batch) take(ctx context.Context, s *server) error {
+// sample reads the engine's counters.
+func (b *batch) sample(ctx context.Context, s *server) error {
 	w := s.current()
 	if w == nil {
 		return errKilled
@@ -81,6 +81,7 @@ func (b *batch) take(ctx context.Context, s *server) error {
 		b.put("mongodb_ss_opLatencies_ops", float64(s.ops[op].Load()), "op_type", name)
 	}
 
+	// The engine counts no operations by kind; the worker's clients do.
 	inserts, writes := s.inserts.Load(), s.ops[1].Load()
 	b.put("mongodb_ss_opcounters", float64(inserts), "legacy_op_type", "insert")
 	b.put("mongodb_ss_opcounters", float64(max(writes-inserts, 0)), "legacy_op_type", "update")
@@ -111,7 +112,7 @@ func (b *batch) statistic(s statistic) {
 	b.column(l, float64(s.value))
 }
 
-// tickets adds what the worker itself counts: transactions in progress.
+// tickets adds the worker's own count of transactions in progress.
 func (b *batch) tickets(s statistic) {
 	kind, ok := strings.CutSuffix(s.name, "s out")
 	if !ok || kind != "read" && kind != "write" {
@@ -127,7 +128,7 @@ func (b *batch) put(name string, value float64, label ...string) {
 	b.column(b.labels(name, label...), value)
 }
 
-// labels returns a series' labels; none if it is not wanted.
+// labels returns a series' labels, or none if the series is not wanted.
 func (b *batch) labels(name string, label ...string) labels.Labels {
 	if name == "" || b.want != nil && !b.want(name) {
 		return labels.EmptyLabels()

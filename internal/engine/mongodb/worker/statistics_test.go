@@ -44,7 +44,7 @@ func TestExported(t *testing.T) {
 	}
 }
 
-// gathered is a recording's writer that keeps everything.
+// gathered is a recording.Writer that keeps everything.
 type gathered struct {
 	mu      sync.Mutex
 	samples []map[string]float64 // by labels
@@ -70,14 +70,14 @@ func (g *gathered) Append(_ context.Context, b *recording.Batch) error {
 func (g *gathered) Note(recording.Note)       {}
 func (g *gathered) Source(s recording.Source) { g.source = s }
 
-// wait waits for n more samples, and returns the last.
+// wait waits for n more samples and returns the last.
 func (g *gathered) wait(t *testing.T, n int) map[string]float64 {
 	t.Helper()
 	for range n {
 		select {
 		case <-g.more:
 		case <-time.After(patience):
-			t.Fatal("no samples come")
+			t.Fatal("no samples arrive")
 		}
 	}
 	g.mu.Lock()
@@ -85,9 +85,9 @@ func (g *gathered) wait(t *testing.T, n int) map[string]float64 {
 	return g.samples[len(g.samples)-1]
 }
 
-// absent are metrics that the model has and this version of the engine does not.
+// absent are metrics that the model has but this version of the engine does not.
 var absent = map[int][]string{
-	3: {"mongodb_ss_wt_cache_bytes_allocated_for_updates"}, // introduced with 4.4's
+	3: {"mongodb_ss_wt_cache_bytes_allocated_for_updates"}, // introduced in MongoDB 4.4
 }
 
 // The real engine has all metrics of the model under the same names, and more.
@@ -128,7 +128,7 @@ func TestSources(t *testing.T) {
 		`{__name__="mongodb_ss_opLatencies_ops", op_type="reads"}`:      writes,
 		`{__name__="mongodb_ss_opLatencies_latency", op_type="writes"}`: writes,
 		`{__name__="mongodb_ss_wt_log_log_sync_operations"}`:            writes,
-		// one copy: the oplog's
+		// Journaled once, for the oplog.
 		`{__name__="mongodb_ss_wt_log_log_bytes_of_payload_data"}`: writes * 4000,
 		`{__name__="mongodb_ss_wt_block_manager_bytes_written"}`:   writes * 4000,
 	} {
@@ -138,14 +138,14 @@ func TestSources(t *testing.T) {
 	}
 
 	if n := rose(`{__name__="mongodb_ss_wt_log_log_bytes_of_payload_data"}`); n > 1.5*writes*4000 {
-		t.Errorf("%v bytes were journaled: documents too", n)
+		t.Errorf("%v bytes were journaled, so documents are included", n)
 	}
 
 	if n := after[`{__name__="mongodb_ss_wt_concurrentTransactions_available", txn_rw_type="write"}`]; n != tickets {
 		t.Errorf("%v tickets are available without operations", n)
 	}
 
-	// Without an engine there are no samples; afterwards there are again.
+	// Without an engine there are no samples; after the restart they resume.
 	restart(t, s)
 	g.wait(t, 5)
 	cancel()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// The protocol of the worker, c/PROTOCOL.md.
+// The protocol of the worker: c/PROTOCOL.md.
 const (
 	protocol = 1
 	magic    = 0x54574c50
@@ -22,7 +22,7 @@ const (
 	requestBytesMax  = 1 << 16 // of a frame
 	answerBytesMax   = 1 << 20
 	stringBytesMax   = 1<<16 - 1
-	loadMax          = 10_000 // documents that a frame may ask to load
+	loadMax          = 10_000 // documents that a frame may load
 	documentBytesMax = 64 << 20
 	versionBytesMax  = 64
 )
@@ -59,12 +59,12 @@ const (
 
 // A frame is a message from the worker.
 type frame struct {
-	id     uint64 // 0: it is not an answer
+	id     uint64 // 0: not an answer
 	status status
 	body   []byte
 }
 
-// readFrame reads one; io.EOF is the end between two.
+// readFrame reads a frame. io.EOF is the end between two frames.
 func readFrame(r *bufio.Reader) (frame, error) {
 	var head [4 + headBytes]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -73,12 +73,12 @@ func readFrame(r *bufio.Reader) (frame, error) {
 
 	length := binary.LittleEndian.Uint32(head[:])
 	if length < headBytes || length > answerBytesMax {
-		return frame{}, fmt.Errorf("a frame of %d bytes, not %d to %d", length, headBytes, answerBytesMax)
+		return frame{}, fmt.Errorf("frame of %d bytes: want %d to %d", length, headBytes, answerBytesMax)
 	}
 
 	f := frame{id: binary.LittleEndian.Uint64(head[4:]), status: status(head[12])}
 	if f.status > statusEnded {
-		return frame{}, fmt.Errorf("a frame of status %d, which there is not", f.status)
+		return frame{}, fmt.Errorf("frame with unknown status %d", f.status)
 	}
 
 	if length > headBytes {
@@ -104,11 +104,11 @@ func sealed(b []byte) []byte {
 	return b
 }
 
-// texts appends strings.
+// texts appends length-prefixed strings.
 func texts(b []byte, all ...string) ([]byte, error) {
 	for _, s := range all {
 		if len(s) > stringBytesMax || strings.IndexByte(s, 0) >= 0 {
-			return nil, fmt.Errorf("%.80q is too long for the worker, or has a byte 0", s)
+			return nil, fmt.Errorf("%.80q is too long for the worker or contains a zero byte", s)
 		}
 		b = binary.LittleEndian.AppendUint16(b, uint16(len(s)))
 		b = append(b, s...)
@@ -119,15 +119,15 @@ func texts(b []byte, all ...string) ([]byte, error) {
 	return b, nil
 }
 
-var errShort = errors.New("an answer of the wrong length")
+var errShort = errors.New("answer of the wrong length")
 
 // parseHello returns the version of WiredTiger.
 func parseHello(f frame) (string, error) {
 	if f.id != 0 || f.status != statusHello || len(f.body) < 8 || binary.LittleEndian.Uint32(f.body) != magic {
-		return "", errors.New("it is no plimsoll-wiredtiger: it did not say hello")
+		return "", errors.New("not plimsoll-wiredtiger: it did not say hello")
 	}
 	if v := binary.LittleEndian.Uint16(f.body[4:]); v != protocol {
-		return "", fmt.Errorf("it speaks version %d of the protocol, this program version %d: make worker",
+		return "", fmt.Errorf("it speaks protocol version %d, this program version %d: make worker",
 			v, protocol)
 	}
 	version := f.body[8:]
@@ -137,7 +137,7 @@ func parseHello(f frame) (string, error) {
 	return string(version), nil
 }
 
-// parseTime returns the time at the front of a body, and the rest.
+// parseTime returns the time at the beginning of a body, and the rest.
 func parseTime(body []byte) (time.Time, []byte, error) {
 	if len(body) < 8 {
 		return time.Time{}, nil, errShort
@@ -153,24 +153,24 @@ func parseRead(body []byte) (seq uint64, size uint32, found bool, err error) {
 	return binary.LittleEndian.Uint64(body[1:]), binary.LittleEndian.Uint32(body[9:]), body[0] == 1, nil
 }
 
-// A statistic is one of the engine's: "cache: bytes currently in the cache".
+// A statistic is one of the engine's, such as "cache: bytes currently in the cache".
 type statistic struct {
 	section, name string
 	value         int64
 }
 
-// parseStatistics reads lines "section: name\tvalue\n" and calls each for every one.
+// parseStatistics reads lines "section: name\tvalue\n" and calls each for every line.
 func parseStatistics(body []byte, each func(statistic)) error {
 	for line := range strings.Lines(string(body)) {
 		line, ended := strings.CutSuffix(line, "\n")
 		if !ended {
-			return fmt.Errorf("a statistic without an end: %.60q", line)
+			return fmt.Errorf("incomplete statistic: %.60q", line)
 		}
 		described, text, ok1 := strings.Cut(line, "\t")
 		section, name, ok2 := strings.Cut(described, ": ")
 		value, err := strconv.ParseInt(text, 10, 64)
 		if !ok1 || !ok2 || err != nil {
-			return fmt.Errorf("%.60q is no statistic", line)
+			return fmt.Errorf("%.60q is not a statistic", line)
 		}
 		each(statistic{section, name, value})
 	}

@@ -94,7 +94,7 @@ func TestStatistics(t *testing.T) {
 	}
 }
 
-// Everything that a worker sends is parsed or refused, and what is parsed is within its bounds.
+// Everything that a worker sends is parsed or rejected, and what is parsed is within its limits.
 func FuzzFrames(f *testing.F) {
 	f.Add(append(said(0, statusHello, hello("3.2.1")), said(7, statusDone, make([]byte, 13))...))
 	f.Add(said(9, statusDone, append(make([]byte, 8), "cache: bytes\t5\nlog: syncs\t-1\n"...)))
@@ -139,7 +139,7 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// hostile sends bytes to a worker and returns how it ends. The worker gets no further input, and
+// hostile sends bytes to a worker and returns how it ends. The worker gets no further input and
 // must end without being killed.
 func hostile(t *testing.T, path string, in []byte) (exit int, stderr string) {
 	t.Helper()
@@ -156,13 +156,13 @@ func hostile(t *testing.T, path string, in []byte) (exit int, stderr string) {
 		t.Fatal(err)
 	}
 
-	// stdin stays open: it must end because of the frame.
+	// stdin stays open: the worker must end because of the frame.
 	go func() { _, _ = stdin.Write(in) }()
 	hangs := time.AfterFunc(patience, func() { cmd.Process.Kill() })
 	_ = cmd.Wait()
 
 	if !hangs.Stop() {
-		t.Fatalf("it hangs after %.80q", in)
+		t.Fatalf("the worker hangs after %.80q", in)
 	}
 
 	return cmd.ProcessState.ExitCode(), errs.String()
@@ -211,7 +211,7 @@ func TestHostileFrames(t *testing.T) {
 	}
 }
 
-// The end of stdin ends it; within a frame, with a message.
+// The end of stdin ends the worker; within a frame, with a message.
 func TestEndOfStdin(t *testing.T) {
 	path := build(t)
 	for in, want := range map[string]int{"": 0, "\x09\x00": 2, "\x09\x00\x00\x00": 2, "\x09\x00\x00\x00\x01": 2} {

@@ -22,7 +22,7 @@ type worker struct {
 	in      *os.File
 	version string
 
-	// While one goroutine writes, further requests collect, and it writes them next.
+	// While one goroutine writes, further requests accumulate, and it writes them next.
 	sending sync.Mutex
 	writes  bool
 	out     []byte
@@ -31,7 +31,7 @@ type worker struct {
 	mu      sync.Mutex
 	next    uint64
 	waiting map[uint64]chan frame
-	ended   error         // why there are no more answers
+	ended   error         // why no more answers will come
 	gone    chan struct{} // closed when ended is set
 
 	checkpoint func(at time.Time, began bool)
@@ -40,7 +40,7 @@ type worker struct {
 // errKilled is the error of operations in progress when the worker is killed on purpose.
 var errKilled = errors.New("WiredTiger was stopped")
 
-// Options of a worker's process.
+// spawning holds the options of a worker's process.
 type spawning struct {
 	path       string
 	user       *process.User
@@ -66,7 +66,7 @@ func spawn(ctx context.Context, s spawning) (*worker, error) {
 
 	opt := process.Options{Path: s.path, User: s.user, Line: s.line, Stdin: stdin, Stdout: stdout}
 	if dirs := os.Getenv("LD_LIBRARY_PATH"); dirs != "" {
-		opt.Env = []string{"LD_LIBRARY_PATH=" + dirs} // where the user's own WiredTiger is
+		opt.Env = []string{"LD_LIBRARY_PATH=" + dirs} // for a WiredTiger that the user built
 	}
 
 	p, err := process.Start(opt)
@@ -105,24 +105,25 @@ func (w *worker) listen(out *os.File, hello chan<- error) {
 	if err == nil {
 		w.version, err = parseHello(f)
 	} else if p := w.process.Err(); errors.Is(err, io.EOF) && p != nil {
+		// The process's own error is more useful than the end of its output.
 		err = p
 	}
 
 	hello <- err
 	for err == nil {
 		if f, err = readFrame(r); err == nil {
-			err = w.take(f)
+			err = w.dispatch(f)
 		}
 	}
 
 	w.end(err)
 }
 
-// take passes a frame to its caller.
-func (w *worker) take(f frame) error {
+// dispatch passes a frame to its caller.
+func (w *worker) dispatch(f frame) error {
 	if f.id == 0 {
 		if f.status != statusBegan && f.status != statusEnded {
-			return fmt.Errorf("a frame of status %d that nobody asked for", f.status)
+			return fmt.Errorf("unsolicited frame with status %d", f.status)
 		}
 		at, _, err := parseTime(f.body)
 		if err == nil && w.checkpoint != nil {
@@ -146,7 +147,7 @@ func (w *worker) take(f frame) error {
 // end returns an error to all callers, present and future.
 func (w *worker) end(err error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		select { // spawn may be about to wait for it
+		select { // spawn may be about to wait for the process
 		case <-w.process.Done():
 		case <-time.After(time.Second):
 		}
@@ -163,12 +164,12 @@ func (w *worker) end(err error) {
 	}
 }
 
-// lastWords is how long a worker that takes no more requests has to say why: twice as long as end
+// lastWords is how long a worker that accepts no more requests has to say why: twice as long as end
 // waits for its process.
 const lastWords = 2 * time.Second
 
-// endWith ends a worker to which a request could not be written. Its own last message, which comes
-// at the end of its output, says more than a broken pipe, so wait for that.
+// endWith ends a worker to which a request could not be written. Its last message, at the end of
+// its output, says more than a broken pipe, so endWith waits for it.
 func (w *worker) endWith(err error) {
 	select {
 	case <-w.gone:
@@ -177,7 +178,7 @@ func (w *worker) endWith(err error) {
 	}
 }
 
-// A caller has one request at a time; it may be reused.
+// A caller has one request at a time and may be reused.
 type caller struct{ answer chan frame }
 
 func newCaller() *caller { return &caller{make(chan frame, 1)} }
@@ -205,6 +206,7 @@ func (w *worker) call(ctx context.Context, c *caller, k kind,
 		}
 	}
 
+	// Not returned here: the answer, or the worker's own error, says more.
 	if err := w.send(sealed(b)); err != nil {
 		w.endWith(err)
 	}
@@ -227,7 +229,7 @@ func (w *worker) call(ctx context.Context, c *caller, k kind,
 	}
 }
 
-// forget removes a cancelled request; the caller may send another.
+// forget removes a cancelled request. The caller may then send another.
 func (w *worker) forget(id uint64, c *caller) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -239,12 +241,13 @@ func (w *worker) forget(id uint64, c *caller) {
 	c.answer = make(chan frame, 1)
 }
 
-// send writes a frame, together with those of others.
+// send writes a frame, together with those that other callers queued.
 func (w *worker) send(b []byte) error {
 	w.sending.Lock()
 	defer w.sending.Unlock()
 	w.out = append(w.out, b...)
 
+	// The goroutine that is writing will write this frame too.
 	if w.writes {
 		return nil
 	}
@@ -268,7 +271,7 @@ func (w *worker) send(b []byte) error {
 	return nil
 }
 
-// open opens the database, and returns how many entries of the oplog were applied again.
+// open opens the database and returns how many oplog entries were reapplied.
 func (w *worker) open(ctx context.Context, c *configuration) (again uint64, err error) {
 	body, err := w.call(ctx, newCaller(), kindOpen, func(b []byte) ([]byte, error) {
 		put := func(all ...uint32) {
@@ -304,7 +307,7 @@ func (w *worker) open(ctx context.Context, c *configuration) (again uint64, err 
 	return binary.LittleEndian.Uint64(body), nil
 }
 
-// kill ends it as a power loss does.
+// kill ends the worker as a power loss does.
 func (w *worker) kill() error {
 	w.mu.Lock()
 	if w.ended == nil {
@@ -315,7 +318,7 @@ func (w *worker) kill() error {
 	return errors.Join(w.process.Kill(), w.in.Close())
 }
 
-// quit closes the database in order, or kills the worker if the context ends first.
+// quit closes the database cleanly, or kills the worker if the context ends first.
 func (w *worker) quit(ctx context.Context) error {
 	_, err := w.call(ctx, newCaller(), kindQuit, nil)
 	if err == nil {

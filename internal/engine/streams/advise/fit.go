@@ -1,4 +1,5 @@
-// Package advise is what Plimsoll advises of the shapes of I/O that benchmark tools make.
+// Package advise has the advice for the I/O patterns of benchmark tools. With only a device's metrics,
+// it fits the patterns to them; there are no settings to propose.
 package advise
 
 import (
@@ -11,8 +12,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Fit enters a device's I/O alone, where no database tells of itself: reads and writes of one size
-// in random places.
+// Fit fills in a device's I/O alone, if no database's metrics exist: reads and writes of one size
+// at random places.
 func Fit(f *fit.Fitting) error {
 	dev := f.Device(0)
 	reads, writes, ops := timeline.Mean(f.On(dev, rules.DiskReads)), timeline.Mean(f.On(dev, rules.DiskWrites)),
@@ -36,10 +37,10 @@ func Fit(f *fit.Fitting) error {
 
 	f.Add(key+"block", fit.Exactly(block), fit.Measured, "the mean size of the device's requests")
 	f.Add(key+"random_writes", fit.Boolean(true), fit.Assumed,
-		"where writes go and whether anybody waits for them; random places taken, each waited for: give the database's own metrics beside the device's").
+		"where writes go and whether clients wait for them; assumed at random places, with each one waited for: add the database's own metrics to the device's").
 		ToKnow("blktrace, or biosnoop")
 	f.Add(key+"data", fit.Exactly(float64(model.Defaults().Data)), fit.Assumed,
-		"over how much the blocks lie; %s taken", model.Defaults().Data.Exact()).AsDefault()
+		"the size of the area with the blocks; %s is assumed", model.Defaults().Data.Exact()).AsDefault()
 	f.Data = float64(model.Defaults().Data)
 
 	if err := f.Arrivals(fit.Load{
@@ -50,7 +51,7 @@ func Fit(f *fit.Fitting) error {
 		return err
 	}
 
-	f.Remark("no database tells of itself: this is the device's I/O alone (%s/s on %s), which says nothing of who waited for it",
+	f.Remark("no database metrics: this is the device's I/O alone (%s/s on %s), which does not show who waited for it",
 		units.Number(timeline.Mean(ops)), dev)
 	return nil
 }

@@ -6,11 +6,11 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// Plan is what matters to a plan of a scenario.
+// Plan returns what matters for planning a scenario's layout.
 func Plan(sc *scenario.Scenario) plan.Profile {
 	c := sc.Engine.Config.(*model.Config)
 	return plan.Profile{
 		DirectIO: true, LogWait: !c.RandomWrites, LogRecord: plan.Payload(sc),
-		NoCheckpoint: "streams are no database, and have none",
+		NoCheckpoint: "streams are not a database and have none",
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// TestPlots draws a log's appends second by second beside what a database's checkpoint does to
-// their volume.
+// TestPlots draws a log's appends second by second, together with the effect of a database's
+// checkpoint on their volume.
 func TestPlots(t *testing.T) {
 	datadriven.RunTest(t, "testdata/burst", func(t *testing.T, d *datadriven.TestData) string {
 		var from, to, slots, over, depth int
@@ -34,8 +34,9 @@ func TestPlots(t *testing.T) {
 	})
 }
 
-// A burst is a log's stream in a closed loop of one, and beside it a checkpoint: each burstPeriod
-// it writes burstPages of 8 KiB all over a file, in so many steps of burstStep, then fdatasync.
+// A burst is a log's stream in a closed loop of one, together with a checkpoint: each burstPeriod
+// it writes burstPages of 8 KiB at random places of a file, in steps of burstStep, followed by
+// fdatasync.
 type burst struct {
 	*loop
 	file   *kernel.File
@@ -51,8 +52,8 @@ const (
 	burstFile   = 10 * units.GiB
 )
 
-// newBurst makes it on a gp3 of its baseline, 3,000 IOPS and 125 MiB/s, or the log on one of its
-// own; 0 slots is the kernel's blk-throttle, which queues without a bound.
+// newBurst uses a baseline gp3, 3,000 IOPS and 125 MiB/s, for both, or separate ones. 0 slots is
+// the kernel's blk-throttle, which queues without a limit.
 func newBurst(t *testing.T, slots, depth int, apart, prewritten bool) *burst {
 	t.Helper()
 	b := &burst{loop: &loop{}, chance: random.Seed(1).Stream("pages")}
@@ -83,8 +84,8 @@ func newBurst(t *testing.T, slots, depth int, apart, prewritten bool) *burst {
 	return b
 }
 
-// Fire is a step of the checkpoint. In one step it leaves the writing to its fdatasync; in more it
-// has each written out, as PostgreSQL's checkpoint_flush_after does.
+// Fire is a step of the checkpoint. With a single step, the fdatasync does the writing; with more,
+// each step is written out, like PostgreSQL's checkpoint_flush_after.
 func (b *burst) Fire(now vtime.Instant, step uint64) {
 	pages := burstPages / b.steps
 	for range pages {
@@ -101,14 +102,14 @@ func (b *burst) Fire(now vtime.Instant, step uint64) {
 	b.clock.At(now.Add(burstPeriod-time.Duration(b.steps-1)*burstStep), b, 0)
 }
 
-// synced is nobody who waits for the checkpoint's fdatasync.
+// synced ignores the end of the checkpoint's fdatasync.
 type synced struct{}
 
 func (synced) Fire(vtime.Instant, uint64) {}
 
-// plot runs to a second and gives a line for each from another on: the appends that were answered
-// in it, the longest of them as a bar of three signs for each doubling from half a millisecond,
-// what they waited for, and what was handed to the data's volume.
+// plot runs up to a second and returns a line for each second from another one on: the appends
+// answered in it, the longest one as a bar of three characters per doubling above half a
+// millisecond, what they waited for, and what was handed to the data volume.
 func (b *burst) plot(from, to int) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%3s %8s %9s  %-40s %6s %6s %8s %8s %8s\n", "s", "appends", "longest", "1 ms     8 ms     64 ms    512 ms", "queue", "limit", "latency", "dirty MB", "sent MB")

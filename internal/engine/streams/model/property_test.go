@@ -17,9 +17,10 @@ import (
 )
 
 // For any appends, an fdatasync costs one write for each 256 KiB of its pages and a flush. If a
-// page is new to the file, it also costs the file system's journal, behind a flush of its own: on ext4
-// two blocks, the second when the first is done, on XFS one record, and there new pages are written
-// apart from old ones. On a volume without limits its time is the sum of the sequential steps.
+// page is new to the file, it also costs the file system's journal after a separate flush: two
+// blocks on ext4, the second after the first is done, and one record on XFS, where new pages are
+// written separately from old ones. On a volume without limits, its time is the sum of the
+// sequential steps.
 func TestAppendsAreArithmetic(t *testing.T) {
 	const write, flush = 600 * time.Microsecond, 100 * time.Microsecond
 	v := steady(0, write)
@@ -99,19 +100,19 @@ func TestAppendsAreArithmetic(t *testing.T) {
 	})
 }
 
-// An open loop gives operations to the streams at given instants.
+// An openLoop submits operations to the streams at given instants.
 type openLoop struct {
 	*loop
 	ops []workload.Op
 }
 
-// Fire asks for the operation of a number.
+// Fire submits the operation with a number.
 func (o *openLoop) Fire(_ vtime.Instant, n uint64) { o.streams.Do(o.ops[n]) }
 
 // Whatever arrives when, each operation is answered once. Its waits add up to its latency to the
-// nanosecond, and its wait for the volume's latency equals the volume's. Who appended first is
-// answered first. Each fdatasync carries everything that arrived until it began, and is the only
-// one in progress. A second run gives the same result.
+// nanosecond, and its wait for the volume equals the volume's latency. Appends are answered in
+// order. Each fdatasync covers everything that arrived before it began, and only one is in progress
+// at a time. A second run gives the same result.
 func TestWaitsAddUp(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		const takes = 500 * time.Microsecond
@@ -149,13 +150,13 @@ func TestWaitsAddUp(t *testing.T) {
 		}
 
 		if again := run(); !slices.Equal(o.answers, again.answers) {
-			rt.Fatal("the same run twice differs")
+			rt.Fatal("two identical runs differ")
 		}
 	})
 }
 
-// checkWaits compares the waits of reads and random writes with the latency of the volume, and all
-// waits with their own latency.
+// checkWaits compares the waits of reads and random writes with the volume's latency, and all waits
+// with their own latency.
 func checkWaits(rt *rapid.T, answers []answer, takes time.Duration, randomWrites bool) {
 	seen := map[uint64]bool{}
 	for _, a := range answers {
@@ -192,7 +193,7 @@ func checkWaits(rt *rapid.T, answers []answer, takes time.Duration, randomWrites
 	}
 }
 
-// checkTurns finds the fdatasyncs from the answers.
+// checkTurns reconstructs the fdatasyncs from the answers.
 func checkTurns(rt *rapid.T, o *openLoop) {
 	var ended, began vtime.Instant // of the last fdatasync
 	syncs, key := int64(0), uint64(0)

@@ -12,13 +12,13 @@ import (
 //go:embed fields.json
 var fieldDocs []byte
 
-// Spec is what scenarios and the simulator know of I/O streams.
+// Spec is I/O streams for scenarios and the simulator.
 var Spec = scenario.Engine{
 	Traits: engine.Traits{
 		Key: "streams", Product: "I/O streams", Cycle: "checkpoint",
 		Volumes: []engine.Role{{Name: "wal", OneOf: true, Log: true}, {Name: "data", OneOf: true},
 			{Name: "journal", Log: true}},
-		About:     "Streams is no database but the I/O that benchmark tools make. Volumes: wal, data, or both.",
+		About:     "Streams is not a database but the I/O pattern of benchmark tools. Volumes: wal, data, or both.",
 		FieldDocs: fieldDocs,
 	},
 	NewConfig: func() scenario.Config {
@@ -33,20 +33,20 @@ var Spec = scenario.Engine{
 		Text: "the volume's latency is calibrated on published measurements"},
 }
 
-// Ask asks for blocks of the file.
+// Ask requests blocks of the file.
 func (c *Config) Ask(w *workload.Spec) {
 	if c.Block <= 0 {
-		return // Check refuses it
+		return // Check rejects it
 	}
 	w.AskDocuments(c.Block)
 	w.AskKeys(uint64(max(c.Data/c.Block, 1)))
 }
 
-// Fill takes nothing.
+// Fill takes nothing from the host or the workload.
 func (*Config) Fill(*scenario.Filling) {}
 
-// DataSize is not known: what is read and appended may take less than the volume.
+// DataSize is unknown: reads and appends may use less than the volume.
 func (*Config) DataSize() units.Size { return 0 }
 
-// CacheSize is 0: there is none.
+// CacheSize is 0: there is no cache.
 func (*Config) CacheSize() units.Size { return 0 }

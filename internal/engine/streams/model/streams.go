@@ -1,13 +1,13 @@
-// Package model is not a database but the shapes of I/O that databases make: a log's appends with
-// fdatasync, and reads and writes of random blocks past the page cache.
+// Package model is not a database but the I/O patterns of databases: a log's appends with
+// fdatasync, and reads and writes of random blocks that bypass the page cache.
 //
-// Benchmark tools run these shapes (fio's recipe for etcd: appends of 2,300 bytes with fdatasync
+// Benchmark tools run these patterns (fio's recipe for etcd: appends of 2,300 bytes with fdatasync
 // after each; InterSystems' RANREAD: processes that read 8 KB blocks), so it shows what a volume
-// gives before any engine makes it harder. A write operation is an append to the log and its
+// delivers before any engine makes it harder. A write operation is an append to the log and its
 // fdatasync, with the operation's payload; a read is a block of the data volume. Concurrency is the
 // workload's: one client has one operation in flight.
 //
-// Left out: what a tool costs in CPU beyond a constant, and io_uring compared with threads.
+// Not modelled: a tool's CPU cost beyond a constant, and io_uring compared with threads.
 package model
 
 import (
@@ -24,13 +24,13 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A Config says what the streams look like.
+// A Config defines the streams.
 type Config struct {
-	// File is the size of a log's file, which begins again when the next append does not fit. An
+	// File is the size of a log's file, which starts over when the next append does not fit. An
 	// append larger than the file makes it as large as itself.
 	File units.Size `yaml:"file"`
-	// Prewritten says that the file's blocks were written before, so that an append changes no
-	// metadata; fio lays its file out first by default.
+	// Prewritten means that the file's blocks were written before, so that an append changes no
+	// metadata. fio lays out its file first by default.
 	Prewritten bool `yaml:"prewritten"`
 	// Block is the size of a read, and of a random write.
 	Block units.Size `yaml:"block"`
@@ -38,27 +38,28 @@ type Config struct {
 	Data units.Size `yaml:"data"`
 	// RandomWrites makes write operations direct writes of random blocks instead of appends.
 	RandomWrites bool `yaml:"random_writes"`
-	// CPU is the cost of one system call with its share of the tool, up to a second.
+	// CPU is the cost of one system call including the tool's share, up to a second.
 	CPU units.Duration `yaml:"cpu"`
 }
 
-// Defaults are fio's in etcd's recipe (--size=22m), and RANREAD's blocks; 10 us a call (assumed).
+// Defaults are those of fio in etcd's recipe (--size=22m) and RANREAD's blocks; 10 us per call
+// (assumed).
 func Defaults() Config {
 	return Config{File: 22 * units.MiB, Prewritten: true, Block: 8 * units.KiB, Data: 100 * units.GiB,
 		CPU: units.Duration(10 * time.Microsecond)}
 }
 
-// Check finds what cannot be.
+// Check reports impossible values.
 func (c *Config) Check() diagnostics.List {
 	var l diagnostics.List
 	if c.Block < 512 || c.Block > 16*units.MiB {
-		l = append(l, diagnostics.Problem{Field: "block", Text: c.Block.Exact() + " is no block",
+		l = append(l, diagnostics.Problem{Field: "block", Text: "block of " + c.Block.Exact() + " out of range",
 			Limit: "512B to 16MiB", Nearest: min(max(c.Block, 512), 16*units.MiB).Exact()})
 	}
 
 	if c.File < units.MiB {
 		l = append(l, diagnostics.Problem{Field: "file", Text: c.File.Exact() + " is too small for a log's file",
-			Limit: "1MiB at least", Nearest: "1MiB"})
+			Limit: "at least 1MiB", Nearest: "1MiB"})
 	}
 
 	if c.Data < c.Block {
@@ -67,31 +68,31 @@ func (c *Config) Check() diagnostics.List {
 	}
 
 	if d := c.CPU.Std(); d < 0 || d > time.Second {
-		l = append(l, diagnostics.Problem{Field: "cpu", Text: d.String() + " of CPU a call", Limit: "0s to 1s",
+		l = append(l, diagnostics.Problem{Field: "cpu", Text: d.String() + " of CPU per call", Limit: "0s to 1s",
 			Nearest: min(max(d, 0), time.Second).String()})
 	}
 
 	return l
 }
 
-// An Engine is the streams on their volumes: appends on "wal" or else "data", blocks on "data" or
-// else "wal".
+// An Engine is the streams on their volumes: appends on "wal" or otherwise "data", blocks on "data"
+// or otherwise "wal".
 type Engine struct {
 	cfg    Config
 	env    engine.Env
 	data   *kernel.Device
 	log    *kernel.File
-	end    units.Size // of what was appended
-	high   units.Size // the highest end so far: blocks below it are there
+	end    units.Size // end of the appended data
+	high   units.Size // the highest end so far; blocks below it exist
 	chance *random.Stream
 
 	busy     bool // an fdatasync is in progress
 	waiting  []pending
 	syncing  []pending
-	underway engine.Kept[pending] // what the CPU or the volume has
+	underway engine.Kept[pending] // operations on the CPU or the volume
 }
 
-// A pending operation and when it came.
+// A pending is an operation and its arrival time.
 type pending struct {
 	op    workload.Op
 	since vtime.Instant
@@ -105,7 +106,7 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	}
 	data, wal := env.Volume("data", "wal"), env.Volume("wal", "journal", "data")
 	if data == nil || wal == nil {
-		return nil, errors.New("streams need a volume called data or wal")
+		return nil, errors.New("streams need a volume named data or wal")
 	}
 	e := &Engine{cfg: cfg, env: env, data: data, chance: env.Seed.Stream("streams.blocks")}
 	e.log = env.Host.Create("stream.log", wal, cfg.File)
@@ -132,7 +133,7 @@ type (
 	blockDone  Engine
 )
 
-// Fire appends once the CPU has done its part, and syncs unless a sync is in progress.
+// Fire appends after the CPU's part, and syncs unless a sync is in progress.
 func (t *appendTurn) Fire(_ vtime.Instant, arg uint64) {
 	e := (*Engine)(t)
 	p := e.underway.Take(arg)
@@ -141,7 +142,7 @@ func (t *appendTurn) Fire(_ vtime.Instant, arg uint64) {
 		e.end = 0
 	}
 	end := e.end + p.op.Size
-	// Of the blocks up to the high mark none is new, nor is the rest of the last of them.
+	// Blocks up to the high mark exist already, including the rest of the last one.
 	e.log.SetPrewritten(e.cfg.Prewritten || end <= (e.high+kernel.PageSize-1)/kernel.PageSize*kernel.PageSize)
 	e.log.Append(p.op.Size)
 	e.end, e.high = end, max(e.high, end)
@@ -158,7 +159,7 @@ func (e *Engine) sync() {
 	e.log.Sync((*syncDone)(e), uint64(e.env.Clock.Now()))
 }
 
-// Fire acknowledges what the sync made durable.
+// Fire acknowledges the appends that the sync made durable.
 func (t *syncDone) Fire(now vtime.Instant, arg uint64) {
 	e := (*Engine)(t)
 	s, began := e.log.LastSync(), vtime.Instant(arg)
@@ -189,12 +190,12 @@ func (t *blockTurn) Fire(_ vtime.Instant, arg uint64) {
 	e.data.Start(volume.Request{Op: op, Offset: off, Length: e.cfg.Block}, t, arg)
 }
 
-// Started accounts what a block waits for, from when its thread asked for it.
+// Started accounts for a block's waits, from when its thread requested it.
 func (t *blockTurn) Started(_ vtime.Instant, c volume.Completion, arg uint64) {
 	e := (*Engine)(t)
 	p := e.underway.At(arg)
 	asked := p.since.Add(time.Duration(p.waits[engine.WaitCPU]))
-	if p.op.Kind.Writes() { // the limits and the latency apart, because the fix differs
+	if p.op.Kind.Writes() { // the limits and the latency separately, because the fix differs
 		p.waits[engine.WaitLogLimit] = int64(c.Issued.Sub(asked))
 		p.waits[engine.WaitLogDevice] = int64(c.Done.Sub(c.Issued))
 	} else {
@@ -210,11 +211,12 @@ func (t *blockDone) Fire(now vtime.Instant, arg uint64) {
 	e.env.Client.Done(now, &p.op, &p.waits)
 }
 
-// Metrics are none: what streams do is all on the device, where node_exporter counts it.
+// Metrics returns none: everything that streams do is visible on the device, where node_exporter
+// counts it.
 func (e *Engine) Metrics() []engine.Metric { return nil }
 
-// Sample gives nothing.
+// Sample returns nothing.
 func (e *Engine) Sample([]float64) {}
 
-// Cycles are none.
+// Cycles returns none.
 func (e *Engine) Cycles() []engine.Cycle { return nil }

@@ -38,7 +38,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// A loop is clients that ask again as soon as they are answered, until an instant.
+// A loop is clients that submit the next operation as soon as one is answered, until an instant.
 type loop struct {
 	clock   vtime.Clock
 	host    *kernel.Host
@@ -72,7 +72,7 @@ func newLoop(t interface{ Fatal(...any) }, cfg Config, v volume.Config, fs kerne
 	return l
 }
 
-// run has clients in the loop for d, and leaves the answers that came in it.
+// run runs clients in the loop for d and keeps the answers from that time.
 func (l *loop) run(clients int, op workload.Op, d time.Duration) {
 	l.op, l.until = op, l.clock.Now().Add(d)
 	for range clients {
@@ -90,7 +90,7 @@ func (l *loop) ask() {
 	l.streams.Do(op)
 }
 
-// one asks for one operation and gives its answer.
+// one submits one operation and returns its answer.
 func (l *loop) one(op workload.Op) answer {
 	op.At = l.clock.Now()
 	n := len(l.answers)
@@ -117,7 +117,7 @@ func (l *loop) median() time.Duration {
 	return took[len(took)/2]
 }
 
-// steady is a volume whose every operation takes as long.
+// steady is a volume on which every operation takes the same time.
 func steady(iops units.Frequency, takes time.Duration) volume.Config {
 	c := volume.Config{Name: "steady", Size: 100 * units.GiB, Sustained: volume.Rate{IOPS: iops}}
 	for op := range c.Latency {
@@ -126,9 +126,9 @@ func steady(iops units.Frequency, takes time.Duration) volume.Config {
 	return c
 }
 
-// Processes that read one block after the other get a block each latency, until the limit binds;
-// from there on each waits for its turn among all: the two lines of any datasheet's plot. It holds
-// to the nanosecond for limits that are a whole number of them apart.
+// Processes that read one block after the other get a block per latency until the limit binds; from
+// there on each waits for its turn: the two lines of any datasheet's plot. This holds to the
+// nanosecond for limits that are a whole number of nanoseconds apart.
 func TestClosedLoopIsArithmetic(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		clients := rapid.IntRange(1, 64).Draw(rt, "clients")
@@ -140,8 +140,7 @@ func TestClosedLoopIsArithmetic(t *testing.T) {
 		const span = 100 * time.Millisecond
 		l.run(clients, workload.Op{Kind: workload.Read, Size: cfg.Block}, span)
 
-		// They ask all at once first, so the n-th is let through n gaps later, and again every
-		// turn.
+		// They all start together, so the n-th is admitted n gaps later, and again every turn.
 		turn := max(takes, time.Duration(clients)*gap)
 		want := 0
 		for n := range clients {
@@ -166,14 +165,14 @@ func TestClosedLoopIsArithmetic(t *testing.T) {
 	})
 }
 
-// fio's recipe for etcd: 5,014 appends of 2,300 B. What it costs a volume depends on whether the
-// file's blocks were there before (measured: docs/models.md).
+// fio's recipe for etcd: 5,014 appends of 2,300 B. Their cost on a volume depends on whether the
+// file's blocks existed before (measured: docs/models.md).
 func TestAppendsCost(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		fs         kernel.FileSystem
 		prewritten bool
-		p50        time.Duration // of more than half, which enter a new block: its writes and flushes in succession
+		p50        time.Duration // of the majority, which enter a new block: its writes and flushes in succession
 	}{
 		{"ext4, new blocks", kernel.Ext4, false, 5 * 600 * time.Microsecond},
 		{"xfs, new blocks", kernel.XFS, false, 4 * 600 * time.Microsecond},
@@ -201,7 +200,7 @@ func TestAppendsCost(t *testing.T) {
 
 		writes := int64(10_646)
 		if c.fs == kernel.XFS {
-			writes -= 5 // appends that begin in no block, see the kernel's test of these counts
+			writes -= 5 // appends that begin at a block boundary; see the kernel's test of these counts
 		}
 
 		if !c.prewritten && (s.Writes != writes || s.Flushes != 7_830) {
@@ -210,8 +209,8 @@ func TestAppendsCost(t *testing.T) {
 	}
 }
 
-// Appends that arrive while a sync is in progress share the next. Writers who append again
-// immediately end up in two groups that take turns: each fdatasync carries half of them.
+// Appends that arrive while a sync is in progress share the next. Writers that append again
+// immediately end up in two groups that take turns: each fdatasync covers half of them.
 func TestGroupCommit(t *testing.T) {
 	cfg := Defaults()
 	cfg.Prewritten, cfg.CPU = true, 0
@@ -219,7 +218,7 @@ func TestGroupCommit(t *testing.T) {
 	l.run(50, workload.Op{Kind: workload.Update, Size: 512}, 2*time.Second)
 	s := l.device.Stats()
 	if per := float64(len(l.answers)) / float64(s.Flushes); per < 24 || per > 26 {
-		t.Errorf("%.1f appends a sync of 50 writers", per)
+		t.Errorf("%.1f appends per sync with 50 writers", per)
 	}
 }
 
@@ -228,7 +227,7 @@ func TestNeedsAVolume(t *testing.T) {
 	host := kernel.NewHost(kernel.Defaults(), &clock, 1)
 	env := engine.Env{Clock: &clock, Host: host, Volumes: []*kernel.Device{host.Attach("index", volume.MustNew(volume.Config{Size: units.GiB}, 1, nil))}}
 	if _, err := New(Defaults(), env); err == nil {
-		t.Error("streams without a volume of theirs were made")
+		t.Error("streams without a suitable volume were made")
 	}
 }
 
@@ -241,8 +240,8 @@ func TestCheck(t *testing.T) {
 	cfg.Block, cfg.File, cfg.Data, cfg.CPU = 0, 0, -1, units.Duration(-time.Microsecond)
 	got := cfg.Check().Error()
 	for _, want := range []string{
-		"block: 0B is no block (limit: 512B to 16MiB); nearest legal value: 512B", "file: 0B", "data: -1B",
-		"cpu: -1µs of CPU a call (limit: 0s to 1s); nearest legal value: 0s",
+		"block: block of 0B out of range (limit: 512B to 16MiB); nearest legal value: 512B", "file: 0B", "data: -1B",
+		"cpu: -1µs of CPU per call (limit: 0s to 1s); nearest legal value: 0s",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -250,6 +249,6 @@ func TestCheck(t *testing.T) {
 	}
 
 	if _, err := New(cfg, engine.Env{}); err == nil {
-		t.Error("New takes what Check does not")
+		t.Error("New accepts what Check rejects")
 	}
 }

@@ -16,10 +16,10 @@ import (
 	"plimsoll/internal/lab/ioloop"
 )
 
-// dataMax bounds the extent of random blocks: what is read must be written first.
+// dataMax limits the extent of random blocks, because data must be written before it is read.
 const dataMax = 512 << 20
 
-// A blockFile is read and written in random blocks past the page cache.
+// A blockFile is read and written in random blocks, bypassing the page cache.
 type blockFile struct {
 	path   string
 	block  int64
@@ -72,7 +72,7 @@ func (f *blockFile) read(b []byte, chance *random.Stream) error {
 	return err
 }
 
-// blockOf is the position of a key's block: pseudo-random, and always the same.
+// blockOf is the position of a key's block: pseudo-random but constant.
 func (f *blockFile) blockOf(key uint64) uint64 { return mix(key) % f.blocks }
 
 // write writes a key's block.
@@ -89,6 +89,7 @@ func (f *blockFile) write(b []byte, r record) error {
 	r.put(b)
 	f.mu.Lock()
 
+	// Keys share blocks; remember the overwritten one, which was durable while it existed.
 	if was, ok := f.owner[at]; ok && was.key != r.key {
 		f.gone[was.key] = max(f.gone[was.key], was.seq)
 	}
@@ -111,7 +112,7 @@ func (f *blockFile) close() error {
 	return file.Close()
 }
 
-// open opens the file again, and finds the records in it.
+// open reopens the file and, if find is set, reads the records in it.
 func (f *blockFile) open(find bool) error {
 	file, err := os.OpenFile(f.path, os.O_RDWR|unix.O_DIRECT, 0)
 	if err != nil {
@@ -147,7 +148,7 @@ func (f *blockFile) open(find bool) error {
 	return nil
 }
 
-// find returns what a key's block contains, or contained before another key overwrote it.
+// find returns the content of a key's block, or its content before another key overwrote it.
 func (f *blockFile) find(key uint64) (seq uint64, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

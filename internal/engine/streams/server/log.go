@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/lab/ioloop"
 )
 
-// A logFile is appended to, and starts again at its end.
+// A logFile is appended to and starts over at its end.
 type logFile struct {
 	size int64
 
@@ -35,14 +35,14 @@ type logFile struct {
 	busy    bool // a sync is in progress
 }
 
-// A waiter has appended, and waits for a sync of the file that it wrote to: a restart opens a new
-// one.
+// A waiter has appended and waits for a sync of the file that it wrote to. A restart opens a new
+// file.
 type waiter struct {
-	told chan turn
+	done chan turn
 	file *os.File
 }
 
-// A placed record is one with its position.
+// A placed record is a record with its position.
 type placed struct {
 	record
 	at, end int64
@@ -54,7 +54,7 @@ type turn struct {
 	lead bool
 }
 
-// createLog makes the file and opens it.
+// createLog creates and opens the file.
 func createLog(ctx context.Context, path string, size int64, prewritten bool) (*logFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -72,7 +72,7 @@ func createLog(ctx context.Context, path string, size int64, prewritten bool) (*
 	return &logFile{size: size, file: f, lap: 1, gone: map[uint64]uint64{}, newest: map[uint64]uint64{}}, nil
 }
 
-// append writes a record of this length and returns when it is durable.
+// append writes a record of the given length and returns when it is durable.
 func (l *logFile) append(r record, length int64) error {
 	l.mu.Lock()
 	if l.file == nil {
@@ -87,6 +87,7 @@ func (l *logFile) append(r record, length int64) error {
 
 	mine := make(chan turn, 1)
 	l.waiting = append(l.waiting, waiter{mine, l.file})
+	// The first waiter leads: it syncs for all that append before the sync begins.
 	if !l.busy {
 		l.busy = true
 		mine <- turn{lead: true}
@@ -141,7 +142,7 @@ func (l *logFile) write(r record, length int64) error {
 // forget remembers a record that is overwritten.
 func (l *logFile) forget(p placed) { l.gone[p.key] = max(l.gone[p.key], p.seq) }
 
-// sync makes appended records durable, notifies the waiters for them, and passes on the turn.
+// sync makes appended records durable, notifies their waiters, and passes on the lead.
 func (l *logFile) sync() {
 	l.mu.Lock()
 	served, file := l.waiting, l.file
@@ -155,18 +156,19 @@ func (l *logFile) sync() {
 
 	l.mu.Lock()
 	if len(l.waiting) > 0 {
-		l.waiting[0].told <- turn{lead: true}
+		l.waiting[0].done <- turn{lead: true}
 	} else {
 		l.busy = false
 	}
 
 	l.mu.Unlock()
+	// After a restart, a sync of the new file says nothing about the old one.
 	for _, w := range served {
 		if w.file != file {
-			w.told <- turn{err: errDown}
+			w.done <- turn{err: errDown}
 			continue
 		}
-		w.told <- turn{err: err}
+		w.done <- turn{err: err}
 	}
 }
 
@@ -197,7 +199,7 @@ func (l *logFile) close() error {
 	return f.Close()
 }
 
-// open reads the file after a restart: the records, and where the newest lap ends.
+// open reads the file after a restart: the records, and the end of the newest lap.
 func (l *logFile) open(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -240,7 +242,7 @@ func (l *logFile) open(path string) error {
 	return nil
 }
 
-// scan finds all complete records.
+// scan returns all complete records.
 func scan(text []byte) []placed {
 	magic := binary.LittleEndian.AppendUint32(nil, recordMagic)
 	var out []placed

@@ -21,8 +21,8 @@ type record struct {
 	key, seq uint64
 }
 
-// put fills b with a record. Its payload depends on key and seq, and differs from what any other
-// record left there, so that a torn one is detected.
+// put fills b with a record. Its payload depends on key and seq and differs from any other
+// record's, so that a torn record is detected.
 func (r record) put(b []byte) {
 	x := mix(r.key) ^ mix(r.seq+1)
 	for i := headerBytes; i < len(b); i++ {
@@ -39,7 +39,7 @@ func (r record) put(b []byte) {
 	binary.LittleEndian.PutUint32(b[4:], crc32.Checksum(b[8:], castagnoli))
 }
 
-// take reads the record at the beginning of b; ok is false if it is not complete.
+// take reads the record at the beginning of b; ok is false if it is incomplete.
 func take(b []byte) (r record, length int, ok bool) {
 	if len(b) < headerBytes || binary.LittleEndian.Uint32(b) != recordMagic {
 		return record{}, 0, false

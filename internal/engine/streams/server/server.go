@@ -21,7 +21,7 @@ import (
 
 var (
 	errDown  = errors.New("streams: not running")
-	errStart = errors.New("streams: the machine has no volume called data, wal or journal: name one so in the scenario")
+	errStart = errors.New("streams: the machine has no volume named data, wal or journal: add one to the scenario")
 )
 
 type server struct {
@@ -42,14 +42,14 @@ type connection struct {
 	chance *random.Stream
 }
 
-// New makes the server that a scenario describes under engine.streams.
+// New makes the server for a scenario's engine.streams.
 func New(cfg streams.Config) (lab.Server, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
 	}
 	if cfg.Block%512 != 0 {
 		return nil,
-			fmt.Errorf("streams: block: %s past the page cache must be a multiple of 512 bytes: 8KiB, for example",
+			fmt.Errorf("streams: block: %s must be a multiple of 512 bytes to bypass the page cache; example: 8KiB",
 				cfg.Block.Exact())
 	}
 	return &server{cfg: cfg, conns: map[int]*connection{}}, nil
@@ -72,9 +72,9 @@ func (s *server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 		s.seed = m.Scenario.Seed
 	}
 
-	tell := func(done, total int64) {
+	report := func(done, total int64) {
 		if progress != nil {
-			progress("writing what is read", done, total)
+			progress("writing the data to read", done, total)
 		}
 	}
 
@@ -88,7 +88,7 @@ func (s *server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 
 	extent, err := s.extent(data)
 	if err == nil {
-		s.data, err = createBlocks(ctx, filepath.Join(data, "stream.data"), int64(s.cfg.Block), extent, tell)
+		s.data, err = createBlocks(ctx, filepath.Join(data, "stream.data"), int64(s.cfg.Block), extent, report)
 	}
 
 	if err != nil {
@@ -98,8 +98,8 @@ func (s *server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	return nil
 }
 
-// extent is how much is laid out for random blocks: what is asked for, within the available space
-// and dataMax.
+// extent is how much is laid out for random blocks: the requested size, limited by the available
+// space and dataMax.
 func (s *server) extent(dir string) (int64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
@@ -107,7 +107,7 @@ func (s *server) extent(dir string) (int64, error) {
 	}
 	extent := min(int64(s.cfg.Data), dataMax, int64(st.Bavail)*st.Bsize/2)
 	if extent -= extent % int64(s.cfg.Block); extent == 0 {
-		return 0, fmt.Errorf("no space for a block of %s in %s: make the volume larger", s.cfg.Block.Exact(), dir)
+		return 0, fmt.Errorf("no space for a block of %s in %s: enlarge the volume", s.cfg.Block.Exact(), dir)
 	}
 	return extent, nil
 }
@@ -162,7 +162,7 @@ func (s *server) Do(ctx context.Context, conn int, op *lab.Op) error {
 	return nil
 }
 
-// Sources returns none: all that streams do is visible on the device.
+// Sources returns none: everything that streams do is visible on the device.
 func (s *server) Sources() []source.Source { return nil }
 
 // Cycles returns none.

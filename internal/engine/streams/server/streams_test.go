@@ -21,7 +21,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// started returns a server on a temporary folder, or skips if that does not support direct I/O.
+// started returns a server on a temporary folder, or skips the test if that does not support direct
+// I/O.
 func started(t *testing.T, cfg streams.Config) (lab.Server, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -70,8 +71,8 @@ func expect(t *testing.T, s lab.Server, key, want uint64) {
 	}
 }
 
-// TestAcknowledgedIsFound: after a crash each key has its last acknowledged write, although the log
-// has started again several times and connections shared their fdatasyncs.
+// After a crash each key has its last acknowledged write, although the log has started over several
+// times and connections shared their fdatasyncs.
 func TestAcknowledgedIsFound(t *testing.T) {
 	ctx := context.Background()
 	s, _ := started(t, small())
@@ -81,7 +82,7 @@ func TestAcknowledgedIsFound(t *testing.T) {
 	for c := range uint64(conns) {
 		g.Go(func() {
 			for i := range uint64(each) {
-				// Keys of odd rounds are written once and are overwritten in the log by later laps.
+				// Keys of odd rounds are written once and overwritten in the log by later laps.
 				if err := s.Do(ctx, int(c), write(c+conns*(i%5+i%2*i), i+1, 2300)); err != nil {
 					t.Error(err)
 					return
@@ -119,7 +120,7 @@ func TestAcknowledgedIsFound(t *testing.T) {
 		t.Error("a key that was never written is found")
 	}
 
-	// It continues from there, and can crash again.
+	// It continues from there and can crash again.
 	if err := s.Do(ctx, 0, write(1, 9000, 2300)); err != nil {
 		t.Fatal(err)
 	}
@@ -134,8 +135,7 @@ func TestAcknowledgedIsFound(t *testing.T) {
 	}
 }
 
-// TestCrashInProgress: operations that wait when the power fails get an error, and everything
-// acknowledged is there.
+// Operations that wait at a power loss get an error, and everything acknowledged is present.
 func TestCrashInProgress(t *testing.T) {
 	ctx := context.Background()
 	s, _ := started(t, small())
@@ -176,7 +176,7 @@ func TestCrashInProgress(t *testing.T) {
 	}
 }
 
-// TestLost: a record that a power loss took is not found, and the one before it is.
+// A record that a power loss destroyed is not found, but the previous one is.
 func TestLost(t *testing.T) {
 	ctx := context.Background()
 	s, dir := started(t, small())
@@ -235,7 +235,7 @@ func TestReads(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if s.Describe() == "" || s.Sources() != nil {
-		t.Error("it describes itself as nothing, or has sources")
+		t.Error("it has no description, or has sources")
 	}
 }
 
@@ -246,7 +246,7 @@ func TestNotStarted(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := s.Start(ctx, &lab.Machine{}, nil); err == nil || !strings.Contains(err.Error(), "no volume called data") {
+	if err := s.Start(ctx, &lab.Machine{}, nil); err == nil || !strings.Contains(err.Error(), "no volume named data") {
 		t.Errorf("no volume: %v", err)
 	}
 
