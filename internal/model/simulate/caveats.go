@@ -59,6 +59,7 @@ func LongEnough(period time.Duration) time.Duration {
 // caveats are those of a result whose run saw so many checkpoints.
 func caveats(sc *scenario.Scenario, r *Result, cycles int) []Caveat {
 	var out []Caveat
+	// A closed loop cannot fall behind: its clients wait for their answers.
 	if asked := r.AskedPerSec * r.Seconds; r.OpenLoop && float64(r.Unanswered) > (1-AnsweredMin)*asked {
 		out = append(out, Caveat{Kind: Backlog,
 			Text: fmt.Sprintf("does not keep up: %d of %.0f operations are unanswered at the end",
@@ -103,6 +104,7 @@ func (p *sampler) processors(host *kernel.Config, span float64) (mean, most floa
 		}
 		has := float64(len(cores))
 		mean += used / has / float64(len(p.cpu))
+		// A member at its quota is throttled even if the host's other cores are idle.
 		if q := float64(host.CPUQuota); q > 0 {
 			has = min(has, q)
 		}
@@ -137,6 +139,7 @@ func objectives(sc *scenario.Scenario, r *Result) []ObjectiveResult {
 	out := []ObjectiveResult{}
 	for _, b := range sc.Objective.Bounds() {
 		o := ObjectiveResult{Name: b.Name, Wanted: float64(b.Most) / 1e9, Unit: "seconds", Got: r.Figure(b.Name)}
+		// A caveat withdraws a pass, never a miss: the true figures are no better.
 		if o.Met = o.Got != nil && *o.Got <= o.Wanted; o.Met && len(r.Caveats) > 0 {
 			o.Met, o.Caveat = false, r.Caveats[0].Text
 		}
@@ -148,6 +151,8 @@ func objectives(sc *scenario.Scenario, r *Result) []ObjectiveResult {
 // Judge returns the bound that a result misses, or why its figures do not show that it keeps them; ""
 // if it keeps all. Caveats of the kinds that are allowed do not count.
 func (r *Result) Judge(want []scenario.Bound, allowed ...string) string {
+	// A backlog comes before the bounds, because the figures of a system that falls behind grow
+	// with the run's length.
 	if c := r.Caveat(allowed...); c != nil && c.Kind == Backlog {
 		return c.Text
 	}

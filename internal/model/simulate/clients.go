@@ -49,5 +49,6 @@ func (r *feltRow) sample(row []float64) {
 	row = row[r.at:]
 	r.of.Cumulative(row[:latency.BucketCount])
 	row[latency.BucketCount] = r.of.SumSeconds()
+	// The last cumulative bucket is +Inf, which counts everything.
 	row[latency.BucketCount+1] = row[latency.BucketCount-1]
 }

@@ -46,6 +46,8 @@ func feltCredit(sc *scenario.Scenario, r *Result) *Credit {
 			continue
 		}
 		one := slices.MinFunc(all, func(a, b Credit) int { return cmp.Compare(a.Empty, b.Empty) })
+		// Every write passes through the leader, so its credits decide regardless of the other
+		// members.
 		if cluster != nil && cluster.Leader(sc.Engine.Config) == k {
 			return &one
 		}
@@ -54,6 +56,7 @@ func feltCredit(sc *scenario.Scenario, r *Result) *Credit {
 
 	minority := 0
 	if cluster != nil {
+		// A write needs a majority: clients notice once more than this many members are slow.
 		minority = (sc.MemberCount() - 1) / 2
 	}
 
@@ -76,6 +79,8 @@ func volumeCredits(sc *scenario.Scenario, r *Result, k int) []Credit {
 			continue
 		}
 
+		// LimitsOf returns the limits of one volume. A stripe spreads its load evenly over its
+		// volumes.
 		n := float64(v.Value.Members())
 		b := bucket{float64(l.Burst.Initial), asked.IOPS / n, float64(l.Sustained.IOPS)}
 		if l.Burst.Bytes {
@@ -190,6 +195,7 @@ func (b bucket) lasts(sc *scenario.Scenario) (time.Duration, bool) {
 		net = append(net, (b.refill-asked)*step.Seconds())
 	}
 
+	// The mean demand is not enough: a daily peak may empty a bucket that lasts on average.
 	left := b.bucket
 	for n := range periodsMost {
 		before := left
@@ -198,6 +204,7 @@ func (b bucket) lasts(sc *scenario.Scenario) (time.Duration, bool) {
 				return time.Duration(n)*period + time.Duration(i)*step, true
 			}
 		}
+		// No credits were lost over a whole period, so every later one repeats this.
 		if left >= before {
 			return 0, false
 		}

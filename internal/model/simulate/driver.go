@@ -72,6 +72,7 @@ func (d *driver) schedule() {
 	if !d.source.Next(&d.next) {
 		return
 	}
+	// The intended start identifies an operation, so it must be unique.
 	d.next.At = max(d.next.At, d.last+1)
 	d.last = d.next.At
 	if d.next.At < d.end {
@@ -107,6 +108,7 @@ func (d *driver) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	}
 
 	var q *queued
+	// Copied to scratch rather than allocated: this runs once per operation.
 	if len(d.waited) > 0 {
 		if x, ok := d.waited[op.At]; ok {
 			delete(d.waited, op.At)
@@ -116,6 +118,7 @@ func (d *driver) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	}
 
 	d.meter.done(now, op, w, q, d.queue.n > 0)
+	// done has just computed this operation's causes, which dispatch hands to the next one.
 	d.inside--
 	d.dispatch(now)
 }
@@ -132,6 +135,7 @@ func (d *driver) dispatch(now vtime.Instant) {
 		if !ok {
 			break
 		}
+		// The connection was freed by the operation measured last, so its causes explain this wait.
 		d.waited[op.At] = queued{now, d.meter.causes}
 		d.inside++
 		d.engine.Do(op)
@@ -147,6 +151,7 @@ func (d *driver) begin(client int) {
 		return
 	}
 	for {
+		// Two clients may start in the same nanosecond. The second moves on to a free one.
 		if _, taken := d.client[op.At]; !taken {
 			break
 		}
@@ -179,6 +184,7 @@ func (r *ring) push(op workload.Op) bool {
 		return false
 	}
 	if r.n == len(r.ops) {
+		// The length stays a power of two, so that indexes can be masked.
 		grown := make([]workload.Op, max(2*len(r.ops), 1024))
 		for i := range r.n {
 			grown[i] = r.ops[(r.head+i)&(len(r.ops)-1)]

@@ -70,6 +70,8 @@ func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *que
 
 	m.synced(now, w)
 	write, measured := op.Kind.Writes(), op.At >= m.from
+	// Handing on causes is costly, so it is skipped unless a result or a waiting operation needs
+	// them.
 	if others || write && measured {
 		m.hand(op, w, q)
 	}
@@ -143,6 +145,8 @@ type syncWaits struct{ queue, limit, device int64 }
 // synced takes in the sync that an operation waited for.
 func (m *meter) synced(now vtime.Instant, w *engine.Waits) {
 	s := syncWaits{w[engine.WaitLogQueue], w[engine.WaitLogLimit], w[engine.WaitLogDevice]}
+	// All operations of one group commit finish at the same instant. Only the first of them counts
+	// as a new sync.
 	if s.queue|s.limit|s.device != 0 && now != m.syncAt {
 		m.syncBefore, m.sync, m.syncAt, m.known = m.sync, s, now, false
 	}
@@ -183,6 +187,7 @@ func spread(to *engine.Waits, time int64, as *shares, own engine.Wait) {
 			rest -= part
 		}
 	}
+	// Rounding leaves a rest. Adding it keeps the sum equal to the latency.
 	to[own] += rest
 }
 

@@ -34,6 +34,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 		return fail(err)
 	}
 
+	// Only the time after the warm-up is measured.
 	from := vtime.At(sc.Run.Warmup.Std())
 	end := from.Add(sc.Run.Duration.Std())
 	m := newMeter(from, end)
@@ -66,6 +67,7 @@ const second = vtime.Instant(time.Second)
 // drive advances virtual time, one second at a time.
 func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime.Instant,
 	progress func(done, total time.Duration)) error {
+	// Begin with the fraction of a second, so that the last step ends exactly at from.
 	for at := from % second; at < from; at += second {
 		s.clock.Run(at)
 		if err := ctx.Err(); err != nil {
@@ -75,6 +77,7 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 	}
 
 	s.clock.Run(from)
+	// The engine's own figures must not include the warm-up.
 	if s.reporting != nil {
 		s.reporting.Reset(s.engine)
 	}
@@ -92,6 +95,8 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 			return err
 		}
 
+		// Check bounds every second: a search gives up on most candidates long before their runs
+		// end.
 		if m.watch != nil {
 			if missed := m.watch.missed(s, &m.open, at, end); missed != nil {
 				return missed

@@ -98,6 +98,7 @@ func newSampler(s *system, m *meter, writes units.Ratio, writer recording.Writer
 		bounds = append(bounds, len(p.batch.Columns))
 	}
 
+	// Volumes are matched with devices by position, so the counts must agree.
 	if devices != len(s.devices) {
 		return nil, fmt.Errorf("%d of %d devices have counters", devices, len(s.devices))
 	}
@@ -135,6 +136,7 @@ func (p *sampler) sample(ctx context.Context) error {
 	}
 
 	now := p.clock.Now()
+	// The first row is the baseline for all counters.
 	if p.n == 0 {
 		copy(p.first, p.row)
 		for i, d := range p.devices {
@@ -150,6 +152,7 @@ func (p *sampler) sample(ctx context.Context) error {
 		return nil
 	}
 
+	// Prometheus timestamps are in milliseconds, virtual time is in nanoseconds.
 	p.batch.TimesMs = append(p.batch.TimesMs, p.epochMs+int64(now)/1e6)
 	for i, x := range p.row {
 		p.batch.Columns[i].Values = append(p.batch.Columns[i].Values, x)

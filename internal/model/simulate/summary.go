@@ -30,6 +30,7 @@ func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bo
 	}
 
 	r.AskedPerSec = float64(m.arrivals) / span
+	// A closed loop asks for as much as it is answered.
 	if !r.OpenLoop {
 		r.AskedPerSec = r.DonePerSec
 	}
@@ -85,11 +86,13 @@ func sumCycles(cycles []engine.Cycle, m *meter) Cycles {
 
 	var covered vtime.Instant
 	for i, c := range cycles {
+		// Cycles that only overlap the measured time count with their overlap.
 		covered += max(min(c.End, m.end)-max(c.Start, m.from), 0)
 		if i > 0 {
 			apart = append(apart, float64(c.Start-cycles[i-1].Start)/1e9)
 		}
 
+		// The dirty bytes at the start of an earlier cycle belong to the warm-up.
 		if c.Start >= m.from {
 			dirty = max(float64(c.Dirty), zeroIfNaN(dirty))
 		}
@@ -114,6 +117,7 @@ func sumCycles(cycles []engine.Cycle, m *meter) Cycles {
 		out.MaxSeconds = known(slices.Max(took))
 	}
 
+	// A running checkpoint is a lower bound, and may already be the longest.
 	if x := out.RunningSeconds; x > 0 && (out.MaxSeconds == nil || x > *out.MaxSeconds) {
 		out.MaxSeconds = known(x)
 	}
@@ -160,6 +164,7 @@ func sumWaits(m *meter, all *Latency) []WaitResult {
 	row := func(name string, of, cause func(*waitSum) int64) {
 		r := WaitResult{Name: name, Share: float64(of(&every)) / float64(every.latency)}
 		r.SlowShare = float64(of(&slow)) / float64(max(slow.latency, 1))
+		// Sums are in nanoseconds. max avoids a division by zero if no write was slow.
 		r.SlowSeconds = float64(of(&slow)) / float64(max(slow.n, 1)) / 1e9
 		r.CauseShare = float64(cause(&every)) / float64(every.latency)
 		r.SlowCauseShare = float64(cause(&slow)) / float64(max(slow.latency, 1))

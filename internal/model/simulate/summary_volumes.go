@@ -29,6 +29,7 @@ func sumVolumes(s *system, p *sampler, span float64) []VolumeResult {
 			v.BusyMax = v.Busy // the run lasted less than ten seconds
 		}
 
+		// HeldBy counts from the start of the run, so the warm-up's share is subtracted.
 		for l := range volume.Limit(volume.Limits) {
 			if held := state.HeldBy[l] - t.before.HeldBy[l]; held > 0 {
 				v.HeldBy = append(v.HeldBy, HeldBy{Name: l.String(), Seconds: float64(held) / 1e9})
@@ -58,6 +59,7 @@ func bill(r *Result, sc *scenario.Scenario) {
 	if !ok.Volumes {
 		return
 	}
+	// The price of the volumes is useful even if the instance's is unknown.
 	r.MonthlyVolumesUSD = known(float64(volumes))
 	if ok.Instances {
 		r.MonthlyUSD = known(float64(volumes + instances))

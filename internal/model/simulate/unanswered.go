@@ -21,6 +21,8 @@ type waiting struct {
 
 // add takes in an operation that is sent.
 func (u *unanswered) add(at vtime.Instant, write bool) {
+	// Reuse the answered half instead of growing. Each copy moves less than half, so the
+	// amortized cost is constant.
 	if u.head > len(u.ops)/2 && len(u.ops) == cap(u.ops) {
 		u.ops = u.ops[:copy(u.ops, u.ops[u.head:])]
 		u.head = 0
@@ -38,6 +40,7 @@ func (u *unanswered) answer(at vtime.Instant) {
 		return // refused, so it does not wait
 	}
 	u.ops[i].answered = true
+	// Answers come out of order. The head moves only past a prefix that is fully answered.
 	for u.head < len(u.ops) && u.ops[u.head].answered {
 		u.head++
 	}

@@ -134,6 +134,8 @@ func newWatch(w *Wanted, from vtime.Instant) *watch {
 		switch n := w.Arrivals.Writes; {
 		case b.Name == "checkpoint":
 			out.cycles = append(out.cycles, b)
+		// Without a known count only a maximum can be decided early: one slower operation is a
+		// miss.
 		case !ok || !w.Arrivals.Known && q.percent < 100:
 		default:
 			if q.reads {
@@ -193,6 +195,7 @@ func (w *watch) missed(s *system, open *unanswered, now, end vtime.Instant) *Mis
 
 	for _, b := range w.cycles {
 		for _, c := range cyclesIn(s.engine.Cycles(), w.from) {
+			// A running checkpoint takes at least as long as it has run so far.
 			if until := min(c.End, now, end); int64(until-c.Start) > int64(b.Most) {
 				return &MissedError{Bound: b, After: time.Duration(now - w.from), Over: 1, Mattered: s.mattered()}
 			}

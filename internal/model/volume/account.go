@@ -53,18 +53,22 @@ type account struct {
 func (a *account) charge(c *charge, r Request, live bool) {
 	c.operations, c.bytes = 1, int64(r.Length)
 	if a.carries == 0 {
+		// A long request trickles through in pieces, and its last piece passes when the rest has.
 		if r.Length > paced {
 			c.headBytes = int64((r.Length - 1) / paced * paced)
 		}
 		return
 	}
 
+	// The common case on volumes without merging: one operation, all of it in the last part.
 	if !a.merge && r.Length <= a.carries {
 		return
 	}
 
 	rest := r.Length
 	c.operations = 0
+	// Only a request that continues the previous one sequentially, while that one is in flight, can
+	// merge.
 	if live && a.merge && r.Length > 0 && a.room > 0 && r.Op == a.op && r.Offset == a.end {
 		joined := min(rest, a.room)
 		rest -= joined
@@ -82,6 +86,7 @@ func (a *account) charge(c *charge, r Request, live bool) {
 		c.operations = int64(n)
 		c.headOperations = int64(n - 1)
 		c.headBytes += int64((n - 1) * a.carries)
+		// The last operation may still grow to its full size.
 		a.room = n*a.carries - rest
 	} else {
 		c.headBytes = 0 // it is itself the last part

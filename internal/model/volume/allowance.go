@@ -36,6 +36,7 @@ type allowance struct {
 }
 
 func newAllowance(base, most float64, lasts units.Duration) allowance {
+	// No limit: more room than any sum of requests can use.
 	if base == 0 {
 		return allowance{base: math.MaxInt64, most: math.MaxInt64}
 	}
@@ -45,6 +46,8 @@ func newAllowance(base, most float64, lasts units.Duration) allowance {
 		a.bursts = true
 		a.capacity = over * int64(lasts/sliceNs)
 		a.credits = a.capacity
+		// A full bucket is available once per burstEvery, so the refill has the time outside the
+		// burst.
 		a.refill = max(1, a.capacity/int64((burstEvery-lasts)/(secondSlices*sliceNs)))
 	}
 	a.baseNs, a.mostNs = sliceNs/float64(a.base), sliceNs/float64(a.most)
@@ -56,6 +59,7 @@ func (a *allowance) room(used, second int64) int64 {
 	if !a.bursts || a.spent() {
 		return a.base - used
 	}
+	// Within a second, unused baseline counts before credits do.
 	return min(a.most-used, max(0, a.base*secondSlices-second)+a.credits)
 }
 
@@ -90,6 +94,7 @@ func (a *allowance) rest(second, seconds int64) {
 	if !a.bursts || unused <= 0 {
 		return
 	}
+	// Checked by division: the product below would overflow after a long idle time.
 	if seconds > (a.capacity-a.credits)/a.refill+1 {
 		a.credits = a.capacity
 		return

@@ -47,6 +47,7 @@ func (c *calendar) advance(now vtime.Instant) {
 		return
 	}
 	c.settle(c.first/secondSlices, to/secondSlices)
+	// Slices after end were never used and are already clear, so a long idle time costs nothing.
 	for ; c.first < to && c.first < c.end; c.first++ {
 		*c.slot(c.first) = slice{}
 	}
@@ -65,6 +66,7 @@ func (c *calendar) settle(second, to int64) {
 		for k := range c.limits {
 			c.limits[k].rest(used[k], 1)
 		}
+		// The ring of seconds is reused, so a second is cleared once it is settled.
 		*used = [kinds]int64{}
 	}
 	if second < to {
@@ -104,12 +106,14 @@ func (c *calendar) reserve(from vtime.Instant, cost *charge) (vtime.Instant, Lim
 			c.limits[operations].room(s.used[operations], second[operations]),
 			c.limits[bytes].room(s.used[bytes], second[bytes]),
 		}
+		// The charge ends in this slice. Both kinds must fit, since one request uses both.
 		if need[operations] <= room[operations] && need[bytes] <= room[bytes] {
 			c.limits[operations].take(&s.used[operations], &second[operations], need[operations])
 			c.limits[bytes].take(&s.used[bytes], &second[bytes], need[bytes])
 			return c.passes(from, at, s, cost, bound, waited)
 		}
 
+		// Take what fits here and carry the rest over to the next slice.
 		bound, waited = c.fill(s, second, room, &need), true
 		at++
 	}
@@ -119,6 +123,7 @@ func (c *calendar) reserve(from vtime.Instant, cost *charge) (vtime.Instant, Lim
 // slice before it is full, if it is.
 func (c *calendar) find(at int64, bound int, waited bool) (int64, int, bool) {
 	for {
+		// The late queue owns these slices entirely.
 		if at >= c.lateFrom && at < c.lateTo {
 			at = c.lateTo
 		}
@@ -135,6 +140,8 @@ func (c *calendar) find(at int64, bound int, waited bool) (int64, int, bool) {
 		to := at + int64(s.skip)
 		bound, waited = int(c.slot(to-1).kind), true
 		if to < c.end {
+			// Path compression as in union-find: the next search skips both runs of full slices in
+			// one step.
 			if more := c.slot(to).skip; more > 0 {
 				s.skip += more
 			}
@@ -180,9 +187,11 @@ func (c *calendar) passes(from vtime.Instant, at int64, s *slice, cost *charge, 
 	ends := max(o.ns(s.used[operations]), b.ns(s.used[bytes]))
 	takes := max(o.ns(cost.lastOperations()*thousand), b.ns(cost.lastBytes()*thousand))
 	begun := vtime.Instant(at*sliceNs + ends - takes)
+	// The room lies before the request's own start, so the instance did not delay it.
 	if begun <= from {
 		return from, Unlimited
 	}
+	// Nothing was full before this slice, so whichever kind is used further in it decided.
 	if !waited && b.ns(s.used[bytes]) > o.ns(s.used[operations]) {
 		bound = bytes
 	}
@@ -207,6 +216,7 @@ func (c *calendar) grow(at int64) {
 		n *= 2
 	}
 	ring := make([]slice, n)
+	// A slice's place depends on the ring's length, so every slice moves.
 	for s := c.first; s < c.end; s++ {
 		ring[s&(n-1)] = *c.slot(s)
 	}
@@ -215,6 +225,7 @@ func (c *calendar) grow(at int64) {
 
 // late takes room behind the ring's end, in a queue.
 func (c *calendar) late(from vtime.Instant, at int64, need [kinds]int64) (vtime.Instant, Limit) {
+	// The bound on at keeps the product within an int64.
 	passes := max(from, vtime.Instant(min(at, math.MaxInt64/sliceNs)*sliceNs))
 	if c.lateTo != math.MaxInt64 {
 		passes = max(passes, c.lateAt)
@@ -222,6 +233,7 @@ func (c *calendar) late(from vtime.Instant, at int64, need [kinds]int64) (vtime.
 		c.lateFrom = int64(passes / sliceNs)
 	}
 
+	// The late queue runs at the baseline: credits that far ahead are not known.
 	var ns float64
 	kind := operations
 	for k := range need {
@@ -231,6 +243,7 @@ func (c *calendar) late(from vtime.Instant, at int64, need [kinds]int64) (vtime.
 	}
 
 	c.lateAt = vtime.Never
+	// A sum past the end of virtual time saturates.
 	if ns < float64(vtime.Never-passes) {
 		c.lateAt = passes + vtime.Instant(ns)
 	}

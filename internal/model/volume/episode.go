@@ -49,6 +49,7 @@ const skipped = 1000
 func (e *episodes) bad(at vtime.Instant) bool {
 	latest := &e.known[(e.next-1)%len(e.known)]
 	if at < latest.from {
+		// Most requests come after the previous episode and before the next one.
 		if at >= e.quiet {
 			return false
 		}

@@ -44,14 +44,17 @@ func (m *meter) ready() vtime.Instant { return m.paid() - vtime.Instant(m.slack)
 
 // pay charges n, which pass at the given instant.
 func (m *meter) pay(at vtime.Instant, n int64) {
+	// An idle meter saves up nothing beyond its slack.
 	if m.paid() < at {
 		m.at, m.part = at, 0
 	}
+	// The product is in 2^-32 ns and needs up to 128 bits.
 	high, low := bits.Mul64(uint64(n), m.price)
 	low, carry := bits.Add64(low, uint64(m.part), 0)
 	high += carry
 	ns := high<<32 | low>>32
 	next := m.at + vtime.Instant(ns)
+	// A sum past the end of virtual time saturates.
 	if high >= 1<<31 || next < m.at {
 		m.at, m.part = vtime.Never, 0
 		return

@@ -88,6 +88,8 @@ func MustNew(cfg Config, seed random.Seed, on *Instance) *Queue {
 func (q *Queue) limit(cfg *Config) {
 	shared := cfg.Sustained
 	if b := cfg.Burst; b != nil {
+		// The burst replaces the sustained limit of its own unit: that limit becomes the refill
+		// rate, and the meter enforces only the peak.
 		refill := float64(shared.IOPS)
 		if b.Bytes {
 			refill = float64(shared.Throughput)
@@ -110,6 +112,8 @@ func (q *Queue) limit(cfg *Config) {
 		}
 
 		q.bucket(b.Capacity, b.Initial, refill, at, b.Bytes)
+		// A second bucket counts bytes. Config.Check has ensured that the first one counts
+		// operations.
 		if b.BytesCapacity > 0 {
 			q.bucket(b.BytesCapacity, b.BytesCapacity, float64(cfg.Sustained.Throughput),
 				float64(b.At.Throughput), true)
@@ -120,6 +124,7 @@ func (q *Queue) limit(cfg *Config) {
 	q.pass(cfg.Slack, cfg.ReadOnly, Read)
 	q.pass(cfg.Slack, cfg.WriteOnly, Write, Flush)
 
+	// Only volumes whose reads and writes share no limit may reorder them.
 	if q.on == nil && shared == (Rate{}) && cfg.Burst == nil {
 		q.line[Write], q.line[Flush] = 1, 1
 	}
@@ -128,6 +133,7 @@ func (q *Queue) limit(cfg *Config) {
 // bucket makes a burst bucket.
 func (q *Queue) bucket(capacity, initial Credits, refill, at float64, bytes bool) {
 	m := newMeter(refill, 0, bytes, VolumeCredits)
+	// The meter runs on time, so credits become the nanoseconds that the refill takes to earn them.
 	m.slack = int64(float64(capacity) / refill * 1e9)
 	m.at = vtime.Instant(float64(capacity-initial) / refill * 1e9)
 	q.buckets = append(q.buckets, bucket{meter: &m, at: at, size: float64(capacity), emptied: vtime.Never})
@@ -161,6 +167,7 @@ func (q *Queue) Instance() *Instance { return q.on }
 
 // Submit takes a request. It costs the same however many wait: nothing is queued, the meters know.
 func (q *Queue) Submit(now vtime.Instant, r Request) Completion {
+	// The meters require time that never goes back.
 	now = max(now, q.now)
 	q.now = now
 	r = r.clamped()
@@ -180,6 +187,8 @@ func (q *Queue) Submit(now vtime.Instant, r Request) Completion {
 	}
 
 	begins := c.Issued
+	// Fetching a block from the snapshot comes after the limits: the request has been issued and
+	// charged by then.
 	if q.fresh != nil {
 		if begins = q.fresh.touch(c.Issued, r); begins > c.Issued {
 			c.Held = FirstTouch
@@ -204,6 +213,7 @@ func (q *Queue) issue(c *Completion, r Request) {
 	var cost charge
 	q.account.charge(&cost, r, c.Admitted <= q.mergeUntil)
 	meters := q.meters[r.Op]
+	// A request cannot overtake the previous one in its line, even if it costs nothing itself.
 	line := &q.last[q.line[r.Op]]
 
 	first, held, waits := c.Admitted, Unlimited, false
@@ -212,6 +222,8 @@ func (q *Queue) issue(c *Completion, r Request) {
 	}
 
 	for _, m := range meters {
+		// A request merged into the previous operation was admitted with it and waits only for
+		// bytes.
 		if all, _ := cost.of(m); all > 0 && (m.bytes || !cost.joins) {
 			if t := m.ready(); t > first {
 				first, held, waits = t, m.limit, true
@@ -233,6 +245,7 @@ func (q *Queue) issue(c *Completion, r Request) {
 		q.held(held, c.Admitted, at)
 	}
 
+	// The instance paces the request while the volume does, so the later of the two decides.
 	if q.on != nil {
 		if passed, by := q.on.pass(q.now, first, &cost); passed > at {
 			c.Held = by
@@ -243,6 +256,7 @@ func (q *Queue) issue(c *Completion, r Request) {
 
 	for _, m := range meters {
 		all, head := cost.of(m)
+		// head has already paid for the rest of the request.
 		m.pay(at, all-head)
 	}
 
@@ -327,6 +341,7 @@ func (q *Queue) State(now vtime.Instant) State {
 // fill returns how full the bucket is. The meter knows it for the last request issued, which may be
 // later than now; until then, the burst ran at its limit.
 func (b *bucket) fill(now, issued vtime.Instant) units.Ratio {
+	// The meter reflects every issued request, including those to be issued after now.
 	last := max(now, issued)
 	perSecond := 1e9 * (1 << 32) / float64(b.meter.price)
 	credits := b.size
@@ -337,6 +352,8 @@ func (b *bucket) fill(now, issued vtime.Instant) units.Ratio {
 	case b.emptied <= now && last > now:
 		return 0
 	case last > now && b.at > perSecond:
+		// Undo the consumption between now and the last request, assuming the volume ran at its
+		// burst limit until then.
 		since := min(last, b.emptied)
 		credits += float64(float64(since.Sub(now)) / 1e9 * (b.at - perSecond))
 	}

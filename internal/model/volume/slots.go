@@ -35,6 +35,8 @@ func (s *slots) free(now vtime.Instant) vtime.Instant {
 
 // take gives the slot that free reported to a request that is done at the given instant.
 func (s *slots) take(done vtime.Instant) {
+	// The caller waited for the earliest slot, which is the root of the heap, so its entry is
+	// replaced.
 	if len(s.done) == s.most {
 		s.freed++
 		s.sink(done)
@@ -44,6 +46,7 @@ func (s *slots) take(done vtime.Instant) {
 	i := len(s.done)
 	s.done = append(s.done, done)
 
+	// Move the new entry up past parents that finish later.
 	for i > 0 {
 		parent := (i - 1) / 4
 		if s.done[parent] <= done {

@@ -47,6 +47,7 @@ func (s *snapshot) touch(at vtime.Instant, r Request) vtime.Instant {
 	}
 	from := max(r.Offset, 0)
 	ready := at
+	// The end is clipped so that offset plus length cannot overflow.
 	for b := from / SnapshotBlock; b <= (from+min(r.Length, 1<<63-1-from)-1)/SnapshotBlock; b++ {
 		ready = max(ready, s.fetch(at, int64(b)))
 	}
@@ -67,10 +68,12 @@ func (s *snapshot) fetch(at vtime.Instant, block int64) vtime.Instant {
 		}
 	}
 
+	// The background fetch has passed the block. It needs no entry in the map.
 	if byRate <= at {
 		return byRate
 	}
 
+	// Fetches on demand share one bandwidth, but their latencies overlap.
 	begins := max(at, s.next)
 	s.next = begins.Add(units.Duration(1e9 * float64(SnapshotBlock) / float64(s.OnDemand)).Std())
 	t := min(byRate, begins.Add(s.Takes.Std()))

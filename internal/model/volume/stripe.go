@@ -45,6 +45,8 @@ func StripeOf(n int, unit units.Size, cfg Config, seed random.Seed, on *Instance
 	members := make([]Volume, n)
 	name := cfg.Name
 	for i := range members {
+		// A stripe of one keeps the plain name, and with it the random stream of an unstriped
+		// volume.
 		if n > 1 {
 			cfg.Name = fmt.Sprintf("%s.%d", name, i)
 		}
@@ -74,6 +76,7 @@ func (s *Stripe) Submit(now vtime.Instant, r Request) Completion {
 	s.submitted[r.Op]++
 
 	if r.Op == Flush {
+		// A flush makes every member's cache durable, so it is as slow as the slowest member.
 		c := s.members[0].Submit(now, r)
 		for _, m := range s.members[1:] {
 			c.join(m.Submit(now, r))
@@ -90,10 +93,12 @@ func (s *Stripe) Submit(now vtime.Instant, r Request) Completion {
 	chunk, within := r.Offset/s.unit, r.Offset%s.unit
 	if within+r.Length <= s.unit {
 		r.Offset = chunk/n*s.unit + within
+		// A request within one stripe unit needs no split.
 		return s.members[chunk%n].Submit(now, r)
 	}
 
 	var c Completion
+	// Chunks on one member are contiguous there, so each member gets at most one request.
 	end := r.Offset + r.Length
 
 	last, rest := (end-1)/s.unit, (end-1)%s.unit+1

@@ -49,6 +49,8 @@ func ramped(r *Ramp) []piece {
 	out := make([]piece, 0, rampPieces+1)
 	for i := range rampPieces {
 		t := (float64(i) + 0.5) / rampPieces
+		// The explicit conversion rules out a fused multiply-add, which would differ between
+		// machines.
 		rate := float64(r.From) + float64(float64(r.To-r.From)*t)
 		out = append(out, piece{time.Duration(r.Over) * time.Duration(i+1) / rampPieces, units.Frequency(rate)})
 	}
@@ -69,6 +71,7 @@ func swinging(d *Daily) []piece {
 			units.Frequency(rate)})
 		before, now = now, float64(2*cosStep*now)-before
 	}
+	// Rounding must not shift the next period.
 	out[dailyPieces-1].until = time.Duration(d.Period)
 	return out
 }
@@ -118,6 +121,7 @@ func (a *arrivals) advance(now vtime.Instant) {
 		a.until = vtime.Never
 	}
 
+	// A pause has no gap; next skips it.
 	a.due, a.duePart, a.gap = now, 0, 0
 	if p.rate < RateMin {
 		return
@@ -147,6 +151,7 @@ func (a *arrivals) next() (vtime.Instant, bool) {
 			if !a.poisson {
 				before := a.duePart
 				a.due = t.Add(a.gap)
+				// The fraction overflowed: carry a nanosecond.
 				if a.duePart += a.gapPart; a.duePart < before {
 					a.due++
 				}

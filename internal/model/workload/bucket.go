@@ -31,6 +31,7 @@ func newBuckets(b *Buckets, k *keys) *buckets {
 	if entries == 0 {
 		return out
 	}
+	// Every sensor has taken its turn already, so each has an open bucket.
 	out.begun = uint64(b.Sensors)
 	for i := range out.sensors {
 		out.sensors[i] = bucket{
@@ -57,6 +58,7 @@ func (b *buckets) reading(op *Op, k *keys) {
 		b.begun++
 	}
 
+	// A reading outside the bucket's span starts a new document.
 	if s.entries == 0 || s.span != span {
 		*s = bucket{key: k.insert(), span: span}
 		op.Kind = Insert
@@ -66,6 +68,7 @@ func (b *buckets) reading(op *Op, k *keys) {
 	op.Key, op.Size = s.key, b.Entry
 	op.Document = b.size(s.entries)
 
+	// An insert writes the whole document, a push only its entry.
 	if op.Kind == Insert {
 		op.Size = op.Document
 	}

@@ -41,6 +41,7 @@ func (c *Closed) Clients() int { return c.clients }
 // come in the order of now.
 func (c *Closed) Begin(client int, now vtime.Instant, op *Op) bool {
 	at := now
+	// A client does not think before its first request.
 	if c.begun[client] {
 		at = at.Add(c.think)
 	}

@@ -46,6 +46,7 @@ func newKeys(k *Keys, seed random.Seed) (*keys, error) {
 			return nil, err
 		}
 	case hotsetKeys:
+		// A small share of few documents may round to zero; the hot set has at least one.
 		out.hotKeys = min(n, max(1, uint64(math.Round(float64(n)*float64(k.HotKeys)))))
 		out.hotChance = chance(float64(k.HotOperations))
 	}
@@ -69,6 +70,7 @@ func (k *keys) draw() uint64 {
 	case k.distribution == zipfKeys:
 		return k.scramble.At(k.zipf.Draw(k.stream))
 	case k.distribution == latestKeys:
+		// Rank 0 is the newest document, including those inserted during the run.
 		return n - 1 - k.zipf.Draw(k.stream)%n
 	case k.distribution == hotsetKeys:
 		if cold := k.count - k.hotKeys; cold > 0 && k.stream.Uint64() >= k.hotChance {

@@ -40,6 +40,7 @@ func readRecorded(r io.Reader) ([]piece, error) {
 
 		at, rate, err := recordedRow(text)
 		if err != nil {
+			// One heading is allowed, and only if it cannot be a malformed number.
 			if len(rows) == 0 && !headed && !strings.ContainsAny(text[:1], "0123456789+-.") {
 				headed = true
 				continue
@@ -78,6 +79,7 @@ func readRecorded(r io.Reader) ([]piece, error) {
 func endings(rows []piece) ([]piece, error) {
 	some := false
 	n := len(rows)
+	// The last row lasts as long as the one before it.
 	end := 2*rows[n-1].until - rows[n-2].until
 	for i := range rows {
 		if some = some || rows[i].rate >= RateMin; i+1 < n {

@@ -58,6 +58,8 @@ func (s Spec) Resolve(open OpenFile) (*Workload, diagnostics.List) {
 		w.schedule.pieces = pieces
 	}
 
+	// Steps and a recorded rate have a length of their own, which bounds the run unless one is
+	// given.
 	if w.spec.Duration == 0 {
 		w.spec.Duration = w.spec.stepsLast()
 		if w.spec.Arrivals.Recorded != "" {
@@ -124,12 +126,14 @@ func (s *Spec) fromPreset(problems *diagnostics.List) {
 
 	if s.Buckets != nil && p.Buckets == nil {
 		p.Document, p.Mix, p.Keys, p.WorkingSet = nil, nil, nil, 0
+		// The sensors' interval determines the arrivals of buckets, so the preset's do not apply.
 		if s.Arrivals == p.Arrivals {
 			s.Arrivals = nil
 		}
 	}
 
 	s.Mix, s.Document = either(s.Mix, p.Mix), either(s.Document, p.Document)
+	// A written key count takes precedence over the preset's working set.
 	if s.Keys == nil || s.Keys.Count == 0 {
 		s.WorkingSet = first(s.WorkingSet, p.WorkingSet)
 	}
@@ -258,6 +262,7 @@ func (s *Spec) bucketDefaults() {
 		s.Mix = &Mix{Push: 1}
 	}
 	if s.Arrivals == nil && b.Interval > 0 {
+		// Each sensor reports once per interval.
 		s.Arrivals = &Arrivals{Constant: new(units.Frequency(float64(b.Sensors) * 1e9 / float64(b.Interval)))}
 	}
 	if b.Span > 0 && b.FilledFor%b.Span != 0 {

@@ -55,6 +55,7 @@ func (w *Workload) operations(seed random.Seed) *operations {
 // fill writes an operation that starts at an instant.
 func (o *operations) fill(op *Op, at vtime.Instant) {
 	class := 0
+	// A single kind draws no random number.
 	if len(o.kinds) > 1 {
 		u := o.mix.Uint64()
 		for class < len(o.below)-1 && u >= o.below[class] {
@@ -137,6 +138,7 @@ func (w *Workload) Closed(seed random.Seed) *Closed {
 
 	var until vtime.Instant
 	for i, s := range a.Steps {
+		// The last step's clients stay until the workload ends.
 		if until = until.Add(s.For.Std()); i == len(a.Steps)-1 {
 			until = vtime.Never
 		}
@@ -147,6 +149,7 @@ func (w *Workload) Closed(seed random.Seed) *Closed {
 		c.clients = max(c.clients, s.clients)
 	}
 
+	// Clients are numbered up to the largest step's count.
 	c.begun = make([]bool, c.clients)
 	return c
 }
