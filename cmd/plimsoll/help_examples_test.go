@@ -52,7 +52,7 @@ var ends = map[string]end{
 
 	"plimsoll discover": {code: exitFailure, stderr: `no Kubernetes cluster is configured|context \\"production\\" does not exist`},
 
-	"plimsoll rollout plan.json --site site.yaml":           {code: exitUsage, stderr: `there is no log at`},
+	"plimsoll rollout plan.json --site site.yaml":           {code: exitUsage, stderr: `no log at`},
 	"plimsoll rollout plan.json --site site.yaml --dry-run": {code: exitFailure, stderr: `it cannot begin yet`},
 	"plimsoll rollout plan.json --on":                       {code: exitFailure, stderr: `no Kubernetes cluster is configured`},
 	"plimsoll rollout --on":                                 {code: exitFailure, stderr: `no Kubernetes cluster is configured`},
