@@ -16,7 +16,8 @@ func Plan(sc *scenario.Scenario) plan.Profile {
 	return plan.Profile{
 		DirectIO: true, FixedFileSystem: true, LogWait: c.Synchronous,
 		// The write image journal holds at most a cycle's blocks, so at most all buffers.
-		ExtraVolumes: []plan.ExtraVolume{plan.NewExtraVolume("wij", c.Buffers), plan.NewExtraVolume("journal", c.Buffers)},
+		ExtraVolumes: []plan.ExtraVolume{
+			plan.NewExtraVolume("wij", c.Buffers), plan.NewExtraVolume("journal", c.Buffers)},
 		FirstReads: func(come simulate.Arrivals) int64 {
 			return firstReads(uint64(c.Database/model.BlockSize), come)
 		},
