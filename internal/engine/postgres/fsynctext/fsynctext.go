@@ -39,6 +39,7 @@ func Sniff(_ string, head []byte) bool {
 // parse reads the section for one write, which is what a commit does. It assumes that an excerpt
 // without any heading is that section.
 func parse(text string) ([]benchmark.Figure, error) {
+	// Other sections compare larger or several writes, which a commit does not make.
 	var out []benchmark.Figure
 	within := !section.MatchString(text) && !strings.Contains(text, "Compare ")
 	lines := bufio.NewScanner(strings.NewReader(text))
