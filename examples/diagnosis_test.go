@@ -90,7 +90,7 @@ var update = flag.Bool("update", false, "write etcd-traced/measured.txt as the v
 // A trace in addition to the counters: the verdict explains the stalls by what was measured.
 func TestTracedDiagnosis(t *testing.T) {
 	r := diagnosis(t, "etcd-traced/recorded", "etcd-traced/traced")
-	measured := regexp.MustCompile(`Explained by measurement[^.]*\.`).FindAllString(r.Verdict, -1)
+	measured := regexp.MustCompile(`Traced waits of slow calls[^.]*\.`).FindAllString(r.Verdict, -1)
 	got := strings.Join(measured, "\n") + "\n"
 	const file = "etcd-traced/measured.txt"
 

@@ -97,7 +97,7 @@ func mentioned(r *diagnose.Report) map[string]rules.Finding {
 // hiddenBy is a verdict that leaves open whether shorter stalls were there.
 var hiddenBy = regexp.MustCompile(`No stall.* would not show`)
 
-var sampledMore = regexp.MustCompile(`would not show|shorter intervals show more|in means of`)
+var sampledMore = regexp.MustCompile(`would not show|finer sampling shows more|s samples`)
 
 // However seldom the sources of an example are sampled, all of them, or only the database or its host:
 // the range of the stalled time contains what one-second samples show, no cause is named that they do not

@@ -41,7 +41,7 @@ workload: {arrivals: {poisson: 2500/s}, mix: {insert: 100%}, document: {size: 3k
 
 	// Without a time, the last hour is selected, which holds nothing.
 	code, text := finished(t, "plan", address, "--objective", "write_p99 < 25ms")
-	if code != exitFailure || !strings.Contains(text, "nothing to fit: the sources hold none of the metrics the rules read from 2") || !strings.Contains(text, "(--from and --to choose another time)") {
+	if code != exitFailure || !strings.Contains(text, "nothing to fit: the sources contain none of the metrics the rules read from 2") || !strings.Contains(text, "(use --from and --to to select another time)") {
 		t.Errorf("%d: %s", code, text)
 	}
 

@@ -142,7 +142,7 @@ func TestHostileCase(t *testing.T) {
 	for name, want := range map[string]string{
 		"a: " + strings.Repeat("[", 100_000): "mine/case.yaml:1:36: nested deeper",
 		"a: &a [x, x]\nb: [*a, *a]\n":        "mine/case.yaml:1:4: anchors",
-		"\x7fELF\x00\x00":                    "mine/case.yaml:1:5: no text",
+		"\x7fELF\x00\x00":                    "mine/case.yaml:1:5: not UTF-8 text",
 		strings.Repeat("#", fileBytesMax+1):  "mine: case.yaml: larger than 1 MiB",
 		figure:                               "published is not a number",
 	} {

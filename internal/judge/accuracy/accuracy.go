@@ -1,10 +1,10 @@
-// Package accuracy counts how often verdicts are right. The truth is counterfactual, not an opinion:
-// a cause is one if the same run without it does not stall, and a refutation is right if granting the
-// resource changes nothing. Whoever has both runs makes a [Trial]; here trials become a table of
-// precision, recall and F1 per rule and sampling.
+// Package accuracy measures how often verdicts are right. The ground truth is counterfactual, not
+// an opinion: a claimed cause is right if the same run without it does not stall, and a refutation
+// is right if adding the resource changes nothing. A caller with both runs creates a [Trial]; this
+// package turns trials into a table of precision, recall and F1 per rule and sampling.
 //
-// The package's tests hold the generator of labelled incidents, which needs every engine, and write
-// docs/accuracy.md.
+// The generator of labelled incidents needs every engine, so it is in the package's tests, which
+// write docs/accuracy.md.
 package accuracy
 
 import (
@@ -13,27 +13,27 @@ import (
 	"time"
 )
 
-// What the two runs have to show. Between the two shares a claim is neither true nor false, and is
-// not counted.
+// Thresholds for the comparison of two runs. Between them a claim is neither right nor wrong, and
+// is not counted.
 const (
-	// Ends is the part of the stalled time that has to be gone without a cause.
+	// Ends is the least share of the stalled time that must disappear without a cause.
 	Ends = 0.8
-	// Stays is the part that may be gone at most when something that is not the cause is granted.
+	// Stays is the largest share that may disappear without something that is not the cause.
 	Stays = 0.2
 )
 
-// A Truth is what the counterfactual says of a claim.
+// A Truth is what the counterfactual says about a claim.
 type Truth int8
 
 // The truths.
 const (
-	Unclear Truth = iota // part of the stalled time is gone
+	Unclear Truth = iota // part of the stalled time disappeared
 	Right
 	Wrong
 )
 
-// Cause is the truth of "it stalls because of X": stalled is the time with X, without the time
-// without it.
+// Cause is the truth of "it stalls because of X". stalled is the stalled time with X, without the
+// stalled time without X.
 func Cause(stalled, without time.Duration) Truth {
 	switch gone := 1 - share(without, stalled); {
 	case stalled <= 0 || gone <= Stays:
@@ -44,8 +44,8 @@ func Cause(stalled, without time.Duration) Truth {
 	return Unclear
 }
 
-// Refutation is the truth of "more of X does not help": stalled is the time as it is, granted the
-// time with more of X.
+// Refutation is the truth of "more of X does not help". stalled is the stalled time as it is,
+// granted the stalled time with more of X.
 func Refutation(stalled, granted time.Duration) Truth {
 	switch Cause(stalled, granted) {
 	case Wrong:
@@ -63,7 +63,7 @@ func share(part, of time.Duration) float64 {
 	return float64(part) / float64(of)
 }
 
-// A Trial is one rule's answer to one incident, with the truth.
+// A Trial is one rule's claim about one incident, with the truth.
 type Trial struct {
 	Rule     string
 	Sampling time.Duration
@@ -71,27 +71,27 @@ type Trial struct {
 	Said     bool
 }
 
-// Alarm reports whether something was said that is wrong.
+// Alarm reports whether a wrong claim was made (false positive).
 func (t Trial) Alarm() bool { return t.Said && t.Truth == Wrong }
 
-// Miss reports whether something is right that was not said.
+// Miss reports whether a right claim was not made (false negative).
 func (t Trial) Miss() bool { return !t.Said && t.Truth == Right }
 
-// A Row is how right a rule was at a sampling.
+// A Row counts how often a rule was right at one sampling.
 type Row struct {
-	Rule     string // "" for all together
+	Rule     string // "" for all rules together
 	Sampling time.Duration
-	// Hits were said and right, Alarms said and wrong, Misses right and not said.
+	// Hits are right claims made, Alarms wrong claims made, Misses right claims not made.
 	Hits, Alarms, Misses int
 }
 
-// Precision is the part of what was said that is right; false if nothing was said.
+// Precision is the share of claims made that are right; false if none was made.
 func (r Row) Precision() (float64, bool) { return ratio(r.Hits, r.Hits+r.Alarms) }
 
-// Recall is the part of what is right that was said; false if nothing was right.
+// Recall is the share of right claims that were made; false if none was right.
 func (r Row) Recall() (float64, bool) { return ratio(r.Hits, r.Hits+r.Misses) }
 
-// F1 is the harmonic mean of both; false if there was nothing to say and nothing was said.
+// F1 is the harmonic mean of both; false if no claim was right and none was made.
 func (r Row) F1() (float64, bool) { return ratio(2*r.Hits, 2*r.Hits+r.Alarms+r.Misses) }
 
 func ratio(part, of int) (float64, bool) {
@@ -101,8 +101,8 @@ func ratio(part, of int) (float64, bool) {
 	return float64(part) / float64(of), true
 }
 
-// Tabulate counts trials: for each sampling a row of all rules together, then one per rule. Unclear
-// trials are left out.
+// Tabulate counts trials: for each sampling a row for all rules together, then one per rule.
+// Unclear trials are excluded.
 func Tabulate(trials []Trial) []Row {
 	type key struct {
 		rule     string

@@ -6,11 +6,9 @@ import (
 	"plimsoll/internal/trace/wait"
 )
 
-// account says where the stalled time went. An engine may tell the waiting of its operations
-// by wait counters; then the whole is the operations' summed latency over the
-// stalled episodes. Otherwise the whole is the stalled wall-clock time, and the
-// shares are how much of it each condition held. What is left is explained by measurement as far as
-// a trace ran.
+// account says where the stalled time went. If the engine has wait counters, it divides the summed
+// latency of the operations in the stalled episodes. Otherwise it divides the stalled wall-clock
+// time by how long each condition held. A trace, if one ran, explains part of the remainder.
 func account(c *rules.Case) []Share {
 	if !c.Stall.Any() {
 		return []Share{}
@@ -22,7 +20,7 @@ func account(c *rules.Case) []Share {
 	return byTrace(c, out, rest)
 }
 
-// accountCounted is by an engine's wait counters; nil if there are none.
+// accountCounted divides the waiting by an engine's wait counters; nil if there are none.
 func accountCounted(c *rules.Case) []Share {
 	for _, e := range c.Pack.Engines() {
 		if e.Account == nil {
@@ -35,7 +33,8 @@ func accountCounted(c *rules.Case) []Share {
 	return nil
 }
 
-// accountWallClock also gives the cells that are left unexplained.
+// accountWallClock divides the stalled time by the conditions that held. It also returns the cells
+// that remain unexplained.
 func accountWallClock(c *rules.Case) ([]Share, timeline.Mask) {
 	of := c.Seconds(c.Stall.Cells)
 	explained := make(timeline.Mask, c.Grid.N)
@@ -48,6 +47,7 @@ func accountWallClock(c *rules.Case) ([]Share, timeline.Mask) {
 		}
 	}
 
+	// Counters credit a wait when it ends, so a checkpoint also explains the cells next to it.
 	for _, k := range c.Cycles() {
 		add(duringCheckpoint, k.Cells.Widen(k.Before, k.After))
 	}
@@ -68,6 +68,7 @@ func accountWallClock(c *rules.Case) ([]Share, timeline.Mask) {
 		add("CPUs over 90 % busy", timeline.Where(cpu, func(x float64) bool { return x > 0.9 }))
 	}
 
+	// Conditions overlap, so the remainder is not the total minus their sum.
 	rest := c.Stall.Cells.Without(explained)
 	return append(out, Share{Share: unexplained, Seconds: c.Seconds(rest), Of: of,
 		Note: "none of the above held"}), rest
@@ -78,12 +79,12 @@ const (
 	duringCheckpoint = "during a checkpoint"
 	wallClockNote    = "of the wall clock"
 	byTraceNote      = "explained by measurement"
-	// byTraceMost is how many waits of a trace the accounting lists.
+	// byTraceMost is how many of a trace's waits the accounting lists.
 	byTraceMost = 4
 )
 
-// byTrace takes out of what is unexplained, which lies in the cells of rest, the time in which slow
-// calls waited for what a trace explains.
+// byTrace moves time from "unexplained", whose cells are rest, to the waits of slow calls that a
+// trace explains.
 func byTrace(c *rules.Case, all []Share, rest timeline.Mask) []Share {
 	last := len(all) - 1
 	t := c.Traced()
@@ -91,6 +92,7 @@ func byTrace(c *rules.Case, all []Share, rest timeline.Mask) []Share {
 		return all
 	}
 
+	// A trace covers only some calls: it explains the part of the remainder in which those waited.
 	left := all[last]
 	explained := left.Seconds * t.Covered(rest, c.Stall.Waiting)
 	out := all[:last:last]

@@ -11,10 +11,11 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// "No stall" is a claim: it holds for the classes of operation that were watched, at the sampling
-// they were watched with.
+// "No stall" is a claim about the classes of operation that were watched, at their sampling. This
+// file says how far the claim reaches.
 
-// judgedClasses are the classes of operation that detectors could judge, those of databases first.
+// judgedClasses lists the classes of operation that detectors could judge, those of databases
+// first.
 func judgedClasses(c *rules.Case) []JudgedClass {
 	order, _ := detectors(c)
 	out := []JudgedClass{}
@@ -30,7 +31,7 @@ func judgedClasses(c *rules.Case) []JudgedClass {
 	return out
 }
 
-// known is a figure, or 0 where it is not known.
+// known returns a figure, or 0 if it is NaN or infinite: JSON cannot express those.
 func known(x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0
@@ -38,10 +39,10 @@ func known(x float64) float64 {
 	return x
 }
 
-// coarseS is the sampling from which stalls of seconds hide in a mean.
+// coarseS is the sampling, in seconds, above which a mean can hide stalls of a few seconds.
 const coarseS = 2.0
 
-// notSeen is what could not be seen, a sentence each; samplesS is the distance of the samples.
+// notSeen lists what could not be seen, in a sentence each. samplesS is the sampling period.
 func notSeen(c *rules.Case, all []JudgedClass, samplesS float64) []string {
 	out := []string{}
 	step := c.Grid.StepSeconds()
@@ -51,7 +52,7 @@ func notSeen(c *rules.Case, all []JudgedClass, samplesS float64) []string {
 
 	if step > coarseS && samplesS < step {
 		out = append(out,
-			fmt.Sprintf("A stall much shorter than %s: so long a recording is searched in means of that, and what is found is judged in those of %s. --from and --to choose a part of it.",
+			fmt.Sprintf("Stalls much shorter than %s: a recording this long is searched in means of that length, and what is found is judged in means of %s. Use --from and --to to select a part.",
 				units.Seconds(step), units.Seconds(samplesS)))
 	} else {
 		out = append(out, hiddenByMeans(all)...)
@@ -60,11 +61,11 @@ func notSeen(c *rules.Case, all []JudgedClass, samplesS float64) []string {
 	out = append(out, undetermined(c)...)
 	if volumesOnly(c) {
 		out = append(
-			out, "What a volume did within a minute: its provider reports sums of one. A burst of five seconds at a limit of 3,000 IOPS is a mean of 250.")
+			out, "What a volume did within a minute: its provider reports one-minute sums. A five-second burst at a limit of 3,000 IOPS averages 250.")
 	}
 
 	if len(allClasses(c)) == 0 {
-		out = append(out, "A few slow operations among many quick ones: these sources have means, no percentiles.")
+		out = append(out, "A few slow operations among many fast ones: these sources report means, not percentiles.")
 	}
 
 	database, device := false, c.Measured(rules.DiskBusy) || c.Measured(rules.DiskWriteAwait)
@@ -78,22 +79,22 @@ func notSeen(c *rules.Case, all []JudgedClass, samplesS float64) []string {
 	}
 
 	if !database {
-		out = append(out, "What clients felt: no database reports it here, only devices.")
+		out = append(out, "Client latency: only devices report here, no database.")
 	}
 
 	if !device {
-		out = append(out, "What devices did: no source here reports it.")
+		out = append(out, "Device activity: no source reports it.")
 	}
 
 	if len(idle) > 0 {
-		out = append(out, fmt.Sprintf("How %s would have done: there were none.", listed(idle)))
+		out = append(out, fmt.Sprintf("The latency of %s: there were none.", listed(idle)))
 	}
 
 	return out
 }
 
-// hiddenByMeans says how long stalls have to be to show: by the longest interval in which something is
-// judged, and of what.
+// hiddenByMeans says which stalls are too short to show: those shorter than the longest interval in
+// which any class was judged.
 func hiddenByMeans(all []JudgedClass) []string {
 	longest, shortest := 0.0, math.Inf(1)
 	for _, x := range all {
@@ -104,7 +105,7 @@ func hiddenByMeans(all []JudgedClass) []string {
 		return nil
 	}
 
-	text := fmt.Sprintf("A stall much shorter than %s: an interval's mean hides it.", units.Seconds(longest))
+	text := fmt.Sprintf("Stalls much shorter than %s: the mean of an interval hides them.", units.Seconds(longest))
 	if shortest < longest {
 		var names []string
 		for _, x := range all {
@@ -112,14 +113,15 @@ func hiddenByMeans(all []JudgedClass) []string {
 				names = append(names, x.Signal)
 			}
 		}
-		text = fmt.Sprintf("A stall of %s much shorter than %s: an interval's mean hides it.",
+		text = fmt.Sprintf("Stalls of %s much shorter than %s: the mean of an interval hides them.",
 			listed(shortened(names)), units.Seconds(longest))
 	}
 
 	return []string{text}
 }
 
-// undetermined says whose operations stopped before the recording ended, if no source shows why.
+// undetermined lists the operations that stopped before the recording ended, if no source shows
+// whether clients were waiting or had stopped asking.
 func undetermined(c *rules.Case) (out []string) {
 	for _, s := range c.Symptoms {
 		if n := s.Undetermined.Count(); n > 0 {
@@ -131,7 +133,8 @@ func undetermined(c *rules.Case) (out []string) {
 	return out
 }
 
-// volumesOnly reports whether devices are known only by what their provider reports of the volumes.
+// volumesOnly reports whether all that is known of devices is what the provider reports of its
+// volumes.
 func volumesOnly(c *rules.Case) bool {
 	ops := c.Signal(rules.DiskOps)
 	return len(ops) > 0 && c.Grid.StepSeconds() >= 60 && !slices.ContainsFunc(ops, func(t timeline.Track) bool {
@@ -140,8 +143,8 @@ func volumesOnly(c *rules.Case) bool {
 	})
 }
 
-// busyClasses names the classes of databases that had operations, as one subject: "MongoDB writes,
-// reads and commands"; of devices where there is no database.
+// busyClasses names the database classes that had operations, as one subject: "MongoDB writes,
+// reads and commands". Without a database, it names the devices' classes.
 func busyClasses(all []JudgedClass) string {
 	var names, devices []string
 	for _, x := range all {
@@ -154,6 +157,7 @@ func busyClasses(all []JudgedClass) string {
 		}
 	}
 
+	// Devices count only if no database had operations: clients feel the database, not the device.
 	if len(names) == 0 {
 		names = devices
 	}
@@ -166,7 +170,16 @@ func busyClasses(all []JudgedClass) string {
 	return listed(shortened(names))
 }
 
-// shortened drops from each name the first word that it shares with the one before.
+// samplesOf describes the sampling of what was judged: "1 s samples".
+func samplesOf(stepS float64) string {
+	if stepS < 120 && stepS == math.Trunc(stepS) {
+		return fmt.Sprintf("%.0f s samples", stepS)
+	}
+	return units.Seconds(stepS) + " samples"
+}
+
+// shortened drops the first word of each name that starts like the previous one: "MongoDB writes,
+// MongoDB reads" becomes "MongoDB writes, reads".
 func shortened(names []string) []string {
 	out := make([]string, len(names))
 	for i, name := range names {

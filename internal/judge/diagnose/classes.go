@@ -14,17 +14,17 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Means of intervals hide the tail. Where a source keeps durations in classes, as histograms of
-// Prometheus do, those of any stretch of time can be summed and its percentiles told: of every
+// Interval means hide the tail. If a source counts durations in buckets, as Prometheus histograms
+// do, the buckets of any stretch of time can be summed, and their percentiles are of every
 // operation, not of means.
 
-// A distribution is what sources may keep in classes.
+// A distribution is a latency that sources may report in buckets.
 type distribution struct {
 	signal  *rules.Signal
 	subject string
 }
 
-// distributions in the order in which they are shown: what clients felt first.
+// distributions are in display order: client latency first.
 func distributions(pack *rules.Pack) []distribution {
 	out := []distribution{{rules.ClientWriteClasses, clientWrites}, {rules.ClientReadClasses, "client reads"}}
 	for _, e := range pack.Engines() {
@@ -37,13 +37,12 @@ func distributions(pack *rules.Pack) []distribution {
 
 const clientWrites = "client writes"
 
-// A share of operations that is told, and how many an interval needs for it: so many that one of
-// them lies beyond, and ten for a median. With fewer the slowest operation would pass for a
-// percentile.
+// A percentile needs enough operations in an interval that at least one lies beyond it, and ten for
+// a median. With fewer, the slowest operation would pass for a percentile.
 type percentile struct {
 	name  string
 	q     float64
-	least float64 // operations
+	least float64 // operations in an interval
 }
 
 var (
@@ -52,19 +51,18 @@ var (
 	percentiles = []percentile{median, p99, {"p99.9", 0.999, 1000}}
 )
 
-// classes are durations of one subject, at one instance, by cell of a grid.
+// classes are the durations of one subject on one instance, by bucket ("class") and grid cell.
 type classes struct {
 	distribution
 	instance string
-	boundsS  []float64 // upper bounds, increasing; one more class has none
-	// upTo is, by class and then by cell, how many operations a second took up to its bound; NaN
-	// where it was not measured.
+	boundsS  []float64 // upper bounds, increasing; the last class has none
+	// upTo holds, by class and then by cell, how many operations per second took no longer than the
+	// class's bound; NaN if not measured.
 	upTo [][]float64
 	step float64 // of the grid, in seconds
 }
 
-// allClasses are the distributions that a case tells, those of one subject one after the other, by
-// instance.
+// allClasses returns the distributions of a case, grouped by subject and sorted by instance.
 func allClasses(c *rules.Case) []*classes {
 	var out []*classes
 	for _, d := range distributions(c.Pack) {
@@ -90,6 +88,7 @@ func allClasses(c *rules.Case) []*classes {
 		slices.Sort(instances)
 		for _, name := range instances {
 			all := byInstance[name]
+			// Exporters may list buckets in any order, and two sources may give the same bucket.
 			slices.SortStableFunc(all, func(a, b class) int { return cmp.Compare(a.bound, b.bound) })
 			all = slices.CompactFunc(all, func(a, b class) bool { return a.bound == b.bound })
 
@@ -100,7 +99,7 @@ func allClasses(c *rules.Case) []*classes {
 
 			last := len(h.boundsS) - 1
 			if last < 2 || !math.IsInf(h.boundsS[last], 1) {
-				continue // without all operations among them, no share is known
+				continue // without the +Inf bucket the total is unknown, and so is every share
 			}
 
 			h.boundsS = h.boundsS[:last]
@@ -113,7 +112,7 @@ func allClasses(c *rules.Case) []*classes {
 	return out
 }
 
-// subjects are distributions grouped by what they are of.
+// subjects groups distributions by subject.
 func subjects(all []*classes) [][]*classes {
 	var out [][]*classes
 	for _, h := range all {
@@ -128,14 +127,16 @@ func subjects(all []*classes) [][]*classes {
 
 func (h *classes) called() string { return rules.SubjectOn(h.subject, h.instance) }
 
-// leastCounted is less than any operation: rates of intervals that cells divide leave such rests.
+// leastCounted is less than one operation could be: dividing an interval's rate among cells leaves
+// rounding errors below it.
 const leastCounted = 1e-6
 
-// count adds a cell's operations by class.
+// count adds a cell's operations to the classes of into.
 func (h *classes) count(k int, into []float64) {
 	below := 0.0
 	for i, series := range h.upTo {
 		upTo := series[k] * h.step
+		// Buckets are cumulative: the difference to the previous bucket is the class.
 		if !(upTo > below+leastCounted) { // NaN: not measured
 			continue
 		}
@@ -144,7 +145,7 @@ func (h *classes) count(k int, into []float64) {
 	}
 }
 
-// slots sums operations by class over slots of time, from the grid's start.
+// slots sums operations by class for each slot of time, starting at the grid's start.
 func (h *classes) slots(g timeline.Grid, slot time.Duration) [][]float64 {
 	from, to := g.Start(0), g.Time(g.N-1)
 	out := make([][]float64, (to.Sub(from)+slot-1)/slot)
@@ -157,13 +158,14 @@ func (h *classes) slots(g timeline.Grid, slot time.Duration) [][]float64 {
 	return out
 }
 
-// quantile is the duration that a share of the operations keep, interpolated within its class as
-// Prometheus' histogram_quantile does. The first class has no lower end and the last no upper one:
-// there it is the bound that they have, and nothing between is made up. The operations are by
-// class, and not none.
+// quantile returns the duration within which a share q of the operations completed, interpolated
+// within its class like Prometheus' histogram_quantile. The first class has no lower bound and the
+// last no upper one; there the result is the bound they have, without interpolation. There must be
+// at least one operation.
 func (h *classes) quantile(counts []float64, all, q float64) float64 {
 	sum := 0.0
 	for i, n := range counts[:len(h.boundsS)] {
+		// The tolerance absorbs rounding in sums of rates, which could skip a class.
 		if n > 0 && sum+n >= q*all*(1-1e-12) {
 			if i == 0 {
 				return h.boundsS[0]
@@ -182,8 +184,8 @@ func total(counts []float64) (sum float64) {
 	return sum
 }
 
-// series are percentiles by slot, nil where a slot has too few operations for one, and how many
-// operations each slot has.
+// series returns percentiles by slot, nil if a slot has too few operations for one, and the number
+// of operations in each slot.
 func (h *classes) series(g timeline.Grid, slot time.Duration, wanted []percentile) (out []Track,
 	operations Track) {
 	slots := h.slots(g, slot)
@@ -215,18 +217,19 @@ func (h *classes) series(g timeline.Grid, slot time.Duration, wanted []percentil
 }
 
 const (
-	// enoughSlots is the part of the slots with any operation that are to have enough of them for a
+	// enoughSlots is the required share of slots with operations that have enough of them for a
 	// percentile.
 	enoughSlots = 0.75
-	// fewestSlots is how few slots a series of percentiles is given for that.
+	// fewestSlots limits how coarse the slots of a series of percentiles may become.
 	fewestSlots = 24
-	// stalledFactor is how much longer slots become for the sake of stalled time: fewer operations
-	// end in it, and there a percentile matters most, but stalls are short.
+	// stalledFactor limits how much longer slots become for the sake of stalled time. Fewer
+	// operations complete in it, and percentiles matter most there; but stalls are short, so longer
+	// slots would blur them.
 	stalledFactor = 5
 )
 
-// slotFor is the finest slot, of so many at most, in which a percentile mostly has the operations
-// it needs, in stalled time too.
+// slotFor returns the finest slot in which a percentile mostly has the operations it needs, in
+// stalled time too. At most atMost slots cover the grid.
 func (h *classes) slotFor(c *rules.Case, p percentile, atMost int) time.Duration {
 	least := slotOf(c.Grid, atMost)
 	slot := least
@@ -247,8 +250,8 @@ func (h *classes) slotFor(c *rules.Case, p percentile, atMost int) time.Duration
 	return slot
 }
 
-// covered is the part of the slots with any operation that have enough for a percentile, and that
-// part of those with stalled time; 1 of none.
+// covered returns the share of slots with operations that have enough of them for a percentile, of
+// all slots and of those with stalled time; 1 if there are none.
 func (h *classes) covered(c *rules.Case, slot time.Duration, p percentile) (all, stalled float64) {
 	g := c.Grid
 	whole := g.Time(g.N - 1).Sub(g.Start(0))
@@ -292,8 +295,8 @@ func (h *classes) covered(c *rules.Case, slot time.Duration, p percentile) (all,
 	return part(enough, some), part(enoughStalled, someStalled)
 }
 
-// percentilePlots are the percentiles of each subject: all of them of one instance, or the p99 of
-// several beside each other, the slowest.
+// percentilePlots plots each subject: every percentile of a single instance, or the p99 of the
+// slowest of several instances.
 func percentilePlots(c *rules.Case, all []*classes, slots int) []Plot {
 	var out []Plot
 	for _, of := range subjects(all) {
@@ -304,7 +307,7 @@ func percentilePlots(c *rules.Case, all []*classes, slots int) []Plot {
 			out = append(out, Plot{Title: h.called() + ", latency", Unit: "seconds", Signal: h.signal.Name,
 				Tracks: tracks, Percentiles: true, Operations: &operations})
 		} else {
-			p := besides(c, slowest(of, plottedDevMax), slots)
+			p := instancesPlot(c, slowest(of, plottedDevMax), slots)
 			if len(of) > plottedDevMax {
 				p.Title += fmt.Sprintf(", the %d slowest of %d", plottedDevMax, len(of))
 			}
@@ -315,9 +318,9 @@ func percentilePlots(c *rules.Case, all []*classes, slots int) []Plot {
 	return slices.DeleteFunc(out, func(p Plot) bool { return !slices.ContainsFunc(p.Tracks, drawable) })
 }
 
-// besides are the p99 of several instances, over slots in which all of them mostly have enough
-// operations.
-func besides(c *rules.Case, all []*classes, slots int) Plot {
+// instancesPlot plots the p99 of several instances, in slots in which all of them mostly have
+// enough operations.
+func instancesPlot(c *rules.Case, all []*classes, slots int) Plot {
 	p := Plot{Title: all[0].subject + " p99", Unit: "seconds", Signal: all[0].signal.Name, Percentiles: true}
 	slot := time.Duration(0)
 	for _, h := range all {
@@ -334,6 +337,7 @@ func besides(c *rules.Case, all []*classes, slots int) Plot {
 			continue
 		}
 
+		// The plot states the operations behind a point. Of several instances, the fewest count.
 		for i, n := range operations.Values {
 			if at := &p.Operations.Values[i]; *at == nil || n != nil && *n < **at {
 				*at = n
@@ -344,7 +348,7 @@ func besides(c *rules.Case, all []*classes, slots int) Plot {
 	return p
 }
 
-// slowest are the instances with the highest p99 over the whole time, in the order they have.
+// slowest returns the instances with the highest p99 over the whole time, in their original order.
 func slowest(all []*classes, atMost int) []*classes {
 	p99s := map[*classes]float64{}
 	for _, h := range all {
@@ -357,7 +361,7 @@ func slowest(all []*classes, atMost int) []*classes {
 	return slices.DeleteFunc(slices.Clone(all), func(h *classes) bool { return !slices.Contains(ranked, h) })
 }
 
-// whole are the operations by class over all time, or over the cells of a mask.
+// whole counts operations by class over all time, or over the cells of a mask.
 func (h *classes) whole(in timeline.Mask) []float64 {
 	out := make([]float64, len(h.upTo))
 	for k := range h.upTo[0] {
@@ -368,7 +372,7 @@ func (h *classes) whole(in timeline.Mask) []float64 {
 	return out
 }
 
-// drawable tells whether a series has two points, at least.
+// drawable reports whether a series has at least two points.
 func drawable(t Track) bool {
 	n := 0
 	for _, v := range t.Values {
@@ -379,10 +383,11 @@ func drawable(t Track) bool {
 	return n > 1
 }
 
-// p99Rows is how many rows of percentiles a text has room for.
+// p99Rows is how many rows of percentiles a text report has room for.
 const p99Rows = 2
 
-// plotP99 are the p99 over time of what is kept in classes, of several instances the slowest's.
+// plotP99 returns the p99 over time of each distribution, of the slowest instance if there are
+// several.
 func plotP99(all []*classes, c *rules.Case) []Track {
 	var out []Track
 	for _, of := range subjects(all) {

@@ -214,7 +214,7 @@ func TestBothLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Stalls.Seconds < 60 || !strings.Contains(r.Verdict, "at its limits of IOPS and of throughput alike (data)") {
+	if r.Stalls.Seconds < 60 || !strings.Contains(r.Verdict, "at both its IOPS and its throughput limit (data)") {
 		t.Errorf("%v s: %s", r.Stalls.Seconds, r.Verdict)
 	}
 }

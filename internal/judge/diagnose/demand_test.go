@@ -140,7 +140,7 @@ func TestSilenceAtTheEnd(t *testing.T) {
 		stalled float64
 	}{
 		{"64 writers are queued", 64, "MongoDB writes stalled for 5m", 300},
-		{"no writer is queued: the demand ended", 0, "No stall: ", 0},
+		{"no writer is queued: the demand ended", 0, "No stall in ", 0},
 		{"nothing counts who waits", -1, "cannot be determined", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -11,41 +11,41 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// SlotsMax is as many slots as a plot's series may have: an hour of seconds, and a minute to spare,
-// for nobody stops recording to the second.
+// SlotsMax bounds the slots of a plot's series: an hour of seconds, plus a minute because a
+// one-hour recording rarely stops on the second.
 const SlotsMax = 3660
 
-// A Detail is what a page with plots shows beyond the contract: finer series of more signals, each
-// with the signal it was read from, every stalled episode, and how latencies are distributed.
+// A Detail is what a page with plots shows in addition to the JSON contract: finer series of more
+// signals with their source signals, every stalled episode, and latency distributions.
 type Detail struct {
 	Plots       []Plot
 	Stalled     []Span
 	Checkpoints []Span
-	Latencies   []*Spread // none where nothing tells a latency
+	Latencies   []*Spread // none if no source reports a latency
 }
 
-// A Plot is series that share an axis.
+// A Plot is a set of series on one axis.
 type Plot struct {
 	Title  string
 	Unit   string
-	Signal string // what its series were read from; "" if from several
-	// LimitS, if not 0, is the latency from which an interval counts as stalled.
+	Signal string // the signal its series were read from; "" if several
+	// LimitS, if not 0, is the latency from which an interval is stalled.
 	LimitS float64
 	Tracks []Track
-	// Percentiles tells series of percentiles: a point is of all operations of its slot, not the
-	// highest of its cells, and nil where they were too few for it. Operations is then how many it
-	// stands on, of several instances the fewest.
+	// Percentiles marks series of percentiles. A point is then computed from all operations of its
+	// slot, instead of the maximum of its cells, and is nil if there were too few. Operations is
+	// how many there were; of several instances, the fewest.
 	Percentiles bool
 	Operations  *Track
 }
 
-// A Spread is how many operations met which latency when.
+// A Spread counts operations by time and latency.
 type Spread struct {
 	Subject string
-	// Signal is what the classes were read from. It is "" where a source tells no more than the
-	// mean latency of an interval: then an operation is counted with its interval's mean.
+	// Signal is the signal of the classes. It is "" if the source reports only the mean latency of
+	// an interval: then each operation counts with its interval's mean.
 	Signal string
-	// SlowestOf is how many instances were counted, of which this has the highest p99.
+	// SlowestOf is how many instances were compared; this one has the highest p99.
 	SlowestOf int
 	From      time.Time
 	StepS     float64
@@ -53,22 +53,23 @@ type Spread struct {
 	BoundsS []float64
 	// Operations are counted by slot of time, then by class.
 	Operations [][]float64
-	// Stalled are those of them that ended in stalled cells, by class; nil if none did, or all.
+	// Stalled counts, by class, the operations that completed in stalled cells; nil if none did, or
+	// all.
 	Stalled []float64
-	// Unseen are the operations of intervals in which a source that samples saw none wait: how long
-	// they took is not known.
+	// Unseen counts the operations of intervals in which a sampling source saw none wait, so that
+	// their latency is unknown.
 	Unseen, StalledUnseen float64
 }
 
 const (
-	spreadColumns = 120   // slots of time of a spread
-	spreadLeastS  = 10e-6 // the first class' bound
-	spreadClasses = 88    // up to about 40 s
-	spreadFactor  = 1.1892071150027210667
-	plottedDevMax = 3 // devices drawn beside each other
+	spreadColumns = 120                   // slots of time of a spread
+	spreadLeastS  = 10e-6                 // bound of the first class
+	spreadClasses = 88                    // up to about 40 s
+	spreadFactor  = 1.1892071150027210667 // fourth root of two
+	plottedDevMax = 3                     // devices in one plot
 )
 
-// spreadBounds are classes by a factor of the fourth root of two: a fifth wide.
+// spreadBounds are the bounds of classes that are each about a fifth wide.
 func spreadBounds() []float64 {
 	out := make([]float64, spreadClasses)
 	for i := range out {
@@ -80,7 +81,7 @@ func spreadBounds() []float64 {
 	return out
 }
 
-// detail takes what a page shows out of a case, each series reduced to so many slots.
+// detail collects from a case what a page shows, each series reduced to the given number of slots.
 func detail(c *rules.Case, runs []timeline.Episode, slots int) *Detail {
 	d := &Detail{Stalled: spans(c, c.Stall.Cells)}
 	if cycles := c.Cycles(); len(cycles) > 0 {
@@ -139,14 +140,15 @@ func detail(c *rules.Case, runs []timeline.Episode, slots int) *Detail {
 	}
 
 	one("CPUs busy", rules.CPUBusy)
-	if len(runs) == 1 { // what is counted by slots of time cannot stand on an axis with cuts
+	// A heat map has evenly spaced slots, which an axis with cuts cannot show.
+	if len(runs) == 1 {
 		d.Latencies = spreads(c, kept)
 	}
 
 	return d
 }
 
-// enginePlots are the signals that engines draw.
+// enginePlots returns the signals that engines want plotted.
 func enginePlots(c *rules.Case) (out []rules.Plot) {
 	for _, e := range c.Pack.Engines() {
 		out = append(out, e.Plots...)
@@ -163,7 +165,7 @@ func spans(c *rules.Case, m timeline.Mask) []Span {
 	return out
 }
 
-// busiestDevices are those that moved most, and something.
+// busiestDevices returns the devices that moved the most bytes, without idle ones.
 func busiestDevices(c *rules.Case) []string {
 	type moved struct {
 		device string
@@ -186,8 +188,8 @@ func busiestDevices(c *rules.Case) []string {
 	return out
 }
 
-// spreads are how latencies were distributed: of each subject that is kept in classes the slowest
-// instance, and what is only known by means of intervals, unless it is among these.
+// spreads returns the latency distributions: the slowest instance of each subject that has classes,
+// and the interval means of the judged class unless these cover it.
 func spreads(c *rules.Case, kept []*classes) []*Spread {
 	var out []*Spread
 	byMeans := true
@@ -205,7 +207,7 @@ func spreads(c *rules.Case, kept []*classes) []*Spread {
 	return out
 }
 
-// newSpread is one without operations.
+// newSpread returns a Spread without operations, and the length of its slots.
 func newSpread(c *rules.Case, subject string, boundsS []float64) (s *Spread, slot time.Duration) {
 	from, to := c.Grid.Start(0), c.Grid.Time(c.Grid.N-1)
 	slot = slotOf(c.Grid, spreadColumns)
@@ -217,21 +219,24 @@ func newSpread(c *rules.Case, subject string, boundsS []float64) (s *Spread, slo
 	return s, slot
 }
 
-// apartOf tells whether some operations, and not all, are of stalled time.
-func apartOf(stalled, all float64) bool { return stalled > leastCounted && stalled < all-leastCounted }
+// partlyStalled reports whether some operations, but not all, completed in stalled time.
+func partlyStalled(stalled, all float64) bool {
+	return stalled > leastCounted && stalled < all-leastCounted
+}
 
-// spread counts operations of all time by their classes.
+// spread counts the operations of the whole time by class.
 func (h *classes) spread(c *rules.Case) *Spread {
 	out, slot := newSpread(c, h.called(), h.boundsS)
 	out.Signal = h.signal.Name
 	out.Operations = h.slots(c.Grid, slot)
-	if stalled := h.whole(c.Stall.Cells); apartOf(total(stalled), total(h.whole(nil))) {
+	if stalled := h.whole(c.Stall.Cells); partlyStalled(total(stalled), total(h.whole(nil))) {
 		out.Stalled = stalled
 	}
 	return out
 }
 
-// meanSpread counts operations by time and mean latency of their cell; nil if no latency is known.
+// meanSpread counts operations by time and by the mean latency of their cell; nil if no latency is
+// known.
 func meanSpread(c *rules.Case) *Spread {
 	s := c.Stall
 	if s.Latency == nil || s.Ops == nil || c.Grid.N == 0 {
@@ -246,6 +251,7 @@ func meanSpread(c *rules.Case) *Spread {
 		}
 
 		n := s.Ops[k] * c.Grid.StepSeconds()
+		// A sampled latency of 0 only means that no sample caught a waiting operation.
 		if latency <= 0 {
 			out.Unseen += n
 			if s.Cells[k] {
@@ -268,7 +274,7 @@ func meanSpread(c *rules.Case) *Spread {
 		return nil
 	}
 
-	if apartOf(inStall, seen+out.Unseen) {
+	if partlyStalled(inStall, seen+out.Unseen) {
 		out.Stalled = stalled
 	}
 

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// feltSignals are what the detectors of stalled time read, by name.
+// feltSignals returns the names of the signals that detectors of stalled time read.
 func feltSignals(pack *rules.Pack) map[string]bool {
 	out := map[string]bool{}
 	add := func(signals ...*rules.Signal) {
@@ -25,10 +25,9 @@ func feltSignals(pack *rules.Pack) map[string]bool {
 	return out
 }
 
-// Felt finds the stalled time of recordings as [Run] does, and no cause of it: it reads a handful
-// of signals where Run reads all, so that it can be asked every other second. Of the case it gives,
-// Stall and Symptoms are those that Run would judge by; other signals are missing. It fails as Run
-// does.
+// Felt finds the stalled time of recordings like [Run], but no causes. It reads only a handful of
+// signals, so that it is cheap enough to call every other second. The Stall and Symptoms of the
+// returned case are those that Run would use; other signals are missing. It fails like Run.
 func Felt(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, error) {
 	in = ordered(in)
 	holding, metrics, err := inventory(ctx, in, opt.Pack)

@@ -12,21 +12,22 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A long recording is looked through in longer cells than its samples are apart, so that a month
-// fits into memory. Each incident that is found is judged again by its own samples.
+// A long recording is searched in cells longer than its sampling period, so that a month fits in
+// memory. Each incident found is then judged again at the sampling period.
 
 const (
-	// fineCells is the longest stretch that is judged again: six hours of seconds.
+	// fineCells is the longest stretch that is judged again, in cells: six hours of seconds.
 	fineCells = 6 * 3600
-	// fineLeast is the part of an incident's stalled time that has to be found again. A long cell is
-	// stalled if its mean is, and most of it may be calm. But less is found where the usual latency of
-	// the stretch around it is a stall of the whole recording.
+	// fineLeast is the share of an incident's stalled time that must be found again. Less than all
+	// is normal, because a long cell counts as stalled even if most of it is calm. But if almost
+	// nothing is found, the latency that is usual around the incident is itself a stall compared
+	// with the whole recording, and the coarse result is better.
 	fineLeast = 0.1
 )
 
-// refine judges incidents again at the step of the samples, where the grid of a long recording is
-// coarser. One whose surroundings are too long, or that is not found again, stays as it is. more is
-// how many were left out.
+// refine judges incidents again at the sampling period if the grid of a long recording is coarser.
+// An incident that is too long, or that is not found again, stays as it is. more is how many were
+// dropped.
 func refine(ctx context.Context, in []recording.Reader, c *rules.Case, step time.Duration, all []*judged,
 	opt Options, progress func(done, total int)) (out []*judged, more int, err error) {
 	if step <= 0 || step >= c.Grid.Step() {
@@ -54,7 +55,8 @@ func refine(ctx context.Context, in []recording.Reader, c *rules.Case, step time
 	return out, 0, nil
 }
 
-// judgeAgain is what an incident is by its own samples; itself if that is not to be had.
+// judgeAgain returns the incidents that the samples show in place of a coarse one; the coarse one
+// itself if that is not possible.
 func judgeAgain(ctx context.Context, in []recording.Reader, c *rules.Case, step time.Duration, j *judged,
 	opt Options) ([]*judged, error) {
 	itself := []*judged{j}
@@ -80,6 +82,8 @@ func judgeAgain(ctx context.Context, in []recording.Reader, c *rules.Case, step 
 	}
 
 	found = slices.DeleteFunc(found, func(x *judged) bool { return !j.meets(x) })
+	// Neighbours in the same stretch are incidents of their own and are judged from their own
+	// surroundings.
 	stalled := 0.0
 	for _, x := range found {
 		stalled += x.c.Seconds(x.c.Stall.Cells)
@@ -92,7 +96,8 @@ func judgeAgain(ctx context.Context, in []recording.Reader, c *rules.Case, step 
 	return found, nil
 }
 
-// fineSpan is the time with which an incident can be judged again.
+// fineSpan returns the time around an incident that is judged again, and whether it is short
+// enough.
 func fineSpan(c *rules.Case, j *judged, step time.Duration) (timeline.Episode, bool) {
 	fits := func(e timeline.Episode) bool {
 		return float64(e.Cells())*c.Grid.StepSeconds() <= fineCells*step.Seconds()
@@ -105,10 +110,10 @@ func fineSpan(c *rules.Case, j *judged, step time.Duration) (timeline.Episode, b
 	return e, fits(e)
 }
 
-// lead is the detector that an incident is judged by first, on the grid of the whole.
+// lead returns the incident's leading detector, on the grid of the whole recording.
 func (j *judged) lead() rules.Stall { return j.whole.Symptoms[j.order[j.group.Lead()]] }
 
-// meets reports whether another incident is of the same operations, and some of it at the same time.
+// meets reports whether another incident is of the same operations and overlaps in time.
 func (j *judged) meets(x *judged) bool {
 	if a, b := j.lead(), x.lead(); a.Called() != b.Called() || a.Class != b.Class {
 		return false
@@ -129,7 +134,8 @@ func (j *judged) meets(x *judged) bool {
 	return false
 }
 
-// same reports whether two are one incident, found around two that the coarse grid parted.
+// same reports whether two are the same incident, found once around each of two that only the
+// coarse grid separated.
 func (j *judged) same(x *judged) bool {
 	const apart = 0.5 // of the shorter one's stalled time
 	if j.whole.Grid.Step() != x.whole.Grid.Step() || !j.meets(x) {

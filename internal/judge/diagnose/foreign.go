@@ -8,20 +8,20 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// A foreigner tells the devices of a host that are known not to bear the database's files. Nothing is
-// known unless the engine reports its folder and the host its mounts.
-type foreigner struct {
+// deviceOwnership knows which devices of a host are not used by the database's files. That is known
+// only if the engine reports its data directory and the host its mounts.
+type deviceOwnership struct {
 	c *rules.Case
-	// own are the device of the files, those below it, and those that are mounted in its folder; nil if
-	// not known.
+	// own are the device of the data directory, the devices below it, and those mounted inside it;
+	// nil if unknown.
 	own map[string]bool
-	// seen says that the open files of the database's processes were seen, so that no link leads to
-	// another device.
+	// seen reports whether the open files of the database's processes were seen. Without them, a
+	// symbolic link may lead to another device.
 	seen bool
 }
 
-func foreignerOf(c *rules.Case) foreigner {
-	f := foreigner{c: c}
+func ownershipOf(c *rules.Case) deviceOwnership {
+	f := deviceOwnership{c: c}
 	files := c.FilesDevice()
 	if files == "" {
 		return f
@@ -44,7 +44,8 @@ func foreignerOf(c *rules.Case) foreigner {
 		}
 	}
 
-	// A stripe or an encrypted device is its parts, and a disk bears what is built on it.
+	// Stacked devices belong together in both directions: a stripe uses its disks, and a disk
+	// carries the stripe. Repeat until no device is added, because layers may be several deep.
 	for grown := true; grown; {
 		grown = false
 		for name, value := range c.Facts {
@@ -68,8 +69,9 @@ func foreignerOf(c *rules.Case) foreigner {
 	return f
 }
 
-// addOpen adds the devices of the files that the engine's processes have open, as the host reports them.
-func (f *foreigner) addOpen(programs []string) {
+// addOpen adds the devices of files that the engine's processes have open, as the host reports
+// them.
+func (f *deviceOwnership) addOpen(programs []string) {
 	for name, value := range f.c.Facts {
 		fields := strings.Fields(value)
 		if !strings.HasPrefix(name, "writer.") || len(fields) == 0 || !slices.Contains(programs, fields[0]) {
@@ -86,21 +88,22 @@ func (f *foreigner) addOpen(programs []string) {
 	}
 }
 
-// is reports whether a subject is a device that is known to be another's.
-func (f foreigner) is(subject string) bool {
+// isForeign reports whether a subject is a device that the database is known not to use.
+func (f deviceOwnership) isForeign(subject string) bool {
 	return f.own != nil && !f.own[subject] && f.c.For(rules.DiskMoved, "device", subject) != nil
 }
 
-// without removes the incidents of other devices, which no database felt, and returns what was found in
-// them. A finding about such a device in a database's own incident is removed too, if the database's open
-// files were seen; otherwise it is not critical, because a log behind a link may be there.
-func (f foreigner) without(all []*judged) (own []*judged, elsewhere []Finding) {
+// without removes the incidents of foreign devices, which no database operation felt, and returns
+// their findings. A finding about a foreign device in a database's own incident is removed too if
+// the database's open files were seen. Otherwise it is at most a warning, because a log behind a
+// symbolic link may be on that device.
+func (f deviceOwnership) without(all []*judged) (own []*judged, elsewhere []Finding) {
 	if f.own == nil {
 		return all, nil
 	}
 
 	for _, j := range all {
-		if !j.worse && !j.c.Stall.IsDatabase && f.is(j.c.Stall.Subject) {
+		if !j.worse && !j.c.Stall.IsDatabase && f.isForeign(j.c.Stall.Subject) {
 			elsewhere = append(elsewhere, j.findings...)
 			continue
 		}
@@ -108,10 +111,10 @@ func (f foreigner) without(all []*judged) (own []*judged, elsewhere []Finding) {
 		var kept []Finding
 		for _, x := range j.findings {
 			switch {
-			case f.is(x.Subject) && f.seen:
+			case f.isForeign(x.Subject) && f.seen:
 				elsewhere = append(elsewhere, x)
 				continue
-			case f.is(x.Subject) && x.Severity == Critical:
+			case f.isForeign(x.Subject) && x.Severity == Critical:
 				x.Severity = Warning
 			}
 			kept = append(kept, x)
@@ -125,11 +128,11 @@ func (f foreigner) without(all []*judged) (own []*judged, elsewhere []Finding) {
 	return own, elsewhere
 }
 
-// general divides the findings of the whole recording.
-func (f foreigner) general(all []Finding) (own, elsewhere []Finding) {
+// general separates the findings of the whole recording by device ownership.
+func (f deviceOwnership) general(all []Finding) (own, elsewhere []Finding) {
 	own = all[:0:0]
 	for _, x := range all {
-		if f.is(x.Subject) {
+		if f.isForeign(x.Subject) {
 			elsewhere = append(elsewhere, x)
 		} else {
 			own = append(own, x)
@@ -138,7 +141,7 @@ func (f foreigner) general(all []Finding) (own, elsewhere []Finding) {
 	return own, elsewhere
 }
 
-// elsewhereOf are findings once each, in order.
+// elsewhereOf returns findings without duplicates and refutations, in order.
 func elsewhereOf(all []Finding) (out []Finding) {
 	for _, f := range all {
 		same := func(o Finding) bool { return o.Rule == f.Rule && o.Subject == f.Subject }

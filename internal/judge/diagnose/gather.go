@@ -22,29 +22,29 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// signals holds the tracks of every signal some source could tell.
+// signals holds the tracks of every signal that some source has.
 type signals struct {
 	grid   timeline.Grid
 	tracks map[string][]timeline.Track
 	// periods are the longest intervals between samples of a signal's metrics, by its name.
 	periods map[string]time.Duration
-	// step is the distance of the samples: that of the grid, unless the recording is too long for it.
+	// step is the sampling period: the step of the grid, unless the recording is too long for that.
 	step time.Duration
-	// tooLarge are the signals that are unknown because they do not fit in memory.
+	// tooLarge lists the signals that are unknown because they do not fit in memory.
 	tooLarge []rules.Trouble
-	page     *page // of which the signals are sums; nil if they are of intervals
+	page     *page // not nil if the signals are totals of a single page of metrics
 }
 
 func (s *signals) get(of *rules.Signal) []timeline.Track { return s.tracks[of.Name] }
 
-// drop forgets signals, as if no source had them.
+// drop removes signals, as if no source had them.
 func (s *signals) drop(of rules.Group) {
 	for _, x := range of {
 		delete(s.tracks, x.Name)
 	}
 }
 
-// periodS is the finest interval in seconds in which a signal is known; 0 if that is not known.
+// periodS is the sampling period of a signal in seconds; 0 if unknown.
 func (s *signals) periodS(of *rules.Signal) float64 { return s.periods[of.Name].Seconds() }
 
 // periodsS are the sampling periods in seconds, by signal name.
@@ -80,7 +80,8 @@ type leaves struct {
 	r        recording.Reader
 	grid     timeline.Grid
 	from, to time.Time
-	// thin says that there are several samples to a cell, for so long that only those are kept that matter.
+	// thin says that cells have several samples and the recording is so long that only the relevant
+	// samples are kept.
 	thin bool
 }
 
@@ -113,7 +114,7 @@ func (l leaves) EachRate(sel *parser.VectorSelector, visit func(timeline.Track) 
 	return l.each(sel, true, visit)
 }
 
-// each lays one series after the other, and holds the samples of one.
+// each puts one series after the other on the grid, so that only the samples of one are in memory.
 func (l leaves) each(sel *parser.VectorSelector, counter bool, visit func(timeline.Track) error) error {
 	var (
 		open    bool
@@ -142,6 +143,7 @@ func (l leaves) each(sel *parser.VectorSelector, counter bool, visit func(timeli
 
 	err := recording.Walk(l.ctx, l.r, sel.String(), l.from, l.to,
 		func(ls labels.Labels, piece []promql.FPoint) error {
+			// Walk yields a series in pieces; a change of labels ends the previous series.
 			if !open || !labels.Equal(of, ls) {
 				if err := finish(); err != nil {
 					return err
@@ -164,16 +166,16 @@ func (l leaves) each(sel *parser.VectorSelector, counter bool, visit func(timeli
 	return finish()
 }
 
-// thinFrom is how long a recording is of whose samples only those are kept that matter, if there are
-// more of them than cells.
+// thinFrom is the length of a recording from which only relevant samples are kept, if there are
+// more samples than cells.
 const thinFrom = 48 * time.Hour
 
-// held is what a Reader has, by metric name.
+// held lists the metrics of a Reader that the rules read.
 type held struct {
 	reader  recording.Reader
 	names   map[string]bool
 	metrics []recording.Metric
-	sumsS   float64 // of what time in seconds a provider's sums are; 0 if there are none
+	sumsS   float64 // seconds that a provider's sums cover; 0 if there are none
 }
 
 // gather evaluates every signal on every recording that has its metrics.
@@ -183,7 +185,7 @@ func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline
 	for i := range readers {
 		of, err := sumsOf(ctx, readers[i], grid.Start(0), grid.Time(grid.N-1))
 		if err != nil {
-			return nil, fmt.Errorf("a provider's sums: %w", err)
+			return nil, fmt.Errorf("provider sums: %w", err)
 		}
 		readers[i].sumsS = of
 	}
@@ -197,6 +199,8 @@ func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline
 	for _, sig := range all {
 		g.Go(func() error {
 			tracks, err := evaluate(ctx, readers, grid, sig)
+			// A signal that does not fit in memory must not fail the diagnosis: its rules report it
+			// as missing.
 			large := recording.IsTooMany(err) || errors.Is(err, timeline.ErrTooLarge)
 			if err != nil && !large {
 				return fmt.Errorf("signal %s: %w", sig.Name, err)
@@ -239,17 +243,19 @@ func tooLarge(readers []held, grid timeline.Grid, sig *rules.Signal, because err
 	}
 	return rules.Trouble{
 		Kind: string(recording.NoteLimit), Source: source,
-		Text: fmt.Sprintf("%s is unknown, because its samples do not fit in memory (%v): --from and --to choose a shorter time",
+		Text: fmt.Sprintf("%s is unknown because its samples do not fit in memory (%v): use --from and --to to select a shorter time",
 			sig.Name, because),
 		Span: rules.Span{From: grid.Start(0), To: grid.Time(grid.N - 1)},
 	}
 }
 
-// evaluate joins a signal's series of all recordings; where two have the same series, the first in
-// the order of [ordered] is believed.
+// evaluate joins a signal's series from all recordings. If two have the same series, the first in
+// the order of [ordered] wins.
 func evaluate(ctx context.Context, readers []held, grid timeline.Grid,
 	sig *rules.Signal) ([]timeline.Track, error) {
 	var out []timeline.Track
+	// Coarse alternatives are provider sums. They count only if no source has the signal at full
+	// resolution.
 	fine := slices.ContainsFunc(readers, func(h held) bool { return choose(h, sig.Exprs) != nil })
 	for _, h := range readers {
 		e := choose(h, sig.Exprs)
@@ -283,11 +289,11 @@ func evaluate(ctx context.Context, readers []held, grid timeline.Grid,
 	return out, nil
 }
 
-// absurd is more than anything that is measured: a hundred times it, as a percentage, is infinite.
+// absurd is more than any measured value: as a percentage it would be infinite.
 const absurd = 1e300
 
-// finite makes what is infinite, or soon would be, unknown: seconds waited by no operation are a counter
-// credited apart from the other, not a latency.
+// finite replaces infinite and absurdly large values by NaN. Seconds waited divided by no
+// operations is two counters updated at different times, not a latency.
 func finite(values []float64) {
 	for k, x := range values {
 		if math.Abs(x) > absurd {
@@ -296,8 +302,8 @@ func finite(values []float64) {
 	}
 }
 
-// coarse is the first of a signal's coarse alternatives that the recording has, for sums of the time
-// that they are of.
+// coarse returns the first of a signal's coarse alternatives that the recording has, adapted to the
+// time that the provider's sums cover.
 func coarse(h held, sig *rules.Signal) parser.Expr {
 	text, e := alternative(h, sig.Coarse)
 	if e == nil || !strings.Contains(text, "$p") {
@@ -307,14 +313,14 @@ func coarse(h held, sig *rules.Signal) parser.Expr {
 	return e
 }
 
-// choose is the first of a signal's alternatives all of whose metrics the recording has; nil if there
-// is none.
+// choose returns the first of a signal's alternatives for which the recording has every metric; nil
+// if there is none.
 func choose(h held, exprs []string) parser.Expr {
 	_, e := alternative(h, exprs)
 	return e
 }
 
-// alternative is that one with its text.
+// alternative is like choose, and also returns the text of the expression.
 func alternative(h held, exprs []string) (string, parser.Expr) {
 	for _, x := range exprs {
 		e, err := rules.Parse(x)
@@ -328,7 +334,8 @@ func alternative(h held, exprs []string) (string, parser.Expr) {
 	return "", nil
 }
 
-// byEngine asks the recording's own PromQL engine.
+// byEngine evaluates an expression with the recording's PromQL engine, for functions that package
+// timeline does not support.
 func byEngine(ctx context.Context, r recording.Reader, grid timeline.Grid,
 	e parser.Expr) ([]timeline.Track, error) {
 	var out []timeline.Track

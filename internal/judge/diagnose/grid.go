@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// steps are the cell lengths a grid may have: a rule's windows and a report's
-// times read better on round ones.
+// steps are the cell lengths a grid may have. Round ones make a rule's windows and a report's times
+// easier to read.
 var steps = []time.Duration{
 	100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
 	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second,
@@ -32,10 +32,10 @@ func roundStep(period time.Duration) time.Duration {
 	return best
 }
 
-// ErrNothing says that the sources hold nothing that can be judged.
+// ErrNothing says that the sources contain nothing that can be judged.
 var ErrNothing = errors.New("nothing to diagnose")
 
-// inventory lists what each recording holds and the time it covers.
+// inventory lists the metrics of each recording that the rules read.
 func inventory(ctx context.Context, in []recording.Reader, pack *rules.Pack) ([]held,
 	[]recording.Metric, error) {
 	var out []held
@@ -77,17 +77,17 @@ func covered(metrics []recording.Metric) (first, last time.Time) {
 	return first, last
 }
 
-// chooseGrid covers what the metrics cover, at the finest period among them.
+// chooseGrid returns a grid that covers the time of the metrics, at the finest period among them.
 func chooseGrid(metrics []recording.Metric, in []recording.Reader, opt Options) (timeline.Grid, error) {
 	from, to := opt.From, opt.To
 	first, last := covered(metrics)
 	if len(metrics) == 0 && (!from.IsZero() || !to.IsZero()) {
 		return timeline.Grid{},
-			fmt.Errorf("%w: between --from and --to the sources hold no sample of any metric the rules read",
+			fmt.Errorf("%w: the sources contain no sample of any metric the rules read between --from and --to",
 				ErrNothing)
 	}
 	if len(metrics) == 0 {
-		return timeline.Grid{}, fmt.Errorf("%w: the sources hold none of the metrics the rules read%s", ErrNothing,
+		return timeline.Grid{}, fmt.Errorf("%w: the sources contain none of the metrics the rules read%s", ErrNothing,
 			between(in))
 	}
 
@@ -109,7 +109,7 @@ func chooseGrid(metrics []recording.Metric, in []recording.Reader, opt Options) 
 	return timeline.NewGridWithin(opt.cells(), first, last, max(finest(metrics), opt.Step), holesOf(in)...), nil
 }
 
-// between is the time that was read, in words: of a server whoever gave no time asks for the last hour.
+// between states the time that was read. It matters with a server, which defaults to the last hour.
 func between(in []recording.Reader) string {
 	var from, to time.Time
 	for _, r := range in {
@@ -131,10 +131,11 @@ func between(in []recording.Reader) string {
 	}
 
 	return " from " + from.UTC().Format(time.DateTime) + " to " + to.UTC().Format(time.DateTime) +
-		" UTC (--from and --to choose another time)"
+		" UTC (use --from and --to to select another time)"
 }
 
-// finest is the shortest distance of samples of any metric, as a step; a second if none is known.
+// finest is the shortest sampling period of any metric, rounded to a step; a second if none is
+// known.
 func finest(metrics []recording.Metric) time.Duration {
 	var period time.Duration
 	for _, m := range metrics {
@@ -145,8 +146,8 @@ func finest(metrics []recording.Metric) time.Duration {
 	return roundStep(cmp.Or(period, time.Second))
 }
 
-// holesOf is the time in which no source has a sample: between sources, and where all that were
-// there note a gap. It is none if a source does not tell its time.
+// holesOf returns the time in which no source has a sample: between sources, and during gaps that
+// every source present notes. It returns none if a source does not report its time.
 func holesOf(in []recording.Reader) []timeline.Hole {
 	var covered []timeline.Hole
 	for _, r := range in {
@@ -197,7 +198,7 @@ func holesOf(in []recording.Reader) []timeline.Hole {
 	return out
 }
 
-// trouble is what the sources complained about, and sources that do not meet in time.
+// trouble lists the notes of the sources, and sources that do not overlap in time.
 func trouble(in []recording.Reader) []rules.Trouble {
 	var out []rules.Trouble
 	var spans []recording.Source
@@ -218,13 +219,13 @@ func trouble(in []recording.Reader) []rules.Trouble {
 	slices.SortStableFunc(spans, func(a, b recording.Source) int { return a.From.Compare(b.From) })
 	for i, b := range spans {
 		a, far := nearestSource(spans, i)
-		// A benchmark's report stands for itself, and one run follows another.
+		// Benchmark reports are independent of each other, and one run follows another.
 		if !far || b.Kind == "fio" {
 			continue
 		}
 		out = append(out, rules.Trouble{
 			Kind: string(recording.NoteClock), Source: b.Name,
-			Text: fmt.Sprintf("%s and %s are %s apart: nothing can be compared between them; if a clock or a time zone is off, use --offset or --tz",
+			Text: fmt.Sprintf("%s and %s are %s apart and cannot be compared; if a clock or a time zone is wrong, use --offset or --tz",
 				b.Name, a.Name, apart(a, b).Round(time.Second)),
 			Span: rules.Span{From: minTime(a.To, b.To), To: maxTime(a.From, b.From)},
 		})
@@ -233,8 +234,8 @@ func trouble(in []recording.Reader) []rules.Trouble {
 	return out
 }
 
-// nearestSource is the source nearest in time to the i-th; far if neither it nor any other meets
-// it. Of two that do not meet only the later one is far: it is told once.
+// nearestSource returns the source nearest in time to the i-th, and whether no source overlaps it.
+// Of two that do not overlap, only the later one is far, so that the pair is reported once.
 func nearestSource(spans []recording.Source, i int) (near recording.Source, far bool) {
 	b := spans[i]
 	best := time.Duration(-1)
@@ -257,7 +258,7 @@ func nearestSource(spans []recording.Source, i int) (near recording.Source, far 
 	return near, best > 0 && later
 }
 
-// apart is the time between two sources; not positive if they meet.
+// apart is the time between two sources; zero or negative if they overlap.
 func apart(a, b recording.Source) time.Duration {
 	return maxTime(a.From, b.From).Sub(minTime(a.To, b.To))
 }

@@ -15,48 +15,50 @@ import (
 )
 
 const (
-	// incidentsMax is how many incidents are judged, the most harmful first; the rest is counted.
+	// incidentsMax is how many incidents are judged, most harmful first. Others are only counted.
 	incidentsMax = 10
-	// contextSpan is how much time around an incident it is judged with, on either side: what is
-	// usual, and how the same device did when nothing stalled.
+	// contextSpan is how much time on either side is included in judging an incident. It shows what
+	// is usual, and how the same device performed when nothing stalled.
 	contextSpan = time.Hour
-	// contextLengths is the same in lengths of the incident, whichever is more.
+	// contextLengths is the same in multiples of the incident's length; the larger one counts.
 	contextLengths = 2
 	episodeGap     = time.Second
 	episodeSlow    = time.Minute
-	// Events are of one incident up to nearEvents apart, or so many parts of a long recording.
+	// Events may be nearEvents apart and still form one incident; in a long recording, a
+	// nearParts-th of its length.
 	nearEvents = 20 * time.Minute
 	nearParts  = 48
-	// substantial is how much stalled time makes an incident of its own of one or two events that
-	// differ from those around them, and substantialCells how many cells.
+	// One or two events that differ from their neighbours form a separate incident if they have
+	// this much stalled time and this many cells.
 	substantial      = 15 * time.Second
 	substantialCells = 3
-	// Incidents of up to blipS that did a small part of the harm of the worst are left out.
+	// Incidents of up to blipS seconds are dropped if they did less than blipShare of the worst
+	// one's harm.
 	blipS     = 3.0
 	blipShare = 0.1
-	// stillSlow is the part of the latency from which a cell is stalled at which an episode ends.
+	// stillSlow is the fraction of the stall threshold below which an episode ends (hysteresis).
 	stillSlow = 0.5
 )
 
-// judged is an incident while it is judged.
+// judged is an incident with the data for judging it.
 type judged struct {
 	group    incident.Group
-	order    []int            // of the detectors, by their rank among the group's sources
-	span     timeline.Episode // cells of the recording that it is judged with
+	order    []int            // indexes of the detectors, by rank among the group's sources
+	span     timeline.Episode // cells of the recording that are included in judging it
 	c        *rules.Case
-	whole    *rules.Case // that of which span and group are cells
-	worse    bool        // slower than usual, and no stall
+	whole    *rules.Case // the case whose cells span and group refer to
+	worse    bool        // slower than usual, but not stalled
 	findings []Finding
 }
 
-// condition is where a rule's condition holds.
+// condition is the time in which a rule's condition holds.
 type condition struct {
 	held []timeline.Track
-	// known says that what the rule needs was measured.
+	// known reports whether everything the rule needs was measured.
 	known bool
 }
 
-// conditions evaluates the rules' conditions once, over the whole recording.
+// conditions evaluates the conditions of all rules once, over the whole recording.
 func conditions(ctx context.Context, c *rules.Case, sig *signals, pack *rules.Pack) ([]condition, error) {
 	all := pack.Rules()
 	out := make([]condition, len(all))
@@ -80,14 +82,14 @@ func conditions(ctx context.Context, c *rules.Case, sig *signals, pack *rules.Pa
 	return out, g.Wait()
 }
 
-// detectors are the stalls that can be an incident's: those of databases, and of devices while no
-// database tells what its clients feel. The one closest to the clients is first.
+// detectors returns the stalls that can form incidents, the one closest to clients first. They are
+// those of databases, and of devices while no database reports client latency.
 func detectors(c *rules.Case) (order []int, sources []incident.Source) {
 	watched := make(timeline.Mask, c.Grid.N)
 	for i, s := range c.Symptoms {
 		order = append(order, i)
 		if s.IsDatabase {
-			// Its source may end up to a sample before or after a device's.
+			// The database's source may end up to one sample earlier or later than the device's.
 			between := int(s.PeriodS / c.Grid.StepSeconds())
 			watched = watched.Or(s.Observed.Widen(between, between))
 		}
@@ -126,7 +128,7 @@ func detectors(c *rules.Case) (order []int, sources []incident.Source) {
 	return order, sources
 }
 
-// slow is where a latency is still high, or nothing completes.
+// slow marks the cells in which latency is still high, or nothing completes.
 func slow(s rules.Stall) timeline.Mask {
 	if s.Latency == nil {
 		return nil
@@ -138,9 +140,10 @@ func slow(s rules.Stall) timeline.Mask {
 	return out
 }
 
-// harm is what each cell costs, in seconds that operations waited, summed over them: incidents of all
-// detectors are ranked by it. Where no latency is known, those wait that a source counts, or else the part
-// of the clients that usually have something completed and have not; at least one, as something stalled.
+// harm is the cost of each cell: the seconds that operations waited, summed. Incidents of all
+// detectors are ranked by it. Without a known latency, the waiting operations are those that a
+// source counts as queued, or the share of connected clients whose usual completions are missing.
+// At least one counts, because something stalled.
 func harm(c *rules.Case, s rules.Stall) []float64 {
 	out := make([]float64, c.Grid.N)
 	step := c.Grid.StepSeconds()
@@ -172,16 +175,18 @@ func incidentOptions(c *rules.Case) incident.Options {
 	}
 }
 
-// group finds the incidents of a recording, unjudged.
+// group finds the incidents of a recording, before they are judged.
 func group(c *rules.Case, pack *rules.Pack, held []condition) (groups []incident.Group, order []int,
 	opt incident.Options) {
 	opt = incidentOptions(c)
 	order, sources := detectors(c)
 	events := incident.Events(sources, opt)
+	// Conditions tell incidents apart; with one event there is nothing to tell apart.
 	if len(events) > 1 {
 		var masks []timeline.Mask
 		seen := map[string]bool{}
 		for i, rule := range pack.Rules() {
+			// Two rules with the same condition would count it twice in the likeness of events.
 			if rule.Kind != Cause || rule.When == "" || seen[rule.When] || len(held[i].held) == 0 {
 				continue
 			}
@@ -200,9 +205,9 @@ func group(c *rules.Case, pack *rules.Pack, held []condition) (groups []incident
 	return withoutBlips(c, groups, order, opt), order, opt
 }
 
-// withoutBlips removes groups of hardly any stalled time. They become part of the first group of the
-// same detector near them: what else held meanwhile, such as a device's queue, must not change how
-// long a database stalled.
+// withoutBlips removes groups with hardly any stalled time and merges each into the first group of
+// the same detector near it. Other conditions at the time, such as a device's queue, must not
+// change how long a database stalled.
 func withoutBlips(c *rules.Case, groups []incident.Group, order []int,
 	opt incident.Options) []incident.Group {
 	var out, blips []incident.Group
@@ -226,8 +231,8 @@ func withoutBlips(c *rules.Case, groups []incident.Group, order []int,
 	return out
 }
 
-// saturatedRate is the rate of requests of the device that is saturated, of several the highest;
-// 0 where none is.
+// saturatedRate is the request rate of the saturated device, the highest if there are several; 0 if
+// none is saturated.
 func saturatedRate(c *rules.Case) []float64 {
 	out := make([]float64, c.Grid.N)
 	for _, t := range c.Signal(rules.DiskBusy) {
@@ -245,7 +250,7 @@ func saturatedRate(c *rules.Case) []float64 {
 	return out
 }
 
-// context is the time that an incident is judged with.
+// contextOf returns the cells included in judging an incident.
 func contextOf(c *rules.Case, g incident.Group, at func(int) int) timeline.Episode {
 	e := g.Span()
 	around := max(c.Cells(contextSpan), contextLengths*e.Cells())

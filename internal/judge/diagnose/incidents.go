@@ -13,7 +13,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// owners are, by the rank of a detector and by cell, the incident + 1 whose stalled time a cell is.
+// owners maps detector rank and cell to the incident that owns the stalled cell, plus 1; 0 if none
+// does.
 func owners(groups []incident.Group, detectors, cells int) [][]int32 {
 	out := make([][]int32, detectors)
 	for rank := range out {
@@ -31,8 +32,8 @@ func owners(groups []incident.Group, detectors, cells int) [][]int32 {
 	return out
 }
 
-// layIncident makes the case of an incident: its time, its stalled time, and without the stalled
-// time of the others, which is neither its own nor calm.
+// layIncident builds the case of an incident: its time and its stalled time. The stalled time of
+// other incidents is excluded, because it is neither part of this one nor calm.
 func layIncident(c *rules.Case, groups []incident.Group, n int, order []int, owner [][]int32,
 	opt incident.Options) *judged {
 	g := groups[n]
@@ -65,8 +66,8 @@ func layIncident(c *rules.Case, groups []incident.Group, n int, order []int, own
 	return j
 }
 
-// incidents finds and judges the incidents of a recording, the most harmful first. more is how many
-// were found and not judged.
+// incidents finds and judges the incidents of a recording, most harmful first. more is how many
+// were found but not judged.
 func incidents(ctx context.Context, c *rules.Case, pack *rules.Pack, held []condition,
 	progress func(done, total int)) (out []*judged, more int, err error) {
 	groups, order, opt := group(c, pack, held)
@@ -74,6 +75,8 @@ func incidents(ctx context.Context, c *rules.Case, pack *rules.Pack, held []cond
 	if err != nil || len(out) < 2 {
 		return out, more, err
 	}
+	// Whether two incidents have the same cause is only known once both are judged. Joined ones are
+	// judged again, as one.
 	joined := joinCauses(out, opt)
 	if len(joined) == len(out) {
 		return out, more, nil
@@ -107,10 +110,11 @@ func judgeGroups(ctx context.Context, c *rules.Case, pack *rules.Pack, held []co
 	return out, more, g.Wait()
 }
 
-// causeWeight is the share of an incident from which a cause tells it from another.
+// causeWeight is the share of an incident that a cause must explain to distinguish it from another
+// incident.
 const causeWeight = 0.25
 
-// joinCauses joins incidents of one detector that are near each other and have one cause.
+// joinCauses joins incidents of one detector that are near each other and have the same cause.
 func joinCauses(all []*judged, opt incident.Options) []incident.Group {
 	var out []incident.Group
 	var of []*judged
@@ -135,8 +139,9 @@ func joinCauses(all []*judged, opt incident.Options) []incident.Group {
 	return out
 }
 
-// sameCause tells whether the larger incident a and b have one cause: the first of each is one of
-// the other's, or, where their times overlap, of one of them; or b has none of its own.
+// sameCause reports whether the larger incident a and incident b have the same cause: the top cause
+// of each is among the other's causes (one direction is enough if their times overlap), or b has no
+// cause.
 func sameCause(a, b *judged) bool {
 	of := func(j *judged) (out []Finding) {
 		for _, f := range j.findings {
@@ -169,11 +174,13 @@ func sameCause(a, b *judged) bool {
 	return has(x, y[0]) && has(y, x[0]) && sameCaps(x, y)
 }
 
-// resourceWeight is the share of an incident that a resource holds up, from which another incident
-// that it has nothing to do with has another cause, whatever a database does in both.
+// resourceWeight is the share of an incident that a saturated resource must explain to set it
+// apart: an incident without that resource then has another cause, whatever the database did in
+// both.
 const resourceWeight = 0.75
 
-// sameResources reports whether each resource that holds up an incident is among another's causes.
+// sameResources reports whether every resource that explains incident x is also among the causes of
+// y.
 func sameResources(x, y []Finding) bool {
 	return !slices.ContainsFunc(x, func(f Finding) bool {
 		return origin(f) > 0 && f.Severity == Critical && f.Weight >= resourceWeight &&
@@ -181,10 +188,10 @@ func sameResources(x, y []Finding) bool {
 	})
 }
 
-// capApart is how many times as high one cap may be as another that is the same.
+// capApart is the ratio above which two observed caps are different caps.
 const capApart = 1.5
 
-// sameCaps tells whether no device stands at two different caps.
+// sameCaps reports whether every device has the same cap in both incidents.
 func sameCaps(x, y []Finding) bool {
 	for _, f := range x {
 		for _, o := range y {
@@ -200,7 +207,7 @@ func sameCaps(x, y []Finding) bool {
 	return true
 }
 
-// incident is what is reported of a judged incident of a recording.
+// incident returns the report on a judged incident of a recording.
 func (j *judged) incident(id int, whole *rules.Case, pack *rules.Pack) Incident {
 	lead := j.c.Stall
 	span := j.group.Span()
@@ -217,7 +224,7 @@ func (j *judged) incident(id int, whole *rules.Case, pack *rules.Pack) Incident 
 	return x
 }
 
-// hurt counts what one detector saw of an incident.
+// hurt summarises what one detector saw of an incident.
 func hurt(c *rules.Case, s rules.Stall, cells timeline.Mask) Hurt {
 	out := Hurt{Signal: s.Called(), Class: string(s.Class), Seconds: c.Seconds(cells),
 		Operations: known(timeline.Sum(timeline.At(s.Ops, cells)) * c.Grid.StepSeconds())}

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// derived answers a condition's selectors from the signals.
+// derived resolves a condition's selectors to signals.
 type derived struct{ s *signals }
 
 func (d derived) Gauge(sel *parser.VectorSelector) ([]timeline.Track, error) {
@@ -54,7 +54,7 @@ func holds(c *rules.Case, sig *signals, rule rules.Rule) ([]timeline.Track, erro
 	return slices.DeleteFunc(held, func(t timeline.Track) bool { return timeline.Count(t.Values) == 0 }), nil
 }
 
-// lacks names the metrics that a rule would need and that were not measured.
+// lacks names the metrics that a rule needs but that were not measured.
 func lacks(c *rules.Case, rule rules.Rule) (missing []string) {
 	for _, n := range rule.Needs {
 		if !c.Measured(n) {
@@ -71,7 +71,7 @@ func lacks(c *rules.Case, rule rules.Rule) (missing []string) {
 	return missing
 }
 
-// unjudged are the rules that could not be judged, with what they lack.
+// unjudged lists the rules that could not be judged, with the metrics they lack.
 func unjudged(c *rules.Case, pack *rules.Pack) (out []NotMeasured) {
 	for _, rule := range pack.Rules() {
 		if !concerns(c, rule) {
@@ -84,8 +84,8 @@ func unjudged(c *rules.Case, pack *rules.Pack) (out []NotMeasured) {
 	return out
 }
 
-// judgeRules judges the wanted rules of a case, which is some cells of a recording, and ranks what
-// they find. However full a device is: where nobody was held up, nothing is critical.
+// judgeRules judges the wanted rules on a case, which covers the cells of span, and ranks the
+// findings.
 func judgeRules(ctx context.Context, c *rules.Case, pack *rules.Pack, conditions []condition,
 	span timeline.Episode, wanted func(rules.Rule) bool) (out []Finding, err error) {
 	traced := c.Traced()
@@ -103,6 +103,7 @@ func judgeRules(ctx context.Context, c *rules.Case, pack *rules.Pack, conditions
 		out = append(out, found...)
 	}
 
+	// A change for the worse did not hold up any client, so nothing about it is critical.
 	if c.Change != nil {
 		for i := range out {
 			if out[i].Severity == Critical {
@@ -115,7 +116,7 @@ func judgeRules(ctx context.Context, c *rules.Case, pack *rules.Pack, conditions
 	return out, nil
 }
 
-// judge judges one rule where its condition held, and compares what it found with a trace.
+// judge judges one rule in the time its condition held, and compares its findings with a trace.
 func judge(c *rules.Case, rule rules.Rule, held []timeline.Track, traced *rules.Traced) (found []Finding,
 	err error) {
 	for _, f := range rule.Judge(c, held) {
@@ -143,7 +144,7 @@ func judge(c *rules.Case, rule rules.Rule, held []timeline.Track, traced *rules.
 		}
 
 		for k := range found[i].Evidence {
-			// When it was is not always known, but never outside what was looked at.
+			// A rule may not know when it saw the evidence, but it was within the case's time.
 			if e := &found[i].Evidence[k]; e.From.IsZero() || e.To.IsZero() {
 				e.From, e.To = c.Whole().From, c.Whole().To
 			}
@@ -157,12 +158,12 @@ func judge(c *rules.Case, rule rules.Rule, held []timeline.Track, traced *rules.
 	return found, nil
 }
 
-// concerns leaves out the rules of other databases than those the sources are of.
+// concerns reports whether a rule applies to the databases that the sources are of.
 func concerns(c *rules.Case, rule rules.Rule) bool {
 	return rule.Engine == "" || len(c.Engines) == 0 || slices.Contains(c.Engines, rule.Engine)
 }
 
-// metricsOf names what a signal is read from: its alternatives' metrics.
+// metricsOf names the metrics of all alternatives of a signal.
 func metricsOf(pack *rules.Pack, signal *rules.Signal) string {
 	var alts []string
 	for _, x := range pack.Signal(signal.Name).Exprs {
@@ -184,8 +185,8 @@ var severityOrder = map[Severity]int{Critical: 0, Warning: 1, Info: 2}
 // weightStep is the difference in weight below which two findings explain as much.
 const weightStep = 0.1
 
-// origin puts what a database does before the resource it meets: of two that
-// explain as much, the first is why the second happens.
+// origin ranks what a database does before the resource it runs into: of two findings that explain
+// equally much, the first is why the second happens.
 func origin(f Finding) int {
 	switch layer, _, _ := strings.Cut(f.Rule, "/"); layer {
 	case "disk":
@@ -196,8 +197,8 @@ func origin(f Finding) int {
 	return 0
 }
 
-// foremostWeight is the share of the stalled time from which what explains other findings is listed
-// before them.
+// foremostWeight is the share of the stalled time from which a finding that explains others is
+// listed before them.
 const foremostWeight = 0.5
 
 func foremost(f Finding) int {
@@ -207,7 +208,7 @@ func foremost(f Finding) int {
 	return 1
 }
 
-// effect puts what shows where clients waited after what shows why.
+// effect ranks findings that show where clients waited after those that show why.
 func effect(f Finding) int {
 	if f.Effect {
 		return 1
@@ -215,13 +216,13 @@ func effect(f Finding) int {
 	return 0
 }
 
-// rank orders findings as Compare does.
+// rank sorts findings by Compare.
 func rank(f []Finding) { slices.SortStableFunc(f, Compare) }
 
 // Compare orders findings as a report lists them: causes, symptoms, refutations; each by severity,
-// then by the share of the stalled time it explains, what explains others first. Of two that
-// explain as much, what a database does goes before the resource that it meets: a checkpoint before
-// the volume's limit.
+// then by the share of the stalled time it explains, with findings that explain others first. Of
+// two that explain equally much, what a database does comes before the resource it runs into: a
+// checkpoint before the volume's limit.
 func Compare(a, b Finding) int {
 	return cmp.Or(
 		cmp.Compare(kindOrder[a.Kind], kindOrder[b.Kind]),

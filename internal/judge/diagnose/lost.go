@@ -2,15 +2,15 @@ package diagnose
 
 import "plimsoll/internal/record/recording"
 
-// LostLeast is the share of a source's samples from which their loss is reported first: what a diagnosis
-// did not see may be the worst of it.
+// LostLeast is the share of a source's samples whose loss a report states first: the missing time
+// may have been the worst.
 const LostLeast = 0.01
 
-// A Loss is the part of a source's samples that are missing.
+// A Loss is the share of a source's samples that is missing.
 type Loss struct {
 	Source string  `json:"source"`
 	Share  float64 `json:"share"`
-	Text   string  `json:"text"` // why, and what to do
+	Text   string  `json:"text"` // the reason, and what to do
 }
 
 // lostOf returns the losses that recordings report.

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A Marked is a moment that somebody marked because something was changed there, with what was
-// measured before and after it, each up to the next mark or the end of the time.
+// A Marked is a mark that a user set when changing something, with the measurements before and
+// after it, each up to the adjacent mark or the end of the time.
 type Marked struct {
 	At     time.Time `json:"at"`
 	Text   string    `json:"text"`
@@ -18,23 +18,23 @@ type Marked struct {
 	After  Side      `json:"after"`
 }
 
-// A Side is what the detector of the report's stalls measured before or after a mark.
+// A Side is what the leading detector of the report measured before or after a mark.
 type Side struct {
 	From     time.Time `json:"from"`
 	To       time.Time `json:"to"`
 	WatchedS float64   `json:"watched_seconds"`
 	StalledS float64   `json:"stalled_seconds"`
-	// MeanS is the mean latency of an operation, in seconds, and Rate the completions per second; nil
-	// if not measured.
+	// MeanS is the mean latency of an operation in seconds, and Rate the completions per second;
+	// nil if not measured.
 	MeanS *float64 `json:"mean_seconds,omitempty"`
 	Rate  *float64 `json:"operations_per_second,omitempty"`
 }
 
-// marksAfter is how long after the last sample a mark belongs to a recording: somebody marked, and
-// ended it.
+// marksAfter is how long after the last sample a mark still belongs to a recording: users often set
+// a mark and then stop recording.
 const marksAfter = time.Minute
 
-// marksOf are the marks within a case's time: those of its recordings, and of the options.
+// marksOf returns the marks within a case's time, from its recordings and the options.
 func marksOf(c *rules.Case, in []recording.Reader, opt Options) (out []recording.Mark) {
 	all := [][]recording.Mark{opt.Marks}
 	for _, r := range in {
@@ -53,14 +53,14 @@ func marksOf(c *rules.Case, in []recording.Reader, opt Options) (out []recording
 }
 
 const (
-	// markBefore and markAfter are what must be recorded around a mark to compare both sides: prove
-	// leaves the first minute after it out.
+	// markBefore and markAfter must be recorded around a mark to compare both sides. The prove
+	// command excludes the first minute after a mark.
 	markBefore = time.Minute
 	markAfter  = 3 * time.Minute
 )
 
-// markedIn is the folder with a case's newest mark, if the case is of one folder that has one: prove
-// takes one.
+// markedIn returns the folder and time of the newest mark, if the case is of a single folder with a
+// mark: the prove command accepts a single folder.
 func markedIn(c *rules.Case, in []recording.Reader) act.Marked {
 	if len(in) != 1 {
 		return act.Marked{}
@@ -75,7 +75,7 @@ func markedIn(c *rules.Case, in []recording.Reader) act.Marked {
 		Judged: at.Sub(whole.From) >= markBefore && whole.To.Sub(at) >= markAfter}
 }
 
-// recordedIn is the folder of the recording that everything was read from, "" if there is none.
+// recordedIn returns the folder of the recording, "" unless everything was read from a single one.
 func recordedIn(in []recording.Reader) string {
 	if len(in) != 1 {
 		return ""
@@ -102,7 +102,7 @@ func marked(c *rules.Case, s rules.Stall, marks []recording.Mark) []Marked {
 	return out
 }
 
-// side measures the cells that lie within a time.
+// side measures the cells between two times.
 func side(c *rules.Case, s rules.Stall, from, to time.Time) Side {
 	out := Side{From: from, To: to}
 	cells := make(timeline.Mask, c.Grid.N)
@@ -125,6 +125,7 @@ func side(c *rules.Case, s rules.Stall, from, to time.Time) Side {
 		}
 		known++
 		ops += s.Ops[k]
+		// Weight each interval's latency by its operations: the mean is per operation.
 		if k < len(s.Latency) && s.Latency[k] >= 0 {
 			waited += s.Latency[k] * s.Ops[k]
 			timed += s.Ops[k]
@@ -144,7 +145,7 @@ func side(c *rules.Case, s rules.Stall, from, to time.Time) Side {
 	return out
 }
 
-// leading is the detector that a report describes.
+// leading returns the detector that a report describes.
 func leading(c *rules.Case, all []*judged, opt Options) rules.Stall {
 	n := max(opt.Incident, 1) - 1
 	if n >= len(all) {
@@ -153,8 +154,8 @@ func leading(c *rules.Case, all []*judged, opt Options) rules.Stall {
 	return detector(c, all[n].lead())
 }
 
-// detector is the one of a case that watches the same operations as a stall of another case; that
-// stall if there is none.
+// detector returns the detector of a case that watches the same operations as s, a stall of another
+// case; s if there is none.
 func detector(c *rules.Case, s rules.Stall) rules.Stall {
 	for _, x := range c.Symptoms {
 		if x.Called() == s.Called() && x.Class == s.Class {

@@ -58,7 +58,7 @@ func TestTraceWeighsRules(t *testing.T) {
 		t.Errorf("confirmed: %+v", f)
 	}
 
-	if !strings.Contains(r.Verdict, "Explained by measurement, what slow calls of mongod waited: 89 % behind its own pages flushed by the kernel, 11 % the device itself.") {
+	if !strings.Contains(r.Verdict, "Traced waits of slow calls of mongod: 89 % behind its own pages flushed by the kernel, 11 % the device itself.") {
 		t.Errorf("verdict %q", r.Verdict)
 	}
 

@@ -18,34 +18,34 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// One page of metrics has no difference to take, and yet its counters say something: they began at
-// zero when the process did. So a page is judged as the sum of everything since then. That is enough
-// for how many of all operations were slow, and for nothing that happened at some time.
+// A single page of metrics has no differences to compute, but its counters started at zero with the
+// process. So a page is judged as the total since then. That is enough to see what share of all
+// operations was slow, but not when.
 
 const (
 	startMetric = "process_start_time_seconds"
-	// pageCells is how many cells the time since the start becomes.
+	// pageCells is how many cells cover the time since the start.
 	pageCells = 1000
-	// sinceUnknown is how long a process is taken to run if its page does not say when it began.
+	// sinceUnknown is the assumed uptime of a process whose page does not report its start time.
 	sinceUnknown = time.Hour
-	// pageSlack is within how long several pages are one: of the members of a cluster, one after
-	// the other.
+	// pageSlack is how far apart several pages may be and still count as one: the members of a
+	// cluster are scraped one after the other.
 	pageSlack = 10 * time.Minute
 )
 
-// A page is recordings of one sample each, with a sample of zero before it.
+// A page is a set of recordings with one sample each, preceded by a sample of zero.
 type page struct {
 	readers []recording.Reader
 	from    time.Time // of the grid
 	to      time.Time
 	step    time.Duration
-	began   time.Time // the first process
-	at      time.Time // the page
-	known   bool      // when it began is known
+	began   time.Time // start of the first process
+	at      time.Time // time of the page
+	known   bool      // whether the start is known
 }
 
-// onePage makes recordings that have at most one sample of each series readable as the sum since
-// their processes began; nil if any series has more.
+// onePage converts recordings with at most one sample of each series to totals since their
+// processes started; nil if any series has more.
 func onePage(ctx context.Context, in []recording.Reader, metrics []recording.Metric) (*page, error) {
 	first, last := covered(metrics)
 	if first.IsZero() || last.Sub(first) > pageSlack {
@@ -97,7 +97,7 @@ func onePage(ctx context.Context, in []recording.Reader, metrics []recording.Met
 	return p, nil
 }
 
-// startOf is when a process began, if the series says so.
+// startOf returns when a process started, if the series says so.
 func startOf(s recording.Series) time.Time {
 	if s.Labels.Get(model.MetricNameLabel) != startMetric || len(s.Points) == 0 || !(s.Points[0].F > 0) ||
 		s.Points[0].F > 1e11 {
@@ -106,7 +106,7 @@ func startOf(s recording.Series) time.Time {
 	return time.UnixMilli(int64(s.Points[0].F * 1000))
 }
 
-// singlePage is onePage with the error that led to it where there is none.
+// singlePage is like onePage, but returns the error because if there is no such page.
 func singlePage(ctx context.Context, pack *rules.Pack, holding []held, metrics []recording.Metric,
 	because error) (*page, error) {
 	if !slices.ContainsFunc(pack.Rules(), func(r rules.Rule) bool { return r.Sums && has(pack, holding, r) }) {
@@ -134,23 +134,23 @@ func has(pack *rules.Pack, holding []held, r rules.Rule) bool {
 
 func (p *page) grid() timeline.Grid { return timeline.NewGrid(p.from, p.to, p.step) }
 
-// mark makes a case one of sums: no stall can be found in it.
+// mark marks a case as one of totals, in which no stall can be found.
 func (p *page) mark(c *rules.Case) {
 	c.SinceStart = true
 	none := make(timeline.Mask, c.Grid.N)
 	c.Symptoms, c.Stall = nil, rules.Stall{Cells: none, Active: none, Observed: none}
-	text := "one sample of each series: judged as sums since the process began, " +
-		units.Seconds(p.at.Sub(p.began).Seconds()) + " before; what happened when is not known"
+	text := "only one sample of each series: judged as totals since the process started, " +
+		units.Seconds(p.at.Sub(p.began).Seconds()) + " earlier; when something happened is unknown"
 	if !p.known {
-		text = "one sample of each series, and no " + startMetric +
-			": judged as sums since the process began, whenever that was"
+		text = "only one sample of each series, and no " + startMetric +
+			": judged as totals since the process started, at an unknown time"
 	}
 	c.Trouble = append(c.Trouble, rules.Trouble{Kind: string(recording.NoteClock), Source: "all sources",
 		Text: text, Span: c.Whole()})
 }
 
-// since copies a recording, its counters with a sample of zero at the beginning. Of several
-// recordings each has the series of its own instance.
+// since copies a recording and adds a sample of zero at the start of its counters. If there are
+// several recordings, each series gets an instance label.
 func (p *page) since(ctx context.Context, r recording.Reader, all []recording.Series,
 	several bool) (*recording.Memory, error) {
 	out := recording.NewMemory(recording.MemoryOptions{})
@@ -196,8 +196,8 @@ func (p *page) since(ctx context.Context, r recording.Reader, all []recording.Se
 	return out, nil
 }
 
-// counts reports whether a metric counts from zero, by the names that Prometheus gives counters and
-// histograms.
+// counts reports whether a metric counts from zero, by Prometheus' naming conventions for counters
+// and histograms.
 func counts(metric string) bool {
 	return slices.ContainsFunc([]string{"_total", "_bucket", "_sum", "_count"},
 		func(end string) bool { return strings.HasSuffix(metric, end) })

@@ -7,32 +7,34 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// What was true of a recording is one thing, what was true at its end another: an alert about
-// something that is over helps nobody. Stalls come and go, so what has just paused is not over.
+// An alert about something that is over helps nobody, so reports state what was still ongoing at
+// the end of the recording. Stalls come and go: one that has just paused is not over.
 
 const (
-	// lingerLeast and lingerCells are how long after its last stalled interval something is still
-	// under way: waits are counted when they end, and one sample may be lost.
+	// lingerLeast and lingerCells are how long something counts as ongoing after its last stalled
+	// interval: waits are counted when they end, and one sample may be lost.
 	lingerLeast = 30 * time.Second
 	lingerCells = 3
-	// lingerPeriods is the same in periods of what recurs regularly: one recurrence may be mild.
+	// lingerPeriods is the same for regular recurrences, in periods: one recurrence may be too mild
+	// to notice.
 	lingerPeriods = 1.5
-	// lingerApart is the same in mean distances of what recurs irregularly, of which there have to be
-	// a few, and lingerApartMax bounds it.
+	// lingerApart is the same for irregular recurrences, in mean distances. It needs at least
+	// lingerEpisodes of them, and lingerApartMax bounds it.
 	lingerApart    = 1.5
 	lingerApartMax = 2 * time.Minute
 	lingerEpisodes = 3
 )
 
-// A linger is how something recurs, which tells how long a pause may be; zero: it does not.
+// A linger describes how something recurs, which determines how long it may pause and still be
+// ongoing. The zero value does not recur.
 type linger struct {
 	periodS  float64
 	episodes int
 	spanS    float64 // from the first to the last
-	marked   bool    // somebody changed something since the last: it need not recur
+	marked   bool    // the user changed something since the last one, which may have ended it
 }
 
-// pause is how long ago the last of it may be while it is under way.
+// pause is how long ago the last occurrence may be while something is ongoing.
 func (l linger) pause(c *rules.Case) time.Duration {
 	least := max(lingerLeast, lingerCells*c.Grid.Step())
 	switch {
@@ -46,13 +48,13 @@ func (l linger) pause(c *rules.Case) time.Duration {
 	return least
 }
 
-// ongoing reports whether something that was last seen at a time was under way at the end.
+// ongoing reports whether something last seen at a time was still ongoing at the end.
 func (l linger) ongoing(c *rules.Case, last time.Time) bool {
 	return c.Whole().To.Sub(last) <= l.pause(c)
 }
 
-// incidentsOngoing marks the incidents that were under way at the end, and what of their findings was.
-// After a mark no recurrence is expected: what was changed may have ended it.
+// incidentsOngoing marks the incidents, and their findings, that were ongoing at the end. After a
+// user's mark no recurrence is expected: the change may have ended it.
 func incidentsOngoing(c *rules.Case, all []Incident, marks []recording.Mark) {
 	for i := range all {
 		x := &all[i]
@@ -64,8 +66,8 @@ func incidentsOngoing(c *rules.Case, all []Incident, marks []recording.Mark) {
 	}
 }
 
-// markOngoing marks the findings that held at the end. What lists all of its windows says when it
-// held last; anything else is true of the whole time.
+// markOngoing marks the findings that held at the end. A finding that lists all of its windows says
+// when it last held; any other is true of the whole time.
 func markOngoing(c *rules.Case, findings []Finding, l linger) {
 	for i := range findings {
 		f := &findings[i]

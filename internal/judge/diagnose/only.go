@@ -11,14 +11,14 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A SeveralError says that recordings hold several servers, or hosts, where one is meant.
+// A SeveralError says that recordings contain several servers, or hosts, but only one is supported.
 type SeveralError struct {
 	Parts []identity.Part
-	// Names are what the parts are called, with their engine's product.
+	// Names are the display names of the parts, with their engine's product.
 	Names []string
 }
 
-// severalListed bounds the servers that the error names.
+// severalListed is how many servers the error names.
 const severalListed = 6
 
 func (e *SeveralError) Error() string {
@@ -30,14 +30,14 @@ func (e *SeveralError) Error() string {
 	if more := len(e.Parts) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return fmt.Sprintf("the sources hold %d %s, and one is meant: %s", len(e.Parts), what,
+	return fmt.Sprintf("the sources contain %d %s, but only one is supported here: %s", len(e.Parts), what,
 		strings.Join(names, "; "))
 }
 
-// BadInput says that the command line has to choose.
+// BadInput marks the error as one of the command line.
 func (e *SeveralError) BadInput() {}
 
-// Hint says how to choose each of them.
+// Hint says how to select each of them.
 func (e *SeveralError) Hint() string {
 	var ways []string
 	for _, p := range e.Parts[:min(len(e.Parts), severalListed)] {
@@ -52,7 +52,7 @@ func (e *SeveralError) Hint() string {
 		}
 
 		if len(way) == 0 {
-			way = append(way, "record it separately; its series have no label that the others lack")
+			way = append(way, "record it separately: no label distinguishes its series from the others")
 		}
 
 		ways = append(ways, p.Name+": "+strings.Join(way, " with "))
@@ -61,9 +61,9 @@ func (e *SeveralError) Hint() string {
 	return "choose one:\n  " + strings.Join(ways, "\n  ")
 }
 
-// Only finds the only server of some recordings, or the only host if there is no server. If engine is
-// not empty, only servers of this engine count. What is left out is in the part's notes. Several are a
-// [SeveralError].
+// Only returns the only server of some recordings, or the only host if there is no server. If
+// engine is not empty, only servers of that engine count. The part's notes list what was left out.
+// Several servers are a [SeveralError].
 func Only(ctx context.Context, in []recording.Reader, opt Options, engine string) (identity.Part, error) {
 	parts, err := Servers(ctx, in, opt)
 	if err != nil {
@@ -93,14 +93,14 @@ func Only(ctx context.Context, in []recording.Reader, opt Options, engine string
 
 	for _, p := range parts {
 		if p.Engine != one.Engine || p.Name != one.Name {
-			one.Notes = append(one.Notes, fmt.Sprintf("%s is left out: it is not of %s", titled(opt, p), one.Name))
+			one.Notes = append(one.Notes, fmt.Sprintf("%s was left out: it does not belong to %s", titled(opt, p), one.Name))
 		}
 	}
 
 	return one, nil
 }
 
-// titled names a part with its engine's product.
+// titled names a part, with its engine's product.
 func titled(opt Options, p identity.Part) string {
 	for _, e := range opt.Pack.Engines() {
 		if e.Database == p.Engine {

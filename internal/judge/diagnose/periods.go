@@ -9,15 +9,15 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A long recording is told by the hour or by the day as well.
+// A long recording is also reported by the hour or by the day.
 const (
 	byHourFrom      = 6 * time.Hour
 	byDayFrom       = 4 * 24 * time.Hour
 	worstMinutesMax = 10
-	minutesFrom     = time.Hour // of a shorter one the incidents say it all
+	minutesFrom     = time.Hour // the incidents alone describe a shorter recording
 )
 
-// A Period is an hour or a day (of UTC) of a long recording.
+// A Period is an hour or a day (UTC) of a long recording.
 type Period struct {
 	From       time.Time `json:"from"`
 	To         time.Time `json:"to"`
@@ -27,18 +27,18 @@ type Period struct {
 	WorstS     *float64  `json:"worst_seconds,omitempty"` // highest mean latency of an interval
 }
 
-// A Minute is one of the worst.
+// A Minute is one of the worst minutes.
 type Minute struct {
 	From time.Time `json:"from"`
-	// Signal is whose operations waited most, and WaitedS how long, summed over operations (where no
-	// latency is known, over the clients that waited).
+	// Signal is the class whose operations waited most, and WaitedS how long, summed over
+	// operations (over waiting clients if no latency is known).
 	Signal  string   `json:"signal"`
 	WaitedS float64  `json:"waited_seconds"`
 	WorstS  *float64 `json:"worst_seconds,omitempty"`
 }
 
-// client are the detectors that long recordings are told by: those of databases, or of devices
-// where there is no database.
+// client returns the detectors that describe a long recording: those of databases, or of devices if
+// there is no database.
 func client(c *rules.Case) []rules.Stall {
 	var out, devices []rules.Stall
 	for _, s := range c.Symptoms {
@@ -55,7 +55,7 @@ func client(c *rules.Case) []rules.Stall {
 	return out
 }
 
-// periods are the hours or days of a long recording in which anything was watched.
+// periods returns the hours or days of a long recording in which anything was watched.
 func periods(c *rules.Case) []Period {
 	whole := c.Whole()
 	length := whole.To.Sub(whole.From)
@@ -109,7 +109,7 @@ func periods(c *rules.Case) []Period {
 	return out
 }
 
-// worstMinutes are those in which operations waited most in stalled time, in time order.
+// worstMinutes returns the minutes in which operations waited most in stalled time, in time order.
 func worstMinutes(c *rules.Case) []Minute {
 	if whole := c.Whole(); whole.To.Sub(whole.From) < minutesFrom || c.Grid.Step() > time.Minute {
 		return nil
@@ -121,6 +121,7 @@ func worstMinutes(c *rules.Case) []Minute {
 			continue
 		}
 
+		// Harm compares classes with and without a known latency.
 		cost := harm(c, s)
 		for _, e := range s.Cells.Episodes() {
 			for k := e.First; k <= e.Last; k++ {
@@ -146,7 +147,7 @@ func worstMinutes(c *rules.Case) []Minute {
 	return out
 }
 
-// watchedS is how long anything at all was watched, in seconds: without gaps.
+// watchedS is how long anything was watched, in seconds, gaps excluded.
 func watchedS(c *rules.Case) float64 {
 	m := make(timeline.Mask, c.Grid.N)
 	for _, s := range c.Symptoms {

@@ -16,12 +16,12 @@ func TestVerdictAgreesWithAccount(t *testing.T) {
 		episodes int
 		want     string
 	}{
-		{"one checkpoint, all of the stall", checkpoint(14, 0.02), 1, "Probably checkpoints: 100 % of the stalled time falls into one, but one stall is too few to be sure."},
-		{"many stalls, by chance", checkpoint(10, 0.2), 9, "Perhaps checkpoints"},
-		{"checkpoints run nearly always", checkpoint(14, 0.9), 1, "No cause is certain: in 100 % of the stalled time this held, but in 90 % of the other time as well: during a checkpoint."},
+		{"one checkpoint, all of the stall", checkpoint(14, 0.02), 1, "Probably checkpoints: 100 % of the stalled time falls within one, but one stall is too few to be sure."},
+		{"many stalls, by chance", checkpoint(10, 0.2), 9, "Possibly checkpoints"},
+		{"checkpoints run nearly always", checkpoint(14, 0.9), 1, "No certain cause: this held for 100 % of the stalled time, but also for 90 % of the remaining time: during a checkpoint."},
 		{"a small part of it", checkpoint(3, 0), 1, "No cause found"},
 		{"nothing measured", nil, 1, "No cause found"},
-		{"a saturated device", []Share{{Share: "a device saturated", Seconds: 12, Of: 14, Note: wallClockNote}}, 3, "No cause is certain, but in 86 % of the stalled time this held: a device saturated."},
+		{"a saturated device", []Share{{Share: "a device saturated", Seconds: 12, Of: 14, Note: wallClockNote}}, 3, "No certain cause, but this held for 86 % of the stalled time: a device saturated."},
 	} {
 		got := why(nil, StallSummary{Seconds: 14, Of: 75, Episodes: c.episodes}, nil, c.account)
 		if !strings.Contains(got, c.want) {

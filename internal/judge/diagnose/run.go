@@ -16,61 +16,61 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Options say what of the recordings to diagnose.
+// Options say which part of the recordings to diagnose, and how.
 type Options struct {
-	// Pack is what is judged by.
+	// Pack holds the rules.
 	Pack *rules.Pack
-	// From and To bound the time; zero means all there is.
+	// From and To bound the time; zero means unbounded.
 	From, To time.Time
-	// Step, if not 0, is the least length of a cell of the grid: 0 is the finest that the sources
-	// tell.
+	// Step, if not 0, is the minimum length of a grid cell; 0 is the finest sampling period of the
+	// sources.
 	Step time.Duration
-	// Cells, if not 0, is the most cells of the grid: 0 is [timeline.MaxCells].
+	// Cells, if not 0, is the maximum number of grid cells; 0 is [timeline.MaxCells].
 	Cells int
-	// Incident, if not 0, is the one that the report's fields describe, and its plots: else the
-	// first, and plots of all the time.
+	// Incident, if not 0, is the incident that the report's fields and plots describe. With 0, the
+	// fields describe the first one and the plots the whole time.
 	Incident int
-	// SlowFromS, if not 0, is the mean latency in seconds from which an interval is stalled, whatever
-	// is usual.
+	// SlowFromS, if not 0, is the mean latency in seconds from which an interval is stalled,
+	// regardless of the usual latency.
 	SlowFromS float64
-	// Marks are further ones than those of the recordings.
+	// Marks are in addition to those in the recordings.
 	Marks []recording.Mark
-	// Known are volumes and a machine that need not be guessed.
+	// Known describes volumes and a machine, which then need not be inferred.
 	Known headroom.Known
-	// Balances are those of the diagnosis before, of a live source; nil for none.
+	// Balances are the credit balances of the previous diagnosis of a live source; nil if there was
+	// none.
 	Balances map[string]headroom.Balance
-	// BalancesOf, if not nil, are those of each server, by its name.
+	// BalancesOf, if not nil, are the balances of each server, by its name.
 	BalancesOf map[string]map[string]headroom.Balance
-	// Slots, if not 0, asks for a [Detail] whose series have at most so many slots, and no more
+	// Slots, if not 0, requests a [Detail] whose series have at most that many slots, and no more
 	// than [SlotsMax].
 	Slots int
-	// Hosts are names of hosts that the user gave, by the name of a source.
+	// Hosts are host names given by the user, by the name of a source.
 	Hosts map[string]string
-	// Progress, if not nil, is told how far a stage has come.
+	// Progress, if not nil, is called with the progress of a stage.
 	Progress func(stage string, done, total int)
 }
 
 func (o Options) cells() int { return cmp.Or(o.Cells, timeline.MaxCells) }
 
-// An UnknownIncidentError says that there is no incident of the number that was asked for.
+// An UnknownIncidentError says that the requested incident number does not exist.
 type UnknownIncidentError struct{ Asked, Have int }
 
 func (e *UnknownIncidentError) Error() string {
 	switch e.Have {
 	case 0:
-		return "there is no incident: nothing stalled"
+		return "no incident: nothing stalled"
 	case 1:
-		return fmt.Sprintf("there is no incident %d, only one", e.Asked)
+		return fmt.Sprintf("incident %d: there is only one incident", e.Asked)
 	}
-	return fmt.Sprintf("there is no incident %d, only 1 to %d", e.Asked, e.Have)
+	return fmt.Sprintf("incident %d: want 1 to %d", e.Asked, e.Have)
 }
 
-// Wants tells which metrics a diagnosis reads: a source need not give others.
+// Wants reports whether a diagnosis reads a metric; sources may skip the rest.
 func Wants(pack *rules.Pack) func(metric string) bool { return pack.Wants }
 
-// Run diagnoses recordings of the same stretch of time together. It fails when a
-// recording cannot be read, when the context ends, when there is nothing to
-// judge at all, and with an [UnknownIncidentError].
+// Run diagnoses recordings of the same stretch of time together. It fails if a recording cannot be
+// read, the context ends or there is nothing to judge, and with an [UnknownIncidentError].
 func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, error) {
 	in := ordered(given)
 	c, sig, err := lay(ctx, in, opt)
@@ -99,6 +99,7 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 		return nil, err
 	}
 
+	// Stretches that got worse are compared on the coarse grid, so only stalls are refined.
 	all, cut, err := refine(ctx, in, c, sig.step, all, opt, progress)
 	if err != nil {
 		return nil, err
@@ -106,7 +107,7 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 
 	more += cut
 	all = append(all, worse...)
-	all, elsewhere := foreignerOf(c).without(all)
+	all, elsewhere := ownershipOf(c).without(all)
 	if opt.Incident > max(len(all), 1) {
 		return nil, &UnknownIncidentError{Asked: opt.Incident, Have: len(all)}
 	}
@@ -124,6 +125,7 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 	runs := runsOf(shown)
 	r.Runs, r.Timeline = spansOf(shown, runs), plot(shown, runs)
 
+	// The detail is only for pages and is costly: compute it on request.
 	if opt.Slots > 0 {
 		r.Detail = detail(shown, runs, opt.Slots)
 	}
@@ -145,7 +147,7 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 	return r, nil
 }
 
-// act adds what to do about each incident.
+// act adds the recommended actions for each incident.
 func (r *Report) act(all []*judged, in []recording.Reader, m act.Marked) {
 	s := act.Setting{Span: r.Span, Recorded: recordedIn(in), Marked: m}
 	for _, x := range r.Sources {
@@ -166,8 +168,8 @@ func (r *Report) act(all []*judged, in []recording.Reader, m act.Marked) {
 	}
 }
 
-// describe fills in what was found, and gives the case that the plots are of: the whole recording,
-// or an incident that was asked for.
+// describe fills in the findings and returns the case to plot: the whole recording, or the
+// requested incident.
 func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held []condition, opt Options,
 	marks []recording.Mark) (*rules.Case, error) {
 	everywhere := timeline.Episode{First: 0, Last: c.Grid.N - 1}
@@ -178,7 +180,7 @@ func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held
 	}
 
 	markOngoing(c, general, linger{})
-	general, r.Elsewhere = foreignerOf(c).general(general)
+	general, r.Elsewhere = ownershipOf(c).general(general)
 	r.Marks = marked(c, leading(c, all, opt), marks)
 
 	if len(all) == 0 {
@@ -195,6 +197,7 @@ func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held
 		r.Incidents = append(r.Incidents, j.incident(i+1, c, opt.Pack))
 	}
 
+	// Findings of the whole recording and of the shown incident form one ranked list.
 	incidentsOngoing(c, r.Incidents, marks)
 	n := max(opt.Incident, 1) - 1
 	r.Incident = n + 1
@@ -204,7 +207,7 @@ func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held
 	r.Account, r.Stalls, r.Measured = x.Account, x.Stalls, x.Measured
 
 	if opt.Incident == 0 && shown.Whole() != c.Whole() {
-		// All of the time is shown, by the detector that the worst incident is judged by.
+		// Plot the whole time, using the leading detector of the worst incident.
 		lead := all[n].lead()
 		all := *c
 		all.Stall = detector(c, lead)
@@ -214,8 +217,8 @@ func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held
 	return shown, nil
 }
 
-// Lay lays recordings of the same stretch of time on one grid and finds the stalled time: what
-// rules judge, before any does. It fails as [Run] does.
+// Lay puts recordings of the same stretch of time on one grid and finds the stalled time, but does
+// not run rules. It fails like [Run].
 func Lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, error) {
 	c, _, err := lay(ctx, ordered(in), opt)
 	return c, err
@@ -229,6 +232,7 @@ func lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, 
 
 	grid, err := chooseGrid(metrics, in, opt)
 	var single *page
+	// A single page of metrics has no span of time, but its counters can be judged as totals.
 	if errors.Is(err, ErrNothing) && opt.From.IsZero() && opt.To.IsZero() {
 		if single, err = singlePage(ctx, opt.Pack, holding, metrics, err); err == nil {
 			in = single.readers
@@ -277,7 +281,8 @@ func newCase(in []recording.Reader, sig *signals, opt Options) *rules.Case {
 		for _, s := range r.Sources() {
 			maps.Copy(c.Facts, s.Facts)
 			seen[s.Engine] = true
-			// a benchmark of another time; a trace is of the host's
+			// Clocks counts the independent clocks that could disagree. A benchmark ran at another
+			// time, and a trace uses the clock of its host.
 			if s.Kind != "fio" && s.Kind != "benchmark" && s.Kind != "trace" {
 				c.Clocks++
 			}
@@ -295,6 +300,8 @@ func newCase(in []recording.Reader, sig *signals, opt Options) *rules.Case {
 	}
 
 	c.Provisioned, c.Machine = headroom.Provisioned(c, opt.Known), headroom.MachineOf(c, opt.Known)
+	// If the devices measured belong to another machine than the database, they must not explain
+	// its stalls.
 	if c.Elsewhere = rules.FindElsewhere(c); c.Elsewhere != nil {
 		sig.drop(rules.OfDevices())
 	}
@@ -309,7 +316,7 @@ func newCase(in []recording.Reader, sig *signals, opt Options) *rules.Case {
 	return c
 }
 
-// Describe tells where the samples of recordings came from.
+// Describe returns the sources of the recordings' samples.
 func Describe(in []recording.Reader) []Source {
 	var out []Source
 	for _, r := range in {
@@ -323,7 +330,7 @@ func Describe(in []recording.Reader) []Source {
 	return out
 }
 
-// withDamage adds to an error what of the sources could not be read: that may be why.
+// withDamage adds to an error what could not be read of a damaged source: that may be the reason.
 func withDamage(err error, in []recording.Reader) error {
 	for _, t := range trouble(in) {
 		if t.Kind == string(recording.NoteDamage) {

@@ -7,12 +7,12 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// cutShare is the part of the watched time from which a gap is cut out of the time axis: a shorter
-// one is shown.
+// cutShare is the share of the watched time from which a gap is cut out of the time axis. Shorter
+// gaps stay visible.
 const cutShare = 0.25
 
-// runsOf are the stretches of a recording between its long gaps, of cells; all of it where there is
-// none. A gap is where no detector could see anything.
+// runsOf returns the stretches of cells between long gaps; the whole recording if there is no long
+// gap. A gap is time in which no detector had data.
 func runsOf(c *rules.Case) []timeline.Episode {
 	everything := []timeline.Episode{{First: 0, Last: c.Grid.N - 1}}
 	known := make(timeline.Mask, c.Grid.N)
@@ -47,7 +47,7 @@ func runsOf(c *rules.Case) []timeline.Episode {
 	return out
 }
 
-// spansOf are runs as times; none where there is one.
+// spansOf returns runs as times; none if there is only one run.
 func spansOf(c *rules.Case, runs []timeline.Episode) (out []Span) {
 	if len(runs) < 2 {
 		return nil
@@ -58,7 +58,7 @@ func spansOf(c *rules.Case, runs []timeline.Episode) (out []Span) {
 	return out
 }
 
-// reduceRuns reduces a series to slots as reduce does, a track for each run.
+// reduceRuns reduces a series to slots like reduce, with a track for each run.
 func reduceRuns(g timeline.Grid, runs []timeline.Episode, name, unit string, vals []float64,
 	slots int) []Track {
 	if len(runs) == 1 {

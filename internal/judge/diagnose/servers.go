@@ -15,25 +15,25 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Servers divides recordings by server and host: each part is what [Run] judges.
+// Servers splits recordings by server and host. Each part is the input of one [Run].
 func Servers(ctx context.Context, in []recording.Reader, opt Options) ([]identity.Part, error) {
 	return identity.Split(ctx, in, Identity(opt.Pack, opt.Hosts))
 }
 
-// A Labeller tells the servers of several sources apart in one recording.
+// A Labeller distinguishes the servers of several sources in one recording.
 type Labeller = identity.Labeller
 
-// Label finds the labels with which recordings fit into one; nil if none are needed. hosts are names
-// of hosts that the user gave, by the name of a source.
+// Label finds the labels needed to merge recordings into one; nil if none are needed. hosts are
+// host names given by the user, by the name of a source.
 func Label(ctx context.Context, in []recording.Reader, pack *rules.Pack,
 	hosts map[string]string) (*Labeller, error) {
 	return identity.Label(ctx, in, Identity(pack, hosts))
 }
 
-// identities are the options of each pack: a program has one, and watch asks for them all the time.
+// identities caches the options of each pack. A program has one pack, and watch needs them constantly.
 var identities sync.Map // of identity.Options, by *rules.Pack
 
-// Identity are the options of package identity for a pack, with the hosts that the user gave.
+// Identity returns the options of package identity for a pack, with the hosts given by the user.
 func Identity(pack *rules.Pack, hosts map[string]string) identity.Options {
 	known, ok := identities.Load(pack)
 	if !ok {
@@ -74,8 +74,8 @@ func setOf(lists ...[]string) func(string) bool {
 	return func(x string) bool { return set[x] }
 }
 
-// Each diagnoses every server of some recordings on its own, as [Run] does. The report is the most
-// harmful one's; Others has the rest. It fails if none can be judged.
+// Each diagnoses every server of some recordings separately, like [Run]. It returns the report of
+// the most harmful server, with the rest in Others. It fails if no server can be judged.
 func Each(ctx context.Context, in []recording.Reader, opt Options) (*Report, error) {
 	parts, err := Servers(ctx, in, opt)
 	if err != nil {
@@ -85,7 +85,7 @@ func Each(ctx context.Context, in []recording.Reader, opt Options) (*Report, err
 	return r, err
 }
 
-// Judge is Each for recordings that are divided already. It also returns the part of the most harmful
+// Judge is Each for recordings that are already split. It also returns the part of the most harmful
 // report.
 func Judge(ctx context.Context, parts []identity.Part, opt Options) (*Report, identity.Part, error) {
 	switch len(parts) {
@@ -100,8 +100,8 @@ func Judge(ctx context.Context, parts []identity.Part, opt Options) (*Report, id
 		return r, parts[0], err
 	}
 
-	// An incident's number, and what a page draws, are of the most harmful one, which is not known
-	// before all are judged.
+	// The incident number and the page's plots apply to the most harmful server, which is only
+	// known once all are judged. So judge all without them first.
 	first := opt
 	first.Incident, first.Slots = 0, 0
 	var all []*Report
@@ -137,6 +137,7 @@ func Judge(ctx context.Context, parts []identity.Part, opt Options) (*Report, id
 	part := of[worst]
 
 	if first.Incident != opt.Incident || first.Slots != opt.Slots {
+		// Only the worst server's report is shown in detail, so only that one is judged again.
 		again, err := Run(ctx, part.Readers, opt.of(part))
 		if err != nil {
 			return nil, part, err
@@ -150,7 +151,7 @@ func Judge(ctx context.Context, parts []identity.Part, opt Options) (*Report, id
 	return worst, part, nil
 }
 
-// of are the options for one server.
+// of returns the options for one server.
 func (o Options) of(p identity.Part) Options {
 	if o.BalancesOf != nil {
 		o.Balances = o.BalancesOf[p.Name]
@@ -158,8 +159,8 @@ func (o Options) of(p identity.Part) Options {
 	return o
 }
 
-// ordered puts recordings into an order that does not depend on the command line's: a database's own
-// before others, finer ones before coarser ones.
+// ordered sorts recordings so that the result does not depend on the order of the command line: a
+// database's own sources first, finer before coarser ones.
 func ordered(in []recording.Reader) []recording.Reader {
 	if len(in) < 2 {
 		return in
@@ -200,8 +201,8 @@ func ordered(in []recording.Reader) []recording.Reader {
 	return out
 }
 
-// moreHarm orders reports: servers before hosts without one, then by stalled time, then by the
-// gravest finding.
+// moreHarm orders reports: servers before hosts, then by stalled time, then by the most severe
+// finding.
 func moreHarm(a, b *Report) int {
 	host := func(r *Report) int {
 		if r.Server.Engine == "" {
@@ -215,7 +216,7 @@ func moreHarm(a, b *Report) int {
 
 var gravity = []Severity{Critical, Warning, Info}
 
-// gravest is the place of a report's gravest finding in order.
+// gravest is the rank of a report's most severe finding; lower is more severe.
 func gravest(r *Report) int {
 	least := len(gravity)
 	for _, f := range r.Findings {
@@ -226,12 +227,12 @@ func gravest(r *Report) int {
 	return least
 }
 
-// All are the reports of every server, this one first.
+// All returns the reports of every server, this one first.
 func (r *Report) All() []*Report { return append([]*Report{r}, r.Others...) }
 
-// StalledS is the stalled time of all incidents in seconds; of two classes that stalled at the same
-// time, that of the more harmful one. If a database was watched, the stalls of a device that none of
-// its operations felt do not count.
+// StalledS is the stalled time of all incidents in seconds. If two classes stalled at the same
+// time, the more harmful one counts. If a database was watched, stalls of a device that its
+// operations did not feel do not count.
 func (r *Report) StalledS() float64 {
 	ofDevice := func(class string) bool {
 		return class == string(rules.DeviceWrites) || class == string(rules.DeviceReads)
@@ -246,7 +247,7 @@ func (r *Report) StalledS() float64 {
 		if x.Kind == Worse || database && ofDevice(x.Class) {
 			continue
 		}
-		// Incidents of one class never share a second; those of two classes may.
+		// Incidents of one class never overlap; those of two classes may.
 		shared := slices.ContainsFunc(r.Incidents[:i], func(o Incident) bool {
 			return o.Subject != x.Subject && o.From.Before(x.To) && x.From.Before(o.To) &&
 				!(database && ofDevice(o.Class))

@@ -10,15 +10,15 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// What does not decide the span of a diagnosis: samples of one metric in [few], this far from the
-// others.
+// Samples of up to one metric in [few] that are this far from the others do not affect the span of
+// a diagnosis.
 const (
 	few        = 20
 	yearsApart = 365 * 24 * time.Hour
 )
 
-// usualSpan takes out of a span what a few metrics alone stretch by years: a sample with a wrong
-// timestamp must not make cells of days.
+// usualSpan shortens a span that only a few metrics stretch by years: a sample with a wrong
+// timestamp must not lead to cells of several days.
 func usualSpan(metrics []recording.Metric, first, last time.Time) (time.Time, time.Time) {
 	var froms, tos []time.Time
 	for _, m := range metrics {
@@ -44,7 +44,7 @@ func usualSpan(metrics []recording.Metric, first, last time.Time) (time.Time, ti
 	return first, last
 }
 
-// strays reports the metrics with samples years away from the grid, which were left out.
+// strays reports the metrics with samples years away from the grid, which were ignored.
 func strays(holding []held, grid timeline.Grid, opt Options) []rules.Trouble {
 	var out []rules.Trouble
 	from, to := grid.Start(0), grid.Time(grid.N-1)
@@ -80,7 +80,7 @@ func strays(holding []held, grid timeline.Grid, opt Options) []rules.Trouble {
 
 		out = append(out, rules.Trouble{
 			Kind: string(recording.NoteClock), Source: name, Span: rules.Span{From: from, To: to},
-			Text: fmt.Sprintf("metrics with samples years away from the rest: %d, the first of them %s at %s; these samples were left out. --from and --to choose another time",
+			Text: fmt.Sprintf("metrics with samples years away from the rest: %d (first: %s at %s); these samples were ignored. Use --from and --to to select another time",
 				n, first.Name, at.UTC().Format("2006-01-02")),
 		})
 	}

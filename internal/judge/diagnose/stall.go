@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	deviceFloorS  = 0.005 // of a device's write: several times what flash takes
-	deviceQueuedS = 0.010 // of a device's write where it is saturated whenever it writes
-	// Where it is saturated most of the time, but not always, queuedFactor times what a write takes
-	// otherwise is queueing, if calmShare of the intervals tell what that is.
+	deviceFloorS  = 0.005 // least threshold for a device's writes: several times what flash takes
+	deviceQueuedS = 0.010 // threshold for a device that is saturated whenever it writes
+	// On a device that is saturated most of the time but not always, queuedFactor times the calm
+	// latency is queueing, provided calmShare of the intervals are calm enough to know that
+	// latency.
 	queuedFactor = 3
 	queuedLeastS = 0.001
 	calmShare    = 0.25
 )
 
-// detect finds stalled time by every detector that can judge, the ones closest to the clients
-// first.
+// detect runs every detector that has its data, the ones closest to clients first.
 func detect(c *rules.Case) []rules.Stall {
 	var out []rules.Stall
 	add := func(s rules.Stall) {
@@ -45,6 +45,7 @@ func detect(c *rules.Case) []rules.Stall {
 			rules.Stall{Rule: "disk/slow-reads", Class: rules.DeviceReads, Aside: true}},
 	} {
 		for _, t := range c.Signal(of.await) {
+			// A device below another serves the same requests: count them once.
 			if below[t.Labels.Get("device")] {
 				continue
 			}
@@ -68,6 +69,7 @@ func detect(c *rules.Case) []rules.Stall {
 
 			s.Waiting = make([]float64, len(s.Ops))
 			for k := range s.Waiting {
+				// Without operations nothing waits, even if the latency is NaN.
 				if s.Waiting[k] = t.Values[k] * s.Ops[k]; s.Ops[k] == 0 {
 					s.Waiting[k] = 0
 				}
@@ -84,15 +86,16 @@ func detect(c *rules.Case) []rules.Stall {
 	return out
 }
 
-// frozenBusy is the share of a cell in which a device is busy that completes hardly anything, and
-// frozenOps the share of its usual completions up to which that is hardly anything.
+// A frozen device is busy for more than frozenBusy of a cell but completes at most frozenOps of its
+// usual requests.
 const (
 	frozenBusy = 0.9
 	frozenOps  = 0.1
 )
 
-// frozen is 1 where a device is busy and completes hardly any request, of reads and writes together:
-// one that writes nothing may be busy with reads. It is nil if that is not measured.
+// frozen is 1 in cells in which a device is busy but completes hardly any requests; nil if that is
+// not measured. It counts reads and writes together, because a device that writes nothing may be
+// busy with reads.
 func frozen(c *rules.Case, device string) []float64 {
 	busy, ops := c.For(rules.DiskBusy, "device", device), c.For(rules.DiskOps, "device", device)
 	if busy == nil || ops == nil {
@@ -113,8 +116,8 @@ func frozen(c *rules.Case, device string) []float64 {
 	return out
 }
 
-// idleOps is the part of a busy cell's completions (their upper quartile) under which a
-// cell is idle, unless it stalled.
+// idleOps is the fraction of a busy cell's completions (their upper quartile) below which a cell is
+// idle, unless it stalled.
 const idleOps = 0.1
 
 func underLoad(s rules.Stall) timeline.Mask {
@@ -123,8 +126,8 @@ func underLoad(s rules.Stall) timeline.Mask {
 	return loaded.Or(s.Cells).And(s.Observed)
 }
 
-// primary is the stalled time the causes are judged against: that of the databases'
-// detectors together, else of the busiest device's.
+// primary returns the stalled time that causes are judged against: that of a database detector, or
+// of a device if there is none.
 func primary(all []rules.Stall) rules.Stall {
 	var best rules.Stall
 	for _, s := range all {
@@ -141,12 +144,12 @@ func primary(all []rules.Stall) rules.Stall {
 	return best
 }
 
-// worse reports whether a longer stall of something else goes before best: not before
-// writes, for this is about why writes stall, unless only reads do.
+// worse reports whether a longer stall of another class replaces best. Writes keep their place
+// unless only reads stalled, because this program explains why writes stall.
 func worse(best rules.Stall) bool { return !best.Foremost || !best.Any() }
 
-// byDevice judges a device's writes against what they take while it is not saturated: a log that
-// starts and ends within a burst would else call its queueing usual.
+// byDevice judges a device's writes against their latency while it is not saturated. Otherwise a
+// log that starts and ends within a burst would make its queueing look usual.
 func byDevice(c *rules.Case, s rules.Stall) (rules.Stall, bool) {
 	busy := c.For(rules.DiskBusy, "device", s.Subject)
 	queue := c.For(rules.DiskQueue, "device", s.Subject)
@@ -164,7 +167,7 @@ func byDevice(c *rules.Case, s rules.Stall) (rules.Stall, bool) {
 	}
 
 	if saturated > len(calm) {
-		// Hardly seen otherwise: what flash takes has to do for the usual.
+		// The device was hardly ever calm, so the latency of flash stands in for the usual one.
 		from := deviceQueuedS
 		if usual := timeline.Quantile(calm, 0.5); float64(len(calm)) >= calmShare*float64(len(calm)+saturated) {
 			from = min(from, max(queuedFactor*usual, usual+queuedLeastS))

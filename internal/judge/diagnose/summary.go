@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// summarise counts the stalled time of a case, of a time that was watched in all.
+// summarise counts the stalled time of a case, out of watchedS seconds watched.
 func summarise(c *rules.Case, watchedS float64) StallSummary {
 	s := c.Stall
 	cells := s.AsSampled()
@@ -36,7 +36,8 @@ func summarise(c *rules.Case, watchedS float64) StallSummary {
 	return out
 }
 
-// highest is the highest latency plotted, 0 if none is: what the reader sees beside the verdict.
+// highest is the highest latency in the plot, 0 if there is none. It matches what the reader sees
+// next to the verdict.
 func highest(r *Report) (s float64) {
 	if len(r.Timeline) == 0 || r.Timeline[0].Unit != "seconds" {
 		return 0
@@ -49,7 +50,7 @@ func highest(r *Report) (s float64) {
 	return s
 }
 
-// upperFirst begins a sentence; a product is written there as ever.
+// upperFirst capitalises the start of a sentence, except for product names: "etcd" stays as it is.
 func upperFirst(s string, pack *rules.Pack) string {
 	if s == "" || slices.ContainsFunc(pack.Engines(),
 		func(e rules.Knowledge) bool { return strings.HasPrefix(s, e.Product) }) {
@@ -58,7 +59,7 @@ func upperFirst(s string, pack *rules.Pack) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// lowerFirst leaves names that are capitals throughout (CPU) alone.
+// lowerFirst leaves acronyms (CPU) alone.
 func lowerFirst(s string) string {
 	if len(s) < 2 || s[1] >= 'A' && s[1] <= 'Z' {
 		return s
@@ -66,10 +67,10 @@ func lowerFirst(s string) string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
-// plotPoints bounds a track of the report.
+// plotPoints bounds the points of a track of the report.
 const plotPoints = 240
 
-// plot picks the few series that show what happened.
+// plot selects the few series that show what happened.
 func plot(c *rules.Case, runs []timeline.Episode) []Track {
 	var out []Track
 	add := func(name, unit string, vals []float64) {
@@ -106,9 +107,9 @@ func plot(c *rules.Case, runs []timeline.Episode) []Track {
 	return out
 }
 
-// busiestDevice is the device that was busy most of the stalled time, or of all if nothing stalled:
-// not the one that moves most, which may be another's disk. Of some that are as busy, as a stripe
-// and its parts are, it is the one that moved most.
+// busiestDevice returns the device that was busy for most of the stalled time, or of the whole time
+// if nothing stalled. The device that moves the most bytes may belong to another program; bytes
+// only decide between devices that are about equally busy, such as a stripe and its disks.
 func busiestDevice(c *rules.Case) string {
 	best, busiest, most := "", -1.0, -1.0
 	for _, t := range c.Signal(rules.DiskMoved) {
@@ -119,7 +120,7 @@ func busiestDevice(c *rules.Case) string {
 		}
 
 		if math.IsNaN(busy) {
-			busy = 0 // not told, as of Windows' disks
+			busy = 0 // not reported, as for disks on Windows
 		}
 
 		alike := busy <= asBusy*busiest && busiest <= asBusy*busy
@@ -131,7 +132,7 @@ func busiestDevice(c *rules.Case) string {
 	return best
 }
 
-// asBusy is how many times as busy a device may be that counts as busy alike.
+// asBusy is the ratio up to which two devices count as equally busy.
 const asBusy = 1.1
 
 func flags(m timeline.Mask) []float64 {
@@ -144,8 +145,8 @@ func flags(m timeline.Mask) []float64 {
 	return out
 }
 
-// reduce keeps the maximum of each slot: a stall must not vanish by averaging. The slots divide
-// the time evenly, whatever the grid leaves out of it.
+// reduce keeps the maximum of each slot: averaging would hide a stall. Slots divide the time
+// evenly, even if the grid leaves parts of it out.
 func reduce(g timeline.Grid, name, unit string, vals []float64, slot time.Duration) Track {
 	from, to := g.Start(0), g.Time(g.N-1)
 	t := Track{Name: name, Unit: unit, From: from, To: to, StepS: slot.Seconds(),
@@ -161,7 +162,8 @@ func reduce(g timeline.Grid, name, unit string, vals []float64, slot time.Durati
 	return t
 }
 
-// slotOf is the length of a slot of which at most so many cover the grid's time: whole cells.
+// slotOf is the length of a slot, in whole cells, such that at most the given number of slots cover
+// the grid's time.
 func slotOf(g timeline.Grid, slots int) time.Duration {
 	cells := int(g.Time(g.N-1).Sub(g.Start(0)) / g.Step())
 	return time.Duration(max(1, (cells+slots-1)/slots)) * g.Step()

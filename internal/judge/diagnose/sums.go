@@ -10,24 +10,26 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// sumPeriodsS are the times in seconds of which exporters ask a provider for sums.
+// sumPeriodsS are the periods, in seconds, for which exporters query a provider's sums.
 var sumPeriodsS = []float64{60, 300, 900, 3600}
 
 const (
-	// idleSlack is by how much the seconds without requests may exceed the time of the sum.
+	// idleSlack is the factor by which the seconds without requests may exceed the period of the
+	// sum.
 	idleSlack = 1.02
-	// idleMost is the part of a minute that a volume is idle at some time, if the sums are of a minute.
+	// idleMost is the share of a minute: a larger idle time means that the sums cover at least a
+	// minute.
 	idleMost = 0.75
 )
 
-// sumsOf is of what time in seconds a provider's sums in a recording are; 0 if it has none. It is
-// neither the time between two samples nor between two that differ: a minute's sum may be exported
-// each five minutes, and the sum of five minutes be scraped each minute. Three things tell:
+// sumsOf returns the period in seconds that a provider's sums in a recording cover; 0 if it has none.
+// The sampling period does not show it, nor does the time between changes: a one-minute sum may be
+// exported every five minutes, and a five-minute sum may be scraped every minute. It is inferred from:
 //
-//  1. Seconds of requests per second are the mean number of requests in flight (Little's law), which
-//     is reported as a mean.
-//  2. The seconds without requests are no more than the time, and nearly so when little is asked for.
-//  3. Else it is the time between two values that differ.
+//  1. Little's law: request-seconds per second equal the mean number of requests in flight, which is
+//     reported as a mean.
+//  2. Idle seconds: they cannot exceed the period, and approach it under light load.
+//  3. Otherwise, the time between two different values.
 func sumsOf(ctx context.Context, h held, from, to time.Time) (float64, error) {
 	of := rules.ProviderSums
 	all := slices.Concat(of.Seconds, []string{of.Idle}, of.Others)
@@ -83,7 +85,7 @@ func sumsOf(ctx context.Context, h held, from, to time.Time) (float64, error) {
 	return nearest(changesEvery(slices.Concat(changing, seconds, idle)), least), nil
 }
 
-// figures are the sum, the most and the number of values.
+// figures returns the sum, the maximum and the number of values.
 func figures(series []recording.Series) (sum, most float64, n int) {
 	for _, s := range series {
 		for _, p := range s.Points {
@@ -95,7 +97,7 @@ func figures(series []recording.Series) (sum, most float64, n int) {
 	return sum, most, n
 }
 
-// nearest is the time of sums that is nearest in proportion.
+// nearest returns the possible period that is nearest in ratio.
 func nearest(seconds float64, possible func(float64) bool) float64 {
 	best := sumPeriodsS[0]
 	for _, p := range sumPeriodsS {
@@ -106,7 +108,7 @@ func nearest(seconds float64, possible func(float64) bool) float64 {
 	return best
 }
 
-// changesEvery is the median time in seconds between two values of a series that differ.
+// changesEvery is the median time in seconds between changes of a series' value.
 func changesEvery(series []recording.Series) float64 {
 	var between []int64
 	for _, s := range series {

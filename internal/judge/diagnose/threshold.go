@@ -2,9 +2,9 @@ package diagnose
 
 import "plimsoll/internal/judge/rules"
 
-// AtThreshold returns the case with its stalled time found anew: an interval is stalled from this mean
-// latency in seconds on, whatever is usual. Comparing two recordings needs one threshold for both.
-// Throughput detectors do not depend on it. The case itself is not changed.
+// AtThreshold returns a copy of the case whose stalled time is detected again with a fixed
+// threshold, a mean latency in seconds, regardless of the usual latency. Comparing two recordings
+// needs the same threshold for both. Throughput detectors do not depend on it.
 func AtThreshold(c *rules.Case, seconds float64) *rules.Case {
 	out := *c
 	out.SlowFrom(seconds)

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,20 +11,20 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// minExplained is the share of the stalled time that the weightiest cause explains, under which
-// the verdict does not call it the reason.
+// minExplained is the least share of the stalled time that the top cause must explain for the
+// verdict to present it as the reason.
 const minExplained = 0.25
 
-// nearStall is the part of the latency at which a stall begins, from which nobody says that none
-// waited noticeably.
+// nearStall is the fraction of the stall threshold from which the verdict also states the
+// threshold: the reader should see how close it was.
 const nearStall = 0.5
 
-// incidentsTold is how many incidents the headline tells of.
-const incidentsTold = 3
+// headlineIncidents is how many incidents the headline describes.
+const headlineIncidents = 3
 
-// verdict is what a person reads first: is there a stall, why, and what it is not, between the
-// sentences that findings ask for. active tells whether anything was asked of what was watched;
-// asked is the incident that is shown, 0 for all.
+// verdict is what a user reads first: whether there was a stall, why, and what was ruled out.
+// Findings may add opening and closing sentences. active reports whether the watched operations had
+// any load; asked is the number of the incident shown, 0 for all.
 func verdict(r *Report, pack *rules.Pack, active bool, asked int) string {
 	var parts []string
 	for _, f := range r.Findings {
@@ -39,29 +40,30 @@ func verdict(r *Report, pack *rules.Pack, active bool, asked int) string {
 		}
 	}
 
+	// Headroom describes the whole recording. In the verdict on one incident it would be off topic.
 	if asked == 0 {
-		parts = append(parts, foretold(r)...)
+		parts = append(parts, soonReached(r)...)
 	}
 
 	return strings.Join(parts, " ")
 }
 
-// endsSoonS is the time to a limit from which the verdict says that it will be met.
+// endsSoonS is how close, in seconds, a limit must be for the verdict to mention it.
 const endsSoonS = 48 * 3600.0
 
-// foretold is what the verdict says of the first limit that will be met; none if that is not soon.
-func foretold(r *Report) []string {
+// soonReached returns a sentence on the first limit that will be reached; none if that is not soon.
+func soonReached(r *Report) []string {
 	if len(r.Headroom) == 0 {
 		return nil
 	}
 	h := &r.Headroom[0]
 	if h.Ends == nil || h.Ends.InS > endsSoonS || h.Ends.InS <= 0 && r.Stalls.Seconds > 0 {
-		return nil // where it is met and stalls, the causes say so
+		return nil // if the limit is reached and something stalls, the causes already say so
 	}
 	return []string{h.Sentence("")}
 }
 
-// middle is the verdict without those.
+// middle is the verdict without the sentences that findings add.
 func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 	switch {
 	case len(r.Incidents) > 1 && asked == 0:
@@ -71,10 +73,11 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 	}
 
 	var b strings.Builder
+	// A cause like this matters even though nothing stalled, so it comes before the claim.
 	if f, ok := foremostCause(r.Findings); ok && r.Stalls.Seconds == 0 {
 		fmt.Fprintf(&b, "%s (%s): %s", f.Title, f.Subject, f.Summary)
 		if r.Stalls.Of > 0 && active && !f.Always {
-			fmt.Fprintf(&b, " Nothing stalled meanwhile: %s.", watchedClasses(r))
+			fmt.Fprintf(&b, " %s.", noStall(r))
 		}
 		return b.String()
 	}
@@ -82,27 +85,28 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 	switch {
 	case r.Stalls.Of == 0 && len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources,
 		func(s Source) bool { return s.Kind != "fio" }):
-		b.WriteString("A benchmark has no waiting clients: fio reports what the volume gave its jobs, not whether a database would stall on it.")
+		b.WriteString("A benchmark has no waiting clients: fio reports what the volume delivered to its jobs, not whether a database would stall on it.")
 	case r.Stalls.Of == 0 && len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources,
 		func(s Source) bool { return s.Kind != "fio" && s.Kind != "benchmark" }):
 		b.WriteString("A benchmark has no waiting clients, so there is no stall to find.")
 	case r.Stalls.Of == 0:
-		b.WriteString("No source here reports how long writes took, so a stall can be neither seen nor ruled out.")
+		b.WriteString("No source reports how long writes took, so a stall can be neither detected nor ruled out.")
 	case r.Stalls.Seconds == 0 && !active:
-		fmt.Fprintf(&b, "No stall: %s were watched for %s, but there were none.", r.Stalls.Signal,
-			units.Seconds(r.Stalls.Of))
+		fmt.Fprintf(&b, "No stall in %s: there were no %s.", units.Seconds(r.Stalls.Of), r.Stalls.Signal)
 	case r.Stalls.Seconds == 0 && r.Stalls.UndeterminedS > 0:
 		fmt.Fprintf(
 			&b, "%s stopped %s before the recording ended. Whether clients waited cannot be determined: no source counts waiting operations.",
 			upperFirst(r.Stalls.Signal, pack), units.Seconds(r.Stalls.UndeterminedS))
+	// Latency above the threshold is not a stall if only a few operations were slow.
 	case r.Stalls.Seconds == 0 && r.Stalls.ThresholdS > 0 && highest(r) > r.Stalls.ThresholdS:
-		fmt.Fprintf(&b, "No stall: %s. Individual %s took up to %s, but too few at once to make others wait.",
-			watchedClasses(r), r.Stalls.Signal, units.Seconds(highest(r)))
+		fmt.Fprintf(&b, "%s. Individual %s took up to %s, but too few at a time to make others wait.",
+			noStall(r), r.Stalls.Signal, units.Seconds(highest(r)))
 	case r.Stalls.Seconds == 0 && highest(r) > nearStall*r.Stalls.ThresholdS && r.Stalls.ThresholdS > 0:
-		fmt.Fprintf(&b, "No stall: %s; the highest mean of an interval was %s, and a stall starts at %s.",
-			watchedClasses(r), units.Seconds(highest(r)), units.Seconds(r.Stalls.ThresholdS))
+		fmt.Fprintf(&b, "%s: %s; a stall starts at %s.", noStall(r), peak(r), units.Seconds(r.Stalls.ThresholdS))
+	case r.Stalls.Seconds == 0 && highest(r) > 0:
+		fmt.Fprintf(&b, "%s: %s.", noStall(r), peak(r))
 	case r.Stalls.Seconds == 0:
-		fmt.Fprintf(&b, "No stall: %s and none waited noticeably.", watchedClasses(r))
+		fmt.Fprintf(&b, "%s: none waited noticeably.", noStall(r))
 	default:
 		b.WriteString(stalledSentence(r.Stalls, pack, ""))
 	}
@@ -115,17 +119,17 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 	return b.String()
 }
 
-// hidden is what long intervals do not show.
+// hidden says which stalls long intervals can hide.
 func hidden(s StallSummary) string {
-	short := fmt.Sprintf(" A stall much shorter than %s would not show", units.Seconds(s.IntervalS))
+	short := fmt.Sprintf(" Stalls much shorter than %s would not show", units.Seconds(s.IntervalS))
 	if s.MostS < 1 {
 		return short + "."
 	}
-	return short + fmt.Sprintf(": intervals slower than usual may hide up to %s of stalls.",
+	return short + fmt.Sprintf("; intervals slower than usual may hide up to %s of stalls.",
 		units.Seconds(s.MostS))
 }
 
-// pageVerdict is the verdict on one page of metrics.
+// pageVerdict is the verdict on a single page of metrics.
 func pageVerdict(r *Report, pack *rules.Pack) string {
 	if f, ok := foremostCause(r.Findings); ok {
 		return fmt.Sprintf("%s (%s): %s", f.Title, f.Subject, f.Summary)
@@ -140,9 +144,10 @@ func pageVerdict(r *Report, pack *rules.Pack) string {
 
 	if len(answers) > 0 {
 		return strings.Join(answers, " ") +
-			" One sample of each series is a sum since the process began, which shows nothing of when."
+			" With one sample of each series, these are totals since the process started; when it happened is unknown."
 	}
 
+	// "No problem found" is only true of rules that could be judged on totals, so name them.
 	var judged []string
 	for _, rule := range pack.Rules() {
 		if rule.Sums && !slices.ContainsFunc(r.Missing, func(m NotMeasured) bool { return m.Rule == rule.ID }) {
@@ -151,14 +156,14 @@ func pageVerdict(r *Report, pack *rules.Pack) string {
 	}
 
 	if len(judged) == 0 {
-		return "One sample of each series says nothing about a stall: a diagnosis needs two, and a minute of them at least."
+		return "One sample of each series cannot show a stall: a diagnosis needs at least two, covering at least a minute."
 	}
 
-	return "One sample of each series: judged as sums since the process began, which say nothing of when. Nothing wrong was found in them by " +
+	return "One sample of each series, judged as totals since the process started; when something happened is unknown. No problem found by " +
 		listed(judged) + "."
 }
 
-// foremostCause is a cause that says more than that nothing stalled.
+// foremostCause returns a cause that is more important than the statement that nothing stalled.
 func foremostCause(findings []Finding) (Finding, bool) {
 	i := slices.IndexFunc(findings,
 		func(f Finding) bool { return f.Kind == Cause && f.Foremost && f.Severity != Info })
@@ -168,25 +173,35 @@ func foremostCause(findings []Finding) (Finding, bool) {
 	return findings[i], true
 }
 
-// watchedClasses says what was watched, how long, and in which intervals.
-func watchedClasses(r *Report) string {
-	names := busyClasses(r.Judged)
-	if names == "" {
-		names = r.Stalls.Signal
-	}
-	out := fmt.Sprintf("%s were watched for %s", names, units.Seconds(r.Stalls.Of))
+// noStall states that nothing stalled: in which classes of operation, for how long, at which
+// sampling. Each of these limits the claim.
+func noStall(r *Report) string {
+	out := fmt.Sprintf("No stall in %s of %s", units.Seconds(r.Stalls.Of), watchedClasses(r))
 	if len(r.Judged) > 0 {
-		out += fmt.Sprintf(" in means of %s", units.Seconds(r.Judged[0].StepS))
+		out += fmt.Sprintf(" (%s)", samplesOf(r.Judged[0].StepS))
 	}
 	return out
 }
 
-// stalledSentence says how long what stalled, and when.
+// watchedClasses names the classes of operation that a claim of no stall is about.
+func watchedClasses(r *Report) string { return cmp.Or(busyClasses(r.Judged), r.Stalls.Signal) }
+
+// peak states the highest mean latency of an interval. It is of the class that the report plots,
+// which has to be named if several were watched.
+func peak(r *Report) string {
+	of := ""
+	if watchedClasses(r) != r.Stalls.Signal {
+		of = " of " + r.Stalls.Signal
+	}
+	return fmt.Sprintf("mean latency%s peaked at %s", of, units.Seconds(highest(r)))
+}
+
+// stalledSentence says what stalled, for how long and when.
 func stalledSentence(s StallSummary, pack *rules.Pack, when string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s stalled for %s of %s", upperFirst(s.Signal, pack), s.Range(), units.Seconds(s.Of))
 	if s.AtMost {
-		fmt.Fprintf(&b, " (in means of %s)", units.Seconds(s.IntervalS))
+		fmt.Fprintf(&b, " (%s)", samplesOf(s.IntervalS))
 	}
 	if s.PeriodS > 0 {
 		fmt.Fprintf(&b, ", every %s", units.Seconds(s.PeriodS))
@@ -199,7 +214,7 @@ func stalledSentence(s StallSummary, pack *rules.Pack, when string) string {
 	return b.String()
 }
 
-// why names the causes of some stalled time, and what it is not.
+// why names the causes of stalled time and what was ruled out.
 func why(findings []Finding, stalls StallSummary, measured *Measured, account []Share) string {
 	var causes, refutations []Finding
 	for _, f := range findings {
@@ -214,6 +229,7 @@ func why(findings []Finding, stalls StallSummary, measured *Measured, account []
 	}
 
 	var b strings.Builder
+	// Three causes are enough for a sentence; the list of findings has the rest.
 	if len(causes) > 0 {
 		names := make([]string, 0, 3)
 		most := 0.0
@@ -226,19 +242,20 @@ func why(findings []Finding, stalls StallSummary, measured *Measured, account []
 		if stalls.Seconds == 0 {
 			why = "Also found"
 		} else if most < minExplained {
-			why = fmt.Sprintf("Most of it is unexplained; %.0f %% is", 100*most)
+			why = fmt.Sprintf("Mostly unexplained; the causes of %.0f %% are", 100*most)
 		}
 
 		fmt.Fprintf(&b, " %s: %s.", why, strings.Join(names, "; "))
 	} else if f := bothLimits(findings); f != nil && stalls.Seconds > 0 {
 		fmt.Fprintf(
-			&b, " Why: the volume is at its limits of IOPS and of throughput alike (%s). More of one alone helps little.",
+			&b, " Why: the volume is at both its IOPS and its throughput limit (%s). Raising only one helps little.",
 			f.Subject)
 	} else if measured == nil && stalls.Seconds > 0 && !rules.Trifle(stalls.Seconds, stalls.Of) {
 		b.WriteString(probably(account, stalls))
 	}
 
 	b.WriteString(measuredSentence(measured))
+	// Several devices may give the same refutation. Each title appears once, and two at most.
 	said := map[string]bool{}
 	for _, f := range refutations {
 		if !said[f.Title] && len(said) < 2 {
@@ -250,28 +267,29 @@ func why(findings []Finding, stalls StallSummary, measured *Measured, account []
 	return b.String()
 }
 
-// A condition that holds in most of the stalled time is named even if no rule calls it the cause, because
-// there were too few stalls to exclude chance: probableShare of the stalled time, and probableRatio times
-// the share of the other time.
+// If there were too few stalls to exclude chance, no rule calls a condition the cause. The verdict
+// still names one that held for probableShare of the stalled time and probableRatio times as often
+// as in the rest of the time.
 const (
 	probableShare = 0.5
 	probableRatio = 2.0
-	// fewStalls are too few to exclude chance.
+	// fewStalls is how many stalls are too few to exclude chance.
 	fewStalls = 2
 )
 
-// probably is what the verdict says if no rule found a cause: what held meanwhile, if that is rare
-// otherwise, and what would make it sure.
+// probably is what the verdict says if no rule found a cause: a condition that held during the
+// stalls but is rare otherwise, and what would confirm it.
 func probably(account []Share, stalls StallSummary) string {
 	none := " No cause found in these sources; see what could not be measured."
 	if stalls.IntervalS > 0 {
-		none = fmt.Sprintf(" No cause found in these sources in means of %s; shorter intervals show more. See what could not be measured.",
-			units.Seconds(stalls.IntervalS))
+		none = fmt.Sprintf(" No cause found in these sources (%s); finer sampling shows more. See what could not be measured.",
+			samplesOf(stalls.IntervalS))
 	}
 
 	var best *Share
 	for i := range account {
 		s := &account[i]
+		// Only shares of the wall clock compare with the remaining time.
 		if s.Note != wallClockNote || s.Seconds < probableShare*s.Of || s.Seconds < probableRatio*s.Otherwise*s.Of {
 			continue
 		}
@@ -287,18 +305,18 @@ func probably(account []Share, stalls StallSummary) string {
 	share := units.Percent(best.Seconds / best.Of)
 	switch {
 	case best.Share == duringCheckpoint && stalls.Episodes <= fewStalls:
-		return fmt.Sprintf(" Probably checkpoints: %s of the stalled time falls into one, but %s too few to be sure. Record until two more have run.",
+		return fmt.Sprintf(" Probably checkpoints: %s of the stalled time falls within one, but %s too few to be sure. Record until two more have run.",
 			share, seldom(stalls.Episodes))
 	case best.Share == duringCheckpoint:
-		return fmt.Sprintf(" Perhaps checkpoints: %s of the stalled time falls into one, which may be chance.",
+		return fmt.Sprintf(" Possibly checkpoints: %s of the stalled time falls within one, which may be chance.",
 			share)
 	}
 
-	return fmt.Sprintf(" No cause is certain, but in %s of the stalled time this held: %s.", share, best.Share)
+	return fmt.Sprintf(" No certain cause, but this held for %s of the stalled time: %s.", share, best.Share)
 }
 
-// always is what the verdict says where what held in the stalled time holds about as often otherwise; none
-// if nothing held in most of it.
+// always is what the verdict says if the condition of the stalled time holds about as often
+// otherwise. It returns none if no condition held for most of the stalled time.
 func always(account []Share, none string) string {
 	var best *Share
 	for i := range account {
@@ -310,7 +328,7 @@ func always(account []Share, none string) string {
 	if best == nil {
 		return none
 	}
-	return fmt.Sprintf(" No cause is certain: in %s of the stalled time this held, but in %s of the other time as well: %s.",
+	return fmt.Sprintf(" No certain cause: this held for %s of the stalled time, but also for %s of the remaining time: %s.",
 		units.Percent(best.Seconds/best.Of), units.Percent(best.Otherwise), best.Share)
 }
 
@@ -321,8 +339,8 @@ func seldom(stalls int) string {
 	return fmt.Sprintf("%d stalls are", stalls)
 }
 
-// bothLimits is a limit that binds in most of the stalled time beside the volume's other one, so that
-// neither is the cause alone; nil if there is none.
+// bothLimits returns a finding on a volume that is at its IOPS and its throughput limit for most of
+// the stalled time, so that neither limit alone is the cause; nil if there is none.
 func bothLimits(findings []Finding) *Finding {
 	i := slices.IndexFunc(findings,
 		func(f Finding) bool { return f.Kind == Cause && f.Alike && f.Weight >= minExplained })
@@ -332,7 +350,7 @@ func bothLimits(findings []Finding) *Finding {
 	return &findings[i]
 }
 
-// measuredMost is how many waits the verdict names, and measuredLeast the share that one has at least.
+// The verdict names at most measuredMost waits, each with a share of at least measuredLeast.
 const (
 	measuredMost  = 3
 	measuredLeast = 0.05
@@ -349,7 +367,7 @@ func measuredSentence(m *Measured) string {
 			parts = append(parts, units.Percent(w.Share)+" "+w.Text)
 		}
 	}
-	return fmt.Sprintf(" Explained by measurement, what slow calls of %s waited: %s.", m.Who(),
+	return fmt.Sprintf(" Traced waits of slow calls of %s: %s.", m.Who(),
 		strings.Join(parts, ", "))
 }
 
@@ -364,24 +382,25 @@ func because(findings []Finding) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return " Beside it: " + strings.Join(names, "; ") + "."
+	return " At the same time: " + strings.Join(names, "; ") + "."
 }
 
-// headline lists several incidents, the most harmful first.
+// headline describes several incidents, most harmful first.
 func headline(r *Report) string {
 	var b strings.Builder
 	n := len(r.Incidents) + r.MoreIncidents
-	fmt.Fprintf(&b, "%d incidents in %s, the most harmful first.", n, units.Seconds(watched(r)))
-	for _, x := range r.Incidents[:min(len(r.Incidents), incidentsTold)] {
+	fmt.Fprintf(&b, "%d incidents in %s, most harmful first.", n, units.Seconds(watched(r)))
+	for _, x := range r.Incidents[:min(len(r.Incidents), headlineIncidents)] {
 		fmt.Fprintf(&b, " %d: %s", x.ID, x.Verdict)
 	}
-	if more := n - incidentsTold; more > 0 {
+	if more := n - headlineIncidents; more > 0 {
 		fmt.Fprintf(&b, " And %d more.", more)
 	}
 	return b.String()
 }
 
-// watched is the longest time that anything was watched, in seconds: without gaps.
+// watched is the longest time that any incident's operations were watched, in seconds, gaps
+// excluded.
 func watched(r *Report) (s float64) {
 	for _, x := range r.Incidents {
 		s = max(s, x.Stalls.Of)
@@ -389,17 +408,19 @@ func watched(r *Report) (s float64) {
 	return s
 }
 
-// when says in words when an incident was, in UTC.
+// when states the time of an incident in UTC, to follow the number of stalled seconds or a change
+// of latency. Dates appear only if the recording covers more than one day.
 func when(s, whole Span) string {
 	day := "15:04:05"
 	layout := day
 	if whole.From.UTC().YearDay() != whole.To.UTC().YearDay() || whole.To.Sub(whole.From).Hours() >= 24 {
 		layout = "2006-01-02 15:04:05"
 	}
+	// The end repeats the date only if it differs from the start's.
 	from, to := s.From.UTC(), s.To.UTC()
 	last := layout
 	if from.Format(time.DateOnly) == to.Format(time.DateOnly) {
 		last = day
 	}
-	return fmt.Sprintf(", from %s to %s UTC", from.Format(layout), to.Format(last))
+	return fmt.Sprintf(" between %s and %s UTC", from.Format(layout), to.Format(last))
 }

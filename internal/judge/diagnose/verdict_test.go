@@ -94,7 +94,7 @@ func TestVerdictNearAStall(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if want := "the highest mean of an interval was 40.0 ms, and a stall starts at 50.0 ms"; !strings.Contains(r.Verdict, want) {
+	if want := "mean latency peaked at 40.0 ms; a stall starts at 50.0 ms"; !strings.Contains(r.Verdict, want) {
 		t.Errorf("verdict %q, want %q in it", r.Verdict, want)
 	}
 

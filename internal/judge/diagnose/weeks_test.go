@@ -44,7 +44,7 @@ func TestGrowthOverWeeks(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if !strings.Contains(r.Verdict, "got slower all the time") || !strings.Contains(r.Verdict, "at the same load") {
+	if !strings.Contains(r.Verdict, "their latency grew steadily") || !strings.Contains(r.Verdict, "at the same load") {
 		t.Errorf("verdict: %s", r.Verdict)
 	}
 }

@@ -12,20 +12,21 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// What is compared with its usual self: enough operations for a latency to mean something, that
-// wait long enough in sum to matter, and a difference that is none of the clock's.
+// A latency is compared with its usual value only if there are enough operations for it to be
+// meaningful, if they wait long enough in total to matter, and if the difference exceeds the
+// resolution of clocks.
 const (
 	worseLeastOps     = 2.0
 	worseDeviceOps    = 10.0
 	worseLeastWaiting = 0.02
 	worseLeastS       = 0.0002
-	// worseLeastCounted is the same where who waits is counted at a moment: of a single session the
-	// count is its rounding.
+	// worseLeastCounted is the least waiting if waiting sessions are counted at sampled moments:
+	// with a single session, the count is mostly rounding.
 	worseLeastCounted = 2.0
 )
 
-// worseCells is how many cells make a block that is compared: ten, and fewer where each is a mean of
-// half a minute and more.
+// worseCells is how many cells form a block for comparison: ten, or fewer if a cell is half a
+// minute or longer.
 func worseCells(c *rules.Case) int {
 	const most, coarseS = 10, 60.0
 	if c.Grid.StepSeconds() < coarseS/2 {
@@ -34,8 +35,8 @@ func worseCells(c *rules.Case) int {
 	return max(1, int(coarseS/c.Grid.StepSeconds()))
 }
 
-// gotWorse are the stretches in which some class of operation was clearly slower than usual, and
-// did not stall: those of databases, and of devices where no database tells what its clients feel.
+// gotWorse returns the stretches in which some class of operation was clearly slower than usual but
+// did not stall: of databases, or of devices if no database reports client latency.
 func gotWorse(ctx context.Context, c *rules.Case, pack *rules.Pack, held []condition,
 	stalls []*judged) (out []*judged, err error) {
 	order, sources := detectors(c)
@@ -78,9 +79,10 @@ func gotWorse(ctx context.Context, c *rules.Case, pack *rules.Pack, held []condi
 	return out, nil
 }
 
-// changed makes the case of a shift of one detector's latency.
+// changed builds the case of a shift in one detector's latency.
 func changed(c *rules.Case, s rules.Stall, stalls []*judged) (*judged, bool) {
 	counted := timeline.Known(s.Latency).Without(s.Cells.Widen(1, 1))
+	// A few long operations are no sign of the system getting slower.
 	if s.Few != nil {
 		counted = counted.Without(s.Few)
 	}
@@ -96,6 +98,7 @@ func changed(c *rules.Case, s rules.Stall, stalls []*judged) (*judged, bool) {
 	}
 
 	cells := timeline.MaskOf(c.Grid.N, []timeline.Episode{x.Episode}).And(counted)
+	// A latency that grows all the time is compared with its end, so judge only the last fifth.
 	if x.Growing {
 		last := timeline.Episode{First: x.Last - (x.Last-x.First)/5, Last: x.Last}
 		cells = timeline.MaskOf(c.Grid.N, []timeline.Episode{last}).And(counted)
@@ -108,7 +111,7 @@ func changed(c *rules.Case, s rules.Stall, stalls []*judged) (*judged, bool) {
 	return changeOf(c, s, x, cells, 0), true
 }
 
-// around reports whether a shift is in the surroundings of a stall of the same operations.
+// around reports whether a shift overlaps a stall of the same operations.
 func around(stalls []*judged, s rules.Stall, x incident.Shift) bool {
 	return slices.ContainsFunc(stalls, func(j *judged) bool {
 		e := j.group.Span()
@@ -116,11 +119,11 @@ func around(stalls []*judged, s rules.Stall, x incident.Shift) bool {
 	})
 }
 
-// stayed is the share of the usual clients that are all still there.
+// stayed is the share of the usual clients from which all count as still connected.
 const stayed = 0.9
 
-// fewerDone makes the case of completions that fall while clients stay connected, where no latency
-// is known.
+// fewerDone builds the case of completions that fall while clients stay connected, for sources
+// without a latency.
 func fewerDone(c *rules.Case, s rules.Stall, stalls []*judged) (*judged, bool) {
 	each := make([]float64, len(s.Ops))
 	for k, x := range s.Ops {
@@ -143,7 +146,7 @@ func fewerDone(c *rules.Case, s rules.Stall, stalls []*judged) (*judged, bool) {
 		connected >= stayed*timeline.Quantile(timeline.At(s.Connected, counted.Without(cells)), 0.5)
 }
 
-// changeOf is the case of a shift.
+// changeOf builds the case of a shift.
 func changeOf(c *rules.Case, s rules.Stall, x incident.Shift, cells timeline.Mask,
 	connected float64) *judged {
 	j := &judged{group: incident.Group{Events: []incident.Event{{Parts: []incident.Part{{Episode: x.Episode}}}}},
@@ -157,7 +160,7 @@ func changeOf(c *rules.Case, s rules.Stall, x incident.Shift, cells timeline.Mas
 	return j
 }
 
-// worseIncident is what is reported of such a stretch.
+// worseIncident returns the report on a stretch that got worse.
 func (j *judged) worseIncident(id int, whole *rules.Case, pack *rules.Pack) Incident {
 	s, x := j.c.Stall, j.c.Change
 	e := j.group.Span()
@@ -165,6 +168,7 @@ func (j *judged) worseIncident(id int, whole *rules.Case, pack *rules.Pack) Inci
 		From: whole.Grid.Start(e.First), To: whole.Grid.Time(e.Last), Findings: j.findings, Account: []Share{}}
 	out.Hurt = []Hurt{hurt(whole, s, s.Cells)}
 	out.Hurt[0].Seconds = 0
+	// Nothing stalled, so the summary must not count the cells of the shift.
 	quiet := s
 	quiet.Cells = make(timeline.Mask, len(s.Cells))
 	calm := *j.c
@@ -173,7 +177,7 @@ func (j *judged) worseIncident(id int, whole *rules.Case, pack *rules.Pack) Inci
 	span := when(Span{From: out.From, To: out.To}, whole.Whole())
 
 	if slow := slowMeanwhile(j.c); slow != "" && x.Connected > 0 {
-		out.Verdict = fewerSentence(x, pack, span) + ", and " + slow + ": each probably took longer." +
+		out.Verdict = fewerSentence(x, pack, span) + ", and " + slow + ": operations probably took longer." +
 			flushed(out.Findings) + because(out.Findings)
 		return out
 	}
@@ -182,21 +186,22 @@ func (j *judged) worseIncident(id int, whole *rules.Case, pack *rules.Pack) Inci
 	return out
 }
 
-// fewerSentence is what is known where no latency is, without its full stop.
+// fewerSentence says what is known without a latency. It has no full stop.
 func fewerSentence(x *rules.Change, pack *rules.Pack, when string) string {
-	return fmt.Sprintf("%s fell to %s, usually %s%s, while %s clients stayed connected",
+	return fmt.Sprintf("%s fell from %s to %s%s, while %s clients stayed connected",
 		upperFirst(x.Stall.Called(), pack),
-		units.Value(x.ThenOps, "1/s"), units.Value(x.UsualOps, "1/s"), when, units.Number(math.Round(x.Connected)))
+		units.Value(x.UsualOps, "1/s"), units.Value(x.ThenOps, "1/s"), when, units.Number(math.Round(x.Connected)))
 }
 
 const (
-	// slowThen is the share of a stretch in which a device is slow that may be why less was done in it, and
-	// slowOtherwise the share of the other time at most.
+	// A device may explain a stretch with fewer completions if it is slow for at least slowThen of
+	// it and for at most slowOtherwise of the remaining time.
 	slowThen      = 0.7
 	slowOtherwise = 0.2
 )
 
-// slowMeanwhile names a device that was slow in such a stretch and seldom otherwise; "" if none was.
+// slowMeanwhile names a device that was slow in the stretch but rarely otherwise; "" if there is
+// none.
 func slowMeanwhile(c *rules.Case) string {
 	then := c.Change.Cells
 	for _, s := range c.Symptoms {
@@ -207,15 +212,16 @@ func slowMeanwhile(c *rules.Case) string {
 		median := func(in timeline.Mask) string {
 			return units.Seconds(timeline.Quantile(timeline.At(s.Latency, in), 0.5))
 		}
-		return fmt.Sprintf("%s took %s, otherwise %s", s.Called(), median(then), median(s.Observed.Without(then)))
+		return fmt.Sprintf("%s rose from %s to %s", s.Called(), median(s.Observed.Without(then)), median(then))
 	}
 	return ""
 }
 
-// slowEdge is how many intervals around a stretch of blocks may belong to it.
+// slowEdge is how many intervals on either side of a stretch may still belong to it, since a
+// stretch consists of whole blocks.
 const slowEdge = 10
 
-// flushed says that the OS wrote its page cache, if a finding has it.
+// flushed says that the OS flushed its page cache, if a finding says so.
 func flushed(findings []Finding) string {
 	if slices.ContainsFunc(findings, func(f Finding) bool {
 		return f.Rule == "host/writeback-backlog" && f.Kind == Cause && f.Weight >= slowThen && f.Severity == Info
@@ -229,27 +235,27 @@ func worseSentence(x *rules.Change, pack *rules.Pack, when string) string {
 	name := upperFirst(x.Stall.Called(), pack)
 	rate := func(ops float64) string { return units.Value(ops, "1/s") }
 	if x.Connected > 0 {
-		return fewerSentence(x, pack, when) + ": less was asked, or each took longer."
+		return fewerSentence(x, pack, when) + ": either the load fell or operations took longer."
 	}
 
 	noStall := "did not stall"
 	if x.Stall.PeriodS > coarseS {
-		noStall += " in means of " + units.Seconds(x.Stall.PeriodS)
+		noStall += " (" + samplesOf(x.Stall.PeriodS) + ")"
 	}
 
-	text := fmt.Sprintf("%s %s, but took %s where %s is usual%s", name, noStall, units.Seconds(x.ThenS),
-		units.Seconds(x.UsualS), when)
+	text := fmt.Sprintf("%s %s, but their latency rose from %s to %s%s", name, noStall,
+		units.Seconds(x.UsualS), units.Seconds(x.ThenS), when)
 	if x.Growing {
-		text = fmt.Sprintf("%s %s, but got slower all the time: %s at first, %s in the end", name, noStall,
+		text = fmt.Sprintf("%s %s, but their latency grew steadily from %s to %s", name, noStall,
 			units.Seconds(x.UsualS), units.Seconds(x.ThenS))
 	}
 
 	switch {
 	case x.LessDone():
-		return text + fmt.Sprintf("; %s completed, usually %s.", rate(x.ThenOps), rate(x.UsualOps))
+		return text + fmt.Sprintf("; throughput fell from %s to %s.", rate(x.UsualOps), rate(x.ThenOps))
 	case x.SameLoad:
 		return text + ", at the same load."
 	}
 
-	return text + fmt.Sprintf(", as more was asked (%s, usually %s).", rate(x.ThenOps), rate(x.UsualOps))
+	return text + fmt.Sprintf(", as load rose from %s to %s.", rate(x.UsualOps), rate(x.ThenOps))
 }

@@ -15,9 +15,9 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Host is the label that exporters of one machine share. Where no label has this name, it is the
-// instance label without its port, because mongodb_exporter is db-1:9216 and node_exporter
-// db-1:9100.
+// Host is the label that exporters on one machine share. If no label has this name, it is derived
+// from the instance label by removing the port, because mongodb_exporter is db-1:9216 and
+// node_exporter db-1:9100.
 const Host = "host"
 
 const instance = "instance"
@@ -25,13 +25,13 @@ const instance = "instance"
 // databasesMax bounds the databases of a fleet.
 const databasesMax = 20_000
 
-// A Census is what a server holds about a fleet, before any sample is read.
+// A Census lists what a server has about a fleet, before any sample is read.
 type Census struct {
 	By        []string
-	Chosen    bool // By was found, not given
+	Chosen    bool // By was inferred, not given
 	Databases []Member
-	// Metrics are the names that a diagnosis reads and the server has. Period is the usual time
-	// between their samples.
+	// Metrics are the metric names that a diagnosis reads and the server has. Period is their usual
+	// sampling period.
 	Metrics []string
 	Period  time.Duration
 	Notes   []string
@@ -41,8 +41,8 @@ type Census struct {
 type Member struct {
 	Name   string
 	Labels map[string]string // by the labels of Census.By
-	Series int               // those a diagnosis reads, at the end of the requested time; 0: none then
-	sets   []labels.Labels   // of its anchors
+	Series int               // series a diagnosis reads, at the end of the requested time
+	sets   []labels.Labels   // label sets of its anchors
 }
 
 // A MissingError says that a server has nothing to diagnose.
@@ -57,14 +57,14 @@ func (e *MissingError) Error() string {
 	if e.Selector != "" {
 		what = e.Selector
 	}
-	return fmt.Sprintf("%s has none of the metrics that the rules read of %s between %s and %s", e.Server, what,
+	return fmt.Sprintf("%s has none of the metrics that the rules read, for %s between %s and %s", e.Server, what,
 		e.From.UTC().Format(time.RFC3339), e.To.UTC().Format(time.RFC3339))
 }
 
-// Hint says which exporters give them.
+// Hint says which exporters provide the metrics.
 func (e *MissingError) Hint() string {
 	var b strings.Builder
-	b.WriteString("check --select and --from; otherwise let the server scrape")
+	b.WriteString("check --select and --from; otherwise have the server scrape:")
 	for _, x := range e.pack.Engines() {
 		fmt.Fprintf(&b, "\n  %-11s %s", x.Short(), x.Exporter)
 	}
@@ -134,7 +134,7 @@ type engineSets struct {
 func (c *Census) anchorSets(ctx context.Context, server *recording.Server,
 	pack *rules.Pack) ([]engineSets, error) {
 	var out []engineSets
-	look := func(metrics []string) error {
+	addSets := func(metrics []string) error {
 		have := slices.DeleteFunc(slices.Clone(metrics),
 			func(n string) bool { return !slices.Contains(c.Metrics, n) })
 		if len(have) == 0 {
@@ -148,16 +148,17 @@ func (c *Census) anchorSets(ctx context.Context, server *recording.Server,
 	}
 
 	for _, e := range pack.Engines() {
-		if err := look(pack.Metrics(e.Anchor)); err != nil {
+		if err := addSets(pack.Metrics(e.Anchor)); err != nil {
 			return nil, err
 		}
 	}
 
+	// Hosts without a database are only of interest if there is no database at all.
 	if len(out) > 0 {
 		return out, nil
 	}
 
-	if err := look(pack.Metrics(rules.DiskBusy)); err != nil {
+	if err := addSets(pack.Metrics(rules.DiskBusy)); err != nil {
 		return nil, err
 	}
 
@@ -168,18 +169,18 @@ func (c *Census) anchorSets(ctx context.Context, server *recording.Server,
 	}
 
 	c.Notes = append(
-		c.Notes, "no series comes from a database exporter: hosts are judged by their devices alone")
+		c.Notes, "no series from a database exporter: hosts are judged by their devices alone")
 	return out, nil
 }
 
-// candidates are the labels that may identify databases if none are given; the first that fit are
-// used.
+// candidates are the labels that may identify databases if none are given. The first set that fits
+// is used.
 var candidates = [][]string{
 	{"cluster"}, {"cluster", "namespace", "pod"}, {"namespace", "pod"}, {"cluster", Host}, {Host},
 	{instance}, {"job"},
 }
 
-// choose is the first candidate that every anchor has all labels of and that leaves one instance of
+// choose returns the first candidate whose labels every anchor has and that leaves one instance of
 // an engine in each group.
 func choose(all []engineSets) []string {
 	for _, by := range candidates {
@@ -209,7 +210,7 @@ func fits(all []engineSets, by []string) bool {
 	return true
 }
 
-// port ends an instance label.
+// port matches the end of an instance label.
 var port = regexp.MustCompile(`:[0-9]+$`)
 
 // value returns a label's value; [Host] is derived from the instance if it is missing.
@@ -229,7 +230,7 @@ func nameOf(l labels.Labels, by []string) string {
 	return strings.Join(parts, "/")
 }
 
-// group makes databases of the anchors' label sets.
+// group groups the anchors' label sets into databases.
 func (c *Census) group(all []engineSets) error {
 	members := map[string]*Member{}
 	without := 0
@@ -255,15 +256,15 @@ func (c *Census) group(all []engineSets) error {
 	}
 
 	if len(members) == 0 {
-		return fmt.Errorf("no database series has the label %s: name others with --by", strings.Join(c.By, ", "))
+		return fmt.Errorf("no database series has the label %s: specify another with --by", strings.Join(c.By, ", "))
 	}
 	if len(members) > databasesMax {
-		return fmt.Errorf("%d databases by %s: at most %d can be read at once; narrow --select", len(members),
+		return fmt.Errorf("%d databases by %s: at most %d can be read in one run; narrow --select", len(members),
 			strings.Join(c.By, ", "), databasesMax)
 	}
 
 	if without > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("%d series of databases have no label %s and are left out", without,
+		c.Notes = append(c.Notes, fmt.Sprintf("%d database series without the label %s were ignored", without,
 			strings.Join(c.By, ", ")))
 	}
 
@@ -275,7 +276,7 @@ func (c *Census) group(all []engineSets) error {
 	return nil
 }
 
-// count counts each database's series at a time, in one request.
+// count counts the series of every database at one time, in a single request.
 func (c *Census) count(ctx context.Context, server *recording.Server, at time.Time) error {
 	by := slices.Clone(c.By)
 	if slices.Contains(by, Host) {
@@ -303,11 +304,12 @@ func nameMatcher(metrics []string) *labels.Matcher {
 	return labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, recording.AnyOf(metrics))
 }
 
-// matchers select a database's series.
+// matchers returns label matchers that select the database's series.
 func (m *Member) matchers(by []string) []*labels.Matcher {
 	var out []*labels.Matcher
 	for _, b := range by {
 		hasLabel := slices.ContainsFunc(m.sets, func(l labels.Labels) bool { return l.Get(b) != "" })
+		// The host was derived from the instance label, so match that, with any port.
 		if b == Host && !hasLabel {
 			out = append(out, labels.MustNewMatcher(labels.MatchRegexp, instance,
 				regexp.QuoteMeta(m.Labels[b])+"(:[0-9]+)?"))
@@ -318,17 +320,17 @@ func (m *Member) matchers(by []string) []*labels.Matcher {
 	return out
 }
 
-// An Estimate is about how much a diagnosis would read.
+// An Estimate is roughly how much a diagnosis would read.
 type Estimate struct {
 	Series  int
 	Samples int64
 }
 
-// sampleBytes is about what a sample takes in an answer's JSON: [1700000000.123,"123456.5"].
+// sampleBytes is roughly the size of a sample in a JSON response: [1700000000.123,"123456.5"].
 const sampleBytes = 30
 
-// Estimate estimates how much there is to read for a time of the databases. One that had no series
-// at its end counts as the mean of the others.
+// Estimate estimates how much there is to read for a time span. A database that had no series at
+// its end counts as the mean of the others.
 func (c *Census) Estimate(span time.Duration) Estimate {
 	seen, series := 0, 0
 	for _, d := range c.Databases {
@@ -344,7 +346,7 @@ func (c *Census) Estimate(span time.Duration) Estimate {
 
 	period := c.Period
 	if period <= 0 {
-		period = time.Second // the most it can be
+		period = time.Second // the worst case: exporters are rarely scraped more often
 	}
 
 	return Estimate{Series: series, Samples: int64(series) * (int64(span/period) + 1)}
@@ -360,13 +362,13 @@ type TooMuchError struct {
 }
 
 func (e *TooMuchError) Error() string {
-	return fmt.Sprintf("this would read about %s samples (%d series of %d databases, %s apart, over %s), about %s of responses; up to %s are read without --force",
+	return fmt.Sprintf("this would read about %s samples (%d series of %d databases, %s apart, over %s), about %s of responses; the limit without --force is %s samples",
 		units.Number(float64(e.Estimate.Samples)), e.Estimate.Series, e.Databases,
 		units.Seconds(e.Period.Seconds()), units.Seconds(e.Span.Seconds()),
 		units.Bytes(float64(e.Estimate.Samples)*sampleBytes), units.Number(float64(e.Max)))
 }
 
-// Hint says how to read less, or all.
+// Hint says how to read less, or to read everything.
 func (e *TooMuchError) Hint() string {
 	return "shorten the time (--from, --to), narrow --select, or read all of it with --force"
 }

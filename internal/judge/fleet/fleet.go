@@ -1,21 +1,21 @@
-// Package fleet diagnoses every database that a Prometheus-compatible server holds, and says what
-// many of them have in common.
+// Package fleet diagnoses every database that a Prometheus-compatible server has metrics of, and
+// reports what many of them have in common.
 //
-// It adds no judgement of its own. A database of a fleet is a set of series with the same value of
-// some labels ([Census]). Each worker queries the raw samples of one database at a time, and package
-// diagnose judges them exactly as it would a recording of them. Fleet queries samples, not rates:
-// rate and irate at fixed steps lose and double intervals, each engine extrapolates differently, and
-// a stall may last one interval. So the findings are the same on every engine, and the same as those
-// of `plimsoll diagnose` on a recording of the same samples.
+// It adds no judgement. A database of a fleet is a set of series with the same values of some
+// labels ([Census]). Each worker queries the raw samples of one database at a time, and package
+// diagnose judges them exactly like a recording. Fleet queries samples, not rates: rate and irate
+// at fixed steps lose and double intervals, each engine extrapolates differently, and a stall may
+// last one interval. So the findings are the same on every engine, and the same as those of
+// `plimsoll diagnose` on a recording of the same samples.
 //
-// It is also cheaper. A diagnosis reads some fifty series a database. One request returns all of
-// them for one database and three hours, bounded in bytes. One query for all databases would have to
-// be in memory as a whole, twice, before the first could be judged. Before samples are read, the
-// series are counted and their samples estimated ([Census.Estimate]); a query that would be too much
-// is not made.
+// It is also cheaper. A diagnosis reads about fifty series per database. One request returns all of
+// them for one database and three hours, bounded in bytes. A single query for all databases would
+// have to be in memory as a whole, twice, before the first could be judged. Before reading samples,
+// fleet counts the series and estimates their samples ([Census.Estimate]), and refuses to run a
+// query that is too large.
 //
-// It then counts what many databases have in common ([Group]): the same rule, on how many of them,
-// for how many stalled hours. Money is mentioned only where it is known (see [Price]).
+// It then counts what databases have in common ([Group]): the same rule, on how many of them, for
+// how many stalled hours. Prices are given only if known (see [Price]).
 package fleet
 
 import (
@@ -31,13 +31,14 @@ const Version = 1
 type Report struct {
 	Version int    `json:"version"`
 	Server  string `json:"server"` // its URL, without credentials
-	// Selector is what series were asked for: {cluster=~"prod-.*"}; "" is all.
+	// Selector is the selector of the requested series: {cluster=~"prod-.*"}; "" is all.
 	Selector string `json:"selector,omitempty"`
-	// By are the labels that identify a database; Chosen says that the user did not give them.
+	// By are the labels that identify a database. Chosen says that they were inferred, not given by
+	// the user.
 	By     []string      `json:"by"`
 	Chosen bool          `json:"by_chosen,omitempty"`
 	Span   diagnose.Span `json:"span"`
-	// Verdict is one to three sentences, to be read first.
+	// Verdict is one to three sentences that users read first.
 	Verdict string `json:"verdict"`
 	// Found is the number of databases, Read the number of judged ones: fewer if one could not be
 	// judged, or after an interrupt.
@@ -99,12 +100,12 @@ type Price struct {
 	Of string `json:"of"`
 }
 
-// A Database is one database's diagnosis in short.
+// A Database is a summary of one database's diagnosis.
 type Database struct {
 	Name    string            `json:"name"`
 	Labels  map[string]string `json:"labels"`
 	Verdict string            `json:"verdict,omitempty"`
-	// Problem says why it was not judged; all else is then empty.
+	// Problem says why the database was not judged; the following fields are then empty.
 	Problem  string            `json:"problem,omitempty"`
 	Series   int               `json:"series"`
 	Samples  int64             `json:"samples"`
@@ -114,18 +115,18 @@ type Database struct {
 	LongestS float64           `json:"longest_seconds"`
 	PeriodS  float64           `json:"period_seconds,omitempty"`
 	Severity diagnose.Severity `json:"severity,omitempty"` // of its worst cause or symptom
-	// Findings are its causes, symptoms and refutations, each in one line, as its own diagnosis
-	// ranks them.
+	// Findings are its causes, symptoms and refutations, each in one line, ranked as in its own
+	// diagnosis.
 	Findings []Finding `json:"findings"`
 	Missing  []string  `json:"not_measurable,omitempty"` // rules
 
 	report *diagnose.Report
 	store  []string
 	notes  []string
-	group  string // the census's name, if the group has several servers
+	group  string // the name in the census, if that group has several servers
 }
 
-// A Finding is one finding of a database in short.
+// A Finding is a summary of one finding of a database.
 type Finding struct {
 	Rule     string            `json:"rule"`
 	Kind     diagnose.Kind     `json:"kind"`
@@ -148,9 +149,9 @@ var Ranks = []string{"hours", "databases", "money"}
 
 // Options say how to diagnose a fleet.
 type Options struct {
-	// Pack is what databases are judged by.
+	// Pack holds the rules.
 	Pack *rules.Pack
-	// By are the labels that identify a database. None: [Find] chooses them.
+	// By are the labels that identify a database. If empty, [Find] chooses them.
 	By []string
 	// Parallel is how many databases are read at the same time. Each is in memory while it is
 	// judged. 0 means 4.

@@ -12,10 +12,10 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// notesMax bounds the notes of single databases.
+// notesMax bounds the notes about individual databases.
 const notesMax = 8
 
-// newReport counts what the databases have in common. Groups that were not read are empty.
+// newReport counts what databases have in common. A group that was not read is empty.
 func newReport(server *recording.Server, c *Census, groupsRead [][]Database, opt Options) *Report {
 	var dbs []Database
 	unread := 0
@@ -73,7 +73,8 @@ func newReport(server *recording.Server, c *Census, groupsRead [][]Database, opt
 	}
 
 	slices.SortStableFunc(r.Databases, func(a, b Database) int {
-		// Of two that stalled as long, or not at all, the one with the graver findings is first.
+		// If two stalled equally long, or not at all, the one with the more severe findings comes
+		// first.
 		return cmp.Or(cmp.Compare(b.StalledS, a.StalledS), cmp.Compare(gravity(a), gravity(b)),
 			cmp.Compare(heaviest(b), heaviest(a)), strings.Compare(a.Name, b.Name))
 	})
@@ -86,7 +87,7 @@ func newReport(server *recording.Server, c *Census, groupsRead [][]Database, opt
 	return r
 }
 
-// first are the first of some texts, with the number of the others.
+// first returns the first texts, followed by the number of the others.
 func first(texts []string, most int) []string {
 	if len(texts) <= most {
 		return texts
@@ -94,7 +95,7 @@ func first(texts []string, most int) []string {
 	return append(slices.Clone(texts[:most]), fmt.Sprintf("%d more", len(texts)-most))
 }
 
-// gravity is the place of a database's severity among all; the last if it has no finding.
+// gravity is the rank of a database's severity; last if it has no finding.
 func gravity(d Database) int {
 	if i := slices.Index(order, d.Severity); i >= 0 {
 		return i
@@ -136,7 +137,7 @@ func storeNote(dbs []Database) string {
 		strings.Join(which, ", "), counted(n, "database"))
 }
 
-// groups joins findings of the same rule. Databases come the most stalled first.
+// groups joins findings of the same rule, with the most stalled databases first.
 func groups(dbs []Database) []Group {
 	at := map[string]int{}
 	var out []Group
@@ -170,13 +171,14 @@ func groups(dbs []Database) []Group {
 // fixesMax bounds the fixes listed for a group.
 const fixesMax = 4
 
-// add counts one finding of a database. If a rule has several, for several devices, the one with
-// the largest weight counts.
+// add counts one finding of a database. If a rule has several findings, for several devices, the
+// one with the largest weight counts.
 func (g *Group) add(d Database, f diagnose.Finding) {
 	if graver(f.Severity, g.Severity) {
 		g.Severity = f.Severity
 	}
 
+	// Findings arrive one database after the other, so the last name shows whether it was counted.
 	if len(g.Names) > 0 && g.Names[len(g.Names)-1] == d.Name {
 		return
 	}
@@ -215,8 +217,8 @@ func (g *Group) add(d Database, f diagnose.Finding) {
 
 var kinds = []diagnose.Kind{diagnose.Cause, diagnose.Symptom, diagnose.Refutation}
 
-// rank orders groups: causes, symptoms, refutations; groups with only remarks (info) last; then as
-// requested.
+// rank orders groups: causes, symptoms, refutations; within each, groups with only info findings
+// last; then as requested.
 func rank(gs []Group, by string) {
 	remark := func(g Group) int {
 		if g.Severity == diagnose.Info {
@@ -283,7 +285,7 @@ func missing(dbs []Database) []Missing {
 	return out
 }
 
-// verdict is what a person reads first.
+// verdict is what users read first.
 func verdict(r *Report) string {
 	var b strings.Builder
 	watched := 0
@@ -296,13 +298,13 @@ func verdict(r *Report) string {
 	switch {
 	case watched == 0:
 		fmt.Fprintf(
-			&b, "No source here reports how long operations of %s took, so a stall can be neither seen nor ruled out.",
+			&b, "No source reports how long operations of %s took, so a stall can be neither detected nor ruled out.",
 			counted(r.Read, "database"))
 	case r.Stalled == 0:
-		fmt.Fprintf(&b, "No stall: %s were watched for %s together and none waited noticeably.",
+		fmt.Fprintf(&b, "No stall in %s, watched for %s in total.",
 			counted(watched, "database"), units.Seconds(r.WatchedS))
 	default:
-		fmt.Fprintf(&b, "%d of %s stalled, for %s of %s together.", r.Stalled, counted(r.Read, "database"),
+		fmt.Fprintf(&b, "%d of %s stalled, for %s of %s in total.", r.Stalled, counted(r.Read, "database"),
 			units.Seconds(r.StalledS), units.Seconds(r.WatchedS))
 	}
 

@@ -13,9 +13,9 @@ import (
 // priced is the volume type whose limits are bought separately.
 const priced = "gp3"
 
-// price is the monthly cost of the volumes in a group's fix: twice the binding limit, if that is a
-// limit with which gp3 is sold. For other limits, and for fixes that are settings, a separate
-// layout or another instance, samples alone do not give the price.
+// price is the monthly cost of the volumes in a group's fix: twice the binding limit, if gp3 is
+// sold with that limit. For other limits, and for fixes that are settings, another layout or
+// another instance, samples alone do not determine the price.
 func price(g Group, dbs []Database) *Price {
 	out, what := &Price{}, ""
 	for _, d := range dbs {
@@ -51,10 +51,10 @@ func price(g Group, dbs []Database) *Price {
 	return out
 }
 
-// twice is the extra monthly cost of a gp3 with double a limit.
+// twice is the extra monthly cost of a gp3 volume with double the limit.
 func twice(c *rules.Cap) (units.USD, bool) {
 	bill := func(factor float64) (units.USD, bool) {
-		o := &catalog.Order{Type: priced, Size: 1 << 40} // of any size: the difference does not depend on it
+		o := &catalog.Order{Type: priced, Size: 1 << 40} // any size: the difference does not depend on it
 		if c.IOPS > 0 {
 			o.IOPS = catalog.IOPS(factor * rounded(c.IOPS, 500))
 		} else {
@@ -76,5 +76,5 @@ func twice(c *rules.Cap) (units.USD, bool) {
 	return then - now, ok
 }
 
-// rounded returns the limit that was ordered, given the measured level: a multiple of a step.
+// rounded returns the limit that was bought, given the measured level: a multiple of a step.
 func rounded(x, step float64) float64 { return float64(int64(x/step+0.5)) * step }

@@ -19,9 +19,9 @@ import (
 // samplesUnasked is how many samples are read without Force.
 const samplesUnasked = 250_000_000
 
-// Run diagnoses all databases of a server. A database that cannot be read is reported with the
-// reason, and the others continue. Run returns an error only if none could be read. When ctx ends,
-// the finished part is returned as interrupted.
+// Run diagnoses all databases of a server. If a database cannot be read, the report gives the
+// reason and the others are still diagnosed. Run returns an error only if none could be read. When
+// ctx ends, it returns the finished part, marked as interrupted.
 func Run(ctx context.Context, server *recording.Server, opt Options) (*Report, error) {
 	opt.Diagnose.Pack = opt.Pack
 	census, err := Find(ctx, server, opt.Pack, opt.By)
@@ -68,7 +68,7 @@ func Run(ctx context.Context, server *recording.Server, opt Options) (*Report, e
 		})
 	}
 
-	_ = group.Wait() // each database has its own problem
+	_ = group.Wait() // never fails: each database records its own problem
 	r := newReport(server, census, dbs, opt)
 	if ctx.Err() != nil {
 		r.Interrupted = true
@@ -78,14 +78,14 @@ func Run(ctx context.Context, server *recording.Server, opt Options) (*Report, e
 	}
 
 	if r.Read == 0 {
-		return nil, fmt.Errorf("none of %d databases could be read; the first, %s: %s", len(r.Databases),
+		return nil, fmt.Errorf("cannot read any of %d databases; the first, %s: %s", len(r.Databases),
 			r.Databases[0].Name, r.Databases[0].Problem)
 	}
 
 	return r, nil
 }
 
-// One diagnoses the database of a name as Run does, and returns its full diagnosis.
+// One diagnoses the database with the given name like Run, and returns its full diagnosis.
 func One(ctx context.Context, server *recording.Server, name string, opt Options) (*diagnose.Report, error) {
 	opt.Diagnose.Pack = opt.Pack
 	census, err := Find(ctx, server, opt.Pack, opt.By)
@@ -117,7 +117,7 @@ func One(ctx context.Context, server *recording.Server, name string, opt Options
 	return memory.one(ctx, &group, name, opt.Diagnose)
 }
 
-// one is the full diagnosis of a group, or of the server of it that the name says.
+// one returns the full diagnosis of a group, or of the server in it with the given name.
 func (h *held) one(ctx context.Context, m *Member, name string,
 	opt diagnose.Options) (*diagnose.Report, error) {
 	parts, err := diagnose.Servers(ctx, []recording.Reader{h.Memory}, opt)
@@ -141,7 +141,7 @@ func (h *held) one(ctx context.Context, m *Member, name string,
 	return r, err
 }
 
-// An UnknownError is returned for a name that no database has.
+// An UnknownError says that no database has the given name.
 type UnknownError struct {
 	Name string
 	Near []string
@@ -149,12 +149,12 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("no database is called %q", e.Name) }
 
-// Hint names some that there are.
+// Hint names some existing databases.
 func (e *UnknownError) Hint() string {
-	return "there are, for example: " + strings.Join(e.Near, ", ")
+	return "existing names include: " + strings.Join(e.Near, ", ")
 }
 
-// near suggests a few names: those that contain the given one, or the first.
+// near suggests a few names: those that contain the given one, or else the first ones.
 func near(name string, c *Census) []string {
 	const most = 8
 	var like, all []string
@@ -191,7 +191,7 @@ type held struct {
 	*recording.Memory
 	series  int
 	samples int64
-	store   []string // labels that were removed, see storeLabels
+	store   []string // labels that were removed; see storeLabels
 }
 
 // read takes a database's samples into memory.
@@ -201,7 +201,7 @@ func (m *Member) read(ctx context.Context, server *recording.Server, c *Census) 
 	series, err := server.Samples(ctx, selector, from, to)
 	if err != nil {
 		if inner := errors.Unwrap(err); inner != nil {
-			err = inner // without the selector, which names all metrics
+			err = inner // omit the selector, which lists all metrics
 		}
 		return nil, err
 	}
@@ -253,8 +253,8 @@ func (m *Member) read(ctx context.Context, server *recording.Server, c *Census) 
 	return memory, nil
 }
 
-// judged are the diagnoses of a group's databases in short, usually one. whole is false if the context
-// ended it.
+// judged returns the summaries of a group's databases, usually one. whole is false if the context
+// ended.
 func judged(ctx context.Context, server *recording.Server, c *Census, m *Member, opt Options) (out []Database,
 	whole bool) {
 	d := Database{Name: m.Name, Labels: maps.Clone(m.Labels), Series: m.Series, Findings: []Finding{}}
@@ -273,8 +273,8 @@ func judged(ctx context.Context, server *recording.Server, c *Census, m *Member,
 	return out, true
 }
 
-// each judges every server of a group. The labels that make a group may be those of several servers,
-// and of hosts that none of them runs on.
+// each judges every server of a group. Several servers, and hosts on which none of them runs, may
+// share the labels of a group.
 func (d Database) each(ctx context.Context, memory *held, opt diagnose.Options) ([]Database, error) {
 	r, err := diagnose.Each(ctx, []recording.Reader{memory.Memory}, opt)
 	if err != nil {
@@ -283,10 +283,10 @@ func (d Database) each(ctx context.Context, memory *held, opt diagnose.Options) 
 
 	all := servers(r)
 	if len(all) == 1 {
-		d.take(all[0])
+		d.fill(all[0])
 		if n := len(r.Others); n > 0 {
 			d.notes = append(d.notes,
-				fmt.Sprintf("%s: devices of %s are left out: no database of the group is known to run there",
+				fmt.Sprintf("%s: devices of %s were ignored: no database of the group is known to run there",
 					d.Name, counted(n, "host")))
 		}
 		return []Database{d}, nil
@@ -299,7 +299,7 @@ func (d Database) each(ctx context.Context, memory *held, opt diagnose.Options) 
 		if i == 0 {
 			x.Series, x.Samples = d.Series, d.Samples // read in one request, for all of them
 		}
-		x.take(one)
+		x.fill(one)
 		out = append(out, x)
 	}
 
@@ -309,7 +309,7 @@ func (d Database) each(ctx context.Context, memory *held, opt diagnose.Options) 
 // serverSep separates a group's name from that of one of its servers.
 const serverSep = "/"
 
-// inGroup is the name of a group's server, which may begin with the group's already.
+// inGroup is the name of a group's server, which may already start with the group's name.
 func inGroup(group, server string) string {
 	if strings.HasPrefix(server, group+serverSep) {
 		return server
@@ -317,7 +317,7 @@ func inGroup(group, server string) string {
 	return group + serverSep + server
 }
 
-// servers are the reports of databases, or those of hosts where there is no database.
+// servers returns the reports of databases, or those of hosts if there is no database.
 func servers(r *diagnose.Report) []*diagnose.Report {
 	all := r.All()
 	if len(all) == 1 {
@@ -330,7 +330,7 @@ func servers(r *diagnose.Report) []*diagnose.Report {
 	return of
 }
 
-func (d *Database) take(r *diagnose.Report) {
+func (d *Database) fill(r *diagnose.Report) {
 	d.report = r
 	for _, n := range r.Notes {
 		d.notes = append(d.notes, d.Name+": "+n)
@@ -338,7 +338,7 @@ func (d *Database) take(r *diagnose.Report) {
 
 	d.Verdict, d.Signal = r.Verdict, r.Stalls.Signal
 
-	// Stalls are the first incident's; the others stalled too.
+	// r.Stalls describes only the first incident, so add the others.
 	d.StalledS, d.WatchedS, d.LongestS, d.PeriodS = r.StalledS(), r.Stalls.Of, r.Stalls.LongestS,
 		r.Stalls.PeriodS
 	for _, x := range r.Incidents {
@@ -361,5 +361,5 @@ func (d *Database) take(r *diagnose.Report) {
 
 var order = []diagnose.Severity{diagnose.Critical, diagnose.Warning, diagnose.Info}
 
-// graver reports whether a is worse than b.
+// graver reports whether a is more severe than b.
 func graver(a, b diagnose.Severity) bool { return slices.Index(order, a) < slices.Index(order, b) }

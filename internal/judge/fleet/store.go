@@ -8,12 +8,12 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// storeLabels are labels that say where a series is stored, not what it measures. Thanos gives each
-// receiver or Prometheus external labels of its own. Unless a query removes them
+// storeLabels returns labels that say where a series is stored, not what it measures. Thanos gives
+// each receiver or Prometheus its own external labels. Unless a query removes them
 // (--query.replica-label), two series of one exporter that are stored separately differ in them,
-// and nothing can be computed from both, such as busy time over writes. Such a label is on every
-// series of a database and has several values among those of one exporter. A metric's own labels
-// (device, mode, le) are not on every series.
+// and no expression can combine both, such as busy time divided by writes. A storage label is on
+// every series of a database and has several values among those of one exporter. A metric's own
+// labels (device, mode, le) are not on every series.
 func storeLabels(series []recording.Series) []string {
 	everywhere := map[string]int{}
 	for _, s := range series {
@@ -44,8 +44,8 @@ func split(series []recording.Series, name string) bool {
 	return false
 }
 
-// merged returns the series without some labels. Of replicas, which are then identical, the one
-// with the most samples stays.
+// merged returns the series without the given labels. Replicas then have identical labels; the one
+// with the most samples is kept.
 func merged(series []recording.Series, without []string) []recording.Series {
 	if len(without) == 0 {
 		return series

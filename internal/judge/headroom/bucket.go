@@ -7,36 +7,35 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A bucket of credits: use over what flows in drains it.
+// A bucket holds credits: use above the refill rate drains it.
 type bucket struct {
 	capacity float64
-	// net is what each cell takes out of it per second, less what flows in; NaN where use was not
-	// measured.
+	// net is use minus refill, per second, in each cell; NaN if use was not measured.
 	net []float64
-	// refill is what flows in per second while nothing is used.
+	// refill is the inflow per second while nothing is used.
 	refill float64
-	// spent marks the cells in which there were no credits: the rate stood at the baseline.
+	// spent marks the cells without credits, in which the rate stayed at the baseline.
 	spent timeline.Mask
 	// reported is the provider's own balance, as a share of the capacity; nil if there is none.
 	reported []float64
 }
 
 const (
-	// presentS is the time whose mean is the present rate; at least presentLeastS of it must be
-	// known.
+	// presentS is the time over which the present rate is averaged; at least presentLeastS of it
+	// must be known.
 	presentS      = 3600.0
 	presentLeastS = 30.0
-	// presentPeriods is how many samples of a source that is asked seldom are the present.
+	// presentPeriods is how many samples of an infrequently sampled source count as the present.
 	presentPeriods = 20
-	// fallLeast is the share of a bucket by which a reported balance has to fall for a rate: it is
-	// rounded.
+	// fallLeast is the share of a bucket by which a reported balance must fall to give a rate,
+	// because it is rounded.
 	fallLeast = 0.005
-	// noDrain is the share of the refill under which a drain is none.
+	// noDrain is the share of the refill below which a drain is negligible.
 	noDrain = 0.005
 )
 
-// balances are what is left in each cell. It begins with the balance of an earlier time, if that is
-// in the recording or before it, or else full.
+// balances returns the credits left in each cell. It starts with the balance of an earlier time if
+// that is known and not after the recording, and with a full bucket otherwise.
 func (b *bucket) balances(c *rules.Case, earlier Balance, known bool) []float64 {
 	out := make([]float64, c.Grid.N)
 	left := b.capacity
@@ -46,17 +45,19 @@ func (b *bucket) balances(c *rules.Case, earlier Balance, known bool) []float64 
 		if known && !began {
 			if c.Grid.Time(k).After(earlier.At) {
 				left, began = earlier.Credits, true
-				if k == 0 { // what lies between was not measured: it may have refilled
+				// The time in between was not measured, so assume it refilled the bucket.
+				if k == 0 {
 					left += b.refill * c.Grid.Start(0).Sub(earlier.At).Seconds()
 				}
 			} else {
-				out[k] = earlier.Credits // of no use to anybody: it is judged from then on
+				out[k] = earlier.Credits // a placeholder: the bucket is judged from the balance's time on
 				continue
 			}
 		}
 
 		step := c.Grid.StepSeconds()
 		if k > 0 {
+			// In a gap of the recording, use is unknown and assumed to be zero.
 			if gap := c.Grid.Start(k).Sub(c.Grid.Time(k - 1)).Seconds(); gap > 0 {
 				left += b.refill * gap
 			}
@@ -70,6 +71,7 @@ func (b *bucket) balances(c *rules.Case, earlier Balance, known bool) []float64 
 
 		left = min(max(left, 0), b.capacity)
 		switch {
+		// An observation beats the computed balance: errors of the computation must not accumulate.
 		case b.spent != nil && b.spent[k]:
 			left = 0
 		case b.reported != nil && !math.IsNaN(b.reported[k]):
@@ -86,8 +88,9 @@ func (b *bucket) balances(c *rules.Case, earlier Balance, known bool) []float64 
 	return out
 }
 
-// reportedDrain is what the provider's own balance lost per second in the newest hour: a volume merges
-// requests that a host counts one by one. NaN if the balance did not fall, or by too little to tell.
+// reportedDrain is the drain per second in the last hour according to the provider's balance. It is
+// better than counting requests, because a volume merges requests that a host counts one by one.
+// NaN if the balance did not fall measurably.
 func (b *bucket) reportedDrain(c *rules.Case) float64 {
 	first, last := -1, -1
 	for k := len(b.reported) - 1; k >= 0 &&
@@ -105,14 +108,14 @@ func (b *bucket) reportedDrain(c *rules.Case) float64 {
 	}
 
 	for first < last && b.reported[first+1] == b.reported[first] {
-		first++ // a full bucket does not fill any more
+		first++ // a full bucket stays constant while use is below the refill
 	}
 
 	fell := (b.reported[first] - b.reported[last]) * b.capacity
 	return fell / c.Grid.Time(last).Sub(c.Grid.Time(first)).Seconds()
 }
 
-// drain is what the newest hour takes out per second; NaN if too little of it was measured.
+// drain is the net use per second in the last hour; NaN if too little of it was measured.
 func (b *bucket) drain(c *rules.Case) float64 {
 	if x := b.reportedDrain(c); x > 0 {
 		return x
@@ -125,7 +128,7 @@ func (b *bucket) drain(c *rules.Case) float64 {
 	return timeline.Mean(newest)
 }
 
-// ends is when the bucket is empty at the present rate; nil if it does not drain.
+// ends predicts when the bucket is empty at the present rate; nil if it does not drain.
 func (b *bucket) ends(left, drain float64) *Ends {
 	if !(drain > noDrain*b.refill) {
 		return nil

@@ -10,26 +10,26 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// An ordered is a volume of a known type.
-type ordered struct {
+// knownVolume is a volume of known type.
+type knownVolume struct {
 	Volume
 	parts float64 // of a stripe
-	guess string  // why this device is taken for the volume; "" if it is given
+	guess string  // why this device is assumed to be the volume; "" if the user said so
 	from  string  // Given or Measured
 }
 
-// A volumeName is a name of an order that has no device here.
+// volumeName is a volume that has no device in the recording, or no known limits.
 type volumeName struct{ name, why string }
 
-// orders are the known volumes by device, and the names without one.
-func orders(c *rules.Case, known Known) (map[string]ordered, []volumeName) {
-	out := map[string]ordered{}
+// orders returns the known volumes by device, and the names without a device or limits.
+func orders(c *rules.Case, known Known) (map[string]knownVolume, []volumeName) {
+	out := map[string]knownVolume{}
 	var lost []volumeName
 	for _, name := range slices.Sorted(maps.Keys(known.Volumes)) {
 		devices, guess := devicesOf(c, known, name)
 		if len(devices) == 0 {
-			lost = append(lost, volumeName{name, "no device of the recording is called " + name + "; --device " +
-				name + "=DEVICE names it"})
+			lost = append(lost, volumeName{name, "no device in the recording is called " + name + "; name it with --device " +
+				name + "=DEVICE"})
 			continue
 		}
 
@@ -47,9 +47,9 @@ func orders(c *rules.Case, known Known) (map[string]ordered, []volumeName) {
 	return out, append(lost, described(c, known, out)...)
 }
 
-// described adds the volumes that sources describe, except those that a user did, and returns those
-// whose limits are not known all the same.
-func described(c *rules.Case, known Known, out map[string]ordered) (lost []volumeName) {
+// described adds the volumes that sources describe, except those that the user specified. It
+// returns those whose limits are unknown nevertheless.
+func described(c *rules.Case, known Known, out map[string]knownVolume) (lost []volumeName) {
 	if known.Described == nil {
 		return nil
 	}
@@ -66,7 +66,7 @@ func described(c *rules.Case, known Known, out map[string]ordered) (lost []volum
 		}
 
 		offer, err := known.Described(text)
-		var o ordered
+		var o knownVolume
 		if err == nil {
 			o, err = orderOf(c, offer, device)
 		}
@@ -83,7 +83,7 @@ func described(c *rules.Case, known Known, out map[string]ordered) (lost []volum
 	return lost
 }
 
-// Provisioned are the devices whose volumes a user named, with what these give always.
+// Provisioned returns the devices of known volumes, with their sustained performance.
 func Provisioned(c *rules.Case, known Known) map[string]rules.Provision {
 	out := map[string]rules.Provision{}
 	all, _ := orders(c, known)
@@ -94,7 +94,7 @@ func Provisioned(c *rules.Case, known Known) map[string]rules.Provision {
 	return out
 }
 
-// MachineOf is the machine's type, by the user or by the recording; nil if it is not known.
+// MachineOf returns the machine, as given by the user or the recording; nil if unknown.
 func MachineOf(c *rules.Case, known Known) *rules.Machine {
 	m, _, ok := machineOf(c, known)
 	if !ok {
@@ -105,8 +105,8 @@ func MachineOf(c *rules.Case, known Known) *rules.Machine {
 		Maximum:  rules.Provision{IOPS: m.Maximum.IOPS, Throughput: m.Maximum.Throughput}}
 }
 
-// devicesOf are the devices of a volume: the one that is given, those that are called so on each
-// member, the one that holds the database's files, or the busiest if nothing else is asked about.
+// devicesOf returns the devices of a volume: the one given, those with its name on each member, the
+// one that holds the database's files, or the busiest if the user asked about only one volume.
 func devicesOf(c *rules.Case, known Known, name string) (devices []string, guess string) {
 	if d, ok := known.Devices[name]; ok {
 		return []string{d}, ""
@@ -127,6 +127,7 @@ func devicesOf(c *rules.Case, known Known, name string) (devices []string, guess
 		return []string{d}, "the database's files are on it"
 	}
 
+	// With one volume left to match, the busiest device is the likeliest.
 	if len(known.Volumes)-len(known.Devices) == 1 {
 		most := 0.0
 		for _, t := range c.Signal(rules.DiskOps) {
@@ -140,8 +141,8 @@ func devicesOf(c *rules.Case, known Known, name string) (devices []string, guess
 	return nil, ""
 }
 
-// mounted is the device of the file system that holds a path, by what the host told of its mounts;
-// "" if it did not.
+// mounted returns the device of the file system that contains a path, according to the host's
+// mounts; "" if unknown.
 func mounted(c *rules.Case, path string) string {
 	best, on := "", ""
 	for name, text := range c.Facts {
@@ -162,7 +163,7 @@ func mounted(c *rules.Case, path string) string {
 	return on
 }
 
-// device is what a mount is of, by the host's fact about it: "ext4 rw,noatime /dev/nvme1n1".
+// device extracts the device from the host's fact about a mount: "ext4 rw,noatime /dev/nvme1n1".
 func device(mount string) string {
 	fields := strings.Fields(mount)
 	if len(fields) < 3 {
@@ -171,9 +172,9 @@ func device(mount string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(fields[len(fields)-1], "/dev/"), "mapper/")
 }
 
-// orderOf is what is known of a device.
-func orderOf(c *rules.Case, offer Offer, device string) (ordered, error) {
-	out := ordered{parts: 1}
+// orderOf returns the known volume of a device.
+func orderOf(c *rules.Case, offer Offer, device string) (knownVolume, error) {
+	out := knownVolume{parts: 1}
 	if n, err := strconv.Atoi(c.Facts["parts."+device]); err == nil && n > 1 {
 		out.parts = float64(n)
 	}
@@ -185,7 +186,7 @@ func orderOf(c *rules.Case, offer Offer, device string) (ordered, error) {
 	return out, err
 }
 
-// machineOf is the machine, if it is known, and where from.
+// machineOf returns the machine and where it is known from, if it is known.
 func machineOf(c *rules.Case, known Known) (Machine, string, bool) {
 	if known.Machine == nil {
 		return Machine{}, "", false
@@ -204,7 +205,7 @@ func machineOf(c *rules.Case, known Known) (Machine, string, bool) {
 		return m, Measured, true
 	}
 
-	// Its provider's API may have said what the catalogue lacks.
+	// The provider's API may have reported what the catalogue lacks.
 	limit := func(fact string) float64 {
 		x, err := strconv.ParseFloat(c.Facts["instance."+fact], 64)
 		if err != nil {

@@ -10,35 +10,35 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// How use can grow.
+// growth is how use can grow.
 type growth int
 
 const (
 	comesAndGoes growth = iota // a level that rises and falls by itself: only days are compared
-	fills                      // a store: what is used stays used
-	drains                     // a bucket whose balance is reported: the newest hour counts
+	fills                      // storage: what is used stays used
+	drains                     // a bucket with a reported balance: the last hour counts
 )
 
-// A resource is what is used and its limit, as recorded.
+// A resource is a series of use and its limit.
 type resource struct {
 	key, title, subject, unit string
 	used                      []float64
-	limits                    []float64 // by cell, or one for all; nil: not known
+	limits                    []float64 // by cell, or one for all; nil: unknown
 	from, text                string
 	growth                    growth
-	rate                      bool // its limit is one of a rate: time at it is counted
+	rate                      bool // the limit is one of a rate, so time at the limit is counted
 	periodS                   float64
-	ends                      *Ends // known already; then no trend is looked for
+	ends                      *Ends // if already known, no trend is computed
 	then                      string
 }
 
 const (
-	// atLimit is the share of a limit from which a rate is at it: requests are counted when they
-	// end, and a burst seldom fills its first and last interval.
+	// atLimit is the share of a limit from which a rate counts as being at the limit. Requests are
+	// counted when they end, and a burst rarely fills its first and last interval.
 	atLimit = 0.95
-	// coarseS is the interval from which bursts of seconds hide in a mean.
+	// coarseS is the interval, in seconds, above which a mean can hide bursts of a few seconds.
 	coarseS = 2.0
-	// usualMost bounds the values that a median is taken of.
+	// usualMost bounds the number of values used for a median.
 	usualMost = 8192
 )
 
@@ -52,7 +52,7 @@ func (r *resource) limit(k int) float64 {
 	return r.limits[k]
 }
 
-// headroom reduces a resource to its figures; false if nothing of it was measured.
+// headroom reduces a resource to its figures; false if it was not measured.
 func (r *resource) headroom(c *rules.Case) (Headroom, bool) {
 	h := Headroom{Resource: r.key, Title: r.title, Subject: r.subject, Unit: r.unit,
 		LimitFrom: r.from, LimitText: r.text, IntervalS: max(r.periodS, c.Grid.StepSeconds())}
@@ -63,7 +63,7 @@ func (r *resource) headroom(c *rules.Case) (Headroom, bool) {
 	ratios := make([]float64, len(r.used))
 	best, top := -1, math.Inf(-1)
 	for k, x := range r.used {
-		// A limit of zero, or a negative one, is how servers report that there is none.
+		// Servers report zero or a negative limit if there is none.
 		ratios[k] = math.NaN()
 		if limit := r.limit(k); limit > 0 {
 			ratios[k] = x / limit
@@ -90,14 +90,14 @@ func (r *resource) headroom(c *rules.Case) (Headroom, bool) {
 
 	limit, ratio, usual := r.limit(best), ratios[best], median(ratios)
 	h.Limit, h.Most.Ratio = &limit, &ratio
-	if !math.IsNaN(usual) && !math.IsInf(usual, 0) { // of absurd limits there is no median
+	if !math.IsNaN(usual) && !math.IsInf(usual, 0) { // absurd limits have no usable median
 		h.UsualRatio = &usual
 	}
 
 	if r.rate {
 		h.Bursts = r.bursts(c, ratios)
 		if h.IntervalS > coarseS {
-			h.NotSeen = fmt.Sprintf("Bursts shorter than %s: the finest interval here is a mean of that long.",
+			h.NotSeen = fmt.Sprintf("Bursts shorter than %s: that is the finest interval here.",
 				units.Seconds(h.IntervalS))
 		}
 	}
@@ -109,7 +109,7 @@ func (r *resource) headroom(c *rules.Case) (Headroom, bool) {
 	return h, true
 }
 
-// median is that of at most usualMost values, taken evenly.
+// median is computed from at most usualMost values, evenly spaced.
 func median(values []float64) float64 {
 	if len(values) <= usualMost {
 		return timeline.Quantile(values, 0.5)
@@ -137,7 +137,8 @@ func (r *resource) bursts(c *rules.Case, ratios []float64) *Bursts {
 	return out
 }
 
-// highestMean is the highest mean of so many values in a row, at least half of them known.
+// highestMean is the highest mean of the given number of consecutive values, at least half of them
+// known.
 func highestMean(values []float64, cells int) float64 {
 	var sum float64
 	known, most := 0, 0.0

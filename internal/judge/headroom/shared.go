@@ -10,11 +10,11 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// physical matches the devices that may be rented volumes, not what is made of them.
+// physical matches devices that may be cloud volumes, as opposed to devices built from them.
 var physical = regexp.MustCompile(`^(nvme\d+n\d+|xvd[a-z]+|sd[a-z]+|vd[a-z]+)$`)
 
-// local is the model of disks that are part of the instance and do not use its limits (Amazon EC2
-// User Guide, "NVMe instance store").
+// local is the model name of instance-store disks, which do not count towards the instance's EBS
+// limits (Amazon EC2 User Guide, "NVMe instance store").
 const local = "Amazon EC2 NVMe Instance Storage"
 
 // The instance's burst: 30 minutes at least once in 24 hours (Amazon EC2 User Guide, "EBS-optimized
@@ -24,7 +24,7 @@ const (
 	everyS = 24 * 3600.0
 )
 
-// shared are the limits of the instance, for all its volumes together.
+// shared adds the limits of the instance, for all its volumes together.
 func (f *finder) shared() {
 	kind, from, ok := machineOf(f.Case, f.opt.Known)
 	if !ok {
@@ -49,7 +49,7 @@ func (f *finder) shared() {
 			limits: []float64{x.most}, from: from,
 			text: kind.Name + "'s EBS limit", periodS: f.period(x.signal)}
 		if x.base < x.most {
-			r.text += ", for 30 minutes a day; always, " + rateText(x.base, x.unit)
+			r.text += ", for 30 minutes a day; sustained, " + rateText(x.base, x.unit)
 		}
 
 		f.resources = append(f.resources, r)
@@ -59,7 +59,7 @@ func (f *finder) shared() {
 	}
 }
 
-// instanceBurst is what is left of the time over the baseline.
+// instanceBurst adds the remaining time above the baseline, as a bucket of operations or bytes.
 func (f *finder) instanceBurst(of resource, base, most float64) {
 	b := &bucket{capacity: (most - base) * burstS, net: make([]float64, len(of.used))}
 	b.refill = b.capacity / (everyS - burstS)
@@ -77,11 +77,11 @@ func (f *finder) instanceBurst(of resource, base, most float64) {
 
 	f.bucket(&resource{key: of.key + "_credits", title: of.title + " burst", subject: of.subject, unit: unit,
 		from: of.from,
-		text: of.subject + " has its burst for 30 minutes at least once in 24 hours", then: "the limit falls to " +
+		text: of.subject + " can burst for 30 minutes at least once in 24 hours", then: "the limit falls to " +
 			rateText(base, of.unit), periodS: of.periodS}, b)
 }
 
-// together is the use of all rented volumes; nil if none is known as one.
+// together sums the use of all cloud volumes; nil if no device is known to be one.
 func (f *finder) together(signal *rules.Signal) []float64 {
 	var out []float64
 	for _, t := range f.Signal(signal) {
@@ -112,7 +112,7 @@ func (f *finder) together(signal *rules.Signal) []float64 {
 	return out
 }
 
-// burstBalances are credits that the provider itself reports.
+// burstBalances adds the credits that the provider reports.
 func (f *finder) burstBalances() {
 	for _, x := range []struct {
 		key, title, label string
@@ -134,7 +134,7 @@ func (f *finder) burstBalances() {
 
 			r := resource{key: x.key, title: x.title, subject: t.Labels.Get(x.label), unit: "ratio", used: used,
 				limits: []float64{1}, from: Measured,
-				text: "the provider's own balance", growth: drains, periodS: f.period(x.signal),
+				text: "balance reported by the provider", growth: drains, periodS: f.period(x.signal),
 				then: "the limit falls to the baseline"}
 
 			f.resources = append(f.resources, r)
@@ -145,7 +145,7 @@ func (f *finder) burstBalances() {
 // fileSystemsMax bounds the file systems that are listed.
 const fileSystemsMax = 256
 
-// fileSystems are space and inodes.
+// fileSystems adds the space and inodes of file systems.
 func (f *finder) fileSystems() {
 	entered := 0
 	var seen [][]float64
@@ -177,14 +177,14 @@ func (f *finder) fileSystems() {
 				(math.Abs(sizes[device(f.Facts["mount."+on])]/timeline.Max(size)-1) < 0.01 ||
 					slices.ContainsFunc(seen, func(s []float64) bool { return same(s, used) }))
 			if entered++; entered > fileSystemsMax || !(timeline.Max(used) > 0) || again {
-				continue // nothing is stored there, or it is mounted once more, or two sources have it
+				continue // empty, mounted twice, or reported by two sources
 			}
 
 			seen = append(seen, used)
 			sizes[on] = timeline.Max(size)
 			r := resource{key: x.key, title: x.title, subject: on, unit: x.unit, used: used, limits: size,
 				from: Measured,
-				text: "the file system's size, without what only root may use", growth: fills, periodS: f.period(x.free),
+				text: "size of the file system, without the blocks reserved for root", growth: fills, periodS: f.period(x.free),
 				then: x.then}
 
 			f.resources = append(f.resources, r)
@@ -192,7 +192,7 @@ func (f *finder) fileSystems() {
 	}
 }
 
-// same reports whether two series are one, by their first, middle and last values.
+// same reports whether two series are identical, judging by their first, middle and last values.
 func same(a, b []float64) bool {
 	for _, k := range []int{0, len(a) / 2, len(a) - 1} {
 		if a[k] != b[k] && !(math.IsNaN(a[k]) && math.IsNaN(b[k])) {
@@ -202,8 +202,8 @@ func same(a, b []float64) bool {
 	return true
 }
 
-// pageCache are the kernel's limits of dirty pages: where it begins to write in the background, and
-// where it holds back who writes (Linux, mm/page-writeback.c: halfway between the two limits).
+// pageCache adds the kernel's limits on dirty pages: where background writeback starts, and where
+// writers are throttled (Linux, mm/page-writeback.c: halfway between the two limits).
 func (f *finder) pageCache() {
 	dirty := f.One(rules.MemoryDirty)
 	background, ok := f.threshold("vm.dirty_background_bytes", "vm.dirty_background_ratio")
@@ -234,13 +234,13 @@ func (f *finder) pageCache() {
 	}
 
 	add("dirty_background", "dirty pages, background",
-		"vm.dirty_background_bytes or _ratio: from here on the kernel writes", background)
+		"vm.dirty_background_bytes or _ratio: background writeback starts here", background)
 	add("dirty_throttle", "dirty pages, throttle",
-		"halfway from vm.dirty_background to vm.dirty: from here on who writes is held back", held)
+		"halfway between vm.dirty_background and vm.dirty: writers are throttled from here on", held)
 }
 
-// threshold is a limit of dirty bytes in each cell: a setting in bytes, or a share of the memory
-// that could be dirty.
+// threshold returns a limit on dirty bytes for each cell: a setting in bytes, or a share of the
+// available memory.
 func (f *finder) threshold(inBytes, ratio string) ([]float64, bool) {
 	out := make([]float64, f.Grid.N)
 	if b, ok := number(f.Facts[inBytes]); ok && b > 0 {
@@ -263,7 +263,7 @@ func (f *finder) threshold(inBytes, ratio string) ([]float64, bool) {
 	return out, true
 }
 
-// engines are the limits of databases' own.
+// engines adds the databases' own limits.
 func (f *finder) engines() {
 	for _, e := range f.Pack.Engines() {
 		for _, b := range e.Bounds {
@@ -299,7 +299,7 @@ func (f *finder) engines() {
 	}
 }
 
-// bound is an engine's limit: a constant, or the series with the labels of what is used.
+// bound returns an engine's limit: a constant, or the series with the same labels as the use.
 func (f *finder) bound(b rules.Bound, of timeline.Track) []float64 {
 	if b.Fact != nil {
 		if x, ok := b.Fact(f.Facts); ok {

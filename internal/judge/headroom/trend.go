@@ -10,26 +10,27 @@ import (
 )
 
 const (
-	slotsMost  = 100 // of a recording, for a slope
+	slotsMost  = 100 // slots of a recording, for a slope
 	slotsLeast = 10
-	// daysLeast is how many days a growth of use that comes and goes must cover: a week has its own
-	// shape.
+	// daysLeast is how many days are needed to find growth in use that rises and falls: load varies
+	// over a week.
 	daysLeast  = 7
 	dayCovered = 0.5
-	dayShare   = 0.95 // of a day's intervals, that are compared between days
-	// reducedMost bounds the values that slots are made of, taken evenly.
+	dayShare   = 0.95 // quantile of a day's intervals that is compared between days
+	// reducedMost bounds the values that slots are computed from, evenly spaced.
 	reducedMost = 20_000
-	// fillsLeastS is the time that a store's growth must be observed: a load that begins fills more
-	// than one that goes on.
+	// fillsLeastS is how long growth of storage must be observed, in seconds: a load that has just
+	// started fills faster than it does later.
 	fillsLeastS = 600.0
-	// horizon is how many times the observed time ahead a growth is continued, and widest how many
-	// times the end its interval may reach: an end that may be anywhere is none.
+	// horizon limits extrapolation to this multiple of the observed time. widest limits the
+	// interval of an end relative to the end itself: a wider interval is useless.
 	horizon = 10
 	widest  = 4
-	normal  = 1.96 // 95 % of a normal distribution lie within so many deviations
+	normal  = 1.96 // 95 % of a normal distribution are within this many standard deviations
 )
 
-// growing is a resource's trend, and when its limit is met; nil where the recording carries none.
+// growing returns a resource's trend and when its limit will be reached; nil if the recording does
+// not support them.
 func (r *resource) growing(c *rules.Case) (*Trend, *Ends) {
 	var at, values []float64
 	of := "used"
@@ -55,7 +56,7 @@ func (r *resource) growing(c *rules.Case) (*Trend, *Ends) {
 
 	slope, low, high := theilSen(at, values)
 	if !(low > 0) && !(high < 0) || math.IsInf(low, 0) || math.IsInf(high, 0) {
-		return nil, nil // it may be none
+		return nil, nil // the slope may be zero
 	}
 
 	over := at[len(at)-1] - at[0]
@@ -76,7 +77,7 @@ func (r *resource) growing(c *rules.Case) (*Trend, *Ends) {
 	return t, &Ends{InS: left / slope, LowS: left / high, HighS: left / low, Then: r.then}
 }
 
-// lastLevel is what is used now: the last value, or that of the last three days.
+// lastLevel is the current use: the last value, or the median of the last three days.
 func (r *resource) lastLevel(days []float64) float64 {
 	if r.growth == comesAndGoes {
 		return timeline.Quantile(days[max(0, len(days)-3):], 0.5)
@@ -98,7 +99,7 @@ func (r *resource) lastLimit() float64 {
 	return math.NaN()
 }
 
-// slots are medians of even stretches of time, with their middles in seconds.
+// slots returns medians of equal stretches of time, with their middles in seconds.
 func (r *resource) slots(c *rules.Case, from time.Time) (at, values []float64) {
 	if from.Before(c.Whole().From) {
 		from = c.Whole().From
@@ -110,14 +111,14 @@ func (r *resource) slots(c *rules.Case, from time.Time) (at, values []float64) {
 
 const daySeconds = 86400
 
-// days are what most intervals of each day of UTC keep under.
+// days returns a high quantile (dayShare) of the intervals of each day (UTC).
 func (r *resource) days(c *rules.Case) (at, values []float64) {
 	first := c.Whole().From.Truncate(daySeconds * time.Second)
 	return r.reduce(c, func(t time.Time) int { return int(t.Sub(first) / (daySeconds * time.Second)) },
 		daySeconds, dayCovered, dayShare)
 }
 
-// reduce takes a quantile of each slot of which enough is known.
+// reduce returns a quantile of each slot with enough known values.
 func (r *resource) reduce(c *rules.Case,
 	slot func(time.Time) int, lengthS, covered, q float64) (at, values []float64) {
 	var some []float64
@@ -138,7 +139,7 @@ func (r *resource) reduce(c *rules.Case,
 
 		s := slot(c.Grid.Time(k))
 		if s < 0 {
-			continue // before what is asked about
+			continue // before the requested time
 		}
 
 		if s != now {
@@ -153,10 +154,10 @@ func (r *resource) reduce(c *rules.Case,
 	return at, values
 }
 
-// theilSen is the median of the slopes of all pairs of points, and the interval that holds the slope
-// with 95 % (P. K. Sen, Estimates of the regression coefficient based on Kendall's tau, 1968). Points
-// that follow their neighbours count for less: the variance is that of as many independent ones as
-// the first autocorrelation of the residuals leaves (Yue and Wang, 2004).
+// theilSen returns the median of all pairwise slopes and its 95 % confidence interval (P. K. Sen,
+// Estimates of the regression coefficient based on Kendall's tau, 1968). Autocorrelated points
+// count for less: the variance is that of the effective number of independent points, by the first
+// autocorrelation of the residuals (Yue and Wang, 2004).
 func theilSen(at, values []float64) (slope, low, high float64) {
 	n := len(values)
 	slopes := make([]float64, 0, n*(n-1)/2)
@@ -184,15 +185,16 @@ func theilSen(at, values []float64) (slope, low, high float64) {
 		return slopes[int(min(max(math.Round(i), 0), float64(len(slopes)-1)))]
 	}
 
-	// Also of figures so large that their squares overflow, which are not a number then.
-	if !(half <= middle) { // the interval is wider than the slopes reach
+	// If half exceeds middle, the interval is wider than the range of slopes. The negated
+	// comparison also catches NaN, from values whose squares overflow.
+	if !(half <= middle) {
 		return slope, math.Inf(-1), math.Inf(1)
 	}
 
 	return slope, pick(middle - half), pick(middle + half)
 }
 
-// correlated is by how much the variance grows because residuals follow their neighbours.
+// correlated is the factor by which autocorrelation of the residuals increases the variance.
 func correlated(at, values []float64, slope float64) float64 {
 	residuals := make([]float64, len(values))
 	for i, x := range values {
@@ -209,15 +211,16 @@ func correlated(at, values []float64, slope float64) float64 {
 		}
 	}
 
-	// What rounding leaves is no residual.
+	// Ignore residuals that are only rounding errors.
 	if all <= 1e-18*float64(len(values))*level*level || all == 0 {
 		return 1
 	}
 
 	const most = 0.98
 
-	// The line takes some of the correlation with it, of a few values much of it: M. van Giersbergen, On the
-	// effect of deterministic terms on the bias in stable AR models, 2005.
+	// Fitting the line removes some of the correlation, and much of it if there are few values.
+	// Correct for that bias: M. van Giersbergen, On the effect of deterministic terms on the bias
+	// in stable AR models, 2005.
 	n := float64(len(values))
 	rho := with / all
 	if n > 4 {
@@ -228,9 +231,9 @@ func correlated(at, values []float64, slope float64) float64 {
 	return (1 + rho) / (1 - rho)
 }
 
-// deviations is within how many deviations 95 % of a t distribution lie, of some degrees of freedom: the
-// first terms of its expansion (R. A. Fisher and E. A. Cornish, 1960). Under three, the interval is taken
-// for unlimited.
+// deviations is the number of standard deviations that contain 95 % of a t distribution with the
+// given degrees of freedom, by the first terms of its expansion (R. A. Fisher and E. A. Cornish,
+// 1960). Below three degrees of freedom, the interval is treated as unbounded.
 func deviations(freedom float64) float64 {
 	if !(freedom >= 3) {
 		return math.Inf(1)

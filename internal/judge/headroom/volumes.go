@@ -12,21 +12,22 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// devicesMax bounds the devices that are listed without a known limit, the busiest first.
+// devicesMax bounds the devices listed without a known limit, busiest first.
 const devicesMax = 4
 
-// A finder collects what there is.
+// finder collects the limits of a case.
 type finder struct {
 	*rules.Case
 	opt       Options
 	out       []Headroom
 	balances  map[string]Balance
 	resources []resource
-	taken     map[string]bool // reported balances that a volume of a known type has, by their name
+	taken     map[string]bool // reported balances already used by a known volume, by volume ID
 }
 
-// Of is the headroom of every limit that is known or seen in a recording, and of what has one that
-// is not known. Limits that end come first, the soonest of them first, then those most used.
+// Of returns the headroom of every limit that is known or seen in a recording, and the use of
+// resources whose limit is unknown. Limits that will be reached come first, soonest first, then
+// those with the highest use.
 func Of(c *rules.Case, opt Options) Result {
 	f := &finder{Case: c, opt: opt, balances: map[string]Balance{}, taken: map[string]bool{}}
 	f.volumes()
@@ -44,7 +45,7 @@ func Of(c *rules.Case, opt Options) Result {
 	return Result{All: f.out, Balances: f.balances}
 }
 
-// compare orders by urgency.
+// compare orders limits by urgency.
 func compare(a, b Headroom) int {
 	end := func(h Headroom) float64 {
 		if h.Ends == nil {
@@ -68,7 +69,7 @@ func (f *finder) period(s *rules.Signal) float64 {
 	return f.opt.PeriodS(s)
 }
 
-// volumes are the devices' own limits.
+// volumes adds the limits of devices.
 func (f *finder) volumes() {
 	known, lost := orders(f.Case, f.opt.Known)
 	seen := map[string]rules.Limit{}
@@ -81,10 +82,11 @@ func (f *finder) volumes() {
 	for _, device := range f.byUse() {
 		l := seen[device]
 		if o, ok := known[device]; ok {
-			f.ordered(device, &o, l)
+			f.known(device, &o, l)
 			continue
 		}
 		if l.IOPS == nil && l.Throughput == nil {
+			// A host may have hundreds of devices: list only the busiest.
 			if unknown++; unknown > devicesMax {
 				continue
 			}
@@ -93,7 +95,7 @@ func (f *finder) volumes() {
 	}
 }
 
-// unmeasured are volumes whose use or limits cannot be told.
+// unmeasured lists volumes whose use or limits are unknown.
 func unmeasured(lost []volumeName) (out []Headroom) {
 	for _, v := range lost {
 		out = append(out, Headroom{Resource: "volume_iops", Title: "IOPS", Subject: v.name, Unit: "1/s",
@@ -102,8 +104,8 @@ func unmeasured(lost []volumeName) (out []Headroom) {
 	return out
 }
 
-// byUse are the devices that did anything, the busiest first, without those that repeat another's
-// I/O: the parts of a stripe, a partition, a loop device.
+// byUse returns the devices with any I/O, busiest first, without those that repeat the I/O of
+// another: the parts of a stripe, a partition, a loop device.
 func (f *finder) byUse() []string {
 	type use struct {
 		device string
@@ -139,16 +141,16 @@ func (f *finder) byUse() []string {
 	return out
 }
 
-// partOf reports whether one device may be made of another: they are not volumes of two members.
+// partOf reports whether one device may be built from another, that is, both are on the same
+// member.
 func partOf(a, b string) bool {
 	before := func(s string) string { return s[:strings.LastIndexByte(s, '/')+1] }
 	return before(a) == before(b)
 }
 
-const notKnown = "the limit is not known: --volume %s=TYPE,SIZE gives it, such as gp3,500GiB"
+const notKnown = "unknown limit: specify it with --volume %s=TYPE,SIZE, for example gp3,500GiB"
 
-// seen are limits by a rate that stood still; without one, what was used of a limit that is not
-// known.
+// seen adds limits inferred from a rate that stayed flat; without one, the use of an unknown limit.
 func (f *finder) seen(device string, l rules.Limit) {
 	add := func(key, title, unit string, signal *rules.Signal, p *timeline.Plateau, sold string) {
 		r := resource{key: key, title: title, subject: device, unit: unit, rate: true,
@@ -156,7 +158,7 @@ func (f *finder) seen(device string, l rules.Limit) {
 			text: fmt.Sprintf(notKnown, device)}
 		if p != nil {
 			r.limits, r.from = []float64{p.Level}, Seen
-			r.text = "the rate stood still at it while requests queued"
+			r.text = "the rate stayed flat at this level while requests queued"
 			if sold != "" {
 				r.text += "; it is " + sold
 			}
@@ -176,11 +178,11 @@ func (f *finder) seen(device string, l rules.Limit) {
 	add("volume_throughput", "throughput", "bytes/s", rules.DiskMoved, l.Throughput, l.SoldThroughput)
 }
 
-// ordered are the limits of a volume of a known type.
-func (f *finder) ordered(device string, o *ordered, l rules.Limit) {
+// known adds the limits of a volume of known type.
+func (f *finder) known(device string, o *knownVolume, l rules.Limit) {
 	text := o.Text
 	if o.guess != "" {
-		text += ", taken to be " + device + ": " + o.guess
+		text += ", assumed to be " + device + ": " + o.guess
 	}
 
 	at, base := o.Burst, o.Sustained
@@ -192,7 +194,7 @@ func (f *finder) ordered(device string, o *ordered, l rules.Limit) {
 		r := resource{key: key, title: title, subject: device, unit: unit, rate: true, used: used,
 			limits: []float64{limit * o.parts}, from: o.from, text: text, periodS: f.period(signal)}
 		if base < limit {
-			r.text += ": with credits; without, " + rateText(base*o.parts, unit)
+			r.text += ": with burst credits; without, " + rateText(base*o.parts, unit)
 		}
 		f.resources = append(f.resources, r)
 	}
@@ -206,7 +208,7 @@ func (f *finder) ordered(device string, o *ordered, l rules.Limit) {
 	case o.Credits <= 0:
 	case o.Bytes:
 		f.credits(device, o, moved, base.Throughput, l.Throughput,
-			text+", if its I/O is sequential: small random I/O takes 1 MiB each")
+			text+", assuming sequential I/O: a small random request counts as 1 MiB")
 	default:
 		f.credits(device, o, ops, base.IOPS, l.IOPS, text)
 	}
@@ -225,9 +227,9 @@ func rateText(x float64, unit string) string {
 	return units.Number(x) + " IOPS"
 }
 
-// charged are the operations that a volume counts: a request of more bytes than one carries is
-// several.
-func (f *finder) charged(device string, o *ordered) []float64 {
+// charged returns the operations that a volume counts: a request larger than one operation counts
+// as several.
+func (f *finder) charged(device string, o *knownVolume) []float64 {
 	ops, moved := f.For(rules.DiskOps, "device", device), f.For(rules.DiskMoved, "device", device)
 	carries := o.Operation
 	if ops == nil || moved == nil || carries == 0 {
@@ -243,11 +245,12 @@ func (f *finder) charged(device string, o *ordered) []float64 {
 	return out
 }
 
-// spentWithin is how near to the baseline a rate stands that has no credits left.
+// spentWithin is how close to the baseline, relatively, a flat rate must be to mean that no credits
+// are left.
 const spentWithin = 0.05
 
-// credits are a volume's bucket: what is in it, and when it is empty.
-func (f *finder) credits(device string, o *ordered, used []float64, base float64, stood *timeline.Plateau,
+// credits adds a volume's bucket: its balance, and when it is empty.
+func (f *finder) credits(device string, o *knownVolume, used []float64, base float64, stood *timeline.Plateau,
 	text string) {
 	if used == nil {
 		return
@@ -259,6 +262,7 @@ func (f *finder) credits(device string, o *ordered, used []float64, base float64
 		b.net[k] = x - base
 	}
 
+	// A rate that stays flat at the baseline means that the bucket is empty, whatever was computed.
 	if stood != nil && math.Abs(stood.Level-base) <= spentWithin*base {
 		b.spent = stood.Cells
 	}
@@ -270,7 +274,7 @@ func (f *finder) credits(device string, o *ordered, used []float64, base float64
 	}
 
 	if b.reported = f.reported(device); o.ByteCredits > 0 {
-		b.reported = nil // the provider's balance that is known here is of one bucket
+		b.reported = nil // the provider reports one balance, and which of the two buckets it is of is unknown
 		if o.Bytes {
 			key, title = "volume_byte_credits", "burst credits of bytes"
 		}
@@ -280,8 +284,8 @@ func (f *finder) credits(device string, o *ordered, used []float64, base float64
 		periodS: f.period(rules.DiskOps)}, b)
 }
 
-// reported is the balance that the provider reports of a device, as a share of the full bucket: that
-// of its name, or the only one where one volume has credits; nil if there is none.
+// reported returns the provider's balance of a device as a share of the full bucket: the one with
+// its name, or the only one if a single volume has credits; nil if there is none.
 func (f *finder) reported(device string) []float64 {
 	tracks := f.Signal(rules.EBSBurstBalance)
 	for _, t := range tracks {
@@ -294,7 +298,7 @@ func (f *finder) reported(device string) []float64 {
 	return nil
 }
 
-// bucket enters a bucket as a resource.
+// bucket adds a bucket as a resource.
 func (f *finder) bucket(r *resource, b *bucket) {
 	id := r.key + "/" + r.subject
 	earlier, known := f.opt.Balances[id]

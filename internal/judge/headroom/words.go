@@ -7,10 +7,10 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// daysFromS is the time from which days are said instead of hours.
+// daysFromS is the time, in seconds, from which days are used instead of hours.
 const daysFromS = 48 * 3600.0
 
-// Ahead is a time to come in words, in days where hours say too much.
+// Ahead formats a time in the future, in days if it is far ahead.
 func Ahead(s float64) string {
 	switch {
 	case math.IsInf(s, 0) || math.IsNaN(s):
@@ -23,7 +23,7 @@ func Ahead(s float64) string {
 	return units.Seconds(math.Round(s))
 }
 
-// In is the time to the limit in words, with its interval if it is one.
+// In formats the time to the limit, with its interval if it is not exact.
 func (e *Ends) In() string {
 	if e.Exact {
 		return Ahead(e.InS)
@@ -31,8 +31,8 @@ func (e *Ends) In() string {
 	return fmt.Sprintf("%s (%s to %s)", Ahead(e.InS), Ahead(e.LowS), Ahead(e.HighS))
 }
 
-// Sentence says of a limit that ends what is used up and when, and what happens then; at, if not "",
-// is the moment in words.
+// Sentence says what will be used up, when, and what happens then. at, if not "", is the moment in
+// words.
 func (h *Headroom) Sentence(at string) string {
 	e := h.Ends
 	text := fmt.Sprintf("Headroom of %s: %s used up", h.Subject, h.Title)

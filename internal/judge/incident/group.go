@@ -9,26 +9,27 @@ import (
 )
 
 const (
-	// alike is how alike what held in two events must be for them to have one cause.
+	// alike is the least similarity of two events, by the conditions that held in them, for them to
+	// have the same cause.
 	alike = 0.35
-	// nothing is the sum of conditions under which an event is told by none.
+	// nothing is the sum of conditions below which no condition characterises an event.
 	nothing = 0.3
-	// levelApart is how many times as high one level may be as the other.
+	// levelApart is the ratio of levels above which two events differ.
 	levelApart = 2.5
-	// substantialEvents is from how many events on a group is one of its own, however short they are.
+	// substantialEvents is how many events make a group separate, however short they are.
 	substantialEvents = 3
-	// leastRecurring is how many groups apart from each other make a recurrence.
+	// leastRecurring is how many separate groups make a recurrence.
 	leastRecurring = 3
-	// dwarfed is how many times as long an event is than those that it has nothing to do with, and
-	// dwarfedLeast how long it is at least, in lengths of what is a group of its own.
+	// An event that is dwarfed times as long as those of a group, and at least dwarfedLeast times
+	// Options.Substantial, is unrelated to them.
 	dwarfed      = 20
 	dwarfedLeast = 4
-	// sized is how many times as much harm one recurrence may do as another.
+	// sized is the largest ratio of harm between two recurrences.
 	sized = 8
 )
 
-// Measure sets what held in each event: the share of its cells under each condition, looked at from
-// the cell before it on, because counters credit a wait when it ends.
+// Measure sets the share of each event's cells under each condition. It starts one cell before the
+// event, because counters credit a wait when it ends.
 func Measure(events []Event, conditions []timeline.Mask, level []float64) {
 	for i := range events {
 		e := events[i].Parts[0].Episode
@@ -45,8 +46,8 @@ func Measure(events []Event, conditions []timeline.Mask, level []float64) {
 	}
 }
 
-// Groups joins events that are alike and near each other, and those that recur regularly however
-// far apart. The most harmful group is first.
+// Groups joins events that are similar and near each other, and those that recur regularly at any
+// distance. The most harmful group comes first.
 func Groups(events []Event, o Options) []Group {
 	var out []Group
 	for _, e := range events {
@@ -78,7 +79,7 @@ func Groups(events []Event, o Options) []Group {
 	return out
 }
 
-// Join makes one group of two.
+// Join merges two groups.
 func Join(a, b Group, o Options) Group {
 	out := Group{Events: slices.Concat(a.Events, b.Events)}
 	slices.SortStableFunc(out.Events,
@@ -87,11 +88,11 @@ func Join(a, b Group, o Options) Group {
 	return out
 }
 
-// Near tells whether two groups are no further apart than events of one group may be.
+// Near reports whether two groups are close enough for their events to form one group.
 func Near(a, b Group, o Options) bool { return gap(a, b, o) <= o.Near }
 
-// gap is the least distance between two events of two groups in cells of time; 0 where their times
-// cross.
+// gap is the shortest distance between events of two groups, in cells of time; 0 if their times
+// overlap.
 func gap(a, b Group, o Options) int {
 	least := math.MaxInt
 	for i, j := 0, 0; i < len(a.Events) && j < len(b.Events); {
@@ -106,14 +107,14 @@ func gap(a, b Group, o Options) int {
 	return least
 }
 
-// dwarfs reports whether an event is of another size than those of a group: ten minutes beside the
-// second that each checkpoint stalls all day are something else, whatever held in both.
+// dwarfs reports whether an event differs in size from those of a group. A ten-minute stall is
+// unrelated to the one-second stalls of checkpoints all day, even if the same conditions held.
 func dwarfs(g Group, e Event, o Options) bool {
 	a, b := longest(g), float64(e.Parts[0].Cells())
 	return max(a, b) >= dwarfed*min(a, b) && max(a, b) >= float64(dwarfedLeast*o.Substantial)
 }
 
-// longest is how many cells the longest event of a group has.
+// longest is the length of a group's longest event, in cells.
 func longest(g Group) (cells float64) {
 	for _, e := range g.Events {
 		cells = max(cells, float64(e.Parts[0].Cells()))
@@ -121,9 +122,9 @@ func longest(g Group) (cells float64) {
 	return cells
 }
 
-// likeness is how alike an event is to those of a group on average, 0 to 1.
+// likeness is the mean similarity of an event to those of a group, 0 to 1.
 func likeness(g Group, e Event) float64 {
-	// The last few tell what the group is like: of hours of them there are thousands.
+	// The last few represent the group: hours of events may be thousands.
 	const few = 8
 	with := g.Events[max(0, len(g.Events)-few):]
 	sum := 0.0
@@ -142,15 +143,16 @@ func similar(a, b Event) float64 {
 		both += min(a.Under[i], b.Under[i])
 		either += max(a.Under[i], b.Under[i])
 	}
+	// With no characteristic condition in either event, nothing speaks against the same cause.
 	if either < nothing {
 		return 1
 	}
 	return both / either
 }
 
-// absorb makes groups of too little part of the nearest one. What sets a single event apart from its
-// neighbours may be chance: a checkpoint that one of two stalls happens to meet does not make it
-// another incident.
+// absorb merges groups that are too small into the nearest one. What distinguishes a single event
+// from its neighbours may be chance: a checkpoint that coincides with one of two stalls does not
+// make that one a separate incident.
 func absorb(all []Group, o Options) []Group {
 	slices.SortStableFunc(all, func(a, b Group) int { return cmp.Compare(cells(b), cells(a)) })
 	var out []Group
@@ -178,8 +180,8 @@ func absorb(all []Group, o Options) []Group {
 	return out
 }
 
-// oneRhythm joins groups of one source that together recur regularly: what else held in some of the
-// recurrences was chance.
+// oneRhythm joins groups of one source that together recur regularly: other conditions that held in
+// some of the recurrences were chance.
 func oneRhythm(all []Group, o Options) []Group {
 	var out []Group
 	for _, g := range all {
@@ -197,7 +199,7 @@ func oneRhythm(all []Group, o Options) []Group {
 	return out
 }
 
-// cells is how many cells the leading source's events have.
+// cells is the length of all events of the leading source, in cells.
 func cells(g Group) (n int) {
 	for _, e := range g.Events {
 		n += e.Parts[0].Cells()
@@ -205,7 +207,7 @@ func cells(g Group) (n int) {
 	return n
 }
 
-// recurring joins groups that are alike and come at regular distances: a backup each night.
+// recurring joins groups that are similar and recur regularly: a backup every night.
 func recurring(all []Group, o Options) []Group {
 	slices.SortStableFunc(all, func(a,
 		b Group) int {
@@ -228,6 +230,7 @@ func recurring(all []Group, o Options) []Group {
 			}
 		}
 
+		// Similar groups far apart are one incident only if they also keep a rhythm.
 		if len(same) >= leastRecurring && regular(all, same, o) {
 			for _, j := range same[1:] {
 				g = Join(g, all[j], o)
@@ -241,7 +244,7 @@ func recurring(all []Group, o Options) []Group {
 	return out
 }
 
-// mean is an event that is like those of a group on average.
+// mean returns the average of a group's events.
 func mean(g Group) Event {
 	e := Event{Parts: g.Events[0].Parts, Under: make([]float64, len(g.Events[0].Under))}
 	levels := make([]float64, 0, len(g.Events))
@@ -269,11 +272,11 @@ func regular(all []Group, same []int, o Options) bool {
 	return ok
 }
 
-// recurringLength is the part of the longest event from which one is a recurrence: shorter ones are
-// noise between them.
+// recurringLength is the least length of a recurrence relative to the longest event. Shorter events
+// are noise between recurrences.
 const recurringLength = 0.25
 
-// period is the distance of events in cells of time; 0 if irregular.
+// period is the distance between events in cells of time; 0 if they are irregular.
 func period(events []Event, o Options) float64 {
 	longest := longest(Group{Events: events})
 	var eps []timeline.Episode

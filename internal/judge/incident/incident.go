@@ -1,16 +1,16 @@
-// Package incident groups stalled time into incidents: what belongs together because it has one
-// cause and recurs, or lies side by side.
+// Package incident groups stalled time into incidents: stalls that belong together because they
+// have one cause and recur, or are close in time.
 //
-// A detector marks the cells of a grid in which one class of operation of one database or device
-// stalled. Here these marks become values, step by step, and nothing is judged yet:
+// A detector marks the grid cells in which one class of operation of one database or device
+// stalled. This package aggregates the marks in steps, without judging them:
 //
 //	marks of each detector
-//	  -> episodes: runs of marks, joined while the latency does not calm down (hysteresis)
-//	  -> events: what several detectors saw at the same time, led by the one closest to clients
-//	  -> groups: events that are alike in what else held meanwhile, and not far apart
+//	  -> episodes: runs of marks, joined while the latency stays high (hysteresis)
+//	  -> events: episodes of several detectors at the same time, led by the one closest to clients
+//	  -> groups: events near each other under similar conditions
 //
-// The conditions that tell events apart are any masks: those of rules, as it is. Everything here is
-// a pure function of its arguments. Package diagnose judges the groups.
+// Conditions that distinguish events are arbitrary masks; package diagnose passes those of rules and
+// judges the groups. Everything here is a pure function of its arguments.
 package incident
 
 import (
@@ -23,23 +23,24 @@ import (
 // A Source is the stalled time that one detector saw.
 type Source struct {
 	Stalled timeline.Mask
-	// Slow is where the latency is high still: episodes with nothing else between them are one.
+	// Slow marks cells with latency that is still high: episodes separated only by such cells are
+	// one.
 	Slow timeline.Mask
-	// Harm is what each cell cost: seconds that operations waited, for example.
+	// Harm is the cost of each cell, for example the seconds that operations waited.
 	Harm []float64
 }
 
-// Options bound what belongs together, in cells.
+// Options bound what belongs together. All lengths are in cells.
 type Options struct {
 	// Gap is the longest calm between two marks of one episode.
 	Gap int
-	// Slow is the longest stretch of a latency that is high still between them.
+	// Slow is the longest stretch of still-high latency between two marks of one episode.
 	Slow int
-	// Near is how far apart two events may be and still be one group, unless they recur.
+	// Near is how far apart two events of one group may be, unless they recur.
 	Near int
-	// Substantial is how many cells make a group of its own of fewer than three events.
+	// Substantial is how many cells make fewer than three events a separate group.
 	Substantial int
-	// At is the place of a cell in time, in cells; nil where no time is left out of the grid.
+	// At maps a cell to its position in time, in cells; nil if the grid has no gaps.
 	At func(cell int) int
 }
 
@@ -56,31 +57,32 @@ type Part struct {
 	timeline.Episode
 }
 
-// An Event is what sources saw at the same time. Parts[0] is the leading source's.
+// An Event is a set of episodes that sources saw at the same time. Parts[0] is of the leading
+// source.
 type Event struct {
 	Parts []Part
 	Harm  float64
-	// Under is how much of the event each condition held, 0 to 1.
+	// Under is the share of the event in which each condition held, 0 to 1.
 	Under []float64
-	// Level is a figure that tells two events under the same conditions apart, such as the rate at
-	// which a device was saturated; 0 if it has none.
+	// Level is a figure that distinguishes two events under the same conditions, such as the rate
+	// at which a device was saturated; 0 if there is none.
 	Level float64
 }
 
-// Lead is the source that leads the event.
+// Lead is the event's leading source.
 func (e Event) Lead() int { return e.Parts[0].Source }
 
-// A Group is events that belong together, in time order.
+// A Group is a set of events that belong together, in time order.
 type Group struct {
 	Events []Event
-	// Period is the distance of two events in cells of time; 0 if they do not recur regularly.
+	// Period is the distance between events in cells of time; 0 if they do not recur regularly.
 	Period float64
 }
 
-// Lead is the source that leads the group.
+// Lead is the group's leading source.
 func (g Group) Lead() int { return g.Events[0].Lead() }
 
-// Harm is what the group cost in all.
+// Harm is the total cost of the group.
 func (g Group) Harm() (sum float64) {
 	for _, e := range g.Events {
 		sum += e.Harm
@@ -99,7 +101,7 @@ func (g Group) Span() timeline.Episode {
 	return out
 }
 
-// Cells are the stalled cells that a group has of one source.
+// Cells returns the group's stalled cells of one source.
 func (g Group) Cells(source int, stalled timeline.Mask) timeline.Mask {
 	var eps []timeline.Episode
 	for _, e := range g.Events {
@@ -112,13 +114,13 @@ func (g Group) Cells(source int, stalled timeline.Mask) timeline.Mask {
 	return timeline.MaskOf(len(stalled), eps).And(stalled)
 }
 
-// Crosses tells whether the times of two groups overlap.
+// Crosses reports whether the times of two groups overlap.
 func Crosses(a, b Group) bool {
 	p, q := a.Span(), b.Span()
 	return p.First <= q.Last && q.First <= p.Last
 }
 
-// Sources are those that a group has episodes of, in their order.
+// Sources lists the sources that the group has episodes of, in order.
 func (g Group) Sources() []int {
 	var out []int
 	for _, e := range g.Events {
@@ -132,7 +134,7 @@ func (g Group) Sources() []int {
 	return out
 }
 
-// Episodes are the runs of a source's marks.
+// Episodes returns the runs of a source's marks.
 func Episodes(s Source, o Options) []timeline.Episode {
 	var out []timeline.Episode
 	for _, e := range s.Stalled.Episodes() {
@@ -145,7 +147,7 @@ func Episodes(s Source, o Options) []timeline.Episode {
 	return out
 }
 
-// joined tells whether two marks with other cells between them are of one episode.
+// joined reports whether two marks with other cells between them are of one episode.
 func joined(slow timeline.Mask, last, next int, o Options) bool {
 	between := next - last - 1
 	if between <= o.Gap {
@@ -155,15 +157,15 @@ func joined(slow timeline.Mask, last, next int, o Options) bool {
 }
 
 const (
-	// together is the share of the shorter of two episodes that has to meet the other.
+	// together is the share of the shorter of two episodes that must overlap the other.
 	together = 0.5
-	// longer is how many times as long as the event an episode may be that belongs to it: reads that
-	// stall all day are not part of a checkpoint of ten seconds.
+	// longer is how many times as long as the event one of its episodes may be: reads that stall
+	// all day are not part of a ten-second checkpoint.
 	longer = 4
 )
 
-// Events are what the sources saw, in time order. The sources are given in the order in which they
-// lead: the one closest to clients first.
+// Events combines the episodes of sources, in time order. The order of sources decides which one
+// leads: the one closest to clients comes first.
 func Events(sources []Source, o Options) []Event {
 	if len(sources) == 0 {
 		return nil
@@ -194,7 +196,8 @@ func Events(sources []Source, o Options) []Event {
 	return out
 }
 
-// meets is the event of another source that an episode belongs to; -1 if none.
+// meets returns the index of the event, led by another source, that an episode belongs to; -1 if
+// none.
 func meets(owner []int, events []Event, p Part) int {
 	met := map[int]int{}
 	best := -1

@@ -6,9 +6,9 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Slower than usual is not stalled. Reads that take 3 ms where 0.5 are usual stall nobody for long,
-// and yet everything built on them takes six times as long. A stretch of time is clearly slower if
-// its blocks of cells are, nearly all of them, than nearly all others.
+// Slower than usual is not stalled. Reads that take 3 ms instead of 0.5 ms do not stall a client
+// for long, yet everything built on them takes six times as long. A stretch of time is clearly
+// slower if nearly all of its blocks of cells are slower than nearly all others.
 const (
 	shiftBlocks   = 48
 	leastBlocks   = 8   // of a series, and:
@@ -16,7 +16,7 @@ const (
 	leastRun      = 2   // blocks of it
 	shiftFactor   = 1.7 // of the median latency
 	shiftApart    = 1.15
-	shiftSameLoad = 1.3 // completions may be so many times as many and the load is called the same
+	shiftSameLoad = 1.3 // ratio of completions up to which the load is called the same
 	growthFactor  = 1.5 // of the last fifth of the time over the first
 	growthApart   = 1.03
 	growthRank    = 0.8 // rank correlation of latency with time
@@ -25,25 +25,25 @@ const (
 // A Shift is a stretch of time in which operations took clearly longer than usual.
 type Shift struct {
 	timeline.Episode
-	// UsualS and ThenS are the median latency in seconds elsewhere and there, UsualOps and ThenOps
-	// the completions per second.
+	// UsualS and ThenS are the median latency in seconds outside and inside the stretch, UsualOps
+	// and ThenOps the completions per second.
 	UsualS, ThenS, UsualOps, ThenOps float64
-	// Growing says that the latency grew all the time: then UsualS is of its first fifth and ThenS of
-	// its last.
+	// Growing reports that the latency grew throughout. UsualS is then of the first fifth of the
+	// time and ThenS of the last.
 	Growing bool
 }
 
-// SameLoad tells whether completions did not rise with the latency.
+// SameLoad reports whether completions did not rise with the latency.
 func (s Shift) SameLoad() bool { return s.ThenOps <= shiftSameLoad*s.UsualOps }
 
-// block is the median of some cells.
+// block holds the medians of consecutive cells.
 type block struct {
 	timeline.Episode
 	latency, ops float64
 }
 
-// FindShift finds the stretch in which the latency differs most from the rest of the time, if it is
-// clearly higher there. Cells of a mask count only; leastOps are the completions per second under
+// FindShift finds the stretch whose latency differs most from the rest of the time, if it is
+// clearly higher. Only the cells of counted are used. leastOps are the completions per second below
 // which a latency means little, and leastCells how many cells make a block.
 func FindShift(latency, ops []float64, counted timeline.Mask, leastOps float64,
 	leastCells int) (Shift, bool) {
@@ -90,7 +90,8 @@ func blocksOf(latency, ops []float64, counted timeline.Mask, leastOps float64, l
 	return out
 }
 
-// compare is the shift of blocks i to j against all others, and how clear it is; 0 if it is not.
+// compare returns the shift of blocks i to j relative to all others, and how clear it is; 0 if it
+// is not.
 func compare(blocks []block, i, j int) (Shift, float64) {
 	var in, out, inOps, outOps []float64
 	for k, b := range blocks {
@@ -106,7 +107,8 @@ func compare(blocks []block, i, j int) (Shift, float64) {
 		UsualOps: timeline.Quantile(outOps, 0.5), ThenOps: timeline.Quantile(inOps, 0.5)}
 	ratio := s.ThenS / s.UsualS
 
-	// What is at its ends belongs to it.
+	// The first and the last block must be slow themselves. Otherwise the stretch could include
+	// normal time.
 	if least := shiftApart * timeline.Quantile(out, 0.9); blocks[i].latency < least ||
 		blocks[j].latency < least {
 		return s, 0
@@ -118,7 +120,7 @@ func compare(blocks []block, i, j int) (Shift, float64) {
 	return s, math.Log(ratio) * math.Sqrt(float64(len(in))*float64(len(out))) / float64(len(blocks))
 }
 
-// growth tells whether the latency grew all the time.
+// growth reports whether the latency grew throughout.
 func growth(blocks []block) (Shift, bool) {
 	fifth := max(leastRun, len(blocks)/5)
 	latency, order := make([]float64, len(blocks)), make([]float64, len(blocks))
@@ -149,12 +151,13 @@ func growth(blocks []block) (Shift, bool) {
 	s.ThenS, s.ThenOps = part(blocks[len(blocks)-fifth:])
 	middle, _ := part(blocks[len(blocks)/2-fifth/2-1 : len(blocks)/2+fifth/2+1])
 
-	// A step is no growth: the middle lies between the ends.
+	// A step is not growth: with growth, the middle is clearly between the ends.
 	if s.ThenS < growthFactor*s.UsualS || middle < shiftApart*s.UsualS || middle > s.ThenS/shiftApart {
 		return s, false
 	}
 
-	// Nor is one in the very middle: it has grown before and grows after.
+	// A step in the very middle is not growth either: with growth, the second and fourth fifths
+	// differ from their neighbours.
 	second, _ := part(blocks[fifth : 2*fifth])
 	fourth, _ := part(blocks[len(blocks)-2*fifth : len(blocks)-fifth])
 	if second < growthApart*s.UsualS || fourth > s.ThenS/growthApart {

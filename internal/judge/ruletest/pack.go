@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// Scripts are those of a pack's own rules, by name.
+// Scripts returns the scripts of a pack's own rules, sorted by name.
 func Scripts(pack *rules.Pack) ([]*Script, error) {
 	var out []*Script
 	for _, folder := range pack.Scripts() {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// A Result is what became of a case. Its JSON is a contract: that of `plimsoll rules test -o json`.
+// A Result is the outcome of a case. Its JSON is the contract of `plimsoll rules test -o json`.
 type Result struct {
 	File     string   `json:"file"`
 	Line     int      `json:"line"`
@@ -16,7 +16,7 @@ type Result struct {
 	Failures []string `json:"failures,omitempty"`
 }
 
-// RunAll runs all cases of scripts in their order. Progress, if not nil, is called before each.
+// RunAll runs all cases of the scripts, in order. progress, if not nil, is called before each.
 func RunAll(ctx context.Context, scripts []*Script, progress func(done, total int)) ([]Result, error) {
 	total := 0
 	for _, s := range scripts {
@@ -49,7 +49,7 @@ func RunAll(ctx context.Context, scripts []*Script, progress func(done, total in
 	return out, nil
 }
 
-// Failed is how many of the cases failed.
+// Failed counts the cases that failed.
 func Failed(all []Result) int {
 	n := 0
 	for i := range all {

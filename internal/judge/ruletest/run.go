@@ -14,20 +14,21 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A Failure is what a case got instead of what it wants.
+// A Failure says what a case got instead of what it expects.
 type Failure struct {
 	Line int
 	Text string
 }
 
-// conditionRange is the range of conditions in scripts, and lookback how far back a sample is
-// looked for: the pack's own tests have both.
+// conditionRange is the range of conditions in scripts, and lookback how old the last sample may
+// be. The pack's own tests use both.
 const (
 	conditionRange = "5s"
 	lookback       = 2500 * time.Millisecond
 )
 
-// Run runs one case: the evals by PromQL, then the whole diagnosis for the directives.
+// Run runs one case: it evaluates the evals with PromQL, then runs a full diagnosis for the
+// directives.
 func (s *Script) Run(ctx context.Context, c *Case) ([]Failure, error) {
 	mem := recording.NewMemory(recording.MemoryOptions{})
 	for _, x := range c.series {
@@ -66,7 +67,7 @@ func (s *Script) Run(ctx context.Context, c *Case) ([]Failure, error) {
 	}
 
 	switch {
-	case errors.Is(err, diagnose.ErrNothing): // which some cases are about
+	case errors.Is(err, diagnose.ErrNothing): // some cases test this
 		report = &diagnose.Report{}
 	case err != nil:
 		return nil, &Error{Name: s.Name, Line: c.Line, Err: err}
@@ -81,7 +82,7 @@ func (s *Script) Run(ctx context.Context, c *Case) ([]Failure, error) {
 	return out, nil
 }
 
-// near is how far off a value may be, relatively.
+// near is the relative tolerance of values.
 const near = 1e-5
 
 func (s *Script) evaluate(ctx context.Context, mem *recording.Memory, e eval) (string, error) {
@@ -132,7 +133,7 @@ func count(n int) string {
 	return fmt.Sprintf("%d series", n)
 }
 
-// holds says how a directive does not hold, "" if it does.
+// holds says why a directive does not hold; "" if it does.
 func holds(id string, r *diagnose.Report, directive string) string {
 	var found []diagnose.Finding
 	for _, f := range r.Findings {
@@ -157,23 +158,23 @@ func holds(id string, r *diagnose.Report, directive string) string {
 			}
 		}
 		if len(found) == 0 {
-			return fmt.Sprintf("no finding, want one with %q; %s", text, r.Verdict)
+			return fmt.Sprintf("no finding, want one that contains %q; the verdict is: %s", text, r.Verdict)
 		}
-		return fmt.Sprintf("no finding says %q; it says: %s", text, found[0].Summary)
+		return fmt.Sprintf("no finding contains %q; the first is: %s", text, found[0].Summary)
 	case word == "severity" && (len(found) == 0 || string(found[0].Severity) != text):
 		return fmt.Sprintf("the first finding is not %s", text)
 	case word == "no finding" && len(found) > 0:
-		return "a finding, want none: " + found[0].Summary
+		return "got a finding, want none: " + found[0].Summary
 	case word == "no finding" && len(missing) > 0:
-		return "not measurable, for want of " + strings.Join(missing, ", ")
+		return "not measurable: missing " + strings.Join(missing, ", ")
 	case word == "missing" && (len(found) > 0 || !strings.Contains(strings.Join(missing, " "), text)):
-		return fmt.Sprintf("it does not miss %q but %q", text, missing)
+		return fmt.Sprintf("missing metrics are %q, want %q", missing, text)
 	}
 
 	return ""
 }
 
-// Words are all texts of a finding, one on a line.
+// Words returns all texts of a finding, one per line.
 func Words(f diagnose.Finding) string {
 	parts := []string{f.Subject, f.Summary}
 	for _, e := range f.Evidence {

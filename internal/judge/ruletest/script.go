@@ -1,10 +1,10 @@
-// Package ruletest runs the test scripts of rules without a Prometheus.
+// Package ruletest runs the test scripts of rules without a Prometheus server.
 //
-// A script has cases; a case loads series, says where a rule's condition holds, and what the whole
-// diagnosis of these series says of the rule:
+// A script has cases. A case loads series, states when a rule's condition holds, and states what a
+// full diagnosis of these series reports for the rule:
 //
 //	# rule: disk/iops-capped
-//	# case: positive: the volume stands at its cap
+//	# case: positive: the volume is at its cap
 //	# finding: 3,000 IOPS
 //	# severity: critical
 //	load 1s
@@ -13,11 +13,11 @@
 //	    {} 1
 //
 // Series are written as in Prometheus' own test scripts (start+step x times; _ is no sample).
-// {{when}} is the rule's condition over exporters' metrics. An eval without a line below it gives
-// nothing. Of the directives, "finding: TEXT" wants a finding of the rule with that text in it, "no
-// finding" none although it could be judged, "severity: S" that of its first finding, "missing:
-// METRIC" that it is not measurable for want of it. The directive rule may be left out where the
-// file's name is the rule's id with - for /.
+// {{when}} is the rule's condition over exporters' metrics. An eval without a line below it expects
+// no result. The directive "finding: TEXT" expects a finding of the rule that contains the text,
+// "no finding" expects none although the rule could be judged, "severity: S" is the severity of its
+// first finding, and "missing: METRIC" expects the rule to be unmeasurable without that metric. The
+// directive rule can be omitted if the file is named after the rule's ID, with - instead of /.
 package ruletest
 
 import (
@@ -38,14 +38,14 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// The bounds of a script.
+// Bounds of a script.
 const (
 	scriptBytesMax  = 4 << 20
 	scriptLineMax   = 64 << 10
 	scriptValuesMax = 2_000_000 // samples of a case
 )
 
-// A Script is the cases of a rule.
+// A Script holds the test cases of a rule.
 type Script struct {
 	Name  string
 	Rule  rules.Rule
@@ -53,7 +53,7 @@ type Script struct {
 	pack  *rules.Pack
 }
 
-// A Case is one situation and what is to be said of it.
+// A Case is one situation and what a diagnosis should say about it.
 type Case struct {
 	Kind, Title string
 	Line        int
@@ -71,7 +71,7 @@ type series struct {
 type eval struct {
 	line int
 	at   time.Duration
-	expr string // {{when}} in it is the condition
+	expr string // {{when}} in it stands for the condition
 	want []sample
 }
 
@@ -80,7 +80,7 @@ type sample struct {
 	value  float64
 }
 
-// An Error is what is wrong with a script, and where.
+// An Error says what is wrong with a script, and where.
 type Error struct {
 	Name string
 	Line int
@@ -90,7 +90,7 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %v", e.Name, e.Line, e.Err) }
 func (e *Error) Unwrap() error { return e.Err }
 
-// ID is the rule that a script's name means: disk-iops-capped.test is disk/iops-capped.
+// ID returns the rule that a script is named after: disk-iops-capped.test is of disk/iops-capped.
 func ID(name string) string {
 	base := name[strings.LastIndexByte(name, '/')+1:]
 	return strings.Replace(strings.TrimSuffix(base, ".test"), "-", "/", 1)
@@ -106,9 +106,9 @@ func Parse(pack *rules.Pack, name string, r io.Reader) (*Script, error) {
 	for sc.Scan() {
 		p.line++
 		if size += len(sc.Bytes()) + 1; size > scriptBytesMax {
-			return nil, p.fail(fmt.Errorf("a script of more than %d bytes", scriptBytesMax))
+			return nil, p.fail(fmt.Errorf("script is larger than %d bytes", scriptBytesMax))
 		}
-		if err := p.take(sc.Text()); err != nil {
+		if err := p.parseLine(sc.Text()); err != nil {
 			return nil, p.fail(err)
 		}
 	}
@@ -121,14 +121,14 @@ func Parse(pack *rules.Pack, name string, r io.Reader) (*Script, error) {
 	if len(p.script.Cases) == 0 {
 		return nil,
 			p.fail(
-				errors.New("no case: one begins with a line such as \"# case: positive: the volume stands at its cap\""))
+				errors.New("no case: a case starts with a line such as \"# case: positive: the volume is at its cap\""))
 	}
 
 	var err error
 	if p.script.Rule, err = pack.Rule(p.id); err != nil {
 		return nil,
 			p.fail(
-				fmt.Errorf("%w; a script names its rule by a line \"# rule: disk/iops-capped\", or by its file's name",
+				fmt.Errorf("%w; a script names its rule in a line \"# rule: disk/iops-capped\" or in its file name",
 					err))
 	}
 
@@ -139,7 +139,7 @@ type scriptParser struct {
 	script *Script
 	id     string
 	line   int
-	step   time.Duration // of the load that goes on, 0: an eval does, or nothing
+	step   time.Duration // sampling period of the current load; 0 outside a load
 	values int
 }
 
@@ -147,7 +147,7 @@ func (p *scriptParser) fail(err error) error {
 	return &Error{Name: p.script.Name, Line: p.line, Err: err}
 }
 
-func (p *scriptParser) take(line string) error {
+func (p *scriptParser) parseLine(line string) error {
 	if rest, ok := strings.CutPrefix(line, "# rule: "); ok {
 		p.id = strings.TrimSpace(rest)
 		return nil
@@ -169,7 +169,7 @@ func (p *scriptParser) take(line string) error {
 		if strings.HasPrefix(text, "#") {
 			return nil
 		}
-		return errors.New("before the first case there are only remarks")
+		return errors.New("only comments may precede the first case")
 	}
 
 	c := &p.script.Cases[len(p.script.Cases)-1]
@@ -182,7 +182,7 @@ func (p *scriptParser) take(line string) error {
 	case word == "load":
 		step, err := model.ParseDuration(rest)
 		if err != nil || step <= 0 {
-			return fmt.Errorf("load %s: want the distance of samples, as in load 15s", rest)
+			return fmt.Errorf("load %s: want a sampling period, as in load 15s", rest)
 		}
 		p.step = time.Duration(step)
 		return nil
@@ -198,7 +198,7 @@ func (p *scriptParser) take(line string) error {
 		return err
 	}
 
-	return fmt.Errorf("%q: want load, eval, or a line that begins with #", text)
+	return fmt.Errorf("%q: want load, eval, or a line that starts with #", text)
 }
 
 func isDirective(d string) bool {
@@ -206,11 +206,11 @@ func isDirective(d string) bool {
 	return word == "finding" || word == "severity" || word == "missing" || d == "no finding"
 }
 
-// times is a repetition in a series' values: 0+1x60.
+// times matches a repetition in a series' values: 0+1x60.
 var times = regexp.MustCompile(`x([0-9]+)`)
 
 func (p *scriptParser) load(c *Case, text string) error {
-	// The values are bounded before they are made.
+	// Check the number of values before expanding them, so that a typo cannot exhaust memory.
 	values := text
 	if i := strings.LastIndexByte(text, '}'); i >= 0 {
 		values = text[i:]
@@ -220,13 +220,13 @@ func (p *scriptParser) load(c *Case, text string) error {
 	for _, m := range times.FindAllStringSubmatch(values, -1) {
 		n, err := strconv.Atoi(m[1])
 		if err != nil || n > scriptValuesMax {
-			return fmt.Errorf("x%s: a case has at most %d samples", m[1], scriptValuesMax)
+			return fmt.Errorf("x%s: a case may have at most %d samples", m[1], scriptValuesMax)
 		}
 		p.values += n
 	}
 
 	if p.values > scriptValuesMax {
-		return fmt.Errorf("a case has at most %d samples", scriptValuesMax)
+		return fmt.Errorf("a case may have at most %d samples", scriptValuesMax)
 	}
 
 	l, seq, err := promql.ParseSeriesDesc(text)
@@ -238,7 +238,7 @@ func (p *scriptParser) load(c *Case, text string) error {
 	for _, v := range seq {
 		switch {
 		case v.Histogram != nil:
-			return errors.New("native histograms are not read")
+			return errors.New("native histograms are not supported")
 		case v.Omitted:
 			s.values = append(s.values, math.NaN())
 		default:
@@ -247,7 +247,7 @@ func (p *scriptParser) load(c *Case, text string) error {
 	}
 
 	if l.Get(labels.MetricName) == "" {
-		return errors.New("a series has a metric name")
+		return errors.New("series without a metric name")
 	}
 
 	c.series = append(c.series, s)
@@ -274,7 +274,7 @@ func (c *Case) eval(line int, rest string) error {
 	return nil
 }
 
-// when stands for the rule's condition.
+// when is the placeholder for the rule's condition.
 const when = "{{when}}"
 
 // parseSample reads a line such as {device="sda"} 1.
@@ -289,19 +289,19 @@ func parseSample(text string) (sample, error) {
 	}
 	v, err := strconv.ParseFloat(text[i+1:], 64)
 	if err != nil {
-		return sample{}, fmt.Errorf("%q: the value is no number", text)
+		return sample{}, fmt.Errorf("%q: value is not a number", text)
 	}
 	return sample{labels: l, value: v}, nil
 }
 
-// A Series is one of a case: its labels, and its values one Step apart; NaN is no sample.
+// A Series is one series of a case: its labels, and its values one Step apart; NaN is no sample.
 type Series struct {
 	Labels labels.Labels
 	Step   time.Duration
 	Values []float64
 }
 
-// Series are those that the case loads.
+// Series returns the series that the case loads.
 func (c *Case) Series() []Series {
 	var out []Series
 	for _, s := range c.series {

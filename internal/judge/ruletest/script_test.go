@@ -127,13 +127,13 @@ eval instant at 25s count({{when}})
 eval instant at 10s count({{when}})
 `
 
-func TestACaseFailsForEachThingThatIsNotSo(t *testing.T) {
+func TestCaseFailsForEachWrongDirective(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"", "", ""},
-		{"3,000 IOPS", "4,000 IOPS", `no finding says "4,000 IOPS"`},
-		{"# finding: 3,000 IOPS", "# no finding", "a finding, want none"},
+		{"3,000 IOPS", "4,000 IOPS", `no finding contains "4,000 IOPS"`},
+		{"# finding: 3,000 IOPS", "# no finding", "got a finding, want none"},
 		{"# finding: 3,000 IOPS", "# severity: info", "the first finding is not info"},
-		{"# finding: 3,000 IOPS", "# missing: node_disk", "does not miss"},
+		{"# finding: 3,000 IOPS", "# missing: node_disk", `want "node_disk"`},
 		{"    {} 1", "    {} 2", "want {} 2"},
 		{"    {} 1\n", "", "gives one series, want nothing"},
 		{"at 10s", "at 26s", "gives one series, want nothing"},
@@ -150,21 +150,21 @@ func TestACaseFailsForEachThingThatIsNotSo(t *testing.T) {
 
 		switch {
 		case c.want == "" && len(failed) > 0:
-			t.Errorf("as it is: %v", failed)
+			t.Errorf("unchanged: %v", failed)
 		case c.want != "" && (len(failed) == 0 || !strings.Contains(failed[0].Text, c.want)):
 			t.Errorf("%q for %q: %v, want %q", c.new, c.old, failed, c.want)
 		}
 	}
 }
 
-func TestWhatIsNoScript(t *testing.T) {
+func TestInvalidScripts(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "x.test:0: no case",
-		"load 1s":                      "x.test:1: before the first case",
+		"load 1s":                      "x.test:1: only comments may precede the first case",
 		"# case: a: b\nfoo":            `x.test:2: "foo": want load`,
 		"# case: a: b\nload now":       "x.test:2: load now",
 		"# case: a: b\nload 1s\n  up{": "x.test:3: ",
-		"# case: a: b\nload 1s\n  up 0+1x9999999": "x.test:3: x9999999: a case has at most",
+		"# case: a: b\nload 1s\n  up 0+1x9999999": "x.test:3: x9999999: a case may have at most",
 		"# case: a: b\neval range up":             "x.test:2: eval range up",
 		"# case: a: b\n":                          "x.test:1: no rule \"x\"",
 	} {
@@ -179,7 +179,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("# case: a: b\nload 1s\n  up 0+1x60 _x5 stale\neval instant at 5s {{when}}\n  {a=\"b\"} NaN\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		if s, err := ruletest.Parse(pack, "disk-iops-capped.test", strings.NewReader(text)); err == nil && len(s.Cases) == 0 {
-			t.Error("a script without a case was taken")
+			t.Error("a script without a case was accepted")
 		}
 	})
 }

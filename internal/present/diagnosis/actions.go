@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// doNow is the first thing to do, in full; nil if there is nothing that a command does.
+// doNow is the first action in full; nil if no command is known to help.
 func (d *diagnosed) doNow() *document.Section {
 	if len(d.Actions) == 0 {
 		return nil
@@ -26,13 +26,13 @@ func (d *diagnosed) doNow() *document.Section {
 			names = append(names, lowerFirst(rest[i].Title))
 		}
 		parts = append(parts, document.Part{Text: "If that is not enough: " + strings.Join(names, "; ") +
-			". One at a time, each proved before the next; the commands are further down."})
+			". Try one at a time and check its effect before the next; the commands are below."})
 	}
 
 	return &document.Section{ID: "do", Title: title, Parts: parts}
 }
 
-// then are the others.
+// then lists the other actions.
 func (d *diagnosed) then() []document.Section {
 	if len(d.Actions) < 2 {
 		return nil
@@ -42,10 +42,10 @@ func (d *diagnosed) then() []document.Section {
 		all = append(all, action(&d.Actions[i+1], i+2))
 	}
 	return []document.Section{{ID: "then", Title: "If that is not enough",
-		Aside: "one at a time, each proved before the next", Parts: []document.Part{{Tasks: all}}}}
+		Aside: "one at a time; check the effect of each before the next", Parts: []document.Part{{Tasks: all}}}}
 }
 
-// places are the places in words.
+// places names the kinds of deployment.
 var places = map[string]string{
 	"host": "on the host", "docker": "with Docker", "kubernetes": "with Kubernetes", "rds": "on Amazon RDS",
 	"managed": "at its provider",
@@ -69,7 +69,7 @@ func action(a *diagnose.Action, n int) document.Task {
 	where := places[a.Place]
 
 	if !a.PlaceKnown {
-		where = "the sources do not show where it runs: these are the commands for a Linux host"
+		where = "the sources do not show where the database runs: these commands are for a Linux host"
 	} else if a.Host != "" {
 		where += " " + a.Host
 	}
@@ -91,7 +91,7 @@ func action(a *diagnose.Action, n int) document.Task {
 	return out
 }
 
-// lowerFirst begins a title within a sentence; what is an abbreviation or a name stays.
+// lowerFirst puts a title into a sentence. Acronyms keep their capitals.
 func lowerFirst(s string) string {
 	if len(s) < 2 || s[1] >= 'A' && s[1] <= 'Z' {
 		return s

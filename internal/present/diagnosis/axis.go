@@ -8,10 +8,10 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Long gaps are cut out of the time axis: months may lie between two runs of a server, and charts
-// of months show nothing of the recorded hour.
+// Long gaps are cut out of the time axis. There may be months between two runs of a server, and on
+// a chart of months the recorded hour is invisible.
 
-// seconds is a time on the axis of the charts.
+// seconds converts a time to a position on the charts' axis.
 func (d *diagnosed) seconds(t time.Time) float64 {
 	at := document.ClockSeconds(t, d.loc)
 	for i := 1; i < len(d.Runs); i++ {
@@ -26,7 +26,7 @@ func (d *diagnosed) seconds(t time.Time) float64 {
 	return at
 }
 
-// cuts are the gaps that the axis leaves out.
+// cuts lists the gaps that the axis leaves out.
 func (d *diagnosed) cuts() (out []document.Cut) {
 	for i := 1; i < len(d.Runs); i++ {
 		out = append(out, document.Cut{AtS: d.seconds(d.Runs[i].From),
@@ -41,7 +41,7 @@ func (d *diagnosed) series(c *document.Chart, tracks []diagnose.Track, toS float
 	at := map[string]int{}
 	for _, x := range tracks {
 		if x.StepS != c.StepS || !(x.StepS > 0) || len(d.Runs) == 0 && !x.From.Equal(tracks[0].From) {
-			continue // from another grid, so it does not fit this axis
+			continue // from another grid, so it does not line up with this axis
 		}
 
 		i, ok := at[x.Name]
@@ -71,7 +71,7 @@ func (d *diagnosed) series(c *document.Chart, tracks []diagnose.Track, toS float
 	}
 }
 
-// titled joins the tracks of one name, one for each run, in order.
+// titled merges the tracks with the same name, one for each run, in order.
 func titled(all []diagnose.Track) (out []diagnose.Plot) {
 	at := map[string]int{}
 	for _, x := range all {

@@ -13,7 +13,7 @@ type Clock struct {
 	oneYear bool
 }
 
-// NewClock is the clock of a span in a time zone; nil is UTC.
+// NewClock returns the clock of a span in a time zone; nil is UTC.
 func NewClock(s diagnose.Span, loc *time.Location) Clock {
 	if loc == nil {
 		loc = time.UTC
@@ -38,7 +38,7 @@ func (c Clock) At(t time.Time) string {
 	return t.Format("2006-01-02 15:04:05")
 }
 
-// Window prints a stretch: "15:58:06-15:58:14"; "" if it is not known.
+// Window prints a time window: "15:58:06-15:58:14"; "" if unknown.
 func (c Clock) Window(from, to time.Time) string {
 	switch {
 	case from.IsZero() && to.IsZero():

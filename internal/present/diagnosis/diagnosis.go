@@ -1,4 +1,4 @@
-// Package diagnosis makes a diagnosis ready to be read: [Document] for people, [JSON] for programs.
+// Package diagnosis presents a diagnosis: [Document] for people, [JSON] for programs.
 //
 // The JSON is a contract: fields are added, never renamed or removed. [Schema] describes it.
 package diagnosis
@@ -26,12 +26,12 @@ type Options struct {
 	Location *time.Location
 	// Host is the machine to name if no source names one; "" means none.
 	Host string
-	// Live says that the sources are being watched: the document tells what is true now from what
-	// was true earlier.
+	// Live says that the sources are being watched. The document then distinguishes what is true
+	// now from what was true earlier.
 	Live bool
 }
 
-// A diagnosed is a diagnosis that becomes a document.
+// diagnosed is a diagnosis that is turned into a document.
 type diagnosed struct {
 	*diagnose.Report
 	pack    *rules.Pack
@@ -58,7 +58,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 
 	for _, l := range d.Lost {
 		p.Lead = append(p.Lead,
-			fmt.Sprintf("LOST: %s of the samples of %s are missing, so the worst may be among them: %s.",
+			fmt.Sprintf("LOST: %s of the samples of %s are missing, possibly the worst ones: %s.",
 				units.Percent(l.Share), l.Source, l.Text))
 	}
 
@@ -79,7 +79,8 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	p.Sections = append(p.Sections, d.periods()...)
 
 	calm := r.Stalls.Seconds == 0
-	if calm { // then what comes next matters most
+	// If nothing stalled, the next limit to be reached matters most.
+	if calm {
 		p.Sections = append(p.Sections, d.headroom()...)
 	}
 
@@ -90,8 +91,8 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 				Parts: []document.Part{{Text: "None: no rule that could be judged found a cause or a symptom."}}})
 	}
 
-	p.Sections = append(p.Sections, d.findings("why", "Why", "", causes, 0)...)
-	p.Sections = append(p.Sections, d.findings("hurts", "What hurts", "", symptoms, len(causes))...)
+	p.Sections = append(p.Sections, d.findings("why", "Causes", "", causes, 0)...)
+	p.Sections = append(p.Sections, d.findings("hurts", "Symptoms", "", symptoms, len(causes))...)
 	p.Sections = append(p.Sections, d.elsewhere()...)
 	p.Sections = append(p.Sections, d.support()...)
 	p.Sections = append(p.Sections, d.then()...)
@@ -99,7 +100,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	p.Sections = append(p.Sections, d.account()...)
 	p.Sections = append(p.Sections, d.latency()...)
 	p.Sections = append(p.Sections,
-		d.findings("not", "What it is not", "What not to spend money on.", d.ofKind(diagnose.Refutation),
+		d.findings("not", "Ruled out", "What not to spend money on.", d.ofKind(diagnose.Refutation),
 			len(causes)+len(symptoms))...)
 
 	if !calm {
@@ -117,13 +118,13 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	return p
 }
 
-// elsewhere are findings about devices that are not the database's.
+// elsewhere lists findings about devices that the database does not use.
 func (d *diagnosed) elsewhere() []document.Section {
 	if len(d.Elsewhere) == 0 {
 		return nil
 	}
-	t := &document.Table{Caption: "Devices that do not bear the database's files",
-		Columns: []document.Column{{Text: "device"}, {Text: "what was found"}}}
+	t := &document.Table{Caption: "Devices that the database does not use",
+		Columns: []document.Column{{Text: "device"}, {Text: "finding"}}}
 	for _, f := range d.Elsewhere {
 		t.Rows = append(t.Rows, []document.Cell{{Text: f.Subject, Roles: "code"},
 			{Text: f.Title + ": " + f.Summary}})
@@ -135,7 +136,7 @@ func (d *diagnosed) elsewhere() []document.Section {
 // hostsMax bounds the hosts named in a heading.
 const hostsMax = 3
 
-// hosts are the distinct machines of the sources.
+// hosts lists the distinct machines of the sources.
 func hosts(all []diagnose.Source) string {
 	var names []string
 	for _, s := range all {
@@ -159,7 +160,7 @@ func (d *diagnosed) ofKind(k diagnose.Kind) []diagnose.Finding {
 	return out
 }
 
-// facts are the figures that carry the verdict.
+// facts lists the key figures behind the verdict.
 func (d *diagnosed) facts() []document.Fact {
 	s := d.Stalls
 	out := d.now()
@@ -171,7 +172,7 @@ func (d *diagnosed) facts() []document.Fact {
 
 	switch {
 	case s.Of <= 0:
-		out = append(out, document.Fact{Label: "Stalled", Value: "not known",
+		out = append(out, document.Fact{Label: "Stalled", Value: "unknown",
 			Note: "no source reports how long clients' writes took"})
 	case s.Seconds <= 0:
 		out = append(out, document.Fact{Label: "Stalled", Value: "0 s",
@@ -196,7 +197,7 @@ func (d *diagnosed) facts() []document.Fact {
 	out = append(out, d.percentileFacts()...)
 	for i, f := range d.ofKind(diagnose.Cause) {
 		if i == 0 && f.Weight > 0 && s.Seconds > 0 {
-			out = append(out, document.Fact{Label: "First cause", Value: units.Percent(f.Weight),
+			out = append(out, document.Fact{Label: "Top cause", Value: units.Percent(f.Weight),
 				Note: "of the stall: " + f.Title, Level: level(f.Severity), Href: "#f1"})
 		}
 	}
@@ -210,7 +211,7 @@ func (d *diagnosed) facts() []document.Fact {
 	return out
 }
 
-// percentileFacts are the p99 of the first latency that is known by classes, over all time.
+// percentileFacts returns the p99 over the whole time of the first latency with a histogram.
 func (d *diagnosed) percentileFacts() []document.Fact {
 	if d.Detail == nil || d.charts == nil {
 		return nil
@@ -226,14 +227,14 @@ func (d *diagnosed) percentileFacts() []document.Fact {
 		if i > 0 {
 			href += strconv.Itoa(i + 1)
 		}
-		return []document.Fact{{Label: "p99 of " + x.Subject, Value: h.Told(all, document.P99),
-			Note: "of all " + document.Counted(all.Total()) + ", median " + h.Told(all, document.Median), Href: href}}
+		return []document.Fact{{Label: "p99 of " + x.Subject, Value: h.QuantileText(all, document.P99),
+			Note: "of all " + document.Counted(all.Total()) + ", median " + h.QuantileText(all, document.Median), Href: href}}
 	}
 
 	return nil
 }
 
-// highest is the highest latency plotted; 0 if none is.
+// highest is the highest latency in the plot; 0 if there is none.
 func highest(tracks []diagnose.Track) (s float64) {
 	if len(tracks) == 0 || tracks[0].Unit != "seconds" {
 		return 0
@@ -246,7 +247,7 @@ func highest(tracks []diagnose.Track) (s float64) {
 	return s
 }
 
-// timeline puts the report's series on one time axis; nil if there are none.
+// timeline puts the report's series on a common time axis; nil if there are none.
 func (d *diagnosed) timeline() *document.Timeline {
 	if !d.Span.To.After(d.Span.From) {
 		return nil
@@ -286,6 +287,7 @@ func (d *diagnosed) timeline() *document.Timeline {
 		}
 	} else {
 		d.band(t, "stall", "stalled", d.Stalls.Windows)
+		// With cuts, each series has a track for each run, which form a single plot.
 		plots := titled(d.Report.Timeline)
 		if len(d.Runs) == 0 {
 			plots = plots[:0]
@@ -312,14 +314,14 @@ func (d *diagnosed) timeline() *document.Timeline {
 	return t
 }
 
-// pointsNote explains a point of the charts.
+// pointsNote explains what a point of the charts means.
 func (d *diagnosed) pointsNote(slot float64, t *document.Timeline) string {
 	note := "Times are " + t.Zone + "."
 	if slot > 0 {
 		note = fmt.Sprintf("Each point is the highest value in its %s. %s", units.Seconds(slot), note)
 	}
 	if slices.ContainsFunc(t.Charts, func(c document.Chart) bool { return c.Counts != nil }) {
-		note += " A percentile covers all operations in its time span, and is missing where there were too few: under 10 for p50, 100 for p99, 1,000 for p99.9."
+		note += " A percentile covers all operations in its time span. It needs at least 10 operations for p50, 100 for p99 and 1,000 for p99.9."
 	}
 	return note
 }
@@ -334,11 +336,10 @@ func (d *diagnosed) band(t *document.Timeline, kind, name string, spans []diagno
 	}
 }
 
-// smallShare is the share of the stalled time below which only a share's name is given, as in the
-// text.
+// smallShare is the share of the stalled time below which only a share's name is listed.
 const smallShare = 0.01
 
-// account says where the stalled time was spent.
+// account says where the stalled time went.
 func (d *diagnosed) account() []document.Section {
 	if len(d.Account) == 0 {
 		return nil
@@ -346,6 +347,8 @@ func (d *diagnosed) account() []document.Section {
 
 	aside, unit := "", "seconds"
 	if of := d.Account[0].Of; of > 0 {
+		// With wait counters, the whole is the time operations waited, not the stalled wall-clock
+		// time.
 		if math.Abs(of-d.Stalls.Seconds) > 1e-9 {
 			unit = units.OpSeconds
 			aside = "of " + units.Value(of, unit) + " of waiting, summed over operations"
@@ -369,7 +372,7 @@ func (d *diagnosed) account() []document.Section {
 		Parts: []document.Part{{Shares: shares}}}}
 }
 
-// densityOfSpread prepares a spread for drawing, with those of its operations that are shown
+// densityOfSpread prepares a spread for drawing, together with the operations that are shown
 // separately.
 func (d *diagnosed) densityOfSpread(x *diagnose.Spread) (h document.Density, parts []document.Population) {
 	h = document.Density{FromS: d.seconds(x.From), StepS: x.StepS, BoundsS: x.BoundsS, Counts: x.Operations,
@@ -415,11 +418,11 @@ func (d *diagnosed) latency() []document.Section {
 
 		note := "Each operation counts individually, from the source's histogram."
 		if x.SlowestOf > 1 {
-			note += " This is the one of " + strconv.Itoa(x.SlowestOf) + " with the highest p99."
+			note += " Of " + strconv.Itoa(x.SlowestOf) + " instances, this one has the highest p99."
 		}
 
 		if x.Signal == "" {
-			note = "These are means: only each interval's mean latency is known, and each of its operations counts with that. Individual operations were slower or faster."
+			note = "Only the mean latency of each interval is known, and each operation counts with the mean of its interval. Individual operations were slower or faster."
 		}
 
 		out = append(out, document.Section{ID: id, Title: "Latency of " + x.Subject, Note: note, Parts: parts})
@@ -428,7 +431,7 @@ func (d *diagnosed) latency() []document.Section {
 	return out
 }
 
-// gaps are the rules that could not be judged.
+// gaps lists the rules that could not be judged.
 func (d *diagnosed) gaps() []document.Section {
 	all := gaps(d.Report, d.pack)
 	if len(all) == 0 {
@@ -438,10 +441,10 @@ func (d *diagnosed) gaps() []document.Section {
 		Parts: []document.Part{{Gaps: all, Brief: d.Stalls.Of > 0}}}}
 }
 
-// sources say what was looked at.
+// sources lists what was examined.
 func (d *diagnosed) sources() document.Section {
 	tab := &document.Table{Caption: "Sources",
-		Columns: []document.Column{{Text: "source"}, {Text: "what it is"}, {Text: "samples", Number: true},
+		Columns: []document.Column{{Text: "source"}, {Text: "kind"}, {Text: "samples", Number: true},
 			{Text: "from"}, {Text: "to"}}}
 	for _, s := range d.allSources() {
 		what := strings.TrimSpace(s.Kind + " " + strings.TrimSpace(s.Engine+" "+s.Version))

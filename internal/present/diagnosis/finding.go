@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// findings is a section of findings, numbered from before+1; nothing if there are none.
+// findings returns a section of findings, numbered from before+1; none if there are no findings.
 func (d *diagnosed) findings(id, title, note string, all []diagnose.Finding, before int) []document.Section {
 	if len(all) == 0 {
 		return nil
@@ -31,7 +31,7 @@ func (d *diagnosed) finding(f diagnose.Finding, n int) document.Finding {
 		Essential: f.Rule == evidenceRule}
 
 	if f.Kind == diagnose.Refutation {
-		out.Level, out.Word = document.Not, "not this"
+		out.Level, out.Word = document.Not, "ruled out"
 	}
 
 	if f.Kind == diagnose.Cause && f.Weight > 0 && d.Stalls.Seconds > 0 {
@@ -69,12 +69,12 @@ func (d *diagnosed) finding(f diagnose.Finding, n int) document.Finding {
 	return out
 }
 
-// evidenceRule is the rule about the sources themselves. There, what is missing in which file is
-// the finding.
+// evidenceRule is the rule about the sources themselves. Its observations, which say what is
+// missing in which file, are the finding.
 const evidenceRule = "evidence/gap"
 
-// figure prints an evidence's number with its unit. A device's requests a second are IOPS. It is
-// empty if the evidence is text only.
+// figure prints the number of a piece of evidence with its unit; "" if it is text only. A device's
+// requests per second are IOPS.
 func figure(e diagnose.Evidence) string {
 	if e.Value == nil {
 		return ""
@@ -85,7 +85,7 @@ func figure(e diagnose.Evidence) string {
 	return units.Value(*e.Value, e.Unit)
 }
 
-// when is a time window that links to the charts.
+// when returns a time window that links to the charts.
 func (d *diagnosed) when(s diagnose.Span) document.Cell {
 	out := document.Cell{Text: d.clock.Window(s.From, s.To)}
 	if d.charts != nil && !s.From.IsZero() && !s.To.IsZero() {
@@ -95,14 +95,14 @@ func (d *diagnosed) when(s diagnose.Span) document.Cell {
 	return out
 }
 
-// throughout reports whether evidence covers nearly the entire span. Then its window says nothing
-// new.
+// throughout reports whether evidence covers nearly the entire span, so that its window adds no
+// information.
 func (d *diagnosed) throughout(e diagnose.Evidence) bool {
 	slack := d.Span.To.Sub(d.Span.From) / 50
 	return e.From.Sub(d.Span.From).Abs() <= slack && e.To.Sub(d.Span.To).Abs() <= slack
 }
 
-// facts are a source's settings as one line, in order of their names.
+// facts formats a source's settings on one line, sorted by name.
 func facts(all map[string]string) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {

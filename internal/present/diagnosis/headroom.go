@@ -14,15 +14,16 @@ import (
 )
 
 const (
-	// endsSoonS is the time to a limit that the headline tells of.
+	// endsSoonS is how close, in seconds, a limit must be for the headline to mention it.
 	endsSoonS = 30 * 86400.0
-	// headlines is how many limits it tells of.
+	// headlines is how many limits the headline mentions.
 	headlines = 2
 	// headroomShort is how many limits a short text lists.
 	headroomShort = 8
 )
 
-// headroomLines are the limits that are met soon, or in bursts that a coarser sampling hides.
+// headroomLines describes limits that will be reached soon, or that are reached in bursts which
+// coarser sampling would hide.
 func (d *diagnosed) headroomLines() (out []string) {
 	for _, h := range d.Headroom {
 		if len(out) == headlines {
@@ -40,7 +41,7 @@ func (d *diagnosed) headroomLines() (out []string) {
 	return out
 }
 
-// headroomFacts are the limit that is met first, if that is soon.
+// headroomFacts returns the limit that will be reached first, if that is soon.
 func (d *diagnosed) headroomFacts() []document.Fact {
 	if len(d.Headroom) == 0 || d.Headroom[0].Ends == nil || d.Headroom[0].Ends.InS > endsSoonS {
 		return nil
@@ -50,8 +51,8 @@ func (d *diagnosed) headroomFacts() []document.Fact {
 		Note: h.Title + " of " + h.Subject, Level: document.Warning, Href: "#headroom"}}
 }
 
-// hiddenRatio is the share of a limit in the worst minute under which a burst at the limit is hidden
-// in a mean.
+// hiddenRatio is the share of a limit used in the worst minute below which the mean of a minute
+// hides a burst at the limit.
 const hiddenRatio = 0.9
 
 func (d *diagnosed) endLine(h headroom.Headroom) string {
@@ -66,19 +67,19 @@ func (d *diagnosed) burstLine(h headroom.Headroom) string {
 	if b.PeriodS > 0 {
 		text += ", every " + units.Seconds(b.PeriodS)
 	}
-	return text + fmt.Sprintf(", %s in all. A mean of a minute shows %s of the limit at most.",
+	return text + fmt.Sprintf(", %s in total. One-minute means show at most %s of the limit.",
 		units.Seconds(b.Seconds), units.Percent(b.MinuteRatio))
 }
 
-// headroom lists what is used of each limit.
+// headroom lists how much of each limit is used.
 func (d *diagnosed) headroom() []document.Section {
 	if len(d.Headroom) == 0 {
 		return nil
 	}
 
 	t := &document.Table{Caption: "Headroom", Short: headroomShort, Columns: []document.Column{
-		{Text: "limit of"}, {Text: "what"}, {Text: "limit", Number: true, Drop: 2},
-		{Text: "most used", Number: true, Drop: 1}, {Text: "share", Number: true},
+		{Text: "limit of"}, {Text: "resource"}, {Text: "limit", Number: true, Drop: 2},
+		{Text: "peak", Number: true, Drop: 1}, {Text: "share", Number: true},
 		{Text: "when", Drop: 5}, {Text: "usual", Number: true, Drop: 4}, {Text: "grows", Number: true, Drop: 3},
 		{Text: "ends in", Number: true}}}
 
@@ -104,14 +105,14 @@ func (d *diagnosed) headroom() []document.Section {
 
 	if len(unknown) > 0 {
 		t.Notes = append(t.Notes,
-			fmt.Sprintf("Not known: the limits of %s. Give them with --volume %s=TYPE,SIZE, such as gp3,500GiB.",
+			fmt.Sprintf("Unknown: the limits of %s. Specify them with --volume %s=TYPE,SIZE, for example gp3,500GiB.",
 				strings.Join(unknown, ", "), unknown[0]))
 	}
 
 	s := document.Section{ID: "headroom", Title: "Headroom",
-		Aside: "the most used of each limit, in the finest intervals there are", Parts: []document.Part{{Table: t}}}
+		Aside: "peak use of each limit, in the finest intervals available", Parts: []document.Part{{Table: t}}}
 	if len(t.Rows) == 0 {
-		s.Aside, s.Parts = "no limit is known here", nil
+		s.Aside, s.Parts = "no limit is known", nil
 		for _, n := range t.Notes {
 			s.Parts = append(s.Parts, document.Part{Text: n})
 		}
@@ -166,7 +167,7 @@ func (d *diagnosed) headroomRow(h headroom.Headroom) []document.Cell {
 	return row
 }
 
-// quantity is a figure of a limit. Volumes are sold by MiB/s.
+// quantity prints a figure of a limit. Volumes are sold by MiB/s.
 func quantity(x float64, unit string) string {
 	switch unit {
 	case "bytes/s":
@@ -177,7 +178,7 @@ func quantity(x float64, unit string) string {
 	return units.Value(x, unit)
 }
 
-// growth is a slope, per day.
+// growth prints a slope per day.
 func growth(perS float64, unit string) string {
 	sign := "+"
 	if perS < 0 {

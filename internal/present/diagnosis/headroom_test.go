@@ -19,7 +19,7 @@ func limited() *diagnose.Report {
 	at := from.Add(21 * time.Second)
 	return &diagnose.Report{
 		Version: diagnose.Version, Span: diagnose.Span{From: from, To: from.Add(2 * time.Hour)},
-		Verdict: "No stall: MongoDB writes were watched for 2h in means of 1.00 s and none waited noticeably.",
+		Verdict: "No stall in 2h of MongoDB writes (1 s samples): mean latency peaked at 3.10 ms.",
 		Stalls:  diagnose.StallSummary{Signal: "MongoDB writes", Of: 7200},
 		Headroom: []headroom.Headroom{
 			{Resource: "volume_credits", Title: "burst credits", Subject: "nvme1n1", Unit: "operations", Limit: pointer(5.4e6), LimitFrom: headroom.Given,
@@ -49,18 +49,18 @@ func TestHeadroomIsInTheHeadline(t *testing.T) {
 		"Headroom of sdb: space used up in 11.6 days (10.4 days to 12.7 days) at the present rate",
 		"nvme2n1 IOPS 3,000/s 3,000/s 100 %",
 		"Not seen: bursts shorter than 15.0 s",
-		"Not known: the limits of sdc. Give them with --volume sdc=TYPE,SIZE",
+		"Unknown: the limits of sdc. Specify them with --volume sdc=TYPE,SIZE",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
 	}
 
-	// Bursts that a mean of a minute hides are told where nothing more urgent is.
+	// Bursts that one-minute means hide are reported if nothing is more urgent.
 	r := limited()
 	r.Headroom = r.Headroom[2:]
 	lead := strings.Join(Document(r, Options{Pack: pack}).Lead, " ")
-	if want := "Headroom of nvme2n1: IOPS at the limit for 5.00 s at a time, every 60.0 s, 600 s in all. A mean of a minute shows 11 % of the limit at most."; !strings.Contains(strings.ReplaceAll(lead, "10m", "600 s"), want) {
+	if want := "Headroom of nvme2n1: IOPS at the limit for 5.00 s at a time, every 60.0 s, 600 s in total. One-minute means show at most 11 % of the limit."; !strings.Contains(strings.ReplaceAll(lead, "10m", "600 s"), want) {
 		t.Errorf("lead %q", lead)
 	}
 }

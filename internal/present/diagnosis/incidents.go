@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// incidentsTold is how many incidents are listed before everything else.
-const incidentsTold = 3
+// headlineIncidents is how many incidents are listed before everything else.
+const headlineIncidents = 3
 
 // minExplained is the share of an incident below which a cause does not explain it.
 const minExplained = 0.25
@@ -21,12 +21,13 @@ func (d *diagnosed) several() bool {
 	return len(d.Incidents) > 1 && d.Verdict != d.Incidents[d.Incident-1].Verdict
 }
 
-// verdict splits the verdict into a line with the number of incidents, one line for each, and what
-// findings say of the whole recording.
+// verdict splits the verdict into a line with the number of incidents, a line for each incident,
+// and what findings say about the whole recording.
 func (d *diagnosed) verdict() (verdict string, lead []string) {
 	if !d.several() {
 		verdict = d.Verdict
-		if len(d.Headroom) > 0 && d.Headroom[0].Ends != nil { // a line of its own says it, with the date
+		// A separate line gives the headroom with its date, so do not repeat it.
+		if len(d.Headroom) > 0 && d.Headroom[0].Ends != nil {
 			verdict = strings.TrimSuffix(verdict, " "+d.Headroom[0].Sentence(""))
 		}
 		return verdict, nil
@@ -44,11 +45,11 @@ func (d *diagnosed) verdict() (verdict string, lead []string) {
 		}
 	}
 
-	for _, x := range d.Incidents[:min(len(d.Incidents), incidentsTold)] {
+	for _, x := range d.Incidents[:min(len(d.Incidents), headlineIncidents)] {
 		lead = append(lead, strconv.Itoa(x.ID)+": "+x.Verdict)
 	}
 
-	if more := len(d.Incidents) + d.MoreIncidents - incidentsTold; more > 0 {
+	if more := len(d.Incidents) + d.MoreIncidents - headlineIncidents; more > 0 {
 		lead = append(lead, fmt.Sprintf("And %d more.", more))
 	}
 
@@ -61,8 +62,8 @@ func (d *diagnosed) incidents() []document.Section {
 		return nil
 	}
 
-	t := &document.Table{Caption: "Incidents, the most harmful first", Columns: []document.Column{
-		{Text: "no."}, {Text: "when"}, {Text: "who was hurt"}, {Text: "stalled", Number: true},
+	t := &document.Table{Caption: "Incidents, most harmful first", Columns: []document.Column{
+		{Text: "no."}, {Text: "when"}, {Text: "affected"}, {Text: "stalled", Number: true},
 		{Text: "worst", Number: true},
 		{Text: "operations", Number: true, Drop: 2}, {Text: "every", Number: true, Drop: 1}, {Text: "why"}}}
 
@@ -87,14 +88,14 @@ func (d *diagnosed) incidents() []document.Section {
 		t.Rows = append(t.Rows, row)
 	}
 
-	note := "What follows is of incident " + strconv.Itoa(d.Incident) +
+	note := "The following sections describe incident " + strconv.Itoa(d.Incident) +
 		". --incident N shows another one in full."
 	if d.MoreIncidents > 0 {
-		note += fmt.Sprintf(" %d lesser ones were not judged.", d.MoreIncidents)
+		note += fmt.Sprintf(" %d less harmful ones were not judged.", d.MoreIncidents)
 	}
 
 	t.Notes = []string{note}
-	return []document.Section{{ID: "incidents", Title: "Incidents", Note: "The most harmful first.",
+	return []document.Section{{ID: "incidents", Title: "Incidents", Note: "Most harmful first.",
 		Parts: []document.Part{{Table: t}}}}
 }
 
@@ -127,7 +128,7 @@ func operations(x diagnose.Incident) string {
 	return document.Counted(sum)
 }
 
-// whyOf is the first cause and the first refutation.
+// whyOf returns the first cause and the first refutation.
 func whyOf(x diagnose.Incident) string {
 	why, not := "no cause found", ""
 	for _, f := range x.Findings {

@@ -16,12 +16,12 @@ import (
 //go:embed schema.json
 var schema []byte
 
-// Schema is the JSON Schema (draft 2020-12) of what [JSON] writes.
+// Schema returns the JSON Schema (draft 2020-12) of the output of [JSON].
 func Schema() []byte { return slices.Clone(schema) }
 
-// JSON writes a report for a program: indented, in a stable order, times in UTC. Arrays are never
-// null. A number that is not finite is null where the contract allows it; elsewhere it is an error,
-// because zero would be false.
+// JSON writes a report for programs: indented, in a stable order, with times in UTC. Arrays are
+// never null. A number that is not finite becomes null if the contract allows it; otherwise it is
+// an error, because zero would be wrong.
 func JSON(w io.Writer, r *diagnose.Report) error {
 	text, err := encode(r)
 	if err != nil {
@@ -37,7 +37,7 @@ func encode(r *diagnose.Report) ([]byte, error) {
 	b := &jsonBuffer{}
 	enc := json.NewEncoder(b)
 	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false) // "<" in a text is more readable than its escape, and this is no web page
+	enc.SetEscapeHTML(false) // "<" is more readable than its escape, and the output is not a web page
 	if err := enc.Encode(contract(r)); err != nil {
 		return nil, fmt.Errorf("report as JSON: %w", err)
 	}
@@ -52,7 +52,7 @@ func (b *jsonBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// contract returns a copy of r that meets the contract.
+// contract returns a copy of r that satisfies the JSON contract.
 func contract(r *diagnose.Report) *diagnose.Report {
 	out := *r
 	out.Span = utcSpan(r.Span)

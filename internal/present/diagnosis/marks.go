@@ -12,9 +12,9 @@ func (d *diagnosed) marks() []document.Section {
 		return nil
 	}
 
-	t := &document.Table{Caption: "What was marked, with the time before and after it",
+	t := &document.Table{Caption: "Marks, with the time before and after each",
 		Columns: []document.Column{
-			{Text: "changed here"}, {Text: "at"}, {Text: "stalled before", Number: true},
+			{Text: "change"}, {Text: "at"}, {Text: "stalled before", Number: true},
 			{Text: "after", Number: true},
 			{Text: "mean before", Number: true, Drop: 1}, {Text: "after", Number: true, Drop: 1},
 			{Text: "completed before", Number: true, Drop: 2}, {Text: "after", Number: true, Drop: 2}}}
@@ -28,8 +28,8 @@ func (d *diagnosed) marks() []document.Section {
 		t.Rows = append(t.Rows, row)
 	}
 
-	t.Notes = []string{"Of " + d.Stalls.Signal +
-		", from the mark before to the next one. Whether the change made it better: plimsoll prove SOURCE --at-mark."}
+	t.Notes = []string{"Figures are of " + d.Stalls.Signal +
+		", between adjacent marks. To test whether a change helped: plimsoll prove SOURCE --at-mark."}
 	return []document.Section{{ID: "marks", Title: "Marks", Parts: []document.Part{{Table: t}}}}
 }
 

@@ -9,14 +9,14 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// measured says what a trace measured in the stalled time.
+// measured reports what a trace measured in the stalled time.
 func (d *diagnosed) measured() []document.Section {
 	m := d.Measured
 	if m == nil {
 		return nil
 	}
 
-	shares := &document.Shares{Caption: "Explained by measurement", Under: units.Percent(smallShare)}
+	shares := &document.Shares{Caption: "Traced waits", Under: units.Percent(smallShare)}
 	for _, w := range m.Waits {
 		shares.Rows = append(shares.Rows,
 			document.SharePart{Name: w.Text, Part: w.Share, Amount: units.Seconds(w.Seconds),
@@ -30,15 +30,15 @@ func (d *diagnosed) measured() []document.Section {
 		}
 	}
 
-	return []document.Section{{ID: "measured", Title: "Explained by measurement",
+	return []document.Section{{ID: "measured", Title: "Traced waits",
 		Aside: measuredOf(m, d.Stalls.Seconds),
 		Parts: []document.Part{{Shares: shares},
 			{Text: "The same time by stage: " + strings.Join(stages, ", ") + "."}}}}
 }
 
-// measuredOf says what was measured, and for how long.
+// measuredOf says which calls were measured, and for how long.
 func measuredOf(m *diagnose.Measured, stalledS float64) string {
-	return fmt.Sprintf("%s that calls of %s over %s waited; a trace ran in %s of the %s stalled",
+	return fmt.Sprintf("%s waited by calls of %s that took over %s; a trace ran for %s of the %s stalled",
 		units.Seconds(m.WaitedS), m.Who(),
 		units.Seconds(m.SlowerS), units.Seconds(m.StalledS), units.Seconds(stalledS))
 }

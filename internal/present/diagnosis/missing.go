@@ -16,8 +16,8 @@ var (
 	wayNode = rules.Way{Text: "node_exporter's metrics"}
 )
 
-// providers provide the metrics that belong to no engine. If one prefix begins another, the longer
-// one comes first.
+// providers provide the metrics that belong to no engine. If one prefix is a prefix of another, the
+// longer one must come first.
 var providers = []rules.Provider{
 	{Prefix: "node_disk_", Ways: []rules.Way{wayIostat, wayHost, wayNode}},
 	{Prefix: "node_", Ways: []rules.Way{wayHost, wayNode}},
@@ -28,10 +28,10 @@ var providers = []rules.Provider{
 	{Prefix: "fio_", Ways: []rules.Way{{Kind: "fio", Text: "the JSON output of a fio run"}}},
 }
 
-// known is what could be recorded, as far as a diagnosis knows.
+// known is what a diagnosis knows about what could be recorded.
 type known struct {
 	providers []rules.Provider
-	given     map[string]bool // kinds of sources that were present
+	given     map[string]bool // kinds of sources that are present
 }
 
 func providersOf(pack *rules.Pack) []rules.Provider {
@@ -63,8 +63,8 @@ func gaps(r *diagnose.Report, pack *rules.Pack) []document.Gap {
 	return out
 }
 
-// recordFor says what to record to get all of the missing metrics, given the kinds of sources that
-// were present. If one provider has all of them, it alone is named; otherwise one for each metric.
+// recordFor says what to record to get all of the missing metrics, given the sources present. If
+// one provider has all of them, only that is named; otherwise one for each metric.
 func (k known) recordFor(missing []string) string {
 	var all []rules.Way
 	var each []string
@@ -90,8 +90,8 @@ func (k known) recordFor(missing []string) string {
 	return strings.Join(each, "; and ")
 }
 
-// waysTo are the ways to get one missing metric. An entry may be a choice: "a + b or c". A kind of
-// source that was present without the metric will not have it next time either.
+// waysTo returns the ways to get one missing metric. An entry may be a choice: "a + b or c". A kind
+// of source that was present but lacked the metric will lack it next time too.
 func (k known) waysTo(metric string) []rules.Way {
 	var ways []rules.Way
 	listed := false
@@ -112,7 +112,7 @@ func (k known) waysTo(metric string) []rules.Way {
 	case len(ways) > 0:
 		return ways
 	case listed:
-		return []rules.Way{{Text: "nothing: these versions of the sources do not report it"}}
+		return []rules.Way{{Text: "not available: these versions of the sources do not report it"}}
 	}
 
 	return []rules.Way{{Text: "a source with " + metric}}

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// percentiles makes a chart one of percentiles: on a logarithmic axis, with what its points stand
-// on.
+// percentiles makes a chart one of percentiles: on a logarithmic axis, with the number of
+// operations behind each point.
 func percentiles(c *document.Chart, p diagnose.Plot) {
 	c.Log = true
 	var known []float64
@@ -24,9 +24,9 @@ func percentiles(c *document.Chart, p diagnose.Plot) {
 		}
 	}
 
-	c.About = "of " + units.Seconds(c.StepS) + " each"
+	c.About = "one point per " + units.Seconds(c.StepS)
 	if len(known) > 0 {
 		slices.Sort(known)
-		c.About += ", " + document.Counted(known[len(known)/2]) + " operations at the median"
+		c.About += ", median " + document.Counted(known[len(known)/2]) + " operations"
 	}
 }

@@ -14,7 +14,7 @@ const (
 	periodsShort = 24 // of hours or days
 )
 
-// periods are a long recording's hours or days, and its worst minutes.
+// periods lists the hours or days of a long recording, and its worst minutes.
 func (d *diagnosed) periods() []document.Section {
 	var out []document.Section
 	if len(d.Periods) > 0 {
@@ -48,12 +48,12 @@ func (d *diagnosed) periods() []document.Section {
 		}
 
 		out = append(out, document.Section{ID: "periods", Title: title,
-			Aside: "of UTC; worst is the highest mean of an interval", Parts: []document.Part{{Table: t}}})
+			Aside: "in UTC; worst is the highest mean of an interval", Parts: []document.Part{{Table: t}}})
 	}
 
 	if len(d.WorstMinutes) > 0 {
-		t := &document.Table{Caption: "The worst minutes", Short: minutesShort,
-			Columns: []document.Column{{Text: "minute"}, {Text: "who"}, {Text: "waited in all", Number: true},
+		t := &document.Table{Caption: "Worst minutes", Short: minutesShort,
+			Columns: []document.Column{{Text: "minute"}, {Text: "operations"}, {Text: "total wait", Number: true},
 				{Text: "worst mean", Number: true}}}
 		for _, m := range d.WorstMinutes {
 			row := []document.Cell{d.when(diagnose.Span{From: m.From, To: m.From.Add(time.Minute)}), {Text: m.Signal},
@@ -64,7 +64,7 @@ func (d *diagnosed) periods() []document.Section {
 			t.Rows = append(t.Rows, row)
 		}
 
-		out = append(out, document.Section{ID: "minutes", Title: "The worst minutes",
+		out = append(out, document.Section{ID: "minutes", Title: "Worst minutes",
 			Parts: []document.Part{{Table: t}}})
 	}
 

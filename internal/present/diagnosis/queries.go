@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// queryWindow is the range in the PromQL shown; it must cover two samples. A server that scrapes
-// every 15 seconds usually needs four intervals.
+// queryWindow is the range in the PromQL shown. It must cover at least two samples; with scrapes
+// every 15 seconds, four intervals are common practice.
 const queryWindow = "1m"
 
 // NewQueries returns an empty collection of queries, for a pack's signals and for plain metrics.
@@ -23,7 +23,7 @@ func describe(pack *rules.Pack, metric string) (name, help string, promQL []stri
 	name = strings.TrimPrefix(metric, rules.SignalPrefix)
 	s := pack.Signal(metric)
 	if s == nil {
-		return name, "a metric of its own", []string{metric}
+		return name, "a plain metric", []string{metric}
 	}
 	for _, x := range s.Exprs {
 		promQL = append(promQL, strings.ReplaceAll(x, "$w", queryWindow))

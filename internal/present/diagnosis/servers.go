@@ -8,10 +8,11 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// othersTold is how many of the other servers the lines below the verdict name.
-const othersTold = 3
+// headlineServers is how many of the other servers the lines below the verdict name.
+const headlineServers = 3
 
-// nameServer says which server the verdict is of, and what the others are, if there are several.
+// nameServer adds which server the verdict is about, and the verdicts on the others, if there are
+// several.
 func (d *diagnosed) nameServer(p *document.Document) {
 	if d.Server == nil || len(d.Others) == 0 {
 		return
@@ -20,11 +21,11 @@ func (d *diagnosed) nameServer(p *document.Document) {
 	p.Title = d.Server.Name + ": " + p.Title
 	p.Verdict = d.Server.Name + ": " + p.Verdict
 
-	told := 0
+	named := 0
 	for _, o := range d.Others {
-		if o.StalledS() > 0 && told < othersTold {
+		if o.StalledS() > 0 && named < headlineServers {
 			p.Lead = append(p.Lead, o.Server.Name+": "+o.Verdict)
-			told++
+			named++
 		}
 	}
 
@@ -34,18 +35,18 @@ func (d *diagnosed) nameServer(p *document.Document) {
 	}
 
 	p.Lead = append(p.Lead,
-		fmt.Sprintf("Each server was judged on its own. This is the most harmful one; %s under OTHER SERVERS.",
+		fmt.Sprintf("Each server was judged separately. This is the most harmful one; %s under OTHER SERVERS.",
 			what))
 }
 
-// others are the verdicts on the other servers.
+// others lists the verdicts on the other servers.
 func (d *diagnosed) others() []document.Section {
 	if len(d.Others) == 0 {
 		return nil
 	}
 
-	t := &document.Table{Caption: "Other servers, the most harmful first",
-		Columns: []document.Column{{Text: "server"}, {Text: "what it is", Drop: 1}, {Text: "verdict"}}}
+	t := &document.Table{Caption: "Other servers, most harmful first",
+		Columns: []document.Column{{Text: "server"}, {Text: "kind", Drop: 1}, {Text: "verdict"}}}
 	for _, o := range d.Others {
 		what := o.Server.Engine
 		if what == "" {
@@ -57,11 +58,11 @@ func (d *diagnosed) others() []document.Section {
 		}
 	}
 
-	t.Notes = append(t.Notes, "Give the sources of one server, or --selector, to see it in full.")
+	t.Notes = append(t.Notes, "To see one server in full, give only its sources, or --selector.")
 	return []document.Section{{ID: "servers", Title: "Other servers", Parts: []document.Part{{Table: t}}}}
 }
 
-// allSources are the sources of every server, each once.
+// allSources returns the sources of every server, without duplicates.
 func (d *diagnosed) allSources() []diagnose.Source {
 	var out []diagnose.Source
 	for _, r := range d.All() {

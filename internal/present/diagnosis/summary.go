@@ -43,10 +43,10 @@ func (d *diagnosed) summary() []document.Term {
 	return out
 }
 
-// gapShare is the share of the span below which the measured time is given as well.
+// gapShare is the share of the span below which the watched time is stated as well.
 const gapShare = 0.9
 
-// watchedS is how long anything was measured, in seconds; the span if the report does not say.
+// watchedS is how long anything was watched, in seconds; the span if the report does not say.
 func (d *diagnosed) watchedS() float64 {
 	if d.WatchedS > 0 {
 		return d.WatchedS
@@ -54,7 +54,7 @@ func (d *diagnosed) watchedS() float64 {
 	return d.Span.Seconds()
 }
 
-// claim says which operations a "no stall" covers, and which it does not.
+// claim says which operations "no stall" covers, and which it does not.
 func (d *diagnosed) claim() (out []document.Term) {
 	if d.Stalls.Seconds > 0 || len(d.Judged) == 0 {
 		return nil
@@ -62,7 +62,7 @@ func (d *diagnosed) claim() (out []document.Term) {
 
 	watched := document.Term{Label: "watched"}
 	for _, x := range d.Judged {
-		text := fmt.Sprintf("%s: %s in %s, in means of %s", x.Signal,
+		text := fmt.Sprintf("%s: %s in %s, sampled every %s", x.Signal,
 			plural(int(math.Round(x.Operations)), "operation"), units.Seconds(x.Seconds), units.Seconds(x.StepS))
 		if x.ThresholdS > 0 {
 			text += ", stalled from " + units.Seconds(x.ThresholdS)
@@ -82,7 +82,7 @@ func (d *diagnosed) claim() (out []document.Term) {
 	return out
 }
 
-// sourceLine names a source, with its known facts.
+// sourceLine describes a source in one line.
 func sourceLine(s diagnose.Source) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s", s.Name, s.Kind)
@@ -105,12 +105,12 @@ func sourceLine(s diagnose.Source) string {
 	return b.String()
 }
 
-// stalled is how much of the time stalled.
+// stalled states how much of the time was stalled.
 func stalled(s diagnose.StallSummary) document.Line {
 	var out document.Line
 	switch {
 	case s.Of <= 0:
-		return document.Line{Text: "not known: no source reports how long clients' writes took"}
+		return document.Line{Text: "unknown: no source reports how long clients' writes took"}
 	case s.Seconds <= 0:
 		out.Text = fmt.Sprintf("0 s of %s of %s", units.Seconds(s.Of), s.Signal)
 	default:
@@ -122,7 +122,7 @@ func stalled(s diagnose.StallSummary) document.Line {
 	}
 
 	if s.ThresholdS > 0 {
-		out.Note = fmt.Sprintf("(judged by %s: an interval counts as stalled at a mean latency of %s or more)",
+		out.Note = fmt.Sprintf("(judged by %s: an interval is stalled if its mean latency is at least %s)",
 			s.Signal, units.Seconds(s.ThresholdS))
 	}
 

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// support are the evidence packs of findings about a volume's own fault: what a person attaches to a
-// support case. Times are in UTC, as a provider reads them.
+// support returns the evidence for support cases, from findings about faults of a volume. Times are
+// in UTC for the provider's engineers.
 func (d *diagnosed) support() []document.Section {
 	var out []document.Section
 	for _, f := range d.Findings {
@@ -35,12 +35,12 @@ func (d *diagnosed) supportCase(id string, f diagnose.Finding) document.Section 
 	}
 
 	at := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
-	text := volume + " was slow from " + at(x.From) + " to " + at(x.To) + " UTC, for " + units.Seconds(x.SlowS) +
-		" in all. " + f.Summary
+	text := volume + " was slow between " + at(x.From) + " and " + at(x.To) + " UTC, for " + units.Seconds(x.SlowS) +
+		" in total. " + f.Summary
 	t := &document.Table{Caption: "Counters of " + volume + " and of its peers, medians",
 		Columns: []document.Column{{Text: "device"}, {Text: "counter"}, {Text: "while slow", Number: true},
-			{Text: "when it did as much", Number: true}},
-		Notes: []string{"The last column is of the time in which the device did at least as much, quickly."}}
+			{Text: "at the same load", Number: true}},
+		Notes: []string{"The last column is from times when the device handled at least the same load at normal speed."}}
 
 	value := func(v *float64, unit string) document.Cell {
 		if v == nil {
@@ -56,14 +56,14 @@ func (d *diagnosed) supportCase(id string, f diagnose.Finding) document.Section 
 
 	parts := []document.Part{{Text: text}, {Table: t}}
 	for _, e := range x.Excluded {
-		parts = append(parts, document.Part{Text: "Excluded. " + e})
+		parts = append(parts, document.Part{Text: "Ruled out: " + e})
 	}
 
 	return document.Section{ID: id, Title: "Evidence for a support case", Aside: x.Device,
-		Note: "Attach this to a support case, with the volume's id.", Parts: parts}
+		Note: "Attach this to a support case, with the volume's ID.", Parts: parts}
 }
 
-// utcCase is an evidence pack as the contract has it.
+// utcCase converts support evidence to the form of the JSON contract.
 func utcCase(x *rules.SupportCase) *rules.SupportCase {
 	if x == nil {
 		return nil

@@ -8,15 +8,15 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A Density is how many operations met which latency when.
+// A Density counts operations by time and latency.
 type Density struct {
-	FromS, StepS float64   // of its columns of time, as a timeline has it
-	BoundsS      []float64 // upper bounds of the classes; one more class has none
+	FromS, StepS float64   // start and length of its time slots, on the axis of a timeline
+	BoundsS      []float64 // upper bounds of the classes; the last class has none
 	Counts       [][]float64
-	Unseen       float64 // operations that were too quick to be seen: below all classes
+	Unseen       float64 // operations that were too fast to be sampled: below all classes
 }
 
-// Used is the range of classes with any operation, and the most in one cell.
+// Used returns the range of classes with any operation, and the highest count of a cell.
 func (h Density) Used() (first, last int, most float64) {
 	first, last = len(h.BoundsS), -1
 	for _, column := range h.Counts {
@@ -29,7 +29,7 @@ func (h Density) Used() (first, last int, most float64) {
 	return first, last, most
 }
 
-// Lower and Upper bound a class where it is drawn; the first has no lower bound and the last no
+// Lower and Upper bound a class in drawings. The first class has no lower bound and the last no
 // upper one, so they are drawn as wide as their neighbours.
 func (h Density) Lower(class int) float64 {
 	if class <= 0 {
@@ -46,7 +46,7 @@ func (h Density) Upper(class int) float64 {
 	return h.BoundsS[class]
 }
 
-// Between is a class in words.
+// Between describes a class in words.
 func (h Density) Between(class int) string {
 	switch {
 	case class <= 0:
@@ -57,17 +57,17 @@ func (h Density) Between(class int) string {
 	return bound(h.BoundsS[class-1]) + " to " + bound(h.BoundsS[class])
 }
 
-// bound is a class' bound in words. It is exact, so it has only the digits that it needs.
+// bound prints the bound of a class. Bounds are exact, so it prints only the digits needed.
 func bound(s float64) string { return units.Tick(s, "seconds") }
 
-// doubled is the ratio of bounds above which a class' width is given as a factor.
+// doubled is the ratio of bounds above which the width of a class is given as a factor.
 const doubled = 1.995
 
-// alike is how much the widths of classes may differ and still be given as one, because bounds are
-// rounded.
+// alike is how much the widths of classes may differ and still be described as equal, because
+// bounds are rounded.
 const alike = 1.05
 
-// Width is how wide the classes with operations are, in words.
+// Width describes how wide the classes with operations are.
 func (h Density) Width() string {
 	first, last, _ := h.Used()
 	least, most := math.Inf(1), 1.0

@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	heatRows   = 24 // of the table behind a heat map, at most
-	heatGroups = 10 // of its classes
+	heatRows   = 24 // maximum rows of the table behind a heat map
+	heatGroups = 10 // maximum groups of classes in it
 )
 
-// Tabulate is a heat map as a table: operations by stretches of time and by few, wide classes.
+// Tabulate returns a heat map as a table: operations by stretch of time and by a few wide classes.
 func (h Density) Tabulate(t *Timeline, subject string) *Table {
 	first, last, _ := h.Used()
 	ends := h.groups(first, last)
@@ -52,8 +52,9 @@ func (h Density) Tabulate(t *Timeline, subject string) *Table {
 	return out
 }
 
-// groups are the last classes of groups of those from first to last: each its own if they are few,
-// else by 1, 3 and 10 of each decade, or by decades.
+// groups divides the classes from first to last into groups and returns the last class of each. If
+// there are few classes, each is a group; otherwise groups end at 1, 3 and 10 of each decade, or at
+// decades.
 func (h Density) groups(first, last int) (ends []int) {
 	for _, per := range []float64{math.Inf(1), 2, 1} { // groups a decade
 		ends = nil
@@ -70,7 +71,8 @@ func (h Density) groups(first, last int) (ends []int) {
 	return ends
 }
 
-// Counted is a number of operations; cells of time that divide an interval give fractions of one.
+// Counted prints a number of operations. It may be a fraction, because grid cells divide an
+// interval.
 func Counted(n float64) string {
 	switch {
 	case n <= 0:

@@ -13,7 +13,7 @@ func TestQuantilesInWords(t *testing.T) {
 	h := Density{StepS: 1, BoundsS: []float64{0.001, 0.01, 0.1, 1}, Counts: [][]float64{{100, 800, 0, 0, 0}, {0, 0, 90, 8, 2}}}
 	all := h.Everything("all")
 	for q, want := range map[float64]string{0.1: "up to 1 ms", 0.5: "5.50 ms", 0.9: "10.0 ms", 0.945: "55.0 ms", 0.999: "over 1 s"} {
-		if got := h.Told(all, q); got != want {
+		if got := h.QuantileText(all, q); got != want {
 			t.Errorf("the quantile %v is %s, want %s", q, got, want)
 		}
 	}
@@ -23,8 +23,8 @@ func TestQuantilesInWords(t *testing.T) {
 	}
 
 	h.Unseen = 1000
-	if half, p99 := h.Told(h.Everything(""), 0.5), h.Told(h.Everything(""), 0.99); half != "too quick to be seen" || p99 != "90.0 ms" {
-		t.Errorf("where half was too quick to be seen, the median is %s and the p99 %s", half, p99)
+	if half, p99 := h.QuantileText(h.Everything(""), 0.5), h.QuantileText(h.Everything(""), 0.99); half != "too fast to be sampled" || p99 != "90.0 ms" {
+		t.Errorf("where half was too fast to be sampled, the median is %s and the p99 %s", half, p99)
 	}
 
 	if f := (Density{BoundsS: []float64{1, 2}, Counts: [][]float64{{0, 0, 0}}}).HeatMap(&Timeline{ToS: 1}, "x"); f != nil {

@@ -6,14 +6,14 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A Population is some of the operations of a density, by class.
+// A Population is a subset of the operations of a density, by class.
 type Population struct {
 	Name   string
 	Counts []float64
-	Unseen float64 // too quick to be seen: below all classes
+	Unseen float64 // too fast to be sampled: below all classes
 }
 
-// Total is how many operations there are.
+// Total is the number of operations.
 func (p Population) Total() float64 {
 	sum := p.Unseen
 	for _, n := range p.Counts {
@@ -22,18 +22,18 @@ func (p Population) Total() float64 {
 	return sum
 }
 
-// Without is what is left of a population.
+// Without returns the rest of a population.
 func (p Population) Without(name string, part Population) Population {
 	out := Population{Name: name, Counts: make([]float64, len(p.Counts)), Unseen: max(0, p.Unseen-part.Unseen)}
 	for class, n := range p.Counts {
-		if rest := n - part.Counts[class]; rest > 1e-6*n { // what rounding leaves is no operation
+		if rest := n - part.Counts[class]; rest > 1e-6*n { // ignore rounding errors
 			out.Counts[class] = rest
 		}
 	}
 	return out
 }
 
-// Everything is a density's operations of all times.
+// Everything returns the operations of the whole time.
 func (h Density) Everything(name string) Population {
 	out := Population{Name: name, Counts: make([]float64, len(h.BoundsS)+1), Unseen: h.Unseen}
 	for _, column := range h.Counts {
@@ -44,25 +44,25 @@ func (h Density) Everything(name string) Population {
 	return out
 }
 
-// Quantiles are those that a distribution's drawing and table name.
+// Quantiles are those shown in a distribution's drawing and table.
 var Quantiles = []struct {
 	Q    float64
 	Name string
 }{{Median, "p50"}, {0.9, "p90"}, {0.95, "p95"}, {P99, "p99"}, {0.999, "p99.9"}}
 
-// Quantiles that results name.
+// Quantiles used in results.
 const (
 	Median = 0.5
 	P99    = 0.99
 )
 
-// Enough reports whether at least one of a population's operations is beyond a quantile. With fewer
-// operations, the slowest one would be reported as the quantile.
+// Enough reports whether at least one operation is beyond a quantile. With fewer operations, the
+// slowest one would be reported as the quantile.
 func (p Population) Enough(q float64) bool { return math.Round(p.Total())*(1-q) >= 1-1e-9 }
 
-// Quantile returns the latency that a share of a population's operations keep, interpolated within
-// its class as Prometheus' histogram_quantile does, and that class; -1 if they were below all
-// classes. For the first and the last class it is their only bound.
+// Quantile returns the latency within which a share q of the operations completed, and its class;
+// -1 if below all classes. It interpolates within the class like Prometheus' histogram_quantile. In
+// the first and the last class it is their only bound.
 func (h Density) Quantile(p Population, q float64) (x float64, class int) {
 	rank := q * p.Total()
 	if p.Unseen >= rank {
@@ -87,25 +87,25 @@ func (h Density) Quantile(p Population, q float64) (x float64, class int) {
 	return math.NaN(), -1
 }
 
-// Told is a quantile in words: only one bound if its class has no other.
-func (h Density) Told(p Population, q float64) string {
+// QuantileText prints a quantile, or the only bound of its class if the class is open-ended.
+func (h Density) QuantileText(p Population, q float64) string {
 	x, class := h.Quantile(p, q)
 	switch class {
 	case -1:
-		return "too quick to be seen"
+		return "too fast to be sampled"
 	case 0, len(h.BoundsS):
 		return h.Between(class)
 	}
 	return units.Seconds(x)
 }
 
-// Describe says what a distribution rests on.
+// Describe explains the data behind a distribution.
 func (h Density) Describe(all Population) string {
-	caption := "How many took at most so long: " + Counted(all.Total()) + " operations, in " + h.Width() +
-		". The scale is of nines, so that the slowest have room. Within its class, which stands below it, a figure is interpolated as Prometheus' histogram_quantile does."
+	caption := "Share of operations that took at most this long: " + Counted(all.Total()) + " operations, in " + h.Width() +
+		". The axis counts nines, which leaves room for the slowest operations. Figures are interpolated within their class, given below them, like Prometheus' histogram_quantile."
 	if h.Unseen > 0 {
-		caption += " In intervals with " + units.Percent(h.Unseen/all.Total()) +
-			" of them nobody was seen waiting, by a source that looks now and then: they begin the curve."
+		caption += " For " + units.Percent(h.Unseen/all.Total()) +
+			" of them the source, which samples, saw no operation waiting; they start the curve."
 	}
 	return caption
 }

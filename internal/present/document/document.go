@@ -1,55 +1,55 @@
-// Package document is the model of a result as it is shown: one plain value that knows no terminal,
-// no HTML and no Markdown. A builder makes it, once for each kind of result; writers set it:
+// Package document is the model of a result for display: a plain value, independent of terminals,
+// HTML and Markdown. A builder creates it, one for each kind of result; writers render it:
 // internal/present/text, internal/present/html and internal/present/markdown.
 //
 // # How to write a builder
 //
-// A builder is a function that takes a result and gives a document:
+// A builder is a function that converts a result to a document:
 //
 //	func Probe(r *probe.Report, origin document.Origin) *document.Document
 //
-// It lies in internal/present/results, a file for each kind. (A diagnosis has a package of its own,
-// so that plimsoll watch links no model and no planner.)
+// Builders are in internal/present/results, with a file for each kind. (Diagnosis is a separate
+// package, so that plimsoll watch does not link the model and the planner.)
 //
-//  1. Verdict says in one or two sentences what was found. Lead goes on, a paragraph each.
-//  2. Facts are the three to six figures that carry the verdict. A page shows them as cards. Summary
-//     is the same in labelled lines, for a terminal; without one the terminal lists the facts.
-//  3. Sections follow, in the order of a reader's questions. Each has an ID, which is the address that
-//     "#id" leads to, and parts: text, tables, figures, findings and so on. A part has one of its
-//     fields set.
-//  4. A number that stands in a table or a fact leads to what it rests on: Href holds an address within
-//     the document ("#evidence", or what [Ledger] and [Queries] return), Ref the address of a piece of
-//     evidence whose number stands beside it.
-//  5. A table says which of its columns a narrow terminal drops ([Column.Drop]). A figure carries
+//  1. Verdict states the result in one or two sentences. Lead continues it, one paragraph each.
+//  2. Facts are the three to six key figures behind the verdict. A page shows them as cards. Summary
+//     has the same in labelled lines for a terminal; without a Summary, the terminal lists the facts.
+//  3. Sections follow, in the order of a reader's questions. Each has an ID, the target of "#id", and
+//     parts: text, tables, figures, findings and so on. A part has one of its fields set.
+//  4. A number in a table or a fact links to its basis: Href is an address within the document
+//     ("#evidence", or what [Ledger] and [Queries] return), Ref the address of a piece of evidence,
+//     whose number is printed next to it.
+//  5. A table says which of its columns a narrow terminal drops ([Column.Drop]). A figure contains
 //     values, not a drawing, and a table of the same numbers.
 //
-// All words are the builder's. A writer adds none of its own but for the few that name the parts of
-// its medium. All text is raw: a writer escapes it. Numbers are printed by internal/base/units.
+// All words come from the builder. A writer adds only the few that name the parts of its medium. All
+// text is raw; writers escape it. Numbers are printed by internal/base/units.
 //
-// What a medium has no room for is marked: [Section.Only] and [Part.Only] name the media that show
-// it. Keep that for what a medium cannot show; two builders in one are no improvement on two.
+// Content that only some media can show is marked: [Section.Only] and [Part.Only] name the media. Use
+// this sparingly: two builders in one are no better than two builders.
 //
-// A verb writes its document with one call in cmd; see app.write there. Give a builder a golden
-// test of its text, and add its document to the pages of the html package's tests.
+// A verb writes its document with one call in cmd; see app.write there. Give a builder a golden test
+// of its text, and add its document to the pages of the html package's tests.
 package document
 
-// A Document is a result, ready to be written.
+// A Document is a result, ready for a writer.
 type Document struct {
 	Kind    string // what it is: "Diagnosis"
-	Title   string // names the result, where a window or a file has a title
-	Host    string // the machines that it is about, where they are known
-	Verdict string // what was found, in a sentence or two; a list has none
+	Title   string // names the result in the title of a window or a file
+	Host    string // the machines that it is about, if known
+	Verdict string // the result in a sentence or two; a list has none
 	Lead    []string
-	// Now is what to do at once: it stands before everything else. nil if there is nothing.
+	// Now is what to do immediately; it comes before everything else. nil if there is nothing to
+	// do.
 	Now     *Section
 	Facts   []Fact
 	Summary []Term // the facts as labelled lines
-	// Timeline holds the series that are zoomed together; nil if there are none. A part shows it.
+	// Timeline holds the series that share a zoom; nil if there are none. A part shows it.
 	Timeline *Timeline
 	Sections []Section
-	Next     string  // how to go on, in a sentence without its period
-	Action   *Action // a button, on a page whose server takes it; nil for none
-	Program  string  // what wrote it: "plimsoll 1.0.0"
+	Next     string  // the next step, in a sentence without its period
+	Action   *Action // a button, on a page with a server that accepts it; nil for none
+	Program  string  // the program that wrote it: "plimsoll 1.0.0"
 }
 
 // An Action is a button that sends an empty form to a path of the page's own server.
@@ -71,7 +71,7 @@ func (m Media) Has(one Media) bool { return m == 0 || m&one != 0 }
 // A Level is how good or bad something is; "" is neither.
 type Level string
 
-// The levels. Not is of a finding that says what is not the cause.
+// The levels. Not marks a finding that rules out a cause.
 const (
 	Critical Level = "critical"
 	Warning  Level = "warning"
@@ -80,10 +80,10 @@ const (
 	Not      Level = "not"
 )
 
-// A Fact is a figure that carries the verdict.
+// A Fact is a key figure behind the verdict.
 type Fact struct {
 	Label, Value, Note string
-	Href               string // where more of it stands
+	Href               string // address of the details
 	Ref                string // its evidence
 	Level              Level
 }
@@ -98,28 +98,28 @@ type Term struct {
 type Line struct {
 	Text   string
 	Note   string // less important, below it
-	Detail string // for whoever asks for everything
+	Detail string // only shown in verbose output
 }
 
-// A Section is a part of a document with a heading. Without a title it has none, and a terminal
-// writes it from the first column on: a list, which other programs may read.
+// A Section is a part of a document with a heading. Without a title it has no heading, and a
+// terminal does not indent it, so that other programs can parse the list.
 type Section struct {
 	ID, Title string
 	Aside     string // a few words that complete the title: "neither found nor ruled out"
-	Note      string // a sentence that explains what follows; a terminal leaves it out
+	Note      string // a sentence that explains the section; a terminal omits it
 	Only      Media
 	Parts     []Part
 }
 
-// A Part is one of what its fields name.
+// A Part has one of its content fields set.
 type Part struct {
 	Only     Media
 	Text     string
 	Ref      string // the evidence of the text
 	Terms    []Term
-	Source   *Cell    // what the rest was read from
-	Quote    string   // what somebody else said
-	Prose    []string // lines of Markdown, shown as they are: only what this project wrote itself
+	Source   *Cell    // the signal that the rest was read from
+	Quote    string   // quoted text of a third party
+	Prose    []string // lines of Markdown, shown unchanged: only text written by this project
 	Commands []string // of a shell
 	PromQL   []string
 	Table    *Table
@@ -128,7 +128,7 @@ type Part struct {
 	Tasks    []Task
 	Shares   *Shares
 	Gaps     []Gap
-	Brief    bool // a short text counts the gaps: they are beside the point
+	Brief    bool // a short text only counts the gaps, because they matter little
 	Timeline *Timeline
 	Queries  []Query
 	Files    []File
@@ -136,7 +136,7 @@ type Part struct {
 	Scenario *Scenario
 }
 
-// A File is one that was written, with the lines of it that decide.
+// A File is a file that was written, with its decisive lines.
 type File struct {
 	Path  string
 	Lines []string

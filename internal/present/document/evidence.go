@@ -21,12 +21,11 @@ const evidencePrefix = "#e"
 // Href is its address within the document.
 func (e *Evidence) Href() string { return evidencePrefix + strconv.Itoa(e.Number) }
 
-// EvidenceNumber is the number of the evidence that an address leads to, as it is shown in
-// brackets.
+// EvidenceNumber returns the number of the evidence at an address, as shown in brackets.
 func EvidenceNumber(href string) string { return strings.TrimPrefix(href, evidencePrefix) }
 
-// A Scenario is the file that figures come from, as it was read: each line has the address "#line"
-// and its number.
+// A Scenario is the file that figures come from, as it was read. The address of each line is
+// "#line" followed by its number.
 type Scenario struct {
 	File  string
 	Lines []string

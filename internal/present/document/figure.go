@@ -6,53 +6,53 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A Figure is a drawing with its words and its numbers.
+// A Figure is a drawing with its text and its numbers.
 type Figure struct {
 	ID, Title, Caption string
-	TerminalCaption    string   // of a terminal's drawing, which looks different
-	Keys               []string // of its series, in their order
+	TerminalCaption    string   // caption of the terminal's drawing, which looks different
+	Keys               []string // names of its series, in order
 	Plot               Plot
 	Table              *Table
 }
 
-// A Plot is the content of a figure: values, which each writer draws as well as it can.
+// A Plot is the content of a figure: values, which each writer draws as best it can.
 type Plot interface{ plot() }
 
-// A HeatMap is operations by time and latency.
+// A HeatMap shows operations by time and latency.
 type HeatMap struct {
 	Density Density
 	Time    *Timeline // whose axis it shares
 	Subject string
 }
 
-// A Distribution is the share of operations up to each latency, for all operations and for parts of
-// them.
+// A Distribution shows the share of operations up to each latency, for all operations and for parts
+// of them.
 type Distribution struct {
 	Density Density
 	Shown   []Population // all, then the parts
 	Subject string
 }
 
-// Percentiles are latencies by percentile, in seconds.
+// Percentiles shows latencies by percentile, in seconds.
 type Percentiles struct {
 	Names  []string // "p50"
 	Curves []Curve
 }
 
-// A Curve is percentiles of one kind of operations.
+// A Curve is the percentiles of one kind of operation.
 type Curve struct {
 	Name    string
-	Seconds []*float64 // nil where a percentile is not known
+	Seconds []*float64 // nil if a percentile is unknown
 }
 
-// A Frontier is prices against an objective.
+// A Frontier shows prices against an objective.
 type Frontier struct {
 	Objective   string
 	MostSeconds float64
-	Points      []FrontierPoint // from the cheapest on
+	Points      []FrontierPoint // cheapest first
 }
 
-// A FrontierPoint is a layout: its price a month, and its figure with the model's error.
+// A FrontierPoint is a layout: its monthly price, and its figure with the model's error.
 type FrontierPoint struct {
 	Name                             string
 	MonthlyUSD                       float64
@@ -60,9 +60,9 @@ type FrontierPoint struct {
 	Now, Chosen                      bool
 }
 
-// Changes are ratios of after to before with their intervals.
+// Changes shows ratios of after to before, with their intervals.
 type Changes struct {
-	Margin float64 // how far from 1 a ratio is no change
+	Margin float64 // how far from 1 a ratio may be and still count as no change
 	Rows   []RatioRow
 }
 
@@ -70,7 +70,7 @@ type Changes struct {
 type RatioRow struct {
 	Title, Verdict string
 	Ratio          float64
-	Low, High      *float64 // nil where an end is not known
+	Low, High      *float64 // nil if an end is unknown
 	Interval       bool     // there is an interval
 	Certain        bool     // the verdict is certain
 	Level          Level    // Good, Critical or none
@@ -82,7 +82,7 @@ func (Percentiles) plot()  {}
 func (Frontier) plot()     {}
 func (Changes) plot()      {}
 
-// HeatMap is a figure of operations by time and latency; nil if there are none.
+// HeatMap returns a figure of operations by time and latency; nil if there are none.
 func (h Density) HeatMap(t *Timeline, subject string) *Figure {
 	_, last, most := h.Used()
 	if last < 0 || len(h.BoundsS) < 2 {
@@ -90,12 +90,12 @@ func (h Density) HeatMap(t *Timeline, subject string) *Figure {
 	}
 	return &Figure{ID: "heat", Title: "Latency of " + subject + " over time", Plot: HeatMap{h, t, subject},
 		Table: h.Tabulate(t, subject),
-		Caption: fmt.Sprintf("Each field holds the operations of %s at that latency; the stronger its colour, the more, up to %s. A level is about five times the one before.",
+		Caption: fmt.Sprintf("Each cell counts the operations of %s at that latency; a stronger colour means more, up to %s. Each colour level is about five times the previous one.",
 			units.Seconds(h.StepS), Counted(most))}
 }
 
-// Distribution is a figure of the latencies of all operations and of parts of them; nil if there
-// are none.
+// Distribution returns a figure of the latencies of all operations and of parts of them; nil if
+// there are none.
 func (h Density) Distribution(subject string, parts ...Population) *Figure {
 	if _, last, _ := h.Used(); last < 0 || len(h.BoundsS) < 2 {
 		return nil
@@ -131,12 +131,12 @@ func (h Density) Distribution(subject string, parts ...Population) *Figure {
 		Plot: Distribution{h, shown, subject}, Table: tab, Keys: names, Caption: h.Describe(all)}
 }
 
-// quantileCell is a quantile with its class.
+// quantileCell shows a quantile with its class.
 func (h Density) quantileCell(p Population, q float64) Cell {
 	if !p.Enough(q) {
 		return Cell{Text: "too few", Number: true}
 	}
-	out := Cell{Text: h.Told(p, q), Number: true}
+	out := Cell{Text: h.QuantileText(p, q), Number: true}
 	if _, class := h.Quantile(p, q); class > 0 && class < len(h.BoundsS) {
 		out.Note = h.Between(class)
 	}

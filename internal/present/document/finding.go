@@ -1,11 +1,11 @@
 package document
 
-// A Finding is one thing that a diagnosis says, with what it rests on.
+// A Finding is one statement of a diagnosis, with its evidence.
 type Finding struct {
 	ID           string // "f1"
 	Number       int
 	Level        Level
-	Word         string // the severity as it is read
+	Word         string // the severity as displayed
 	Title        string
 	Subject      string // what it is about: a device, a server
 	Weight       string // how much of the whole it explains, in words
@@ -17,21 +17,21 @@ type Finding struct {
 	Observations []Observation
 	Among        []string // the databases it holds for, the first being the most important
 	Full         bool     // a short form shows all of it
-	// Essential says that the observations are the finding, so that even a short form shows them.
+	// Essential says that the observations are the finding, so even a short form shows them.
 	Essential bool
 	Fixes     []Fix
 	Condition string // the rule's PromQL
 	Signals   []Cell // the signals of the condition
 }
 
-// An Observation is a number that a finding rests on.
+// An Observation is a number that supports a finding.
 type Observation struct {
-	Value  string // with its unit; "" where the text alone says it
+	Value  string // with its unit; "" if the text says it all
 	Text   string
-	When   Cell   // Text is "" where the time is not known
-	Whole  bool   // it holds for all of the time that was looked at
-	Metric string // what it was read from
-	Signal string // Metric as it is shown
+	When   Cell   // Text is "" if the time is unknown
+	Whole  bool   // it holds for the whole time examined
+	Metric string // the metric it was read from
+	Signal string // Metric as displayed
 	Href   string // the query of Metric
 }
 
@@ -40,7 +40,7 @@ type Fix struct {
 	Summary, Expect, Cost string
 }
 
-// A Gap is rules that could not be judged, with what to record the next time.
+// A Gap is a set of rules that could not be judged, with what to record next time.
 type Gap struct {
 	Advice string
 	Rules  []Unjudged
@@ -52,7 +52,7 @@ type Unjudged struct {
 	Missing []string
 }
 
-// Shares say where an amount of time went.
+// Shares shows where an amount of time went.
 type Shares struct {
 	Caption string
 	Rows    []SharePart
@@ -70,10 +70,10 @@ type SharePart struct {
 	Minor    bool // a short form gives its name alone
 }
 
-// Overlap explains the mark of shares that overlap.
+// Overlap explains the mark of overlapping shares.
 const Overlap = "may be counted in another share too: these do not add up to the whole"
 
-// Minor are the names of the minor shares.
+// Minor returns the names of the minor shares.
 func (s *Shares) Minor() []string {
 	var out []string
 	for _, x := range s.Rows {

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// A Query is how a number was read: a signal with its PromQL, one for each exporter that has it.
+// A Query is how a number was read: a signal with its PromQL, one expression for each exporter that
+// provides it.
 type Query struct {
 	ID, Name, Help string
 	PromQL         []string
 }
 
-// Queries are those that a document's numbers lead to, in the order in which they were first asked
-// for.
+// Queries collects the queries that a document's numbers link to, in order of first use.
 type Queries struct {
-	// Describe gives a metric's short name, what it is, and its PromQL.
+	// Describe returns a metric's short name, description and PromQL.
 	Describe func(metric string) (name, help string, promQL []string)
 
 	list  []Query
@@ -24,7 +24,7 @@ type Queries struct {
 
 var notInID = regexp.MustCompile(`[^a-z0-9]+`)
 
-// Link gives the address of a metric's query, "" for no metric.
+// Link returns the address of a metric's query; "" for no metric.
 func (q *Queries) Link(metric string) string {
 	if metric == "" {
 		return ""
@@ -47,12 +47,12 @@ func (q *Queries) Link(metric string) string {
 	return "#" + q.list[i].ID
 }
 
-// Section lists all queries; nothing if no number leads to one.
+// Section lists all queries; none if no number links to one.
 func (q *Queries) Section() []Section {
 	if len(q.list) == 0 {
 		return nil
 	}
 	return []Section{{ID: "queries", Title: "Queries", Only: Page | Markdown,
-		Note:  "What each signal is read from. Where a source tells one in several ways, the first that it has counts.",
+		Note:  "How each signal is computed. If a signal has several expressions, the first one whose metrics the source has is used.",
 		Parts: []Part{{Queries: q.list}}}}
 }

@@ -3,35 +3,35 @@ package document
 // A Table has a caption for readers who do not see the text before it.
 type Table struct {
 	Caption string
-	Fold    string // if not empty, a page folds the table behind these words
+	Fold    string // if not empty, a page folds the table under this heading
 	Columns []Column
 	Rows    [][]Cell
 	Notes   []string
 	// Short is how many rows a short text shows; 0 is all.
 	Short int
-	// Repeat is how many of the first columns are repeated where a narrow terminal writes the
-	// others below each other; 0 if it does not.
+	// Repeat is how many of the first columns are repeated when a narrow terminal splits the table
+	// into several; 0 if it does not split it.
 	Repeat int
 }
 
-// A Column is a heading. Numbers are set right.
+// A Column is a heading. Numbers are right-aligned.
 type Column struct {
 	Text   string
-	Ref    string // the evidence of what is below
+	Ref    string // the evidence of the column
 	Number bool
-	Drop   int // a narrow terminal leaves out columns with a number over 0, the highest first
+	Drop   int // a narrow terminal drops columns with a value above 0, highest first
 }
 
 // A Cell is one field of a table, or a link within a text.
 type Cell struct {
 	Text   string
-	Note   string // smaller, below
-	Detail string // more of the same, which a short text leaves out
+	Note   string // smaller, below the text
+	Detail string // more detail, which a short text omits
 	Href   string
-	Ref    string   // the evidence that its row rests on
+	Ref    string   // the evidence of its row
 	Roles  string   // words of: code, long (may break anywhere), figure, word, good, bad
-	Number bool     // set right
-	Zoom   *Window  // the timeline shows this when the cell is followed
+	Number bool     // right-aligned
+	Zoom   *Window  // what the timeline shows when the link is followed
 	Bar    *float64 // a share of 0 to 1, drawn as a bar
 }
 

@@ -1,11 +1,11 @@
 package document
 
-// A Task is one thing to do now: commands for a shell, in the order in which they are run.
+// A Task is an action to take now: shell commands, in order.
 type Task struct {
 	ID     string // "do1"
 	Number int
 	Title  string
-	About  string // what it takes, in a few words: "no restart; free"
+	About  string // its effort and cost in a few words: "no restart; free"
 	Steps  []Step
 }
 

@@ -8,15 +8,16 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A Timeline is charts that share the time, a cursor and a zoom, with bands behind them.
+// A Timeline is a set of charts that share a time axis, a cursor and a zoom, with bands behind
+// them.
 type Timeline struct {
-	// FromS and ToS are the shared time. Times of day are seconds since 1970 as the page's zone has
-	// them, as if it were UTC: readers elsewhere see the report's clock, not theirs.
+	// FromS and ToS bound the time axis. Times of day are seconds since 1970 in the report's time
+	// zone, treated as UTC, so that readers elsewhere see the report's clock instead of theirs.
 	FromS float64
 	ToS   float64
-	// Cuts are the gaps that the time leaves out, in its order.
+	// Cuts are the gaps that the axis leaves out, in time order.
 	Cuts []Cut
-	// Elapsed says that times count from a run's start, not from a clock.
+	// Elapsed says that times count from the start of a run instead of showing a clock.
 	Elapsed bool
 	Bands   []Band
 	Charts  []Chart
@@ -25,21 +26,21 @@ type Timeline struct {
 
 	Zone string
 	Note string
-	// From and To are the ends of the time in words.
+	// From and To are the ends of the axis in words.
 	From, To string
 }
 
-// A Cut is a gap that is left out of a timeline: at AtS of its seconds the clock goes on by SkippedS.
+// A Cut is a gap that a timeline leaves out: at AtS the clock jumps by SkippedS.
 type Cut struct{ AtS, SkippedS float64 }
 
-// A Mark is a moment of a timeline at which something was changed.
+// A Mark is a moment at which something was changed.
 type Mark struct {
 	AtS   float64
 	Text  string
-	Clock string // the moment as a clock shows it
+	Clock string // the time of day
 }
 
-// A Band is stretches of time in which something held.
+// A Band is a set of stretches of time in which something held.
 type Band struct {
 	Kind  string // "stall" or "checkpoint"
 	Name  string
@@ -55,33 +56,33 @@ type Chart struct {
 	FromS  float64
 	StepS  float64
 	Series []Series
-	// Log says that values are orders of magnitude apart, so their axis is logarithmic.
+	// Log says that values differ by orders of magnitude, so their axis is logarithmic.
 	Log bool
-	// Counts, for percentiles, is how many operations each point rests on.
+	// Counts, for percentiles, is the number of operations behind each point.
 	Counts []float64
 
-	About string // a few words beside the title
+	About string // a few words next to the title
 	Href  string // its query
 
 }
 
-// A Series has a value for each step; NaN where nothing was measured.
+// A Series has a value for each step; NaN if nothing was measured.
 type Series struct {
 	Name string
-	// Style is the colour and dash it is drawn with, from 1 to SeriesStyles: the same for the same
-	// thing in all charts.
+	// Style is its colour and dash, from 1 to SeriesStyles: the same for the same thing in all
+	// charts.
 	Style  int
 	Values []float64
 }
 
-// ClockSeconds is a time in a zone as a timeline has it.
+// ClockSeconds converts a time in a zone to seconds on a timeline.
 func ClockSeconds(t time.Time, loc *time.Location) float64 {
 	t = t.In(loc)
 	_, offset := t.Zone()
 	return float64(t.UnixMilli())/1000 + float64(offset)
 }
 
-// High is the highest value; 0 if there is none over it.
+// High is the highest value; 0 if none is positive.
 func (c Chart) High() float64 {
 	high := 0.0
 	for _, s := range c.Series {
@@ -94,7 +95,7 @@ func (c Chart) High() float64 {
 	return high
 }
 
-// Low is the lowest value over zero; 0 if there is none.
+// Low is the lowest positive value; 0 if there is none.
 func (c Chart) Low() float64 {
 	low := math.Inf(1)
 	for _, s := range c.Series {
@@ -110,7 +111,7 @@ func (c Chart) Low() float64 {
 	return low
 }
 
-// Most is the highest value in words.
+// Most prints the highest value.
 func (c Chart) Most() string { return "max " + units.Value(c.High(), c.Unit) }
 
 // SeriesStyles is how many series can be distinguished by colour and dash.
@@ -149,12 +150,12 @@ func elapsed(s float64) string {
 	return fmt.Sprintf("%d:%02d:%02d", whole/3600, whole/60%60, whole%60)
 }
 
-// tableRows is how many rows the table behind the charts has at most.
+// tableRows is the maximum number of rows of the table behind the charts.
 const tableRows = 48
 
-// Tabulate is the charts' values as a table: the highest of each stretch.
+// Tabulate returns the charts' values as a table: the maximum of each stretch of time.
 func (t *Timeline) Tabulate() *Table {
-	out := &Table{Caption: "The charts' values, the highest of each stretch of time", Fold: "Data as a table",
+	out := &Table{Caption: "Chart values, maximum of each stretch of time", Fold: "Data as a table",
 		Columns: []Column{{Text: "from"}}}
 	whole := t.ToS - t.FromS
 	if !(whole > 0) {

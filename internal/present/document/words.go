@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Visible makes text from elsewhere safe to show: white space becomes spaces, control and
-// format characters and broken UTF-8 become escapes.
+// Visible makes untrusted text safe to display: white space becomes spaces, and control characters,
+// format characters and invalid UTF-8 become escapes.
 func Visible(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -33,7 +33,7 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// ASCII is [Visible] text with everything beyond ASCII as escapes.
+// ASCII is [Visible] text with non-ASCII characters escaped.
 func ASCII(s string) string {
 	var b strings.Builder
 	for _, r := range Visible(s) {
@@ -46,8 +46,8 @@ func ASCII(s string) string {
 	return b.String()
 }
 
-// FirstSentence is the first sentence of a text. A period that ends an abbreviation is followed by
-// no capital.
+// FirstSentence returns the first sentence of a text. A period followed by a lower-case letter ends
+// an abbreviation, not a sentence.
 func FirstSentence(s string) string {
 	for i := 0; i+2 < len(s); i++ {
 		if s[i] == '.' && s[i+1] == ' ' && (s[i+2] < 'a' || s[i+2] > 'z') {
@@ -57,11 +57,11 @@ func FirstSentence(s string) string {
 	return s
 }
 
-// versioned is the name of a product with its version, which is written as its makers do even where
-// a sentence begins.
+// versioned matches the name of a product with its version, which keeps its spelling even at the
+// start of a sentence.
 var versioned = regexp.MustCompile(`^[a-z]{4,} v?[0-9]+\.[0-9]`)
 
-// Sentence begins a text with a capital and ends it with a period.
+// Sentence capitalises a text and ends it with a period.
 func Sentence(s string) string {
 	if s == "" {
 		return s

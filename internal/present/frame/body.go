@@ -12,19 +12,19 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A section is a heading and rows. It gets at least min of its rows if there is any room, and more as
-// far as there is.
+// A section is a heading and rows. It gets at least min of its rows if there is any room, and more
+// if there is more room.
 type section struct {
 	head Line
 	rows []Line
 	min  int
 }
 
-// body places what is under the title in so many lines.
+// body places everything below the title, in the given number of lines.
 func (s *screen) body(m *Moment, room int) {
 	all := []section{s.now(m), s.clients(m), s.devices(m), s.limits(m), s.spent(m), s.incidents(m)}
 	if m.To.IsZero() {
-		all = all[:1] // nothing is known yet, not even what is not measured
+		all = all[:1] // nothing is known yet, not even what is missing
 	}
 
 	all = slices.DeleteFunc(all, func(x section) bool { return len(x.rows) == 0 })
@@ -70,12 +70,12 @@ func (s *screen) body(m *Moment, room int) {
 
 var levels = map[Level]Style{Unknown: Plain, Good: Ok, Warning: Warn, Critical: Bad}
 
-// now is what is under way, what to do first, the newest mark, and the host.
+// now shows the current incident, what to do first, the newest mark, and the host.
 func (s *screen) now(m *Moment) section {
 	out := section{min: 3}
 	text := s.clean(m.Now.Text)
 	if m.Now.Level == Critical {
-		head := "UNDER WAY  " // between two of its stalls
+		head := "ONGOING  " // the incident is between two of its stalls
 		if slices.ContainsFunc(m.Clients, func(c Client) bool { return c.Stalled }) || len(m.Clients) == 0 {
 			head = "STALL  "
 		}
@@ -121,7 +121,7 @@ const (
 	sparkMost     = 60
 )
 
-// heads is a line of headings, the first set left and the others right.
+// heads is a line of headings, the first left-aligned and the others right-aligned.
 func (s *screen) heads(first string, n int, others ...string) Line {
 	var b strings.Builder
 	b.WriteString(s.left(first, n))
@@ -169,7 +169,8 @@ var (
 	ramp   = []rune("_.:-=+*#")
 )
 
-// spark draws values as one row, the highest of each column, against their highest or the threshold.
+// spark draws values as a row of blocks, with the maximum for each column, scaled to their maximum
+// or the threshold, whichever is higher.
 func (s *screen) spark(values []float64, threshold float64, width int) string {
 	full := threshold
 	for _, v := range values {
@@ -206,7 +207,7 @@ func (s *screen) spark(values []float64, threshold float64, width int) string {
 	return string(out)
 }
 
-// bar draws a share of the whole.
+// bar draws a share as a bar.
 func (s *screen) bar(part float64, width int) string {
 	if !(part >= 0) {
 		return strings.Repeat(" ", width)
@@ -220,7 +221,7 @@ const (
 	busyColumns   = 10
 )
 
-// order gives what the devices are ordered by, the highest first.
+// order returns the value that devices are sorted by, highest first.
 func order(d Device, by Sort) float64 {
 	v := [...]float64{d.Busy, d.IOPS, d.BytesS, d.AwaitS, 0}[by]
 	if math.IsNaN(v) {
@@ -269,17 +270,17 @@ func (s *screen) devices(m *Moment) section {
 
 	if len(all) == 0 {
 		out.head, out.rows = nil,
-			[]Line{{{"devices: not measured; give host beside a database on this machine", Dim}}}
+			[]Line{{{"devices: not measured; add host if the database runs on this machine", Dim}}}
 	}
 
 	if idle > 0 {
-		out.rows = append(out.rows, Line{{fmt.Sprintf("and %d that did nothing", idle), Dim}})
+		out.rows = append(out.rows, Line{{fmt.Sprintf("and %d idle", idle), Dim}})
 	}
 
 	return out
 }
 
-// full is the share of a limit at which it binds, nearly one at which it is near.
+// full is the share from which a limit binds, nearly the share from which it is close.
 const (
 	full   = 0.97
 	nearly = 0.8
@@ -299,7 +300,7 @@ func share(x float64) string {
 	return strconv.Itoa(int(math.Round(100*x))) + " %"
 }
 
-// ofLimit is a share of a limit.
+// ofLimit prints a share of a limit.
 func ofLimit(x float64) string {
 	if !(x >= 0) {
 		return "unknown"
@@ -307,9 +308,9 @@ func ofLimit(x float64) string {
 	return share(x)
 }
 
-// limits are those of headroom, with when they end.
+// limits shows the limits from headroom, and when they will be reached.
 func (s *screen) limits(m *Moment) section {
-	out := section{min: 1, head: Line{{s.left("LIMITS, most used", spentColumns), Bold}}}
+	out := section{min: 1, head: Line{{s.left("LIMITS, peak use", spentColumns), Bold}}}
 	names := min(spentColumns, s.Width/2)
 
 	bars := max(8, min(20, s.Width-names-9))
@@ -357,7 +358,7 @@ func (s *screen) spent(m *Moment) section {
 func (s *screen) incidents(m *Moment) section {
 	out := section{min: 2, head: Line{{s.left("INCIDENT", clockColumns) + s.left("from", clockColumns) +
 		s.left("to", clockColumns) +
-		s.right("stalled", figureColumns) + s.right("worst", figureColumns) + "  who and why", Bold}}}
+		s.right("stalled", figureColumns) + s.right("worst", figureColumns) + "  operations and cause", Bold}}}
 	skip := max(0, min(s.Skip, len(m.Incidents)-1))
 	if skip > 0 {
 		out.head = append(out.head, Part{fmt.Sprintf("  (%d newer)", skip), Dim})

@@ -192,7 +192,7 @@ func TestAt(t *testing.T) {
 	}
 
 	// Without a diagnosis the stall itself is known.
-	if m := frame.At(c, nil, noon.Add(220*time.Second)); m.Now.Level != frame.Critical || !strings.Contains(m.Now.Text, "the cause is being looked for") {
+	if m := frame.At(c, nil, noon.Add(220*time.Second)); m.Now.Level != frame.Critical || !strings.Contains(m.Now.Text, "looking for the cause") {
 		t.Errorf("%+v", m.Now)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// clients are the databases' classes of operation.
+// clients lists the databases' classes of operation.
 func (a *cursor) clients() (out []Client) {
 	order := slices.Clone(a.Symptoms)
 	slices.SortStableFunc(order, func(x, y rules.Stall) int { return cmp.Compare(rankOf(x), rankOf(y)) })
@@ -51,8 +51,8 @@ func rankOf(s rules.Stall) int {
 	return 2
 }
 
-// devices are those that report anything, with their limits: those that headroom knows, else those
-// that were seen to bind.
+// devices lists the devices that report anything. Their limits are those known to headroom, or
+// otherwise those that were seen to bind.
 func (a *cursor) devices(r *diagnose.Report) (out []Device) {
 	var names []string
 	for _, s := range []*rules.Signal{rules.DiskBusy, rules.DiskOps} {
@@ -94,16 +94,16 @@ func (a *cursor) devices(r *diagnose.Report) (out []Device) {
 	return out
 }
 
-// upTo are the values up to a cell.
+// upTo returns the values up to a cell.
 func upTo(values []float64, k int) []float64 { return values[:min(len(values), k+1)] }
 
-// The limits of headroom that are shown with a device.
+// These limits are shown with their device, not in the list of limits.
 const (
 	volumeIOPS       = "volume_iops"
 	volumeThroughput = "volume_throughput"
 )
 
-// shownRatio is the share of a limit under which it is far away.
+// shownRatio is the share of a limit below which it is too far away to be shown.
 const shownRatio = 0.05
 
 func headroomOf(r *diagnose.Report) []headroom.Headroom {
@@ -113,7 +113,7 @@ func headroomOf(r *diagnose.Report) []headroom.Headroom {
 	return r.Headroom
 }
 
-// limits are the other limits that are known, the most urgent first.
+// limits lists the other known limits, most urgent first.
 func limits(r *diagnose.Report) (out []Limit) {
 	for _, h := range headroomOf(r) {
 		if h.Limit == nil || h.Most == nil || h.Most.Ratio == nil || h.Resource == volumeIOPS ||
@@ -155,7 +155,7 @@ func limit(x float64) float64 {
 	return x
 }
 
-// capsOf are the limits that a diagnosis found to bind, by device.
+// capsOf returns the limits that a diagnosis found to bind, by device.
 func capsOf(r *diagnose.Report) map[string]rules.Cap {
 	out := map[string]rules.Cap{}
 	if r == nil {
@@ -179,10 +179,10 @@ func capsOf(r *diagnose.Report) map[string]rules.Cap {
 	return out
 }
 
-// hostFigures is how many figures of the host and the engine are shown.
+// hostFigures bounds the figures of the host and the engine.
 const hostFigures = 5
 
-// host are figures of the host and of the engine's cache.
+// host lists figures of the host and of the engine's cache.
 func (a *cursor) host() (out []Figure) {
 	add := func(label, unit string, v float64) {
 		if !math.IsNaN(v) && len(out) < hostFigures {

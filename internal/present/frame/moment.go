@@ -1,10 +1,10 @@
-// Package frame sets one screen of a database and its storage as a text of so many columns and lines:
-// what clients feel, what is under way and why, the devices against their limits, where the stalled
-// time went, and the last incidents.
+// Package frame renders one screen of a database and its storage as text with a given number of
+// columns and lines: client latency, the current incident and its cause, the devices against their
+// limits, where the stalled time went, and the latest incidents.
 //
-// It has two steps, both pure functions, so that a test needs no terminal. [At] takes the numbers of
-// one moment out of a case and its diagnosis. [Render] places them in lines of styled text. Whoever
-// has a terminal puts the lines on it; [Text] makes plain text of them.
+// It works in two steps, both pure functions, so that tests need no terminal. [At] extracts the
+// numbers of one moment from a case and its diagnosis. [Render] lays them out in lines of styled
+// text. The caller writes the lines to a terminal; [Text] converts them to plain text.
 package frame
 
 import (
@@ -16,32 +16,32 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// A Moment is what is shown of one moment. A number that was not measured is NaN.
+// A Moment is what the screen shows for one moment. A number that was not measured is NaN.
 type Moment struct {
 	At time.Time
-	// From and To are the time that there is something to show of.
+	// From and To bound the available time.
 	From, To time.Time
 	Now      Now
-	// Server is what is shown if the sources hold several servers, and Others how the rest fare, the
-	// most harmful first.
+	// Server is the server shown if the sources contain several, and Others is the state of the
+	// rest, most harmful first.
 	Server string
 	Others []string
 	Host   []Figure
 	// Clients are the classes of operation that databases report, closest to clients first.
 	Clients []Client
 	Devices []Device
-	// Limits are others than those of devices' rates: credits, a file system's space, a quota.
+	// Limits are those other than the rates of devices: credits, file system space, a quota.
 	Limits []Limit
 	Spent  Spent
-	// Incidents are those that had begun, the newest first.
+	// Incidents are those that had started by then, newest first.
 	Incidents []Incident
-	// Begins are when all incidents began, also those after the moment.
+	// Begins are the start times of all incidents, including those after the moment.
 	Begins []time.Time
-	// Marks are those up to the moment, the newest first.
+	// Marks are those up to the moment, newest first.
 	Marks []diagnose.Marked
 }
 
-// Now is what is under way.
+// Now is the current state.
 type Now struct {
 	Level Level
 	Text  string
@@ -71,16 +71,16 @@ type Client struct {
 	Usual    float64 // the median so far
 	StalledS float64 // so far
 	Stalled  bool    // right now
-	// Recent are the mean latencies of the last minute, oldest first, and Threshold is the one from
+	// Recent are the mean latencies of the last minute, oldest first. Threshold is the latency from
 	// which an interval is stalled.
 	Recent    []float64
 	Threshold float64
 }
 
-// A Device is a block device. A limit is NaN where none is known.
+// A Device is a block device. An unknown limit is NaN.
 type Device struct {
 	Name                     string
-	Idle                     bool    // it has done nothing so far
+	Idle                     bool    // no I/O so far
 	Busy                     float64 // 0 to 1
 	IOPS, LimitIOPS          float64
 	BytesS, LimitBytesS      float64
@@ -89,15 +89,15 @@ type Device struct {
 	SharedIOPS, SharedBytesS float64 // of the limit, 0 to 1
 }
 
-// A Limit is one of headroom: how much of it was used at most in the time that was judged, and when it
-// ends at this rate, in seconds; NaN if that is not known.
+// A Limit is one from headroom: its peak use in the time judged, and the seconds until it is
+// reached at this rate; NaN if unknown.
 type Limit struct {
 	Subject, Title string
 	Part           float64
 	EndsS          float64
 }
 
-// Spent is where the stalled time of an incident went.
+// Spent shows where the stalled time of an incident went.
 type Spent struct {
 	Incident int // its number; 0 if there is none
 	Rows     []Share
@@ -110,7 +110,7 @@ type Share struct {
 	Overlaps bool
 }
 
-// An Incident is one line of the list.
+// An Incident is one line of the list of incidents.
 type Incident struct {
 	ID       int
 	From, To time.Time
@@ -123,16 +123,16 @@ type Incident struct {
 const (
 	recentSpan = time.Minute
 	worstSpan  = 15 * time.Second
-	// stalledSpan is how recently a cell may have stalled for clients to be stalled now.
+	// stalledSpan is how recently a cell must have stalled for clients to count as stalled now.
 	stalledSpan = 5 * time.Second
-	// knownSpan is how old a figure may be, in time and in cells: sources are sampled at different
-	// times.
+	// knownSpan and knownCells are how old a figure may be, because sources are sampled at
+	// different times.
 	knownSpan  = 10 * time.Second
 	knownCells = 3
 )
 
-// At is the moment of a case at a time: of its last cell up to it. The report is of the same time, or
-// nil while there is none.
+// At returns the moment of a case at the given time: that of the last cell that ends by then. The
+// report is of the same recording, or nil if there is none yet.
 func At(c *rules.Case, r *diagnose.Report, at time.Time) *Moment {
 	m := &Moment{At: at}
 	if c == nil || c.Grid.N == 0 {
@@ -165,7 +165,7 @@ func At(c *rules.Case, r *diagnose.Report, at time.Time) *Moment {
 	return m
 }
 
-// cellAt is the last cell that ends at a time or before it; the first one if there is none.
+// cellAt returns the last cell that ends at or before a time; the first cell if there is none.
 func cellAt(c *rules.Case, at time.Time) int {
 	low, high := 0, c.Grid.N-1
 	for low < high {
@@ -178,13 +178,13 @@ func cellAt(c *rules.Case, at time.Time) int {
 	return low
 }
 
-// A cursor is a cell of a case.
+// A cursor points to a cell of a case.
 type cursor struct {
 	*rules.Case
 	k int
 }
 
-// recent is the newest value that is known, if it is not too old.
+// recent is the newest known value, if it is not too old.
 func (a *cursor) recent(values []float64) float64 {
 	reach := max(knownCells, a.Cells(knownSpan))
 	for k := a.k; k >= 0 && k > a.k-reach && k < len(values); k-- {
@@ -195,7 +195,7 @@ func (a *cursor) recent(values []float64) float64 {
 	return math.NaN()
 }
 
-// last are the values of the last cells that cover a time.
+// last returns the values of the newest cells, covering the given time.
 func (a *cursor) last(values []float64, span time.Duration) []float64 {
 	if a.k >= len(values) {
 		return nil
@@ -203,7 +203,8 @@ func (a *cursor) last(values []float64, span time.Duration) []float64 {
 	return values[max(0, a.k+1-a.Cells(span)) : a.k+1]
 }
 
-// servers names the server of a report and says how the others fare; nothing if it is the only one.
+// servers names the server of a report and describes the state of the others; nothing if it is the
+// only one.
 func servers(r *diagnose.Report) (server string, others []string) {
 	if r == nil || r.Server == nil {
 		return "", nil

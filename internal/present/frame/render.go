@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// A Style is how a part of a line looks, if the terminal has colours; none of them is the only sign
-// of what it says.
+// A Style is how a part of a line looks on a terminal with colours. Colour is never the only sign
+// of a meaning.
 type Style int
 
 // The styles.
@@ -35,28 +35,28 @@ type Part struct {
 // A Line is one line of a screen.
 type Line []Part
 
-// A View is how a moment is placed.
+// A View says how to lay out a moment.
 type View struct {
 	Width int // columns
-	// Height is the lines of the screen; 0 is as many as there are.
+	// Height is the number of lines; 0 means unlimited.
 	Height int
 	ASCII  bool
-	Help   bool // show the keys instead
+	Help   bool // show the help page instead
 	Keys   bool // end with a line of keys
 	Sort   Sort
 	// Skip is how many incidents are scrolled away.
 	Skip int
-	// Sources and State are what is shown: "mongodb://db:27017, host", "live".
+	// Sources and State are shown in the title: "mongodb://db:27017, host", "live".
 	Sources, State string
 	Zone           *time.Location
-	// Message is shown in the place of the keys; a text that is being typed, for example.
+	// Message is shown in place of the keys, for example a text being typed.
 	Message string
 }
 
 // Sort is the order of the devices.
 type Sort int
 
-// The orders, as the key s goes through them.
+// The orders, as the key s cycles through them.
 const (
 	ByBusy Sort = iota
 	ByIOPS
@@ -72,7 +72,7 @@ func (s Sort) Next() Sort { return (s + 1) % sorts }
 // String names the column.
 func (s Sort) String() string { return [...]string{"busy", "IOPS", "bytes", "await", "name"}[s] }
 
-// The smallest screen that shows anything.
+// The smallest supported screen.
 const (
 	WidthLeast  = 40
 	HeightLeast = 8
@@ -87,8 +87,8 @@ type screen struct {
 	lines []Line
 }
 
-// Render places a moment. No line is wider than the view, and there are no more than it has room
-// for.
+// Render lays out a moment. Lines are at most as wide as the view, and there are at most as many as
+// its height.
 func Render(m *Moment, v View) []Line {
 	if v.Zone == nil {
 		v.Zone = time.UTC
@@ -135,10 +135,10 @@ func Render(m *Moment, v View) []Line {
 	return s.lines
 }
 
-// small says that there is no room.
+// small says that the screen is too small.
 func small(v View) []Line {
 	s := &screen{View: v}
-	text := []string{"too small:", "40 x 8 at least"}
+	text := []string{"too small:", "need at least 40 x 8"}
 	for _, t := range text {
 		if v.Height == 0 || len(s.lines) < v.Height {
 			s.lines = append(s.lines, s.fit(Line{{t, Plain}}))
@@ -147,7 +147,7 @@ func small(v View) []Line {
 	return s.lines
 }
 
-// clean makes text from elsewhere safe to show.
+// clean makes untrusted text safe to display.
 func (s *screen) clean(text string) string {
 	if s.ASCII {
 		return document.ASCII(plainer.Replace(text))
@@ -155,7 +155,7 @@ func (s *screen) clean(text string) string {
 	return document.Visible(text)
 }
 
-// plainer are what is written for marks beyond ASCII that this package uses.
+// plainer replaces the non-ASCII characters that this package uses.
 var plainer = strings.NewReplacer("–", "-", "←→", "arrows", "…", "~")
 
 // fit cuts a line to the view's width.
@@ -194,7 +194,7 @@ func (s *screen) ellipsis(left int) string {
 	return "…"
 }
 
-// left sets a text left in so many columns, right sets it right.
+// left and right align a text in the given number of columns.
 func (s *screen) left(text string, n int) string {
 	text = s.cut(text, n)
 	return text + strings.Repeat(" ", max(0, n-cells.StringWidth(text)))
@@ -213,7 +213,7 @@ func (s *screen) cut(text string, n int) string {
 	return text
 }
 
-// number prints a value; what was not measured is a dash.
+// number prints a value, or a dash if it was not measured.
 func number(x float64, unit string) string {
 	if !(x >= 0) {
 		return "–"
@@ -221,7 +221,7 @@ func number(x float64, unit string) string {
 	return units.Value(x, unit)
 }
 
-// title is the first line, in reverse over the whole width.
+// title is the first line, in reverse video over the whole width.
 func (s *screen) title(m *Moment) {
 	clock := "no samples yet"
 	if !m.To.IsZero() {
@@ -240,19 +240,19 @@ func (s *screen) title(m *Moment) {
 // help lists the keys.
 func (s *screen) help(room int) (out []Line) {
 	for _, k := range [][2]string{
-		{"m", "mark: something is changed here (type a text, Enter sets it)"},
-		{"space", "freeze the screen, and go on"},
-		{"← →", "a second back and on"}, {"PgUp PgDn", "a minute back and on"},
-		{"Home End", "the oldest moment, and the newest"},
-		{"p n", "the incident before, and after"},
+		{"m", "mark a change now (type a text, then Enter)"},
+		{"space", "freeze or resume the screen"},
+		{"← →", "one second back or forward"}, {"PgUp PgDn", "one minute back or forward"},
+		{"Home End", "the oldest or the newest moment"},
+		{"p n", "the previous or the next incident"},
 		{"↑ ↓", "scroll the list of incidents"},
-		{"s", "order of the devices: busy, IOPS, bytes, await, name"},
+		{"s", "sort devices by busy, IOPS, bytes, await or name"},
 		{"? h", "this page"}, {"q Ctrl-C", "quit"},
 		{"", ""},
-		{"", "busy: share of the time in which the device had I/O in flight."},
-		{"", "of limit: share of the device's IOPS or bytes, as given by --volume, reported"},
-		{"", "or seen to bind; unknown where none is: it may have one that was not reached."},
-		{"", "A share with * may count the same waiting as another one."},
+		{"", "busy: share of time in which the device had I/O in flight."},
+		{"", "of limit: share of the device's IOPS or bytes/s limit, as given by --volume,"},
+		{"", "reported, or seen to bind. A device may have an unknown limit not yet reached."},
+		{"", "Shares marked * overlap: they may count the same waiting twice."},
 	} {
 		if len(out) < room {
 			if s.ASCII {

@@ -5,7 +5,7 @@ import "strings"
 // sgr are the styles as terminals take them (ECMA-48, SGR).
 var sgr = map[Style]string{Dim: "2", Bold: "1", Ok: "32", Warn: "33", Bad: "1;31", Accent: "36", Reverse: "7"}
 
-// Text is the lines as text, each with its end, with colours or without.
+// Text joins lines into a text, with or without colours.
 func Text(lines []Line, color bool) string {
 	var b strings.Builder
 	for _, l := range lines {

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/judge/diagnose"
 )
 
-// underWay is the incident that is under way at a time; of several the one that stalled last, for that
-// is what hurts. nil if none is.
+// underWay returns the incident in progress at a time; nil if there is none. If there are several,
+// it is the one that stalled last, because that is what users feel now.
 func underWay(r *diagnose.Report, at time.Time) (best *diagnose.Incident) {
 	if r == nil {
 		return nil
@@ -24,7 +24,7 @@ func underWay(r *diagnose.Report, at time.Time) (best *diagnose.Incident) {
 	return best
 }
 
-// lastStall is when an incident stalled last up to a time, as far as its windows tell.
+// lastStall is when an incident last stalled up to a time, according to its windows.
 func lastStall(x *diagnose.Incident, at time.Time) time.Time {
 	if !x.To.After(at) {
 		return x.To
@@ -41,13 +41,13 @@ func lastStall(x *diagnose.Incident, at time.Time) time.Time {
 	return last
 }
 
-// isNow tells whether an incident is under way at a time. Whether it was over between two of its
-// stalls is not asked: it was not.
+// isNow reports whether an incident is in progress at a time. It is also in progress between its
+// stalls.
 func isNow(x *diagnose.Incident, at time.Time) bool {
 	return !at.Before(x.From) && (x.Ongoing || !at.After(x.To))
 }
 
-// now says what is under way, and what to do about it first.
+// now describes the current state, and what to do about it first.
 func now(m *Moment, r *diagnose.Report, x *diagnose.Incident) Now {
 	stalled := slices.IndexFunc(m.Clients, func(c Client) bool { return c.Stalled })
 	switch {
@@ -61,11 +61,11 @@ func now(m *Moment, r *diagnose.Report, x *diagnose.Incident) Now {
 		c := m.Clients[stalled]
 		text := c.Name
 		if !math.IsNaN(c.Worst) && !math.IsNaN(c.Usual) {
-			text += ": " + units.Seconds(c.Worst) + ", usually " + units.Seconds(c.Usual)
+			text += " rose from " + units.Seconds(c.Usual) + " to " + units.Seconds(c.Worst)
 		}
-		return Now{Critical, text + "; the cause is being looked for", ""}
+		return Now{Critical, text + "; looking for the cause", ""}
 	case len(m.Clients) == 0 && len(m.Devices) == 0:
-		return Now{Unknown, "nothing that could stall is reported by these sources", ""}
+		return Now{Unknown, "these sources report nothing that could stall", ""}
 	}
 
 	if r != nil {
@@ -79,7 +79,7 @@ func now(m *Moment, r *diagnose.Report, x *diagnose.Incident) Now {
 
 	n := Now{Good, "no stall", ""}
 	if len(m.Clients) == 0 {
-		n.Text = "no stall of devices; no source reports how long clients wait"
+		n.Text = "no device stall; no source reports how long clients wait"
 	}
 
 	if len(m.Incidents) > 0 {
@@ -89,7 +89,7 @@ func now(m *Moment, r *diagnose.Report, x *diagnose.Incident) Now {
 	return n
 }
 
-// why is the first cause of an incident and the first thing to do about it.
+// why returns the first cause of an incident and its first fix.
 func why(findings []diagnose.Finding) (cause, fix string) {
 	for _, f := range findings {
 		if f.Kind == diagnose.Cause && f.Severity != diagnose.Info {
@@ -102,7 +102,7 @@ func why(findings []diagnose.Finding) (cause, fix string) {
 	return "no cause found", ""
 }
 
-// traced is what a trace measured most of in the stalled time.
+// traced describes the largest wait that a trace measured in the stalled time.
 func traced(m *diagnose.Measured) string {
 	if m == nil {
 		return ""
@@ -110,7 +110,8 @@ func traced(m *diagnose.Measured) string {
 	return "; traced: " + units.Percent(m.Waits[0].Share) + " " + m.Waits[0].Text
 }
 
-// spent is where the stalled time of an incident went, else that of the worst.
+// spent returns where the stalled time went: of the current incident, or of the worst one if none
+// is in progress.
 func spent(r *diagnose.Report, x *diagnose.Incident) Spent {
 	if x == nil && r != nil && r.Incident > 0 {
 		x = &r.Incidents[r.Incident-1]
@@ -128,7 +129,7 @@ func spent(r *diagnose.Report, x *diagnose.Incident) Spent {
 	return out
 }
 
-// incidentsAt are the incidents that had begun at a time, the newest first.
+// incidentsAt returns the incidents that had started by a time, newest first.
 func incidentsAt(r *diagnose.Report, at time.Time) (out []Incident) {
 	for i := range r.Incidents {
 		x := &r.Incidents[i]

@@ -18,9 +18,9 @@ func TestCaseEnds(t *testing.T) {
 	}{
 		{"to the end", whole, "storageclass-journal.yaml", func(*casebook.Walk) {}},
 		{"--no-plan", "", "Where the published claim is wrong", func(k *casebook.Walk) { k.Plan, k.Files, k.Proof = nil, nil, nil }},
-		{"no layout", `id="plan"`, "No layout that was looked at reaches write_p99 &lt; 25.0\u00a0ms.", func(k *casebook.Walk) { k.Plan.Chosen, k.Files, k.Proof = nil, nil, nil }},
-		{"no change", `id="plan"`, "Nothing has to change for write_p99 &lt; 25.0\u00a0ms", func(k *casebook.Walk) { k.Plan.Chosen, k.Files, k.Proof = k.Plan.Now, nil, nil }},
-		{"by the application", whole, "for the application to change", func(k *casebook.Walk) { k.Files = nil }},
+		{"no layout", `id="plan"`, "No layout considered reaches write_p99 &lt; 25.0\u00a0ms.", func(k *casebook.Walk) { k.Plan.Chosen, k.Files, k.Proof = nil, nil, nil }},
+		{"no change", `id="plan"`, "No change needed for write_p99 &lt; 25.0\u00a0ms", func(k *casebook.Walk) { k.Plan.Chosen, k.Files, k.Proof = k.Plan.Now, nil, nil }},
+		{"by the application", whole, "the changes are to the application", func(k *casebook.Walk) { k.Files = nil }},
 	} {
 		k := exampleWalk(t)
 		c.change(k)

@@ -11,14 +11,14 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Of the drawing of changes; ratios beyond its ends are drawn at them, with an arrow.
+// Sizes of the drawing of changes. Ratios beyond its ends are drawn at the ends.
 const (
 	changesWidth = 900.0
 	changesLeft  = 170.0
 	changesRight = 110.0
 	changesRow   = 24.0
-	changesMost  = 3000.0 // times more, or less
-	changesTick  = 58.0   // between the middles of two ticks, at least
+	changesMost  = 3000.0 // largest factor, up or down
+	changesTick  = 58.0   // least distance between the middles of two ticks
 )
 
 // changes draws each figure's ratio with its interval.
@@ -73,14 +73,14 @@ func (d *drawing) change(f document.RatioRow, x scale, y float64) {
 		high = inside(*f.High)
 	}
 
-	class := "told"
+	class := "certain"
 	switch {
 	case !f.Certain:
-		class = "untold"
+		class = "uncertain"
 	case f.Level == document.Good:
-		class = "told-good"
+		class = "certain-good"
 	case f.Level == document.Critical:
-		class = "told-bad"
+		class = "certain-bad"
 	}
 
 	d.text("strong", "end", changesLeft-10, y+4, f.Title)

@@ -11,7 +11,7 @@ import (
 )
 
 // Sizes of a distribution's drawing. Its axis of shares counts nines: 90 %, 99 % and 99.9 % are
-// equally far apart, so that the tail, which is what hurts, has as much room as the rest.
+// equally far apart, so that the tail, which hurts users most, gets as much room as the rest.
 const (
 	distributionHeight = 230.0
 	distributionBottom = 22.0
@@ -19,7 +19,7 @@ const (
 	ninesMost          = 4.0
 )
 
-// ninesOf is the position of a share on such an axis.
+// ninesOf is the position of a share on this axis.
 func ninesOf(share float64) float64 {
 	if share >= 1 {
 		return math.Inf(1)
@@ -66,7 +66,7 @@ func distribution(p document.Distribution) template.HTML {
 	return d.done()
 }
 
-// curve is the trace of a population's shares by class.
+// curve returns the path of a population's cumulative shares.
 func curve(p document.Population, h document.Density, x, y scale) string {
 	first, last, _ := h.Used()
 	all := p.Total()
@@ -82,7 +82,7 @@ func curve(p document.Population, h document.Density, x, y scale) string {
 	for class, n := range p.Counts {
 		if class >= first && class <= last {
 			lower, upper := h.Lower(class), h.Upper(class)
-			parts := 1 + int(curveParts*math.Log2(upper/lower)) // straight in time is curved on this axis
+			parts := 1 + int(curveParts*math.Log2(upper/lower)) // a linear interpolation is curved on this axis
 			for i := 1; i <= parts; i++ {
 				part := float64(i) / float64(parts)
 				share := min(1, (sum+n*part)/all*(1+1e-12))
@@ -98,5 +98,5 @@ func curve(p document.Population, h document.Density, x, y scale) string {
 	return trace.String()
 }
 
-// curveParts is how many straight pieces a curve has in a class that is a factor of two wide.
+// curveParts is how many straight segments a curve has in a class that is a factor of two wide.
 const curveParts = 6

@@ -17,7 +17,7 @@ const (
 	frontierBottom = 34.0
 )
 
-// frontier puts prices to the right and latencies, by orders of magnitude, upwards.
+// frontier plots prices on the x axis and latencies, logarithmically, on the y axis.
 func frontier(f document.Frontier) template.HTML {
 	all := f.Points
 	cheapest, dearest := all[0].MonthlyUSD, all[0].MonthlyUSD
@@ -80,7 +80,7 @@ func frontier(f document.Frontier) template.HTML {
 	return d.done()
 }
 
-// between gives round values within a range.
+// between returns round values within a range.
 func between(from, to float64, atMost int) []float64 {
 	steps, _ := niceSteps(to-from, atMost)
 	if len(steps) < 2 {

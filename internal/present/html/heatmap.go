@@ -18,8 +18,8 @@ const (
 	densityTop    = 6.0
 )
 
-// heatMap draws operations by time and latency. A level is a factor in the count, so that few slow
-// operations are seen beside many quick ones.
+// heatMap draws operations by time and latency. Colour levels are logarithmic in the count, so that
+// few slow operations are visible next to many fast ones.
 func heatMap(m document.HeatMap) template.HTML {
 	h, t := m.Density, m.Time
 	first, last, most := h.Used()

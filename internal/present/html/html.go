@@ -1,22 +1,20 @@
-// Package html writes what the program found as one HTML file that needs nothing else: no network,
-// no fonts, no second file. It can be mailed, kept beside an incident's notes, and opened in ten
-// years.
+// Package html writes a result as a single self-contained HTML file: no network, no fonts, no
+// second file. It can be mailed, kept with an incident's notes, and opened in ten years.
 //
-// Every page is made in the same order: what was found in a sentence, the figures that carry it,
-// then pictures, then what stands behind them. A picture is never the only place of a number: each
-// has a table, and each number links to the query it was read with, or to the evidence it rests on.
+// Every page has the same order: the result in a sentence, the key figures, then charts, then the
+// data behind them. No number appears only in a chart: each chart has a table, and each number
+// links to its query or its evidence.
 //
-// A page is made of a [document.Document]. Figures are drawn here as SVG whose colours are CSS
-// classes, so that they follow the theme. Charts over time are drawn twice: as SVG for paper and
-// for readers without scripts, and by uPlot (vendored in uplot/) where scripts run, for zooming.
-// One template turns a page into text.
+// A page is rendered from a [document.Document] by one template. Figures are SVG whose colours are
+// CSS classes, so that they follow the theme. Charts over time are drawn twice: as SVG for paper
+// and for readers without scripts, and by uPlot (vendored in uplot/), which supports zooming.
 //
-// What a recording calls things (paths, hosts, devices) reaches the page through html/template,
-// through encoding/json with HTML escaped, or through [html.EscapeString] in SVG, and never
-// otherwise. A Content-Security-Policy allows the scripts and styles of this package by their
-// hashes and nothing else: a name that were to become markup would still not run.
+// Names from a recording (paths, hosts, devices) reach the page only through html/template, through
+// encoding/json with HTML escaped, or through [html.EscapeString] in SVG. A Content-Security-Policy
+// allows only the scripts and styles of this package, by their hashes: even a name that became
+// markup would not run.
 //
-// The same input gives the same bytes: no time of writing, no random ids.
+// The same input produces the same bytes: there are no timestamps and no random IDs.
 package html
 
 import (
@@ -26,7 +24,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Write writes a document as a page. It writes all of it or nothing.
+// Write writes a document as a page, entirely or not at all.
 func Write(w io.Writer, d *document.Document) error {
 	text, err := render(d)
 	if err != nil {

@@ -17,24 +17,24 @@ import (
 //go:embed assets uplot
 var files embed.FS
 
-// rendered is what the template is given beyond the page.
+// rendered is the input of the template.
 type rendered struct {
 	*document.Document
 	Policy  string
 	Style   template.CSS
 	Scripts []template.JS // run at the end
-	Early   template.JS   // run before anything is shown: a remembered theme must not flash
+	Early   template.JS   // runs before the first paint, so that a saved theme does not flash
 	Data    template.JS
 }
 
-// pageTemplate is parsed when the first page is written: most commands write none.
+// pageTemplate is parsed when the first page is written, because most commands write none.
 var pageTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page.html").Funcs(pageFunctions).ParseFS(files, "assets/*.html"))
 })
 
 var pageFunctions = template.FuncMap{
 	"visible":  visible,
-	"exact":    document.Visible, // a space before a unit stays one: it is to be copied
+	"exact":    document.Visible, // for text that is copied: keeps spaces before units
 	"inc":      func(i int) int { return i + 1 },
 	"refnum":   document.EvidenceNumber,
 	"lower":    strings.ToLower,
@@ -52,15 +52,15 @@ var pageFunctions = template.FuncMap{
 	"sentence": document.Sentence,
 }
 
-// afterFirst is a text without its first sentence.
+// afterFirst returns a text without its first sentence.
 func afterFirst(s string) string {
 	return strings.TrimSpace(strings.TrimPrefix(s, document.FirstSentence(s)))
 }
 
-// beforeUnit is the space between a number and its unit, at which no line is to break.
+// beforeUnit matches the space between a number and its unit, where a line must not break.
 var beforeUnit = regexp.MustCompile(`([0-9]) (%|(?:s|ms|us|min|h|B|kB|MB|GB|TB|KiB|MiB|GiB|TiB|USD|IOPS)\b)`)
 
-// visible is text from elsewhere made safe to show, each number kept together with its unit.
+// visible makes untrusted text safe to display, and keeps each number together with its unit.
 func visible(s string) string {
 	return beforeUnit.ReplaceAllString(document.Visible(s), "$1\u00a0$2")
 }
@@ -68,13 +68,13 @@ func visible(s string) string {
 func asset(name string) string {
 	b, err := files.ReadFile(name)
 	if err != nil {
-		panic(err) // it is embedded: a mistake of this program, met by every page
+		panic(err) // the files are embedded, so this is a bug that every page would hit
 	}
 	return string(b)
 }
 
-// code is a page's style and its scripts: one that runs before anything is shown, the others at the
-// end.
+// code returns a page's style and its scripts: one that runs before the first paint, and those at
+// the end.
 func code(p *document.Document) (style, early string, scripts []string) {
 	if p.Timeline != nil {
 		scripts = []string{asset("uplot/uPlot.iife.min.js"), asset("assets/charts.js")}
@@ -83,14 +83,14 @@ func code(p *document.Document) (style, early string, scripts []string) {
 		asset("assets/theme.js"), scripts
 }
 
-// Policy is the Content-Security-Policy of a document's page, for a server that sends it as a header
-// too.
+// Policy returns the Content-Security-Policy of a document's page, for a server that also sends it
+// as a header.
 func Policy(p *document.Document) string {
 	style, early, scripts := code(p)
 	return policy(style, append([]string{early}, scripts...), p.Action != nil)
 }
 
-// render makes a page of a document.
+// render converts a document to a page.
 func render(p *document.Document) ([]byte, error) {
 	style, early, scripts := code(p)
 	var data []byte
@@ -103,8 +103,9 @@ func render(p *document.Document) ([]byte, error) {
 
 	r := rendered{Document: p, Policy: Policy(p)}
 
-	// The conversions make html/template leave these unchanged. They are files of this package, and
-	// JSON whose angle brackets are escaped, and the policy's hashes are of exactly these bytes.
+	// The conversions make html/template leave these unchanged. That is safe because they are files
+	// of this package, and JSON with escaped angle brackets. It is necessary because the policy's
+	// hashes are of exactly these bytes.
 	r.Style, r.Early, r.Data = template.CSS(style), template.JS(early), template.JS(data) //nolint:gosec // see above
 	for _, s := range scripts {
 		r.Scripts = append(r.Scripts, template.JS(s)) //nolint:gosec // a file of this package
@@ -118,8 +119,8 @@ func render(p *document.Document) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// policy is the page's Content-Security-Policy: its own style and scripts, by hash, forms to its own
-// server if it has one, and nothing else.
+// policy is the page's Content-Security-Policy. It allows the page's own style and scripts by hash,
+// forms to the page's own server if it has one, and nothing else.
 func policy(style string, scripts []string, form bool) string {
 	var b strings.Builder
 	b.WriteString("default-src 'none'; style-src " + source(style) + "; script-src")

@@ -56,8 +56,8 @@ func percentiles(p document.Percentiles) template.HTML {
 	return d.done()
 }
 
-// marker draws a point of a series, with its own shape, so that series can be distinguished without
-// colour.
+// marker draws a point of a series. Each series has its own shape, so that colour is not needed to
+// distinguish them.
 func (d *drawing) marker(i int, x, y float64) {
 	class := "point" + number(i%document.SeriesStyles+1)
 	const r = 3.4
@@ -76,7 +76,7 @@ func (d *drawing) marker(i int, x, y float64) {
 	}
 }
 
-// legend is the words of series, each with its line and marker.
+// legend lists the names of series, each with its line and marker.
 func legend(names []string) template.HTML {
 	d := &drawing{}
 	for i, name := range names {

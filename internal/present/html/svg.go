@@ -10,8 +10,7 @@ import (
 	"unicode"
 )
 
-// A drawing is an SVG in the making. Colours are classes, so that they follow the theme; text is
-// escaped.
+// A drawing builds an SVG. Colours are classes, so that they follow the theme; text is escaped.
 type drawing struct {
 	b             strings.Builder
 	width, height float64
@@ -30,8 +29,8 @@ func (d *drawing) done() template.HTML {
 	return template.HTML(d.b.String()) //nolint:gosec // made of numbers, this package's classes, and escaped text
 }
 
-// escaped returns words for an SVG. XML has no control characters, not even as references, other than
-// these three; a device's name from a damaged log may.
+// escaped returns text for an SVG. XML allows only three control characters, even as references,
+// but a device name from a damaged log may contain others.
 func escaped(words string) string {
 	return html.EscapeString(strings.Map(func(c rune) rune {
 		if c == '\t' || c == '\n' || c == '\r' || !unicode.IsControl(c) && c != '\ufffe' && c != '\uffff' {
@@ -41,7 +40,7 @@ func escaped(words string) string {
 	}, words))
 }
 
-// coordinate prints a place on a drawing to a tenth of a unit: finer is not seen, and costs bytes.
+// coordinate prints a coordinate to a tenth of a unit. More digits are invisible and cost bytes.
 func coordinate(x float64) string {
 	return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64)
 }
@@ -64,14 +63,14 @@ func (d *drawing) text(class, anchor string, x, y float64, words string) {
 		coordinate(y), escaped(words))
 }
 
-// path draws what was collected in a trace.
+// path draws the path data of a trace.
 func (d *drawing) path(class, trace string) {
 	if trace != "" {
 		fmt.Fprintf(&d.b, `<path class="%s" d="%s"/>`, class, trace)
 	}
 }
 
-// niceSteps gives round values from 0 to at least high, few enough to be labelled, and the last of
+// niceSteps returns round values from 0 to at least high, few enough to label, and the last of
 // them.
 func niceSteps(high float64, atMost int) (steps []float64, top float64) {
 	if !(high > 0) || math.IsInf(high, 0) {
@@ -94,13 +93,13 @@ func niceSteps(high float64, atMost int) (steps []float64, top float64) {
 	return []float64{0, high}, high
 }
 
-// A scale lays values on a drawing.
+// A scale maps values to coordinates.
 type scale struct {
 	from, to   float64 // values
 	start, end float64 // coordinates
 	log        bool
-	// change makes a scale of ratios from 1/to up to to, with no change in the middle. Small
-	// changes get more room than large ones: the scale is the root of the ratio's logarithm.
+	// change makes a scale of ratios from 1/to up to to, with 1 in the middle. Small changes get
+	// more room than large ones: the position is the square root of the ratio's logarithm.
 	change bool
 }
 
@@ -119,8 +118,7 @@ func (s scale) at(x float64) float64 {
 	return s.start + (x-a)/(b-a)*(s.end-s.start)
 }
 
-// decades are the powers of ten within a logarithmic scale, with 3 between them where there is
-// room.
+// decades returns the powers of ten within a logarithmic scale, and 3 times them if there is room.
 func (s scale) decades(room float64) []float64 {
 	var out []float64
 	per := math.Abs(s.end-s.start) / max(1e-9, math.Log10(s.to/s.from))

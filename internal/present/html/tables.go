@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// draw draws a figure's values.
+// draw draws a plot.
 func draw(p document.Plot) (template.HTML, error) {
 	switch p := p.(type) {
 	case document.HeatMap:
@@ -23,10 +23,10 @@ func draw(p document.Plot) (template.HTML, error) {
 	case document.Changes:
 		return changes(p), nil
 	}
-	return "", fmt.Errorf("a page draws no %T", p)
+	return "", fmt.Errorf("cannot draw a %T on a page", p)
 }
 
-// sharesTable is shares of a whole as a table with bars.
+// sharesTable converts shares of a whole to a table with bars.
 func sharesTable(s *document.Shares) *document.Table {
 	out := &document.Table{Caption: s.Caption,
 		Columns: []document.Column{{Text: "where"}, {Text: "share"}, {Text: "", Number: true},
@@ -55,13 +55,13 @@ func sharesTable(s *document.Shares) *document.Table {
 	return out
 }
 
-// gapsTable is the rules that could not be judged, each with what it lacks.
+// gapsTable lists the rules that could not be judged, each with its missing metrics.
 func gapsTable(all []document.Gap) *document.Table {
 	out := &document.Table{Caption: "Rules that could not be judged",
-		Columns: []document.Column{{Text: "rule"}, {Text: "what it lacks"}, {Text: "what to record the next time"}}}
+		Columns: []document.Column{{Text: "rule"}, {Text: "missing"}, {Text: "what to record next time"}}}
 	for _, g := range all {
 		for i, m := range g.Rules {
-			advice := "the same"
+			advice := "same as above"
 			if i == 0 {
 				advice = g.Advice
 			}
@@ -70,18 +70,18 @@ func gapsTable(all []document.Gap) *document.Table {
 		}
 	}
 
-	out.Fold = fmt.Sprintf("%d rules could not be judged: what to record the next time", len(out.Rows))
+	out.Fold = fmt.Sprintf("%d rules could not be judged: what to record next time", len(out.Rows))
 	if len(out.Rows) == 1 {
-		out.Fold = "1 rule could not be judged: what to record the next time"
+		out.Fold = "1 rule could not be judged: what to record next time"
 	}
 
 	return out
 }
 
-// observationsTable is the numbers that a finding rests on, each with its query.
+// observationsTable lists the numbers behind a finding, each with its query.
 func observationsTable(f document.Finding) *document.Table {
 	out := &document.Table{Caption: "Evidence of: " + f.Title,
-		Columns: []document.Column{{Text: "figure", Number: true}, {Text: "what it is"}, {Text: "when"},
+		Columns: []document.Column{{Text: "figure", Number: true}, {Text: "meaning"}, {Text: "when"},
 			{Text: "read from"}}}
 	for _, o := range f.Observations {
 		when := o.When
@@ -95,16 +95,15 @@ func observationsTable(f document.Finding) *document.Table {
 	return out
 }
 
-// The space on a phone: about this many characters side by side, or numbers of this many columns
-// and rows, which read as well below each other. Larger tables of numbers scroll, so that columns
-// can be compared.
+// The space on a phone: about this many characters side by side. Tables of numbers up to this many
+// columns and rows are readable when stacked; larger ones scroll, so that columns can be compared.
 const (
 	phoneColumns  = 48
 	numberColumns = 6
 	numberRows    = 12
 )
 
-// stacks reports whether a phone shows a table's rows below each other, each cell with its heading.
+// stacks reports whether a phone stacks a table's cells vertically, each with its heading.
 func stacks(t *document.Table) bool {
 	sum := 0
 	text := false // beyond the first column
@@ -127,7 +126,7 @@ func stacks(t *document.Table) bool {
 	return sum > phoneColumns && (text || len(t.Columns) <= numberColumns && len(t.Rows) <= numberRows)
 }
 
-// heading is that of a column; "" if it has none.
+// heading returns a column's heading; "" if it has none.
 func heading(columns []document.Column, i int) string {
 	if i >= len(columns) {
 		return ""

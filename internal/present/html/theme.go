@@ -7,9 +7,9 @@ type tint struct {
 	name, light, dark string
 }
 
-// palette is the colours of all pages. A test computes the contrast of each with its background
-// (WCAG 2.2, 1.4.3 and 1.4.11). Series have colours that colour-blind readers can distinguish, from
-// the set of Okabe and Ito, darkened or lightened for their background, and dashes as well.
+// palette has the colours of all pages. A test computes the contrast of each with its background
+// (WCAG 2.2, 1.4.3 and 1.4.11). The colours of series are from the colour-blind safe set of Okabe
+// and Ito, darkened or lightened for their background; series also differ in their dashes.
 var palette = []tint{
 	{"ground", "#ffffff", "#11151b"},
 	{"raised", "#f6f8fa", "#191f27"},
@@ -39,8 +39,8 @@ var palette = []tint{
 // heatLevels is how many colours a heat map has.
 const heatLevels = 6
 
-// themes are the palette as CSS variables: light, dark where the reader's system is and light was
-// not asked for, dark where it was asked for, and light on paper.
+// themes returns the palette as CSS variables: light by default, dark if the system is dark and the
+// reader did not choose light, dark if the reader chose it, and light for printing.
 func themes() string {
 	var light, dark strings.Builder
 	light.WriteString("color-scheme:light;")

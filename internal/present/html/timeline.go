@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// A sharedTime is a timeline as the page's script reads it.
+// sharedTime is a timeline in the form that the page's script reads.
 type sharedTime struct {
 	FromS   float64      `json:"from"`
 	ToS     float64      `json:"to"`
@@ -50,7 +50,7 @@ type seriesData struct {
 	Values points `json:"values"`
 }
 
-// dataOf is a timeline for the page's script.
+// dataOf converts a timeline for the page's script.
 func dataOf(t *document.Timeline) sharedTime {
 	out := sharedTime{FromS: t.FromS, ToS: t.ToS, Elapsed: t.Elapsed}
 	for _, c := range t.Cuts {
@@ -77,7 +77,7 @@ func dataOf(t *document.Timeline) sharedTime {
 	return out
 }
 
-// points are written with four digits, which is more than a screen shows.
+// points are written with four digits, which is more precise than a screen.
 type points []float64
 
 // MarshalJSON writes the points as an array of numbers and nulls.
@@ -119,17 +119,17 @@ func shortest(x float64) string {
 	return string(text)
 }
 
-// The drawing of a chart on paper, in its own units.
+// Sizes of the static drawing of a chart, in SVG units.
 const (
 	stillWidth  = 760.0
 	stillHeight = 104.0
 	stillLeft   = 66.0
 	stillBottom = 18.0
 	stillTop    = 8.0
-	stillSlots  = 380 // columns that a series is reduced to: every second unit of the width
+	stillSlots  = 380 // a series is reduced to this many columns, half the width in units
 )
 
-// still draws a chart as SVG.
+// still draws a chart as static SVG.
 func still(t *document.Timeline, c document.Chart) template.HTML {
 	d := newDrawing(stillWidth, stillHeight, c.Title+" over time, "+c.Most())
 	steps, top := niceSteps(max(c.High(), 0), 3)
@@ -183,13 +183,13 @@ func still(t *document.Timeline, c document.Chart) template.HTML {
 	return d.done()
 }
 
-// decadesAround are the ends of a logarithmic axis: a power of ten, or 3 times one.
+// decadesAround returns the ends of a logarithmic axis: a power of ten, or 3 times one.
 func decadesAround(low, high float64) (from, to float64) {
 	from, to = math.Pow(10, math.Floor(math.Log10(low)+1e-9)), math.Pow(10, math.Ceil(math.Log10(high)-1e-9))
 	switch {
 	case low >= 3.06*from:
 		from *= 3
-	case low < 1.02*from: // a line on the very edge is not seen
+	case low < 1.02*from: // a line at the very edge would be invisible
 		from *= 0.3
 	}
 	if high <= 0.3*to {
@@ -201,7 +201,7 @@ func decadesAround(low, high float64) (from, to float64) {
 	return from, to
 }
 
-// trace is the path of a series, the highest value of each column.
+// trace returns the path of a series, with the maximum of each column.
 func trace(t *document.Timeline, c document.Chart, s document.Series, x, y scale) string {
 	columns := make([]float64, stillSlots)
 	for i := range columns {

@@ -9,13 +9,13 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// inline makes text safe within a line or a cell of a table.
+// inline escapes text for the inside of a line or a table cell.
 func inline(s string) string {
 	runes := []rune(strings.Join(strings.Fields(document.Visible(s)), " "))
 	var b strings.Builder
 	for i, r := range runes {
 		switch r {
-		case '&', '<', '>', '|', '$': // $ begins a formula on GitHub; | ends a cell whatever is before it
+		case '&', '<', '>', '|', '$': // $ starts a formula on GitHub; | ends a cell even if escaped
 			b.WriteString(entity(r))
 		case '\\', '`', '*', '[', ']', '~', '!', '#':
 			b.WriteByte('\\')
@@ -28,7 +28,7 @@ func inline(s string) string {
 		case '@':
 			b.WriteRune(r)
 			if i+1 < len(runes) && alphanumeric(runes[i+1]) {
-				b.WriteRune('\u2060') // joins words: nobody is mentioned by a host's name
+				b.WriteRune('\u2060') // word joiner, so that a host name does not mention a user
 			}
 		default:
 			b.WriteRune(r)
@@ -40,12 +40,12 @@ func inline(s string) string {
 
 func alphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// line is text at the beginning of a line: it must not begin a list, heading or quote.
+// line escapes text for the start of a line, where it must not start a list, heading or quote.
 func line(s string) string {
 	return guard(inline(strings.TrimSpace(s)))
 }
 
-// guard keeps the beginning of a line that was made safe within it from being markup.
+// guard escapes the start of a line that is already escaped inline.
 func guard(out string) string {
 	if out == "" {
 		return ""
@@ -60,15 +60,15 @@ func guard(out string) string {
 	return out
 }
 
-// entity is a character that nothing takes for markup.
+// entity writes a character as a reference, which is never markup.
 func entity(r rune) string { return fmt.Sprintf("&#%d;", r) }
 
-// entities is text within a tag.
+// entities escapes text within a tag.
 func entities(s string) string {
 	return strings.ReplaceAll(html.EscapeString(document.Visible(s)), "|", entity('|'))
 }
 
-// code is text in the type of code.
+// code formats text as inline code.
 func code(s string) string {
 	s = strings.TrimSpace(document.Visible(s))
 	if s == "" {
@@ -91,7 +91,7 @@ func code(s string) string {
 	return "<code>" + b.String() + "</code>"
 }
 
-// fence writes lines as they are.
+// fence writes lines unchanged, as a code block.
 func (p *page) fence(language string, lines []string) {
 	longest, run := 0, 0
 	var b strings.Builder

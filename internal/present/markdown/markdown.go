@@ -1,12 +1,12 @@
-// Package markdown writes a document as GitHub flavoured Markdown, for an issue, a pull request or
+// Package markdown writes a document as GitHub-flavoured Markdown, for an issue, a pull request or
 // a chat.
 //
-// It has everything that the text has: the verdict, the figures, findings with their advice, tables.
-// Series are drawn in a fenced block as a terminal draws them. The basis of the numbers
+// It includes everything that the terminal text has: the verdict, the figures, findings with their
+// advice, tables. Series are drawn in a fenced block, like on a terminal. The basis of the numbers
 // (observations, queries, commands) is folded.
 //
-// Names from a recording are text and nothing else: no name can begin a list, end a cell, open a tag
-// or mention somebody.
+// Names from a recording are plain text: no name can start a list, end a cell, open a tag or
+// mention a user.
 package markdown
 
 import (
@@ -55,7 +55,7 @@ func Write(w io.Writer, d *document.Document) error {
 	return nil
 }
 
-// A page collects blocks, with an empty line between two.
+// A page collects blocks, separated by empty lines.
 type page struct{ out strings.Builder }
 
 // para writes a block.
@@ -69,7 +69,7 @@ func (p *page) para(block string) {
 	p.out.WriteString(block + "\n")
 }
 
-// folded writes blocks that are unfolded by a click.
+// folded writes blocks that unfold with a click.
 func (p *page) folded(summary string, write func()) {
 	p.para("<details><summary>" + entities(summary) + "</summary>")
 	write()
@@ -90,7 +90,7 @@ func (p *page) section(s document.Section) {
 		p.para(line(document.Sentence(s.Aside)))
 	}
 
-	if s.Note != "" && s.ID != "timeline" { // whose note explains its zooming
+	if s.Note != "" && s.ID != "timeline" { // the timeline's note explains zooming
 		p.para(line(s.Note))
 	}
 
@@ -101,7 +101,8 @@ func (p *page) section(s document.Section) {
 		}
 	}
 
-	if p.out.Len() == before { // nothing of it can be written: no heading either
+	// If no part can be written in Markdown, omit the heading too.
+	if p.out.Len() == before {
 		kept := p.out.String()[:from]
 		p.out.Reset()
 		p.out.WriteString(kept)
@@ -149,7 +150,7 @@ func (p *page) part(x document.Part) {
 	}
 
 	if len(x.Evidence) > 0 {
-		p.folded("How these figures are made again", func() { p.evidence(x.Evidence) })
+		p.folded("How to reproduce these figures", func() { p.evidence(x.Evidence) })
 	}
 
 	for _, f := range x.Files {
@@ -160,7 +161,7 @@ func (p *page) part(x document.Part) {
 	}
 }
 
-// facts are a table without a head, as GitHub has it: of empty cells.
+// facts writes a table with an empty header, because GitHub does not support tables without one.
 func (p *page) facts(all []document.Fact) {
 	t := &document.Table{Columns: []document.Column{{}, {Number: true}, {}}}
 	for _, f := range all {
@@ -247,7 +248,7 @@ func (p *page) fixes(all []document.Fix) {
 }
 
 func (p *page) observations(all []document.Observation) {
-	t := &document.Table{Columns: []document.Column{{Text: "figure", Number: true}, {Text: "what it is"},
+	t := &document.Table{Columns: []document.Column{{Text: "figure", Number: true}, {Text: "meaning"},
 		{Text: "when"}, {Text: "read from"}}}
 	for _, o := range all {
 		when := o.When.Text
@@ -315,7 +316,7 @@ func (p *page) evidence(all []*document.Evidence) {
 	}
 }
 
-// Tables writes tables alone, for a page that has words of its own around them.
+// Tables writes only tables, for a page that provides its own text.
 func Tables(all ...*document.Table) string {
 	p := &page{}
 	for _, t := range all {

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// table writes a table, folded if it says so. Columns without anything in them are left out.
+// table writes a table, folded if it says so. Empty columns are omitted.
 func (p *page) table(t *document.Table) {
 	if len(t.Rows) == 0 {
 		return
@@ -87,7 +87,7 @@ func cell(c document.Cell) string {
 	return out
 }
 
-// reference is the number of a piece of evidence.
+// reference prints the number of a piece of evidence.
 func reference(ref string) string {
 	if ref == "" {
 		return ""
@@ -95,10 +95,10 @@ func reference(ref string) string {
 	return " \\[" + document.EvidenceNumber(ref) + "\\]"
 }
 
-// barColumns is the length of a bar that is the whole.
+// barColumns is the length of a full bar.
 const barColumns = 10
 
-// bar draws a share of a whole.
+// bar draws a share as a bar.
 func bar(part float64) string {
 	if math.IsNaN(part) {
 		part = 0
@@ -107,7 +107,7 @@ func bar(part float64) string {
 	return strings.Repeat("█", n) + strings.Repeat("░", barColumns-n)
 }
 
-// shares are a table with bars.
+// shares writes a table with bars.
 func (p *page) shares(s *document.Shares) {
 	t := &document.Table{Columns: []document.Column{{Text: "where"}, {Text: "share"},
 		{Text: "time", Number: true}}}

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// tasks writes each with its steps: commands in fences, one for each step.
+// tasks writes tasks with their steps. Each step's commands are in a code block.
 func (p *page) tasks(all []document.Task) {
 	for _, a := range all {
 		head := fmt.Sprintf("### %d. %s", a.Number, inline(a.Title))

@@ -14,14 +14,14 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// lines is a transport of one JSON-RPC message per line. The SDK's own ends the session at a line that is
-// no request, and drops the requests in flight when its input ends. This one answers the first with an
-// error and waits for the others.
+// lines is a transport with one JSON-RPC message per line. The SDK's own transport ends the session
+// at an invalid line, and drops requests in flight when its input ends. This one answers an invalid
+// line with an error, and finishes requests in flight.
 type lines struct {
 	in  io.Reader
 	out io.Writer
 
-	read   chan line     // from the goroutine that reads
+	read   chan line     // from the reading goroutine
 	closed chan struct{} // by the SDK
 	once   sync.Once
 
@@ -32,10 +32,10 @@ type lines struct {
 	changed chan struct{}       // closed and replaced when pending shrinks
 }
 
-// A line is one line of input, without its end, or what ended the input.
+// A line is one line of input, without its line break, or the error that ended the input.
 type line struct {
 	text []byte
-	long bool // and was cut
+	long bool // the line was too long and was cut
 	err  error
 }
 
@@ -47,7 +47,8 @@ func newLines(in io.Reader, out io.Writer) *lines {
 
 // Connect implements [sdk.Transport].
 func (l *lines) Connect(context.Context) (sdk.Connection, error) {
-	// It ends with the input, or with the process: a read of stdin cannot be interrupted.
+	// The goroutine ends with the input, or with the process, because a read of stdin cannot be
+	// interrupted.
 	go l.scan()
 	return l, nil
 }
@@ -78,7 +79,7 @@ func (l *lines) scan() {
 	}
 }
 
-// oneLine reads up to the end of a line. What is beyond requestMax is skipped.
+// oneLine reads up to the end of a line, and skips what is beyond requestMax.
 func oneLine(r *bufio.Reader) (text []byte, long bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -102,8 +103,8 @@ func (l *lines) hand(next line) bool {
 	}
 }
 
-// Read implements [sdk.Connection]: the next valid message. Lines before it that are none are answered
-// with an error.
+// Read implements [sdk.Connection]. It returns the next valid message, and answers invalid lines
+// before it with an error.
 func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		select {
@@ -130,7 +131,7 @@ func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// decode returns a line's message, or the answer to a line that is none.
+// decode returns a line's message, or the error response to an invalid line.
 func decode(next line) (jsonrpc.Message, []byte) {
 	var any json.RawMessage
 	switch err := json.Unmarshal(next.text, &any); {
@@ -145,7 +146,7 @@ func decode(next line) (jsonrpc.Message, []byte) {
 
 	message, err := jsonrpc.DecodeMessage(next.text)
 	if r, ok := message.(*jsonrpc.Response); ok && r.Result == nil && r.Error == nil {
-		err = errors.New("it has no method")
+		err = errors.New("missing method")
 	}
 
 	if err != nil {
@@ -155,7 +156,7 @@ func decode(next line) (jsonrpc.Message, []byte) {
 	return message, nil
 }
 
-// idOf is the id of an object that is not a request, if an answer can have it.
+// idOf returns the ID of an object that is not a valid request, if a response can use it.
 func idOf(text []byte) any {
 	var object struct {
 		ID any `json:"id"`
@@ -170,7 +171,7 @@ func idOf(text []byte) any {
 	return nil
 }
 
-// refusal is an error without a request.
+// refusal is the error response to an invalid request.
 func refusal(id any, code int64, text string) []byte {
 	type body struct {
 		Code    int64  `json:"code"`
@@ -182,12 +183,12 @@ func refusal(id any, code int64, text string) []byte {
 		Error   body   `json:"error"`
 	}{"2.0", id, body{code, text}})
 	if err != nil {
-		panic(err) // strings and numbers
+		panic(err) // cannot fail: only strings and numbers
 	}
 	return answer
 }
 
-// begin remembers a request until it is answered.
+// begin records a request until it is answered.
 func (l *lines) begin(m jsonrpc.Message) {
 	if request, ok := m.(*jsonrpc.Request); ok && request.IsCall() {
 		l.mu.Lock()
@@ -251,7 +252,7 @@ func (l *lines) waitForAnswers(ctx context.Context) {
 	}
 }
 
-// err is the error of writing, if any.
+// err returns the error from writing, if any.
 func (l *lines) err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

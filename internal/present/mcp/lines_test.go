@@ -171,12 +171,12 @@ func TestCallThatDoesNotEnd(t *testing.T) {
 	}
 
 	for range 4 {
-		if got := call("rule", ""); !strings.Contains(got, "not done within 1ms") {
+		if got := call("rule", ""); !strings.Contains(got, "timeout after 1ms") {
 			t.Errorf("a call that does not end: %s", got)
 		}
 	}
 
-	if got := call("rule", ""); !strings.Contains(got, "4 calls are still running after their time") {
+	if got := call("rule", ""); !strings.Contains(got, "4 calls are still running after their timeout") {
 		t.Errorf("one more: %s", got)
 	}
 
@@ -221,7 +221,7 @@ func TestBaseNames(t *testing.T) {
 	s := connect(t, echo, options(sources...))
 	for name, want := range map[string]string{
 		"day.json":          filepath.Join(dir, "b", "day.json"),
-		"night.json":        "2 sources are called so: use the whole name",
+		"night.json":        "2 sources have this name: use the full name",
 		"captures":          folder,
 		"captures/one.json": filepath.Join(folder, "one.json"),
 		"metrics":           "no source",

@@ -1,10 +1,10 @@
-// Package mcp offers the program's reading verbs to clients of the Model Context Protocol, as tools
-// that change nothing.
+// Package mcp offers the program's read-only verbs to clients of the Model Context Protocol as
+// tools.
 //
-// A tool runs a verb as the command line would, so it has the verb's checks, its words and its way
-// to hide passwords. What a client may read is decided where the server is started, not by the
-// client: the sources that were listed, and files below the folders that were listed. An answer has
-// at most a given size, since clients keep what they are sent and have little room for it.
+// A tool runs a verb like the command line does, so it has the verb's checks, its output and its
+// way of hiding passwords. The command that starts the server decides what a client may read: the
+// listed sources, and files below the listed folders. Answers have a maximum size, because clients
+// keep them in a limited context.
 package mcp
 
 import (
@@ -18,36 +18,36 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A Command runs one verb of the program, with its arguments and flags, and returns what it wrote
-// to stdout. The error's text is what a person would have read on stderr, with its hint.
+// A Command runs one verb of the program with its arguments and flags, and returns what it wrote to
+// stdout. The error's text is what it would print to stderr, including its hint.
 type Command func(ctx context.Context, args []string) (stdout string, err error)
 
-// Options are what a server allows.
+// Options says what a server allows.
 type Options struct {
-	// Version is the program's.
+	// Version is the version of the program.
 	Version string
-	// Sources are what tools may read, by the name that clients use for them: addresses, which
-	// clients never see, and files or folders. Of a folder they may read everything below it.
+	// Sources are what tools may read, by the names that clients use: addresses, which clients
+	// never see, files, and folders with everything below them.
 	Sources []Source
 	// AnswerMax is the longest answer, in bytes.
 	AnswerMax int
-	// AtOnce is how many tools may run at the same time; further ones wait.
+	// AtOnce is how many tools may run concurrently; further ones wait.
 	AtOnce int
-	// TimeMax ends a tool that takes longer.
+	// TimeMax is the timeout of a tool.
 	TimeMax time.Duration
 }
 
-// requestMax bounds a client's request: a scenario is some kilobytes.
+// requestMax bounds a client's request. A scenario is a few kilobytes.
 const requestMax = 4 << 20
 
-// instructions tell a client in what order the tools make sense.
+// instructions tells a client in which order to use the tools.
 const instructions = `Plimsoll finds why a database's writes stall, from recordings and live servers, and what fixes it.
-Begin with "sources", then "diagnose" one of them. "incidents" lists what happened, with numbers that
-"diagnose" takes. Look closer with "metrics" and "query" (PromQL). "rule" explains a finding. "simulate" and "plan"
-answer what a change would do and what is the cheapest that meets an objective. Nothing is changed by any tool.`
+Start with "sources", then "diagnose" one of them. "incidents" lists what happened, with numbers that
+"diagnose" accepts. Look closer with "metrics" and "query" (PromQL). "rule" explains a finding. "simulate" predicts
+the effect of a change, and "plan" finds the cheapest layout that meets an objective. No tool changes anything.`
 
-// Serve answers one client until it closes its stream, and its requests are answered, or the context
-// ends. It may leave a goroutine behind that reads from in.
+// Serve answers one client until the client closes its stream and all requests are answered, or the
+// context ends. It may leave a goroutine behind that reads from in.
 func Serve(ctx context.Context, run Command, opt Options, in io.Reader, out io.Writer) error {
 	stream := newLines(in, out)
 	err := newServer(run, opt).Run(ctx, stream)
@@ -73,18 +73,18 @@ type tools struct {
 	run   Command
 	opt   Options
 	slots chan struct{}
-	late  *atomic.Int32 // calls that were left to themselves and still run
+	late  *atomic.Int32 // abandoned calls that are still running
 }
 
 const (
-	// lateMax is how many calls may still be running after their time. Some cannot be ended: a function
-	// over a long subquery, a file that blocks.
+	// lateMax is how many calls may still be running after their timeout. Some cannot be cancelled:
+	// a function over a long subquery, a file that blocks.
 	lateMax = 4
-	// endWithin is how long a call may take to end after its time.
+	// endWithin is how long a call may take to stop after its timeout.
 	endWithin = 500 * time.Millisecond
 )
 
-// call runs a verb when it is its turn and bounds its answer.
+// call runs a verb once a slot is free, and bounds its answer.
 func (t *tools) call(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.opt.TimeMax)
 	defer cancel()
@@ -98,13 +98,13 @@ func (t *tools) call(ctx context.Context, args ...string) (string, error) {
 	}
 
 	if n := t.late.Load(); n >= lateMax {
-		return "", fmt.Errorf("%d calls are still running after their time: try again later", n)
+		return "", fmt.Errorf("%d calls are still running after their timeout: try again later", n)
 	}
 
 	text, err := t.inTime(ctx, args)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return "", fmt.Errorf("not done within %s: ask for a shorter span or less at once", t.opt.TimeMax)
+		return "", fmt.Errorf("timeout after %s: request a shorter span or fewer series", t.opt.TimeMax)
 	case err != nil:
 		return "", err
 	}
@@ -112,8 +112,8 @@ func (t *tools) call(ctx context.Context, args ...string) (string, error) {
 	return t.bound(text), nil
 }
 
-// inTime runs a verb. If it does not end with its context, it is left to itself, so that its client has an
-// answer and the next one its turn.
+// inTime runs a verb. If the verb does not stop when its context ends, inTime abandons it, so that
+// the client gets an answer and the slot becomes free.
 func (t *tools) inTime(ctx context.Context, args []string) (string, error) {
 	type result struct {
 		text string
@@ -121,7 +121,7 @@ func (t *tools) inTime(ctx context.Context, args []string) (string, error) {
 	}
 
 	done := make(chan result, 1)
-	var over atomic.Bool // it ended, or was left to itself, whichever came first
+	var over atomic.Bool // set by whichever comes first: the verb ends, or it is abandoned
 	go func() {
 		var r result
 		defer func() {
@@ -147,19 +147,19 @@ func (t *tools) inTime(ctx context.Context, args []string) (string, error) {
 		case <-given:
 			t.late.Add(1)
 			if over.Swap(true) {
-				t.late.Add(-1) // it has just ended
+				t.late.Add(-1) // it ended at the last moment
 			}
 			return "", ctx.Err()
 		}
 	}
 }
 
-// bound cuts a text to the longest answer, at the end of a line.
+// bound cuts a text to the maximum size, at the end of a line.
 func (t *tools) bound(text string) string {
 	if len(text) <= t.opt.AnswerMax {
 		return text
 	}
-	note := fmt.Sprintf("\n(cut: %d of %d bytes; ask for less: a shorter span, one incident, fewer series)\n",
+	note := fmt.Sprintf("\n(cut: %d of %d bytes; request less: a shorter span, one incident, fewer series)\n",
 		t.opt.AnswerMax, len(text))
 	cut := text[:max(t.opt.AnswerMax-len(note), 0)]
 	if i := strings.LastIndexByte(cut, '\n'); i >= 0 {

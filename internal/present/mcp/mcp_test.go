@@ -189,7 +189,7 @@ func TestErrors(t *testing.T) {
 	opt.TimeMax = 50 * time.Millisecond
 	s := connect(t, run, opt)
 
-	if got, failed := call(t, s, "rule", nil); !failed || !strings.Contains(got, "not done within 50ms") {
+	if got, failed := call(t, s, "rule", nil); !failed || !strings.Contains(got, "timeout after 50ms") {
 		t.Errorf("%s", got)
 	}
 

@@ -9,14 +9,14 @@ import (
 
 // A Source is something that tools may read.
 type Source struct {
-	// Name is what clients call it and see of it.
+	// Name is the name that clients see and use.
 	Name string
-	// Argument is how the program's verbs take it: an address, a file or a folder.
+	// Argument is the argument for the program's verbs: an address, a file or a folder.
 	Argument string
 }
 
-// argument returns what a verb takes for a client's name of a source: that of a listed source, its base
-// name if no other has it, or a file below a listed folder, "folder/file".
+// argument returns the verb's argument for a source name from a client: the name of a listed
+// source, its base name if unique, or a file below a listed folder, "folder/file".
 func (t *tools) argument(name string) (string, error) {
 	for _, s := range t.opt.Sources {
 		if s.Name == name {
@@ -29,7 +29,7 @@ func (t *tools) argument(name string) (string, error) {
 	case len(based) == 1:
 		return based[0].Argument, nil
 	case len(based) > 1:
-		return "", fmt.Errorf("source %q: %d sources are called so: use the whole name, one of %s", name,
+		return "", fmt.Errorf("source %q: %d sources have this name: use the full name, one of %s", name,
 			len(based), t.names())
 	}
 
@@ -46,10 +46,10 @@ func (t *tools) argument(name string) (string, error) {
 
 		root, err := os.OpenRoot(s.Argument)
 		if err != nil {
-			return "", fmt.Errorf("source %q: its folder cannot be read", name)
+			return "", fmt.Errorf("source %q: cannot read its folder", name)
 		}
 
-		_, err = root.Stat(filepath.FromSlash(below)) // follows no link out of the folder
+		_, err = root.Stat(filepath.FromSlash(below)) // does not follow links out of the folder
 		_ = root.Close()
 		if err != nil {
 			return "", fmt.Errorf("source %q: no such file in the folder %q", name, s.Name)
@@ -58,11 +58,11 @@ func (t *tools) argument(name string) (string, error) {
 		return filepath.Join(s.Argument, filepath.FromSlash(below)), nil
 	}
 
-	return "", fmt.Errorf("no source %q: the sources are %s; more are given where plimsoll mcp is started",
+	return "", fmt.Errorf("no source %q: the sources are %s; to add more, restart plimsoll mcp with them",
 		name, t.names())
 }
 
-// based are the files and folders with a base name.
+// based returns the files and folders with the given base name.
 func (t *tools) based(name string) []Source {
 	var out []Source
 	for _, s := range t.opt.Sources {
@@ -84,7 +84,7 @@ func (t *tools) names() string {
 	return strings.Join(names, ", ")
 }
 
-// arguments are those of several sources.
+// arguments returns the arguments of several sources.
 func (t *tools) arguments(names []string) ([]string, error) {
 	out := make([]string, len(names))
 	for i, name := range names {
@@ -120,7 +120,7 @@ func (t *tools) list() string {
 	}
 
 	if b.Len() == 0 {
-		return "There are no sources: name them where plimsoll mcp is started. Scenarios can be simulated without.\n"
+		return "There are no sources: pass them to plimsoll mcp when starting it. Simulating scenarios needs none.\n"
 	}
 
 	return b.String()

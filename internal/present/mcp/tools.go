@@ -15,51 +15,51 @@ import (
 	"plimsoll/internal/base/yamltree"
 )
 
-// reading is what every tool that reads sources takes.
+// reading has the arguments of every tool that reads sources.
 type reading struct {
-	Sources []string `json:"sources" jsonschema:"names from the tool sources; of a folder also NAME/FILE. Several are read together"`
-	From    string   `json:"from,omitempty" jsonschema:"only from this time on: RFC 3339, or -2h before now"`
+	Sources []string `json:"sources" jsonschema:"names from the tool sources, or NAME/FILE for a file in a folder. Several are read together"`
+	From    string   `json:"from,omitempty" jsonschema:"only from this time on: RFC 3339, or relative to now, such as -2h"`
 	To      string   `json:"to,omitempty" jsonschema:"only up to this time"`
 	For     string   `json:"for,omitempty" jsonschema:"how long to sample a live source: 30s"`
 }
 
-// judging is what diagnose takes besides.
+// judging has the arguments of diagnose.
 type judging struct {
 	reading
-	Incident int    `json:"incident,omitempty" jsonschema:"the number of one incident, to see it in full; omit it for the most harmful and a list"`
-	SlowFrom string `json:"slow_from,omitempty" jsonschema:"the mean latency from which an interval counts as stalled: 20ms; omit it for what is usual"`
+	Incident int    `json:"incident,omitempty" jsonschema:"the number of an incident, to see it in full; omit it for the most harmful and a list"`
+	SlowFrom string `json:"slow_from,omitempty" jsonschema:"the mean latency from which an interval counts as stalled, such as 20ms; omit it to use the usual latency"`
 }
 
-// asking is what query takes.
+// asking has the arguments of query.
 type asking struct {
 	reading
 	PromQL string `json:"promql" jsonschema:"the expression, such as rate(node_disk_io_time_seconds_total[10s])"`
-	At     string `json:"at,omitempty" jsonschema:"the values of one moment; omit it for least, mean, greatest and last"`
+	At     string `json:"at,omitempty" jsonschema:"the time of the values; omit it for the minimum, mean, maximum and last value"`
 }
 
-// matching is what metrics takes.
+// matching has the arguments of metrics.
 type matching struct {
 	reading
-	Match string `json:"match,omitempty" jsonschema:"only names that this regular expression matches somewhere: disk"`
+	Match string `json:"match,omitempty" jsonschema:"only names that contain a match of this regular expression, such as disk"`
 }
 
-// running is what simulate takes.
+// running has the arguments of simulate.
 type running struct {
-	Scenario string   `json:"scenario,omitempty" jsonschema:"the scenario as YAML; or a file in source"`
-	Source   string   `json:"source,omitempty" jsonschema:"the name of a scenario's file, NAME/FILE"`
+	Scenario string   `json:"scenario,omitempty" jsonschema:"the scenario as YAML; alternatively name its file in source"`
+	Source   string   `json:"source,omitempty" jsonschema:"the name of the scenario's file, NAME/FILE"`
 	Set      []string `json:"set,omitempty" jsonschema:"changes, such as volumes.data.iops=16000"`
 }
 
-// planning is what plan takes.
+// planning has the arguments of plan.
 type planning struct {
 	running
 	Objective []string `json:"objective,omitempty" jsonschema:"such as write_p99 < 25ms; omit it for the scenario's own"`
 	Budget    string   `json:"budget,omitempty" jsonschema:"the highest monthly cost: 500USD/month"`
-	Keep      []string `json:"keep,omitempty" jsonschema:"what stays unchanged: instance, volumes.data.type, engine"`
+	Keep      []string `json:"keep,omitempty" jsonschema:"what must stay unchanged: instance, volumes.data.type, engine"`
 }
 
 type named struct {
-	Name string `json:"name,omitempty" jsonschema:"the one to show in full; omit it for a list"`
+	Name string `json:"name,omitempty" jsonschema:"the item to show in full; omit it for a list"`
 }
 
 type nothing struct{}
@@ -69,15 +69,15 @@ func (t *tools) add(s *sdk.Server) {
 		func(context.Context, nothing) (string, error) { return t.bound(t.list()), nil })
 	tool(t,
 		s,
-		"diagnose", "Find why a database stalls: the verdict, its causes with their evidence, what is refuted and what fixes it.",
+		"diagnose", "Find why a database stalls: the verdict, its causes with evidence, what is ruled out, and how to fix it.",
 		func(ctx context.Context, in judging) (string, error) { return t.diagnose(ctx, in, "markdown") })
 
 	tool(t,
 		s,
-		"incidents", "List what happened in a recording as JSON, the most harmful first: when, who was hurt and how much, causes.",
+		"incidents", "List the incidents in a recording as JSON, most harmful first: time, affected operations, harm and causes.",
 		t.incidents)
 
-	tool(t, s, "metrics", "List the metrics of sources with their units and spans.",
+	tool(t, s, "metrics", "List the metrics of sources with their units and time spans.",
 		func(ctx context.Context, in matching) (string, error) {
 			return t.read(ctx, in.reading, optional([]string{"metrics", "-o", "markdown"}, "--match=", in.Match))
 		})
@@ -103,7 +103,7 @@ func (t *tools) add(s *sdk.Server) {
 			return t.call(ctx, "catalog", "show", "--", in.Name)
 		})
 
-	tool(t, s, "rule", "Explain a rule: when it holds, why, how to fix it.",
+	tool(t, s, "rule", "Explain a rule: when it holds, why, and how to fix it.",
 		func(ctx context.Context, in named) (string, error) {
 			if in.Name == "" {
 				return t.call(ctx, "rules", "list")
@@ -125,7 +125,7 @@ func tool[In any](t *tools, s *sdk.Server, name, about string, do func(context.C
 		})
 }
 
-// diagnose runs the verb in a format.
+// diagnose runs the verb with the given output format.
 func (t *tools) diagnose(ctx context.Context, in judging, format string) (string, error) {
 	args := []string{"diagnose", "-o", format}
 	if in.Incident != 0 {
@@ -134,7 +134,7 @@ func (t *tools) diagnose(ctx context.Context, in judging, format string) (string
 	return t.read(ctx, in.reading, optional(args, "--slow-from=", in.SlowFrom))
 }
 
-// incidents returns the incidents of a diagnosis, as many as an answer holds.
+// incidents returns as many incidents of a diagnosis as fit in an answer.
 func (t *tools) incidents(ctx context.Context, in reading) (string, error) {
 	unbounded := *t
 	unbounded.opt.AnswerMax = 64 << 20
@@ -175,7 +175,7 @@ func (t *tools) query(ctx context.Context, in asking) (string, error) {
 	return t.read(ctx, in.reading, optional([]string{"query", "-o", "markdown"}, "--at=", in.At), in.PromQL)
 }
 
-// read runs a verb on sources; last are the arguments behind them.
+// read runs a verb on sources; last are the arguments that follow them.
 func (t *tools) read(ctx context.Context, in reading, args []string, last ...string) (string, error) {
 	if len(in.Sources) == 0 {
 		return "", fmt.Errorf("sources is empty: name one of %s", t.names())
@@ -191,14 +191,14 @@ func (t *tools) read(ctx context.Context, in reading, args []string, last ...str
 	return t.call(ctx, append(args, last...)...)
 }
 
-// scenario runs a verb on a scenario, from a file or as text.
+// scenario runs a verb on a scenario, given as a file or as text.
 func (t *tools) scenario(ctx context.Context, in running, args []string) (string, error) {
 	if (in.Scenario == "") == (in.Source == "") {
-		return "", errors.New("give either scenario, as YAML, or source, the name of its file")
+		return "", errors.New("set either scenario (YAML) or source (the name of its file)")
 	}
 	if namesFile(in) {
 		return "",
-			errors.New("arrivals.recorded reads a file: put the scenario beside it in a folder and name it in source")
+			errors.New("arrivals.recorded reads a file: put the scenario into the same folder and name it in source")
 	}
 
 	file, err := in.Source, error(nil)
@@ -219,7 +219,8 @@ func (t *tools) scenario(ctx context.Context, in running, args []string) (string
 
 	args = append(each(args, "--set=", in.Set), "--", file)
 	text, err := t.call(ctx, args...)
-	if in.Source == "" { // the file's name means nothing to the client
+	// The client does not know the temporary file.
+	if in.Source == "" {
 		text = strings.ReplaceAll(text, file, "scenario.yaml")
 		if err != nil {
 			err = errors.New(strings.ReplaceAll(err.Error(), file, "scenario.yaml"))
@@ -229,11 +230,11 @@ func (t *tools) scenario(ctx context.Context, in running, args []string) (string
 	return text, err
 }
 
-// recorded is the key of a scenario that names a file.
+// recorded is the scenario key that names a file.
 const recorded = "recorded"
 
-// namesFile reports whether a scenario, or an assignment to one, names a file, however YAML writes that.
-// Text that cannot be read cannot name one either.
+// namesFile reports whether a scenario, or an assignment to one, names a file, in any YAML
+// notation. Text that cannot be parsed cannot name one either.
 func namesFile(in running) bool {
 	texts := []string{in.Scenario}
 	for _, set := range in.Set {
@@ -261,7 +262,7 @@ func hasKey(n *yamltree.Node, key string) bool {
 	return slices.ContainsFunc(n.Items, func(item *yamltree.Node) bool { return hasKey(item, key) })
 }
 
-// optional appends a flag that has a value.
+// optional appends a flag if it has a value.
 func optional(args []string, flag, value string) []string {
 	if value == "" {
 		return args

@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Case is a walk through a published case: its steps with each published figure beside the model's,
-// where the published claim is wrong, the plan with its files and its proof, and the simulated
+// Case is a walk through a published case: its steps with each published figure next to the
+// model's, where the published claim is wrong, the plan with its files and proof, and the simulated
 // scenario with its charts.
 func Case(pack *rules.Pack, k *casebook.Walk, origin Origin) *document.Document {
 	c := k.Case
@@ -36,7 +36,7 @@ func Case(pack *rules.Pack, k *casebook.Walk, origin Origin) *document.Document 
 		out := document.Section{ID: "step" + strconv.Itoa(i+1), Title: sentenceCase(s.Step),
 			Parts: []document.Part{{Text: s.Text}}}
 		if s.Step == "cause" && k.Diagnosis != nil {
-			out.Parts = append(out.Parts, document.Part{Text: "Diagnosing the simulated recording says: " +
+			out.Parts = append(out.Parts, document.Part{Text: "Diagnosis of the simulated recording: " +
 				k.Diagnosis.Verdict},
 				document.Part{Text: "Rules that hold: " + strings.Join(k.Diagnosis.Rules, ", ") + "."})
 		}
@@ -72,7 +72,7 @@ func Case(pack *rules.Pack, k *casebook.Walk, origin Origin) *document.Document 
 		first := len(p.Sections)
 		resultSections(p, k.Results, g)
 		for i := range p.Sections[first:] {
-			// plimsoll simulate shows them, variant by variant
+			// A terminal user can get these from plimsoll simulate, variant by variant.
 			p.Sections[first+i].Only = document.Page | document.Markdown
 		}
 	}
@@ -91,7 +91,7 @@ func sentenceCase(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// caseFacts are the first figures that both the publication and the model have.
+// caseFacts returns the first figures that both the publication and the model have.
 func caseFacts(k *casebook.Walk, g *ledger) []document.Fact {
 	var out []document.Fact
 	for i, s := range k.Steps {
@@ -131,7 +131,7 @@ func publishedText(f casebook.WalkedFigure) string {
 }
 
 func walkedTable(c *casebook.Case, figures []casebook.WalkedFigure, g *ledger) *document.Table {
-	tab := &document.Table{Caption: "Published figures beside the model's",
+	tab := &document.Table{Caption: "Published figures and the model's",
 		Columns: []document.Column{{}, {Text: "published", Number: true}, {Text: "model", Number: true},
 			{Text: "deviation", Number: true}}}
 	for _, f := range figures {
@@ -161,10 +161,10 @@ func walkedTable(c *casebook.Case, figures []casebook.WalkedFigure, g *ledger) *
 	return tab
 }
 
-// triedSection is what the real engine made of the case's advice.
+// triedSection shows the results of trying the case's advice on the real engine.
 func triedSection(all []casebook.Tried, g *ledger) document.Section {
-	tab := &document.Table{Caption: "The advice, tried with a real engine",
-		Columns: []document.Column{{Text: "advice"}, {Text: "does it hold"}, {Text: "figure"},
+	tab := &document.Table{Caption: "The advice, tested with a real engine",
+		Columns: []document.Column{{Text: "advice"}, {Text: "holds"}, {Text: "figure"},
 			{Text: "before", Number: true}, {Text: "after", Number: true}}}
 	for _, x := range all {
 		claim := ""
@@ -185,14 +185,14 @@ func triedSection(all []casebook.Tried, g *ledger) document.Section {
 		tab.Rows = append(tab.Rows, row)
 	}
 
-	return document.Section{ID: "tried", Title: "Tried with a real engine", Parts: []document.Part{
-		{Text: "On emulated volumes, at a fraction of the published size (plimsoll lab table examples/lab): the figures are not the publication's; whether it helps should be."}, {Table: tab}}}
+	return document.Section{ID: "tried", Title: "Tested with a real engine", Parts: []document.Part{
+		{Text: "Run on emulated volumes, at a fraction of the published size (plimsoll lab table examples/lab). The figures differ from the publication's, but whether the advice helps should not."}, {Table: tab}}}
 }
 
 func caseTrust(k *casebook.Walk, g *ledger) document.Section {
-	text := "No parameter of the model was set with this case's figures: each deviation is the model's, or the publication's."
+	text := "No parameter of the model was fitted to this case's figures: every deviation is an error of the model or of the publication."
 	if k.Case.Calibrated != "" {
-		text = "Calibrated on this very case: " + k.Case.Calibrated
+		text = "Calibrated on this case: " + k.Case.Calibrated
 	}
 	parts := []document.Part{{Text: text}}
 	if len(k.Results) > 0 && k.Results[0] != nil && k.Results[0].ModelError != "" {
@@ -201,10 +201,10 @@ func caseTrust(k *casebook.Walk, g *ledger) document.Section {
 	for _, a := range k.Case.Assumed {
 		parts = append(parts, document.Part{Text: "Assumed: " + document.Sentence(a)})
 	}
-	return document.Section{ID: "trust", Title: "How far to trust it", Parts: parts}
+	return document.Section{ID: "trust", Title: "How accurate this is", Parts: parts}
 }
 
-// Cases is the list of the embedded cases.
+// Cases lists the embedded cases.
 func Cases(all []casebook.Entry) *document.Document {
 	tab := &document.Table{Caption: "Published cases",
 		Columns: []document.Column{{Text: "number", Number: true}, {Text: "name"}, {Text: "variants", Number: true},

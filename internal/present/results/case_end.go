@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// caseEnd is the end of a case's arc: the plan, the files that apply it, and the proof by
-// recordings; nothing where the walk had none.
+// caseEnd is the end of a case: the plan, the files that apply it, and the proof by recordings;
+// nothing if the walk had no plan.
 func caseEnd(k *casebook.Walk, q *document.Queries, g *ledger) []document.Section {
 	if k.Plan == nil {
 		return nil
@@ -27,7 +27,7 @@ func caseEnd(k *casebook.Walk, q *document.Queries, g *ledger) []document.Sectio
 	return out
 }
 
-// planOf is a case's plan as the page of a plan takes it.
+// planOf converts a case's plan to the input of a plan's page.
 func planOf(n *casebook.Planned) *plan.Plan {
 	return &plan.Plan{Objectives: n.Objectives, Now: n.Now, Chosen: n.Chosen, Frontier: n.Frontier,
 		Statements: n.Statements, Sizing: n.Sizing, Searched: n.Searched}
@@ -35,13 +35,13 @@ func planOf(n *casebook.Planned) *plan.Plan {
 
 // casePlan has the parts of a plan's page under one heading.
 func casePlan(n *casebook.Planned, p *plan.Plan, g *ledger) document.Section {
-	text := fmt.Sprintf("To reach %s at the least price; %d layouts were simulated.", goal(p.Objectives),
+	text := fmt.Sprintf("The cheapest layout that reaches %s; %d layouts were simulated.", goal(p.Objectives),
 		p.Searched.Simulated)
 	switch {
 	case p.Chosen == nil:
-		text = "No layout that was looked at reaches " + goal(p.Objectives) + "."
+		text = "No layout considered reaches " + goal(p.Objectives) + "."
 	case len(p.Chosen.Changes) == 0:
-		text = fmt.Sprintf("Nothing has to change for %s: %s a month as it is.", goal(p.Objectives),
+		text = fmt.Sprintf("No change needed for %s: %s a month as is.", goal(p.Objectives),
 			units.Dollars(p.Chosen.MonthlyUSD))
 	}
 
@@ -69,10 +69,10 @@ func casePlan(n *casebook.Planned, p *plan.Plan, g *ledger) document.Section {
 
 func caseFiles(files []casebook.Written) document.Section {
 	out := document.Section{ID: "files", Title: "Files",
-		Note: "What plimsoll emit writes for the plan, and the lines that decide."}
+		Note: "Files that plimsoll emit writes for the plan, with the decisive lines."}
 	if len(files) == 0 {
 		out.Note = ""
-		out.Parts = []document.Part{{Text: "None: what changes is for the application to change."}}
+		out.Parts = []document.Part{{Text: "None: the changes are to the application."}}
 		return out
 	}
 	var all []document.File
@@ -83,7 +83,7 @@ func caseFiles(files []casebook.Written) document.Section {
 	return out
 }
 
-// caseProof sets what was published beside what two recordings of the plan prove.
+// caseProof compares what was published with what two recordings of the plan prove.
 func caseProof(k *casebook.Walk, chosen *plan.Layout, q *document.Queries) document.Section {
 	r := *k.Proof
 	r.Figures = k.ProofFigures()
@@ -98,7 +98,7 @@ func caseProof(k *casebook.Walk, chosen *plan.Layout, q *document.Queries) docum
 	beside.Rows = append(beside.Rows,
 		[]document.Cell{{Text: "the plan, by recordings"},
 			{Text: r.Sentence, Note: "with " + changedText(chosen) + ": " + costOf(k.Plan)}})
-	const how = "The scenario was recorded in simulation, as it is and with the plan, by other seeds; the two are compared as plimsoll prove compares those of production."
+	const how = "The scenario was recorded in simulation, as is and with the plan, with different seeds. The recordings are compared in the same way as plimsoll prove compares those of production."
 
 	out := document.Section{ID: "recorded", Title: "Proof by recordings",
 		Parts: []document.Part{{Text: how}, {Table: beside}}}
@@ -115,12 +115,12 @@ func caseProof(k *casebook.Walk, chosen *plan.Layout, q *document.Queries) docum
 	return out
 }
 
-// costOf is a plan's price a month and how far it is from now's.
+// costOf is a plan's monthly price and its difference from the current one.
 func costOf(n *casebook.Planned) string {
 	return units.Dollars(n.Chosen.MonthlyUSD) + " a month, " + againstNow(n.Now, n.Chosen)
 }
 
-// planVerdict is what helps, in a few words; "" where nothing was planned or nothing was found.
+// planVerdict says what helps, in a few words; "" if nothing was planned or found.
 func planVerdict(n *casebook.Planned) string {
 	if n == nil || n.Chosen == nil || len(n.Chosen.Changes) == 0 || len(n.Objectives) == 0 {
 		return ""
@@ -131,12 +131,12 @@ func planVerdict(n *casebook.Planned) string {
 	if !known || !also {
 		return ""
 	}
-	return fmt.Sprintf("in the model %s brings %s from %s to %s, %s.", changedText(n.Chosen), plainName(name),
+	return fmt.Sprintf("in the model %s takes %s from %s to %s, %s.", changedText(n.Chosen), plainName(name),
 		units.Seconds(before.Value),
 		units.Seconds(after.Value), morePrice(planOf(n), n.Chosen.MonthlyUSD))
 }
 
-// planFact is the plan's result, among a case's main figures; false without a plan.
+// planFact is the plan's result for the case's key figures; false without a plan.
 func planFact(n *casebook.Planned, g *ledger) (document.Fact, bool) {
 	if n == nil || n.Chosen == nil || len(n.Objectives) == 0 {
 		return document.Fact{}, false

@@ -5,7 +5,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// serverSection lists the published advice with what it did for the storage engine alone and for a
+// serverSection lists the published advice with its effect on the storage engine alone and on a
 // whole server.
 func serverSection(all []casebook.Advised) document.Section {
 	out := document.Section{ID: "server", Title: "The advice on a whole server"}

@@ -14,12 +14,12 @@ import (
 
 const unknown = "–"
 
-// Volumes is the list of volume types.
+// Volumes lists the volume types.
 func Volumes(all []*catalog.VolumeType) *document.Document {
 	tab := &document.Table{Caption: "Volume types",
 		Columns: []document.Column{{Text: "type"}, {Text: "of"}, {Text: "size"}, {Text: "IOPS"},
 			{Text: "throughput"},
-			{Text: "USD a month"}, {Text: "in"}, {Text: "what"}}}
+			{Text: "USD a month"}, {Text: "in"}, {Text: "description"}}}
 
 	for _, t := range all {
 		iops, throughput := t.Range()
@@ -28,7 +28,7 @@ func Volumes(all []*catalog.VolumeType) *document.Document {
 			size = t.SizeMin.Value.Exact() + " - " + t.SizeMax.Value.Exact()
 		}
 
-		price, region := "price not known", catalog.DefaultRegion(t.Provider)
+		price, region := "unknown price", catalog.DefaultRegion(t.Provider)
 		for _, p := range catalog.Current().Prices(t) {
 			if p.Region == region {
 				price = p.Short()
@@ -37,7 +37,7 @@ func Volumes(all []*catalog.VolumeType) *document.Document {
 
 		switch {
 		case t.Local:
-			price, region = "included in the instance's", unknown
+			price, region = "included in the instance price", unknown
 		case t.Name == "custom":
 			price, region = unknown, unknown
 		}
@@ -60,7 +60,7 @@ func orUnknown(text string) string {
 	return text
 }
 
-// Instances is the list of instance types.
+// Instances lists the instance types.
 func Instances(all []*catalog.InstanceType) *document.Document {
 	tab := &document.Table{Caption: "Instance types", Columns: []document.Column{{Text: "instance"}}}
 	for _, head := range []string{"vCPU", "memory", "IOPS", "MB/s", "30 min IOPS", "30 min MB/s",
@@ -96,10 +96,10 @@ func Instances(all []*catalog.InstanceType) *document.Document {
 	return list("Instance types", tab)
 }
 
-// megabytes is a throughput in decimal megabytes, as EC2 states it.
+// megabytes prints a throughput in decimal megabytes, like EC2's documentation.
 func megabytes(t units.Throughput) string { return fmt.Sprintf("%.6g", float64(t)/float64(units.MBps)) }
 
-// A product is a page about what can be rented; each of its figures has a source.
+// A product is a page about a volume or instance type; each of its figures has a source.
 type product struct {
 	*document.Document
 	sources []string
@@ -109,7 +109,7 @@ func newProduct(name, about string) *product {
 	return &product{Document: &document.Document{Kind: "Catalogue", Title: name, Verdict: name + ": " + about}}
 }
 
-// fact is a figure with the mark of its source.
+// fact is a figure with a reference to its source.
 func (p *product) fact(f catalog.Fact) document.Term {
 	line := document.Line{Text: f.Value}
 	if text := f.Source.String(); f.Source.Text != "" {
@@ -128,7 +128,7 @@ func (p *product) section(id, title string, parts ...document.Part) {
 	p.Sections = append(p.Sections, document.Section{ID: id, Title: title, Parts: parts})
 }
 
-// prices are a section of them, or why there are none.
+// prices adds a section of prices, or says why there are none.
 func (p *product) prices(title string, all []document.Term, none string) {
 	var parts []document.Part
 	if len(all) > 0 {
@@ -140,7 +140,7 @@ func (p *product) prices(title string, all []document.Term, none string) {
 	p.section("prices", title, parts...)
 }
 
-// done closes the page with the sources.
+// done completes the page with the sources.
 func (p *product) done() *document.Document {
 	var terms []document.Term
 	for i, s := range p.sources {
@@ -173,7 +173,7 @@ func Volume(t *catalog.VolumeType) (*document.Document, error) {
 	case t.Name == "custom":
 		none = "Custom limits have no price."
 	case len(prices) == 0:
-		none = "Price not known: plimsoll catalog import --help says how to get it."
+		none = "Unknown price: see plimsoll catalog import --help."
 	}
 
 	if len(prices) > 0 {
@@ -213,7 +213,7 @@ func (p *product) example(o *catalog.Order, region string) error {
 		}
 		if len(bill.Lines) > 1 {
 			tab.Rows = append(tab.Rows, []document.Cell{{Text: fmt.Sprintf("%.2f", float64(bill.Total)), Number: true,
-				Roles: "strong"}, {Text: "in all"}})
+				Roles: "strong"}, {Text: "total"}})
 		}
 		parts = append(parts, document.Part{Table: tab})
 	}
@@ -241,7 +241,7 @@ func Instance(i *catalog.InstanceType) (*document.Document, error) {
 
 	none := ""
 	if len(i.Prices) == 0 {
-		none = "Price not known: plimsoll catalog import reads price lists."
+		none = "Unknown price: plimsoll catalog import reads price lists."
 	}
 
 	p.prices("Prices, on demand with Linux", costs, none)
@@ -272,7 +272,7 @@ func (p *product) instanceFacts(i *catalog.InstanceType) ([]document.Term, error
 	case i.HasEBS:
 		lane(volumes, "all volumes together", i.Baseline, i.Maximum)
 	case len(i.Lanes) == 0:
-		add(volumes+" limits", "not known", "", i.Source)
+		add(volumes+" limits", "unknown", "", i.Source)
 	}
 
 	for _, l := range i.Lanes {
@@ -285,17 +285,17 @@ func (p *product) instanceFacts(i *catalog.InstanceType) ([]document.Term, error
 
 	if i.Cards > 1 {
 		add("EBS cards", fmt.Sprint(i.Cards),
-			"each lets an equal part of this pass to the volumes attached to it: card in a scenario", i.Source)
+			"each provides an equal share of this to the volumes attached to it: card in a scenario", i.Source)
 	}
 
 	if w, err := i.Weighted(weighted); err == nil && i.Weighting {
 		add("with bandwidth weighting "+weighted, rateText(w.Baseline),
-			"at the network's cost, and free: host.bandwidth_weighting in a scenario", i.Source)
+			"free, but at the expense of network bandwidth: host.bandwidth_weighting in a scenario", i.Source)
 	}
 
 	if i.Attachments > 0 {
 		add("volumes", fmt.Sprintf("%d at most", i.Attachments),
-			"on some types network interfaces count as well", i.Source)
+			"on some types network interfaces also count", i.Source)
 	}
 
 	d := i.Disk
@@ -323,15 +323,15 @@ func (p *product) instanceFacts(i *catalog.InstanceType) ([]document.Term, error
 // weighted is the bandwidth weighting that favours volumes.
 const weighted = "ebs-1"
 
-// burstNote says when a machine has more than permanently.
+// burstNote says when a machine has more than its sustained performance.
 func burstNote(i *catalog.InstanceType) string {
 	if i.Of() == "azure" {
-		return "from a full bucket of credits, which refills while less is used; a benchmark shorter than 30 minutes sees only this"
+		return "from a full bucket of credits, which refills at lower use; a benchmark shorter than 30 minutes sees only this"
 	}
 	return "at least once in 24 hours; a benchmark shorter than 30 minutes sees only this"
 }
 
-// networkVolumes is what a provider calls the volumes that a machine's limits are for.
+// networkVolumes is the provider's name for the volumes that a machine's limits apply to.
 func networkVolumes(i *catalog.InstanceType) string {
 	switch i.Of() {
 	case "azure":
@@ -346,7 +346,7 @@ func rateText(r volume.Rate) string {
 	return fmt.Sprintf("%s IOPS, %s MB/s", catalog.IOPS(r.IOPS), megabytes(r.Throughput))
 }
 
-// firstLimits shows which limit is reached first at usual block sizes.
+// firstLimits shows which limit is reached first at common block sizes.
 func firstLimits(i *catalog.InstanceType) *document.Table {
 	tab := &document.Table{Caption: "Which limit is reached first",
 		Columns: []document.Column{{Text: "each", Number: true}, {Text: "a second", Number: true},

@@ -10,7 +10,7 @@ import (
 // changesShown is how many changes of each kind are listed; the JSON has all.
 const changesShown = 20
 
-// Import is what files of prices and limits changed in a catalogue, file by file.
+// Import shows what files of prices and limits changed in a catalogue, file by file.
 func Import(all []catalog.ImportReport) *document.Document {
 	d := &document.Document{Kind: "Import", Title: "Import into the catalogue"}
 	for i := range all {
@@ -18,7 +18,7 @@ func Import(all []catalog.ImportReport) *document.Document {
 		n := map[string]int{}
 
 		tab := &document.Table{Caption: "Changes from " + r.File,
-			Columns: []document.Column{{}, {Text: "of"}, {Text: "is now"}, {Text: "was"}}}
+			Columns: []document.Column{{}, {Text: "of"}, {Text: "now"}, {Text: "before"}}}
 		for _, kind := range []string{"added", "changed"} {
 			for _, c := range r.Changes {
 				if c.Kind != kind {

@@ -13,16 +13,16 @@ import (
 type compared struct {
 	name, unit string
 	of         func(*simulate.Result) *float64
-	told       func() string // its evidence
+	evidence   func() string
 }
 
 func comparedFigures(results []*simulate.Result, g *ledger) []compared {
 	r := results[0]
-	class := func(kind, part string) func() string { return func() string { return g.classTold(r, kind, part) } }
-	cycles := func() string { return g.cyclesTold(r) }
+	class := func(kind, part string) func() string { return func() string { return g.classEvidence(r, kind, part) } }
+	cycles := func() string { return g.cyclesEvidence(r) }
 	rows := []compared{
 		{"done", "1/s", func(r *simulate.Result) *float64 { return &r.DonePerSec },
-			func() string { return g.doneTold(r) }},
+			func() string { return g.doneEvidence(r) }},
 		{"write p50", "seconds", func(r *simulate.Result) *float64 { return r.Writes.All.P50Seconds },
 			class("write", "all")},
 		{"write p99", "seconds", func(r *simulate.Result) *float64 { return r.Writes.All.P99Seconds },
@@ -40,15 +40,15 @@ func comparedFigures(results []*simulate.Result, g *ledger) []compared {
 		{cycleWord(r) + ", median", "seconds",
 			func(r *simulate.Result) *float64 { return r.Checkpoints.MedianSeconds }, cycles},
 		{"page cache dirty, most", "bytes", func(r *simulate.Result) *float64 { return &r.Host.DirtyBytesMax },
-			func() string { return g.dirtyTold(r) }},
+			func() string { return g.dirtyEvidence(r) }},
 	}
 
 	for _, name := range volumesCompared(results) {
-		told := func() string { return g.volumeTold(having(results, name), name) }
+		evidence := func() string { return g.volumeEvidence(having(results, name), name) }
 		rows = append(rows, compared{name + " IO/s", "",
-			ofVolume(name, func(v *simulate.VolumeResult) *float64 { return &v.IOPS }), told},
+			ofVolume(name, func(v *simulate.VolumeResult) *float64 { return &v.IOPS }), evidence},
 			compared{name + " busy, worst 10 s", "ratio",
-				ofVolume(name, func(v *simulate.VolumeResult) *float64 { return &v.BusyMax }), told})
+				ofVolume(name, func(v *simulate.VolumeResult) *float64 { return &v.BusyMax }), evidence})
 	}
 
 	return append(rows,
@@ -57,7 +57,7 @@ func comparedFigures(results []*simulate.Result, g *ledger) []compared {
 		compared{"all a month", "USD", func(r *simulate.Result) *float64 { return r.MonthlyUSD }, g.priced})
 }
 
-// outsideCycles is the p99 of the writes outside checkpoints, where there are others.
+// outsideCycles is the p99 of writes outside checkpoints; nil if there are no checkpoints.
 func outsideCycles(r *simulate.Result) *float64 {
 	if r.Writes.DuringCheckpoint.Operations == 0 {
 		return nil
@@ -65,8 +65,8 @@ func outsideCycles(r *simulate.Result) *float64 {
 	return r.Writes.OutsideCheckpoint.P99Seconds
 }
 
-// volumesCompared are the volumes of all variants; of a cluster only those that the others do not
-// tell.
+// volumesCompared returns the volumes of all variants. For a cluster it omits data volumes, because
+// the logs show most of what happens.
 func volumesCompared(results []*simulate.Result) []string {
 	all := volumesOf(results)
 	if len(results[0].Volumes) > clusterVolumes {
@@ -75,11 +75,10 @@ func volumesCompared(results []*simulate.Result) []string {
 	return all
 }
 
-// clusterVolumes is the number of volumes over which their results are taken for a cluster's, of
-// which the logs tell most.
+// clusterVolumes is the number of volumes above which results are treated as those of a cluster.
 const clusterVolumes = 4
 
-// ofVolume is a figure of one volume, nil in a variant without it.
+// ofVolume returns a figure of one volume; nil in a variant without it.
 func ofVolume(name string, of func(*simulate.VolumeResult) *float64) func(*simulate.Result) *float64 {
 	return func(r *simulate.Result) *float64 {
 		for i := range r.Volumes {
@@ -91,7 +90,7 @@ func ofVolume(name string, of func(*simulate.VolumeResult) *float64) func(*simul
 	}
 }
 
-// compareSection puts variants beside each other, each with its change against the first.
+// compareSection puts variants side by side, each with its change from the first.
 func compareSection(results []*simulate.Result, g *ledger) document.Section {
 	base := results[0]
 	tab := &document.Table{Caption: "Variants side by side", Columns: []document.Column{{}}, Repeat: 2}
@@ -109,7 +108,7 @@ func compareSection(results []*simulate.Result, g *ledger) document.Section {
 				Note: change(f.of(base), x, f.unit)})
 		}
 		if some {
-			tab.Rows = append(tab.Rows, rests(f.told(), row))
+			tab.Rows = append(tab.Rows, linked(f.evidence(), row))
 		}
 	}
 
@@ -122,9 +121,9 @@ func compareSection(results []*simulate.Result, g *ledger) document.Section {
 			}
 			row = append(row, c)
 		}
-		tab.Rows = append(tab.Rows, rests(g.objectiveTold(), row))
+		tab.Rows = append(tab.Rows, linked(g.objectiveEvidence(), row))
 	}
 
 	return document.Section{ID: "variants", Title: "Variants",
-		Note: "Below each figure: its change from the scenario as written.", Parts: []document.Part{{Table: tab}}}
+		Note: "Below each figure is its change from the scenario as written.", Parts: []document.Part{{Table: tab}}}
 }

@@ -1,6 +1,7 @@
-// Package results makes documents of results: a builder for each kind, from a simulation to a plan,
-// a proof, a fleet or a walk through a published case. Each takes the result as the verb has it and
-// gives a [document.Document], which package text, html or markdown then writes.
+// Package results converts results to documents. It has a builder for each kind of result: a
+// simulation, a plan, a proof, a fleet, a walk through a published case and so on. Each takes the
+// result of a verb and returns a [document.Document], which package text, html or markdown then
+// writes.
 //
-// A diagnosis has a package of its own, so that plimsoll watch links no model and no planner.
+// Diagnosis has a separate package, so that plimsoll watch does not link the model and the planner.
 package results

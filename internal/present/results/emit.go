@@ -10,11 +10,11 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// elsewhere are the media that are read, not piped.
+// elsewhere are the media that are read rather than piped.
 const elsewhere = document.Page | document.Markdown
 
-// Emit is the files of a layout: on a terminal where they were written, a line each; elsewhere also
-// what they change, and their text.
+// Emit shows the files of a layout. A terminal lists their paths, one per line; other media also
+// show what they change, and their text.
 func Emit(r *emit.Report) *document.Document {
 	d := &document.Document{Kind: "Layout", Title: "Files of a layout"}
 	var written, files []document.File
@@ -41,7 +41,7 @@ func Emit(r *emit.Report) *document.Document {
 			Parts: []document.Part{{Table: tab}}}
 		for _, name := range r.Idle {
 			s.Parts = append(s.Parts,
-				document.Part{Text: fmt.Sprintf("The layout changes nothing that %s applies.", name)})
+				document.Part{Text: fmt.Sprintf("The layout changes nothing that %s could apply.", name)})
 		}
 
 		d.Sections = append(d.Sections, s)
@@ -52,7 +52,7 @@ func Emit(r *emit.Report) *document.Document {
 	return d
 }
 
-// EmitDiff is how a folder would change.
+// EmitDiff shows how a folder would change.
 func EmitDiff(r *emit.Report) *document.Document {
 	d := &document.Document{Kind: "Layout", Title: "How " + r.Dir + " would change"}
 	if r.Diff != "" {

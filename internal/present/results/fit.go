@@ -10,11 +10,11 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Fit is a scenario that was fitted to a recording: what each value rests on, and the file.
+// Fit shows a scenario that was fitted to a recording: the evidence for each value, and the file.
 func Fit(f *fit.Fitted) *document.Document {
 	count := map[fit.Known]int{}
 	tab := &document.Table{Caption: "Values of the scenario",
-		Columns: []document.Column{{Text: "value"}, {Text: "is"}, {Text: "between"}, {Text: "known"},
+		Columns: []document.Column{{Text: "key"}, {Text: "value"}, {Text: "between"}, {Text: "known"},
 			{Text: "evidence"}}}
 	for i := range f.Values {
 		v := &f.Values[i]
@@ -22,12 +22,12 @@ func Fit(f *fit.Fitted) *document.Document {
 		value := document.Cell{Text: orUnknown(v.Text)}
 
 		if v.Default {
-			value.Note = "the default"
+			value.Note = "default"
 		}
 
 		evidence := document.Cell{Text: document.Sentence(v.Evidence)}
 		if v.Measure != "" {
-			evidence.Note = "To measure it: " + v.Measure
+			evidence.Note = "How to measure it: " + v.Measure
 		}
 
 		tab.Rows = append(tab.Rows, []document.Cell{{Text: v.Key, Roles: "code"}, value, {Text: bounds(v)},

@@ -13,15 +13,15 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// How much of a fleet a short text shows: what to act on first.
+// Limits of a short text: it shows what to act on first.
 const (
 	fleetDatabases = 20
 	fleetMissing   = 8
 	fleetCauses    = 3 // of one database
 )
 
-// Fleet is the diagnosis of many databases: what they have in common, and the state of each. Times
-// are in the time zone; nil means this machine's.
+// Fleet shows the diagnosis of many databases: what they have in common, and the state of each.
+// Times are in the given zone; nil means the machine's local zone.
 func Fleet(r *fleet.Report, zone *time.Location) *document.Document {
 	if zone == nil {
 		zone = time.Local
@@ -33,8 +33,8 @@ func Fleet(r *fleet.Report, zone *time.Location) *document.Document {
 	for _, kind := range []struct {
 		id, title, note string
 		of              diagnose.Kind
-	}{{"why", "Why", "", diagnose.Cause}, {"hurts", "What hurts", "", diagnose.Symptom},
-		{"not", "What it is not", "What not to spend money on.", diagnose.Refutation}} {
+	}{{"why", "Causes", "", diagnose.Cause}, {"hurts", "Symptoms", "", diagnose.Symptom},
+		{"not", "Ruled out", "What not to spend money on.", diagnose.Refutation}} {
 		var all []document.Finding
 		for i := range r.Groups {
 			if g := &r.Groups[i]; g.Kind == kind.of {
@@ -56,7 +56,7 @@ func Fleet(r *fleet.Report, zone *time.Location) *document.Document {
 	}
 
 	if len(r.Databases) > 0 && r.Databases[0].Problem == "" {
-		p.Next = "One of them in full: plimsoll diagnose --prometheus ... --cluster " + r.Databases[0].Name
+		p.Next = "To see one in full: plimsoll diagnose --prometheus ... --cluster " + r.Databases[0].Name
 	}
 
 	return p
@@ -71,7 +71,7 @@ func fleetFacts(r *fleet.Report) []document.Fact {
 	out := []document.Fact{
 		{Label: "Databases", Value: units.Count(int64(r.Found)),
 			Note: fmt.Sprintf("%s judged", units.Count(int64(r.Read))), Href: "#databases"},
-		{Label: "Stalled", Value: units.Count(int64(r.Stalled)), Note: "of them, at least once", Level: level,
+		{Label: "Stalled", Value: units.Count(int64(r.Stalled)), Note: "at least once", Level: level,
 			Href: "#databases"},
 	}
 
@@ -114,13 +114,13 @@ func fleetSummary(r *fleet.Report, zone *time.Location) []document.Term {
 	return out
 }
 
-// fleetFinding is what many databases have in common.
+// fleetFinding shows a finding that databases have in common.
 func fleetFinding(r *fleet.Report, g *fleet.Group, n int) document.Finding {
 	out := document.Finding{ID: "f" + strconv.Itoa(n), Number: n, Level: levelOf(g.Severity),
 		Word: string(g.Severity), Title: g.Title, Subject: databases(len(g.Names)),
 		Rule: g.Rule, Among: g.Names, Full: g.Severity != diagnose.Info}
 	if g.Kind == diagnose.Refutation {
-		out.Level, out.Word = document.Not, "not this"
+		out.Level, out.Word = document.Not, "ruled out"
 	}
 
 	if g.Critical > 0 && g.Critical < len(g.Names) {
@@ -229,7 +229,7 @@ func databaseRow(d *fleet.Database) []document.Cell {
 
 func missingSection(r *fleet.Report) document.Section {
 	tab := &document.Table{Caption: "Rules that could not be judged", Short: fleetMissing,
-		Columns: []document.Column{{Text: "rule"}, {Text: "of", Number: true}, {Text: "it lacks"}}}
+		Columns: []document.Column{{Text: "rule"}, {Text: "of", Number: true}, {Text: "missing"}}}
 	for _, m := range r.Missing {
 		tab.Rows = append(tab.Rows, []document.Cell{{Text: m.Rule, Roles: "code"},
 			{Text: databases(m.Databases), Number: true}, {Text: strings.Join(m.Metrics, "; "), Roles: "code long"}})

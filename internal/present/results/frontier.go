@@ -9,14 +9,14 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// A pointed is a layout on the drawing of the frontier.
-type pointed struct {
+// plottedLayout is a layout in the plot of the frontier.
+type plottedLayout struct {
 	*plan.Layout
 	figure      plan.Prediction
 	now, chosen bool
 }
 
-// frontierSection is price against the first objective. It is missing without prices, and where
+// frontierSection shows price against the first objective. It is omitted without prices, and if
 // fewer than two layouts can be compared.
 func frontierSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 	if p.Unpriced || len(p.Frontier) < 2 || len(p.Objectives) == 0 {
@@ -26,10 +26,10 @@ func frontierSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 	objective := p.Objectives[0]
 	name := objective.Name + "_seconds"
 
-	var all []pointed
+	var all []plottedLayout
 	for _, l := range p.Frontier {
 		if f, ok := l.Predicted[name]; ok && f.Value > 0 {
-			all = append(all, pointed{l, f, slices.Equal(l.Sets, p.Now.Sets),
+			all = append(all, plottedLayout{l, f, slices.Equal(l.Sets, p.Now.Sets),
 				p.Chosen != nil && slices.Equal(l.Sets, p.Chosen.Sets)})
 		}
 	}
@@ -74,9 +74,9 @@ func frontierSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 				Href: g.accurate()}, {Text: setsText(x.Layout), Roles: "code long", Note: word}})
 	}
 
-	const none = "Of the layouts that were run to their end, none is both cheaper and better than one of these."
+	const none = "No layout that was simulated in full is both cheaper and better than one of these."
 	return document.Section{ID: "frontier", Title: "Price against " + plainName(objective.Name), Note: none,
 		Parts: []document.Part{{Figure: &document.Figure{ID: "frontier-plot", Title: "What more money buys",
 			Plot: drawn, Table: tab, TerminalCaption: none + " The bars' scale is logarithmic.",
-			Caption: "A bar is the model's error. The dotted line is the objective; a square is now, a diamond what was chosen."}}}}, true
+			Caption: "A bar is the model's error. The dotted line is the objective. A square marks the current layout, a diamond the chosen one."}}}}, true
 }

@@ -9,26 +9,26 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// A LabResult is what a run with a real engine measured, and the model's figures for the same
-// scenario.
+// A LabResult holds the measurements of a run with a real engine, and the model's figures for the
+// same scenario.
 type LabResult struct {
 	Result *simulate.Result
-	Model  *simulate.Result // nil if it was not asked for
-	// Saturated says that the lab could not keep up: the result is invalid, and nothing may be
-	// compared with it.
+	Model  *simulate.Result // nil if not requested
+	// Saturated says that the lab could not keep up, so the result is invalid and must not be
+	// compared with anything.
 	Saturated bool
 	Where     string   // engine, file system and machine, a sentence
-	Failure   string   // what must not be, a sentence: it is the verdict then
-	Remarks   []string // what a reader needs to know, a sentence each
-	// Existing says that the server was already running, on its own volumes, which were not
+	Failure   string   // a violated guarantee, as a sentence that becomes the verdict
+	Remarks   []string // what a reader needs to know, in a sentence each
+	// Existing says that the server was already running on its own volumes, which were not
 	// measured.
 	Existing bool
-	// Emulation says how well the laboratory did its work.
+	// Emulation says how accurately the lab emulated its volumes.
 	Emulation []document.Part
 }
 
-// LabRun is a run of the lab: the same as a simulation, with the model beside it in a table and
-// over it in the charts.
+// LabRun shows a run of the lab like a simulation, with the model's figures in a table and in the
+// charts.
 func LabRun(r LabResult, origin Origin) *document.Document {
 	measured := *r.Result
 	measured.Variant = "lab"
@@ -41,11 +41,11 @@ func LabRun(r LabResult, origin Origin) *document.Document {
 		Verdict: verdictOf(&measured), Lead: []string{loadText(&measured), r.Where}}
 	g := newLedger(origin)
 	g.real = true
-	ran := g.page("The laboratory")
+	ran := g.page("The lab")
 	p.Facts = resultFacts(&measured, g)
 
 	if r.Saturated {
-		p.Verdict = "The laboratory could not keep up: this is no result."
+		p.Verdict = "The lab could not keep up, so this result is invalid."
 	}
 
 	if r.Failure != "" {
@@ -74,16 +74,16 @@ func LabRun(r LabResult, origin Origin) *document.Document {
 
 	if len(r.Emulation) > 0 {
 		p.Sections = append(p.Sections,
-			document.Section{ID: "laboratory", Title: "How well it was measured", Parts: r.Emulation})
+			document.Section{ID: "laboratory", Title: "Measurement quality", Parts: r.Emulation})
 	}
 
-	trust := document.Section{ID: "trust", Title: "How far to trust it"}
+	trust := document.Section{ID: "trust", Title: "How accurate this is"}
 	for _, w := range measured.Warnings {
 		trust.Parts = append(trust.Parts, document.Part{Text: w})
 	}
 
 	trust.Parts = append(trust.Parts,
-		document.Part{Text: fmt.Sprintf("Seed %d: the same operations are asked for at the same times. What a real engine makes of them differs from run to run.",
+		document.Part{Text: fmt.Sprintf("Seed %d: every run requests the same operations at the same times, but a real engine handles them differently each time.",
 			measured.Seed)})
 	p.Sections = append(p.Sections, trust)
 	p.Sections = append(p.Sections, g.section()...)
@@ -91,11 +91,11 @@ func LabRun(r LabResult, origin Origin) *document.Document {
 	return p
 }
 
-// besideSection is the model's figures next to the laboratory's.
+// besideSection shows the model's figures next to the lab's.
 func besideSection(measured, model *simulate.Result, saturated bool, ran, modelled string) document.Section {
-	tab := &document.Table{Caption: "The laboratory and the model",
+	tab := &document.Table{Caption: "The lab and the model",
 		Columns: []document.Column{{}, {Text: "lab", Number: true, Ref: ran},
-			{Text: "model", Number: true, Ref: modelled}, {Text: "the model is off", Number: true}}}
+			{Text: "model", Number: true, Ref: modelled}, {Text: "model error", Number: true}}}
 	for _, row := range measuredtable.Rows(measured, model, saturated) {
 		tab.Rows = append(tab.Rows, []document.Cell{{Text: row.Figure},
 			{Text: optional(row.Lab, row.Unit), Number: true, Href: ran},

@@ -13,20 +13,20 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// LabRunOf is a run of the laboratory as it was measured: see [LabRun]. A server's address is not
-// repeated in commands: what was given may hold a password.
+// LabRunOf shows a run of the lab as it was measured; see [LabRun]. It does not repeat a server's
+// address in commands, because it may contain a password.
 func LabRunOf(r *run.Result, origin Origin) *document.Document {
 	l := &r.Lab
 	out := LabResult{Result: r.Result, Model: r.Model, Saturated: l.Saturated || l.Dispatch.Behind,
 		Remarks: l.Remarks}
 	if v := l.Existing; v != nil {
 		origin.Command = append(slices.Clone(origin.Command), "--server", "ADDRESS")
-		kept := "was made for this, and removed"
+		kept := "was created for this run and removed"
 		if v.Kept {
 			kept = "was kept"
 		}
 		out.Existing = true
-		out.Where = fmt.Sprintf("A server that runs already: %s (%s); %s %s.", v.Address, l.Server,
+		out.Where = fmt.Sprintf("An existing server: %s (%s); %s %s.", v.Address, l.Server,
 			v.Database, kept)
 	} else {
 		out.Where = fmt.Sprintf("In the lab: %s on %s; volumes emulated in %s; %s.", l.Server, l.FileSystem,
@@ -37,7 +37,7 @@ func LabRunOf(r *run.Result, origin Origin) *document.Document {
 	out.Emulation = append(out.Emulation, document.Part{Terms: laboratoryTerms(r)})
 	if p := r.PowerLoss; p != nil {
 		if !p.Held() {
-			out.Failure = "What was acknowledged was not there after a loss of power."
+			out.Failure = "Acknowledged writes were missing after a power loss."
 		}
 		for _, e := range p.Examples {
 			out.Emulation = append(out.Emulation, document.Part{Text: document.Sentence(e)})
@@ -47,12 +47,12 @@ func LabRunOf(r *run.Result, origin Origin) *document.Document {
 	return LabRun(out, origin)
 }
 
-// emulatedTable is how well each volume was emulated.
+// emulatedTable shows how accurately each volume was emulated.
 func emulatedTable(volumes []run.Emulation) *document.Table {
-	tab := &document.Table{Caption: "How well volumes were emulated",
+	tab := &document.Table{Caption: "Accuracy of the emulated volumes",
 		Columns: []document.Column{{Text: "volume"}, {Text: "late, median", Number: true},
 			{Text: "p99", Number: true},
-			{Text: "most", Number: true}, {Text: "too late", Number: true}, {}}}
+			{Text: "max", Number: true}, {Text: "too late", Number: true}, {}}}
 
 	for i := range volumes {
 		v := &volumes[i]
@@ -63,10 +63,10 @@ func emulatedTable(volumes []run.Emulation) *document.Table {
 
 		note := ""
 		if v.Kernel != nil {
-			note = fmt.Sprintf("the kernel saw reads and writes take %s in the mean, asked were %s",
+			note = fmt.Sprintf("the kernel saw reads and writes take %s on average, %s was requested",
 				units.Seconds(*v.Kernel), units.Seconds(*v.Asked))
 			if v.Slow {
-				note += fmt.Sprintf("; in ten seconds the path to the emulator added %s, which is too much",
+				note += fmt.Sprintf("; over ten seconds the path to the emulator added %s, which is too much",
 					units.Seconds(v.Added))
 			}
 		}
@@ -79,12 +79,11 @@ func emulatedTable(volumes []run.Emulation) *document.Table {
 	return tab
 }
 
-// laboratoryTerms are what is to be known of the load generator, of failed operations, and of
-// losses of power.
+// laboratoryTerms describes the load generator, failed operations, and power losses.
 func laboratoryTerms(r *run.Result) []document.Term {
 	d := &r.Lab.Dispatch
 	out := []document.Term{{Label: "load generator",
-		Lines: []document.Line{{Text: fmt.Sprintf("operations began late by %s in the median, %s at p99, %s at the most",
+		Lines: []document.Line{{Text: fmt.Sprintf("operations started late by %s at the median, %s at p99, %s at most",
 			units.Seconds(d.LateP50), units.Seconds(d.LateP99), units.Seconds(d.LateMax))}}}}
 	if r.Lab.Failed > 0 {
 		var parts []string
@@ -103,20 +102,20 @@ func laboratoryTerms(r *run.Result) []document.Term {
 	return out
 }
 
-// powerText tells losses of power in a sentence.
+// powerText describes power losses in a sentence.
 func powerText(p *run.PowerLoss) string {
-	text := fmt.Sprintf("lost %d times; %s writes to %s documents had been acknowledged: ", p.Cuts,
+	text := fmt.Sprintf("cut %d times; %s writes to %s documents had been acknowledged: ", p.Cuts,
 		units.Count(p.Acknowledged), units.Count(p.Keys))
 	if p.Held() {
 		text += "none is missing"
 	} else {
-		text += fmt.Sprintf("%s documents LOST what was acknowledged, %s hold what nobody wrote, %s cannot be read, %d recoveries FAILED",
+		text += fmt.Sprintf("%s documents LOST acknowledged writes, %s have content that was never written, %s cannot be read, %d recoveries FAILED",
 			units.Count(p.Lost), units.Count(p.Wrong), units.Count(p.Unreadable), p.FailedRecoveries)
 	}
 	if len(p.RecoverySeconds) > 0 {
-		text += fmt.Sprintf("; it served again %s after the power came back, at the most %s",
+		text += fmt.Sprintf("; service resumed %s to %s after power returned",
 			units.Seconds(slices.Min(p.RecoverySeconds)), units.Seconds(slices.Max(p.RecoverySeconds)))
 	}
-	return text + fmt.Sprintf("; of the volumes' writes in flight %d were kept, %d torn, %d dropped", p.Kept,
+	return text + fmt.Sprintf("; of the writes in flight %d were kept, %d torn, %d dropped", p.Kept,
 		p.Torn, p.Dropped)
 }

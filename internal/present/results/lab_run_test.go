@@ -54,7 +54,7 @@ func TestLabRunOfExistingServer(t *testing.T) {
 		}
 	}
 
-	if strings.Contains(b.String(), "wal") || !strings.Contains(b.String(), "A server that runs already: etcd at db1:2379 (etcd 3.6); plimsoll/ was made for this, and removed.") {
+	if strings.Contains(b.String(), "wal") || !strings.Contains(b.String(), "An existing server: etcd at db1:2379 (etcd 3.6); plimsoll/ was created for this run and removed.") {
 		t.Errorf("%s", b.String())
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// LabStatus is what is mounted: each volume, what it gives and did, and how well it is emulated.
+// LabStatus shows the mounted volumes: limits, I/O so far, and how accurately each is emulated.
 func LabStatus(all ...*mount.Status) *document.Document {
 	tab := &document.Table{Caption: "Volumes", Columns: []document.Column{{}, {}, {}}}
 	row := func(name, about, text string) {
@@ -32,10 +32,10 @@ func LabStatus(all ...*mount.Status) *document.Document {
 				row("", "PROBLEM", v.Problem)
 			}
 
-			row("", "gives", strings.Join(v.Gives, "; "))
-			row("", "did", volumeDid(v))
+			row("", "limits", strings.Join(v.Gives, "; "))
+			row("", "I/O", volumeDid(v))
 			if v.Refused > 0 {
-				row("", "full", fmt.Sprintf("%d writes were refused: no space is left for the image", v.Refused))
+				row("", "full", fmt.Sprintf("%d writes were refused: no space left for the image", v.Refused))
 			}
 
 			if v.Requests["read"]+v.Requests["write"] == 0 {
@@ -66,7 +66,7 @@ func volumeDid(v *mount.VolumeStatus) string {
 	return out
 }
 
-// Lateness is how late the emulator's replies were.
+// Lateness says how late the emulator's replies were.
 func Lateness(v *mount.VolumeStatus) string {
 	return fmt.Sprintf("replies late by %s at p99, %s at most; %.1f %% later than 100 us and 5 %%, %.0f %% in the worst ten seconds",
 		units.Seconds(v.LateP99), units.Seconds(v.LateMax), 100*v.Late, 100*v.LateWorst)
@@ -74,7 +74,7 @@ func Lateness(v *mount.VolumeStatus) string {
 
 // pathText compares the latency that the kernel saw with what was requested.
 func pathText(v *mount.VolumeStatus) string {
-	text := fmt.Sprintf("saw reads and writes take %s on average, %s was requested; at most %s longer within ten seconds",
+	text := fmt.Sprintf("saw reads and writes take %s on average, %s was requested; at most %s longer over ten seconds",
 		units.Seconds(*v.Kernel), units.Seconds(*v.Asked), units.Seconds(v.Added))
 	if v.Slow {
 		text += ": the path to the emulator is SLOW (more than 100 us and 20 %)"
@@ -82,7 +82,7 @@ func pathText(v *mount.VolumeStatus) string {
 	return text
 }
 
-// LabSecond is what happened between two looks, a line for each volume.
+// LabSecond describes what happened between two samples, one line for each volume.
 func LabSecond(at time.Time, before, now *mount.Status) []string {
 	var out []string
 	for i := range now.Volumes {

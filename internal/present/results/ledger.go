@@ -8,49 +8,50 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// An Origin is the input of a page's figures, so that each figure can link to it.
+// An Origin describes where a page's figures come from, so that each figure can link to it.
 type Origin struct {
-	// File is the scenario's name in commands, and Text is its content; without them the page has
-	// less evidence.
+	// File is the scenario's name in commands, and Text its content. Without them the page has less
+	// evidence.
 	File string
 	Text []byte
-	// Sets are each result's assignments, as --set takes them, in the order of the results.
+	// Sets are each result's --set assignments, in the order of the results.
 	Sets [][]string
-	// Command is what made the page if that is not simulate: the words after the program's name,
-	// without -o.
+	// Command is the command that made the page if it was not simulate: the words after the
+	// program's name, without -o.
 	Command []string
-	// Made is the command that makes File from a recording, if nobody wrote it by hand.
+	// Made is the command that creates File from a recording; "" if it was written by hand.
 	Made string
 	// Folder is where the files that apply the result were written; "" if none were.
 	Folder string
-	// Program is what made it, with its version.
+	// Program is the program that made the page, with its version.
 	Program string
-	// Prices are the prices behind the sums of money.
+	// Prices are the sources of the amounts of money.
 	Prices []Price
 }
 
 // A Price is a product of the catalogue with the source of its price.
 type Price struct {
 	Product string // "gp3", as `plimsoll catalog show` takes it
-	Source  string // who says so, and the date
+	Source  string // its origin and date
 }
 
-// A ledger is the evidence that a page's figures link to, in the order of first use.
+// A ledger collects the evidence that a page's figures link to, in order of first use.
 type ledger struct {
 	Origin
 	list  []*document.Evidence
-	index map[string]string // addresses by what it says
-	again string            // the address of how to make the page again
+	index map[string]string // addresses by content
+	again string            // address of the command that reproduces the page
 	ran   map[string]string // addresses of results' runs, by variant
-	first string            // of the first one's
-	// a real engine ran: the model's names of devices and cycles are not those of its recording
+	first string            // address of the first run
+	// real says that a real engine ran: its recording does not use the model's names of devices and
+	// cycles.
 	real  bool
-	ruled bool // some of it is PromQL
+	ruled bool // some evidence has PromQL
 }
 
 func newLedger(o Origin) *ledger {
 	if o.File == "" || strings.HasPrefix(o.File, "/dev/") {
-		o.File = "scenario.yaml" // of a pipe there is only the text, which the page has
+		o.File = "scenario.yaml" // a pipe has no usable name, but the page includes the text
 	}
 	return &ledger{Origin: o, index: map[string]string{}, ran: map[string]string{}}
 }
@@ -68,9 +69,9 @@ func (g *ledger) cite(e document.Evidence) string {
 	return e.Href()
 }
 
-// rests links the figures of a row to their evidence, and puts that evidence's number into the
+// linked links the figures of a row to their evidence, and puts the evidence's number into the
 // first cell.
-func rests(href string, row []document.Cell) []document.Cell {
+func linked(href string, row []document.Cell) []document.Cell {
 	for i := range row {
 		switch c := &row[i]; {
 		case i == 0 && href != "":
@@ -82,8 +83,7 @@ func rests(href string, row []document.Cell) []document.Cell {
 	return row
 }
 
-// section lists all evidence, and the scenario that it refers to; nothing if no figure links to
-// any.
+// section lists all evidence, and the scenario that it refers to; none if no figure links to any.
 func (g *ledger) section() []document.Section {
 	if len(g.list) == 0 {
 		return nil
@@ -107,13 +107,13 @@ func (g *ledger) section() []document.Section {
 }
 
 const (
-	// linesMax and lineBytesMax bound how much of a scenario is shown: a page is not an archive of
-	// recorded rates.
+	// linesMax and lineBytesMax bound how much of a scenario is shown, because it may contain
+	// recorded rates of any length.
 	linesMax     = 300
 	lineBytesMax = 400
 )
 
-// lines are the scenario's lines, as far as they are shown.
+// lines returns the scenario's lines that are shown.
 func (g *ledger) lines() []string {
 	text := strings.TrimRight(strings.TrimPrefix(string(g.Text), "\ufeff"), "\r\n\t ")
 	if text == "" {
@@ -135,8 +135,8 @@ func (g *ledger) lines() []string {
 	return out
 }
 
-// where returns the lines of the scenario that set something: the first of a key at its left edge,
-// or the entry of that name below it. If there are none, it returns the entire scenario.
+// where returns links to the lines of the scenario that set the given keys: a top-level key, or an
+// entry below it.
 func (g *ledger) where(keys ...string) []document.Cell {
 	var out []document.Cell
 	lines := g.lines()
@@ -167,7 +167,7 @@ func (g *ledger) simulated(sets []string) string {
 	return call(append([]string{"simulate", g.File}, assigned(sets)...)...)
 }
 
-// assigned are assignments as arguments.
+// assigned converts assignments to arguments.
 func assigned(sets []string) []string {
 	var out []string
 	for _, s := range sets {
@@ -176,7 +176,7 @@ func assigned(sets []string) []string {
 	return out
 }
 
-// call is one of this program for a shell.
+// call formats a command of this program for a shell.
 func call(words ...string) string {
 	out := "plimsoll"
 	for _, w := range words {
@@ -185,7 +185,7 @@ func call(words ...string) string {
 	return out
 }
 
-// priced is what sums of money rest on.
+// priced is the evidence for amounts of money.
 func (g *ledger) priced() string {
 	e := document.Evidence{Name: "Prices"}
 	var sources []string

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// called is the command that made the result, as far as its origin says.
+// called is the command that made the result; "plimsoll ..." if unknown.
 func (g *ledger) called() string {
 	if len(g.Command) == 0 {
 		return "plimsoll ..."
@@ -20,7 +20,7 @@ func (g *ledger) called() string {
 	return call(g.Command...)
 }
 
-// page is the command that makes the page again; "" if its origin does not say.
+// page cites the command that reproduces the page; "" if unknown.
 func (g *ledger) page(name string) string {
 	if len(g.Command) == 0 || g.again != "" {
 		return g.again
@@ -29,7 +29,7 @@ func (g *ledger) page(name string) string {
 	commands := []string{again + " -o json"}
 	if g.Command[0] == "lab" {
 		if !slices.Contains(g.Command, "--server") {
-			again = "sudo " + again // volumes are mounted
+			again = "sudo " + again // mounting volumes needs root
 		}
 		commands = []string{again + " -o json", again + " --record DIR"}
 	}
@@ -37,26 +37,26 @@ func (g *ledger) page(name string) string {
 	return g.again
 }
 
-// layout is the run behind a layout's figures.
+// layout cites the run behind a layout's figures.
 func (g *ledger) layout(l *plan.Layout) string {
 	name := "Layout"
 	if len(l.Sets) == 0 {
-		name = "As it is now"
+		name = "Current layout"
 	}
 	return g.cite(document.Evidence{Name: name, Commands: []string{g.simulated(l.Sets)}})
 }
 
-// lost is the evidence of rejected layouts: their rows hold the assignments beyond those of the
-// present layout, which include a longer run if the plan needed one.
+// lost is the evidence of rejected layouts. Their rows list the assignments in addition to those of
+// the current layout, which include a longer run if the plan needed one.
 func (g *ledger) lost(now []string) string {
-	return g.cite(document.Evidence{Name: "Layouts that lost", Text: "Append the row's assignments to this:",
+	return g.cite(document.Evidence{Name: "Rejected layouts", Text: "Append the assignments of the row to this command:",
 		Commands: []string{g.simulated(now)}})
 }
 
-// orderText is a layout as the arguments that make it.
+// orderText formats a layout as command-line arguments.
 func orderText(l *plan.Layout) string {
 	if len(l.Sets) == 0 {
-		return "as it is now"
+		return "as is"
 	}
 	var out []string
 	for _, w := range assigned(l.Sets) {
@@ -65,7 +65,7 @@ func orderText(l *plan.Layout) string {
 	return strings.Join(out, " ")
 }
 
-// walked is the position of the model's figure of a case in the result of one of its variants.
+// walked cites where the model's figure of a case is in the result of one of its variants.
 func (g *ledger) walked(c *casebook.Case, f casebook.WalkedFigure) string {
 	if f.Got == nil {
 		return ""
@@ -78,9 +78,9 @@ func (g *ledger) walked(c *casebook.Case, f casebook.WalkedFigure) string {
 	return g.cite(document.Evidence{Name: figureLabel(f), Text: text, Fields: []string{f.Model}})
 }
 
-// published is the source of a case's published figures.
+// published cites the source of a case's published figures.
 func (g *ledger) published(c *casebook.Case) string {
-	file := filepath.Join(filepath.Dir(g.File), "case.yaml") // beside the scenario
+	file := filepath.Join(filepath.Dir(g.File), "case.yaml") // in the scenario's folder
 	return g.cite(document.Evidence{Name: "Published",
 		Text: document.Sentence(c.Published) + " Each figure is in " + file + "."})
 }

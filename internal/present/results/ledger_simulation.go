@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// runs tell how each result is made again, and recorded; a figure's evidence then says where it
-// stands in it.
+// runs cites how to reproduce and record each result. The evidence of a figure then says where the
+// figure is in that result.
 func (g *ledger) runs(results []*simulate.Result) {
 	for i, r := range results {
 		g.run(r, g.sets(i))
@@ -25,7 +25,7 @@ func (g *ledger) sets(i int) []string {
 	return nil
 }
 
-// run is how one result is made again.
+// run cites how to reproduce one result.
 func (g *ledger) run(r *simulate.Result, sets []string) string {
 	again := g.simulated(sets)
 	ran := g.cite(document.Evidence{Name: "Run: " + variantName(r),
@@ -36,17 +36,17 @@ func (g *ledger) run(r *simulate.Result, sets []string) string {
 	return ran
 }
 
-// A told figure is where one stands: its fields in the JSON of a result, PromQL out of a recording,
-// and what of the scenario decides it.
-type told struct {
+// figureSource says where a figure comes from: its fields in the JSON of a result, PromQL over a
+// recording, and the keys of the scenario that decide it.
+type figureSource struct {
 	name, text string
 	fields     []string
 	promQL     []string
 	keys       []string
 }
 
-// figure is the evidence of a figure of the runs.
-func (g *ledger) figure(f told) string {
+// figure cites the evidence of a figure of the runs.
+func (g *ledger) figure(f figureSource) string {
 	if g.real {
 		f.promQL = slices.DeleteFunc(f.promQL,
 			func(q string) bool { return !strings.Contains(q, "plimsoll_client_latency") })
@@ -58,12 +58,12 @@ func (g *ledger) figure(f told) string {
 		Lines: g.where(f.keys...)})
 }
 
-// spanOf is a result's measured time as a range of PromQL.
+// spanOf formats a result's measured time as a PromQL range.
 func spanOf(r *simulate.Result) string { return strconv.FormatFloat(r.Seconds, 'f', -1, 64) + "s" }
 
-// classTold is of latencies: kind is "write" or "read", and class a part of them.
-func (g *ledger) classTold(r *simulate.Result, kind, class string) string {
-	f := told{name: "Latency of " + kind + "s", fields: []string{kind + "s." + class},
+// classEvidence is the evidence of latencies; kind is "write" or "read", class a subset.
+func (g *ledger) classEvidence(r *simulate.Result, kind, class string) string {
+	f := figureSource{name: "Latency of " + kind + "s", fields: []string{kind + "s." + class},
 		keys: []string{"workload", "engine"}}
 	switch class {
 	case "all":
@@ -81,37 +81,37 @@ func (g *ledger) classTold(r *simulate.Result, kind, class string) string {
 	return g.figure(f)
 }
 
-// doneTold is of operations a second.
-func (g *ledger) doneTold(r *simulate.Result) string {
-	return g.figure(told{name: "Operations a second", fields: []string{"done_per_second", "asked_per_second"},
+// doneEvidence is the evidence of operations per second.
+func (g *ledger) doneEvidence(r *simulate.Result) string {
+	return g.figure(figureSource{name: "Operations a second", fields: []string{"done_per_second", "asked_per_second"},
 		keys: []string{"workload"},
 		promQL: []string{"sum(increase(plimsoll_client_latency_seconds_count[" + spanOf(r) + "])) / " +
 			strconv.FormatFloat(r.Seconds, 'f', -1, 64)}})
 }
 
-// cyclesTold is of checkpoints, or what the engine has of the kind.
-func (g *ledger) cyclesTold(r *simulate.Result) string {
-	f := told{name: sentenceCase(cycleWord(r)) + "s", fields: []string{"checkpoints"}, keys: []string{"engine"}}
+// cyclesEvidence is the evidence of checkpoints, or the engine's equivalent.
+func (g *ledger) cyclesEvidence(r *simulate.Result) string {
+	f := figureSource{name: sentenceCase(cycleWord(r)) + "s", fields: []string{"checkpoints"}, keys: []string{"engine"}}
 	if q := r.Queries; q.CycleMedian != "" {
 		f.promQL, f.text = []string{overRun(q.CycleMedian, r)}, q.CycleNote
 	}
 	return g.figure(f)
 }
 
-// overRun is an engine's query over the whole of a run.
+// overRun extends an engine's query to the whole run.
 func overRun(query string, r *simulate.Result) string {
 	return strings.ReplaceAll(query, "$span", spanOf(r))
 }
 
-// dirtyTold is of the page cache.
-func (g *ledger) dirtyTold(r *simulate.Result) string {
-	return g.figure(told{name: "Page cache", fields: []string{"host.dirty_bytes_max"}, keys: []string{"host"},
+// dirtyEvidence is the evidence of the page cache.
+func (g *ledger) dirtyEvidence(r *simulate.Result) string {
+	return g.figure(figureSource{name: "Page cache", fields: []string{"host.dirty_bytes_max"}, keys: []string{"host"},
 		promQL: []string{"max_over_time(sum(node_memory_Dirty_bytes)[" + spanOf(r) + ":1s])"}})
 }
 
-// engineDirtyTold is of the engine's own cache.
-func (g *ledger) engineDirtyTold(r *simulate.Result) string {
-	f := told{name: "Dirty in the engine's cache", fields: []string{"checkpoints.dirty_bytes_max"},
+// engineDirtyEvidence is the evidence of the engine's own cache.
+func (g *ledger) engineDirtyEvidence(r *simulate.Result) string {
+	f := figureSource{name: "Dirty in the engine's cache", fields: []string{"checkpoints.dirty_bytes_max"},
 		keys: []string{"engine"}}
 	if q := r.Queries.DirtyMax; q != "" {
 		f.promQL = []string{overRun(q, r)}
@@ -119,10 +119,10 @@ func (g *ledger) engineDirtyTold(r *simulate.Result) string {
 	return g.figure(f)
 }
 
-// volumeTold is of one volume's use, by what node_exporter counts of a device.
-func (g *ledger) volumeTold(r *simulate.Result, name string) string {
+// volumeEvidence is the evidence of a volume's use, from node_exporter's device counters.
+func (g *ledger) volumeEvidence(r *simulate.Result, name string) string {
 	i := slices.IndexFunc(r.Volumes, func(v simulate.VolumeResult) bool { return v.Name == name })
-	f := told{name: "Volume " + name, keys: []string{"volumes." + name[strings.LastIndexByte(name, '/')+1:]}}
+	f := figureSource{name: "Volume " + name, keys: []string{"volumes." + name[strings.LastIndexByte(name, '/')+1:]}}
 	if i < 0 {
 		return g.figure(f)
 	}
@@ -144,19 +144,19 @@ func (g *ledger) volumeTold(r *simulate.Result, name string) string {
 	return g.figure(f)
 }
 
-// waitsTold is of where writes waited, which no exporter tells.
-func (g *ledger) waitsTold() string {
-	return g.figure(told{name: "Where writes waited", fields: []string{"waits"},
+// waitsEvidence is the evidence of where writes waited, which no exporter reports.
+func (g *ledger) waitsEvidence() string {
+	return g.figure(figureSource{name: "Where writes waited", fields: []string{"waits"},
 		text: "No exporter reports it: it is only in the result."})
 }
 
-// objectiveTold is of an objective.
-func (g *ledger) objectiveTold() string {
-	return g.figure(told{name: "Objectives", fields: []string{"objectives"}, keys: []string{"objective"}})
+// objectiveEvidence is the evidence of an objective.
+func (g *ledger) objectiveEvidence() string {
+	return g.figure(figureSource{name: "Objectives", fields: []string{"objectives"}, keys: []string{"objective"}})
 }
 
-// hostTold is of the engine's own figures and the machine.
-func (g *ledger) hostTold() string {
-	return g.figure(told{name: "Host and engine", fields: []string{"host", "engine_figures"},
+// hostEvidence is the evidence of the engine's own figures and of the machine.
+func (g *ledger) hostEvidence() string {
+	return g.figure(figureSource{name: "Host and engine", fields: []string{"host", "engine_figures"},
 		keys: []string{"host", "engine"}})
 }

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// A Marked is a mark that was set. Its JSON is a contract: that of `plimsoll mark -o json`.
+// A Marked is a mark that was set. Its JSON is the contract of `plimsoll mark -o json`.
 type Marked struct {
 	At    time.Time `json:"at"`
 	Text  string    `json:"text"`

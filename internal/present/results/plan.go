@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Plan is a plan: what to change, what it is predicted to do with the model's error, and price
-// against the objective of the layouts of which none is both cheaper and better.
+// Plan shows a plan: what to change, its predicted effect with the model's error, and the price
+// frontier: the layouts for which no other is both cheaper and better.
 func Plan(p *plan.Plan, origin Origin) *document.Document {
 	goal := goal(p.Objectives)
 	if origin.File == "" {
@@ -28,11 +28,11 @@ func Plan(p *plan.Plan, origin Origin) *document.Document {
 	c := p.Chosen
 	switch {
 	case c == nil:
-		out.Verdict = "No layout that was looked at reaches " + goal + "." + caveatOf("The nearest: ", p.Nearest)
+		out.Verdict = "No layout considered reaches " + goal + "." + caveatOf("The nearest: ", p.Nearest)
 	case len(c.Changes) == 0 && p.Unpriced:
-		out.Verdict = "Nothing has to change for " + goal + "." + caveatOf("", c)
+		out.Verdict = "No change needed for " + goal + "." + caveatOf("", c)
 	case len(c.Changes) == 0:
-		out.Verdict = fmt.Sprintf("Nothing has to change for %s: %s a month as it is.", goal,
+		out.Verdict = fmt.Sprintf("No change needed for %s: %s a month as is.", goal,
 			units.Dollars(c.MonthlyUSD)) + caveatOf("", c)
 	default:
 		out.Verdict = fmt.Sprintf("To reach %s: %s, %s.", goal, changedText(c), morePrice(p, c.MonthlyUSD)) +
@@ -44,7 +44,7 @@ func Plan(p *plan.Plan, origin Origin) *document.Document {
 		where = "without prices"
 	}
 
-	out.Lead = []string{fmt.Sprintf("%s, %s. %s layouts there are; %d were simulated, %d ruled out without.",
+	out.Lead = []string{fmt.Sprintf("%s, %s. Considered %s layouts: simulated %d, ruled out %d without simulation.",
 		p.Scenario.File, where, units.Count(p.Searched.Space), p.Searched.Simulated, p.Searched.Pruned)}
 	out.Facts = planFacts(p, g)
 	if c != nil && len(c.Changes) > 0 {
@@ -63,7 +63,7 @@ func Plan(p *plan.Plan, origin Origin) *document.Document {
 		out.Sections = append(out.Sections, s)
 	}
 
-	out.Sections = append(out.Sections, document.Section{ID: "trust", Title: "How far to trust it",
+	out.Sections = append(out.Sections, document.Section{ID: "trust", Title: "How accurate this is",
 		Parts: []document.Part{{Text: "Error bar: " + p.ErrorBar() + ".", Ref: g.accurate()}}})
 	if c != nil && len(c.Sets) > 0 {
 		out.Sections = append(out.Sections, applySection(p, c, g))
@@ -73,21 +73,22 @@ func Plan(p *plan.Plan, origin Origin) *document.Document {
 	return out
 }
 
-// caveatOf is why a layout's figures do not hold, or only for a while, as a sentence; "" if they do.
+// caveatOf says in a sentence why a layout's figures do not hold, or only for a while; "" if they
+// hold.
 func caveatOf(prefix string, l *plan.Layout) string {
 	if l == nil || len(l.Caveats) == 0 {
 		return ""
 	}
 	c := l.Caveats[0]
 	if c.HoldsSeconds > 0 {
-		return " " + document.Sentence(fmt.Sprintf("%sMet for %s, then not: %s", prefix,
+		return " " + document.Sentence(fmt.Sprintf("%sMet for %s, then missed: %s", prefix,
 			units.Seconds(c.HoldsSeconds), c.Text))
 	}
 	return " " + document.Sentence(prefix+c.Text)
 }
 
-// changedText is what changes, in a line. A figure of a product that was left, and is none of the
-// new one, is not set.
+// changedText lists the changes on one line. A setting of the old product that the new one does not
+// have becomes "(not set)".
 func changedText(c *plan.Layout) string {
 	var sets []string
 	for _, x := range c.Changes {
@@ -98,7 +99,8 @@ func changedText(c *plan.Layout) string {
 	return strings.Join(sets, "; ")
 }
 
-// applySection is the commands that run a layout again and write its files, or where those are.
+// applySection has the commands that simulate a layout again and write its files, or says where the
+// files are.
 func applySection(p *plan.Plan, c *plan.Layout, g *ledger) document.Section {
 	again := g.simulated(c.Sets)
 	if g.Made != "" {
@@ -109,24 +111,24 @@ func applySection(p *plan.Plan, c *plan.Layout, g *ledger) document.Section {
 		Commands: []string{g.called() + " -o json > plan.json", "plimsoll emit plan.json --help"}}
 	switch {
 	case g.Folder != "":
-		files = document.Part{Text: "The files that apply it are written; their README says how:",
+		files = document.Part{Text: "The files that apply it were written; their README says how to use them:",
 			Commands: []string{"less " + shellword.Quote(filepath.Join(g.Folder, "README.md"))}}
 	case p.To != "":
 		files.Commands = []string{g.called() + " --emit layout"}
 	}
 
-	return document.Section{ID: "apply", Title: "How to go on",
+	return document.Section{ID: "apply", Title: "Next steps",
 		Parts: []document.Part{{Text: "Run it again:", Commands: []string{again}}, files}}
 }
 
-// morePrice is what a layout costs beside now's.
+// morePrice compares the price of a layout with the current one.
 func morePrice(p *plan.Plan, then float64) string {
 	now := p.Now.MonthlyUSD
 	switch {
 	case p.Unpriced:
-		return "prices left out"
+		return "without prices"
 	case math.Abs(then-now) < 0.005:
-		return "for as much as now"
+		return "at the same price"
 	case then > now:
 		return "for " + units.Dollars(then-now) + " more a month"
 	}
@@ -196,10 +198,10 @@ func plainName(figure string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(figure, "_seconds"), "_", " ")
 }
 
-// againstNow is how far a layout's price is from now's.
+// againstNow is the difference between a layout's price and the current one.
 func againstNow(now, then *plan.Layout) string {
 	if math.Abs(then.MonthlyUSD-now.MonthlyUSD) < 0.005 {
-		return "as much as now"
+		return "same as now"
 	}
 	return change(&now.MonthlyUSD, &then.MonthlyUSD, "USD")
 }
@@ -207,7 +209,7 @@ func againstNow(now, then *plan.Layout) string {
 func changesTable(p *plan.Plan, c *plan.Layout, g *ledger) *document.Table {
 	tab := &document.Table{Caption: "Changes",
 		Columns: []document.Column{{Text: "setting"}, {Text: "now"}, {Text: "then"},
-			{Text: "a month", Number: true}, {Text: "what it needs"}}}
+			{Text: "a month", Number: true}, {Text: "requires"}}}
 	for _, x := range c.Changes {
 		if x.From == "" && x.To == "" {
 			continue
@@ -233,7 +235,7 @@ func changesTable(p *plan.Plan, c *plan.Layout, g *ledger) *document.Table {
 	return tab
 }
 
-// priceCell is a sum of money; empty where prices were left out.
+// priceCell is an amount of money; empty without prices.
 func priceCell(p *plan.Plan, text string, g *ledger) document.Cell {
 	if p.Unpriced {
 		return document.Cell{Number: true}
@@ -241,19 +243,19 @@ func priceCell(p *plan.Plan, text string, g *ledger) document.Cell {
 	return document.Cell{Text: text, Number: true, Href: g.priced()}
 }
 
-// needText is what a change asks for.
+// needText says what a change requires.
 func needText(need string) string {
 	switch need {
 	case "online":
-		return "nothing: while it runs"
+		return "nothing: applied online"
 	case "application":
-		return "a change of the application"
+		return "a change to the application"
 	}
 	return "a " + need
 }
 
-// predictedSection is the model's figures of now and of the layout shown, each with the model's
-// error.
+// predictedSection shows the model's figures for the current layout and for the layout shown, with
+// the model's error.
 func predictedSection(p *plan.Plan, g *ledger) document.Section {
 	shown, word := p.Chosen, "chosen"
 	if shown == nil {
@@ -317,10 +319,10 @@ func predictedSection(p *plan.Plan, g *ledger) document.Section {
 		}
 	}
 
-	return document.Section{ID: "predicted", Title: "Now and then", Parts: []document.Part{{Table: tab}}}
+	return document.Section{ID: "predicted", Title: "Predicted effect", Parts: []document.Part{{Table: tab}}}
 }
 
-// planWords are statements, size, and what was preferred but is not enough.
+// planWords adds statements, sizing, and the layouts that were preferred but are not enough.
 func planWords(p *plan.Plan, g *ledger) []document.Section {
 	var out []document.Section
 	if len(p.Statements) > 0 {
@@ -334,7 +336,7 @@ func planWords(p *plan.Plan, g *ledger) []document.Section {
 	if size := p.Sizing; size != nil {
 		sized := g.page("This plan")
 		tab := &document.Table{Caption: "Size",
-			Columns: []document.Column{{Text: "what"}, {Text: "size", Number: true}, {Text: "how"}},
+			Columns: []document.Column{{Text: "part"}, {Text: "size", Number: true}, {Text: "computed from"}},
 			Notes:   size.Limits}
 		for _, r := range size.Rows {
 			text := r.Text
@@ -349,7 +351,7 @@ func planWords(p *plan.Plan, g *ledger) []document.Section {
 	}
 
 	if len(p.Rejected) > 0 {
-		tab := &document.Table{Caption: "Layouts that are preferred but not enough",
+		tab := &document.Table{Caption: "Layouts that would be preferred but are not enough",
 			Columns: []document.Column{{Text: "layout", Ref: g.lost(p.Now.Sets)}, {Text: "a month", Number: true},
 				{Text: "why not"}}}
 
@@ -365,7 +367,7 @@ func planWords(p *plan.Plan, g *ledger) []document.Section {
 		}
 
 		if len(shown) > rejectedUnfolded {
-			tab.Fold = fmt.Sprintf("%d layouts, those that change least first", len(shown))
+			tab.Fold = fmt.Sprintf("%d layouts, fewest changes first", len(shown))
 		}
 
 		rejected := document.Section{ID: "rejected", Title: "Preferred, but not enough",
@@ -382,12 +384,12 @@ func planWords(p *plan.Plan, g *ledger) []document.Section {
 	return out
 }
 
-// rejectedUnfolded is how many rejected layouts are shown at once.
+// rejectedUnfolded is how many rejected layouts are shown without unfolding.
 const rejectedUnfolded = 8
 
 func setsText(l *plan.Layout) string {
 	if len(l.Sets) == 0 {
-		return "as it is now"
+		return "as is"
 	}
 	return strings.Join(l.Sets, ", ")
 }

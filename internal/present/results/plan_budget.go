@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// budgetSection is what the volumes of the layout shown give for ever, which is what its engine
-// should be told. It is left out if nothing bounds them.
+// budgetSection shows the sustained limits of the volumes of the layout shown, which its engine
+// should be configured with. It is omitted if nothing bounds them.
 func budgetSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 	shown := p.Chosen
 	if shown == nil {
@@ -23,7 +23,7 @@ func budgetSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 		{Text: "volume"}, {Text: "IOPS", Number: true}, {Text: "limited by"}, {Text: "throughput", Number: true},
 		{Text: "limited by"},
 	},
-		Notes: []string{"Each figure is the least of what the volume, the machine and the time after a burst allow. Pace checkpoints and cleaning by it."}}
+		Notes: []string{"Each figure is the lowest of the sustained limits of the volume and the machine. Pace checkpoints and cleaning by it."}}
 
 	for _, b := range shown.Budget {
 		iops, bytes := "–", "–"
@@ -42,13 +42,13 @@ func budgetSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 		})
 	}
 
-	return document.Section{ID: "budget", Title: "What the engine may count on", Parts: []document.Part{
+	return document.Section{ID: "budget", Title: "Sustained I/O budget", Parts: []document.Part{
 		{Table: tab}, {Text: "As settings of the engine and of the kernel:",
 			Commands: []string{g.called() + " -o json > plan.json", "plimsoll emit plan.json --to budget"}},
 	}}, true
 }
 
-// limitedBy says what a figure of a budget is the limit of.
+// limitedBy says which limit determines a figure of a budget.
 func limitedBy(by, figure string) string {
 	switch {
 	case figure == "–":

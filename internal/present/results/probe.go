@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Probe is the result of probing a device: what limits it, whether the profile's criterion is met,
-// each stage, and the device as a volume of a scenario.
+// Probe shows the result of probing a device: what limits it, whether the profile's criterion is
+// met, each stage, and the device as a volume of a scenario.
 func Probe(r *probe.Result) *document.Document {
 	device := r.Device
 	if device == "" {
@@ -21,7 +21,7 @@ func Probe(r *probe.Result) *document.Document {
 	}
 
 	d := &document.Document{Kind: "Probe", Title: r.Profile + " on " + r.Path,
-		Verdict: document.Sentence("To blame: " + r.Blame.Text)}
+		Verdict: document.Sentence("Limited by: " + r.Blame.Text)}
 	d.Lead = []string{fmt.Sprintf("%s on %s (%s), %s.", r.Profile, r.Path, device, units.Seconds(r.Seconds))}
 	if v := r.Criterion; v != nil {
 		word, level := met(v.Met)
@@ -36,7 +36,7 @@ func Probe(r *probe.Result) *document.Document {
 	if r.Fitted != nil {
 		d.Sections = append(d.Sections,
 			document.Section{ID: "volume", Title: "As a volume of a scenario", Parts: []document.Part{
-				{Text: "A burst's credits, if there are any, are in it."},
+				{Text: "It includes burst credits, if there are any."},
 				{Files: []document.File{{Path: "scenario.yaml",
 					Lines: strings.Split(strings.TrimRight(r.Fitted.YAML, "\n"), "\n")}}}}})
 	}
@@ -44,7 +44,7 @@ func Probe(r *probe.Result) *document.Document {
 	return d
 }
 
-// met is whether a criterion is met, in a word.
+// met says in a word whether a criterion is met.
 func met(ok bool) (word string, level document.Level) {
 	if ok {
 		return "met", document.Good
@@ -69,7 +69,7 @@ func criterionSection(v *probe.Verdict) document.Section {
 			{Text: "Source: " + document.Sentence(v.Source)}}}
 }
 
-// limitsFact is which limits of the volume and its instance were exceeded.
+// limitsFact says which limits of the volume and its instance were exceeded.
 func limitsFact(l *probe.Limits) document.Fact {
 	out := document.Fact{Label: "limits"}
 	switch bit := l.Bit(); {
@@ -87,10 +87,10 @@ func limitsFact(l *probe.Limits) document.Fact {
 	return out
 }
 
-// stagesTable has a row for each stream of each stage, and for what was measured while a companion
-// was on and while it was not.
+// stagesTable has a row for each stream of each stage, and for the measurements with a companion on
+// and off.
 func stagesTable(stages []probe.StageResult) *document.Table {
-	tab := &document.Table{Caption: "What each stream did", Repeat: 2,
+	tab := &document.Table{Caption: "Results of each stream", Repeat: 2,
 		Columns: []document.Column{{Text: "stage"}, {Text: "stream"}, {Text: "IOPS", Number: true},
 			{Text: "bytes/s", Number: true}, {Text: "p50", Number: true}, {Text: "p95", Number: true},
 			{Text: "p99", Number: true}, {Text: "p99.9", Number: true}, {Text: "max", Number: true},
@@ -151,7 +151,7 @@ func streamShares(s *probe.StreamResult) string {
 	}
 
 	if s.Missed > 0 {
-		parts = append(parts, fmt.Sprintf("%d not begun in time", s.Missed))
+		parts = append(parts, fmt.Sprintf("%d not started in time", s.Missed))
 	}
 
 	return strings.Join(parts, ", ")

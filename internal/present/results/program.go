@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// A Build describes the program. Its JSON is a contract: that of `plimsoll version -o json`.
+// A Build describes the program. Its JSON is the contract of `plimsoll version -o json`.
 type Build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
@@ -21,7 +21,7 @@ type Build struct {
 	Contract int `json:"diagnose_json_version"`
 }
 
-// Version is which program this is.
+// Version shows the version of the program.
 func Version(b *Build) *document.Document {
 	text := "plimsoll " + b.Version
 	if b.Revision != "" {
@@ -35,18 +35,18 @@ func Version(b *Build) *document.Document {
 		Verdict: fmt.Sprintf("%s, %s, %s", text, b.Go, b.Platform)}
 }
 
-// A Recorded is what was recorded. Its JSON is a contract: that of `plimsoll record -o json`.
+// A Recorded describes a finished recording. Its JSON is the contract of `plimsoll record -o json`.
 type Recorded struct {
 	Recording   string    `json:"recording"`
-	Samples     int64     `json:"samples"`           // that were kept
-	Dropped     int64     `json:"dropped,omitempty"` // that were not; the recording's notes say why
+	Samples     int64     `json:"samples"`           // kept samples
+	Dropped     int64     `json:"dropped,omitempty"` // dropped samples; the recording's notes say why
 	Sources     int       `json:"sources"`
 	From        time.Time `json:"from"`
 	To          time.Time `json:"to"`
 	Interrupted bool      `json:"interrupted"`
 }
 
-// Recording is a recording that was made.
+// Recording shows a finished recording.
 func Recording(r *Recorded) *document.Document {
 	what := fmt.Sprintf("%s samples", units.Number(float64(r.Samples)))
 	if r.Dropped > 0 {
@@ -55,18 +55,18 @@ func Recording(r *Recorded) *document.Document {
 	return recorded("Recording", r.Recording, what, r.To.Sub(r.From), r.Interrupted)
 }
 
-// A Pushed is what a receiver took. Its JSON is a contract: that of `plimsoll record --remote-write
-// -o json`.
+// A Pushed describes samples pushed to a receiver. Its JSON is the contract of `plimsoll record
+// --remote-write -o json`.
 type Pushed struct {
 	RemoteWrite string    `json:"remote_write"`
 	Recording   string    `json:"recording,omitempty"`
-	Samples     int64     `json:"samples"` // those that the receiver accepted
+	Samples     int64     `json:"samples"` // accepted by the receiver
 	From        time.Time `json:"from"`
 	To          time.Time `json:"to"`
 	Interrupted bool      `json:"interrupted"`
 }
 
-// Push is what was pushed to a receiver.
+// Push shows what was pushed to a receiver.
 func Push(r *Pushed) *document.Document {
 	return recorded("Push", r.RemoteWrite, fmt.Sprintf("%s samples pushed", units.Number(float64(r.Samples))),
 		r.To.Sub(r.From), r.Interrupted)

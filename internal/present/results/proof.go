@@ -12,9 +12,9 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Proof is a comparison of two recordings: the verdict, each figure's change with its interval,
-// drawn and as a table, whether both had the same load, and what the intervals rest on. Times are
-// in the time zone; nil means UTC.
+// Proof shows a comparison of two recordings: the verdict, each figure's change with its interval
+// as a plot and a table, whether both had the same load, and how the intervals were computed. Times
+// are in the given zone; nil means UTC.
 func Proof(pack *rules.Pack, r *prove.Report, zone *time.Location) *document.Document {
 	if zone == nil {
 		zone = time.UTC
@@ -46,7 +46,7 @@ func proofFacts(r *prove.Report) []document.Fact {
 	level := map[prove.Verdict]document.Level{prove.Better: document.Good, prove.Worse: document.Critical,
 		prove.Mixed: document.Warning}
 	out := []document.Fact{{Label: "Verdict", Value: string(r.Verdict), Level: level[r.Verdict],
-		Note: "of what clients feel, at " + prove.Percent(r.Confidence) + " confidence"}}
+		Note: "on client latency and throughput, at " + prove.Percent(r.Confidence) + " confidence"}}
 	if f, ok := requiredFact(r.Requirements); ok {
 		out = append(out, f)
 	}
@@ -75,7 +75,7 @@ func proofFacts(r *prove.Report) []document.Fact {
 	return out
 }
 
-// requiredFact is how many of the requirements are met, and which are not; false if there are none.
+// requiredFact says how many requirements are met, and which are not; false if there are none.
 func requiredFact(all []prove.Requirement) (document.Fact, bool) {
 	if len(all) == 0 {
 		return document.Fact{}, false
@@ -98,7 +98,7 @@ func requiredFact(all []prove.Requirement) (document.Fact, bool) {
 	return out, true
 }
 
-// verdictClass is a verdict's colour; the words say the same.
+// verdictClass is the colour of a verdict, which the words repeat.
 func verdictClass(v prove.Verdict) string {
 	switch v {
 	case prove.Better:
@@ -135,12 +135,12 @@ func figuresSection(r *prove.Report, q *document.Queries) document.Section {
 
 	out := document.Section{ID: "figures", Title: "Before and after"}
 	if drawn := changesOf(r); len(drawn.Rows) > 0 {
-		const marks = "A filled mark is a verdict, a hollow one cannot be told yet."
+		const marks = "A filled mark is a verdict; a hollow one is inconclusive."
 		interval := prove.Percent(r.Confidence) + " interval"
 		out.Parts = append(out.Parts, document.Part{Figure: &document.Figure{ID: "changes",
 			Title: "Changes with their intervals", Plot: drawn,
-			Caption: "After over before; as far to the left as to the right is as much less as more, and small changes have more room than large ones. A bar is the " +
-				interval + ", the grey band is no change (" +
+			Caption: "After over before. Equal distances left and right are equal factors less and more; small changes get more room than large ones. A bar is the " +
+				interval + ", the grey band means no change (" +
 				prove.Percent(r.Method.Margin) +
 				" either way). " + marks,
 			TerminalCaption: "After over before, each with its " + interval + ". " + marks}})
@@ -150,10 +150,10 @@ func figuresSection(r *prove.Report, q *document.Queries) document.Section {
 	return out
 }
 
-// recordSection says how long to record for the figures that are not yet measurable.
+// recordSection says how long to record to get a verdict on inconclusive figures.
 func recordSection(r *prove.Report) []document.Section {
 	tab := &document.Table{Caption: "How long to record",
-		Columns: []document.Column{{Text: "figure"}, {Text: "record both", Number: true}, {Text: "to tell"}}}
+		Columns: []document.Column{{Text: "figure"}, {Text: "record both", Number: true}, {Text: "to determine"}}}
 	for i := range r.Figures {
 		if f := &r.Figures[i]; f.Record != nil {
 			tab.Rows = append(tab.Rows, []document.Cell{{Text: f.Title},
@@ -163,11 +163,11 @@ func recordSection(r *prove.Report) []document.Section {
 	if len(tab.Rows) == 0 {
 		return nil
 	}
-	return []document.Section{{ID: "record", Title: "To tell more, record longer",
+	return []document.Section{{ID: "record", Title: "To learn more, record longer",
 		Parts: []document.Part{{Table: tab}}}}
 }
 
-// within is an estimate's interval; "" where it has none.
+// within is an estimate's interval; "" if it has none.
 func within(e prove.Estimate, unit string) string {
 	if e.Low == nil || e.High == nil || *e.Low == *e.High {
 		return ""
@@ -175,7 +175,7 @@ func within(e prove.Estimate, unit string) string {
 	return prove.Estimate{Value: e.Low}.Text(unit) + " to " + prove.Estimate{Value: e.High}.Text(unit)
 }
 
-// changeOf is the change in percent or as a factor, or the difference where before was nothing.
+// changeOf is the change in percent or as a factor, or the difference if there is no ratio.
 func changeOf(f *prove.Figure) string {
 	switch {
 	case f.Difference.Value == nil, *f.Difference.Value == 0:
@@ -189,7 +189,7 @@ func changeOf(f *prove.Figure) string {
 func requirementsSection(r *prove.Report) document.Section {
 	tab := &document.Table{Caption: "Requirements",
 		Columns: []document.Column{{Text: "required"}, {Text: "outcome"}, {Text: "after", Number: true},
-			{Text: "between", Number: true}, {Text: "to tell, record"}}}
+			{Text: "between", Number: true}, {Text: "record for"}}}
 	for i := range r.Requirements {
 		q := &r.Requirements[i]
 		class, mark := "bad", "✕ "
@@ -210,7 +210,7 @@ func requirementsSection(r *prove.Report) document.Section {
 	return document.Section{ID: "required", Title: "Required", Parts: []document.Part{{Table: tab}}}
 }
 
-// settingsSection lists what was set differently.
+// settingsSection lists the settings that differ.
 func settingsSection(r *prove.Report) []document.Section {
 	if len(r.Settings) == 0 {
 		return nil
@@ -222,7 +222,7 @@ func settingsSection(r *prove.Report) []document.Section {
 		tab.Rows = append(tab.Rows, []document.Cell{{Text: s.Name, Roles: "code"}, {Text: s.Before, Number: true},
 			{Text: s.After, Number: true}})
 	}
-	return []document.Section{{ID: "settings", Title: "What was set differently",
+	return []document.Section{{ID: "settings", Title: "Settings that changed",
 		Parts: []document.Part{{Table: tab}}}}
 }
 
@@ -248,9 +248,9 @@ func sidesSection(r *prove.Report, loc *time.Location) document.Section {
 			unit = units.Count(int64(s.Units)) + " whole checkpoint cycles of " + units.Seconds(s.UnitSeconds)
 		}
 
-		unit += ", " + units.Seconds(s.UsedSeconds) + " in all"
+		unit += ", " + units.Seconds(s.UsedSeconds) + " in total"
 		if s.LeftSeconds >= s.StepSeconds && s.LeftSeconds > 0 {
-			unit += "; " + units.Seconds(s.LeftSeconds) + " outside them not used"
+			unit += "; " + units.Seconds(s.LeftSeconds) + " outside them were not used"
 		}
 
 		sides = append(sides, document.Term{Label: s.name, Lines: []document.Line{{Text: of},
@@ -258,8 +258,8 @@ func sidesSection(r *prove.Report, loc *time.Location) document.Section {
 				s.Span.To.In(loc).Format("2006-01-02 15:04:05 MST")}, {Text: unit}}})
 	}
 
-	checks := &document.Table{Caption: "Whether the same was asked of both",
-		Columns: []document.Column{{Text: "workload"}, {Text: "before and after"}, {Text: "alike"}}}
+	checks := &document.Table{Caption: "Whether both had the same load",
+		Columns: []document.Column{{Text: "workload"}, {Text: "before and after"}, {Text: "same"}}}
 	for _, c := range r.Workload.Checks {
 		word, class := "✓ yes", "good"
 		if !c.OK {
@@ -277,7 +277,7 @@ func sidesSection(r *prove.Report, loc *time.Location) document.Section {
 	return document.Section{ID: "sides", Title: "What was compared", Parts: parts}
 }
 
-// basisTable lists what figures were computed from, each with its figures.
+// basisTable lists what the figures were computed from.
 func basisTable(r *prove.Report) *document.Table {
 	tab := &document.Table{Caption: "What the figures were computed from",
 		Columns: []document.Column{{Text: "figures"}, {Text: "computed from"}}}
@@ -290,7 +290,7 @@ func basisTable(r *prove.Report) *document.Table {
 
 		text := document.Sentence(f.Basis)
 		if f.Resolution != 0 {
-			text += fmt.Sprintf(" Its classes are %.0f %% wide there, which the intervals hold; no change is one within %s beside that.",
+			text += fmt.Sprintf(" Its buckets are %.0f %% wide there, which the intervals include; \"no change\" means within %s in addition.",
 				100*f.Resolution, prove.Percent(r.Method.Margin))
 		}
 
@@ -306,13 +306,13 @@ func basisTable(r *prove.Report) *document.Table {
 	return tab
 }
 
-// methodText says what intervals and verdicts rest on.
+// methodText says how intervals and verdicts were computed.
 func methodText(r *prove.Report) string {
 	of := "whole checkpoint cycles"
 	if r.Method.Units != "checkpoint cycles" {
-		of = r.Method.Units + ", in runs as long as they depend on each other"
+		of = r.Method.Units + ", in blocks as long as their autocorrelation"
 	}
-	return fmt.Sprintf("Intervals: a block bootstrap over %s; %s of a figure alone. Verdicts: a permutation test, %s's correction over %d figures: the chance of any false better or worse here is %s at most. No change: within %s.",
+	return fmt.Sprintf("Intervals: block bootstrap over %s, %s for each figure separately. Verdicts: permutation test with %s's correction over %d figures; the chance of any false better or worse is at most %s. No change: within %s.",
 		of, prove.Percent(r.Confidence), r.Method.Correction, r.Method.Family, prove.Percent(1-r.Confidence),
 		prove.Percent(r.Method.Margin))
 }
@@ -328,19 +328,19 @@ func methodSection(r *prove.Report) document.Section {
 	}
 
 	if len(r.OnlyBefore) > 0 {
-		parts = append(parts, document.Part{Text: "Told only before: " + strings.Join(r.OnlyBefore, ", ") + "."})
+		parts = append(parts, document.Part{Text: "Reported only before: " + strings.Join(r.OnlyBefore, ", ") + "."})
 	}
 
 	if len(r.OnlyAfter) > 0 {
-		parts = append(parts, document.Part{Text: "Told only after: " + strings.Join(r.OnlyAfter, ", ") + "."})
+		parts = append(parts, document.Part{Text: "Reported only after: " + strings.Join(r.OnlyAfter, ", ") + "."})
 	}
 
 	parts = append(parts,
-		document.Part{Text: fmt.Sprintf("Seed %d: the same recordings give the same report.", r.Seed)})
-	return document.Section{ID: "trust", Title: "How far to trust it", Parts: parts}
+		document.Part{Text: fmt.Sprintf("Seed %d: the same recordings produce the same report.", r.Seed)})
+	return document.Section{ID: "trust", Title: "How accurate this is", Parts: parts}
 }
 
-// changesOf are the figures that have a ratio, as they are drawn.
+// changesOf returns the figures that have a ratio, for drawing.
 func changesOf(r *prove.Report) document.Changes {
 	out := document.Changes{Margin: r.Method.Margin}
 	for i := range r.Figures {

@@ -16,25 +16,25 @@ import (
 // shortRows is how many rows of a long list a terminal shows.
 const shortRows = 40
 
-// Query is the answer to a PromQL expression: a row per series, with the value of one moment, or
-// the least, mean, greatest and last of many.
+// Query shows the result of a PromQL expression: a row per series, with the value at one moment, or
+// the minimum, mean, maximum and last value of many.
 func Query(r *query.Result, zone *time.Location) *document.Document {
 	d := &document.Document{Kind: "Query", Title: r.Expr,
 		Verdict: document.Sentence(fmt.Sprintf("%s series %s", units.Count(int64(len(r.Series))),
 			momentsOf(r, zone)))}
 	if len(r.Series) == 0 {
-		d.Lead = []string{"The metrics exist, but the expression has no value in this time: look at its labels and comparisons."}
+		d.Lead = []string{"The metrics exist, but the expression has no value in this time range: check its labels and comparisons."}
 		return d
 	}
 	if !r.From.Equal(r.To) {
-		d.Next = "-o csv writes every value, -o json as Prometheus does"
+		d.Next = "-o csv writes every value, -o json uses Prometheus' format"
 	}
 	d.Sections = []document.Section{{ID: "series", Title: "Series",
 		Parts: []document.Part{{Table: seriesTable(r)}}}}
 	return d
 }
 
-// momentsOf is when the values are from.
+// momentsOf says when the values are from.
 func momentsOf(r *query.Result, zone *time.Location) string {
 	const layout = "2006-01-02 15:04:05 MST"
 	if r.From.Equal(r.To) {
@@ -75,7 +75,7 @@ func seriesTable(r *query.Result) *document.Table {
 	return tab
 }
 
-// plain prints a value whose unit is not known; a PromQL value may be infinite or none.
+// plain prints a value of unknown unit. A PromQL value may be infinite or NaN.
 func plain(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return fmt.Sprint(v)
@@ -83,8 +83,8 @@ func plain(v float64) string {
 	return units.Number(v)
 }
 
-// extent is the least, the mean and the greatest of a series' values. NaN counts as none; all are
-// NaN if there is no other value.
+// extent returns the minimum, mean and maximum of a series' values. It ignores NaN, and returns NaN
+// if there is no other value.
 func extent(s recording.Series) (least, mean, most float64) {
 	least, most = math.Inf(1), math.Inf(-1)
 	sum, n := 0.0, 0
@@ -100,7 +100,7 @@ func extent(s recording.Series) (least, mean, most float64) {
 	return least, sum / float64(n), most
 }
 
-// Metrics is the list of a recording's metrics.
+// Metrics lists a recording's metrics.
 func Metrics(all []recording.Metric, zone *time.Location) *document.Document {
 	series := 0
 	for _, m := range all {
@@ -128,7 +128,7 @@ func Metrics(all []recording.Metric, zone *time.Location) *document.Document {
 
 	if len(tab.Rows) > 0 {
 		d.Sections = []document.Section{{ID: "metrics", Title: "Metrics", Parts: []document.Part{{Table: tab}}}}
-		d.Next = "plimsoll query SOURCE 'METRIC' shows the values of one"
+		d.Next = "plimsoll query SOURCE 'METRIC' shows the values of a metric"
 	}
 
 	return d

@@ -9,13 +9,13 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Rollout is the steps of a rollout, and where they stand.
+// Rollout shows the steps of a rollout and their state.
 func Rollout(r *rollout.Report) *document.Document {
-	d := &document.Document{Kind: "Rollout", Title: "Rollout of " + r.Engine, Verdict: stands(r)}
+	d := &document.Document{Kind: "Rollout", Title: "Rollout of " + r.Engine, Verdict: rolloutState(r)}
 	d.Lead = append(d.Lead, proofOf(r)...)
 
 	for _, p := range r.Problems {
-		d.Lead = append(d.Lead, "It cannot begin: "+p+".")
+		d.Lead = append(d.Lead, "Cannot start: "+p+".")
 	}
 
 	s := document.Section{ID: "steps", Title: "Steps"}
@@ -35,7 +35,7 @@ func Rollout(r *rollout.Report) *document.Document {
 
 	d.Sections = append(d.Sections, s)
 	if len(r.Left) > 0 {
-		tab := &document.Table{Caption: "What the rollout does not do",
+		tab := &document.Table{Caption: "Changes the rollout does not make",
 			Columns: []document.Column{{Text: "change"}, {Text: "from"}, {Text: "to"}}}
 		for _, c := range r.Left {
 			tab.Rows = append(tab.Rows, []document.Cell{{Text: c.Path, Roles: "code"}, {Text: orUnknown(c.From)},
@@ -50,23 +50,23 @@ func Rollout(r *rollout.Report) *document.Document {
 	return d
 }
 
-// proofOf says what the recordings say, or how to make some.
+// proofOf states what the recordings show, or how to make recordings.
 func proofOf(r *rollout.Report) (out []string) {
 	switch {
 	case r.Proof != "" && r.Recordings != nil:
-		text := r.ProofText // begins with the verdict, except where there is none
+		text := r.ProofText // starts with the verdict, if there is one
 		if r.Proof == steps.NotCompared || text == "" {
 			text = strings.TrimSuffix(r.Proof+": "+text, ": ")
 		}
 		out = append(out, "The recordings before and after: "+strings.TrimSuffix(text, ".")+".",
-			fmt.Sprintf("plimsoll prove %s %s shows it in full.", r.Recordings.Before, r.Recordings.After))
+			fmt.Sprintf("Details: plimsoll prove %s %s.", r.Recordings.Before, r.Recordings.After))
 	case r.Recordings == nil && r.Direction == "forward" && r.On != "":
 		out = append(out,
-			"It does not record: --record SOURCE does, with the address of a Prometheus server or of an exporter. "+
-				"By hand: plimsoll record SOURCE --out before --for 10m, the same with --out after once it is done, and plimsoll prove before after. "+
-				"Keep the old log until that says better.")
+			"Nothing is recorded. Use --record SOURCE, with the address of a Prometheus server or an exporter, to record. "+
+				"To do it by hand: plimsoll record SOURCE --out before --for 10m, the same with --out after once the rollout is done, then plimsoll prove before after. "+
+				"Keep the old log until that reports better.")
 	case r.Recordings == nil && r.Direction == "forward":
-		out = append(out, "It does not record (--record-for 0), so only --finish --force removes the old log.")
+		out = append(out, "Nothing is recorded (--record-for 0), so only --finish --force removes the old log.")
 	}
 
 	if r.Done && r.Proof == steps.Better && len(r.OldLog) > 0 {
@@ -76,7 +76,7 @@ func proofOf(r *rollout.Report) (out []string) {
 	return out
 }
 
-// about says where a step stands, and whether the engine is stopped after it.
+// about states a step's phase, and whether the engine is stopped after it.
 func about(s *rollout.ReportedStep) string {
 	var parts []string
 	if s.Phase != "" {
@@ -88,30 +88,30 @@ func about(s *rollout.ReportedStep) string {
 	return strings.Join(parts, "; ")
 }
 
-// stands is a rollout's verdict.
-func stands(r *rollout.Report) string {
+// rolloutState is a rollout's verdict.
+func rolloutState(r *rollout.Report) string {
 	switch {
 	case r.Busy:
-		return fmt.Sprintf("Another process works on it now (%s): %d of %d steps are left.", r.Direction, left(r),
+		return fmt.Sprintf("Another process is working on this rollout (%s): %d of %d steps left.", r.Direction, left(r),
 			len(r.Steps))
 	case r.DryRun && len(r.Problems) > 0:
-		return fmt.Sprintf("A dry run of %d steps%s: it cannot begin yet. Nothing was changed.",
+		return fmt.Sprintf("Dry run of %d steps%s: the rollout cannot start yet. Nothing was changed.",
 			len(r.Steps), onWhat(r))
 	case r.DryRun:
-		return fmt.Sprintf("A dry run%s: %d steps are left, and every precondition that can be seen now holds. Nothing was changed.",
+		return fmt.Sprintf("Dry run%s: %d steps left; every precondition that can be checked now holds. Nothing was changed.",
 			onWhat(r), left(r))
 	case r.On != "":
-		return standsOn(r)
+		return clusterState(r)
 	case r.Direction == "undone":
-		return "Undone: everything is where it was, and the engine runs."
+		return "Undone: everything is back in place, and the engine is running."
 	case r.Direction == "finished":
 		return "Finished: the log is on its new volume, and the old one was removed."
 	case r.Done && r.Proof == steps.Better:
-		return "Done, and proved better. plimsoll rollout --finish removes the old log; --undo goes back."
+		return "Done, and proved better. plimsoll rollout --finish removes the old log; --undo reverts the rollout."
 	case r.Done:
-		return "Done: the log is on its new volume. The old one is kept until the recordings prove better; --undo goes back."
+		return "Done: the log is on its new volume. The old one is kept until the recordings prove better; --undo reverts the rollout."
 	}
-	return fmt.Sprintf("It stands in the middle (%s): %d of %d steps are left. --resume goes on, --undo goes back.",
+	return fmt.Sprintf("In progress (%s): %d of %d steps left. --resume continues, --undo reverts the rollout.",
 		r.Direction, left(r), len(r.Steps))
 }
 
@@ -122,21 +122,21 @@ func onWhat(r *rollout.Report) string {
 	return " on " + r.On
 }
 
-// standsOn is the verdict of a rollout on a cluster.
-func standsOn(r *rollout.Report) string {
+// clusterState is the verdict of a rollout on a cluster.
+func clusterState(r *rollout.Report) string {
 	switch {
 	case r.Direction == "undone":
-		return "Undone: the StatefulSet and its pods are as they were. Volumes that grew and claims that were made stay."
+		return "Undone: the StatefulSet and its pods are as before. Volumes that were grown and claims that were created remain."
 	case r.Direction == "finished":
-		return "Finished. Nothing was removed. A log that moved is still in its old place too, as LOG.plimsoll-old: remove it when you are content."
+		return "Finished. Nothing was removed. A log that was moved is still in its old place too, as LOG.plimsoll-old: remove it once you are satisfied."
 	case r.Done && r.Proof == steps.Better:
-		return "Done, and proved better. --finish ends the rollout, --undo goes back."
+		return "Done, and proved better. --finish ends the rollout, --undo reverts it."
 	case r.Done:
-		return "Done. --undo goes back, --finish ends the rollout."
+		return "Done. --undo reverts the rollout, --finish ends it."
 	case left(r) == len(r.Steps) && r.Direction == "forward":
-		return fmt.Sprintf("It has not begun: %d steps.", len(r.Steps))
+		return fmt.Sprintf("Not started: %d steps.", len(r.Steps))
 	}
-	return fmt.Sprintf("It stands in the middle (%s): %d of %d steps are left. --resume goes on, --undo goes back.",
+	return fmt.Sprintf("In progress (%s): %d of %d steps left. --resume continues, --undo reverts the rollout.",
 		r.Direction, left(r), len(r.Steps))
 }
 

@@ -1,7 +1,6 @@
 package results_test
 
 import (
-	"strings"
 	"testing"
 
 	"plimsoll/internal/advise/rollout"
@@ -18,7 +17,7 @@ func TestRolloutSaysTheProof(t *testing.T) {
 		"The recordings before and after: worse.":                                          {Proof: "worse"}, // by an earlier version
 	} {
 		r.Recordings, r.Direction, r.Done = &rollout.Recordings{Before: "a", After: "b"}, "forward", true
-		if lead := results.Rollout(r).Lead; len(lead) != 2 || lead[0] != want || !strings.HasPrefix(lead[1], "plimsoll prove a b ") {
+		if lead := results.Rollout(r).Lead; len(lead) != 2 || lead[0] != want || lead[1] != "Details: plimsoll prove a b." {
 			t.Errorf("%q, want %q", lead, want)
 		}
 	}

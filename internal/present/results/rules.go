@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Rules is the list of the pack.
+// Rules lists the rules of the pack.
 func Rules(all []rules.Description) *document.Document {
 	tab := &document.Table{Caption: "Rules",
 		Columns: []document.Column{{Text: "rule"}, {Text: "kind"}, {Text: "about"}, {Text: "title"}}}
@@ -25,13 +25,13 @@ func Rules(all []rules.Description) *document.Document {
 	return list("Rules", tab)
 }
 
-// list is a document of one table alone.
+// list returns a document that consists of one table.
 func list(title string, tab *document.Table) *document.Document {
 	return &document.Document{Kind: "List", Title: title,
 		Sections: []document.Section{{ID: "list", Parts: []document.Part{{Table: tab}}}}}
 }
 
-// Rule is a rule: its page, which is Markdown, and its condition and signals in PromQL.
+// Rule shows a rule: its Markdown page, and its condition and signals in PromQL.
 func Rule(r *rules.Description, page []byte) *document.Document {
 	d := &document.Document{Kind: "Rule", Title: r.Title}
 	var section *document.Section
@@ -40,7 +40,7 @@ func Rule(r *rules.Description, page []byte) *document.Document {
 	for line := range strings.Lines(string(page)) {
 		line = strings.TrimRight(line, "\n")
 		if strings.HasPrefix(line, "<!--") {
-			continue // for who writes the page
+			continue // for the authors of the page
 		}
 
 		if strings.HasPrefix(strings.TrimSpace(line), "```") {
@@ -75,7 +75,7 @@ func Rule(r *rules.Description, page []byte) *document.Document {
 	if r.When != "" {
 		d.Sections = append(d.Sections, document.Section{ID: "promql", Title: "In PromQL", Parts: []document.Part{
 			{Text: "Over signals:"}, {PromQL: []string{r.When}},
-			{Text: "Over exporters' metrics, where the rule may hold if the result is not empty:"},
+			{Text: "Over exporters' metrics; the rule may hold if the result is not empty:"},
 			{PromQL: []string{r.PromQL}}}})
 	}
 
@@ -95,7 +95,7 @@ func Rule(r *rules.Description, page []byte) *document.Document {
 	return d
 }
 
-// HowTested is how the steps of fixes were tested: remedy, place, how.
+// HowTested shows how the steps of fixes were tested. Rows are remedy, place, method.
 func HowTested(rows [][3]string) document.Section {
 	s := document.Section{ID: "tested", Title: "How the steps were tested"}
 	if len(rows) == 0 {
@@ -110,7 +110,7 @@ func HowTested(rows [][3]string) document.Section {
 	return s
 }
 
-// RuleTests is the result of the rules' test scripts.
+// RuleTests shows the results of the rules' test scripts.
 func RuleTests(all []ruletest.Result) *document.Document {
 	d := &document.Document{Kind: "Rule tests", Title: "Tests of rules"}
 	tab := &document.Table{Caption: "Cases that failed",

@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Simulation is the results of at least one simulation: the first is the scenario as it is written,
-// the others are its variants, beside it in a table and over it in the charts. Results without
+// Simulation shows the results of at least one simulation. The first is the scenario as written;
+// the others are its variants, shown in the same table and charts. Results without
 // [simulate.Series] have no charts.
 func Simulation(results []*simulate.Result, origin Origin) *document.Document {
 	r := results[0]
@@ -36,7 +36,7 @@ func Simulation(results []*simulate.Result, origin Origin) *document.Document {
 	resultSections(p, results, g)
 
 	for i := first; i < len(p.Sections) && len(results) > 1; i++ {
-		p.Sections[i].Only = document.Page | document.Markdown // in a terminal the table of variants is all
+		p.Sections[i].Only = document.Page | document.Markdown // a terminal shows only the table of variants
 	}
 
 	p.Sections = append(p.Sections, aboutSection(r, g))
@@ -44,7 +44,7 @@ func Simulation(results []*simulate.Result, origin Origin) *document.Document {
 	return p
 }
 
-// resultSections are the sections of any result: charts, latencies, waits, volumes.
+// resultSections adds the sections of any result: charts, latencies, waits, volumes.
 func resultSections(p *document.Document, results []*simulate.Result, g *ledger) {
 	r := results[0]
 	if p.Timeline = simulatedTimeline(results, g); p.Timeline != nil {
@@ -60,7 +60,7 @@ func resultSections(p *document.Document, results []*simulate.Result, g *ledger)
 	p.Sections = append(p.Sections, volumeSection(r, g))
 }
 
-// cyclesSection is about checkpoints, or the engine's equivalent; nothing if none ended.
+// cyclesSection describes checkpoints, or the engine's equivalent; none if none completed.
 func cyclesSection(r *simulate.Result, g *ledger) []document.Section {
 	c := &r.Checkpoints
 	if c.Count == 0 {
@@ -82,24 +82,24 @@ func cyclesSection(r *simulate.Result, g *ledger) []document.Section {
 		text += fmt.Sprintf("; up to %s dirty at the start", units.Bytes(*c.DirtyBytesMax))
 	}
 
-	if c.WrittenBytes > 0 { // of a real engine it is not known
+	if c.WrittenBytes > 0 { // unknown for a real engine
 		text += fmt.Sprintf("; %s written in total", units.Bytes(c.WrittenBytes))
 	}
 
 	return []document.Section{{ID: "cycles", Title: sentenceCase(cycleWord(r)) + "s",
-		Parts: []document.Part{{Text: text + ".", Ref: g.cyclesTold(r)}}}}
+		Parts: []document.Part{{Text: text + ".", Ref: g.cyclesEvidence(r)}}}}
 }
 
-// verdictOf is a result in a sentence: its objectives first.
+// verdictOf summarises a result in a sentence, objectives first.
 func verdictOf(r *simulate.Result) string {
 	var missed, within, met []string
 	for _, o := range r.Objectives {
-		got := "not known"
+		got := "unknown"
 		if o.Got != nil {
 			got = units.Value(*o.Got, o.Unit)
 		}
 
-		text := fmt.Sprintf("%s is %s, wanted within %s", o.Name, got, units.Value(o.Wanted, o.Unit))
+		text := fmt.Sprintf("%s is %s, objective %s", o.Name, got, units.Value(o.Wanted, o.Unit))
 		switch {
 		case o.Met:
 			met = append(met, text)
@@ -126,28 +126,28 @@ func verdictOf(r *simulate.Result) string {
 	}
 
 	if r.DonePerSec > 0 {
-		return fmt.Sprintf("It does not keep up: %s operations a second completed, and all of them began during warm-up; no operation of the measured %s did.",
+		return fmt.Sprintf("The engine does not keep up: %s operations per second completed, all of them started during warm-up; none started in the measured %s completed.",
 			units.Number(r.DonePerSec), units.Seconds(r.Seconds))
 	}
 
 	return "No operation completed."
 }
 
-// doubtfulText is the verdict on figures that are within the objectives, and do not decide them.
+// doubtfulText is the verdict on figures that meet the objectives but are inconclusive.
 func doubtfulText(r *simulate.Result, within string) string {
 	c := r.Caveats[0]
 	switch {
 	case c.HoldsSeconds > 0:
-		return fmt.Sprintf("Objective met for %s, then not: %s; %s.", units.Seconds(c.HoldsSeconds), c.Text, within)
+		return fmt.Sprintf("Objective met for %s, then missed: %s; %s.", units.Seconds(c.HoldsSeconds), c.Text, within)
 	case c.Kind == simulate.Few:
-		return fmt.Sprintf("Objective not judged: %s. Within them, %s.", c.Text, within)
+		return fmt.Sprintf("Objective not judged: %s. Among them, %s.", c.Text, within)
 	case c.Kind == simulate.Backlog:
-		return fmt.Sprintf("Objective not met: %s. Of what was answered, %s.", c.Text, within)
+		return fmt.Sprintf("Objective not met: %s. For completed operations, %s.", c.Text, within)
 	}
 	return fmt.Sprintf("Objective not met: %s. In the model, %s.", c.Text, within)
 }
 
-// caveatTexts are a result's caveats.
+// caveatTexts returns the texts of a result's caveats.
 func caveatTexts(r *simulate.Result) []string {
 	var out []string
 	for _, c := range r.Caveats {
@@ -168,7 +168,7 @@ func loadText(r *simulate.Result) string {
 		text += fmt.Sprintf("Open loop: %s/s arrived, %s/s completed", units.Number(r.AskedPerSec),
 			units.Number(r.DonePerSec))
 	} else {
-		text += fmt.Sprintf("Closed loop: %s/s, each client waits for its answer; it does not show what users would feel during a stall",
+		text += fmt.Sprintf("Closed loop: %s/s, each client waits for its answer, so it does not show what users would feel during a stall",
 			units.Number(r.DonePerSec))
 	}
 
@@ -179,8 +179,7 @@ func loadText(r *simulate.Result) string {
 	return text + "."
 }
 
-// unsettledShare is the part of operations without an answer from which percentiles are lower
-// bounds.
+// unsettledShare is the share of unanswered operations from which percentiles are lower bounds.
 const unsettledShare = 0.01
 
 func unsettled(r *simulate.Result) string {
@@ -205,7 +204,7 @@ func resultFacts(r *simulate.Result, g *ledger) []document.Fact {
 		name, class = "read", &r.Reads
 	}
 
-	latencies := func() string { return g.classTold(r, name, "all") }
+	latencies := func() string { return g.classEvidence(r, name, "all") }
 	add(name+" p99", class.All.P99Seconds, "seconds", "median "+optional(class.All.P50Seconds, "seconds"),
 		"#latency", latencies)
 	if len(out) > 0 {
@@ -223,13 +222,13 @@ func resultFacts(r *simulate.Result, g *ledger) []document.Fact {
 	if r.Checkpoints.Count > 0 {
 		add(cycleWord(r)+", median", r.Checkpoints.MedianSeconds, "seconds",
 			units.Percent(r.Checkpoints.ShareOfTime)+" of the time", "#timeline",
-			func() string { return g.cyclesTold(r) })
+			func() string { return g.cyclesEvidence(r) })
 	}
 
 	for i := range r.Volumes {
 		if v := &r.Volumes[i]; i < 2 {
 			add(v.Name+" busy", &v.BusyMax, "ratio", "in the worst 10 s; "+units.Number(v.IOPS)+" IO/s on average",
-				"#volumes", func() string { return g.volumeTold(r, v.Name) })
+				"#volumes", func() string { return g.volumeEvidence(r, v.Name) })
 		}
 	}
 
@@ -245,7 +244,7 @@ func resultFacts(r *simulate.Result, g *ledger) []document.Fact {
 // chartedMax is how many variants one chart shows; more could not be distinguished.
 const chartedMax = document.SeriesStyles
 
-// simulatedTimeline lays the results' series over each other; nil if the first has none.
+// simulatedTimeline overlays the results' series; nil if the first has none.
 func simulatedTimeline(results []*simulate.Result, g *ledger) *document.Timeline {
 	r := results[0]
 	if r.Series == nil || !(r.Seconds > 0) || !(r.Series.StepSeconds > 0) {
@@ -285,21 +284,21 @@ func simulatedTimeline(results []*simulate.Result, g *ledger) *document.Timeline
 		}
 	}
 
-	writes := func() string { return g.classTold(r, "write", "all") }
+	writes := func() string { return g.classEvidence(r, "write", "all") }
 	add("write p99", "seconds", limit, writes, func(s *simulate.Series) []*float64 { return s.WriteP99 })
 	add("slowest write", "seconds", 0, writes, func(s *simulate.Series) []*float64 { return s.WriteMax })
 
 	for i := range t.Charts {
-		t.Charts[i].Log = true // a stall of seconds beside writes of a millisecond
+		t.Charts[i].Log = true // stalls last seconds, other writes a millisecond
 	}
 
-	add("dirty in the engine's cache", "bytes", 0, func() string { return g.engineDirtyTold(r) },
+	add("dirty in the engine's cache", "bytes", 0, func() string { return g.engineDirtyEvidence(r) },
 		func(s *simulate.Series) []*float64 { return s.EngineDirty })
-	add("page cache dirty", "bytes", 0, func() string { return g.dirtyTold(r) },
+	add("page cache dirty", "bytes", 0, func() string { return g.dirtyEvidence(r) },
 		func(s *simulate.Series) []*float64 { return s.HostDirty })
 
 	for _, name := range volumesOf(shown) {
-		add(name+" busy", "ratio", 0, func() string { return g.volumeTold(having(shown, name), name) },
+		add(name+" busy", "ratio", 0, func() string { return g.volumeEvidence(having(shown, name), name) },
 			func(s *simulate.Series) []*float64 { return s.Busy[name] })
 	}
 
@@ -310,7 +309,7 @@ func simulatedTimeline(results []*simulate.Result, g *ledger) *document.Timeline
 	t.Note = fmt.Sprintf("Each point covers %s of the measured time; a latency is plotted at its operation's intended start.",
 		units.Seconds(r.Series.StepSeconds))
 	if len(results) > chartedMax {
-		t.Note += fmt.Sprintf(" The first %d of %d are drawn.", chartedMax, len(results))
+		t.Note += fmt.Sprintf(" Only the first %d of %d are drawn.", chartedMax, len(results))
 	}
 
 	if len(results) > 1 && len(t.Bands) > 0 {
@@ -321,7 +320,7 @@ func simulatedTimeline(results []*simulate.Result, g *ledger) *document.Timeline
 	return t
 }
 
-// having is the first result with a volume: one may be of a variant alone.
+// having returns the first result with the given volume, which only some variants may have.
 func having(results []*simulate.Result, name string) *simulate.Result {
 	for _, r := range results {
 		if slices.Contains(volumesOf([]*simulate.Result{r}), name) {
@@ -331,7 +330,7 @@ func having(results []*simulate.Result, name string) *simulate.Result {
 	return results[0]
 }
 
-// known turns optional values into points; nil if there are none.
+// known converts optional values to points; nil if there are none.
 func known(values []*float64) []float64 {
 	some := false
 	out := make([]float64, len(values))
@@ -358,7 +357,7 @@ func volumesOf(results []*simulate.Result) []string {
 	return out
 }
 
-// variantName is a result's name among others.
+// variantName distinguishes a result from others.
 func variantName(r *simulate.Result) string {
 	if r.Variant == "" {
 		return "as written"
@@ -376,7 +375,7 @@ func waitSection(r *simulate.Result, g *ledger) document.Section {
 		if w.Share < 0.001 && w.SlowShare < 0.001 && w.SlowCauseShare < 0.001 {
 			continue
 		}
-		tab.Rows = append(tab.Rows, rests(g.waitsTold(),
+		tab.Rows = append(tab.Rows, linked(g.waitsEvidence(),
 			[]document.Cell{{Text: w.Name}, {Bar: new(w.SlowShare)}, {Text: units.Percent(w.SlowShare), Number: true},
 				{Text: units.Percent(w.Share), Number: true}, {Text: units.Seconds(w.SlowSeconds), Number: true},
 				{Text: units.Percent(w.SlowCauseShare), Number: true}}))
@@ -395,7 +394,7 @@ func volumeSection(r *simulate.Result, g *ledger) document.Section {
 
 	for i := range r.Volumes {
 		v := &r.Volumes[i]
-		tab.Rows = append(tab.Rows, rests(g.volumeTold(r, v.Name),
+		tab.Rows = append(tab.Rows, linked(g.volumeEvidence(r, v.Name),
 			[]document.Cell{{Text: v.Name, Note: heldText(v, r.Seconds)}, {Text: units.Number(v.IOPS), Number: true},
 				{Text: units.Number(v.IOPSMax), Number: true},
 				{Text: units.Value(v.BytesPerSec, "bytes/s"), Number: true},
@@ -415,10 +414,10 @@ func volumeSection(r *simulate.Result, g *ledger) document.Section {
 
 	tab.Notes = []string{"Host: " + strings.Join(host, "; ") + "."}
 	return document.Section{ID: "volumes", Title: "Volumes and host",
-		Parts: []document.Part{{Table: tab}, {Source: &document.Cell{Text: "host and engine", Href: g.hostTold()}}}}
+		Parts: []document.Part{{Table: tab}, {Source: &document.Cell{Text: "host and engine", Href: g.hostEvidence()}}}}
 }
 
-// heldText says which limits held a volume's requests back, without those that hardly did.
+// heldText says which limits held back a volume's requests, omitting negligible ones.
 func heldText(v *simulate.VolumeResult, seconds float64) string {
 	sum, took := 0.0, v.QueueMean*seconds
 	for _, h := range v.HeldBy {
@@ -448,23 +447,23 @@ func heldText(v *simulate.VolumeResult, seconds float64) string {
 	return text
 }
 
-// aboutSection says how far to trust it and how to have it again.
+// aboutSection says how accurate the result is and how to reproduce it.
 func aboutSection(r *simulate.Result, g *ledger) document.Section {
 	var parts []document.Part
-	if r.ModelError != "" { // a run of the lab has none
+	if r.ModelError != "" { // a lab run has none
 		parts = append(parts, document.Part{Text: "Error bar: " + r.ModelError + ".", Ref: g.accurate()})
 	}
 	for _, w := range r.Warnings {
 		parts = append(parts, document.Part{Text: w})
 	}
 	parts = append(parts, document.Part{Text: seedText(r.Seed, g.Program)})
-	return document.Section{ID: "trust", Title: "How far to trust it", Parts: parts}
+	return document.Section{ID: "trust", Title: "How accurate this is", Parts: parts}
 }
 
-// seedText says how to have a result again.
+// seedText says how to reproduce a result.
 func seedText(seed uint64, program string) string {
 	if program != "" {
 		program = ", " + program
 	}
-	return fmt.Sprintf("Seed %d%s: the same scenario, seed and version give the same bytes.", seed, program)
+	return fmt.Sprintf("Seed %d%s: the same scenario, seed and version give identical bytes.", seed, program)
 }

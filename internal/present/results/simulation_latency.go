@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// latencySection is about latencies: a heat map, percentiles drawn, and both as tables.
+// latencySection shows latencies: a heat map, a plot of percentiles, and both as tables.
 func latencySection(results []*simulate.Result, t *document.Timeline, g *ledger) document.Section {
 	r := results[0]
 	out := document.Section{ID: "latency", Title: "Latency"}
@@ -26,10 +26,11 @@ func latencySection(results []*simulate.Result, t *document.Timeline, g *ledger)
 	return out
 }
 
-// coarse is how many classes of [latency.ClassOf] are drawn as one: four an octave.
+// coarse is how many classes of [latency.ClassOf] are merged into one for drawing, which leaves
+// four per octave.
 const coarse = 8
 
-// densityOf counts writes in columns of time that are wide enough to be seen.
+// densityOf counts writes in time slots that are wide enough to be visible.
 func densityOf(s *simulate.Series) document.Density {
 	per := (len(s.Writes) + heatColumns - 1) / heatColumns
 	out := document.Density{StepS: float64(per) * s.StepSeconds,
@@ -57,10 +58,10 @@ func densityOf(s *simulate.Series) document.Density {
 	return out
 }
 
-// heatColumns is how many columns of time a heat map has at most.
+// heatColumns is the maximum number of time slots of a heat map.
 const heatColumns = 120
 
-// A nine is a percentile on an axis that counts nines, so that a tail has room.
+// A nine is a percentile on an axis that counts nines, which leaves room for the tail.
 type nine struct {
 	name string
 	of   func(l *simulate.Latency) *float64
@@ -74,13 +75,14 @@ var nines = []nine{
 	{"max", func(l *simulate.Latency) *float64 { return l.MaxSeconds }},
 }
 
-// A curve is percentiles of one kind of operations.
+// A curve is the percentiles of one kind of operation.
 type curve struct {
 	name string
 	of   *simulate.Latency
 }
 
-// curves are variants' writes, or of a single result its operations in and outside checkpoints.
+// curves returns the writes of each variant, or for a single result its operations inside and
+// outside checkpoints.
 func curves(results []*simulate.Result) []curve {
 	var out []curve
 	if len(results) > 1 {
@@ -98,7 +100,7 @@ func curves(results []*simulate.Result) []curve {
 	return append(out, curve{"reads", &r.Reads.All})
 }
 
-// percentilePlot is latency by percentile; nil if none is known.
+// percentilePlot plots latency by percentile; nil if none is known.
 func percentilePlot(results []*simulate.Result) *document.Figure {
 	out := &document.Figure{ID: "percentiles", Title: "Latency by percentile"}
 	drawn := document.Percentiles{}
@@ -137,7 +139,7 @@ func percentilePlot(results []*simulate.Result) *document.Figure {
 	return out
 }
 
-// latencyTable is a result's latencies by kind and by phase of the cycle.
+// latencyTable lists a result's latencies by kind and by phase of the cycle.
 func latencyTable(r *simulate.Result, g *ledger) *document.Table {
 	tab := &document.Table{Caption: "Latencies",
 		Columns: []document.Column{{Text: ""}, {Text: "operations", Number: true}}}
@@ -153,7 +155,7 @@ func latencyTable(r *simulate.Result, g *ledger) *document.Table {
 		for _, n := range nines {
 			row = append(row, document.Cell{Text: optional(n.of(l), "seconds"), Number: true})
 		}
-		tab.Rows = append(tab.Rows, rests(g.classTold(r, kind, part), row))
+		tab.Rows = append(tab.Rows, linked(g.classEvidence(r, kind, part), row))
 	}
 
 	for _, c := range []struct {
@@ -185,7 +187,7 @@ func latencyTable(r *simulate.Result, g *ledger) *document.Table {
 	return tab
 }
 
-// shortPhaseS is the length of a phase under which seconds say little.
+// shortPhaseS is the length of a phase, in seconds, below which milliseconds are used.
 const shortPhaseS = 0.1
 
 func phaseText(p *simulate.Phase) string {

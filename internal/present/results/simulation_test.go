@@ -15,7 +15,7 @@ func TestVerdictOfRunThatLags(t *testing.T) {
 		t.Errorf("nothing completed: %q", got)
 	}
 	r.DonePerSec = 8.33
-	if got := verdictOf(r); !strings.HasPrefix(got, "It does not keep up: 8.33 operations a second completed, and all of them began during warm-up") {
+	if got := verdictOf(r); !strings.HasPrefix(got, "The engine does not keep up: 8.33 operations per second completed, all of them started during warm-up") {
 		t.Errorf("8.33/s completed: %q", got)
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// Trace is what slow system calls waited for: who was in the way, the stages, and the worst calls.
+// Trace shows what slow system calls waited for: what blocked them, the stages, and the worst
+// calls.
 func Trace(r *chain.Report) *document.Document {
 	h := r.Header
 	d := &document.Document{Kind: "Trace", Title: "trace of " + h.Target, Verdict: traceVerdict(r),
@@ -23,7 +24,7 @@ func Trace(r *chain.Report) *document.Document {
 
 	if r.Slow > 0 {
 		d.Sections = append(d.Sections,
-			document.Section{ID: "causes", Title: "Who was in the way",
+			document.Section{ID: "causes", Title: "What blocked the calls",
 				Parts: []document.Part{{Table: causesTable(causes)}}},
 			document.Section{ID: "stages", Title: "Stages", Parts: []document.Part{{Shares: stageShares(r)}}},
 			document.Section{ID: "places", Title: "Where in the call",
@@ -47,9 +48,9 @@ func traceVerdict(r *chain.Report) string {
 	if r.Slow == 0 {
 		kind, most := h.Totals.Slowest()
 		if most == 0 {
-			return fmt.Sprintf("No call of %s that can be traced within %s.", h.Target, traceTime(h.Lasted))
+			return fmt.Sprintf("%s made no traceable call in %s.", h.Target, traceTime(h.Lasted))
 		}
-		return fmt.Sprintf("No call of %s took over %s in %s; the slowest took %s, a call of %s.", h.Target, slower,
+		return fmt.Sprintf("No call of %s took over %s in %s; the slowest took %s (%s).", h.Target, slower,
 			traceTime(h.Lasted), traceTime(most), kind)
 	}
 
@@ -61,7 +62,7 @@ func traceVerdict(r *chain.Report) string {
 		parts = append(parts, units.Percent(c.Share)+" "+causePhrase(&c))
 	}
 
-	return fmt.Sprintf("%s of %s waited over %s, %s in all: %s.", callsPhrase(r), callerPhrase(r), slower,
+	return fmt.Sprintf("%s of %s took over %s, %s in total: %s.", callsPhrase(r), callerPhrase(r), slower,
 		traceTime(r.SlowTime), strings.Join(parts, "; "))
 }
 
@@ -87,7 +88,7 @@ func callsPhrase(r *chain.Report) string {
 	return units.Count(int64(r.Slow)) + " " + name + "s"
 }
 
-// callerPhrase is who called, and the file if there was only one.
+// callerPhrase names the caller, and the file if there was only one.
 func callerPhrase(r *chain.Report) string {
 	if len(r.Callers) == 0 {
 		return r.Header.Target
@@ -106,7 +107,7 @@ func callerPhrase(r *chain.Report) string {
 
 func traceTime(d time.Duration) string { return units.Duration(d).String() }
 
-// causePhrase goes on after a share of the time.
+// causePhrase completes a sentence after a share of the time.
 func causePhrase(c *chain.Cause) string {
 	switch c.Kind {
 	case chain.TheDevice:
@@ -125,13 +126,13 @@ func causePhrase(c *chain.Cause) string {
 	case chain.NotKnown:
 		return "unexplained"
 	case chain.NobodyKnown:
-		return "behind others that were not seen"
+		return "behind requests that were not traced"
 	default:
 		return "behind " + culpritPhrase(&c.Culprit)
 	}
 }
 
-// culpritPhrase is who was in the way, and why.
+// culpritPhrase says what was ahead of the call, and why.
 func culpritPhrase(c *chain.Culprit) string {
 	file := path.Base(c.File)
 	switch {
@@ -197,7 +198,7 @@ func culpritPhrase(c *chain.Culprit) string {
 	case chain.WhyDiscard:
 		return "discards"
 	case chain.WhyLock:
-		return fmt.Sprintf("a lock that %s (%d) had", who, c.PID)
+		return fmt.Sprintf("a lock that %s (%d) held", who, c.PID)
 	case chain.WhyHandle:
 		return fmt.Sprintf("a transaction that %s (%d) kept open", who, c.PID)
 	}
@@ -212,7 +213,7 @@ func owned(c *chain.Culprit, who, what string) string {
 	return what + " of " + who
 }
 
-// traceLead says what was traced, and what was not seen.
+// traceLead says what was traced and what was missed.
 func traceLead(r *chain.Report) []string {
 	h := r.Header
 	var disks []string
@@ -232,7 +233,7 @@ func traceLead(r *chain.Report) []string {
 	}
 
 	if h.Cut {
-		out = append(out, "There were more events than are kept: the longest calls may be explained in part.")
+		out = append(out, "There were more events than can be kept: the longest calls may be explained only in part.")
 	}
 
 	for _, m := range h.Missing {
@@ -255,7 +256,7 @@ func traceFacts(r *chain.Report, causes []chain.Cause) []document.Fact {
 	}
 	if len(causes) > 0 {
 		c := &causes[0]
-		out = append(out, document.Fact{Label: "most of it", Value: units.Percent(c.Share), Note: causePhrase(c),
+		out = append(out, document.Fact{Label: "top cause", Value: units.Percent(c.Share), Note: causePhrase(c),
 			Href: "#causes", Level: document.Warning})
 		out = append(out, document.Fact{Label: "unexplained", Value: units.Percent(r.Of(chain.Unexplained)),
 			Href: "#stages"})
@@ -270,7 +271,7 @@ func causesTable(causes []chain.Cause) *document.Table {
 	tab := &document.Table{Caption: "What the slow calls waited for", Short: 6,
 		Columns: []document.Column{{Text: "share", Number: true}, {Text: "time", Number: true},
 			{Text: "requests ahead", Number: true, Drop: 2}, {Text: "bytes ahead", Number: true, Drop: 1},
-			{Text: "what"}, {Text: "process", Drop: 3}}}
+			{Text: "waited for"}, {Text: "process", Drop: 3}}}
 
 	for i := range causes {
 		c := &causes[i]
@@ -299,7 +300,7 @@ func causesTable(causes []chain.Cause) *document.Table {
 	return tab
 }
 
-// stageWords name the stages.
+// stageWords names the stages.
 var stageWords = map[chain.Stage]string{
 	chain.DeviceQueue: "device: behind other requests", chain.DeviceOwn: "device: the request itself",
 	chain.DeviceFlush: "device: flush",
@@ -307,8 +308,8 @@ var stageWords = map[chain.Stage]string{
 	chain.WBT:        "block layer: writeback throttling",
 	chain.CgroupWait: "block layer: cgroup limit", chain.Throttle: "throttled: too many dirty pages",
 	chain.LockWait:   "lock",
-	chain.HandleWait: "journal: open transaction", chain.Submission: "request not made yet",
-	chain.Completion: "after the request's completion",
+	chain.HandleWait: "journal: open transaction", chain.Submission: "before submission",
+	chain.Completion: "after completion",
 	chain.Running:    "running", chain.Runnable: "ready to run, without a processor",
 	chain.Unexplained: "unexplained",
 }
@@ -323,10 +324,10 @@ func stageShares(r *chain.Report) *document.Shares {
 	return out
 }
 
-// placeWords name the places.
+// placeWords names the places.
 var placeWords = map[chain.Place]string{
-	chain.InCall: "the call's own work", chain.Pages: "its pages",
-	chain.JournalWait: "journal: commit not begun", chain.JournalPrev: "journal: the commit before",
+	chain.InCall: "the call itself", chain.Pages: "its pages",
+	chain.JournalWait: "journal: commit not started", chain.JournalPrev: "journal: previous commit",
 	chain.JournalLock: "journal: locking", chain.JournalData: "journal: ordered data",
 	chain.JournalLog: "journal: log", chain.JournalEnd: "journal: barrier",
 	chain.JournalBegin: "journal: closed to changes", chain.JournalFull: "journal: full",
@@ -336,7 +337,7 @@ var placeWords = map[chain.Place]string{
 }
 
 func placesTable(r *chain.Report) *document.Table {
-	tab := &document.Table{Caption: "The slow calls' time by what the call was doing and the stage", Short: 8,
+	tab := &document.Table{Caption: "Time of slow calls, by activity and stage", Short: 8,
 		Columns: []document.Column{{Text: "share", Number: true}, {Text: "time", Number: true},
 			{Text: "in the call"}, {Text: "stage"}}}
 	for _, p := range r.Places() {
@@ -364,7 +365,7 @@ func worstTable(r *chain.Report) *document.Table {
 	return tab
 }
 
-// A link is parts of a call that say the same.
+// A link combines the parts of a call with the same place, stage and culprit.
 type link struct {
 	place    chain.Place
 	stage    chain.Stage
@@ -375,7 +376,8 @@ type link struct {
 	stack    string
 }
 
-// chainLine is a call's parts in one line, in the order in which they began: those over 3 % of it.
+// chainLine lists the parts of a call on one line, in order of their start, omitting those below 3
+// %.
 func chainLine(c *chain.Chain) string {
 	var links []link
 	for i := range c.Segments {

@@ -26,11 +26,11 @@ func TestTraceText(t *testing.T) {
 
 func TestTraceWithoutSlowCalls(t *testing.T) {
 	h := &events.Header{Target: "process 4711", Slower: 20 * time.Millisecond, Lasted: time.Minute}
-	if v := Trace(chain.NewTally().Report(h)).Verdict; v != "No call of process 4711 that can be traced within 60.0 s." {
+	if v := Trace(chain.NewTally().Report(h)).Verdict; v != "process 4711 made no traceable call in 60.0 s." {
 		t.Error(v)
 	}
 	h.Totals.Counts[events.Fdatasync] = events.Count{Calls: 7, Most: 3 * time.Millisecond}
-	if v := Trace(chain.NewTally().Report(h)).Verdict; v != "No call of process 4711 took over 20.0 ms in 60.0 s; the slowest took 3.00 ms, a call of fdatasync." {
+	if v := Trace(chain.NewTally().Report(h)).Verdict; v != "No call of process 4711 took over 20.0 ms in 60.0 s; the slowest took 3.00 ms (fdatasync)." {
 		t.Error(v)
 	}
 }

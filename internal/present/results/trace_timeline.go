@@ -8,10 +8,11 @@ import (
 	"plimsoll/internal/trace/chain"
 )
 
-// longest is the longest call in time: its stages, and below them the requests at its disks by owner.
+// longest shows the longest call over time: its stages, and below them the requests at its disks by
+// owner.
 func longest(d *document.Document, r *chain.Report) []document.Part {
 	if len(r.Worst) == 0 || r.Worst[0].Queue == nil || len(r.Worst[0].Queue.Owners) == 0 {
-		return []document.Part{{Text: "No requests were seen around it."}}
+		return []document.Part{{Text: "No requests were traced around it."}}
 	}
 
 	c := &r.Worst[0]
@@ -22,7 +23,7 @@ func longest(d *document.Document, r *chain.Report) []document.Part {
 		Note: fmt.Sprintf("%s of %s (%s), %s", c.Call.Kind, c.Process, path.Base(c.File), traceTime(c.Took()))}
 
 	bands := []document.Band{{Kind: "stall", Name: "behind others"},
-		{Kind: "checkpoint", Name: "the rest of the call"}}
+		{Kind: "checkpoint", Name: "rest of the call"}}
 	for i := range c.Segments {
 		s := &c.Segments[i]
 		band := &bands[1]
@@ -49,7 +50,7 @@ func longest(d *document.Document, r *chain.Report) []document.Part {
 	}
 
 	chart := document.Chart{ID: "queue", Title: "Requests at the disks", StepS: float64(q.Step()) / 1e9,
-		About: "from their making to their completion, by owner"}
+		About: "from submission to completion, by owner"}
 	for i, name := range q.Owners {
 		chart.Series = append(chart.Series, document.Series{Name: name, Style: i + 1, Values: q.Requests[i]})
 	}
@@ -58,9 +59,9 @@ func longest(d *document.Document, r *chain.Report) []document.Part {
 	return []document.Part{{Timeline: d.Timeline}, {Table: longestTable(c)}}
 }
 
-// longestTable is the longest call's stages in their order.
+// longestTable lists the longest call's stages in order.
 func longestTable(c *chain.Chain) *document.Table {
-	tab := &document.Table{Caption: "Its stages, in the order of time",
+	tab := &document.Table{Caption: "Its stages, in time order",
 		Columns: []document.Column{{Text: "after", Number: true}, {Text: "took", Number: true},
 			{Text: "in the call"}, {Text: "stage"}, {Text: "behind"}}}
 	for i := range c.Segments {

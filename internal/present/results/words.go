@@ -44,5 +44,5 @@ func change(base, x *float64, unit string) string {
 	return ""
 }
 
-// cycleWord is what an engine calls its cycle of writing.
+// cycleWord is the engine's name for its write cycle.
 func cycleWord(r *simulate.Result) string { return cmp.Or(r.CycleWord, "checkpoint") }

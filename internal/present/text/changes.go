@@ -9,30 +9,28 @@ import (
 )
 
 // The plot of changes has a row for each figure. Equal factors up and down are equally far from the
-// middle, and small changes have more room than large ones: the axis is the root of the ratio's
-// logarithm. It shows whether an interval contains no change.
+// middle, and small changes get more room than large ones: the axis is the square root of the
+// ratio's logarithm. It shows whether an interval contains "no change".
 const (
 	changesName  = 18
-	changesLeast = 21 // columns below which intervals cannot be distinguished
+	changesLeast = 21 // with fewer columns, intervals cannot be distinguished
 	changesMost  = 81
 )
 
-// changesReaches are the ends that the axis may have, times more and times less.
+// changesReaches are the possible ends of the axis, as factors up and down.
 var changesReaches = []float64{1.5, 2, 3, 5, 10, 30, 100, 300, 1000, 3000}
 
-// changesTicks are changes that the axis names where there is room, the first of them first: less
-// and more.
+// changesTicks are the changes that the axis labels if there is room, in order of priority.
 var changesTicks = [][2]float64{{0.1, 10}, {0.5, 2}, {0.9, 1.1}, {0.01, 100}}
 
-// changeMarks are the characters of a change: certain or not, its interval with its ends, and no
-// change.
+// changeMarks are the characters that draw a change: its value, certain or not, its interval, and
+// the axis of no change.
 type changeMarks struct{ certain, uncertain, line, from, to, axis rune }
 
-// changes draws each figure's change with its interval against no change. It reports whether there
-// was room.
+// changes draws each figure's change with its interval. It reports whether there was room.
 func (p *page) changes(c document.Changes) bool {
 	wide := min(p.width-len(indent3)-changesName-1, changesMost)
-	wide -= 1 - wide%2 // a middle is wanted
+	wide -= 1 - wide%2 // an odd width has a middle column
 	if wide < changesLeast || len(c.Rows) == 0 {
 		return false
 	}
@@ -56,7 +54,7 @@ func (p *page) changes(c document.Changes) bool {
 	return true
 }
 
-// reachOf is how far the axis goes for all of some changes, as far as it may go.
+// reachOf returns the end of the axis that fits all changes, or the largest possible one.
 func reachOf(rows []document.RatioRow) (reach float64) {
 	far := 1.0
 	for _, r := range rows {
@@ -80,7 +78,7 @@ type changesAxis struct {
 	reach   float64
 }
 
-// column is a ratio's column; -1 is left of the axis, and columns is right of it.
+// column returns a ratio's column; -1 is beyond the left end, and a.columns beyond the right end.
 func (a changesAxis) column(ratio float64) int {
 	if !(ratio > 0) {
 		return -1
@@ -90,7 +88,7 @@ func (a changesAxis) column(ratio float64) int {
 	return int(min(max(half+math.Round(far*half), -1), float64(a.columns)))
 }
 
-// ticks names changes below the plot: none, its ends, and between them as there is room.
+// ticks labels the axis: no change, the ends, and values between them if there is room.
 func (a changesAxis) ticks() string {
 	out := []rune(strings.Repeat(" ", a.columns))
 	put := func(ratio float64, text string) {
@@ -116,7 +114,7 @@ func (a changesAxis) ticks() string {
 	return strings.TrimRight(string(out), " ")
 }
 
-// row draws one change. What is beyond the axis, or has no end, is an arrow at its edge.
+// row draws one change. An end that is beyond the axis or unknown is an arrow at the edge.
 func (m changeMarks) row(r document.RatioRow, a changesAxis) string {
 	out := []rune(strings.Repeat(" ", a.columns))
 	out[a.columns/2] = m.axis

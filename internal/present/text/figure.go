@@ -4,7 +4,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// drawable reports whether a terminal draws a plot. Of the others a builder gives the numbers in a
+// drawable reports whether a terminal can draw a plot. For other plots the builder provides a
 // table.
 func drawable(plot document.Plot) bool {
 	switch plot.(type) {
@@ -14,8 +14,8 @@ func drawable(plot document.Plot) bool {
 	return false
 }
 
-// figure draws a figure. If a terminal can draw it, its numbers are in the drawing; otherwise in a
-// separate table.
+// figure draws a figure. If a terminal can draw it, the drawing includes its numbers; otherwise
+// they are in a separate table.
 func (p *page) figure(f *document.Figure) {
 	var drawn bool
 	switch plot := f.Plot.(type) {

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// The parts that a short text shows in full.
+// Limits of a short text.
 const (
 	fullMax         = 4 // findings
 	observationsMax = 5 // numbers of one finding
@@ -23,8 +23,8 @@ const (
 	valueColumns  = 9 // at least
 )
 
-// findings writes the first few in full, the others in two lines. Refutations are always in full,
-// because they say what not to do.
+// findings writes the first few findings in full, the others in two lines. Refutations are always
+// in full, because they say what not to do.
 func (p *page) findings(all []document.Finding) {
 	for i, f := range all {
 		if i > 0 {
@@ -60,7 +60,7 @@ func (p *page) findings(all []document.Finding) {
 	}
 }
 
-// finding writes what every finding has.
+// finding writes the parts that every finding has.
 func (p *page) finding(lead string, f document.Finding) {
 	indent := strings.Repeat(" ", findingIndent)
 	p.para(lead, indent, f.Title, bold)
@@ -101,7 +101,7 @@ func (p *page) windows(f document.Finding) {
 	p.labelled(findingIndent, bodyColumn, "when", text, plain)
 }
 
-// observations writes the numbers in a column of their own, before the words.
+// observations writes the numbers in a separate column before the text.
 func (p *page) observations(f document.Finding) {
 	wide := valueColumns
 	for _, o := range f.Observations {
@@ -158,7 +158,8 @@ func (p *page) fixes(f document.Finding) {
 	}
 }
 
-// gaps writes what could not be judged, by what to record; brief, how much that is.
+// gaps writes which rules could not be judged, grouped by what to record. If brief, it only counts
+// them.
 func (p *page) gaps(all []document.Gap, brief bool) {
 	if brief && !p.verbose && len(all) > 1 {
 		rules := 0
@@ -166,7 +167,7 @@ func (p *page) gaps(all []document.Gap, brief bool) {
 			rules += len(gap.Rules)
 		}
 		p.shortened = true
-		p.para(indent3, indent3, fmt.Sprintf("%d rules: -v lists them, with what to record the next time",
+		p.para(indent3, indent3, fmt.Sprintf("%d rules: -v lists them, with what to record next time",
 			rules), plain)
 		return
 	}

@@ -8,11 +8,11 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// frontierBars is how long the longest bar of a frontier is.
+// frontierBars is the length of the longest bar of a frontier.
 const frontierBars = 30
 
-// frontier draws prices with what they buy as bars, on a logarithmic scale: latencies differ by
-// orders of magnitude.
+// frontier draws the latency at each price as a bar, on a logarithmic scale because latencies
+// differ by orders of magnitude.
 func (p *page) frontier(f document.Frontier) bool {
 	if len(f.Points) == 0 {
 		return false

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// A style is an SGR parameter; colour never carries meaning that the words do not.
+// A style is an SGR parameter. Colour never carries a meaning that the text does not.
 type style string
 
 const (
@@ -25,7 +25,7 @@ type page struct {
 	ascii     bool
 	verbose   bool
 	indent    string // of a section's parts
-	shortened bool   // something was left out that verbose would show
+	shortened bool   // something was omitted that verbose would show
 }
 
 func (p *page) paint(s string, st style) string {
@@ -35,7 +35,7 @@ func (p *page) paint(s string, st style) string {
 	return "\x1b[" + string(st) + "m" + s + "\x1b[0m"
 }
 
-// line writes one line of parts that are already fitted.
+// line writes one line of parts that already fit.
 func (p *page) line(parts ...string) {
 	p.out.WriteString(strings.TrimRight(strings.Join(parts, ""), " "))
 	p.out.WriteByte('\n')
@@ -43,8 +43,8 @@ func (p *page) line(parts ...string) {
 
 func (p *page) blank() { p.out.WriteByte('\n') }
 
-// para writes text wrapped; the first line starts with first, the others with rest,
-// both printed as they are.
+// para writes wrapped text. The first line starts with first, the others with rest, both printed
+// unchanged.
 func (p *page) para(first, rest, text string, st style) {
 	lines := wrap(p.clean(text), p.width-columns(first), p.width-columns(rest))
 	for i, l := range lines {
@@ -56,8 +56,8 @@ func (p *page) para(first, rest, text string, st style) {
 	}
 }
 
-// labelled writes text beside a label, wrapped into its own column. indent and column
-// are counted from the left edge.
+// labelled writes text next to a label, wrapped in its own column. indent and column count from the
+// left edge.
 func (p *page) labelled(indent, column int, label, text string, st style) {
 	pad := max(1, column-indent-columns(label))
 	first := strings.Repeat(" ", indent) + p.paint(label, dim) + strings.Repeat(" ", pad)

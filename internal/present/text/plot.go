@@ -9,20 +9,20 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// The characters of a plot, from zero to the maximum; a space is not measured.
+// The characters of a plot, from zero to the maximum. A space means not measured.
 var (
 	blocks = []rune("▁▂▃▄▅▆▇█")
 	ascii  = []rune("_.:-=+*#")
 )
 
 const (
-	nameColumns = 25 // of a series' name
-	mostColumns = 16 // of its highest value
-	rowsMax     = 9  // in a text that is not verbose
-	marksNamed  = 3  // below the axis
+	nameColumns = 25 // width of a series' name
+	mostColumns = 16 // width of its highest value
+	rowsMax     = 9  // rows unless verbose
+	marksNamed  = 3  // marks named below the axis
 )
 
-// timeline draws the charts over the same time, a row for each series with its highest value.
+// timeline draws the charts on a common time axis, a row for each series with its highest value.
 func (p *page) timeline(t *document.Timeline) {
 	var rows []row
 	names := 0
@@ -44,7 +44,7 @@ func (p *page) timeline(t *document.Timeline) {
 	names = min(names, nameColumns)
 	slots := p.width - 2 - names - 2 - 2 - mostColumns
 	if slots < 10 || !(t.ToS > t.FromS) {
-		return // too narrow to show anything by its shape
+		return // too narrow to show a shape
 	}
 
 	p.blank()
@@ -55,7 +55,7 @@ func (p *page) timeline(t *document.Timeline) {
 	}
 
 	for _, b := range t.Bands {
-		if b.Kind != "stall" { // which the series show
+		if b.Kind != "stall" { // the series show stalls
 			p.line("  ", p.pad(b.Name, names), "  ", p.paint(p.marks(t, b, slots), cyan))
 		}
 	}
@@ -78,7 +78,7 @@ func (p *page) timeline(t *document.Timeline) {
 	}
 }
 
-// marked draws the moments at which something was changed, and names the newest of them.
+// marked draws the moments at which something was changed, and names the latest ones.
 func (p *page) marked(t *document.Timeline, names, slots int) {
 	if len(t.Marks) == 0 {
 		return
@@ -110,7 +110,7 @@ type row struct {
 	series document.Series
 }
 
-// draw gives a series as one row of slots, and its highest value in words.
+// draw renders a series as one row of slots, and prints its highest value.
 func (p *page) draw(t *document.Timeline, r row, slots int) (drawn, most string) {
 	vals := slotMax(t, r, slots)
 	high := math.Inf(-1)
@@ -153,7 +153,7 @@ func (p *page) draw(t *document.Timeline, r row, slots int) (drawn, most string)
 	return b.String(), p.fit("max "+units.Value(high, r.chart.Unit), mostColumns)
 }
 
-// isFlag reports whether a series is only on or off: its highest value says nothing new.
+// isFlag reports whether a series is only on or off, so that its highest value is not informative.
 func isFlag(r row) bool {
 	if r.chart.Unit != "" {
 		return false
@@ -166,11 +166,11 @@ func isFlag(r row) bool {
 	return true
 }
 
-// slack is how far, in slots, a time may be off for the precision of seconds since 1970.
+// slack is the tolerance, in slots, for the floating-point precision of seconds since 1970.
 const slack = 1e-6
 
-// slotMax divides the time into equal slots, each with the highest value in it (averaging must not
-// hide a stall); NaN where nothing was measured.
+// slotMax divides the time into equal slots and returns the maximum of each, because averaging
+// could hide a stall; NaN if nothing was measured.
 func slotMax(t *document.Timeline, r row, slots int) []float64 {
 	out := make([]float64, slots)
 	for i := range out {
@@ -196,10 +196,11 @@ func slotMax(t *document.Timeline, r row, slots int) []float64 {
 	return out
 }
 
-// clamp is a slot's number, as far as it is near: a float may be beyond all integers.
+// clamp limits a slot number to the valid range plus one on each side, because a float may exceed
+// all integers.
 func clamp(x float64, slots int) int { return int(min(max(x, -1), float64(slots))) }
 
-// Timeline draws a timeline in so many columns, as [Write] does.
+// Timeline draws a timeline with the given number of columns, like [Write].
 func Timeline(t *document.Timeline, width int) string {
 	p := &page{width: max(width, widthMin)}
 	p.timeline(t)

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	shareColumns  = 34 // of a share's name
+	shareColumns  = 34 // width of a share's name
 	barColumnsMax = 20
 )
 

@@ -13,10 +13,10 @@ import (
 // cellGap is the space between two columns.
 const cellGap = 2
 
-// table writes a table whose columns are as wide as their cells. Where it is too wide for the page,
-// it is written in several pieces, if its first columns may be repeated; or columns are dropped
-// that say they may be. At last columns are narrowed, those of words first: their cells take
-// several lines then, and numbers are cut.
+// table writes a table whose columns are as wide as their cells. A table that is too wide is split
+// into pieces if its first columns may be repeated; otherwise columns that may be dropped are
+// dropped. If that is not enough, columns are narrowed, those of words first: their cells wrap, and
+// numbers are cut.
 func (p *page) table(t *document.Table) {
 	g := p.grid(t)
 	pieces := [][]int{g.columns}
@@ -56,15 +56,15 @@ func (p *page) table(t *document.Table) {
 // A grid is a table with the widths of its columns.
 type grid struct {
 	*document.Table
-	columns []int // those that have anything to show
+	columns []int // columns that are not empty
 	widths  []int
 	bar     []bool // a column has bars
 }
 
 const (
-	cutMin  = 8  // the least width that a column is cut to
-	wrapMin = 18 // the least width that a column of words is narrowed to, while that is enough
-	headMax = 14 // the width that a heading alone gives a column, where there is no room for more
+	cutMin  = 8  // minimum width of a narrowed column
+	wrapMin = 18 // minimum width of a column of words, unless more narrowing is needed
+	headMax = 14 // maximum width that a heading reserves, if there is no room for more
 )
 
 func (p *page) grid(t *document.Table) grid {
@@ -98,13 +98,13 @@ func (p *page) grid(t *document.Table) grid {
 	return g
 }
 
-// copied is the grid with widths of its own.
+// copied returns the grid with a copy of its widths.
 func (g grid) copied() grid {
 	g.widths = slices.Clone(g.widths)
 	return g
 }
 
-// widen gives headings the width that is left, so that they take one line where they can.
+// widen gives headings the remaining width, so that they fit on one line if possible.
 func (p *page) widen(g grid, some []int) {
 	for _, i := range some {
 		more := columns(p.clean(g.Columns[i].Text)) - g.widths[i]
@@ -126,7 +126,7 @@ func (p *page) total(g grid, some []int) int {
 	return sum
 }
 
-// pieces parts the columns so that each piece begins with the first ones and fits the page.
+// pieces splits the columns into pieces that each start with the first columns and fit the page.
 func (p *page) pieces(g grid) [][]int {
 	first := g.columns[:min(g.Repeat, len(g.columns))]
 	var out [][]int
@@ -140,7 +140,7 @@ func (p *page) pieces(g grid) [][]int {
 	return append(out, piece)
 }
 
-// dropped leaves out columns until the rest fits or none may be dropped.
+// dropped removes columns until the rest fits or no more may be dropped.
 func (p *page) dropped(g grid, some []int) []int {
 	for p.total(g, some) > p.width {
 		worst := -1
@@ -158,7 +158,7 @@ func (p *page) dropped(g grid, some []int) []int {
 	return some
 }
 
-// cut narrows bars, then the widest columns, until all fit.
+// cut narrows bars, then the widest columns, until all columns fit.
 func (p *page) cut(g grid, some []int) {
 	for _, i := range some {
 		if over := p.total(g, some) - p.width; over > 0 && g.bar[i] {
@@ -175,7 +175,8 @@ func (p *page) cut(g grid, some []int) {
 	p.narrow(g, some, some, cutMin)
 }
 
-// narrow makes the widest of some columns narrower, but none than the least, until all columns fit.
+// narrow makes the widest of some columns narrower, down to the minimum width, until all columns
+// fit.
 func (p *page) narrow(g grid, all, some []int, least int) {
 	for over := p.total(g, all) - p.width; over > 0 && len(some) > 0; over = p.total(g, all) - p.width {
 		widest := slices.MaxFunc(some, func(a, b int) int { return cmp.Compare(g.widths[a], g.widths[b]) })
@@ -202,7 +203,7 @@ func (p *page) filled(t *document.Table, i int) bool {
 	return len(t.Rows) == 0
 }
 
-// headings writes the columns' headings, unless none has a word. A long one takes several lines.
+// headings writes the columns' headings, unless all are empty. Long headings wrap.
 func (p *page) headings(g grid, some []int) {
 	heads, lines := map[int][]string{}, 0
 	for _, i := range some {
@@ -232,8 +233,8 @@ func (p *page) aligned(text string, width int, number bool) string {
 	return p.pad(text, width)
 }
 
-// row writes a row of cells, whose words take as many lines as they need. The cells' notes follow:
-// a number's below the number, others across the full width.
+// row writes a row of cells, wrapping words. The cells' notes follow: a number's note below the
+// number, others across the full width.
 func (p *page) row(g grid, row []document.Cell, some []int) {
 	set := make(map[int][]string, len(some))
 	lines := 1
@@ -292,7 +293,7 @@ func (p *page) across(g grid, set map[int][]string, some []int, l int) {
 	p.line(p.indent, b.String())
 }
 
-// cell is a cell as lines of its column.
+// cell returns a cell as lines of its column.
 func (p *page) cell(g grid, c document.Cell, i int) []string {
 	if c.Bar != nil {
 		return []string{p.paint(p.bar(*c.Bar, g.widths[i]), cyan)}

@@ -11,8 +11,8 @@ import (
 // tallRows is the height of a plot on a logarithmic axis.
 const tallRows = 7
 
-// tall draws a series as bars on a logarithmic axis of whole decades; false if it has nothing over
-// zero.
+// tall draws a series as bars on a logarithmic axis of whole decades; false if it has no positive
+// value.
 func (p *page) tall(t *document.Timeline, r row, names, slots int) bool {
 	values := slotMax(t, r, slots)
 	low, high := math.Inf(1), 0.0
@@ -50,7 +50,7 @@ func (p *page) tall(t *document.Timeline, r row, names, slots int) bool {
 	return true
 }
 
-// slice is one row of a tall plot.
+// slice returns one row of a tall plot.
 func (p *page) slice(values []float64, i int, bottom, perRow float64) string {
 	full, parts := "█", blocks
 	if p.ascii {
@@ -77,7 +77,7 @@ func (p *page) slice(values []float64, i int, bottom, perRow float64) string {
 	return b.String()
 }
 
-// marks shows when something held.
+// marks draws when something held.
 func (p *page) marks(t *document.Timeline, b document.Band, slots int) string {
 	line := []rune(strings.Repeat(" ", slots))
 	mark := '━'

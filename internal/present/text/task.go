@@ -10,8 +10,8 @@ import (
 
 const stepColumn = 10
 
-// tasks writes each with its steps. A command is folded so that it can be copied: a shell reads its
-// lines as one.
+// tasks writes tasks with their steps. Long commands are folded with backslashes, so that they can
+// be copied to a shell.
 func (p *page) tasks(all []document.Task) {
 	indent := strings.Repeat(" ", findingIndent)
 	for i, a := range all {

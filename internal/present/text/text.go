@@ -1,10 +1,10 @@
 // Package text writes a document for a terminal.
 //
-// The text is made for somebody tired. What was found comes first, in two or three lines. Then what
-// was looked at and when, drawn over time; then the sections. Every number carries its unit.
+// The text is written for a tired reader. The result comes first, in two or three lines; then what
+// was examined, and charts over time; then the sections. Every number has a unit.
 //
-// What sources call themselves (paths, hosts, devices) is printed but never obeyed: control
-// characters are shown as escapes, so that no file name can move the cursor.
+// Names from sources (paths, hosts, devices) are never interpreted: control characters are printed
+// as escapes, so that no file name can move the cursor.
 package text
 
 import (
@@ -16,13 +16,13 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Options say how a text is set.
+// Options says how to format a text.
 type Options struct {
-	// Width is the number of columns; 0 means 80, and no less than 40 are used.
+	// Width is the number of columns; 0 means 80. At least 40 are used.
 	Width int
 	// Color adds ANSI colours (SGR sequences).
 	Color bool
-	// ASCII keeps to 7-bit characters, for terminals that are not UTF-8.
+	// ASCII uses only 7-bit characters, for terminals without UTF-8.
 	ASCII bool
 	// Verbose writes every finding in full, with all evidence and metric names.
 	Verbose bool
@@ -69,7 +69,7 @@ func Write(w io.Writer, d *document.Document, opt Options) error {
 		p.blank()
 		text := d.Next
 		if p.shortened && !p.verbose {
-			text += ". All of it: add -v."
+			text += ". Add -v to see everything."
 		}
 		p.para("", "", text, dim)
 	}
@@ -113,7 +113,7 @@ func (p *page) section(s document.Section) {
 	}
 }
 
-// shown reports whether a terminal has anything of a part: not what only leads from page to page.
+// shown reports whether a terminal shows a part. It omits parts that only serve as link targets.
 func shown(x document.Part) bool {
 	switch {
 	case x.Source != nil, x.Queries != nil, x.Evidence != nil, x.Scenario != nil:
@@ -141,7 +141,7 @@ func (p *page) part(x document.Part) {
 	}
 
 	for _, c := range slices.Concat(x.Commands, x.PromQL) {
-		p.line(p.indent, p.clean(c)) // never wrapped: it is to be copied
+		p.line(p.indent, p.clean(c)) // never wrapped, so that it can be copied
 	}
 
 	p.terms(x.Terms)
@@ -172,7 +172,7 @@ func (p *page) part(x document.Part) {
 	}
 }
 
-// facts are the figures that carry the verdict, one in a line.
+// facts writes the key figures, one per line.
 func (p *page) facts(all []document.Fact) {
 	labels, values := 0, 0
 	for _, f := range all {
@@ -189,7 +189,7 @@ func (p *page) facts(all []document.Fact) {
 // termLinesMax bounds the lines of a term in a short text.
 const termLinesMax = 4
 
-// terms writes labels and their meanings in two columns.
+// terms writes labels and their values in two columns.
 func (p *page) terms(all []document.Term) {
 	column := 0
 	for _, t := range all {

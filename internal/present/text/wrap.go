@@ -9,11 +9,11 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// cells measures text as a terminal does that shows ambiguous characters narrow, whatever the
-// locale of this process: the same report has the same lines everywhere.
+// cells measures text like a terminal that shows ambiguous characters narrow, regardless of the
+// process' locale, so that the same report has the same lines everywhere.
 var cells = &runewidth.Condition{StrictEmojiNeutral: true}
 
-// columns is the width of text that may hold SGR sequences.
+// columns is the width of text that may contain SGR sequences.
 func columns(s string) int {
 	for {
 		i := strings.Index(s, "\x1b[")
@@ -28,10 +28,10 @@ func columns(s string) int {
 	}
 }
 
-// plainer are what an ASCII page writes for marks that a document may have.
+// plainer replaces the non-ASCII characters of documents on an ASCII page.
 var plainer = strings.NewReplacer("–", "-", "−", "-", "×", "x", "✓ ", "", "✕ ", "", "⚠ ", "")
 
-// clean makes text from elsewhere safe to show; on an ASCII page everything beyond ASCII becomes
+// clean makes untrusted text safe to display. On an ASCII page, non-ASCII characters become
 // escapes.
 func (p *page) clean(s string) string {
 	if p.ascii {
@@ -40,8 +40,8 @@ func (p *page) clean(s string) string {
 	return document.Visible(s)
 }
 
-// wrap breaks text at spaces into lines, the first of at most first columns, the others
-// of rest; a word that is wider is cut. There is at least one line.
+// wrap breaks text at spaces into lines, the first of at most first columns, the others of at most
+// rest. Wider words are cut. It returns at least one line.
 func wrap(text string, first, rest int) []string {
 	width, rest := max(first, 8), max(rest, 8)
 	var lines []string
@@ -61,7 +61,7 @@ func wrap(text string, first, rest int) []string {
 		for w > width {
 			head := cells.Truncate(word, width, "")
 			if head == "" {
-				break // one character wider than the line may stick out
+				break // a single character wider than the line sticks out
 			}
 			lines, width = append(lines, head), rest
 			word = word[len(head):]
@@ -74,11 +74,11 @@ func wrap(text string, first, rest int) []string {
 	return append(lines, line)
 }
 
-// Wrap breaks text at spaces into lines of at most width columns, as [Write] does.
+// Wrap breaks text at spaces into lines of at most width columns, like [Write].
 func Wrap(text string, width int) []string { return wrap(text, width, width) }
 
-// words splits text where a line may break: at spaces, but not between a number and its
-// unit, nor between a date and its time.
+// words splits text where a line may break: at spaces, except between a number and its unit, or a
+// date and its time.
 func words(text string) []string {
 	var out []string
 	for word := range strings.FieldsSeq(text) {
@@ -91,7 +91,7 @@ func words(text string) []string {
 	return out
 }
 
-// isDate recognises "07-31" and "2026-07-31", also after a bracket.
+// isDate recognises "07-31" and "2026-07-31", optionally after a parenthesis.
 func isDate(s string) bool {
 	s = strings.TrimLeft(s, "(")
 	_, long := time.Parse("2006-01-02", s)
@@ -99,7 +99,7 @@ func isDate(s string) bool {
 	return long == nil || short == nil
 }
 
-// isTime recognises "15:58:06" and text that begins with a time.
+// isTime recognises "15:58:06" and text that starts with a time.
 func isTime(s string) bool {
 	return len(s) >= 8 && s[2] == ':' && s[5] == ':' && endsInDigit(s[:2])
 }
@@ -115,7 +115,7 @@ func isUnit(word string) bool {
 	return false
 }
 
-// fit cuts text to width columns, ending it in a mark where something was cut.
+// fit cuts text to width columns, ending it with a mark if it was cut.
 func (p *page) fit(text string, width int) string {
 	text = p.clean(text)
 	if columns(text) <= width {
@@ -127,13 +127,13 @@ func (p *page) fit(text string, width int) string {
 	return cells.Truncate(text, width, "…")
 }
 
-// pad fits text into exactly width columns, at their left.
+// pad fits text into exactly width columns, left-aligned.
 func (p *page) pad(text string, width int) string {
 	text = p.fit(text, width)
 	return text + strings.Repeat(" ", max(0, width-columns(text)))
 }
 
-// right puts text at the right of width columns; text that is wider is kept whole.
+// right right-aligns text in width columns; wider text is kept whole.
 func right(text string, width int) string {
 	return strings.Repeat(" ", max(0, width-columns(text))) + text
 }

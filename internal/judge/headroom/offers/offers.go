@@ -1,5 +1,5 @@
-// Package offers is what the catalogue's volumes and machines give, as limits for headroom. It is a
-// package of its own so that judging recordings links no catalogue.
+// Package offers provides the performance of the catalogue's volumes and machines as limits for
+// headroom. It is a separate package so that judging recordings does not link the catalogue.
 package offers
 
 import (
@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// Known is what a user said: orders by the name of a device or a volume, the devices of volumes, and
-// the machine's type, "" if it was not given.
+// Known converts what the user specified: orders by the name of a device or a volume, the devices
+// of volumes, and the machine's type, "" if it was not given.
 func Known(orders map[string]catalog.Order, devices map[string]string, instance string) headroom.Known {
 	known := headroom.Known{Volumes: map[string]headroom.Offer{}, Devices: devices,
 		Machine: func(kind string) (headroom.Machine, bool) {
@@ -29,7 +29,7 @@ func Known(orders map[string]catalog.Order, devices map[string]string, instance 
 	return known
 }
 
-// described reads what a source reports of a volume.
+// described parses a source's description of a volume.
 func described(text string) (headroom.Offer, error) {
 	o, err := catalog.ParseOrder(text)
 	if err != nil {
@@ -39,7 +39,7 @@ func described(text string) (headroom.Offer, error) {
 		nil
 }
 
-// volume is what an order gives, with the size of its device if it has none of its own.
+// volume returns the performance of an order. An order without a size has the size of its device.
 func volume(name string, o catalog.Order, size units.Size) (headroom.Volume, error) {
 	if o.Size == 0 {
 		o.Size = size
@@ -47,7 +47,7 @@ func volume(name string, o catalog.Order, size units.Size) (headroom.Volume, err
 
 	kind, err := catalog.Type(o.Type)
 	if err != nil {
-		return headroom.Volume{}, fmt.Errorf("the type of the volume is not known: --volume %s=TYPE,SIZE gives it",
+		return headroom.Volume{}, fmt.Errorf("unknown volume type: specify it with --volume %s=TYPE,SIZE",
 			name)
 	}
 
@@ -69,7 +69,7 @@ func volume(name string, o catalog.Order, size units.Size) (headroom.Volume, err
 		Sustained: headroom.Rate{IOPS: float64(cfg.Sustained.IOPS), Throughput: float64(cfg.Sustained.Throughput)}}
 	out.Burst = out.Sustained
 
-	// A spinning disk's operation is 1 MiB, so its IOPS are MiB/s and its credits bytes.
+	// An operation of an HDD volume is 1 MiB, so its IOPS are MiB/s and its credits are bytes.
 	if out.Bytes = cfg.Operation >= units.MiB; out.Bytes {
 		out.Operation, out.Sustained.IOPS, out.Burst.IOPS = 0, 0, 0
 	}
@@ -90,7 +90,7 @@ func volume(name string, o catalog.Order, size units.Size) (headroom.Volume, err
 	return out, nil
 }
 
-// machine is what an instance type gives; false if that is not known.
+// machine returns the performance of an instance type; false if unknown.
 func machine(kind string) (headroom.Machine, bool) {
 	i, err := catalog.Instance(kind)
 	if kind == "" || err != nil || !i.HasEBS {

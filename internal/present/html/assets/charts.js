@@ -1,7 +1,7 @@
 (function () {
   "use strict";
-  // The charts share one stretch of time: whoever zooms one zooms all. Drawn by uPlot; what it draws with comes from
-  // the style's variables, so that the theme holds here too.
+  // The charts share one time axis: zooming one zooms all. uPlot draws them with colours from
+  // the style's variables, so that they follow the theme.
   var data = JSON.parse(document.getElementById("data").textContent);
   var root = document.documentElement, style = getComputedStyle(root);
   var view = { min: data.from, max: data.to };
@@ -15,7 +15,7 @@
       var n = Math.round(s), minutes = Math.floor(n / 60);
       return (n < 3600 ? minutes : Math.floor(n / 3600) + ":" + pad(minutes % 60)) + ":" + pad(n % 60);
     }
-    // What lies between two runs is left out of the axis, and counted here.
+    // The axis leaves out gaps between runs; add them back here.
     (data.cuts || []).slice().reverse().forEach(function (c) { if (s >= c[0]) s += c[1]; });
     var d = new Date(Math.round(s * 1000)), hour = d.getUTCHours();
     var text = pad(hour) + ":" + pad(d.getUTCMinutes());
@@ -27,7 +27,7 @@
     return text;
   }
 
-  // Three digits and the unit that keeps them readable, as the text of the report has them.
+  // Three digits and the unit that keeps them readable, like the text of the report.
   function number(x) {
     var a = Math.abs(x);
     if (a === 0) return "0";
@@ -73,7 +73,7 @@
     return ctx.createPattern(c, "repeat");
   }
 
-  // Stalls are a tint with an edge on top, checkpoints a hatched strip below: told apart without colour.
+  // Stalls are a tint with an edge on top, checkpoints a hatched strip below, so they differ without colour too.
   function bands(u) {
     var ctx = u.ctx, box = u.bbox, px = devicePixelRatio;
     ctx.save();
@@ -97,7 +97,7 @@
         }
       });
     });
-    // What was changed is a line from top to bottom, with a flag that the stalls' edge does not hide.
+    // A mark is a line from top to bottom, with a flag that the edge of stalls does not hide.
     (data.marks || []).forEach(function (m) {
       if (m.at < view.min || m.at > view.max) return;
       var x = u.valToPos(m.at, "x", true);
@@ -133,7 +133,7 @@
       var i = u.cursor.idx, last = u.data[0].length - 2;
       if (i > last) i = last;
       outs.forEach(function (out, k) {
-        var values = k < chart.series.length ? u.data[k + 1] : chart.counts; // after the series, how many they stand on
+        var values = k < chart.series.length ? u.data[k + 1] : chart.counts; // after the series: the number of operations
         var v = i == null ? null : values[i];
         out.textContent = v == null ? "" : k < chart.series.length ? value(v, chart.unit) : v.toLocaleString("en-US");
       });
@@ -142,20 +142,20 @@
     };
   }
 
-  // Latencies differ by orders of magnitude: their axis can be logarithmic, from a power of ten or 3 times that to another, and that
-  // of percentiles is.
+  // Latencies differ by orders of magnitude, so their axis can be logarithmic, between powers of ten or 3 times those.
+  // The axis of percentiles always is.
   var logTimes = false;
   function decades(u, min, max) {
     if (!(max > 0)) return [1e-3, 1];
     min = Math.max(min, 1e-6);
     var low = Math.pow(10, Math.floor(Math.log10(min) + 1e-9)), high = Math.pow(10, Math.ceil(Math.log10(max) - 1e-9));
     if (min >= 3.06 * low) low *= 3;
-    else if (min < 1.02 * low) low *= 0.3; // a line on the very edge is not seen
+    else if (min < 1.02 * low) low *= 0.3; // a line at the very edge would be invisible
     if (max <= 0.3 * high) high *= 0.3;
     return [low, high > low ? high : 10 * low];
   }
   function positive(v) { return v > 0 ? v : null; }
-  // Of a logarithmic axis, lines at powers of ten, and at 3 between them where there are few.
+  // A logarithmic axis has lines at powers of ten, and at 3 times those if there are few.
   function sparse(u, at) {
     var few = Math.log10(u.scales.y.max / u.scales.y.min) < 2.5;
     return at.map(function (y) {
@@ -168,7 +168,7 @@
   function build(chart) {
     var log = chart.log || logTimes && chart.unit === "seconds", figure = document.getElementById(chart.id), live = figure.querySelector(".live");
     var n = Math.max.apply(null, chart.series.map(function (s) { return s.values.length; })), xs = new Array(n);
-    for (var i = 0; i <= n; i++) xs[i] = chart.from + i * chart.step; // one more, where the last step ends
+    for (var i = 0; i <= n; i++) xs[i] = chart.from + i * chart.step; // one more, for the end of the last step
     var axis = function (more) {
       return Object.assign({
         stroke: function () { return color("muted"); },
@@ -224,7 +224,7 @@
     plots.push({ plot: u, box: live });
   }
 
-  // show zooms all charts to a stretch, kept within what there is.
+  // show zooms all charts to a range, limited to the recorded time.
   function show(from, to) {
     var whole = data.to - data.from, wide = Math.min(Math.max(to - from, least), whole), middle = (from + to) / 2;
     view.min = Math.min(Math.max(middle - wide / 2, data.from), data.to - wide);
@@ -236,8 +236,8 @@
     keep();
   }
 
-  // What is shown outlasts a reload, which watch asks for as its diagnosis goes on: in this tab, and of this page. A stretch that reached to the
-  // end goes on to do so. A page without storage forgets it.
+  // The view survives a reload, which watch triggers as its diagnosis progresses, per tab and page. A range that reached the
+  // end keeps doing so. A page without storage forgets the view.
   var key = "plimsoll-view " + location.pathname;
   function keep() {
     try {
@@ -289,7 +289,7 @@
     if (what === "log") rescale(e.target);
     else if (what) move(what);
   });
-  // A time in the text leads to that stretch, with as much before and after it.
+  // A time in the text zooms to that range, with as much before and after it.
   document.addEventListener("click", function (e) {
     var a = e.target.closest && e.target.closest("a[data-from]");
     if (!a) return;

@@ -1,6 +1,6 @@
 (function () {
   "use strict";
-  // A page opened from a file may have no storage: then the choice lasts as long as the page.
+  // A page opened from a file may have no storage; the choice then lasts until the page is closed.
   var root = document.documentElement, key = "plimsoll-theme";
   root.classList.add("js");
   try {
@@ -27,11 +27,11 @@
       say();
       document.dispatchEvent(new CustomEvent("themechange"));
     });
-    // What is folded is not printed: paper has nothing to click on.
+    // Unfold details before printing, because paper cannot be clicked.
     addEventListener("beforeprint", function () {
       document.querySelectorAll("details.print").forEach(function (d) { d.open = true; });
     });
-    // Clicking on a PromQL selects it whole, which no clipboard's permission can forbid.
+    // Clicking on a PromQL expression selects all of it, which needs no clipboard permission.
     document.querySelectorAll("pre.promql").forEach(function (pre) {
       pre.addEventListener("click", function () {
         if (String(getSelection()) === "") getSelection().selectAllChildren(pre);
