@@ -27,6 +27,7 @@ func (o *Order) Config(name string, on *InstanceType) (volume.Config, error) {
 		Operation: t.Operation.Value, Merge: t.Merge,
 		Slots: o.slots(t),
 	}
+	// Instances define the size of their local disks, so an order need not.
 	if cfg.Size == 0 && t.Local && on != nil {
 		cfg.Size = on.Disk.Size
 	}
@@ -100,6 +101,7 @@ func (o *Order) latencies(t *VolumeType) (by [volume.Ops]volume.Latency, err err
 		return by, nil
 	}
 
+	// Scale applies to the type's distribution, before the order's own ones replace it.
 	if l.Scale != 0 {
 		for op := range by {
 			by[op] = by[op].Scaled(l.Scale.ratio())
@@ -204,6 +206,7 @@ func (o *Order) CheckOn(on *InstanceType) diagnostics.List {
 // Build makes the volume of an order, striped if the order says so. Its randomness depends on the
 // seed and the name. The order is checked first.
 func (o *Order) Build(name string, seed random.Seed, at Attachment) (volume.Volume, error) {
+	// Callers may build an order that no scenario has checked.
 	problems := append(o.Check(), o.CheckOn(at.Type)...)
 	if err := problems.Under(name).Err(); err != nil {
 		return nil, err

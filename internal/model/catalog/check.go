@@ -138,6 +138,7 @@ func (c *checker) iopsBounds(field string, asked IOPS) {
 	}
 
 	perGiB := t.IOPSPerGiB
+	// The included IOPS come with every size, even if the ratio allows fewer.
 	bySize := max(perGiB.Value*gib, t.IOPSIncluded.Value)
 	switch {
 	case t.IOPSMax.Known() && asked > t.IOPSMax.Value:
@@ -150,6 +151,7 @@ func (c *checker) iopsBounds(field string, asked IOPS) {
 	case t.IOPSMin.Known() && asked < t.IOPSMin.Value:
 		nearest := t.IOPSMin.Value
 		if field == "iops_per_gb" {
+			// Round up: rounding down would again be below the minimum.
 			nearest = (nearest + gib - 1) / gib
 		}
 		c.add(field, text+": fewer than "+t.Name+" can have", "at least "+t.IOPSMin.Value.String()+" IOPS",
@@ -236,6 +238,7 @@ func (c *checker) throughput() {
 		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it takes at least %s", rate(o.Throughput), iops,
 			rate(t.throughputLeast(iops))), least.Note, least.Source, written(t.throughputLeast(iops)))
 	case per.Known() && o.Throughput > max(byIOPS, t.ThroughputIncluded.Value):
+		// Rounded up, because fewer IOPS would not allow all of the throughput.
 		need := (int64(o.Throughput) + int64(per.Value) - 1) / int64(per.Value)
 		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it takes %s IOPS", rate(o.Throughput), iops,
 			units.Count(need)), per.Note, per.Source, written(byIOPS))

@@ -313,6 +313,7 @@ func premiumSSD(_ *VolumeType, o *Order, _ *InstanceType) Limits {
 			break
 		}
 	}
+	// Azure bills and limits a disk by the smallest tier that holds its size.
 	l := Limits{Sustained: volume.Rate{IOPS: tier.iops.Frequency(), Throughput: tier.rate}}
 	if o.OnDemandBursting {
 		l.Sustained = volume.Rate{IOPS: 30_000, Throughput: 1000 * units.MBps}
@@ -353,6 +354,7 @@ var (
 
 // localNVMe are the limits of one local disk.
 func localNVMe(_ *VolumeType, _ *Order, on *InstanceType) Limits {
+	// Local disks have separate limits for reads and writes, and no common one.
 	if on != nil && on.Disk.Measured() {
 		return Limits{ReadOnly: on.Disk.Read, WriteOnly: on.Disk.Write, Source: measuredNVMe}
 	}

@@ -232,6 +232,7 @@ func (o *Order) Gives(on *InstanceType) ([]string, error) {
 
 	if b := l.Burst; b != nil {
 		over := float64(b.At.IOPS - l.Sustained.IOPS)
+		// The bucket drains at the difference between burst and refill.
 		if b.Bytes {
 			over = float64(b.At.Throughput - l.Sustained.Throughput)
 		}

@@ -86,6 +86,7 @@ func ReadImport(file string, text []byte, today string) (*Import, error) {
 		return e
 	}
 
+	// PowerShell redirects output with a byte order mark.
 	trimmed := bytes.TrimLeft(text, "\ufeff \t\r\n")
 	switch {
 	case len(text) > ImportBytesMax:
@@ -175,6 +176,8 @@ func (r *jsonReader) object() (int64, error) {
 				return r.where(err)
 			}
 
+			// A nonempty link means that the provider has more pages, and the caller warns that
+			// prices are missing.
 			if (key == "NextPageLink" || key == "nextPageToken") && len(passed) > len(`""`) &&
 				string(passed) != "null" {
 				r.in.More = true
@@ -233,6 +236,7 @@ func (r *jsonReader) elements(of string) (int64, error) {
 			return r.where(err)
 		}
 
+		// The decoder is past the element now; report where the element begins.
 		at := r.base + r.d.InputOffset() - int64(len(element))
 		if err := r.element(of, element); err != nil {
 			var syntax *json.SyntaxError
@@ -298,6 +302,7 @@ func (r *jsonReader) where(err error) (int64, error) {
 	at := r.d.InputOffset()
 	switch {
 	case errors.As(err, &syntax) && syntax.Offset > 0:
+		// SyntaxError counts the bytes read, including the offending one.
 		at = syntax.Offset - 1
 	case err.Error() == "EOF" || err.Error() == "unexpected EOF":
 		at, err = r.length, errors.New("it ends before the JSON does: is it cut off?")

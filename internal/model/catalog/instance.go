@@ -83,6 +83,7 @@ func (i *InstanceType) Bursts() bool { return i.Baseline != i.Maximum }
 // is not known, there are none.
 func (i *InstanceType) Config() volume.InstanceConfig {
 	cfg := volume.InstanceConfig{Name: i.Name, Baseline: i.Baseline}
+	// An instance without a burst has equal limits, which package volume expects as a zero maximum.
 	if i.Bursts() {
 		cfg.Maximum = i.Maximum
 	}
@@ -225,6 +226,7 @@ func decodeTable(text []byte) ([]InstanceType, error) {
 			return nil, err
 		}
 
+		// EncodeTable drops trailing empty fields, so a record may be shorter than the header.
 		clear(fields)
 		copy(fields, record)
 		row, err := decodeRow(fields)
@@ -261,6 +263,7 @@ func decodeRow(f []string) (InstanceType, error) {
 		Source: describeInstanceTypes,
 	}
 
+	// An empty maximum means that the instance does not burst.
 	row.HasEBS, row.Maximum = row.Baseline.IOPS > 0, row.Baseline
 	if n[5] != 0 {
 		row.Maximum = volume.Rate{IOPS: units.Frequency(n[5]), Throughput: units.Throughput(n[6]) * 1000}

@@ -75,6 +75,7 @@ func (s *Store) Catalog() *Catalog {
 		n := s.Instances[i].instance()
 		if old, err := c.Instance(n.Name); err == nil {
 			n.Prices = old.Prices
+			// A different size may be a different disk, whose measurements would not apply.
 			if n.Disk.Count > 0 && n.Disk.Size == old.Disk.Size {
 				n.Disk.Read, n.Disk.Write = old.Disk.Read, old.Disk.Write
 			}
@@ -89,6 +90,7 @@ func (s *Store) Catalog() *Catalog {
 		if !ok {
 			continue // only its price is known
 		}
+		// Clone first: the embedded catalogue shares the slice.
 		others := slices.DeleteFunc(slices.Clone(c.instances[j].Prices),
 			func(o InstancePrice) bool { return o.Region == p.Price.Region })
 		c.instances[j].Prices = append(others, p.Price)

@@ -161,6 +161,7 @@ func (t *VolumeType) capIOPS(asked IOPS, gib int64) IOPS {
 	if t.IOPSMax.Known() {
 		asked = min(asked, t.IOPSMax.Value)
 	}
+	// The driver ignores a size bound below the type's minimum.
 	if bySize := t.IOPSPerGiB.Value * IOPS(gib); t.IOPSPerGiB.Known() && bySize >= t.IOPSMin.Value {
 		asked = min(asked, bySize)
 	}
@@ -176,6 +177,7 @@ func (o *Order) Warnings() (l diagnostics.List) {
 
 	t := types[i]
 	meant, gets := o.IOPSPerGB*IOPS(o.gib()), o.asked(t)
+	// The driver reduces IOPS per GiB silently, so the user has to be warned here.
 	if o.IOPS == 0 && o.IOPSPerGB > 0 && gets < meant {
 		l = append(l, diagnostics.Problem{
 			Field: "iops_per_gb",

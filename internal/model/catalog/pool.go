@@ -62,6 +62,8 @@ func Attachments(on *InstanceType, orders []*Order) ([]Attachment, error) {
 			continue
 		}
 
+		// Volumes with the same share must get the same instance, or each would have the full
+		// limit.
 		if shares[share.Name] == nil {
 			name := "the machine"
 			if on != nil {

@@ -84,6 +84,7 @@ func (e *NoPriceError) Hint() string {
 // importing is how prices are imported.
 func (e *NoPriceError) importing() string {
 	region := e.Region
+	// us-east-1 is the default for all clouds; suggest the equivalent region of this one.
 	if region == Region {
 		region = DefaultRegion(e.Provider)
 	}
@@ -151,6 +152,8 @@ func (p *Prices) ofSize(o *Order) *SizePrice {
 // Amounts are printed and compared, never simulated.
 func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 	l := t.limits(t, o, nil)
+	// Providers bill what is provisioned, and the limits include what an order leaves to its
+	// default.
 	iops := IOPS(l.Sustained.IOPS)
 
 	missing := ""
@@ -188,6 +191,7 @@ func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 	}
 
 	for i, tier := range p.IOPS {
+		// Each tier prices only the part between its own threshold and the next tier's.
 		most := iops
 		if i+1 < len(p.IOPS) {
 			most = min(most, p.IOPS[i+1].Over)
@@ -267,6 +271,7 @@ func (c *Catalog) Instance(name string) (*InstanceType, error) {
 		}
 		return nil, unknownInstance(name, c.InstanceNames())
 	}
+	// A copy, so that callers cannot change the catalogue.
 	found := c.instances[i]
 	return &found, nil
 }

@@ -96,6 +96,7 @@ func (p *product) dimension() (dimension, bool) {
 			all = append(all, d)
 		}
 	}
+	// Several prices mean tiers or conditions, none of which is the standard price.
 	if len(all) != 1 {
 		return dimension{}, false
 	}

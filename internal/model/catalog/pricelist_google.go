@@ -101,6 +101,7 @@ func (in *Import) addGoogle(element []byte) error {
 func (in *Import) googlePrice(k *sku) (units.USD, error) {
 	var now *skuPrice
 	for i := range k.Pricing {
+		// The timeline may contain announced prices. Use the latest that is in effect.
 		if p := &k.Pricing[i]; in.begun(p.Begins) && (now == nil || p.Begins >= now.Begins) {
 			now = p
 		}
@@ -116,6 +117,7 @@ func (in *Import) googlePrice(k *sku) (units.USD, error) {
 		return 0, err
 	}
 
+	// Units may be empty for prices below a dollar, and the prefix also rejects negative ones.
 	whole, err := strconv.ParseInt("0"+p.Units, 10, 64)
 	usd := float64(whole) + float64(p.Nanos)/1e9
 	if err != nil || !(usd > 0 && usd <= float64(hourlyMax)) {

@@ -53,6 +53,8 @@ const (
 // the order of the catalogue. Local disks and custom volumes, which have no product limits, are
 // never among them.
 func Recognise(s Seen) []Match {
+	// Catalogue limits are those of one volume. A stripe's rates are spread evenly over its
+	// volumes.
 	n := units.Throughput(max(s.Parts, 1))
 	s.IOPS, s.MostIOPS = s.IOPS/units.Frequency(n), s.MostIOPS/units.Frequency(n)
 	s.Throughput, s.MostThroughput = s.Throughput/n, s.MostThroughput/n
@@ -86,6 +88,7 @@ func Recognise(s Seen) []Match {
 // explain returns the orders of a type that may give what was seen.
 func (t *VolumeType) explain(s *Seen) []Match {
 	o := Order{Type: t.Name, Size: units.Size(wholeGiB(max(s.Size, 1))) * units.GiB}
+	// An assumed size must not rule out a type.
 	if !s.SizeKnown && t.SizeMin.Known() {
 		o.Size = min(max(o.Size, t.SizeMin.Value), t.SizeMax.Value)
 	}
@@ -117,6 +120,7 @@ func (t *VolumeType) explain(s *Seen) []Match {
 func (t *VolumeType) byThroughput(s *Seen, o Order) Match {
 	one := o
 	one.Throughput = units.MiBps
+	// Asking for 1 MiB/s shows how many IOPS come with it.
 	per := units.Throughput(float64(units.MiBps) / float64(t.limits(t, &one, nil).Sustained.IOPS))
 	as := *s
 	as.Throughput = max(s.Throughput, units.Throughput(float64(s.IOPS)*float64(per)))
@@ -164,6 +168,7 @@ func (t *VolumeType) chooseThroughput(s *Seen, m *Match) {
 		return
 	}
 
+	// Round in the unit that the provider sells in: Azure's disks are in MB/s.
 	unit := float64(units.MiBps)
 	if t.ThroughputMin.Value%units.MiBps != 0 {
 		unit = float64(units.MBps)
@@ -205,6 +210,7 @@ func (t *VolumeType) sized(s *Seen, o Order) []Match {
 	}
 
 	smallest := func(enough func(l Limits) bool) int64 {
+		// Limits never fall as the size grows, so a binary search finds the smallest one.
 		return least + int64(sort.Search(int(most-least),
 			func(k int) bool { return enough(limits(least + int64(k))) }))
 	}
@@ -245,6 +251,7 @@ func (t *VolumeType) match(s *Seen, m Match) (Match, bool) {
 	at, most := l.Sustained, l.Sustained
 	if b := l.Burst; b != nil {
 		full := volume.Rate{IOPS: max(at.IOPS, b.At.IOPS), Throughput: max(at.Throughput, b.At.Throughput)}
+		// A level at the sustained limit means that the burst credits had run out.
 		spent := full.IOPS > at.IOPS && stoodAt(float64(s.IOPS), float64(at.IOPS)) ||
 			full.Throughput > at.Throughput && stoodAt(float64(s.Throughput), float64(at.Throughput))
 		if most = full; spent { // without credits it has no more
@@ -254,6 +261,7 @@ func (t *VolumeType) match(s *Seen, m Match) (Match, bool) {
 		}
 	}
 
+	// A volume cannot deliver more than its limit, so more rules the order out.
 	if float64(s.MostIOPS) > deliveredOver*float64(most.IOPS) ||
 		float64(s.MostThroughput) > deliveredOver*float64(most.Throughput) {
 		return m, false
@@ -317,6 +325,7 @@ func stoodAt(level, limit float64) bool { return math.Abs(level-limit) <= recogn
 // roundest is the roundest whole number between two multiples of x, which a person would have
 // chosen.
 func roundest(x, low, high float64) float64 {
+	// From the roundest steps to the finest: people order round figures.
 	for _, step := range []float64{10_000, 5000, 1000, 500, 250, 100, 50, 25, 10, 5} {
 		if step > x {
 			continue
@@ -324,11 +333,13 @@ func roundest(x, low, high float64) float64 {
 		if n := math.Round(x/step) * step; n >= x*low && n <= x*high {
 			return n
 		}
+		// The nearest multiple may be below a lower bound; try the next one up.
 		if n := math.Ceil(x/step) * step; n >= x*low && n <= x*high {
 			return n
 		}
 	}
 
+	// With a lower bound of x itself, rounding down is not allowed.
 	if low >= 1 {
 		return math.Ceil(x)
 	}

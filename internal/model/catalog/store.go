@@ -78,6 +78,7 @@ func OpenStore(path string) (*Store, error) {
 	}
 
 	defer f.Close()
+	// One byte over the limit, so that decodeStore can detect a file that is too large.
 	text, err := io.ReadAll(io.LimitReader(f, ImportBytesMax+1))
 	if err != nil {
 		return nil, err
@@ -111,6 +112,7 @@ func decodeStore(text []byte) (*Store, error) {
 	}
 
 	for i := range s.Instances {
+		// Users may edit the file, so its figures are checked like an import's.
 		in := s.Instances[i].instance()
 		if err := in.check(); err != nil {
 			return nil, fmt.Errorf("instances[%d]: %w", i, err)
@@ -191,6 +193,7 @@ type Change struct {
 
 // Add adds an import and returns what it changes relative to the embedded catalogue and the store.
 func (s *Store) Add(in *Import) ([]Change, error) {
+	// Taken first: the merges below change the store that it is made from.
 	before := s.Catalog()
 	instances := make([]storedInstance, len(in.Instances))
 	for i := range in.Instances {

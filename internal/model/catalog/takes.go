@@ -58,8 +58,10 @@ func (i *InstanceType) Refuses(t *VolumeType) string {
 
 	least := extremeCores[series]
 	switch {
+	// Documentation that does not mention a series is no reason to refuse it.
 	case !known:
 		return ""
+	// A capital letter means that the series takes the disk on request, which is not a refusal.
 	case !strings.Contains(strings.ToLower(takes), letter):
 		return fmt.Sprintf("%s is of series %s, which does not take it", i.Name, strings.ToUpper(series))
 	case t.Name == extremeName && i.VCPU < least:

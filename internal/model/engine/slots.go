@@ -33,6 +33,7 @@ func (s *Slots) At(i uint32) *Slot { return &s.all[i] }
 
 // Take gives a slot to an operation that arrives now.
 func (s *Slots) Take(op workload.Op, now vtime.Instant) uint32 {
+	// A new slot goes onto the free list first, so that both cases take it from there.
 	if s.free == 0 {
 		s.all = append(s.all, Slot{})
 		s.free = uint32(len(s.all))
@@ -79,6 +80,7 @@ func (q *Queue) Pop(s *Slots) uint32 {
 // All returns the numbers of the queued slots, in order.
 func (q *Queue) All(s *Slots) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
+		// The last slot's link is stale, so the count ends the list.
 		for i, left := q.first, q.n; left > 0 && yield(i); left-- {
 			i = s.At(i).next
 		}

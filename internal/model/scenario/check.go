@@ -179,6 +179,7 @@ func (c *checker) host() {
 			}
 
 			c.instance = i
+			// A written value wins over the instance's: a container may have less than its machine.
 			if !c.wrote("host.cores") && i.VCPU > 0 {
 				c.Host.Cores = i.VCPU
 			}
@@ -204,6 +205,7 @@ func (c *checker) host() {
 
 	c.problems = append(c.problems, c.Host.Config.Check().Under("host")...)
 	c.warnings = append(c.warnings, c.Host.Config.Unmodelled().Under("host")...)
+	// Less memory than the instance has is allowed, more cannot exist.
 	if i := c.instance; i != nil && c.Host.Memory > i.Memory && i.Memory > 0 {
 		c.add(diagnostics.Problem{
 			Field: "host.memory", Text: fmt.Sprintf("%s are more than %s has", c.Host.Memory.Exact(), i.Name),
@@ -232,6 +234,7 @@ func (c *checker) orders(field string, orders Keyed[catalog.Order]) {
 	c.localDisks(field, orders)
 	for _, v := range orders {
 		at := field + "." + v.Name
+		// Check the order by itself first: CheckOn assumes a valid one.
 		problems := v.Value.Check()
 		if len(problems) == 0 {
 			problems = v.Value.CheckOn(c.instance)
@@ -329,7 +332,8 @@ func (c *checker) workload() {
 	if one {
 		c.Engine.Config.Ask(&c.Workload)
 	} else if c.Workload.Preset == "" {
-		return // the engine's defaults are missing
+		// The engine's defaults are missing, so problems with the workload would be misleading.
+		return
 	}
 
 	load, problems := c.Workload.Resolve(c.open)
@@ -351,6 +355,7 @@ func (c *checker) operations(load *workload.Workload) {
 	}
 
 	whole := c.Run.Warmup + c.Run.Duration
+	// Durations are in nanoseconds.
 	n := float64(load.Rate()) * float64(whole) / 1e9
 	if n <= operationsMax {
 		return
@@ -363,6 +368,7 @@ func (c *checker) operations(load *workload.Workload) {
 	}
 
 	most := units.Duration(operationsMax/float64(load.Rate())*1e9) - c.Run.Warmup
+	// Suggest whole seconds. There is no suggestion if the warm-up alone is too long.
 	if most = most / runMin * runMin; most >= runMin {
 		p.Nearest = most.Std().String()
 	}
@@ -388,6 +394,7 @@ func (c *checker) members() {
 // sorted sorts problems in the order of the file; assignments follow.
 func (p Problems) sorted() Problems {
 	slices.SortStableFunc(p, func(a, b Problem) int {
+		// Line 0 marks a problem in an assignment, which has no position in the file.
 		if (a.Line == 0) != (b.Line == 0) {
 			return b.Line - a.Line
 		}

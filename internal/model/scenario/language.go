@@ -70,6 +70,8 @@ func ReadText(path string) ([]byte, error) {
 		return nil, fmt.Errorf("scenario: %w", err)
 	}
 	defer f.Close()
+	// One byte more than allowed, so that the parser can tell an oversized file from one at the
+	// limit.
 	text, err := io.ReadAll(io.LimitReader(f, yamltree.BytesMax+1))
 	if err != nil {
 		return nil, fmt.Errorf("scenario: %w", err)
@@ -113,6 +115,8 @@ func (l *Language) engines(d *yamltree.Decoder,
 			configs[e.Key] = cfg
 		}
 
+		// The language's order, not the file's, so that messages do not depend on how a file is
+		// written.
 		for i, key := range keys {
 			if cfg, ok := configs[key]; ok {
 				*chosen = append(*chosen, Chosen{l.able[i], cfg})

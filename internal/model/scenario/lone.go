@@ -39,6 +39,7 @@ func (f *File) ParseVolumes(sets []string) (*Scenario, error) {
 		return nil, problems
 	}
 
+	// A volume by itself has no name key, so its file's name stands in, without directories.
 	if err == nil && sc.Name == f.path {
 		sc.Name = filepath.Base(f.path)
 	}
@@ -76,6 +77,7 @@ func loneSet(set string) string {
 	switch {
 	case key == instanceKey:
 		return loneInstanceAt + set
+	// These keys belong to the scenario, so they need no prefix.
 	case key == "" || slices.Contains([]string{"name", "seed", "host", "volumes"}, key):
 		return set
 	}

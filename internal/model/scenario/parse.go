@@ -75,6 +75,7 @@ func (d *draft) scenario() (*Scenario, error) {
 			Column: 1}, "the file says nothing: a scenario has volumes, an engine and a workload")
 	}
 
+	// Decoding overwrites only what is written, so the defaults above remain elsewhere.
 	read.Decode(d.root, reflect.ValueOf(s).Elem(), "")
 	if len(chosen) > 0 {
 		s.Engine = chosen[0]
@@ -95,6 +96,7 @@ func (d *draft) scenario() (*Scenario, error) {
 	}
 
 	for _, p := range c.problems {
+		// Do not report consequences of a field that could not be decoded.
 		if c.follows(p) {
 			continue
 		}

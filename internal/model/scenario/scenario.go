@@ -140,6 +140,7 @@ func (s *Scenario) Build(k int, label func(name string) string) ([]volume.Volume
 	var out []volume.Volume
 	for i, v := range volumes {
 		order := v.Value
+		// A custom volume has no product default, so its queue has the host's depth.
 		if order.Type == "custom" && order.QueueSlots == 0 {
 			order.QueueSlots = s.Host.NrRequests
 		}
@@ -162,6 +163,8 @@ func (s *Scenario) VolumesOf(k int) Keyed[catalog.Order] {
 	}
 	for _, v := range m.Volumes {
 		if old := out.Get(v.Name); old != nil {
+			// A member's own volume replaces the common one in place, so the order of volumes stays
+			// the same.
 			*old = v.Value
 		} else {
 			out = append(out, v)

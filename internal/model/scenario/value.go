@@ -105,6 +105,7 @@ func (d *draft) replaces(s Set) {
 // the fields of s.
 func (s *Scenario) With(sets ...Set) (*Scenario, error) {
 	d := *s.draft
+	// Assignments change the tree, which other variants share.
 	d.root = d.root.Clone()
 	return d.with(sets)
 }
@@ -124,6 +125,8 @@ func (d *draft) with(sets []Set) (*Scenario, error) {
 	}
 
 	for _, s := range sets {
+		// Remove all replaced settings before the first assignment, so that the order of
+		// assignments does not matter.
 		d.replaces(s)
 	}
 
