@@ -128,36 +128,36 @@ var postgresServers = []hostility{
 		}
 	}},
 	{name: "identifies itself and hangs", slow: true, want: "does not answer within", serve: identified(func(c *conn) bool { c.hang(); return false })},
-	{name: "endless notices before the login", want: "more than", serve: func(c *conn) {
+	{name: "endless notices before the login", want: "exceeds", serve: func(c *conn) {
 		if greet(c) {
 			c.flood(message('N', []byte("S"), cstring("NOTICE"), []byte{0}))
 		}
 	}},
-	{name: "endless settings", want: "more than", serve: func(c *conn) {
+	{name: "endless settings", want: "exceeds", serve: func(c *conn) {
 		if greet(c) && c.say(welcome) {
 			for i := uint32(0); c.say(message('S', cstring(strings.Repeat(string(rune('a'+i%26)), 1000)+string(be32(i|0x01010101))), cstring("v"))); i++ {
 			}
 		}
 	}},
-	{name: "endless rows", want: "more than", serve: identified(func(c *conn) bool {
+	{name: "endless rows", want: "exceeds", serve: identified(func(c *conn) bool {
 		c.say(columns(4))
 		c.flood(row("a", "1", "2", "3"))
 		return false
 	})},
-	{name: "endless empty rows", want: "more than", serve: identified(func(c *conn) bool {
+	{name: "endless empty rows", want: "exceeds", serve: identified(func(c *conn) bool {
 		c.say(columns(0))
 		c.flood(row())
 		return false
 	})},
-	{name: "endless rows at first", want: "more than", serve: func(c *conn) {
+	{name: "endless rows at first", want: "exceeds", serve: func(c *conn) {
 		if login(c) && asked(c) {
 			c.say(append(append(message('1'), message('2')...), columns(1)...))
 			c.flood(row(strings.Repeat("x", 1000)))
 		}
 	}},
-	{name: "endless results", want: "more than", serve: identified(func(c *conn) bool { c.flood(append(columns(1), done()...)); return false })},
-	{name: "endless notices", want: "more than", serve: logged(message('N', []byte("M"), cstring("x"), []byte{0}))},
-	{name: "endless notifications", want: "more than", serve: logged(message('A', be32(1), cstring("c"), cstring("p")))},
+	{name: "endless results", want: "exceeds", serve: identified(func(c *conn) bool { c.flood(append(columns(1), done()...)); return false })},
+	{name: "endless notices", want: "exceeds", serve: logged(message('N', []byte("M"), cstring("x"), []byte{0}))},
+	{name: "endless notifications", want: "exceeds", serve: logged(message('A', be32(1), cstring("c"), cstring("p")))},
 	{name: "a message of 2 GiB", serve: func(c *conn) {
 		if login(c) && asked(c) {
 			c.say([]byte{'D', 0x7f, 0xff, 0xff, 0xff})
