@@ -75,6 +75,7 @@ func completeCompare(_ *cobra.Command, _ []string, typed string) ([]string, cobr
 	if i := strings.Index(typed, ": "); i >= 0 {
 		begin = i + len(": ")
 	}
+	// Only the last assignment is being typed.
 	if i := strings.LastIndex(typed, ","); i >= begin {
 		begin = i + 1
 	}

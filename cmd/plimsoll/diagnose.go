@@ -146,6 +146,7 @@ func (o *diagnoseOptions) Run(ctx context.Context, a *app, args []string) error 
 	if err := o.write(a, r); err != nil {
 		return err
 	}
+	// The report is written first: what was sampled before the signal is still useful.
 	if ctx.Err() != nil {
 		return &failure{code: exitInterrupted,
 			err: errors.New("interrupted; this diagnosis covers what was sampled until then")}
@@ -191,6 +192,7 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 	}
 
 	o.lookback = judgedLookback
+	// Tracing observes this machine's kernel, so there must be something to sample meanwhile.
 	if o.trace.asked() && !slices.ContainsFunc(inputs,
 		func(in input) bool { return in.Reader == nil && in.Source.Live() }) {
 		return nil,
@@ -224,6 +226,7 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 
 	opt := diagnose.Options{Pack: pack(), From: o.fromAt, To: o.toAt, Progress: t.setStage,
 		Incident: o.incident, SlowFromS: o.slowFrom.Seconds(), Known: known, Hosts: o.hosts.of(inputs)}
+	// Only the page draws a timeline, which needs the finer slots.
 	if o.output.value == asPage {
 		opt.Slots = diagnose.SlotsMax
 	}
@@ -245,6 +248,7 @@ func (o *diagnoseOptions) verdict(r *diagnose.Report) error {
 	var found []diagnose.Severity
 	for _, one := range r.All() {
 		for _, f := range one.Findings {
+			// A refutation rules a cause out, so it is not a finding to fail on.
 			if f.Kind != diagnose.Refutation {
 				found = append(found, f.Severity)
 			}

@@ -86,6 +86,7 @@ func hosts(a *address.Address) string { return strings.Join(a.Hosts, ",") }
 func (set *credentialSet) server(named, variable string, all []*address.Address) (string, error) {
 	var could, users []string // each once
 	for _, a := range all {
+		// An address with its own password does not use the environment's.
 		if a == nil || a.HasPassword || !set.takes(a) {
 			continue
 		}
@@ -113,6 +114,7 @@ func (set *credentialSet) server(named, variable string, all []*address.Address)
 		return "", nil
 	case len(could) == 1:
 		return could[0], nil
+	// A user without a password in the address shows which server the password is for.
 	case len(users) == 1:
 		return users[0], nil
 	}

@@ -117,6 +117,7 @@ func shortened(text string) string {
 	if len(text) <= errorBytesMax {
 		return text
 	}
+	// The beginning says what failed and the end usually says why.
 	begin, end := text[:errorBytesMax*3/4], text[len(text)-errorBytesMax/8:]
 	return strings.ToValidUTF8(begin, "") +
 		fmt.Sprintf(" ... (%d bytes left out) ... ", len(text)-len(begin)-len(end)) + strings.ToValidUTF8(end, "")
@@ -127,6 +128,7 @@ func shortened(text string) string {
 func printable(text string) string {
 	var b strings.Builder
 	for _, r := range text {
+		// Cf includes the bidirectional overrides, which can disguise a text.
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
 			fmt.Fprintf(&b, "\\u%04x", r)
 		} else {

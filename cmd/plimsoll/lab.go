@@ -130,6 +130,7 @@ func (o *labOptions) start(ctx context.Context, a *app, file string, f *scenario
 
 	s, err := m.Status(ctx)
 	if err != nil {
+		// An interrupt must not keep the volumes from being removed.
 		return nil, nil, errors.Join(err, m.Close(context.WithoutCancel(ctx), true))
 	}
 

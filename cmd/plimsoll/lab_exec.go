@@ -38,6 +38,7 @@ func newLabExecCommand(a *app) *cobra.Command {
 }
 
 func (o *labOptions) exec(ctx context.Context, a *app, file string, command []string) error {
+	// Look the program up before any volume is created.
 	path, err := exec.LookPath(command[0])
 	if err != nil {
 		return usagef("", "lab exec: %w", err)
@@ -58,6 +59,7 @@ func (o *labOptions) exec(ctx context.Context, a *app, file string, command []st
 	}
 
 	err = runOn(m, path, command, foreground())
+	// The volumes must be removed even after an interrupt.
 	end := context.WithoutCancel(ctx)
 	if now, e := m.Status(end); e == nil {
 		s = now
@@ -88,6 +90,7 @@ func foreground() bool {
 
 // runOn runs a program on mounted volumes. If it fails, its exit code becomes this program's.
 func runOn(m *mount.Machine, path string, command []string, foreground bool) error {
+	// {} is the data volume, or the only one.
 	replace := []string{"{}", m.Dirs["data"]}
 	env := os.Environ()
 	for name, dir := range m.Dirs {
@@ -136,6 +139,7 @@ func runOn(m *mount.Machine, path string, command []string, foreground bool) err
 				return err
 			}
 			code := exit.ExitCode()
+			// Shells report a death by signal as 128 plus its number.
 			if w, ok := exit.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 				code = 128 + int(w.Signal())
 			}

@@ -149,6 +149,7 @@ func (o *serverOptions) ask(ctx context.Context, a *app, in *existing.Intent) er
 			printable(in.Inspection.Remove))
 	}
 
+	// The plan is printed even with --yes, so that logs show what was done.
 	if o.yes {
 		fmt.Fprintf(a.stderr, "plimsoll: %s\n", plan)
 		return nil
@@ -159,6 +160,8 @@ func (o *serverOptions) ask(ctx context.Context, a *app, in *existing.Intent) er
 	}
 
 	fmt.Fprintf(a.stderr, "plimsoll: %s; continue? [y/N] ", plan)
+	// Reading a terminal cannot be cancelled, so it runs in a goroutine that an interrupt leaves
+	// behind.
 	answer := make(chan string, 1)
 	go func() {
 		line, _ := bufio.NewReader(io.LimitReader(os.Stdin, 100)).ReadString('\n')

@@ -126,6 +126,7 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 	}
 
 	warn(a, variants)
+	// A run against an existing server creates no volumes, so it needs no privileges.
 	if o.existing.server == "" {
 		if err := sweep(a); err != nil {
 			return err
@@ -149,6 +150,7 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 		return err
 	}
 
+	// Lost writes outrank missed objectives.
 	if p := r.PowerLoss; p != nil && !p.Held() {
 		return &failure{code: exitFindings, err: errors.New("acknowledged writes were lost after a power loss")}
 	}

@@ -41,6 +41,7 @@ func runProcess() int {
 	a := newApp()
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 
+	// SIGUSR1 would end the process until its handler is installed.
 	if a.runs("watch", "record") {
 		holdUserSignal()
 		spare.Release()
@@ -82,6 +83,7 @@ func (a *app) runUntil(ctx context.Context) int {
 	}
 
 	var late <-chan time.Time
+	// These undo their changes to the machine, which must not be cut short.
 	if !a.runs("lab", "rollout") {
 		late = time.After(endWithin)
 	}
@@ -95,6 +97,7 @@ func (a *app) runUntil(ctx context.Context) int {
 				late = nil
 				continue
 			}
+			// Remove temporary files that the abandoned goroutine would have renamed or removed.
 			safefile.Abandon()
 			f := &failure{code: exitInterrupted, err: errors.New("interrupted")}
 			f.print(a.stderr, wantsJSON(a.args), a.secrets)

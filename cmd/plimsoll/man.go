@@ -63,6 +63,7 @@ func (a *app) writeManual(root *cobra.Command, dir string) error {
 
 // manualDate is the date on the pages: the same for every build of a revision.
 func (a *app) manualDate() (time.Time, error) {
+	// The convention of reproducible builds (reproducible-builds.org).
 	if epoch := a.getenv("SOURCE_DATE_EPOCH"); epoch != "" {
 		seconds, err := strconv.ParseInt(epoch, 10, 64)
 		if err != nil {
@@ -171,6 +172,7 @@ func roffOption(b *strings.Builder, f *pflag.Flag) {
 	}
 
 	value, usage := pflag.UnquoteUsage(f)
+	// pflag names values by their Go type unless the usage text quotes a name.
 	switch value {
 	case "stringArray", "strings", "string":
 		value = "TEXT"
@@ -254,6 +256,7 @@ var roffEscapes = strings.NewReplacer(`\`, `\e`, `-`, `\-`, "'", `\(aq`, "`", `\
 // roffText escapes text so that roff shows it unchanged, ready to be copied into a shell.
 func roffText(text string) string {
 	text = roffEscapes.Replace(text)
+	// A line that starts with a dot would be a macro.
 	if strings.HasPrefix(text, ".") {
 		text = `\&` + text
 	}

@@ -65,6 +65,7 @@ func (o *interruptible) Write(p []byte) (int, error) {
 	case r := <-done:
 		return r.n, r.err
 	case <-time.After(unreadAfter):
+		// Further writes fail immediately instead of waiting again.
 		o.unread = true
 		return 0, errUnread
 	}
@@ -115,6 +116,7 @@ func newLineQueue(w io.Writer, note func(dropped int)) *lineQueue {
 func (q *lineQueue) Write(p []byte) (int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	// A dropped line counts as written, because a logger cannot handle the error.
 	if q.closed || len(q.queued) >= queuedLinesMax || q.bytes+len(p) > queuedBytesMax {
 		q.dropped++
 		return len(p), nil

@@ -145,6 +145,7 @@ func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 	}
 
 	if cmd.Flags().Changed("budget") {
+		// Budgets are monthly, so the unit is optional.
 		usd, err := units.ParseUSD(strings.TrimSuffix(strings.TrimSpace(o.budget), "/month"))
 		if err != nil || usd <= 0 {
 			return opt, usagef("write it as --budget 500USD/month", "--budget %q is not a monthly amount", o.budget)
@@ -182,6 +183,8 @@ func (o *planOptions) Run(cmd *cobra.Command, a *app, args []string, opt plan.Op
 		return err
 	}
 
+	// The region may be known only from the sources, so they are read before the options are
+	// complete.
 	d, err := o.deployed(cmd, a, args, opt.Sets)
 	if err != nil {
 		return err
@@ -208,6 +211,7 @@ func (o *planOptions) Run(cmd *cobra.Command, a *app, args []string, opt plan.Op
 	}
 
 	if o.output.value == "json" {
+		// The JSON carries the scenario, so that emit and rollout need no other file.
 		p.Scenario.Text = string(d.text())
 		err = writeJSON(a, p)
 	} else {
@@ -221,6 +225,7 @@ func (o *planOptions) Run(cmd *cobra.Command, a *app, args []string, opt plan.Op
 	if err := o.target.write(ctx, a, d, p); err != nil {
 		return err
 	}
+	// The result is written even if no layout qualifies; only the exit code reports the failure.
 	if p.Chosen == nil {
 		return &failure{code: exitFindings, err: errors.New(p.Statements[0].Text), hint: unmetHint(p)}
 	}
@@ -267,6 +272,7 @@ func (o *planOptions) deployed(cmd *cobra.Command, a *app, args []string,
 
 	for _, name := range readingFlags {
 		switch {
+		// --to names a platform for a scenario and a time for sources.
 		case !cmd.Flags().Changed(name), name == "to" && o.reading.to == "":
 		case name == "to":
 			return nil,
@@ -295,6 +301,7 @@ func (o *planOptions) recorded(cmd *cobra.Command, a *app, args []string,
 		return nil, err
 	}
 
+	// The result names the command that recreates the scenario, without secrets in addresses.
 	words := append([]string{"plimsoll", "fit"}, publicWords(args)...)
 	words = append(words, flagsAsGiven(cmd,
 		func(name string) bool { return name != "to" && slices.Contains(readingFlags, name) })...)
@@ -353,6 +360,7 @@ func isSource(ctx context.Context, arg string) bool {
 		return false
 	}
 
+	// A broken scenario must be reported as a scenario, not as an unknown source.
 	if ext := filepath.Ext(arg); ext == ".yaml" || ext == ".yml" {
 		return false
 	}

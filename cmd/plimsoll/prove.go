@@ -177,6 +177,7 @@ func (o *proveOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 	}
 
 	c.Fixes = o.fixes
+	// --from and --to bound both recordings. The more specific flags only narrow them.
 	c.Before = prove.Window{From: o.fromAt, To: earlier(o.toAt, o.beforeToAt)}
 	c.After = prove.Window{From: o.fromAt, To: o.toAt}
 
@@ -221,6 +222,7 @@ func (o *proveOptions) Run(ctx context.Context, a *app, args []string) error {
 	if o.output.value == "json" {
 		e := json.NewEncoder(a.stdout)
 		e.SetIndent("", "  ")
+		// Requirements contain "<", which readers of the JSON expect unescaped.
 		e.SetEscapeHTML(false)
 		err = e.Encode(r)
 	} else {
@@ -258,6 +260,7 @@ func (o *proveOptions) prove(ctx context.Context, a *app, args []string) (*prove
 	}
 
 	r, err := prove.Compare(ctx, sides[0], sides[1], opt)
+	// A recording without usable series may be of another system; name it if it is recognised.
 	if errors.Is(err, diagnose.ErrNothing) {
 		err = cmp.Or(o.side(0).elsewhere(ctx, a, args[:1], "before: nothing to compare"),
 			o.side(1).elsewhere(ctx, a, args[1:], "after: nothing to compare"), err)
@@ -304,6 +307,7 @@ func (o *sourceOptions) readers(ctx context.Context, a *app, args []string,
 
 // verdict returns the error of --strict and --require, if their condition holds.
 func (o *proveOptions) verdict(r *prove.Report) error {
+	// A requirement that is met under a lighter load proves nothing, so it implies --strict.
 	if !r.Workload.Comparable && (o.strict || len(r.Requirements) > 0) {
 		var why []string
 		for _, c := range r.Workload.Checks {
@@ -329,6 +333,7 @@ func (o *proveOptions) verdict(r *prove.Report) error {
 	hint := ""
 	for _, q := range r.Requirements {
 		switch {
+		// A missing figure takes precedence: recording longer would not provide it.
 		case q.Outcome == prove.NotMeasured:
 			hint = fmt.Sprintf("%s is not in both recordings: plimsoll prove --help lists the figures", q.Name)
 		case q.Record != nil && hint == "":

@@ -44,6 +44,7 @@ func newPushQueue(ctx context.Context, to *steadyPusher) *pushQueue {
 
 // Append implements [recording.Writer]. It never waits and never fails.
 func (q *pushQueue) Append(_ context.Context, b *recording.Batch) error {
+	// The caller reuses the batch after Append returns.
 	own := &recording.Batch{TimesMs: slices.Clone(b.TimesMs), Columns: slices.Clone(b.Columns)}
 	for i, c := range own.Columns {
 		own.Columns[i].Values = slices.Clone(c.Values)
@@ -74,6 +75,7 @@ func (*pushQueue) Source(recording.Source) {}
 // end sends what is queued, for a limited time, and returns how many samples were not pushed and why.
 func (q *pushQueue) end(limit time.Duration) (lost int64, err error) {
 	close(q.items)
+	// Cancelling fails the remaining pushes at once, which counts them as lost.
 	timer := time.AfterFunc(limit, q.to.cancel)
 	defer timer.Stop()
 	<-q.ended

@@ -92,6 +92,8 @@ func (o *queryOptions) Run(ctx context.Context, a *app, args []string, text stri
 	o.lookback = expr.Lookback()
 	var seen names
 	r, done, err := o.reader(ctx, a, args, func(metric string) bool {
+		// Names of metrics that are not read are kept for suggestions if the expression matches
+		// nothing.
 		seen.add(metric)
 		return expr.Wants(metric)
 	})
@@ -100,6 +102,7 @@ func (o *queryOptions) Run(ctx context.Context, a *app, args []string, text stri
 	}
 
 	defer done()
+	// An interrupt ends the sampling; what was sampled is still evaluated.
 	evaluating, cancel := afterReading(ctx)
 	defer cancel()
 	sampled := ctx.Err()
@@ -182,6 +185,7 @@ func responseOf(r *query.Result, moment bool) response {
 	for _, s := range r.Series {
 		row := responseSeries{Metric: s.Labels.Map()}
 		for _, p := range s.Points {
+			// Prometheus encodes times in seconds and values as strings, because JSON has no NaN.
 			value := [2]any{float64(p.T) / 1000, strconv.FormatFloat(p.F, 'f', -1, 64)}
 			if moment {
 				row.Value = &value
@@ -217,12 +221,14 @@ func (o *sourceOptions) reader(ctx context.Context, a *app, args []string,
 		closeAll(inputs)
 	}
 
+	// A single recording is queried on disk. It may be larger than memory.
 	if len(inputs) == 1 && inputs[0].Reader != nil {
 		read[0] = inputs[0].Reader
 		return inputs[0].Reader, done, nil
 	}
 
 	memory := recording.NewMemory(recording.MemoryOptions{})
+	// Labelling several sources needs the metrics that identify hosts and databases, too.
 	both := func(metric string) bool { return want == nil || want(metric) || pack().Wants(metric) }
 	if len(inputs) == 1 {
 		both = want

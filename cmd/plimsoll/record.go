@@ -66,6 +66,7 @@ func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
 	}
 
 	defer closeAll(inputs)
+	// Create makes the folder, so its absence has to be noticed before.
 	_, statErr := os.Stat(o.out)
 	disk, err := recording.Create(o.out, recording.DiskOptions{})
 	if err != nil {
@@ -81,10 +82,12 @@ func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
 	err = o.record(ctx, inputs, w, t)
 
 	interrupted := ctx.Err() != nil
+	// Interrupting is the normal end of a recording without --for.
 	if interrupted && errors.Is(err, context.Canceled) {
 		err = nil
 	}
 
+	// Closing writes the last block. The signal handler must not abandon it.
 	if a.closing != nil {
 		a.closing.Store(true)
 		defer a.closing.Store(false)
@@ -221,10 +224,12 @@ func (w *countedWriter) dropped() int64 {
 // countValues counts a column's values over this many times; NaN is not a value.
 func countValues(values []float64, times int) (n int64) {
 	for _, v := range values {
+		// NaN differs from itself.
 		if v == v {
 			n++
 		}
 	}
+	// A column with a single value is constant over all times of the batch.
 	if len(values) == 1 {
 		return n * int64(times)
 	}

@@ -111,6 +111,7 @@ func (o *rolloutOptions) Run(ctx context.Context, a *app, args []string) error {
 		return o.look(ctx, a)
 	}
 
+	// Remember whether the folder existed, because OpenFolder creates it.
 	_, statErr := os.Stat(o.dir)
 	folder, err := rollout.OpenFolder(o.dir, len(args) > 0)
 	if err != nil {
@@ -124,6 +125,7 @@ func (o *rolloutOptions) Run(ctx context.Context, a *app, args []string) error {
 	}
 
 	if len(args) > 0 {
+		// A second plan in the same folder would overwrite what --undo needs.
 		if state != nil && state.Begun() {
 			return usagef("--resume continues, --undo goes back; a new rollout takes a new --dir",
 				"rollout: %s holds a rollout already (%s)", o.dir, state.Direction)
@@ -211,6 +213,7 @@ func (o *rolloutOptions) act(ctx context.Context, r *rollout.Rollout, begin bool
 func (o *rolloutOptions) show(ctx context.Context, a *app, r *rollout.Rollout, busy bool) error {
 	report := r.Report()
 	report.Busy = busy
+	// Once begun, a rollout has passed these checks.
 	if report.DryRun = o.dryRun; o.dryRun && report.Direction == rollout.Forward && !r.Begun() {
 		report.Problems = append(report.Problems, r.Problems(ctx)...)
 	}

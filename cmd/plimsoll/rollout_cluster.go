@@ -115,6 +115,7 @@ func (o *clusterRollout) Run(ctx context.Context, a *app, args []string, modes *
 		return err
 	}
 
+	// Absolute, because the cluster's state refers to it and --resume may run from another folder.
 	dir, err := filepath.Abs(cmp.Or(modes.dir, "rollout-"+at.Name))
 	if err != nil {
 		return err
@@ -126,6 +127,7 @@ func (o *clusterRollout) Run(ctx context.Context, a *app, args []string, modes *
 		Recorder: recorderOf(a), Dir: dir, RecordFor: modes.recordFor,
 	}
 
+	// Without recordings, the sources are not needed.
 	if modes.recordFor > 0 {
 		opt.Sources = o.record
 	}
@@ -160,6 +162,8 @@ func (o *clusterRollout) Run(ctx context.Context, a *app, args []string, modes *
 			" --resume continues, --undo goes back"}
 	}
 
+	// The state is shown even after an error: the user needs it to choose between --resume and
+	// --undo.
 	return errors.Join(o.show(ctx, a, r, modes), err)
 }
 

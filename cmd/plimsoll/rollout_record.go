@@ -71,6 +71,7 @@ func recordPeriod(ctx context.Context, a *app, p steps.Period) error {
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
+	// The period begins only after the settling time.
 	from := a.now()
 
 	inputs, err := o.open(ctx, a, p.Sources)
@@ -83,6 +84,7 @@ func recordPeriod(ctx context.Context, a *app, p steps.Period) error {
 		live = live || in.Source != nil && in.Source.Live()
 	}
 
+	// History servers already have the past, so nothing has to be waited for.
 	if !live && p.Past {
 		from = from.Add(-p.Long)
 	}
@@ -149,6 +151,7 @@ func (o *recordOptions) readHistory(ctx context.Context, a *app, p steps.Period,
 	}
 
 	select {
+	// A server has the whole period only once it is over.
 	case <-time.After(to.Sub(a.now())):
 	case <-ctx.Done():
 		return ctx.Err()

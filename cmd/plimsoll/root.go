@@ -61,6 +61,7 @@ func newRootCommand(a *app) *cobra.Command {
 			return err
 		}
 
+		// pflag wraps the error of strconv, which names a Go function.
 		var number *strconv.NumError
 		if errors.As(err, &number) {
 			what := "is not a valid whole number"
@@ -84,6 +85,7 @@ func newRootCommand(a *app) *cobra.Command {
 	root.AddCommand(newFitCommand(a), newDiscoverCommand(a))
 	root.AddCommand(newMCPCommand(a), newManCommand(a))
 	root.SetHelpCommand(newHelpCommand())
+	// Commands that cobra adds later would miss their descriptions and groups.
 	root.InitDefaultHelpCmd()
 	describe(root)
 	root.InitDefaultCompletionCmd(a.args...)
@@ -203,6 +205,7 @@ func similarCommands(cmd *cobra.Command, name string) []string {
 			}
 
 			edits := diagnostics.Distance(name, c.Name())
+			// An abbreviation counts as one edit, however many letters are missing.
 			if len(name) > 1 && strings.HasPrefix(c.Name(), name) {
 				edits = min(edits, 1)
 			}

@@ -35,6 +35,7 @@ func parseSelector(text string) (whole string, matchers []*labels.Matcher, err e
 		whole = "{" + whole + "}"
 	}
 
+	// The parser's recursion and memory have no bound, so the text is checked first.
 	if err := recording.CheckExpr(whole); err != nil {
 		return "", nil, usagef(`for example --selector '{instance="db-1:9100"}'`, "--selector: %w", err)
 	}
@@ -83,6 +84,7 @@ func (s selection) Metrics(ctx context.Context) ([]recording.Metric, error) {
 		switch n := series[m.Name]; n {
 		case 0:
 			continue
+		// A metric that is selected as a whole needs no second look at its samples.
 		case m.Series:
 		default:
 			if m, err = s.metric(ctx, m); err != nil {
@@ -187,6 +189,7 @@ func (w *selectingWriter) Append(ctx context.Context, b *recording.Batch) error 
 		if !seen {
 			keep = matches(w.matchers, c.Labels)
 			w.found.see(w.matchers, c.Labels, keep)
+			// Beyond the bound, matching is repeated instead of remembered.
 			if len(w.known) < selectedSeriesMax {
 				w.known[hash] = keep
 			}
@@ -197,6 +200,7 @@ func (w *selectingWriter) Append(ctx context.Context, b *recording.Batch) error 
 		}
 	}
 
+	// The underlying writer may block, so it is called without the lock.
 	w.mu.Unlock()
 	if len(out.Columns) == 0 {
 		return nil

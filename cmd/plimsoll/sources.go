@@ -158,8 +158,10 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 		return nil, err
 	}
 
+	// All pages share one memory budget.
 	inputs, room := make([]input, len(args)), exposition.NewRoom()
 	err = each(ctx, len(args), func(ctx context.Context, i int) error {
+		// --from and --to are in corrected time, and the source's clock is off by this much.
 		off := o.clockOffsets.of(args[i])
 		in, err := opener().Open(ctx, args[i],
 			sources.OpenOptions{From: later(o.fromAt, -off), To: later(o.toAt, -off), Selector: o.selector,
@@ -176,6 +178,7 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 		return err
 	})
 	if err != nil {
+		// Some may have been opened before the first one failed.
 		closeAll(inputs)
 		return nil, err
 	}
@@ -249,6 +252,7 @@ func (o *sourceOptions) readOptions(in input, want func(string) bool, t *tally) 
 // all live sources concurrently, and a few files at a time.
 func (o *sourceOptions) readAll(ctx context.Context, inputs []input,
 	want func(string) bool, t *tally, to func(i int) recording.Writer) error {
+	// Decoding a capture keeps a core busy. Live sources mostly wait, so they are not limited.
 	files := make(chan struct{}, runtime.GOMAXPROCS(0))
 	found := &selected{}
 	err := each(ctx, len(inputs), func(ctx context.Context, i int) error {
@@ -275,6 +279,8 @@ func (o *sourceOptions) readAll(ctx context.Context, inputs []input,
 		return in.Source.Read(ctx, w, opt)
 	})
 
+	// A selection that matches nothing is probably a typing error, so it is reported instead of an
+	// empty result.
 	read := slices.ContainsFunc(inputs, func(in input) bool { return in.Source != nil })
 	if err != nil || len(o.matchers) == 0 || found.any || !read {
 		return err
@@ -330,6 +336,7 @@ func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) 
 		case err == nil:
 		case first == nil:
 			first = err
+		// A cancellation is only a consequence of another error.
 		case errors.Is(first, context.Canceled) && !errors.Is(err, context.Canceled):
 			first = err
 		}

@@ -127,6 +127,7 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 	collect := newCollector()
 	began := a.now()
 	stop := a.meter(t).show()
+	// Events are kept in memory only if a file needs them.
 	r, err := trace.Run(ctx, trace.Options{Target: o.target, For: o.lasts, Slower: o.slower,
 		Keep: o.save != "" || o.perfetto != "",
 		Progress: func(done float64, slow int, waited time.Duration) {
@@ -216,6 +217,7 @@ func (o *traceOptions) writePerfetto(r *chain.Report, b *events.Batch) error {
 		return nil
 	}
 
+	// Only requests around the worst calls: a whole trace is too large for the viewer.
 	w := chain.NewWindow(r.Header)
 	w.Add(b)
 	seen := map[int64]bool{}

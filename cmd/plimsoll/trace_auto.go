@@ -109,6 +109,7 @@ func (o *traceAutoOptions) traceWhile(ctx context.Context, a *app, from []record
 				return
 			case <-tick.C:
 			}
+			// Errors are expected until the sources have enough samples.
 			if c, err := diagnose.Felt(ctx, from, diagnose.Options{Pack: pack()}); err == nil {
 				tracing.Observe(ctx, c)
 			}
@@ -120,6 +121,7 @@ func (o *traceAutoOptions) traceWhile(ctx context.Context, a *app, from []record
 	<-looking
 	tracing.Wait()
 
+	// Nothing stalled, so no trace was taken.
 	if len(memory.Sources()) == 0 {
 		return nil, err
 	}

@@ -157,11 +157,13 @@ func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err erro
 		return err
 	}
 
+	// A terminal or pipe that is not read must not stop the sampling.
 	errs, out := o.queue(a, a.stderr), o.queue(a, a.stdout)
 	defer errs.close()
 	defer out.close()
 	log, changes := o.logger(a, errs), o.logger(a, out)
 
+	// Listen first: a port in use must fail before sources are opened.
 	server, err := watch.Listen(ctx,
 		watch.ServerOptions{Addresses: o.addresses, Config: o.webConfig, Hosts: o.hosts})
 	if err != nil {
@@ -257,6 +259,7 @@ func (o *watchOptions) openLive(ctx context.Context, a *app, args []string,
 	for told := false; ; told = true {
 		inputs, err := o.open(ctx, a, args)
 		var f *failure
+		// A failure is a usage error, which waiting cannot repair.
 		if err != nil && ctx.Err() == nil && !errors.As(err, &f) && time.Since(began) < o.wait.Std() {
 			if !told {
 				log.Warn("a source cannot be read yet; waiting for it", "error", err, "at_most", o.wait.String())
@@ -274,6 +277,7 @@ func (o *watchOptions) openLive(ctx context.Context, a *app, args []string,
 		}
 
 		for _, in := range inputs {
+			// Readers are recordings and servers that are queried directly. They cannot be sampled.
 			if in.Reader != nil || !in.Source.Live() {
 				closeAll(inputs)
 				return nil,
@@ -289,6 +293,7 @@ func (o *watchOptions) openLive(ctx context.Context, a *app, args []string,
 // closeRing closes the ring, unless its disk does not respond: what is not in a block stays in its
 // log.
 func closeRing(ring *recording.Disk, log *slog.Logger) error {
+	// The buffer lets the goroutine end even if nothing receives any more.
 	closed := make(chan error, 1)
 	go func() { closed <- ring.Close() }()
 	select {
@@ -313,6 +318,7 @@ func (o *watchOptions) logger(a *app, w io.Writer) *slog.Logger {
 		switch attr.Value.Kind() {
 		case slog.KindTime:
 			attr.Value = slog.TimeValue(attr.Value.Time().In(o.zone))
+		// Errors from clients may quote addresses that contain passwords.
 		case slog.KindString, slog.KindAny:
 			attr.Value = slog.StringValue(a.secrets.Hide(attr.Value.String()))
 		}

@@ -23,12 +23,14 @@ func parseMoment(flag, text string, now time.Time, zone *time.Location) (time.Ti
 	}
 
 	if d, err := time.ParseDuration(text); err == nil {
+		// People write 2h for two hours ago, so the hint suggests the minus sign.
 		if d > 0 {
 			return time.Time{}, usagef("write -"+text+" for "+text+" ago", "%s %s is in the future", flag, text)
 		}
 		return now.Add(d), nil
 	}
 
+	// A zone in the text overrides --tz.
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t, nil
 	}

@@ -83,7 +83,7 @@ func (i *InstanceType) Bursts() bool { return i.Baseline != i.Maximum }
 // is not known, there are none.
 func (i *InstanceType) Config() volume.InstanceConfig {
 	cfg := volume.InstanceConfig{Name: i.Name, Baseline: i.Baseline}
-	// An instance without a burst has equal limits, which package volume expects as a zero maximum.
+	// Without a burst the maximum stays zero, which package volume reads as the baseline.
 	if i.Bursts() {
 		cfg.Maximum = i.Maximum
 	}
