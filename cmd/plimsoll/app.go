@@ -73,6 +73,7 @@ func fileStream(f *os.File) stream {
 // run runs the command that the arguments name, prints its error if any, and returns the exit code.
 func (a *app) run(ctx context.Context) int {
 	a.secrets = address.OfArguments(a.args)
+	// Libraries write warnings to stderr, too, and may quote an address with its password.
 	a.stderr.Writer = a.secrets.Writer(a.stderr.Writer)
 	root := newRootCommand(a)
 	root.SetArgs(a.args)

@@ -23,6 +23,7 @@ func copyReader(ctx context.Context, r recording.Reader, w recording.Writer, fro
 		w.Source(s)
 	}
 
+	// Metric by metric, so that memory holds one metric's pieces rather than the whole recording.
 	for i, m := range metrics {
 		t.setStage("copying metrics", i, len(metrics))
 		first, last := m.From, m.To

@@ -18,6 +18,7 @@ func (a *app) reportDamage(readers []recording.Reader) {
 			continue
 		}
 		for _, note := range r.Notes() {
+			// Other notes are remarks about data that was read completely.
 			if note.Kind != recording.NoteDamage && note.Kind != recording.NoteDropped && note.Lost == 0 {
 				continue
 			}

@@ -42,6 +42,7 @@ func (o *clusterOptions) open(text string) (*cluster.Client, discover.Address, e
 		return nil, at, err
 	}
 	c, err := cluster.Open(o.Options)
+	// As with kubectl, the context's namespace is the default.
 	if err == nil && at.Namespace == "" {
 		at.Namespace = c.Namespace
 	}
@@ -135,6 +136,7 @@ func (o *discoverOptions) Run(ctx context.Context, a *app, address string) error
 	to := *a
 	var file *safefile.File
 	if o.out != "" {
+		// Create the file before printing, so that an existing one is never overwritten.
 		file, err = safefile.Create(o.out, safefile.Options{New: true})
 		if errors.Is(err, fs.ErrExist) {
 			return &failure{code: exitFailure, err: fmt.Errorf("--out: %s already exists", o.out),

@@ -102,6 +102,7 @@ func (d *display) options(a *app) text.Options {
 // unicode reports whether the locale's character set is UTF-8, in the order that POSIX gives its
 // variables.
 func (a *app) unicode() bool {
+	// The first variable that is set decides, even if it names another character set.
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := a.getenv(name); v != "" {
 			v = strings.ReplaceAll(strings.ToLower(v), "-", "")

@@ -24,6 +24,7 @@ func (o *sourceOptions) elsewhere(ctx context.Context, a *app, args []string, wh
 	all := *o
 	all.fromAt, all.toAt = time.Time{}, time.Time{}
 	s := &spans{}
+	// This reads the sources again, which is acceptable because the run has already failed.
 	if err := all.spans(ctx, a, args, s); err != nil || s.from.IsZero() {
 		return nil //nolint:nilerr // the first error says more
 	}
@@ -113,6 +114,7 @@ func (o *sourceOptions) spans(ctx context.Context, a *app, args []string, s *spa
 	s.sources = len(inputs)
 
 	for _, in := range inputs {
+		// Reading all of a charged source only for an error message would cost money.
 		if _, costs := in.Source.(source.Charged); costs {
 			return errEndless // whatever time is asked for
 		}

@@ -129,6 +129,8 @@ func (o *emitOptions) Run(ctx context.Context, a *app, path string) error {
 
 	r, err := emit.Files(layout, o.to, opt)
 	var input *emit.InputError
+	// A scenario with --set that changes nothing is a mistake; a plan that changes nothing is a
+	// result.
 	if errors.As(err, &input) && input.Unchanged && planned {
 		return o.unchanged(a, layout, path)
 	}
@@ -179,6 +181,7 @@ func (o *emitOptions) write(r *emit.Result, report *emit.Report) error {
 	if err != nil {
 		return err
 	}
+	// The diff must be taken before the files are written.
 	report.Diff = folder.Diff(r.Files)
 	if o.diff {
 		return nil
@@ -200,6 +203,7 @@ func (o *emitOptions) layout(ctx context.Context, path string) (l *emit.Layout, 
 		return nil, false, &failure{code: exitFailure, err: err, hint: hint}
 	}
 
+	// A damaged plan must be reported as a plan, so the name counts as well.
 	if emit.IsPlan(text) || strings.HasSuffix(path, ".json") {
 		if len(o.sets) > 0 {
 			return nil, true, usagef("--set goes with a scenario; a plan has its own changes",
@@ -291,6 +295,7 @@ func readInput(ctx context.Context, path string, most int64) ([]byte, error) {
 		err  error
 	}
 
+	// The buffer lets the goroutine end after an interrupt.
 	done := make(chan read, 1)
 	go func() {
 		f, err := os.Open(path)

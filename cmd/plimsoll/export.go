@@ -131,6 +131,7 @@ func (o *exportOptions) Run(ctx context.Context, a *app, args []string) error {
 		return partial(ctx, "this export covers")
 	}
 
+	// The file replaces an older one only when it is complete.
 	f, err := safefile.Create(o.out, safefile.Options{})
 	if err != nil {
 		return err

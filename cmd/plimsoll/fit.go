@@ -71,6 +71,7 @@ func (o *fitOptions) Validate(cmd *cobra.Command, args []string, now time.Time) 
 		return usagef("give the file with --out FILE", "--force: there is no file to overwrite")
 	}
 	if o.out != "" && !o.force {
+		// Check before sampling, which takes minutes. Creating the file checks again.
 		if _, err := os.Lstat(o.out); err == nil {
 			return &failure{code: exitFailure, err: fmt.Errorf("--out: %s already exists", o.out),
 				hint: "--force overwrites it"}

@@ -138,6 +138,8 @@ func (o *fleetOptions) Validate(given func(flag string) bool, args []string) (er
 func (o *fleetOptions) dial(ctx context.Context, a *app, src *sourceOptions) (*recording.Server, error) {
 	opt := recording.RemoteOptions{From: src.fromAt, To: src.toAt, Selector: o.selects, Header: o.header,
 		Parallel: o.parallel, Transport: transport(src.insecure)}
+	// Variables for a Prometheus server take precedence over the general ones, and the two are
+	// never mixed.
 	if a.getenv(recording.EnvToken) == "" && a.getenv(recording.EnvTokenFile) == "" &&
 		a.getenv(recording.EnvUser) == "" {
 		opt.Token = a.getenv(exposition.EnvToken)
@@ -149,6 +151,7 @@ func (o *fleetOptions) dial(ctx context.Context, a *app, src *sourceOptions) (*r
 // transport is Go's default one, with a connection for each concurrent request.
 func transport(insecure bool) http.RoundTripper {
 	t := httpclient.Base(insecure)
+	// Go keeps 2 idle connections per host, so concurrent requests would reconnect all the time.
 	t.MaxIdleConnsPerHost = parallelMax
 	return t
 }
@@ -201,6 +204,7 @@ func (o *fleetOptions) run(ctx context.Context, a *app, d *diagnoseOptions) erro
 	if err := o.tell(a, d, r); err != nil {
 		return err
 	}
+	// The report is written first: it covers the databases read so far.
 	if r.Interrupted {
 		return &failure{code: exitInterrupted,
 			err: fmt.Errorf("interrupted; this diagnosis covers %d of %d databases", r.Read, r.Found)}

@@ -14,6 +14,7 @@ type hostNames map[string]string
 func parseHosts(values, args []string) (hostNames, error) {
 	out := hostNames{}
 	for _, v := range values {
+		// The last equals sign: an address may contain others, a host name cannot.
 		i := strings.LastIndexByte(v, '=')
 		if i <= 0 || i == len(v)-1 {
 			return nil, usagef("for example --host iostat.log=db-1", "--host %q: want SOURCE=NAME", address.Public(v))

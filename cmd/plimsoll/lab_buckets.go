@@ -77,6 +77,7 @@ func (o *labBucketsOptions) run(ctx context.Context, a *app) error {
 		return usagef("", "lab buckets: %w", err)
 	}
 
+	// Leftovers of a killed run would occupy the devices and distort the measurement.
 	if err := sweep(a); err != nil {
 		return err
 	}

@@ -115,6 +115,7 @@ func (o *checkPerfOptions) Run(ctx context.Context, a *app) error {
 	stop()
 
 	if err != nil {
+		// After an interrupt, only errors other than the cancellation matter.
 		if ctx.Err() != nil && !errors.Is(err, ctx.Err()) || ctx.Err() == nil {
 			return err
 		}

@@ -164,6 +164,8 @@ func suiteOf(args []string) (s *table.Suite, folder string, err error) {
 		if err == nil {
 			return s, args[0], nil
 		}
+		// A folder without a suite file is a folder of scenarios; a suite that cannot be read is an
+		// error.
 		if info, statErr := os.Stat(args[0]); statErr == nil && info.IsDir() && !errors.Is(err, fs.ErrNotExist) {
 			return nil, "", usagef("", "lab table: %s: %w", args[0], err)
 		}
@@ -198,6 +200,7 @@ func (o *labTableOptions) measure(ctx context.Context, a *app, jobs []tableJob) 
 	}
 
 	measured := &table.Measured{Version: 1}
+	// Each round runs all scenarios, so that drift of the machine affects them alike.
 	for round := range o.runs {
 		for i, j := range jobs {
 			began := time.Now()

@@ -69,6 +69,7 @@ func (o *markOptions) validate(a *app, args []string) (zone *time.Location, err 
 		return nil, err
 	}
 
+	// Allow for clocks that differ slightly between machines.
 	if at.After(a.now().Add(time.Minute)) {
 		return nil, usagef("leave out --at for now", "--at %s is in the future", o.at)
 	}

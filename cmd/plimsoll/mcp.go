@@ -91,11 +91,13 @@ func (o *mcpOptions) Validate(args []string) (mcp.Options, error) {
 func (a *app) inside(ctx context.Context, args []string) (string, error) {
 	var out, errs bytes.Buffer
 	getenv := func(name string) string {
+		// A client has no terminal, so the server's own width must not apply.
 		if name == "COLUMNS" {
 			return "100"
 		}
 		return a.getenv(name)
 	}
+	// A separate app: the output of a call must not mix with the protocol on stdout.
 	b := &app{args: args, getenv: getenv, stdout: stream{Writer: &out},
 		stderr: stream{Writer: &errs}, now: a.now}
 	if b.run(ctx) != exitFine {

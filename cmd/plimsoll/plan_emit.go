@@ -127,6 +127,7 @@ func (t *planTarget) write(ctx context.Context, a *app, d *deployment, p *plan.P
 		return nil
 	}
 
+	// The current layout already meets the objective.
 	if len(p.Chosen.Changes) == 0 {
 		fmt.Fprintf(a.stderr, "plimsoll: nothing changes, so nothing is written to %s\n", printable(t.emit.dir))
 		return nil

@@ -107,11 +107,13 @@ func (o *probeOptions) load() (*probe.Profile, error) {
 		if err := p.Stage.UnmarshalText([]byte(o.stage)); err != nil {
 			return nil, usagef("--stage 30s", "--stage: %w", err)
 		}
+		// A built-in profile is valid, but a longer stage may exceed its bounds.
 		if err := p.Check().Err(); err != nil {
 			return nil, usagef("--stage 30s", "--stage: %w", err)
 		}
 	}
 
+	// Fail before the measurement, which takes minutes.
 	if o.failOn.value != "" && p.Criterion == nil {
 		return nil, usagef("a profile with a criterion: "+strings.Join(profiles().WithCriterion(), ", ")+
 			", or your own profile", "--fail-on criterion: profile %s has no criterion", o.profile)

@@ -103,10 +103,12 @@ func (t *tally) sum() work {
 		if r.live {
 			sampling = true
 			s, of := time.Duration(r.done).Seconds(), time.Duration(r.total).Seconds()
+			// Live sources run concurrently, so their times do not add up.
 			live.done, live.total = max(live.done, s), max(live.total, of)
 			continue
 		}
 		any = true
+		// One file of unknown size makes the total unknown.
 		unknown = unknown || r.total == 0
 		files.done += float64(r.done)
 		files.total += float64(r.total)

@@ -34,6 +34,8 @@ func newRulesExportCommand(a *app) *cobra.Command {
 				name, text string
 				to         *time.Duration
 			}{{"window", window, &opt.Window}, {"interval", interval, &opt.Interval}} {
+				// Prometheus' own syntax, because the text goes into its rule file: 1d is valid
+				// there and not in Go.
 				d, err := model.ParseDuration(f.text)
 				if err != nil || d <= 0 {
 					return usagef("for example --"+f.name+" 5m", "--%s %q is not a duration", f.name, f.text)

@@ -57,6 +57,7 @@ func contents(dir string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
+		// The root of an ext4 file system is never quite empty.
 		if e.Name() != "lost+found" {
 			names = append(names, e.Name())
 		}

@@ -51,6 +51,8 @@ func (o *simulateOptions) variants(ctx context.Context, path string) ([]variant,
 			return nil, usagef("give each its own name", "--compare: two variants are called %q", v.name)
 		}
 		seen[v.name] = true
+		// The full slice expression forces a copy, or variants would overwrite each other's
+		// changes.
 		v.sets = append(sets[:len(sets):len(sets)], v.sets...)
 		out = append(out, v)
 	}
@@ -132,6 +134,7 @@ func parseVariant(text string) (variant, error) {
 			"--compare %q has no name before its colon", text)
 	}
 
+	// A colon after the first equals sign belongs to a value, such as {type: gp3}.
 	if colon, equals := strings.IndexByte(text, ':'), strings.IndexByte(text, '='); colon >= 0 &&
 		colon < equals {
 		name, rest = strings.TrimSpace(text[:colon]), text[colon+1:]

@@ -130,6 +130,8 @@ func (o *topOptions) Run(ctx context.Context, a *app, args []string) error {
 		}
 	}
 
+	// Live sources move with the clock and recordings with the keys, so one screen cannot show
+	// both.
 	if live > 0 && live < len(inputs) {
 		return usagef("give live sources, or recordings", "top shows live sources or recordings, not both")
 	}
@@ -180,6 +182,7 @@ func (o *topOptions) live(ctx context.Context, a *app, inputs []input, known hea
 	watched := make([]watch.Input, len(inputs))
 	for i, in := range inputs {
 		watched[i] = watch.Input{Source: in.Source, Options: o.readOptions(in, nil, &tally{})}
+		// The context ends the sampling, so that all sources end together.
 		watched[i].Options.Progress, watched[i].Options.For = nil, 0
 	}
 
@@ -190,6 +193,7 @@ func (o *topOptions) live(ctx context.Context, a *app, inputs []input, known hea
 	var watching sync.WaitGroup
 	watching.Go(func() { err = errors.Join(err, l.Run(ctx)) })
 	opt.Feed, opt.Panics = l, l.Panics()
+	// The screen ends on a key, the context or an error; then the sampling has no purpose.
 	shown := o.show(ctx, a, opt)
 	cancel()
 	watching.Wait()
@@ -224,6 +228,7 @@ func (o *topOptions) replay(ctx context.Context, a *app, inputs []input, args []
 	}
 
 	of := top.ReplayOptions{Pack: pack(), From: o.fromAt, To: o.toAt, Known: known, Hosts: o.hosts.of(inputs)}
+	// Marks go into the folder with its own clock, which an offset would falsify.
 	if len(args) == 1 && recording.IsRecording(args[0]) && o.clockOffsets.of(args[0]) == 0 {
 		of.Folder = args[0]
 	}

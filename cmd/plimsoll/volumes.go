@@ -92,6 +92,7 @@ func (o *volumeOptions) know(volume, word string) error {
 	if o.orders == nil {
 		o.orders = map[string]catalog.Order{}
 	}
+	// A copy: a word that is rejected must leave the order as it was.
 	before := o.orders[volume]
 	order := before
 	if err := order.Take(word); err != nil {
@@ -134,6 +135,7 @@ func checkOrder(name string, order catalog.Order) error {
 	}
 	problems := order.Check()
 	if order.Size == 0 {
+		// The size may still come from the sources.
 		problems = slices.DeleteFunc(problems, func(p diagnostics.Problem) bool { return p.Field == "size" })
 	}
 	if err := problems.Err(); err != nil {
@@ -180,6 +182,7 @@ func (o *volumeOptions) apply(ctx context.Context, readers []recording.Reader) e
 		}
 	}
 
+	// A database's volume is valid even if no series names it: rules map roles to devices later.
 	roles := map[string]bool{}
 	for _, e := range engines.All() {
 		for _, r := range e.Traits.Volumes {

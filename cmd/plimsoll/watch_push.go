@@ -87,6 +87,7 @@ func (p *steadyPusher) again(ctx context.Context, b *recording.Batch) error {
 	if err != nil {
 		return err
 	}
+	// The receiver is back, so requests get the full patience again.
 	now, err := p.dial(p.ctx, pushPatience)
 	if err == nil {
 		p.use(now)
