@@ -30,7 +30,7 @@ type app struct {
 	helpless error
 }
 
-// A stream is an output and what is known of the terminal behind it.
+// A stream is an output with the properties of its terminal, if it has one.
 type stream struct {
 	io.Writer
 	terminal bool

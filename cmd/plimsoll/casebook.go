@@ -60,8 +60,8 @@ func openCase(name string) (*casebook.Case, error) {
 	return c, nil
 }
 
-// caseOrigin is what a case's page is made from: the scenario in its folder, which for an embedded
-// case is in this program's source.
+// caseOrigin describes the scenario that a case's page is made from. For an embedded case, that is
+// a file in this program's source.
 func caseOrigin(name string, given []string) results.Origin {
 	out := results.Origin{Command: given, File: filepath.Join(name, "scenario.yaml")}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {

@@ -37,7 +37,7 @@ func completeSources(_ *cobra.Command, _ []string, typed string) ([]string, cobr
 	return words, cobra.ShellCompDirectiveNoSpace
 }
 
-// upTo completes so many arguments.
+// upTo completes the first n arguments.
 func upTo(n int, with completer) completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= n {

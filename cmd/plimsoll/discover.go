@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/record/cluster"
 )
 
-// clusterOptions are the flags that say which Kubernetes cluster, as kubectl's.
+// clusterOptions are the flags that select a Kubernetes cluster, named like kubectl's.
 type clusterOptions struct{ cluster.Options }
 
 func (o *clusterOptions) AddFlags(cmd *cobra.Command, of string) {

@@ -59,7 +59,7 @@ func (o *sourceOptions) insteadOf(s *spans) string {
 
 var errEndless = errors.New("it has no end")
 
-// moments is a span of time as a text, open where it has no end.
+// moments formats a span of time; either end may be open.
 func (o *sourceOptions) moments(from, to time.Time) string {
 	from, to = from.In(o.zone), to.In(o.zone)
 	switch {
@@ -73,7 +73,7 @@ func (o *sourceOptions) moments(from, to time.Time) string {
 	return from.Format(time.DateTime) + " to " + to.Format(time.DateTime+" MST")
 }
 
-// spans is what sources hold in time. As a writer it keeps nothing else.
+// spans records the time range that sources cover. As a writer it discards the samples.
 type spans struct {
 	mu       sync.Mutex
 	from, to time.Time
@@ -103,7 +103,7 @@ func (s *spans) Append(_ context.Context, b *recording.Batch) error {
 func (*spans) Note(recording.Note)     {}
 func (*spans) Source(recording.Source) {}
 
-// spans reads what the sources hold in time.
+// spans reads the time range that the sources cover.
 func (o *sourceOptions) spans(ctx context.Context, a *app, args []string, s *spans) error {
 	inputs, err := o.open(ctx, a, args)
 	if err != nil {

@@ -41,7 +41,7 @@ type failure struct {
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// Hint says what to do next.
+// Hint returns the suggested next step.
 func (f *failure) Hint() string { return f.hint }
 
 // usagef returns an error in the command line, with a hint ("" for the command's help).
@@ -49,7 +49,7 @@ func usagef(hint, format string, args ...any) error {
 	return &failure{code: exitUsage, hint: hint, err: fmt.Errorf(format, args...)}
 }
 
-// hinted is implemented by errors of any package that can say what to do next.
+// hinted is implemented by errors of any package that can suggest a next step.
 type hinted interface{ Hint() string }
 
 // badInput is implemented by errors of any package about what a person wrote: a file or an argument.

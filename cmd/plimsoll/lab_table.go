@@ -288,7 +288,7 @@ func (o *labTableOptions) keep(m table.Measurement) error {
 	return f.Commit()
 }
 
-// modelled simulates what was measured and returns the rows.
+// modelled simulates the measured scenarios and returns the rows.
 func modelled(ctx context.Context, a *app, jobs []tableJob, measured *table.Measured) ([]table.Row, error) {
 	rows := []table.Row{}
 	for _, j := range jobs {

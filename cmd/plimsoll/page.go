@@ -23,7 +23,7 @@ const (
 	asMarkdown = "markdown"
 )
 
-// addFormat is addOutput for verbs whose result is a document.
+// addFormat adds the output flag of verbs whose result is a document.
 func addFormat(cmd *cobra.Command, output *choice) {
 	output.value = "text"
 	addChoice(cmd,
@@ -90,7 +90,7 @@ func asGiven(cmd *cobra.Command, args []string) []string {
 	return append(words, flagsAsGiven(cmd, func(name string) bool { return !slices.Contains(left, name) })...)
 }
 
-// flagsAsGiven are the flags that were given, of those that are wanted, as words of a command line.
+// flagsAsGiven returns the flags on the command line that are wanted, as words of a command line.
 func flagsAsGiven(cmd *cobra.Command, wanted func(name string) bool) (words []string) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if !wanted(f.Name) {

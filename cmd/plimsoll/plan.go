@@ -250,7 +250,7 @@ func (o *planOptions) origin(path string, p *plan.Plan, command string) results.
 	return out
 }
 
-// A deployment is what to plan for.
+// A deployment is the current deployment that a plan starts from.
 type deployment struct {
 	scenario *scenario.Scenario
 	text     func() []byte // without what --set adds
@@ -380,7 +380,6 @@ func isSource(ctx context.Context, arg string) bool {
 	return true
 }
 
-// isBinary reports whether a file is no text.
 func isBinary(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

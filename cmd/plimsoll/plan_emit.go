@@ -43,7 +43,7 @@ func (v placeOrTime) Set(word string) error {
 // Append is Set.
 func (v placeOrTime) Append(word string) error { return v.Set(word) }
 
-// Replace forgets what was given. The interface asks for an error.
+// Replace implements pflag.SliceValue. It never fails.
 func (v placeOrTime) Replace(words []string) error { //nolint:unparam // pflag.SliceValue
 	v.place.value, *v.time = "", ""
 	for _, w := range words {
@@ -87,7 +87,7 @@ func (t *planTarget) AddFlags(cmd *cobra.Command, until *string) {
 	}
 }
 
-// meantPlatform is what to do about a word that is no platform.
+// meantPlatform returns a hint for a word that is not a platform.
 func meantPlatform(word string) string {
 	_, err := emit.PlatformNamed(word)
 	var input *emit.InputError

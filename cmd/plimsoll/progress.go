@@ -63,7 +63,7 @@ func (t *tally) setStage(stage string, done, total int) {
 	t.stage, t.things, t.done, t.total = stage, "", done, total
 }
 
-// setCount is setStage for things whose rate is worth showing.
+// setCount is setStage for countable things, whose rate is shown.
 func (t *tally) setCount(stage, things string, done, total int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

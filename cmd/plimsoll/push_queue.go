@@ -16,9 +16,8 @@ const (
 	pushDrain = 10 * time.Second
 )
 
-// A pushQueue pushes what is recorded without making the recording wait: the folder on disk is what counts,
-// and a receiver that does not answer must not stop it. What does not fit into the queue, or is refused, is
-// counted.
+// A pushQueue pushes samples without blocking the recording on disk, which matters more than a
+// receiver that does not answer. It counts what does not fit into the queue or is refused.
 type pushQueue struct {
 	to    *steadyPusher
 	items chan *recording.Batch
@@ -72,7 +71,8 @@ func (*pushQueue) Note(recording.Note) {}
 // Source implements [recording.Writer]: nor does a server need to know where samples come from.
 func (*pushQueue) Source(recording.Source) {}
 
-// end sends what is queued, for a limited time, and returns how many samples were not pushed and why.
+// end sends the queued batches within a time limit. It returns the number of samples that were not
+// pushed, and why.
 func (q *pushQueue) end(limit time.Duration) (lost int64, err error) {
 	close(q.items)
 	// Cancelling fails the remaining pushes at once, which counts them as lost.

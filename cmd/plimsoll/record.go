@@ -122,7 +122,7 @@ func (o *recordOptions) nothing(ctx context.Context, a *app, args []string, what
 			err: errors.New(what + ": the sources had no samples")}))
 }
 
-// record reads sources, and copies those that are recordings already.
+// record reads sources, and copies those that are already recordings.
 func (o *recordOptions) record(ctx context.Context, inputs []input, w *countedWriter, t *tally) error {
 	// What the folder has already is of the servers that it names.
 	var before []recording.Reader
@@ -152,7 +152,6 @@ func (o *recordOptions) record(ctx context.Context, inputs []input, w *countedWr
 	return err
 }
 
-// copyMarks copies the marks of a recording.
 func (o *recordOptions) copyMarks(r recording.Reader) error {
 	for _, m := range recording.Marks(r) {
 		if m.At.Before(o.fromAt) || !o.toAt.IsZero() && m.At.After(o.toAt) {

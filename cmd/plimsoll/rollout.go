@@ -156,7 +156,7 @@ func (o *rolloutOptions) Run(ctx context.Context, a *app, args []string) error {
 	return errors.Join(o.show(ctx, a, r, false), err)
 }
 
-// look shows where a rollout stands, also while another process works on it.
+// look shows the state of a rollout, even while another process is working on it.
 func (o *rolloutOptions) look(ctx context.Context, a *app) error {
 	folder, busy, err := rollout.ViewFolder(o.dir)
 	if err != nil {
@@ -195,7 +195,6 @@ func (o *rolloutOptions) amend(ctx context.Context, state *rollout.State) error 
 	return state.Amend(o.site, string(site))
 }
 
-// act does what was asked for.
 func (o *rolloutOptions) act(ctx context.Context, r *rollout.Rollout, begin bool) error {
 	switch {
 	case o.dryRun:
@@ -232,7 +231,7 @@ func (o *rolloutOptions) options(a *app) rollout.Options {
 	return rollout.Options{Say: a.saysStep, Recorder: recorderOf(a), With: o.with()}
 }
 
-// with are the arguments that every command for this rollout takes.
+// with returns the arguments that commands for this rollout need.
 func (o *rolloutOptions) with() string {
 	if o.dir == "" || o.dir == rolloutDir {
 		return ""

@@ -53,8 +53,9 @@ func recorderOf(a *app) *steps.Recorder {
 	}
 }
 
-// recordPeriod records for a rollout: it samples what is live, and then reads that time from the
-// servers that keep a history. If there are only these, and the past will do, it waits for nothing.
+// recordPeriod records for a rollout. It samples the live sources, then reads the same period from
+// servers that keep a history. If there are only such servers and the past will do, it does not
+// wait.
 func recordPeriod(ctx context.Context, a *app, p steps.Period) error {
 	o := &recordOptions{out: p.Dir}
 	o.zone, o.period, o.duration = time.Local, time.Second, p.Long
@@ -160,7 +161,7 @@ func (o *recordOptions) readHistory(ctx context.Context, a *app, p steps.Period,
 	return h.record(ctx, kept, w, t)
 }
 
-// saysStep says what a rollout does now.
+// saysStep reports the current step of a rollout on stderr.
 func (a *app) saysStep(text string) {
 	fmt.Fprintf(a.stderr, "plimsoll: %s %s\n", a.now().Format(time.TimeOnly), printable(text))
 }

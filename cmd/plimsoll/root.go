@@ -187,8 +187,8 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	return usagef(hint, "no command %q", name)
 }
 
-// similarCommands are up to three commands below cmd, by their words after it, whose last word is
-// the most similar to a name: a letter in three may differ. "list" is that of a group.
+// similarCommands returns up to three commands below cmd whose last word is most similar to name,
+// by their words after cmd. At most one letter in three may differ.
 func similarCommands(cmd *cobra.Command, name string) []string {
 	name = strings.ToLower(name)
 	if len(name) > 40 {

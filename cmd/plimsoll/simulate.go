@@ -161,7 +161,7 @@ func warn(a *app, variants []variant) {
 	}
 }
 
-// simulate runs the variants, as many at once as there are cores.
+// simulate runs the variants, one per core concurrently.
 func (o *simulateOptions) simulate(ctx context.Context, a *app,
 	variants []variant) ([]*simulate.Result, error) {
 	t := &tally{}

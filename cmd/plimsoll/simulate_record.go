@@ -49,7 +49,7 @@ func createRecording(dir string) (*simulatedRecording, error) {
 	return r, nil
 }
 
-// contents are the names in a folder, without those that file systems create.
+// contents lists a folder, without the entries that file systems create themselves.
 func contents(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/present/results"
 )
 
-// variantsMax bounds what is compared: more do not fit a page.
+// variantsMax bounds the variants of a comparison: more do not fit on a page.
 const variantsMax = 16
 
 // asWritten is the table's name for the unchanged scenario.
@@ -77,7 +77,7 @@ func (o *simulateOptions) variants(ctx context.Context, path string) ([]variant,
 	return out, nil
 }
 
-// origin is what a page of variants is made from.
+// origin describes the inputs that a page of variants is made from.
 func (o *simulateOptions) origin(path string, variants []variant) results.Origin {
 	out := results.Origin{Program: programName(), File: path, Text: variants[0].text}
 	var all []*scenario.Scenario

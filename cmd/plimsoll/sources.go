@@ -38,7 +38,7 @@ type sourceOptions struct {
 	// Set by Validate.
 	zone         *time.Location
 	fromAt, toAt time.Time
-	// samples so long before fromAt are read too, as what is in the window needs them
+	// samples this long before fromAt are read too: rates at the start of the window need them
 	lookback       time.Duration
 	clockOffsets   offsets
 	hosts          hostNames
@@ -145,8 +145,8 @@ func knowsMachine(name string) bool {
 	return err == nil && i.HasEBS
 }
 
-// open opens all sources at once; the error is that of the first argument that cannot
-// be opened.
+// open opens all sources concurrently. The error is that of the first argument that cannot be
+// opened.
 func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]input, error) {
 	args, err := expand(args)
 	if err != nil {
@@ -362,7 +362,7 @@ func needSources(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// A sourcesVerb is a verb whose arguments are sources.
+// A sourcesVerb is a verb that takes sources as arguments.
 type sourcesVerb interface {
 	AddFlags(cmd *cobra.Command)
 	Validate(cmd *cobra.Command, args []string, now time.Time) error

@@ -193,8 +193,7 @@ func newCollector() *series.Collector {
 	return c
 }
 
-// programsMax bounds the processes whose programs are looked up, and the file systems whose disks
-// are.
+// programsMax bounds the lookups of programs by process, and of disks by file system.
 const programsMax = 10_000
 
 // replay explains a saved trace again.
@@ -211,7 +210,7 @@ func (o *traceOptions) show(a *app, r *chain.Report) error {
 	return a.showAs(o.output, r.JSON(), results.Trace(r), o.display.options(a))
 }
 
-// writePerfetto writes the worst calls and what was on their disks.
+// writePerfetto writes the worst calls and the requests on their disks.
 func (o *traceOptions) writePerfetto(r *chain.Report, b *events.Batch) error {
 	if o.perfetto == "" {
 		return nil

@@ -21,7 +21,7 @@ type traceAutoOptions struct {
 	slower  time.Duration
 }
 
-// AddFlags adds the flags; hourly says that the verb runs for hours.
+// AddFlags adds the flags. hourly is set for verbs that run for hours.
 func (o *traceAutoOptions) AddFlags(cmd *cobra.Command, hourly bool) {
 	f := cmd.Flags()
 	o.when.value = "off"
@@ -62,7 +62,7 @@ func (o *traceAutoOptions) Validate(cmd *cobra.Command) error {
 
 func (o *traceAutoOptions) asked() bool { return o.when.value == "auto" }
 
-// options are those of the tracing; without a tracer if it is off.
+// options returns the options for tracing, without a tracer if tracing is off.
 func (o *traceAutoOptions) options() watch.TracingOptions {
 	if !o.asked() {
 		return watch.TracingOptions{}
@@ -70,7 +70,7 @@ func (o *traceAutoOptions) options() watch.TracingOptions {
 	return watch.TracingOptions{Tracer: newTracer(o.slower), For: o.lasts, PerHour: o.perHour}
 }
 
-// observeEvery is how often diagnose looks whether something stalls, while it samples.
+// observeEvery is how often diagnose checks for a stall while it samples.
 const observeEvery = 2 * time.Second
 
 // traceWhile traces while read reads live sources into memories, if something stalls. It returns what

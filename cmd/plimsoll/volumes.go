@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// volumeOptions are the flags that say which devices volumes are, and what is known of them.
+// volumeOptions are the flags that map volumes to devices and describe the volumes.
 type volumeOptions struct {
 	devices []string
 	known   []string
@@ -87,7 +87,7 @@ func (o *volumeOptions) Validate() error {
 	return nil
 }
 
-// know accepts a volume's type or size, or what was bought of it.
+// know accepts a volume's type or size, or a limit that was bought.
 func (o *volumeOptions) know(volume, word string) error {
 	if o.orders == nil {
 		o.orders = map[string]catalog.Order{}
@@ -105,7 +105,7 @@ func (o *volumeOptions) know(volume, word string) error {
 	return nil
 }
 
-// limits are what is known, for headroom. They are those of the catalogue with its imports.
+// limits returns the known limits for headroom, from the catalogue with its imports.
 func (o *volumeOptions) limits(a *app) (headroom.Known, error) {
 	if len(o.orders) > 0 || o.machine != "" {
 		if err := a.useCatalog(); err != nil {

@@ -290,8 +290,8 @@ func (o *watchOptions) openLive(ctx context.Context, a *app, args []string,
 	}
 }
 
-// closeRing closes the ring, unless its disk does not respond: what is not in a block stays in its
-// log.
+// closeRing closes the ring, unless its disk does not respond. Samples that are not in a block yet
+// remain in the ring's log.
 func closeRing(ring *recording.Disk, log *slog.Logger) error {
 	// The buffer lets the goroutine end even if nothing receives any more.
 	closed := make(chan error, 1)

@@ -19,8 +19,8 @@ const (
 	pushEnd = time.Second
 )
 
-// A steadyPusher pushes what is watched. A pusher ends at the first refusal by its receiver; this
-// one starts again, because a watch outlives its receivers.
+// A steadyPusher pushes the samples of a watch. A plain pusher ends at the first refusal by its
+// receiver; this one starts again, because a watch outlives its receivers.
 type steadyPusher struct {
 	dial   func(ctx context.Context, patience time.Duration) (*recording.Pusher, error)
 	ctx    context.Context
@@ -124,7 +124,7 @@ func (*steadyPusher) Note(recording.Note) {}
 // Source implements [recording.Writer]: nor does a server need to know where samples come from.
 func (*steadyPusher) Source(recording.Source) {}
 
-// end sends what is left, for a limited time.
+// end sends the remaining samples within a time limit.
 func (p *steadyPusher) end(log *slog.Logger) {
 	if err := p.endWithin(pushEnd); err != nil {
 		log.Warn("the last samples were not pushed", "error", err)

@@ -162,7 +162,7 @@ type Attachment struct {
 	Pool volume.Rate
 }
 
-// CheckOn returns what is wrong with an order on a type of instance, besides the result of Check.
+// CheckOn returns the problems of an order on a type of instance, in addition to those of Check.
 func (o *Order) CheckOn(on *InstanceType) diagnostics.List {
 	var l diagnostics.List
 	i := slices.IndexFunc(types, func(t *VolumeType) bool { return t.Name == canonical(o.Type) })

@@ -85,7 +85,8 @@ func gcpTypes() []*VolumeType {
 	}
 }
 
-// machineBound says what no Hyperdisk's figures contain.
+// machineBound is the rule that every Hyperdisk has: its figures do not include the machine's
+// limits.
 func machineBound(s Source) Figure[string] {
 	return said("the machine bounds IOPS and throughput further; plimsoll catalog show MACHINE has what is known of that",
 		s)
@@ -175,7 +176,7 @@ func hyperdiskML() *VolumeType {
 	}
 }
 
-// byThroughput are the limits of a type whose IOPS follow from the throughput ordered.
+// byThroughput returns the limits of a type whose IOPS follow from the ordered throughput.
 func byThroughput(perMiBps units.Frequency) func(*VolumeType, *Order, *InstanceType) Limits {
 	return func(_ *VolumeType, o *Order, _ *InstanceType) Limits {
 		return Limits{Sustained: volume.Rate{IOPS: units.Frequency(o.Throughput) / units.Frequency(

@@ -22,7 +22,7 @@ const (
 	regionsMax     = 100      // of prices of volumes
 )
 
-// An Import is what one file brings.
+// An Import is the content of one imported file.
 type Import struct {
 	Source         Source
 	Instances      []InstanceType
@@ -48,7 +48,7 @@ type NamedPrices struct {
 	Prices Prices `json:"prices"`
 }
 
-// An ImportError says what is wrong with a file, and where.
+// An ImportError describes an error in a file and its position.
 type ImportError struct {
 	File string
 	At   int64 // byte, from 0; -1 where the error says its line
@@ -65,7 +65,7 @@ func (e *ImportError) Error() string {
 
 func (e *ImportError) Unwrap() error { return e.Err }
 
-// Hint says what can be imported.
+// Hint lists the formats that can be imported.
 func (e *ImportError) Hint() string {
 	return "what is read: aws ec2 describe-instance-types, aws pricing get-products, Azure's retail prices, Google's Compute Engine SKUs (all as JSON), CSV with a header of instance_type,usd_per_hour"
 }
@@ -135,7 +135,7 @@ type jsonReader struct {
 	instances    map[string]bool
 }
 
-// read gives where an error is.
+// read returns the position of an error.
 func (r *jsonReader) read() (int64, error) {
 	r.instances = map[string]bool{}
 	start, err := r.d.Token()

@@ -115,10 +115,10 @@ var (
 	onDemandPrices        = Source{"AWS on-demand prices, us-east-1, as karpenter has them", "2026-07-20"}
 )
 
-// Region is whose prices are embedded of AWS.
+// Region is the AWS region of the embedded prices.
 const Region = "us-east-1"
 
-// DefaultRegion is the region whose prices are taken of a provider unless another is named.
+// DefaultRegion is the region whose prices apply unless another one is named.
 func DefaultRegion(provider string) string {
 	switch provider {
 	case "azure":

@@ -15,8 +15,8 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A Lane is what a machine lets pass to some of its volumes together, where these are not limited
-// as the others are.
+// A Lane is a limit that a machine applies to some of its volumes together, instead of the limit
+// for the others.
 type Lane struct {
 	Volumes           string // types, separated by spaces, or "cached": those with host caching
 	Baseline, Maximum volume.Rate
@@ -73,8 +73,8 @@ func (s Share) Config(machine string) volume.InstanceConfig {
 	return cfg
 }
 
-// MostIOPS is what the machine lets pass permanently to all volumes of the kind that it lets most pass to;
-// 0 if that is not known.
+// MostIOPS is the machine's highest sustained limit over all kinds of volumes; 0 if it is not
+// known.
 func (i *InstanceType) MostIOPS() units.Frequency {
 	most := i.Baseline.IOPS
 	for _, l := range i.Lanes {
@@ -83,7 +83,7 @@ func (i *InstanceType) MostIOPS() units.Frequency {
 	return most
 }
 
-// Of is whose machine it is: aws, gcp, azure.
+// Of returns the provider: aws, gcp or azure.
 func (i *InstanceType) Of() string {
 	if i.Provider == "" {
 		return "aws"

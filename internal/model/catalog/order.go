@@ -154,9 +154,9 @@ func (o *Order) asked(t *VolumeType) IOPS {
 	return t.capIOPS(o.IOPSPerGB*IOPS(o.gib()), o.gib())
 }
 
-// capIOPS is what aws-ebs-csi-driver makes of IOPS that follow from a size: at most what the type
-// has, and what the size has (capIOPS in its pkg/cloud/cloud.go, 2025). Fewer than the type's least
-// are refused, unless the class allows to raise them.
+// capIOPS applies the caps of aws-ebs-csi-driver to IOPS that follow from a size: the type's
+// maximum and the size's (capIOPS in its pkg/cloud/cloud.go, 2025). Fewer than the type's minimum
+// are refused, unless the class allows raising them.
 func (t *VolumeType) capIOPS(asked IOPS, gib int64) IOPS {
 	if t.IOPSMax.Known() {
 		asked = min(asked, t.IOPSMax.Value)
@@ -168,7 +168,7 @@ func (t *VolumeType) capIOPS(asked IOPS, gib int64) IOPS {
 	return asked
 }
 
-// Warnings are what is legal in an order and probably not meant.
+// Warnings returns the parts of an order that are valid but probably not intended.
 func (o *Order) Warnings() (l diagnostics.List) {
 	i := slices.IndexFunc(types, func(t *VolumeType) bool { return t.Name == canonical(o.Type) })
 	if i < 0 {

@@ -10,8 +10,8 @@ import (
 // documentation, "About Persistent Disk performance", 2025; gcpdiag's limits_per_gb.json names the
 // baseline "per VM", 2024-08).
 
-// pooled are the limits of a volume whose type has a pool: an equal part of what it, or its stripe,
-// gives on a machine without others.
+// pooled returns the limits of a volume whose type has a pool: an equal part of what the volume, or
+// its stripe, gets on a machine without others.
 func pooled(t *VolumeType, o *Order, _ *InstanceType) Limits {
 	return Limits{Sustained: part(t.pool(o.gib()*int64(o.Members())), o.Members())}
 }
@@ -21,8 +21,8 @@ func part(r volume.Rate, n int) volume.Rate {
 	return volume.Rate{IOPS: r.IOPS / units.Frequency(n), Throughput: r.Throughput / units.Throughput(n)}
 }
 
-// Pool is what a machine's volumes of a type give together, whatever machine it is; false if each
-// has separate limits. orders are all volumes of the machine.
+// Pool returns the limits that all of a machine's volumes of the type share, for any machine; false
+// if each volume has separate limits. orders are all volumes of the machine.
 func (t *VolumeType) Pool(orders []*Order) (volume.Rate, bool) {
 	if t.pool == nil {
 		return volume.Rate{}, false

@@ -53,7 +53,7 @@ type Bill struct {
 	Source Source
 }
 
-// A NoPriceError says that a price is not known, which does not make it 0.
+// A NoPriceError reports an unknown price. It must not be treated as 0.
 type NoPriceError struct {
 	Of, Region string
 	Provider   string   // whose prices are wanting
@@ -73,7 +73,7 @@ func (e *NoPriceError) Error() string {
 	return text
 }
 
-// Hint says where prices come from.
+// Hint explains how to obtain prices.
 func (e *NoPriceError) Hint() string {
 	if len(e.Known) > 0 {
 		return "--region " + e.Known[0] + ", or " + e.importing()

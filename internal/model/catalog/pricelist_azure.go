@@ -91,7 +91,7 @@ func (in *Import) addAzure(element []byte) error {
 	return in.azureMeter(t, p, &m, usd)
 }
 
-// azureMeter puts a price where it belongs.
+// azureMeter stores a meter's price in the right place.
 func (in *Import) azureMeter(t *VolumeType, p *Prices, m *retailItem, usd units.USD) error {
 	kind, ok := strings.CutPrefix(m.Meter,
 		map[string]string{"premium-v2": "Premium LRS ", "ultra": "Ultra LRS "}[t.Name])

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// Seen is what was observed of a volume. [Recognise] uses the catalogue in reverse to find orders
-// that match it.
+// Seen holds what was observed of a volume. [Recognise] searches the catalogue for orders that
+// match it.
 type Seen struct {
 	Provider string // whose it is; "": not known
 	Type     string // the product that a person says it is; "": not known
@@ -27,7 +27,7 @@ type Seen struct {
 	MostThroughput units.Throughput
 }
 
-// A Match is an order that would give what was seen.
+// A Match is an order that accounts for the observations.
 type Match struct {
 	Order Order
 	// Sold: every limit that was reached comes with the type, or with this size of it. Otherwise it
@@ -85,7 +85,7 @@ func Recognise(s Seen) []Match {
 	return out
 }
 
-// explain returns the orders of a type that may give what was seen.
+// explain returns the orders of a type that may account for the observations.
 func (t *VolumeType) explain(s *Seen) []Match {
 	o := Order{Type: t.Name, Size: units.Size(wholeGiB(max(s.Size, 1))) * units.GiB}
 	// An assumed size must not rule out a type.
@@ -199,8 +199,8 @@ func (t *VolumeType) chooseThroughput(s *Seen, m *Match) {
 	}
 }
 
-// sized returns orders of a type whose limits follow from its size, if that is not known: the
-// smallest sizes that allow what was seen.
+// sized returns orders of a type whose limits follow from an unknown size: the smallest sizes that
+// allow the observed rates.
 func (t *VolumeType) sized(s *Seen, o Order) []Match {
 	least, most := wholeGiB(t.SizeMin.Value), wholeGiB(t.SizeMax.Value)
 	limits := func(gib int64) Limits {
@@ -240,7 +240,7 @@ func (t *VolumeType) sized(s *Seen, o Order) []Match {
 	return out
 }
 
-// match reports whether an order gives what was seen, and how close it is.
+// match reports whether an order accounts for the observations, and how closely.
 func (t *VolumeType) match(s *Seen, m Match) (Match, bool) {
 	o := m.Order
 	if len(o.Check()) > 0 {

@@ -17,7 +17,7 @@ type VolumeReport struct {
 	Example     string        `json:"example"`
 }
 
-// A PriceReport is what a volume type costs in a region, in USD a month.
+// A PriceReport is a volume type's price in a region, in USD per month.
 type PriceReport struct {
 	Region     string       `json:"region"`
 	PerGiB     float64      `json:"usd_per_gib,omitempty"`
@@ -32,7 +32,7 @@ type TierReport struct {
 	USD  float64 `json:"usd"`
 }
 
-// An HourReport is what an instance costs in a region.
+// An HourReport is an instance's hourly price in a region.
 type HourReport struct {
 	Region string  `json:"region"`
 	USD    float64 `json:"usd_per_hour"`

@@ -37,8 +37,9 @@ const extremeName = "hyperdisk-extreme"
 var extremeCores = map[string]int{"c3": 88, "c3d": 60, "c4": 96, "c4a": 64, "c4d": 64, "m1": 80, "m3": 64,
 	"m4": 64, "n2": 80}
 
-// Refuses says why a machine does not take volumes of a type, as the end of a sentence, "" if it does or if
-// that is not known. Machines that are not known are nil: then it says what no machine can be sure of.
+// Refuses returns why a machine does not take volumes of a type, as the end of a sentence; "" if it
+// does, or if that is not known. An unknown machine is nil: then it returns what not every machine
+// provides.
 func (i *InstanceType) Refuses(t *VolumeType) string {
 	letter := hyperdiskLetters[t.Name]
 	if letter == "" {

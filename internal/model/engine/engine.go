@@ -143,7 +143,7 @@ type Reporting struct {
 	Reset   func(Model)
 }
 
-// Evidence says what an engine's model was compared with.
+// Evidence describes the measurements that an engine's model was compared with.
 type Evidence struct {
 	// Measured reports whether the engine's runs are part of simulate's table of accuracy.
 	Measured bool

@@ -66,7 +66,7 @@ func Find[P any](able []With[P], key, verb string) (With[P], error) {
 	return With[P]{}, &LackError{Key: key, Verb: verb, Have: have}
 }
 
-// A LackError says that an engine cannot do what a verb asks.
+// A LackError reports that an engine does not support a verb.
 type LackError struct {
 	Key  string   // the engine's, in scenarios
 	Verb string   // what was to be done, as it follows "cannot": "run in the lab"

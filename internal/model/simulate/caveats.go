@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A Caveat is why a run's figures do not decide whether its objectives are met.
+// A Caveat explains why a run's figures do not decide whether its objectives are met.
 type Caveat struct {
 	// Kind is backlog, cycles, processor or credits.
 	Kind string `json:"kind"`
@@ -113,7 +113,7 @@ func (p *sampler) processors(host *kernel.Config, span float64) (mean, most floa
 	return mean, most
 }
 
-// processorText is what a busy processor means for the figures, "" if nothing.
+// processorText explains how a busy processor affects the figures; "" if it does not.
 func processorText(r *Result) string {
 	switch busy := 100 * r.Host.CPUBusyMax; {
 	case r.Host.CPUBusyMax > saturatedCPU:
@@ -126,7 +126,7 @@ func processorText(r *Result) string {
 	return ""
 }
 
-// Busy returns that the processor is busy, if the figures hold nevertheless.
+// Busy returns a warning if the processor is busy but the figures still hold.
 func (r *Result) Busy() []string {
 	if text := processorText(r); text != "" && r.Host.CPUBusyMax <= saturatedCPU {
 		return []string{text}

@@ -18,7 +18,7 @@ type Credit struct {
 	Refill float64       // a second
 }
 
-// instanceBurst is how long an instance lasts at its maximum, in seconds (Amazon EC2 user guide,
+// instanceBurst is how long an instance sustains its maximum, in seconds (Amazon EC2 user guide,
 // "Amazon EBS-optimized instances": 30 minutes at least once a day).
 const instanceBurst = 1800
 
@@ -142,7 +142,7 @@ func machineCredits(sc *scenario.Scenario, r *Result, k int) []Credit {
 	return nil
 }
 
-// volume returns what was asked of a volume, nil if there is none of that name.
+// volume returns the result of the named volume, nil if there is none.
 func (r *Result) volume(name string) *VolumeResult {
 	if i := slices.IndexFunc(r.Volumes, func(v VolumeResult) bool { return v.Name == name }); i >= 0 {
 		return &r.Volumes[i]
@@ -150,10 +150,10 @@ func (r *Result) volume(name string) *VolumeResult {
 	return nil
 }
 
-// A bucket is how many credits there are, and what a second asks and refills.
+// A bucket holds credits, with the demand and the refill per second.
 type bucket struct{ bucket, demand, refill float64 }
 
-// emptied is when a full bucket is empty; nothing if it never is.
+// emptied reports when a full bucket runs empty; nothing if it never does.
 func (b bucket) emptied(sc *scenario.Scenario, name string) []Credit {
 	after, ok := b.lasts(sc)
 	if !ok {

@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// unanswered are the operations of the measured time without an answer, by intended start, which is
-// the order in which they come. What was answered leaves once nothing older waits.
+// unanswered holds the unanswered operations of the measured time in the order of their intended
+// start. An answered one stays until nothing older is waiting.
 type unanswered struct {
 	ops  []waiting
 	head int
@@ -30,7 +30,6 @@ func (u *unanswered) add(at vtime.Instant, write bool) {
 	u.ops = append(u.ops, waiting{at: at, write: write})
 }
 
-// answer takes an operation out.
 func (u *unanswered) answer(at vtime.Instant) {
 	i := u.head + sort.Search(len(u.ops)-u.head, func(i int) bool { return u.ops[u.head+i].at >= at })
 	for i < len(u.ops) && u.ops[i].answered && u.ops[i].at == at {
@@ -58,7 +57,7 @@ func (u *unanswered) older(than vtime.Instant, f func(at vtime.Instant, write bo
 	}
 }
 
-// refuse takes out the newest one: it will never be answered.
+// refuse removes the newest operation, which will never be answered.
 func (u *unanswered) refuse(at vtime.Instant) {
 	if n := len(u.ops); n > u.head && u.ops[n-1].at == at {
 		u.ops = u.ops[:n-1]

@@ -74,7 +74,7 @@ func (a *allowance) take(used, second *int64, amount int64) {
 	}
 }
 
-// spent reports whether there was a burst and it is over.
+// spent reports whether the burst credits are used up.
 func (a *allowance) spent() bool { return a.bursts && a.credits < thousand }
 
 // ns returns how long an amount takes.

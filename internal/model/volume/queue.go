@@ -32,14 +32,14 @@ type Queue struct {
 	flushQueues bool
 }
 
-// A bucket holds credits: a meter of the refill whose slack is the bucket.
+// A bucket holds credits. It is a meter of the refill whose slack is the bucket's size.
 type bucket struct {
 	meter    *meter
 	at, size float64       // what a full burst takes per second, and the bucket
 	emptied  vtime.Instant // Never: it is not empty
 }
 
-// order is what the last request of a line met.
+// order describes the last request of a line.
 type order struct {
 	issued vtime.Instant
 	held   Limit

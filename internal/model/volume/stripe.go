@@ -128,8 +128,8 @@ func (s *Stripe) Submit(now vtime.Instant, r Request) Completion {
 	return c
 }
 
-// join combines the completions of both parts of a request. What held it back is what held the part
-// that was done last.
+// join combines the completions of two parts of a request. The part that was done last determines
+// what held the request.
 func (c *Completion) join(d Completion) {
 	if d.Done > c.Done {
 		c.Held = d.Held
