@@ -70,6 +70,7 @@ func importCatalog(a *app, files []string, to string, output choice) error {
 		}
 	}
 
+	// All files are written together, so an error in one of them changes nothing.
 	if err := store.Write(to); err != nil {
 		return &failure{code: exitFailure, err: fmt.Errorf("catalog import: nothing was stored: %w", err),
 			hint: "set $PLIMSOLL_CATALOG, or give --to, with a file that you can write"}

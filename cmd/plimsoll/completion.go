@@ -164,6 +164,7 @@ func (s *schemaNode) enter(at *schemaNode, key string) *schemaNode {
 		if p.Ref == "" {
 			return p
 		}
+		// Copied, because several keys share a definition but have their own descriptions.
 		to := *s.resolve(p)
 		to.Description = p.Description
 		return &to

@@ -10,9 +10,9 @@ import (
 // endWithin, so that it can also print the result.
 const lastWork = time.Second
 
-// afterReading returns the context for work on what was read. A live source that was interrupted ends
-// without an error, and what it sampled is worth a result: computing it gets its own short deadline.
-// Work that is interrupted itself ends immediately.
+// afterReading returns the context for work on samples that were read. An interrupted live source
+// ends without an error, and its samples are worth a result: computing it gets a short deadline of
+// its own. Work that is itself interrupted ends immediately.
 func afterReading(ctx context.Context) (context.Context, context.CancelFunc) {
 	if !interrupted(ctx) {
 		return ctx, func() {}
@@ -23,7 +23,7 @@ func afterReading(ctx context.Context) (context.Context, context.CancelFunc) {
 // interrupted reports whether a signal ended a context, rather than a deadline.
 func interrupted(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
 
-// partial is the error of a command that was interrupted and printed what it had.
+// partial is the error of an interrupted command that has printed a partial result.
 func partial(ctx context.Context, what string) error {
 	if !interrupted(ctx) {
 		return ctx.Err()

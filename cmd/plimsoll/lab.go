@@ -218,6 +218,7 @@ func mounted(dir string) (*mount.Machine, string, error) {
 			if v.Dir == at || filepath.Dir(v.Dir) == at {
 				m, err := mount.Attach(s)
 				name := ""
+				// A folder that contains several volumes names the machine, not one of them.
 				if len(s.Volumes) == 1 || v.Dir == at {
 					name = v.Name
 				}

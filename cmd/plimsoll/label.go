@@ -11,6 +11,7 @@ import (
 // needed. Files are read for it, but only what a diagnosis reads of them.
 func (o *sourceOptions) labeller(ctx context.Context, inputs []input, t *tally,
 	more ...recording.Reader) (*diagnose.Labeller, error) {
+	// A single source keeps its series as they are.
 	if len(inputs)+len(more) < 2 {
 		return nil, nil
 	}

@@ -119,7 +119,7 @@ func (m *meter) bar(part float64) string {
 	return strings.Repeat(full, n) + strings.Repeat(empty, meterBarWidth-n)
 }
 
-// text describes the work: how much of how much, how fast, and how long it will still take.
+// text describes the progress: the amount done, the rate, and the time left.
 func (m *meter) text(w work, now time.Time) string {
 	switch w.unit {
 	case unitTime:
@@ -156,7 +156,7 @@ func (m *meter) text(w work, now time.Time) string {
 	return text
 }
 
-// countText reports how many things are done, how many per second, and how long the rest will take.
+// countText reports how many things are done, the rate, and the time left.
 func (m *meter) countText(w work, now time.Time) string {
 	text := fmt.Sprintf("%s %.0f of %.0f %s", w.phase, w.done, w.total, w.things)
 	took := now.Sub(m.since).Seconds()

@@ -76,6 +76,7 @@ func onLinuxOnly(name, short, what, instead string) *cobra.Command {
 		Use: name, Short: short, DisableFlagParsing: true,
 		Example: "  plimsoll " + name + " --help",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// Flag parsing is off, because the flags do not exist here; --help must still work.
 			for _, arg := range args {
 				if arg == "-h" || arg == "--help" {
 					return cmd.Help()

@@ -17,6 +17,7 @@ func reportedRegion(in []recording.Reader) string {
 			case is == "" || is == region:
 			case region == "":
 				region = is
+			// Sources in two regions do not say whose prices apply.
 			default:
 				return ""
 			}
@@ -25,8 +26,8 @@ func reportedRegion(in []recording.Reader) string {
 	return region
 }
 
-// regionFor is the region of the prices: the one that was asked for, else the one that the sources
-// report. If the prices there are not known, it says so, and leaves the default.
+// regionFor returns the region of the prices: the requested one, otherwise the one that the sources
+// report. If no prices are known there, it says so and uses the default.
 func (o *planOptions) regionFor(a *app, sc *scenario.Scenario) string {
 	is := o.reading.region
 	if o.region != "" || o.unpriced || is == "" {
@@ -38,6 +39,7 @@ func (o *planOptions) regionFor(a *app, sc *scenario.Scenario) string {
 		if err != nil {
 			return o.region
 		}
+		// One volume without a price makes the whole layout unpriced, so all volumes must have one.
 		if _, err := v.Value.Monthly(is); err != nil {
 			region := catalog.DefaultRegion(t.Provider)
 			fmt.Fprintf(

@@ -30,8 +30,8 @@ func addAtMark(cmd *cobra.Command, o *proveOptions) {
 	complete(cmd, "settle")
 }
 
-// splitAtMark gives both sides of one source: up to the mark, and from it on, after the time to
-// settle. What follows --at-mark without = is an argument to the flags' library.
+// splitAtMark returns both sides of one source: up to the mark, and from the mark on, after the
+// settling time. pflag passes a word after --at-mark without = as an argument.
 func (o *proveOptions) splitAtMark(cmd *cobra.Command, a *app, args []string) ([]string, error) {
 	if o.beforeTo != "" || o.afterFrom != "" {
 		return nil, usagef("leave out one of them", "--at-mark sets what --before-to and --after-from do")
@@ -58,6 +58,7 @@ func (o *proveOptions) splitAtMark(cmd *cobra.Command, a *app, args []string) ([
 		return nil, err
 	}
 
+	// Opened here only for the marks. prove opens the source again for each side.
 	inputs, err := o.open(cmd.Context(), a, args)
 	if err != nil {
 		return nil, err
@@ -76,13 +77,15 @@ func (o *proveOptions) splitAtMark(cmd *cobra.Command, a *app, args []string) ([
 		return nil, err
 	}
 
+	// The flags of the two sides then apply as if the user had given both times.
 	o.beforeTo, o.afterFrom = m.At.Format(time.RFC3339Nano), m.At.Add(o.settle).Format(time.RFC3339Nano)
 	return []string{args[0], args[0]}, nil
 }
 
-// findMark is the newest mark in the time that was asked for whose text has the words.
+// findMark returns the newest mark in the requested time whose text contains the words.
 func (o *proveOptions) findMark(all []recording.Mark, source, text string) (recording.Mark, error) {
 	var have []string
+	// Marks are in order of time, so the search begins with the newest.
 	for i := len(all) - 1; i >= 0; i-- {
 		m := all[i]
 		if m.At.Before(o.fromAt) || !o.toAt.IsZero() && m.At.After(o.toAt) {

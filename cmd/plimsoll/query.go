@@ -82,7 +82,7 @@ func (o *queryOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 	return o.display.Validate(cmd)
 }
 
-// Run reads what the expression selects and evaluates it.
+// Run reads the metrics that the expression needs and evaluates it.
 func (o *queryOptions) Run(ctx context.Context, a *app, args []string, text string) error {
 	expr, err := query.Parse(text)
 	if err != nil {
@@ -158,8 +158,8 @@ func (n *names) all() []string {
 	return slices.Sorted(maps.Keys(n.set))
 }
 
-// A response is a query's answer as Prometheus' API gives it (/api/v1/query and query_range): the
-// contract of `query -o json`.
+// A response has the form of Prometheus' API (/api/v1/query and query_range). It is the contract of
+// `query -o json`.
 type response struct {
 	Status string       `json:"status"`
 	Data   responseData `json:"data"`
@@ -202,8 +202,8 @@ func responseOf(r *query.Result, moment bool) response {
 	return out
 }
 
-// reader is one recording of all sources, with progress on stderr: the only one that can be queried
-// directly, or all of them read into memory. done closes it.
+// reader returns one recording of all sources, with progress on stderr: the only source if it can
+// be queried directly, otherwise all of them in memory. done closes it.
 func (o *sourceOptions) reader(ctx context.Context, a *app, args []string,
 	want func(string) bool) (r recording.Reader, done func(), err error) {
 	t := &tally{}

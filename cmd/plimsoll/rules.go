@@ -113,6 +113,7 @@ type describedRule struct {
 func unknownRule(id string) error {
 	var near []string
 	for _, known := range ruleIDs() {
+		// People often leave out the group, as in iops-capped for disk/iops-capped.
 		if strings.Contains(known, strings.ToLower(id)) {
 			near = append(near, known)
 		}

@@ -185,6 +185,7 @@ func (o *simulateOptions) simulate(ctx context.Context, a *app,
 	for i, v := range variants {
 		g.Go(func() error {
 			opt := simulate.Options{Series: o.series || o.output.value != "json"}
+			// The first variant is the unchanged scenario.
 			if i == 0 && kept != nil {
 				opt.Record = kept.disk
 			}
@@ -195,6 +196,7 @@ func (o *simulateOptions) simulate(ctx context.Context, a *app,
 				defer mu.Unlock()
 				seconds[i] = int(done / time.Second)
 				sum := 0
+				// Variants may advance at different speeds, so the meter shows their sum.
 				for _, s := range seconds {
 					sum += s
 				}
@@ -236,6 +238,7 @@ func (o *simulateOptions) verdict(results []*simulate.Result) error {
 		return nil
 	}
 	var missed []string
+	// Variants are experiments: only the unchanged scenario can fail a check.
 	for _, x := range results[0].Objectives {
 		if !x.Met {
 			missed = append(missed, x.Name)

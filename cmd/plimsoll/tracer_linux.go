@@ -47,6 +47,7 @@ func (t tracer) Trace(ctx context.Context, programs []string, lasts time.Duratio
 
 // choose is the first of some programs that runs here, or all there are.
 func choose(programs []string) (target.Choice, error) {
+	// Without a known program, every process that waits for the disks matters.
 	if len(programs) == 0 {
 		return target.Choice{All: true}, nil
 	}

@@ -82,6 +82,7 @@ func (p *steadyPusher) again(ctx context.Context, b *recording.Batch) error {
 	if err != nil {
 		return err
 	}
+	// Close waits until the receiver has answered.
 	err = errors.Join(try.Append(ctx, b), try.Close())
 	p.count(try)
 	if err != nil {
@@ -143,6 +144,7 @@ func (p *steadyPusher) endWithin(limit time.Duration) error {
 		return nil
 	}
 
+	// Close may be blocked by the network, so it is left behind after the limit.
 	closed := make(chan error, 1)
 	go func() { closed <- now.Close() }()
 

@@ -245,12 +245,12 @@ func (c *checker) throughput() {
 	}
 }
 
-// throughputLeast is the throughput that comes with IOPS at least, 0 if they bring none.
+// throughputLeast returns the minimum throughput that comes with IOPS, 0 if there is none.
 func (t *VolumeType) throughputLeast(iops IOPS) units.Throughput {
 	return units.Throughput(t.ThroughputLeastPerIOPS.Value) * units.Throughput(iops)
 }
 
-// attached checks how the volume is attached to its machine.
+// attached checks the settings that concern the machine.
 func (c *checker) attached() {
 	o, t := c.o, c.t
 	switch {

@@ -60,7 +60,6 @@ type NoPriceError struct {
 	Known      []string // regions with known prices
 }
 
-// Error says of what, and where.
 func (e *NoPriceError) Error() string {
 	text := fmt.Sprintf("no prices of %s for %s here", e.Of, e.Region)
 	if len(e.Known) > 0 {
@@ -81,7 +80,7 @@ func (e *NoPriceError) Hint() string {
 	return e.importing()
 }
 
-// importing is how prices are imported.
+// importing explains how to import prices.
 func (e *NoPriceError) importing() string {
 	region := e.Region
 	// us-east-1 is the default for all clouds; suggest the equivalent region of this one.
@@ -139,7 +138,7 @@ func (c *Catalog) Monthly(o *Order, region string) (Bill, error) {
 	return prices[i].bill(t, o)
 }
 
-// ofSize is the price of the size that an order is sold as; nil if it is not known.
+// ofSize returns the price of the size in which an order is sold; nil if it is not known.
 func (p *Prices) ofSize(o *Order) *SizePrice {
 	i := slices.IndexFunc(p.Sizes, func(s SizePrice) bool { return o.Size <= s.Most })
 	if i < 0 || p.Sizes[i].Each == 0 {
@@ -276,7 +275,7 @@ func (c *Catalog) Instance(name string) (*InstanceType, error) {
 	return &found, nil
 }
 
-// find is where a name is among the instances.
+// find returns the index of the instance with a name.
 func (c *Catalog) find(name string) (int, bool) {
 	lower := strings.ToLower(strings.TrimSpace(name))
 	return slices.BinarySearchFunc(c.instances, lower,

@@ -88,7 +88,7 @@ type Metric struct {
 	Labels []string
 }
 
-// A Wait is something an operation waits for.
+// A Wait is a reason why an operation waits.
 type Wait uint8
 
 // The waits, from arrival to acknowledgement. Those for the log's fdatasync are separated by what

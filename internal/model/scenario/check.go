@@ -60,8 +60,8 @@ func (c *checker) null(path string) bool {
 	return n.Kind == yamltree.Null
 }
 
-// follows reports whether a problem may only be a consequence of what could not be decoded: it is
-// about the same field, a part of it, or a field that contains it.
+// follows reports whether a problem may only be a consequence of a field that could not be decoded:
+// it concerns the same field, a part of it, or a field that contains it.
 func (c *checker) follows(p diagnostics.Problem) bool {
 	return slices.ContainsFunc(c.undecoded, func(u yamltree.Placed) bool {
 		return !u.NoSuch && (within(p.Field, u.Field) || within(u.Field, p.Field))
@@ -156,7 +156,7 @@ func (c *checker) run() {
 	}
 }
 
-// asProblem takes a problem out of an error.
+// asProblem converts an error to a problem with a field.
 func asProblem(err error, field string) diagnostics.Problem {
 	var p diagnostics.Problem
 	if !errors.As(err, &p) {
@@ -318,7 +318,7 @@ func capped(burst, baseline string) string {
 	return fmt.Sprintf("%s for 30 minutes a day, %s permanently", burst, baseline)
 }
 
-// inFull prints IOPS.
+// inFull formats a rate in IOPS.
 func inFull(f units.Frequency) string { return catalog.IOPS(f).String() + " IOPS" }
 
 // workload resolves the workload. What an engine says about its database is the workload's default.

@@ -24,7 +24,7 @@ func NewLanguage(able []*Engine) *Language {
 	return l
 }
 
-// keys are the engines' names.
+// keys returns the names of the engines.
 func (l *Language) keys() []string {
 	out := make([]string, len(l.able))
 	for i, e := range l.able {
@@ -127,7 +127,7 @@ func (l *Language) engines(d *yamltree.Decoder,
 	}
 }
 
-// MarshalTree is what a scenario says of the engine.
+// MarshalTree returns the engine's part of a scenario.
 func (c Chosen) MarshalTree() *yamltree.Node {
 	if c.Engine == nil {
 		return &yamltree.Node{}

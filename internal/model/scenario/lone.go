@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/base/yamltree"
 )
 
-// Text is what was read.
+// Text returns the file's text.
 func (f *File) Text() []byte { return f.text }
 
 // ParseVolumes reads what to mount and applies assignments. Its input is a scenario, of which only

@@ -28,7 +28,7 @@ func (f *File) Parse(sets []string) (*Scenario, error) {
 	return f.language.parse(f.path, f.text, sets, f.open, nil)
 }
 
-// open opens a file that the text names.
+// open opens a file that the scenario names.
 func (f *File) open(name string) (io.ReadCloser, error) {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(filepath.Dir(f.path), name)
@@ -62,7 +62,7 @@ type draft struct {
 	mounted bool              // only volumes and host matter
 }
 
-// scenario decodes what is said and checks it.
+// scenario decodes the tree and checks the result.
 func (d *draft) scenario() (*Scenario, error) {
 	s := &Scenario{Name: d.src.File, Seed: 1, Run: Run{Duration: 10 * minute, Warmup: 2 * minute},
 		Host: Host{Config: kernel.Defaults()}, draft: d}

@@ -17,7 +17,7 @@ type Set struct {
 	Value any
 }
 
-// unassigned is the value of a text that is not an assignment.
+// unassigned is the value of a text that contains no assignment.
 type unassigned struct{}
 
 // Sets parses assignments as --set takes them. A text that is none is refused, with its position,
@@ -56,7 +56,7 @@ func (s Set) String() string {
 	return s.Path + "=" + s.Text()
 }
 
-// value is what is put at the path.
+// value returns the node to put at the path.
 func (s Set) value() (*yamltree.Node, error) {
 	switch v := s.Value.(type) {
 	case unassigned:

@@ -56,7 +56,7 @@ func LongEnough(period time.Duration) time.Duration {
 	return (3*period + time.Second - 1).Truncate(time.Second)
 }
 
-// caveats are those of a result whose run saw so many checkpoints.
+// caveats returns the caveats of a result whose run saw this many checkpoints.
 func caveats(sc *scenario.Scenario, r *Result, cycles int) []Caveat {
 	var out []Caveat
 	// A closed loop cannot fall behind: its clients wait for their answers.
@@ -83,7 +83,7 @@ func caveats(sc *scenario.Scenario, r *Result, cycles int) []Caveat {
 	return out
 }
 
-// countOf is a small number of things.
+// countOf formats a small number of things.
 func countOf(n int, word string) string {
 	switch n {
 	case 0:
@@ -94,8 +94,8 @@ func countOf(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// processors returns how busy cores are: on average, and of the busiest member, whose quota counts as
-// its cores.
+// processors returns how busy the cores are: the mean, and the busiest member's, whose quota counts
+// as its cores.
 func (p *sampler) processors(host *kernel.Config, span float64) (mean, most float64) {
 	for _, cores := range p.cpu {
 		used := 0.0

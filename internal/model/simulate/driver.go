@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A queued operation of an open loop waited for a connection. It records until when, and what the
-// operation that held the connection before had waited for.
+// A queued operation of an open loop waited for a connection. The fields are when it got one, and
+// what the operation that held the connection before had waited for.
 type queued struct {
 	at     vtime.Instant
 	behind engine.Waits
@@ -80,7 +80,7 @@ func (d *driver) schedule() {
 	}
 }
 
-// Fire is an arrival of an open loop.
+// Fire handles an arrival of an open loop.
 func (d *driver) Fire(vtime.Instant, uint64) {
 	op := d.next
 	d.schedule()
@@ -143,8 +143,8 @@ func (d *driver) dispatch(now vtime.Instant) {
 	d.dispatching = false
 }
 
-// begin lets a client of a closed loop continue through an event, never from within the
-// acknowledgement.
+// begin starts a client's next operation in a closed loop. It uses an event, so that an operation
+// never starts within another one's acknowledgement.
 func (d *driver) begin(client int) {
 	op := &d.turns[client]
 	if !d.closed.Begin(client, d.clock.Now(), op) || op.At >= d.end {
@@ -164,7 +164,7 @@ func (d *driver) begin(client int) {
 // turn returns a client's next operation in a closed loop.
 type turn driver
 
-// Fire sends it.
+// Fire sends a client's operation.
 func (t *turn) Fire(_ vtime.Instant, client uint64) {
 	d := (*driver)(t)
 	op := d.turns[client]

@@ -142,7 +142,7 @@ func (m *meter) hand(op *workload.Op, w *engine.Waits, q *queued) {
 // syncWaits are the waits for a sync of the operations that it acknowledged.
 type syncWaits struct{ queue, limit, device int64 }
 
-// synced takes in the sync that an operation waited for.
+// synced records the sync that an operation waited for.
 func (m *meter) synced(now vtime.Instant, w *engine.Waits) {
 	s := syncWaits{w[engine.WaitLogQueue], w[engine.WaitLogLimit], w[engine.WaitLogDevice]}
 	// All operations of one group commit finish at the same instant. Only the first of them counts

@@ -198,7 +198,7 @@ func (p *sampler) follow(cell int) {
 	}
 }
 
-// flush hands a batch over.
+// flush writes the batch to the recording.
 func (p *sampler) flush(ctx context.Context) error {
 	if p.writer == nil || len(p.batch.TimesMs) == 0 {
 		return nil

@@ -19,7 +19,7 @@ type waiting struct {
 	answered bool
 }
 
-// add takes in an operation that is sent.
+// add appends an operation that has been sent.
 func (u *unanswered) add(at vtime.Instant, write bool) {
 	// Reuse the answered half instead of growing. Each copy moves less than half, so the
 	// amortized cost is constant.
@@ -45,7 +45,7 @@ func (u *unanswered) answer(at vtime.Instant) {
 	}
 }
 
-// older calls f for each that came before an instant, the oldest first.
+// older calls f for each unanswered operation that came before an instant, the oldest first.
 func (u *unanswered) older(than vtime.Instant, f func(at vtime.Instant, write bool)) {
 	for _, w := range u.ops[u.head:] {
 		if w.at >= than {

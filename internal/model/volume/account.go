@@ -6,11 +6,12 @@ const (
 	// lengthMax is the longest accepted request, far over the 1 MiB or so at which a block layer
 	// splits.
 	lengthMax units.Size = 1 << 30
-	// paced is what passes at a time if an operation may have any length.
+	// paced is the size of the pieces in which a request passes if an operation may have any
+	// length.
 	paced units.Size = 256 << 10
 )
 
-// clamped returns a valid request, whatever it was.
+// clamped returns the request with all fields within their bounds.
 func (r Request) clamped() Request {
 	if r.Op >= Ops {
 		r.Op = Write
@@ -19,8 +20,8 @@ func (r Request) clamped() Request {
 	return r
 }
 
-// A charge is what a request costs: head is all of it but its last part, and the last part passes
-// when the rest has.
+// A charge is the cost of a request. Its head is everything but the last part, which passes once
+// the head has passed.
 type charge struct {
 	operations, bytes         int64
 	headOperations, headBytes int64
@@ -38,7 +39,8 @@ func (c *charge) of(m *meter) (all, head int64) {
 	return c.operations, c.headOperations
 }
 
-// An account counts operations: what fits into the previous one, what takes several.
+// An account counts a request's operations: parts that fit into the previous one, and parts that
+// need several.
 type account struct {
 	carries units.Size // bytes per operation, 0 for any
 	merge   bool
@@ -48,8 +50,8 @@ type account struct {
 	room units.Size // room left in its last operation
 }
 
-// charge counts a request, into c, which is empty; live says whether the previous operation may
-// still grow.
+// charge adds the cost of a request to c, which is empty. live says whether the previous operation
+// may still grow.
 func (a *account) charge(c *charge, r Request, live bool) {
 	c.operations, c.bytes = 1, int64(r.Length)
 	if a.carries == 0 {

@@ -31,7 +31,7 @@ type allowance struct {
 	credits, capacity int64 // above the base
 	refill            int64 // credits per second
 
-	// The time an amount takes in nanoseconds, at either rate.
+	// nanoseconds per unit, at either rate
 	baseNs, mostNs float64
 }
 
@@ -54,7 +54,7 @@ func newAllowance(base, most float64, lasts units.Duration) allowance {
 	return a
 }
 
-// room returns what a slice can still take, given what is used of it and of its second.
+// room returns how much a slice can still take, given the use of the slice and of its second.
 func (a *allowance) room(used, second int64) int64 {
 	if !a.bursts || a.spent() {
 		return a.base - used

@@ -151,8 +151,8 @@ func (c *calendar) find(at int64, bound int, waited bool) (int64, int, bool) {
 	}
 }
 
-// fill takes what room a slice has, as much of one kind as of the other, and marks the slice as
-// full of the kind that it returns.
+// fill uses up the room in a slice, in the charge's proportion of operations to bytes. It marks the
+// slice as full of the returned kind.
 func (c *calendar) fill(s *slice, second *[kinds]int64, room [kinds]int64, need *[kinds]int64) int {
 	kind := operations
 
@@ -179,8 +179,8 @@ func (c *calendar) fill(s *slice, second *[kinds]int64, room [kinds]int64, need 
 	return kind
 }
 
-// passes returns when the last part of a charge passes whose final bit a slice took. Room is used
-// from the start of a slice on, and a request passes at the start of what it uses.
+// passes returns when the last part of a charge passes, if a slice took the charge's end. Room is
+// used from the start of a slice, and a request passes at the start of its share.
 func (c *calendar) passes(from vtime.Instant, at int64, s *slice, cost *charge, bound int,
 	waited bool) (vtime.Instant, Limit) {
 	o, b := &c.limits[operations], &c.limits[bytes]
@@ -198,7 +198,7 @@ func (c *calendar) passes(from vtime.Instant, at int64, s *slice, cost *charge, 
 	return begun, c.limit(bound)
 }
 
-// limit names the limit of being full of a kind.
+// limit returns the limit that a slice full of a kind has reached.
 func (c *calendar) limit(kind int) Limit {
 	switch {
 	case c.limits[kind].spent():
@@ -209,7 +209,7 @@ func (c *calendar) limit(kind int) Limit {
 	return InstanceIOPS
 }
 
-// grow makes the ring hold a slice.
+// grow enlarges the ring until it includes the slice.
 func (c *calendar) grow(at int64) {
 	n := int64(len(c.ring))
 	for at-c.first >= n {
@@ -223,7 +223,7 @@ func (c *calendar) grow(at int64) {
 	c.ring = ring
 }
 
-// late takes room behind the ring's end, in a queue.
+// late queues a charge behind the end of the ring.
 func (c *calendar) late(from vtime.Instant, at int64, need [kinds]int64) (vtime.Instant, Limit) {
 	// The bound on at keeps the product within an int64.
 	passes := max(from, vtime.Instant(min(at, math.MaxInt64/sliceNs)*sliceNs))

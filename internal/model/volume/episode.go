@@ -29,7 +29,7 @@ func newEpisodes(c Episodes, seed random.Seed, name string) *episodes {
 	return e
 }
 
-// add finds the episode that comes after an instant.
+// add draws the next episode after an instant.
 func (e *episodes) add(after vtime.Instant) {
 	e.quiet = after
 	from := after.Add(e.times.Exponential(e.config.Every.Std()))
@@ -41,8 +41,8 @@ func (e *episodes) between(s *random.Stream, bounds [2]units.Duration) units.Dur
 	return bounds[0] + units.Duration(s.Below(uint64(bounds[1]-bounds[0])+1))
 }
 
-// skipped is the number of unused episodes after which the next one is drawn afresh: what is drawn
-// does not depend on how long ago the last use was.
+// skipped bounds the unused episodes that are drawn one by one. After that the next one is drawn
+// afresh, so the cost does not depend on how long ago the last use was.
 const skipped = 1000
 
 // bad reports whether an instant is in an episode.

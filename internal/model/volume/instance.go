@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// An InstanceConfig is what an instance lets pass to and from all its volumes together.
+// An InstanceConfig holds the limits that all of an instance's volumes share.
 type InstanceConfig struct {
 	Name string // in errors
 	// Baseline is what it gives permanently, Maximum what it gives while its burst lasts. A limit
@@ -95,7 +95,7 @@ func (c *InstanceConfig) Check() error {
 	return nil
 }
 
-// pass returns when the last part of a charge passes whose first part may pass from an instant on.
+// pass returns when the last part of a charge passes, if its first part may pass at from.
 func (i *Instance) pass(now, from vtime.Instant, c *charge) (vtime.Instant, Limit) {
 	i.now = max(i.now, now)
 	i.state.Operations += c.operations

@@ -28,7 +28,7 @@ const (
 	latencyMax = units.Duration(3600e9)
 )
 
-// cellBegins returns where a cell begins, in units of the finest ones.
+// cellBegins returns the start of a cell, in units of the finest cells.
 func cellBegins(i int) int {
 	switch {
 	case i < body:
@@ -39,7 +39,7 @@ func cellBegins(i int) int {
 	return finest - farTail + i - body - tail
 }
 
-// A Quantile says that a share of the operations takes no longer than Takes.
+// A Quantile states that a share of the operations takes at most Takes.
 type Quantile struct {
 	Share units.Ratio
 	Takes units.Duration
@@ -77,7 +77,7 @@ func NewLatency(quantiles ...Quantile) (Latency, error) {
 	return l, nil
 }
 
-// interpolate is the quantile function at n of the finest cells, in nanoseconds.
+// interpolate evaluates the quantile function at n of the finest cells, in nanoseconds.
 func interpolate(quantiles []Quantile, n int) int64 {
 	u := float64(float64(n) / finest) // exact: a power of two
 	last := quantiles[0]
@@ -124,7 +124,7 @@ func (l Latency) Draw(s *random.Stream) units.Duration {
 	return l.at(s.Uint64())
 }
 
-// at is the quantile function at u/2^64.
+// at evaluates the quantile function at u/2^64.
 func (l Latency) at(u uint64) units.Duration {
 	// The top 8 bits select a cell. In the last 1/16 and the last 1/4,096, the next bits select a
 	// finer one.

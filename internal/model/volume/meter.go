@@ -25,13 +25,13 @@ type meter struct {
 	limit Limit
 }
 
-// newMeter lets perSecond pass per second; whatever Config.Check accepts fits in a price.
+// newMeter makes a meter with a rate per second. Rates that Config.Check accepts fit in a price.
 func newMeter(perSecond float64, slack units.Duration, bytes bool, limit Limit) meter {
 	return meter{price: uint64(math.Ceil(1e9 * (1 << 32) / perSecond)), slack: int64(slack), bytes: bytes,
 		limit: limit}
 }
 
-// paid returns the instant up to which everything is paid for, rounded up to nanoseconds.
+// paid returns the instant up to which everything is paid, rounded up to nanoseconds.
 func (m *meter) paid() vtime.Instant {
 	if m.part != 0 {
 		return m.at + 1
@@ -39,10 +39,10 @@ func (m *meter) paid() vtime.Instant {
 	return m.at
 }
 
-// ready returns when the next may pass.
+// ready returns when the next request may pass.
 func (m *meter) ready() vtime.Instant { return m.paid() - vtime.Instant(m.slack) }
 
-// pay charges n, which pass at the given instant.
+// pay charges n operations or bytes that pass at the given instant.
 func (m *meter) pay(at vtime.Instant, n int64) {
 	// An idle meter saves up nothing beyond its slack.
 	if m.paid() < at {

@@ -84,7 +84,7 @@ func MustNew(cfg Config, seed random.Seed, on *Instance) *Queue {
 	return q
 }
 
-// limit makes the meters.
+// limit makes the meters of a configuration.
 func (q *Queue) limit(cfg *Config) {
 	shared := cfg.Sustained
 	if b := cfg.Burst; b != nil {
@@ -130,7 +130,6 @@ func (q *Queue) limit(cfg *Config) {
 	}
 }
 
-// bucket makes a burst bucket.
 func (q *Queue) bucket(capacity, initial Credits, refill, at float64, bytes bool) {
 	m := newMeter(refill, 0, bytes, VolumeCredits)
 	// The meter runs on time, so credits become the nanoseconds that the refill takes to earn them.
@@ -143,7 +142,7 @@ func (q *Queue) bucket(capacity, initial Credits, refill, at float64, bytes bool
 	}
 }
 
-// pass sends operations through the meters of a rate.
+// pass adds a rate's meters to operations.
 func (q *Queue) pass(slack units.Duration, r Rate, ops ...Op) {
 	var made []*meter
 	if r.IOPS != 0 {
@@ -165,7 +164,8 @@ func (q *Queue) Slots() int { return q.slots.most }
 // Instance returns what it shares with other volumes, nil if nothing.
 func (q *Queue) Instance() *Instance { return q.on }
 
-// Submit takes a request. It costs the same however many wait: nothing is queued, the meters know.
+// Submit accepts a request. Its cost does not depend on the backlog: nothing is queued, because the
+// meters know when a request will pass.
 func (q *Queue) Submit(now vtime.Instant, r Request) Completion {
 	// The meters require time that never goes back.
 	now = max(now, q.now)
@@ -290,7 +290,7 @@ func (q *Queue) head(meters []*meter, cost *charge, first vtime.Instant, held Li
 	return at, held
 }
 
-// takes draws how long an operation takes after it was issued.
+// takes draws the latency of an issued operation.
 func (q *Queue) takes(op Op, c *Completion) units.Duration {
 	// Drawn even if an episode decides, so that everything else is the same with and without
 	// episodes.
@@ -303,12 +303,12 @@ func (q *Queue) takes(op Op, c *Completion) units.Duration {
 	return d
 }
 
-// held counts a wait.
+// held adds a wait to the volume's totals.
 func (q *Queue) held(by Limit, from, to vtime.Instant) {
 	q.state.HeldBy[by] = saturated(q.state.HeldBy[by], units.Duration(to.Sub(from)))
 }
 
-// saturated adds two durations that are not negative.
+// saturated adds two nonnegative durations without overflow.
 func saturated(a, b units.Duration) units.Duration {
 	if s := a + b; s >= a {
 		return s
@@ -316,7 +316,7 @@ func saturated(a, b units.Duration) units.Duration {
 	return units.Duration(vtime.Never)
 }
 
-// mark remembers when the bucket became empty, as of what was issued so far.
+// mark records when the bucket became empty, considering all requests issued so far.
 func (b *bucket) mark(at vtime.Instant) {
 	switch empty := b.meter.ready() > at; {
 	case !empty:

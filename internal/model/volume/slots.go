@@ -16,8 +16,8 @@ type slots struct {
 
 func newSlots(n int) slots { return slots{most: n} }
 
-// free returns when the next slot is free: now or earlier, unless all are taken. It forgets what is
-// done by now.
+// free returns when the next slot is free: now or earlier, unless all are in use. It removes
+// requests that are done by now.
 func (s *slots) free(now vtime.Instant) vtime.Instant {
 	for len(s.done) > 0 && s.done[0] <= now {
 		s.freed++

@@ -18,7 +18,7 @@ type Initialization struct {
 	Takes units.Duration
 }
 
-// SnapshotBlock is what is fetched at a time: the block of EBS' snapshots (EBS direct APIs, 2025).
+// SnapshotBlock is the size of one fetch: the block of EBS snapshots (EBS direct APIs, 2025).
 const SnapshotBlock = 512 * units.KiB
 
 func (i *Initialization) check() string {
@@ -40,7 +40,7 @@ type snapshot struct {
 	next  vtime.Instant           // when the next fetch on demand may begin
 }
 
-// touch returns when all blocks of a request are there, at the earliest at.
+// touch returns when all blocks of a request are present, no earlier than at.
 func (s *snapshot) touch(at vtime.Instant, r Request) vtime.Instant {
 	if r.Op == Flush || r.Length == 0 {
 		return at
@@ -54,7 +54,7 @@ func (s *snapshot) touch(at vtime.Instant, r Request) vtime.Instant {
 	return ready
 }
 
-// fetch returns when a block that is accessed at an instant is there.
+// fetch returns when a block that is first accessed at an instant is present.
 func (s *snapshot) fetch(at vtime.Instant, block int64) vtime.Instant {
 	if t, ok := s.there[block]; ok {
 		return t

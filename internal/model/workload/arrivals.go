@@ -76,7 +76,7 @@ func swinging(d *Daily) []piece {
 	return out
 }
 
-// arrivals yields the instants of a schedule, one after another.
+// arrivals yields the instants of a schedule in order.
 type arrivals struct {
 	schedule
 	stream *random.Stream
@@ -109,7 +109,7 @@ func newArrivals(s schedule, seed random.Seed) *arrivals {
 	return a
 }
 
-// advance moves on to the piece that begins at now.
+// advance moves to the piece that begins at now.
 func (a *arrivals) advance(now vtime.Instant) {
 	if a.i++; a.i == len(a.pieces) {
 		a.i, a.origin = 0, now

@@ -19,7 +19,7 @@ var countUnits = [...]struct {
 	of   float64
 }{{"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"", 1}}
 
-// ungrouped takes the separators of thousands out of a number.
+// ungrouped removes thousands separators from a number.
 var ungrouped = strings.NewReplacer("_", "", ",", "")
 
 // ParseCount parses a Count. The error shows how to write one.
@@ -48,7 +48,7 @@ func ParseCount(s string) (Count, error) {
 	return 0, nil // unreachable: every text ends with the last unit, which is empty
 }
 
-// UnmarshalText is ParseCount.
+// UnmarshalText parses a count as [ParseCount] does.
 func (c *Count) UnmarshalText(b []byte) error {
 	v, err := ParseCount(string(b))
 	if err == nil {

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/base/random"
 )
 
-// chance is a probability as the bound of a random number's 64 bits.
+// chance converts a probability to a bound for 64 random bits.
 func chance(p float64) uint64 {
 	if p >= 1 {
 		return math.MaxUint64
@@ -14,7 +14,7 @@ func chance(p float64) uint64 {
 	return uint64(p * (1 << 32) * (1 << 32))
 }
 
-// keys draws which document an operation is for.
+// keys draws the document of an operation.
 type keys struct {
 	distribution string
 	count        uint64 // when the run begins

@@ -90,7 +90,7 @@ func (s *Spec) stepsLast() units.Duration {
 	return sum
 }
 
-// fromPreset takes what is not written from the preset.
+// fromPreset fills in missing parts from the preset.
 func (s *Spec) fromPreset(problems *diagnostics.List) {
 	if s.Preset == "" {
 		return
@@ -142,7 +142,7 @@ func (s *Spec) fromPreset(problems *diagnostics.List) {
 	s.Connections = first(s.Connections, p.Connections)
 }
 
-// without drops a mix that only made sense with what is dropped.
+// without drops a mix that applies only to what is dropped.
 func without(m *Mix, dropped bool) *Mix {
 	if dropped {
 		return nil
@@ -204,8 +204,9 @@ func overBuckets(a, b *Buckets) *Buckets {
 	}
 }
 
-// fillDefaults gives what neither the person nor the preset said its default. It copies what it
-// changes: a preset's parts are every run's, and the person's are theirs.
+// fillDefaults sets the defaults of everything that neither the user nor the preset gave. It copies
+// the parts that it changes: a preset's parts are shared by all runs, and the caller owns the
+// others.
 func (s *Spec) fillDefaults() {
 	keys := Keys{}
 	if s.Keys != nil {
@@ -271,7 +272,7 @@ func (s *Spec) bucketDefaults() {
 	}
 }
 
-// scheduled makes the rate over time of checked arrivals. (A recorded one is read later.)
+// scheduled converts checked arrivals to a rate over time. A recorded rate is read later.
 func scheduled(a *Arrivals) schedule {
 	forever := units.Duration(1<<63 - 1).Std()
 	s := schedule{poisson: a.Spacing == poissonSpacing}

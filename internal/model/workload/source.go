@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// operations draws what is requested; another part decides when.
+// operations draws the requested operations; arrivals decides when they start.
 type operations struct {
 	mix      *random.Stream
 	sizes    *random.Stream
@@ -52,7 +52,7 @@ func (w *Workload) operations(seed random.Seed) *operations {
 	return o
 }
 
-// fill writes an operation that starts at an instant.
+// fill draws an operation that starts at the given instant.
 func (o *operations) fill(op *Op, at vtime.Instant) {
 	class := 0
 	// A single kind draws no random number.
@@ -94,7 +94,6 @@ func (o *operations) fill(op *Op, at vtime.Instant) {
 	}
 }
 
-// open is the open loop.
 type open struct {
 	when *arrivals
 	what *operations
