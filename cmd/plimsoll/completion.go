@@ -172,7 +172,7 @@ func (s *schemaNode) enter(at *schemaNode, key string) *schemaNode {
 	return s.additional(at)
 }
 
-// additional is the schema of the values in a mapping whose names are free.
+// additional returns the schema of the values in a mapping with free keys.
 func (s *schemaNode) additional(at *schemaNode) *schemaNode {
 	m, ok := at.Additional.(map[string]any)
 	if !ok {

@@ -30,8 +30,8 @@ func newLabCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// ready reports what mounting volumes lacks, and sweeps. What cannot be swept is no reason not to go
-// on: it concerns other volumes.
+// ready checks the requirements for mounting volumes, and sweeps. A failed sweep is only a warning,
+// because it concerns other volumes.
 func ready(a *app) error {
 	if err := blockdev.Available(); err != nil {
 		return err
@@ -42,7 +42,7 @@ func ready(a *app) error {
 	return nil
 }
 
-// sweep removes what killed commands left behind, and reports it.
+// sweep removes the leftovers of killed commands, and reports them.
 func sweep(a *app) error {
 	did, err := mount.Sweep()
 	for _, line := range did {
@@ -78,7 +78,7 @@ func (o *labOptions) AddFlags(cmd *cobra.Command) {
 	}
 }
 
-// read reads and validates what is to be mounted.
+// read reads and validates the volumes to mount.
 func (o *labOptions) read(a *app, file string) (*scenario.File, error) {
 	if err := a.useCatalog(); err != nil {
 		return nil, err
@@ -272,7 +272,8 @@ func newLabUmountCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// closeHint is what to do about a volume that stayed: force helps only against open files.
+// closeHint suggests what to do about a volume that is still mounted. --force helps only against
+// open files.
 func closeHint(err error, force bool) string {
 	var busy *mount.BusyError
 	if force || !errors.As(err, &busy) {

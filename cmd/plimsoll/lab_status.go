@@ -64,7 +64,7 @@ func newLabStatusCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// leftBehind removes what killed commands left behind, and explains what it cannot remove.
+// leftBehind removes the leftovers of killed commands, and explains what it cannot remove.
 func leftBehind(a *app) error {
 	err := sweep(a)
 	left, lookErr := mount.Leftovers()

@@ -391,8 +391,8 @@ func isBinary(path string) bool {
 	return bytes.IndexByte(head[:n], 0) >= 0
 }
 
-// said are the volumes' types and sizes that --set gives; the observed limits then count as figures
-// of these products. Other assignments are put over the fitted scenario.
+// said passes on the volume types and sizes that --set gives, so that observed limits count as
+// figures of these products. Other assignments are applied to the fitted scenario.
 func said(sets []scenario.Set, tell func(volume, word string)) {
 	for _, s := range sets {
 		keys := strings.Split(strings.TrimSpace(s.Path), ".")
@@ -402,8 +402,7 @@ func said(sets []scenario.Set, tell func(volume, word string)) {
 	}
 }
 
-// priced refuses a recording whose volumes' products are not known: without a product there is no
-// price.
+// priced refuses a recording with volumes of unknown products, which have no price.
 func priced(sc *scenario.Scenario, fitted *fit.Fitted) error {
 	for _, v := range sc.Volumes {
 		if v.Value.Type != "custom" {

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// A tracer traces this machine for verbs that do something else.
+// A tracer traces this machine for other verbs.
 type tracer struct{ slower time.Duration }
 
 func newTracer(slower time.Duration) watch.Tracer { return tracer{slower} }
@@ -45,7 +45,7 @@ func (t tracer) Trace(ctx context.Context, programs []string, lasts time.Duratio
 	return collect.Batch(series.Trace{Target: choice.String(), Slower: t.slower}, began, time.Now()), nil
 }
 
-// choose is the first of some programs that runs here, or all there are.
+// choose returns the first program that runs on this machine; without programs, all processes.
 func choose(programs []string) (target.Choice, error) {
 	// Without a known program, every process that waits for the disks matters.
 	if len(programs) == 0 {

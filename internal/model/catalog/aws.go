@@ -46,7 +46,7 @@ const (
 	initializationMost = 300 * units.MiBps
 )
 
-// initialization is how an order's content gets there, nil if it is made empty.
+// initialization returns how a volume made from a snapshot is filled; nil if it starts empty.
 func (o *Order) initialization(t *VolumeType) *volume.Initialization {
 	if !o.FromSnapshot || !t.FirstTouch.Known() {
 		return nil
@@ -55,7 +55,7 @@ func (o *Order) initialization(t *VolumeType) *volume.Initialization {
 		Takes: firstTouchTakes}
 }
 
-// fromSnapshot checks what is ordered for a volume that is made from a snapshot.
+// fromSnapshot checks the settings of a volume made from a snapshot.
 func (c *checker) fromSnapshot() {
 	o, t := c.o, c.t
 	if o.FromSnapshot && !t.FirstTouch.Known() {
@@ -250,8 +250,8 @@ func sc1() *VolumeType {
 	return t
 }
 
-// hdd is the common part of st1 and sc1: limits in MiB/s for each TiB, with caps. An operation is 1
-// MiB of credits, so MiB/s are operations a second.
+// hdd makes the common part of st1 and sc1: limits in MiB/s per TiB, with caps. An operation costs
+// 1 MiB of credits, so MiB/s equal operations per second.
 func hdd(base, burst, baseMost, burstMost int64) *VolumeType {
 	return &VolumeType{
 		Provider: "aws",

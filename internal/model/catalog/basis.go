@@ -25,8 +25,8 @@ var basisWords = map[Basis]string{
 	Promised: "as its provider promises: no public measurement is known here",
 }
 
-// spread is how good a calibration's figures are for the type. What is only borrowed from another
-// type is good or bad for that one.
+// spread describes the quality of a calibration's figures for the type. The quality of a borrowed
+// calibration concerns the type that it comes from.
 func (t *VolumeType) spread(c *volume.Calibration) string {
 	if t.LatencyBasis == Assumed {
 		return ""
@@ -34,8 +34,8 @@ func (t *VolumeType) spread(c *volume.Calibration) string {
 	return c.Spread
 }
 
-// LatencyRestsOn says in a sentence where the type's latency comes from, and how good that is. It is
-// empty where the order says the latency.
+// LatencyRestsOn describes the source of the type's latency and its quality in a sentence. It is
+// empty if the order gives the latency.
 func (t *VolumeType) LatencyRestsOn() string {
 	of := t.Name + "'s latency is "
 	switch t.LatencyBasis {
@@ -49,7 +49,7 @@ func (t *VolumeType) LatencyRestsOn() string {
 	return ""
 }
 
-// takes says how long requests take, who says so, and what is not known.
+// takes describes how long requests take, the source, and what is not known.
 func (t *VolumeType) takes() string {
 	write, by, reads := t.Write.Latency(), cmp.Or(t.Write.By, t.Write.Source), ""
 	if t.Read != t.Write {

@@ -32,7 +32,8 @@ var models = []Model{
 		Source{"Azure/azure-vm-utils, 80-azure-disk.rules", "2025"}},
 }
 
-// ModelOf returns the model of a name, with blanks or, as udev has it, with underscores instead.
+// ModelOf returns the model with a name. The name may contain underscores instead of spaces, as in
+// udev.
 func ModelOf(name string) (Model, bool) {
 	plain := func(s string) string { return strings.Join(strings.Fields(strings.ReplaceAll(s, "_", " ")), " ") }
 	for _, m := range models {

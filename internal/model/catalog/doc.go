@@ -25,13 +25,13 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A Source is who says a figure, and when.
+// A Source is the origin of a figure, with its date.
 type Source struct {
 	Text string `json:"source"`
 	Date string `json:"date"` // of the figure or of its publication: "2026-07-20", or only "2025"
 }
 
-// String is the source with its date.
+// String returns the source with its date.
 func (s Source) String() string {
 	if s.Date == "" {
 		return s.Text
@@ -39,7 +39,7 @@ func (s Source) String() string {
 	return s.Text + ", " + s.Date
 }
 
-// A Figure is a value with its source. A figure without a source is not known.
+// A Figure is a value with its source. Without a source it is not known.
 type Figure[T any] struct {
 	Value T
 	Source
@@ -47,7 +47,7 @@ type Figure[T any] struct {
 	Note string
 }
 
-// Known reports whether there is a figure.
+// Known reports whether the figure is known.
 func (f Figure[T]) Known() bool { return f.Text != "" }
 
 func said[T any](v T, s Source, note ...string) Figure[T] {
@@ -64,7 +64,7 @@ const iopsOrderMax IOPS = 1e9
 // ungrouped takes the separators of thousands out of a number.
 var ungrouped = strings.NewReplacer(",", "", "_", "")
 
-// ParseIOPS reads IOPS. The error shows how to write them.
+// ParseIOPS parses IOPS. The error shows the accepted forms.
 func ParseIOPS(s string) (IOPS, error) {
 	bad := fmt.Errorf("%q is not a number of IOPS: write it as 16000 or 16k", s)
 	text := strings.TrimSuffix(strings.TrimSpace(s), "/s")
@@ -91,7 +91,7 @@ func ParseIOPS(s string) (IOPS, error) {
 	return IOPS(n), nil
 }
 
-// UnmarshalText is ParseIOPS.
+// UnmarshalText parses IOPS as [ParseIOPS] does.
 func (i *IOPS) UnmarshalText(b []byte) error {
 	v, err := ParseIOPS(string(b))
 	if err == nil {
@@ -103,7 +103,7 @@ func (i *IOPS) UnmarshalText(b []byte) error {
 // MarshalText returns the number.
 func (i IOPS) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64(i), 10), nil }
 
-// String prints IOPS for people: "16,000".
+// String formats IOPS for people: "16,000".
 func (i IOPS) String() string { return units.Count(int64(i)) }
 
 // Frequency is the same as a rate.

@@ -275,13 +275,13 @@ func azureTypes() []*VolumeType {
 	}}, azureStandard()...)
 }
 
-// hourly is a price of an hour as one of a month.
+// hourly converts a price per hour to one per month.
 func hourly(usd units.USD) units.USD { return toMillionth(float64(usd * Hours)) }
 
 // toMillionth rounds to a millionth of a dollar, less than any price is known to.
 func toMillionth(usd float64) units.USD { return units.USD(math.Round(usd*1e6) / 1e6) }
 
-// perMiB is a price of each MB/s as one of each MiB/s.
+// perMiB converts a price per MB/s to one per MiB/s.
 func perMiB(usd units.USD) units.USD {
 	return toMillionth(float64(usd) * float64(units.MiBps) / float64(units.MBps))
 }
@@ -353,7 +353,7 @@ var (
 	typicalNVMe  = Source{"a published case: 200,000+ IOPS, 2,000+ MB/s", "2024"}
 )
 
-// localNVMe are the limits of one local disk.
+// localNVMe returns the limits of one local disk.
 func localNVMe(_ *VolumeType, _ *Order, on *InstanceType) Limits {
 	// Local disks have separate limits for reads and writes, and no common one.
 	if on != nil && on.Disk.Measured() {

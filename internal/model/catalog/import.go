@@ -117,7 +117,8 @@ func ReadImport(file string, text []byte, today string) (*Import, error) {
 	return in, nil
 }
 
-// begun reports whether a price that begins at a time, RFC 3339 or nothing, is one today.
+// begun reports whether a price is in effect today, given its start in RFC 3339; an empty start is
+// in the past.
 func (in *Import) begun(at string) bool {
 	return in.today == "" || at[:min(len(at), len(in.today))] <= in.today
 }
@@ -218,8 +219,8 @@ func (r *jsonReader) object() (int64, error) {
 	return 0, nil
 }
 
-// providersError is the message of an error in the form that Google's and Azure's APIs answer with,
-// "" if it is another.
+// providersError returns the message of an error in the form of Google's and Azure's APIs; "" if it
+// has another form.
 func providersError(text json.RawMessage) string {
 	var e struct{ Message string }
 	if json.Unmarshal(text, &e) != nil {
@@ -296,7 +297,7 @@ func (r *jsonReader) element(of string, element []byte) error {
 	return nil
 }
 
-// where is the place of a decoder's error.
+// where returns the position of a decoder's error.
 func (r *jsonReader) where(err error) (int64, error) {
 	var syntax *json.SyntaxError
 	at := r.d.InputOffset()

@@ -198,8 +198,9 @@ func decodeMachines(table, prices, google []byte) ([]InstanceType, error) {
 	return out, errors.Join(addHourly(out, prices, azureHourly), addHourly(out, google, googleHourly))
 }
 
-// addHourly adds the prices of a table to machines that are sorted by name. Its header names the
-// regions; a row is a machine and its price of an hour in each of them, "" where it is not offered.
+// addHourly adds the prices of a table to machines, which are sorted by name. The header names the
+// regions. A row holds a machine and its hourly price in each region, "" if it is not offered
+// there.
 func addHourly(machines []InstanceType, table []byte, from Source) error {
 	rows, err := csv.NewReader(bytes.NewReader(table)).ReadAll()
 	if err != nil || len(rows) == 0 {
@@ -228,7 +229,7 @@ func addHourly(machines []InstanceType, table []byte, from Source) error {
 	return nil
 }
 
-// lines are a table's rows without its header, each filled up to a width.
+// lines returns a table's rows without the header, each padded to a width.
 func lines(table []byte, width int) ([][]string, error) {
 	r := csv.NewReader(bytes.NewReader(table))
 	r.FieldsPerRecord = -1

@@ -139,7 +139,7 @@ func changes(before, after *Catalog, in *Import) []Change {
 	return out
 }
 
-// summary describes an instance in one line, "" if it is not known.
+// summary describes an instance in one line; "" if it is not known.
 func (c *Catalog) summary(name string) string {
 	i, err := c.Instance(name)
 	if err != nil {
@@ -183,7 +183,7 @@ func (c *Catalog) priceText(name, region string) string {
 	return ""
 }
 
-// String is prices in one line, a month.
+// String formats the monthly prices in one line.
 func (p *Prices) String() string {
 	var parts []string
 	if p.PerGiB != 0 {

@@ -16,7 +16,7 @@ func pooled(t *VolumeType, o *Order, _ *InstanceType) Limits {
 	return Limits{Sustained: part(t.pool(o.gib()*int64(o.Members())), o.Members())}
 }
 
-// part is an equal part of a rate.
+// part divides a rate into n equal parts.
 func part(r volume.Rate, n int) volume.Rate {
 	return volume.Rate{IOPS: r.IOPS / units.Frequency(n), Throughput: r.Throughput / units.Throughput(n)}
 }

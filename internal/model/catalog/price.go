@@ -45,7 +45,7 @@ type Line struct {
 	Amount units.USD
 }
 
-// A Bill is what an order costs per month.
+// A Bill is an order's monthly cost.
 type Bill struct {
 	Total  units.USD
 	Lines  []Line

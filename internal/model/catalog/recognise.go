@@ -115,8 +115,8 @@ func (t *VolumeType) explain(s *Seen) []Match {
 	return []Match{m}
 }
 
-// byThroughput is an order of a type whose IOPS follow from the throughput: the operations imply one
-// as well.
+// byThroughput returns an order of a type whose IOPS follow from its throughput: the observed
+// operations imply a throughput, too.
 func (t *VolumeType) byThroughput(s *Seen, o Order) Match {
 	one := o
 	one.Throughput = units.MiBps
@@ -149,8 +149,8 @@ func (t *VolumeType) chooseIOPS(s *Seen, m *Match) {
 	}
 }
 
-// throughputOfIOPS is for types whose throughput follows from their IOPS: the bytes moved imply a
-// number of IOPS.
+// throughputOfIOPS handles types whose throughput follows from their IOPS: the observed bytes imply
+// a number of IOPS.
 func (t *VolumeType) throughputOfIOPS(s *Seen, m *Match) {
 	per := float64(t.ThroughputPerIOPS.Value)
 	least := IOPS(math.Ceil(float64(s.MostThroughput) / per / deliveredOver))
@@ -322,8 +322,8 @@ func (m *Match) why(t *VolumeType, s *Seen, iops units.Frequency) string {
 
 func stoodAt(level, limit float64) bool { return math.Abs(level-limit) <= recogniseWithin*limit }
 
-// roundest is the roundest whole number between two multiples of x, which a person would have
-// chosen.
+// roundest returns the roundest whole number between two multiples of x, which a person would
+// choose.
 func roundest(x, low, high float64) float64 {
 	// From the roundest steps to the finest: people order round figures.
 	for _, step := range []float64{10_000, 5000, 1000, 500, 250, 100, 50, 25, 10, 5} {

@@ -13,7 +13,7 @@ type Scale float64
 
 const scaleMax = 1000
 
-// ParseScale reads a Scale.
+// ParseScale parses a Scale.
 func ParseScale(s string) (Scale, error) {
 	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
 	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
@@ -26,7 +26,7 @@ func ParseScale(s string) (Scale, error) {
 	return Scale(x), nil
 }
 
-// UnmarshalText is ParseScale.
+// UnmarshalText parses a scale as [ParseScale] does.
 func (s *Scale) UnmarshalText(b []byte) error {
 	v, err := ParseScale(string(b))
 	if err == nil {
@@ -35,7 +35,7 @@ func (s *Scale) UnmarshalText(b []byte) error {
 	return err
 }
 
-// MarshalText gives text that ParseScale reads.
+// MarshalText returns text that [ParseScale] parses to the same scale.
 func (s Scale) MarshalText() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(s), 'g', -1, 64), nil
 }

@@ -5,10 +5,10 @@ import (
 	"unicode"
 )
 
-// Spelling is the machine's name as its provider writes it, which labels of Kubernetes' nodes and API
-// calls have. The catalogue is in lower case; only Azure's names have capitals: Standard_D32s_v5,
-// Standard_NC4as_T4_v3, the family and the accelerator (Microsoft Learn, "Azure virtual machine sizes
-// naming conventions", 2025).
+// Spelling returns the machine's name in its provider's spelling, as in labels of Kubernetes nodes
+// and in API calls. The catalogue is in lower case, and only Azure's names have capitals:
+// Standard_D32s_v5, Standard_NC4as_T4_v3, in the family and the accelerator (Microsoft Learn,
+// "Azure virtual machine sizes naming conventions", 2025).
 func (i *InstanceType) Spelling() string {
 	if i.Provider != "azure" {
 		return i.Name
@@ -35,7 +35,7 @@ func (i *InstanceType) Spelling() string {
 	return strings.Join(parts, "_")
 }
 
-// isVersion reports whether a part of an Azure name is its version: v5.
+// isVersion reports whether a part of an Azure name is its version, such as v5.
 func isVersion(part string) bool {
 	digits, ok := strings.CutPrefix(part, "v")
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""

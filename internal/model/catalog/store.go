@@ -183,7 +183,7 @@ func (s *Store) Write(path string) error {
 	return safefile.Write(path, append(text, '\n'), safefile.Options{})
 }
 
-// A Change is what an import did to one entry.
+// A Change is the effect of an import on one entry.
 type Change struct {
 	Of    string `json:"of"`   // "m6i.xlarge", "gp3 in eu-west-1", "price of m6i.xlarge in us-east-1"
 	Kind  string `json:"kind"` // added, changed, same

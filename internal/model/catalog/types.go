@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A VolumeType is a product: what its provider says of it. A figure that is not Known does not
-// apply to the type or is not known here.
+// A VolumeType is a product with its provider's figures. A figure that is not Known does not apply
+// to the type or is not known here.
 type VolumeType struct {
 	Name     string // as it is ordered: "gp3"
 	Provider string // aws, gcp, azure, or any
@@ -51,25 +51,25 @@ type VolumeType struct {
 	Prices       []Prices
 
 	limits func(t *VolumeType, o *Order, on *InstanceType) Limits
-	// pool is what a size of such volumes gives on one machine, however many they are; nil: each volume
-	// has limits of its own.
+	// pool returns the limits that volumes of a total size share on one machine; nil if each volume
+	// has its own limits.
 	pool func(gib int64) volume.Rate
 }
 
-// Limits are what an order gives.
+// Limits are the limits of an ordered volume.
 type Limits struct {
 	Sustained, ReadOnly, WriteOnly volume.Rate
 	Burst                          *volume.Burst
 	Source                         Source // where it is not the type's: measured on the instance
 }
 
-// types are all products, by provider. They are made once and never changed.
+// types lists all products by provider. It never changes.
 var types = slices.Concat(awsTypes(), gcpTypes(), azureTypes(), anyTypes())
 
-// VolumeTypes are all products, in the order of a list: AWS, Google, Azure, any.
+// VolumeTypes returns all products in listing order: AWS, Google, Azure, any.
 func VolumeTypes() []*VolumeType { return slices.Clone(types) }
 
-// TypeNames are the names of all products.
+// TypeNames returns the names of all products.
 func TypeNames() []string {
 	names := make([]string, len(types))
 	for i, t := range types {
@@ -88,7 +88,7 @@ var otherNames = map[string]string{
 	"standard_lrs": "standard-hdd", "instance-store": LocalType,
 }
 
-// canonical is our name for a product that has another name elsewhere.
+// canonical returns the catalogue's name of a product that is also known by another name.
 func canonical(name string) string {
 	lower := strings.ToLower(strings.TrimSpace(name))
 	if other, ok := otherNames[lower]; ok {

@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// ParseOrder reads what a person or a provider says of a volume: its type, size, IOPS and throughput,
-// separated by commas, as in "gp3,500GiB,6000IOPS,250MiB/s". Each may be left out.
+// ParseOrder parses a volume's type, size, IOPS and throughput, separated by commas, as in
+// "gp3,500GiB,6000IOPS,250MiB/s". Each may be left out.
 func ParseOrder(text string) (Order, error) {
 	var o Order
 	for word := range strings.SplitSeq(text, ",") {
@@ -20,7 +20,7 @@ func ParseOrder(text string) (Order, error) {
 	return o, nil
 }
 
-// Take reads one of these words into the order.
+// Take adds one of these words to the order.
 func (o *Order) Take(word string) error {
 	if count, ok := strings.CutSuffix(strings.ToLower(word), "iops"); ok {
 		n, err := ParseIOPS(strings.TrimSpace(count))
