@@ -19,6 +19,7 @@ func copyReader(ctx context.Context, r recording.Reader, w recording.Writer, fro
 		return err
 	}
 
+	// Sources come first, so that a copy that is cut short still names them.
 	for _, s := range r.Sources() {
 		w.Source(s)
 	}

@@ -141,6 +141,7 @@ func (o *emitOptions) Run(ctx context.Context, a *app, path string) error {
 
 	report := r.Report(layout)
 	report.Dir = o.dir
+	// The JSON report contains the warnings itself.
 	if o.output.value != "json" {
 		o.warn(a, layout, report)
 	}

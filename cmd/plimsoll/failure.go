@@ -143,6 +143,7 @@ func printable(text string) string {
 func wantsJSON(args []string) bool {
 	for i, arg := range args {
 		switch {
+		// Everything after it is an argument, even if it looks like a flag.
 		case arg == "--":
 			return false
 		case slices.Contains([]string{"-ojson", "-o=json", "--output=json"}, arg),

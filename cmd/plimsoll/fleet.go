@@ -177,6 +177,7 @@ func (o *fleetOptions) run(ctx context.Context, a *app, d *diagnoseOptions) erro
 			t.setCount(fmt.Sprintf("diagnosing (%s samples)", shortNumber(samples)), "databases", done, of)
 		}}
 
+	// One database gets its full diagnosis instead of a row in the fleet's table.
 	if o.cluster != "" {
 		if d.output.value == asPage {
 			opt.Diagnose.Slots = diagnose.SlotsMax

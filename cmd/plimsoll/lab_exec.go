@@ -101,6 +101,7 @@ func runOn(m *mount.Machine, path string, command []string, foreground bool) err
 		env = append(env, "PLIMSOLL_VOLUME_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))+"="+dir)
 	}
 
+	// The program's own name is not subject to replacement: it was looked up already.
 	args := make([]string, len(command)-1)
 	for i, arg := range command[1:] {
 		args[i] = strings.NewReplacer(replace...).Replace(arg)

@@ -131,6 +131,7 @@ func (o *labTableOptions) jobs(args []string) (*table.Suite, []tableJob, error) 
 			continue
 		}
 
+		// Suites are written with slashes and are relative to their own folder.
 		file := filepath.Join(folder, filepath.FromSlash(r.Scenario))
 		sc, err := language().Load(file, r.Set)
 		if err != nil {
@@ -205,6 +206,7 @@ func (o *labTableOptions) measure(ctx context.Context, a *app, jobs []tableJob) 
 		for i, j := range jobs {
 			began := time.Now()
 			r, err := o.once(ctx, &j, round)
+			// An interrupted run fails in some way; the interruption is the reason.
 			if ctx.Err() != nil {
 				return nil, context.Canceled
 			}

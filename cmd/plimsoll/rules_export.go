@@ -87,6 +87,7 @@ func newRulesExportCommand(a *app) *cobra.Command {
 func writeRules(a *app, path string, text []byte) error {
 	old, err := os.ReadFile(path)
 	switch {
+	// Alerts that a person wrote may have the same file name.
 	case err == nil && !strings.HasPrefix(string(old), "# Written by plimsoll"):
 		return &failure{code: exitFailure, err: fmt.Errorf("%s exists and was not written by plimsoll", path),
 			hint: "give another --dir, or move it away"}

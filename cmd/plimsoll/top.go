@@ -111,6 +111,7 @@ func (o *topOptions) Run(ctx context.Context, a *app, args []string) error {
 			hint: "plimsoll top --once SOURCE prints one frame as text, --batch one after the other"}
 	}
 
+	// --for bounds the whole display, not each source.
 	if o.duration > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.duration)
