@@ -224,18 +224,35 @@ func rate(n, of int) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of))
 }
 
-// tooMany lists the rules whose false claims in a case are more than allowed, beyond what chance adds to
-// a rule that is just good enough.
+// tooMany lists the rules whose false claims in a case, or whose critical ones in all of their cases
+// together, are more than allowed, beyond what chance adds to a rule that is just good enough.
 func tooMany(rows []falseRow) (out []string) {
 	beyond := func(n, of int, most float64) bool {
 		mean := most * float64(of)
 		return float64(n) > mean+max(2, 3*math.Sqrt(mean*(1-most)))
 	}
+
+	ofRule := map[string]*falseRow{}
 	for _, r := range rows {
-		if beyond(r.claimed, r.of, falseMost) || beyond(r.criticals, r.of, criticalMost) {
-			out = append(out, fmt.Sprintf("%s, %s: %d of %d false, %d critical (seeds %v)", r.rule, r.name, r.claimed, r.of, r.criticals, r.seeds[:min(3, len(r.seeds))]))
+		sum := ofRule[r.rule]
+		if sum == nil {
+			sum = &falseRow{rule: r.rule}
+			ofRule[r.rule] = sum
+		}
+		sum.of, sum.criticals = sum.of+r.of, sum.criticals+r.criticals
+
+		if beyond(r.claimed, r.of, falseMost) {
+			out = append(out, fmt.Sprintf("%s, %s: %d of %d false (seeds %v)", r.rule, r.name, r.claimed, r.of,
+				r.seeds[:min(3, len(r.seeds))]))
 		}
 	}
+
+	for _, rule := range slices.Sorted(maps.Keys(ofRule)) {
+		if r := ofRule[rule]; beyond(r.criticals, r.of, criticalMost) {
+			out = append(out, fmt.Sprintf("%s: %d of %d critical", rule, r.criticals, r.of))
+		}
+	}
+
 	return out
 }
 

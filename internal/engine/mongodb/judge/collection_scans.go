@@ -65,7 +65,12 @@ func collectionScans() rules.Rule {
 		if c.Stall.Class == rules.Reading && c.Stall.Any() && !c.MeetsByChance(cells) {
 			// The slow reads may be the scans themselves, with no other reads to compare with.
 			f.Weight = max(f.Weight, rules.Share(cells, c.Stall.Cells))
-			f.Severity = c.SeverityIn(cells, f.Weight)
+
+			// That is never critical by itself: with each incident of a recording the chance grows that
+			// one of them falls into a scan (2.8 % of independent recordings).
+			if f.Severity == rules.Info && c.SeverityIn(cells, f.Weight) != rules.Info {
+				f.Severity = rules.Warning
+			}
 		}
 
 		f.Windows = c.Windows(cells.Close(3))
