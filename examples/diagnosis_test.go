@@ -109,7 +109,7 @@ func TestTracedDiagnosis(t *testing.T) {
 		t.Errorf("the verdict is (go test ./examples -run Traced -update):\n%s", got)
 	}
 
-	if !strings.Contains(got, "behind what dd's sync wrote") {
+	if !strings.Contains(got, "behind the writes of dd's sync") {
 		t.Error("it does not name dd's sync")
 	}
 }

@@ -46,7 +46,7 @@ var ends = map[string]end{
 	"plimsoll top":         {code: exitUsage, stderr: `top needs a terminal`},
 	"plimsoll top http":    {code: exitFine},
 	"plimsoll mark":        {code: exitFailure, stderr: `127\.0\.0\.1:(9814|1\b).*refused|ring is not a recording`},
-	"plimsoll prove ring":  {code: exitFailure, stderr: `no file or folder ring`},
+	"plimsoll prove ring":  {code: exitFailure, stderr: `file or folder ring not found`},
 	"plimsoll trace":       needsRoot,
 	"plimsoll mcp":         {code: exitFine, stderr: `serving \d sources`},
 

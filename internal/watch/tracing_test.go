@@ -96,7 +96,7 @@ func TestStallIsTraced(t *testing.T) {
 			t.Errorf("after the trace: %d %s", status, text)
 		}
 
-		if r := w.Report(); !strings.Contains(r.Verdict, "Traced waits of slow calls of mongod: 100 % behind what dd's sync wrote.") {
+		if r := w.Report(); !strings.Contains(r.Verdict, "Traced waits of slow calls of mongod: 100 % behind the writes of dd's sync.") {
 			t.Errorf("verdict %q", r.Verdict)
 		}
 

@@ -248,7 +248,7 @@ func TestClearsWhenOver(t *testing.T) {
 			t.Errorf("two minutes after the stall %d of %d critical findings are active", active, all)
 		}
 
-		if _, text := w.get("/"); !strings.Contains(text, "what follows was earlier") {
+		if _, text := w.get("/"); !strings.Contains(text, "the findings below are from before") {
 			t.Error("the page does not say that it is over")
 		}
 

@@ -290,8 +290,8 @@ var waitedFor = []string{
 
 // waitedForIn are such cases of rules that also have others.
 var waitedForIn = map[string][]string{
-	"postgres/wal-buffers":       {"sessions wait for room in them", "they are large already"},
-	"postgres/wal-flush":         {"by the fsyncs' own time, from an exporter without wait events"},
+	"postgres/wal-buffers":       {"sessions wait for room in them", "the buffers are already large"},
+	"postgres/wal-flush":         {"by fsync times, from an exporter without wait events"},
 	"wiredtiger/cache-pressure":  {"the cache is full; names up to 7.0", "8.x; a fifth of the cache is dirty, updates hold an eighth"},
 	"wiredtiger/pinned-snapshot": {"an open transaction, by its read timestamp", "a member is down, and the majority's commit point does not move"},
 	"wiredtiger/ticket-queue":    {"8.0 counts the time queued, in microseconds", "7.0 has one queue, without a priority", "scraped every 15 s by an exporter that names 8.x as before; no sample shows the tickets gone"},

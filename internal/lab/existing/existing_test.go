@@ -61,8 +61,8 @@ func TestParse(t *testing.T) {
 		"mysql://root:s3cret@db/":    "an address must begin with",
 		"etcd://":                    "has no host",
 		"mongodb://me:s3cret@/":      "has no host",
-		"mongodb://me:s3%zzcret@h/":  "the address's password cannot be read",
-		"etcd://me:s3cret@bad host/": "no host that can be one",
+		"mongodb://me:s3%zzcret@h/":  "cannot decode the password",
+		"etcd://me:s3cret@bad host/": "no valid host",
 		"etcd://h\x1b[31m":           "control character",
 		"etcd://" + strings.Repeat("h", addressBytesMax): "at most",
 	} {

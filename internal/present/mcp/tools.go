@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -155,8 +156,15 @@ func (t *tools) incidents(ctx context.Context, in reading) (string, error) {
 		NotShown  int               `json:"not_shown"`
 	}{Incidents: []json.RawMessage{}}
 
+	// The report is indented, the answer is not: count what the answer will have.
 	size := 100
 	for i, x := range report.Incidents {
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, x); err != nil {
+			return "", fmt.Errorf("reading the diagnosis: %w", err)
+		}
+
+		x = compact.Bytes()
 		if size += len(x) + 1; size > t.opt.AnswerMax {
 			out.NotShown = len(report.Incidents) - i
 			break

@@ -226,7 +226,7 @@ func TestTerminalIsResized(t *testing.T) {
 
 	s.await("…") // the keys, cut at 50 columns
 	s.send("?")
-	s.await("something")
+	s.await("oldest")
 	s.send("?m" + "tuned" + "\r")
 	s.await("quay")
 	s.send("q")

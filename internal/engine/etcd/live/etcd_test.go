@@ -176,7 +176,7 @@ func TestTLS(t *testing.T) {
 		{"unknown authority", "etcds://" + at, "ETCDCTL_CACERT", nil},
 		{"no certificate of ours", "etcds://" + at, "ETCDCTL_CERT and ETCDCTL_KEY", map[string]string{"ETCDCTL_CACERT": c.Files.CA}},
 		{"no TLS at all", "etcd://" + at, "etcds://", nil},
-		{"TLS where there is none", "etcds://" + c.Metrics[0], "does not speak TLS", nil},
+		{"TLS where there is none", "etcds://" + c.Metrics[0], "the server does not use TLS", nil},
 		{"a key without a certificate", "etcds://" + at, "give both", map[string]string{"ETCDCTL_KEY": c.Files.ClientKey}},
 		{"no such file", "etcds://" + at, "ETCDCTL_CACERT", map[string]string{"ETCDCTL_CACERT": "/no/such/file"}},
 		{"no certificate in it", "etcds://" + at, "has no certificate", map[string]string{"ETCDCTL_CACERT": c.Files.ClientKey}},
