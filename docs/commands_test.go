@@ -26,6 +26,7 @@ func commandsOf(t *testing.T, page, text string) []command {
 	t.Helper()
 	var out []command
 	lines := strings.Split(text, "\n")
+
 	fenced := false
 	for i := 0; i < len(lines); i++ {
 		line := lines[i]
@@ -33,6 +34,7 @@ func commandsOf(t *testing.T, page, text string) []command {
 			fenced = !fenced
 			continue
 		}
+
 		code := fenced || strings.HasPrefix(line, "    ")
 		if !code || !plimsoll.MatchString(line) || strings.Contains(line, "plimsoll: ") {
 			continue
@@ -43,15 +45,18 @@ func commandsOf(t *testing.T, page, text string) []command {
 			i++
 			line = strings.TrimSuffix(line, `\`) + strings.TrimSpace(lines[i])
 		}
+
 		text := strings.TrimSpace(line)
 		found := plimsoll.FindStringSubmatch(line)[1]
 		bare := untilOther(found)
 		if strings.Count(bare, "'")%2 != 0 || strings.Count(bare, `"`)%2 != 0 {
 			continue // the command goes on in a way that only a shell reads
 		}
+
 		out = append(out, command{page: page, line: first + 1, args: words(t, bare),
 			alone: bare == found && (strings.HasPrefix(text, "plimsoll ") || strings.HasPrefix(text, "go run "))})
 	}
+
 	return out
 }
 
@@ -73,6 +78,7 @@ func untilOther(line string) string {
 		}
 		previous = r
 	}
+
 	return line
 }
 
@@ -85,6 +91,7 @@ func TestCommands(t *testing.T) {
 	}
 
 	checked, ran := 0, 0
+
 	// Pages repeat commands, and starting the program takes a tenth of a second.
 	seen := map[string]bool{}
 	for page, text := range pages(t) {
@@ -96,6 +103,7 @@ func TestCommands(t *testing.T) {
 			if len(c.args) == 0 || !verbs[c.args[0]] || seen[key] {
 				continue // no command, such as a line of output, or checked already
 			}
+
 			seen[key] = true
 			where := fmt.Sprintf("%s:%d: plimsoll %s", c.page, c.line, strings.Join(c.args, " "))
 
@@ -103,6 +111,7 @@ func TestCommands(t *testing.T) {
 			if i := slices.Index(args, "--"); i >= 0 {
 				args = args[:i]
 			}
+
 			checked++
 			if out, err := output(t, append(args, "--help")...); err != nil {
 				t.Errorf("%s: %v\n%s", where, err, firstLines(out))
@@ -115,9 +124,11 @@ func TestCommands(t *testing.T) {
 			}
 		}
 	}
+
 	if checked < 100 || ran < 10 {
 		t.Errorf("checked %d commands and ran %d: are they found?", checked, ran)
 	}
+
 	t.Logf("checked %d commands, and ran %d of them", checked, ran)
 }
 
@@ -128,6 +139,7 @@ func selfContained(args []string) bool {
 	default:
 		return false
 	}
+
 	files := 0
 	for _, a := range args[1:] {
 		if strings.HasPrefix(a, "--record") || strings.HasPrefix(a, "--dir") || strings.Contains(a, "://") {
@@ -137,6 +149,7 @@ func selfContained(args []string) bool {
 			files++
 		}
 	}
+
 	return files > 0
 }
 

@@ -32,10 +32,12 @@ func pages(t *testing.T) map[string]string {
 		if err != nil {
 			return err
 		}
+
 		name, err := filepath.Rel(root, path)
 		if err != nil {
 			return err
 		}
+
 		name = filepath.ToSlash(name)
 
 		if d.IsDir() {
@@ -45,6 +47,7 @@ func pages(t *testing.T) map[string]string {
 			}
 			return nil
 		}
+
 		if filepath.Ext(name) != ".md" {
 			return nil
 		}
@@ -56,9 +59,11 @@ func pages(t *testing.T) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(out) < 20 {
 		t.Fatalf("found %d pages: is %q the repository's root?", len(out), root)
 	}
+
 	return out
 }
 
@@ -144,6 +149,7 @@ func words(t *testing.T, line string) []string {
 	var out []string
 	var word strings.Builder
 	inWord := false
+
 	quote := rune(0)
 	for _, r := range line {
 		switch {
@@ -164,12 +170,15 @@ func words(t *testing.T, line string) []string {
 			inWord = true
 		}
 	}
+
 	if quote != 0 {
 		t.Fatalf("no end of the quote in %s", line)
 	}
+
 	if inWord {
 		out = append(out, word.String())
 	}
+
 	return out
 }
 
@@ -182,6 +191,7 @@ func excerpt(t *testing.T, out, parts string) string {
 
 	lines := strings.SplitAfter(out, "\n")
 	var b strings.Builder
+
 	at := 0
 	for i, m := range part.FindAllStringSubmatch(parts, -1) {
 		from, to := regexp.MustCompile(m[1]), regexp.MustCompile(m[2])
@@ -189,6 +199,7 @@ func excerpt(t *testing.T, out, parts string) string {
 		if n < 0 {
 			t.Fatalf("no line of the output matches %q any more:\n%s", m[1], out)
 		}
+
 		if i > 0 && n > 0 {
 			b.WriteString("...\n")
 		}
@@ -198,6 +209,7 @@ func excerpt(t *testing.T, out, parts string) string {
 			b.WriteString(lines[at])
 		}
 	}
+
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
@@ -243,6 +255,7 @@ func TestGenerated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	all := pages(t)
 	all["docs/rules/README.md"] = string(index)
 
@@ -313,6 +326,7 @@ func verbsOf(t *testing.T) []verb {
 	t.Helper()
 	dir := t.TempDir()
 	run(t, "man", "--dir", dir)
+
 	files, err := filepath.Glob(filepath.Join(dir, "plimsoll-*.1"))
 	if err != nil || len(files) < 20 {
 		t.Fatalf("%d manual pages: %v", len(files), err)
@@ -324,9 +338,11 @@ func verbsOf(t *testing.T) []verb {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		stem := strings.TrimSuffix(filepath.Base(f), ".1")
 		_, name, _ := strings.Cut(string(page), ".SH NAME\n")
 		name, _, _ = strings.Cut(name, "\n")
+
 		_, short, ok := strings.Cut(name, ` \- `)
 		if !ok {
 			t.Fatalf("%s has no name: %q", f, name)
@@ -338,10 +354,12 @@ func verbsOf(t *testing.T) []verb {
 		if strings.Contains(help, "Available Commands:") || strings.HasPrefix(v.Name, "completion") {
 			continue
 		}
+
 		v.JSON = regexp.MustCompile(`(?m)^ +-o, --output \S*json`).MatchString(help)
 		v.Schema = strings.Contains(help, "JSON Schema of -o json")
 		out = append(out, v)
 	}
+
 	return out
 }
 

@@ -146,6 +146,7 @@ func (o *diagnoseOptions) Run(ctx context.Context, a *app, args []string) error 
 	if err := o.write(a, r); err != nil {
 		return err
 	}
+
 	// The report is written first: what was sampled before the signal is still useful.
 	if ctx.Err() != nil {
 		return &failure{code: exitInterrupted,
@@ -192,6 +193,7 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 	}
 
 	o.lookback = judgedLookback
+
 	// Tracing observes this machine's kernel, so there must be something to sample meanwhile.
 	if o.trace.asked() && !slices.ContainsFunc(inputs,
 		func(in input) bool { return in.Reader == nil && in.Source.Live() }) {
@@ -226,6 +228,7 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 
 	opt := diagnose.Options{Pack: pack(), From: o.fromAt, To: o.toAt, Progress: t.setStage,
 		Incident: o.incident, SlowFromS: o.slowFrom.Seconds(), Known: known, Hosts: o.hosts.of(inputs)}
+
 	// Only the page draws a timeline, which needs the finer slots.
 	if o.output.value == asPage {
 		opt.Slots = diagnose.SlotsMax

@@ -25,6 +25,7 @@ func (o *sourceOptions) elsewhere(ctx context.Context, a *app, args []string, wh
 	all := *o
 	all.fromAt, all.toAt = time.Time{}, time.Time{}
 	s := &spans{}
+
 	// This reads the sources again, which is acceptable because the run has already failed.
 	if err := all.spans(ctx, a, args, s); err != nil || s.from.IsZero() {
 		return nil //nolint:nilerr // the first error says more
@@ -122,6 +123,7 @@ func (o *sourceOptions) spans(ctx context.Context, a *app, args []string, s *spa
 		if in.Source != nil && in.Source.Live() || in.Reader != nil && in.Describe().Kind == "prometheus" {
 			return errEndless
 		}
+
 		if in.Reader != nil {
 			for _, src := range in.Reader.Sources() {
 				s.add(src.From, src.To)

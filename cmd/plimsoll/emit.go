@@ -129,6 +129,7 @@ func (o *emitOptions) Run(ctx context.Context, a *app, path string) error {
 
 	r, err := emit.Files(layout, o.to, opt)
 	var input *emit.InputError
+
 	// A scenario with --set that changes nothing is a mistake; a plan that changes nothing is a
 	// result.
 	if errors.As(err, &input) && input.Unchanged && planned {
@@ -141,6 +142,7 @@ func (o *emitOptions) Run(ctx context.Context, a *app, path string) error {
 
 	report := r.Report(layout)
 	report.Dir = o.dir
+
 	// The JSON report contains the warnings itself.
 	if o.output.value != "json" {
 		o.warn(a, layout, report)

@@ -41,7 +41,8 @@ func newFitCommand(a *app) *cobra.Command {
 
 func (o *fitOptions) AddFlags(cmd *cobra.Command) {
 	o.output.value = "yaml"
-	addChoice(cmd, &o.output, "output", "o", "output format: the scenario, or its values with the source of each",
+	addChoice(cmd, &o.output, "output",
+		"o", "output format: the scenario, or its values with the source of each",
 		"yaml", "json", asPage, asMarkdown)
 	f := cmd.Flags()
 	f.StringVar(&o.name, "name", "", "the scenario's name (default: derived from the sources)")

@@ -205,6 +205,7 @@ func (o *fleetOptions) run(ctx context.Context, a *app, d *diagnoseOptions) erro
 	if err := o.tell(a, d, r); err != nil {
 		return err
 	}
+
 	// The report is written first: it covers the databases read so far.
 	if r.Interrupted {
 		return &failure{code: exitInterrupted,

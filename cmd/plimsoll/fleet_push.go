@@ -140,9 +140,11 @@ func (o *recordOptions) runPush(ctx context.Context, a *app, args []string) erro
 
 	err = o.pushAll(ctx, inputs, p, keep, w, t)
 	closed := p.Close()
+
 	// Read before the summary: a later signal must not turn a complete push into an interrupted
 	// one.
 	interrupted := ctx.Err() != nil
+
 	// Interrupting a push to a receiver that never accepted anything is a failure, not a short
 	// push.
 	if interrupted && w.samples > 0 && p.Sent()+w.pushed == 0 {
@@ -202,6 +204,7 @@ func (o *recordOptions) pushAll(ctx context.Context, inputs []input, p *recordin
 	}
 
 	given := func(in input) bool { return in.Source != nil }
+
 	// Receivers refuse samples older than the newest, so captures go through a recording that
 	// merges them by time.
 	if slices.ContainsFunc(files, given) {

@@ -59,6 +59,7 @@ func (o *labOptions) exec(ctx context.Context, a *app, file string, command []st
 	}
 
 	err = runOn(m, path, command, foreground())
+
 	// The volumes must be removed even after an interrupt.
 	end := context.WithoutCancel(ctx)
 	if now, e := m.Status(end); e == nil {

@@ -160,6 +160,7 @@ func (o *serverOptions) ask(ctx context.Context, a *app, in *existing.Intent) er
 	}
 
 	fmt.Fprintf(a.stderr, "plimsoll: %s; continue? [y/N] ", plan)
+
 	// Reading a terminal cannot be cancelled, so it runs in a goroutine that an interrupt leaves
 	// behind.
 	answer := make(chan string, 1)

@@ -126,6 +126,7 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 	}
 
 	warn(a, variants)
+
 	// A run against an existing server creates no volumes, so it needs no privileges.
 	if o.existing.server == "" {
 		if err := sweep(a); err != nil {

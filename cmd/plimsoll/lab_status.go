@@ -144,6 +144,7 @@ func (w *labWatch) run(ctx context.Context) error {
 		}
 		for i, m := range w.machines {
 			now, err := m.Status(ctx)
+
 			// An interrupt makes Status fail, which is how this command ends.
 			if ctx.Err() != nil {
 				return nil

@@ -201,11 +201,13 @@ func (o *labTableOptions) measure(ctx context.Context, a *app, jobs []tableJob) 
 	}
 
 	measured := &table.Measured{Version: 1}
+
 	// Each round runs all scenarios, so that drift of the machine affects them alike.
 	for round := range o.runs {
 		for i, j := range jobs {
 			began := time.Now()
 			r, err := o.once(ctx, &j, round)
+
 			// An interrupted run fails in some way; the interruption is the reason.
 			if ctx.Err() != nil {
 				return nil, context.Canceled

@@ -83,6 +83,7 @@ func (a *app) runUntil(ctx context.Context) int {
 	}
 
 	var late <-chan time.Time
+
 	// These undo their changes to the machine, which must not be cut short.
 	if !a.runs("lab", "rollout") {
 		late = time.After(endWithin)

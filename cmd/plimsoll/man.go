@@ -72,11 +72,13 @@ func (a *app) manualDate() (time.Time, error) {
 		}
 		return time.Unix(seconds, 0).UTC(), nil
 	}
+
 	if info, ok := debug.ReadBuildInfo(); ok {
 		if at, err := time.Parse(time.RFC3339, setting(info, "vcs.time")); err == nil {
 			return at, nil
 		}
 	}
+
 	return a.now().UTC(), nil
 }
 
@@ -172,6 +174,7 @@ func roffOption(b *strings.Builder, f *pflag.Flag) {
 	}
 
 	value, usage := pflag.UnquoteUsage(f)
+
 	// pflag names values by their Go type unless the usage text quotes a name.
 	switch value {
 	case "stringArray", "strings", "string":

@@ -110,6 +110,7 @@ func (o *markOptions) run(ctx context.Context, a *app, zone *time.Location) erro
 	r.Where = address.PublicURL(o.url)
 	c := watch.Client{URL: o.url, User: a.getenv(source.EnvUser), Password: a.getenv(source.EnvPassword),
 		Insecure: o.insecure}
+
 	// Credentials in the address take precedence over the environment's.
 	if u := o.url.User; u != nil {
 		c.User = u.Username()

@@ -97,11 +97,13 @@ func (a *app) inside(ctx context.Context, args []string) (string, error) {
 		}
 		return a.getenv(name)
 	}
+
 	// A separate app: the output of a call must not mix with the protocol on stdout.
 	b := &app{args: args, getenv: getenv, stdout: stream{Writer: &out},
 		stderr: stream{Writer: &errs}, now: a.now}
 	if b.run(ctx) != exitFine {
 		return "", errors.New(strings.TrimPrefix(strings.TrimSpace(errs.String()), "plimsoll: "))
 	}
+
 	return out.String(), nil
 }

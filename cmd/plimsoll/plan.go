@@ -225,6 +225,7 @@ func (o *planOptions) Run(cmd *cobra.Command, a *app, args []string, opt plan.Op
 	if err := o.target.write(ctx, a, d, p); err != nil {
 		return err
 	}
+
 	// The result is written even if no layout qualifies; only the exit code reports the failure.
 	if p.Chosen == nil {
 		return &failure{code: exitFindings, err: errors.New(p.Statements[0].Text), hint: unmetHint(p)}

@@ -39,6 +39,7 @@ func (o *planOptions) regionFor(a *app, sc *scenario.Scenario) string {
 		if err != nil {
 			return o.region
 		}
+
 		// One volume without a price makes the whole layout unpriced, so all volumes must have one.
 		if _, err := v.Value.Monthly(is); err != nil {
 			region := catalog.DefaultRegion(t.Provider)

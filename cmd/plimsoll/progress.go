@@ -107,7 +107,9 @@ func (t *tally) sum() work {
 			live.done, live.total = max(live.done, s), max(live.total, of)
 			continue
 		}
+
 		any = true
+
 		// One file of unknown size makes the total unknown.
 		unknown = unknown || r.total == 0
 		files.done += float64(r.done)

@@ -177,6 +177,7 @@ func (o *proveOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 	}
 
 	c.Fixes = o.fixes
+
 	// --from and --to bound both recordings. The more specific flags only narrow them.
 	c.Before = prove.Window{From: o.fromAt, To: earlier(o.toAt, o.beforeToAt)}
 	c.After = prove.Window{From: o.fromAt, To: o.toAt}
@@ -260,6 +261,7 @@ func (o *proveOptions) prove(ctx context.Context, a *app, args []string) (*prove
 	}
 
 	r, err := prove.Compare(ctx, sides[0], sides[1], opt)
+
 	// A recording without usable series may be of another system; name it if it is recognised.
 	if errors.Is(err, diagnose.ErrNothing) {
 		err = cmp.Or(o.side(0).elsewhere(ctx, a, args[:1], "before: nothing to compare"),

@@ -85,6 +85,7 @@ func (o *proveOptions) splitAtMark(cmd *cobra.Command, a *app, args []string) ([
 // findMark returns the newest mark in the requested time whose text contains the words.
 func (o *proveOptions) findMark(all []recording.Mark, source, text string) (recording.Mark, error) {
 	var have []string
+
 	// Marks are in order of time, so the search begins with the newest.
 	for i := len(all) - 1; i >= 0; i-- {
 		m := all[i]

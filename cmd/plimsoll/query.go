@@ -102,6 +102,7 @@ func (o *queryOptions) Run(ctx context.Context, a *app, args []string, text stri
 	}
 
 	defer done()
+
 	// An interrupt ends the sampling; what was sampled is still evaluated.
 	evaluating, cancel := afterReading(ctx)
 	defer cancel()
@@ -228,6 +229,7 @@ func (o *sourceOptions) reader(ctx context.Context, a *app, args []string,
 	}
 
 	memory := recording.NewMemory(recording.MemoryOptions{})
+
 	// Labelling several sources needs the metrics that identify hosts and databases, too.
 	both := func(metric string) bool { return want == nil || want(metric) || pack().Wants(metric) }
 	if len(inputs) == 1 {

@@ -66,6 +66,7 @@ func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
 	}
 
 	defer closeAll(inputs)
+
 	// Create makes the folder, so its absence has to be noticed before.
 	_, statErr := os.Stat(o.out)
 	disk, err := recording.Create(o.out, recording.DiskOptions{})
@@ -82,6 +83,7 @@ func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
 	err = o.record(ctx, inputs, w, t)
 
 	interrupted := ctx.Err() != nil
+
 	// Interrupting is the normal end of a recording without --for.
 	if interrupted && errors.Is(err, context.Canceled) {
 		err = nil

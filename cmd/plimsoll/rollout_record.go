@@ -72,6 +72,7 @@ func recordPeriod(ctx context.Context, a *app, p steps.Period) error {
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
+
 	// The period begins only after the settling time.
 	from := a.now()
 
@@ -131,6 +132,7 @@ func (o *recordOptions) sample(ctx context.Context, inputs []input, w *countedWr
 func (o *recordOptions) readHistory(ctx context.Context, a *app, p steps.Period, from time.Time,
 	w *countedWriter, t *tally) error {
 	to := from.Add(p.Long)
+
 	// A copy: the period of the history must not apply to the live sources.
 	h := *o
 	h.fromAt, h.toAt = from, to

@@ -85,6 +85,7 @@ func newRootCommand(a *app) *cobra.Command {
 	root.AddCommand(newFitCommand(a), newDiscoverCommand(a))
 	root.AddCommand(newMCPCommand(a), newManCommand(a))
 	root.SetHelpCommand(newHelpCommand())
+
 	// Commands that cobra adds later would miss their descriptions and groups.
 	root.InitDefaultHelpCmd()
 	describe(root)
@@ -205,6 +206,7 @@ func similarCommands(cmd *cobra.Command, name string) []string {
 			}
 
 			edits := diagnostics.Distance(name, c.Name())
+
 			// An abbreviation counts as one edit, however many letters are missing.
 			if len(name) > 1 && strings.HasPrefix(c.Name(), name) {
 				edits = min(edits, 1)

@@ -185,6 +185,7 @@ func (o *simulateOptions) simulate(ctx context.Context, a *app,
 	for i, v := range variants {
 		g.Go(func() error {
 			opt := simulate.Options{Series: o.series || o.output.value != "json"}
+
 			// The first variant is the unchanged scenario.
 			if i == 0 && kept != nil {
 				opt.Record = kept.disk
@@ -237,16 +238,20 @@ func (o *simulateOptions) verdict(results []*simulate.Result) error {
 	if o.failOn.value == "" {
 		return nil
 	}
+
 	var missed []string
+
 	// Variants are experiments: only the unchanged scenario can fail a check.
 	for _, x := range results[0].Objectives {
 		if !x.Met {
 			missed = append(missed, x.Name)
 		}
 	}
+
 	if len(missed) == 0 {
 		return nil
 	}
+
 	return &failure{code: exitFindings,
 		err: fmt.Errorf("objective not met: %s (--fail-on)", strings.Join(missed, ", "))}
 }

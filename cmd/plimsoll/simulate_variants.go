@@ -47,10 +47,13 @@ func (o *simulateOptions) variants(ctx context.Context, path string) ([]variant,
 		if err != nil {
 			return nil, err
 		}
+
 		if seen[v.name] {
 			return nil, usagef("give each its own name", "--compare: two variants are called %q", v.name)
 		}
+
 		seen[v.name] = true
+
 		// The full slice expression forces a copy, or variants would overwrite each other's
 		// changes.
 		v.sets = append(sets[:len(sets):len(sets)], v.sets...)

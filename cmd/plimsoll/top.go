@@ -194,6 +194,7 @@ func (o *topOptions) live(ctx context.Context, a *app, inputs []input, known hea
 	var watching sync.WaitGroup
 	watching.Go(func() { err = errors.Join(err, l.Run(ctx)) })
 	opt.Feed, opt.Panics = l, l.Panics()
+
 	// The screen ends on a key, the context or an error; then the sampling has no purpose.
 	shown := o.show(ctx, a, opt)
 	cancel()
@@ -229,6 +230,7 @@ func (o *topOptions) replay(ctx context.Context, a *app, inputs []input, args []
 	}
 
 	of := top.ReplayOptions{Pack: pack(), From: o.fromAt, To: o.toAt, Known: known, Hosts: o.hosts.of(inputs)}
+
 	// Marks go into the folder with its own clock, which an offset would falsify.
 	if len(args) == 1 && recording.IsRecording(args[0]) && o.clockOffsets.of(args[0]) == 0 {
 		of.Folder = args[0]

@@ -127,6 +127,7 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 	collect := newCollector()
 	began := a.now()
 	stop := a.meter(t).show()
+
 	// Events are kept in memory only if a file needs them.
 	r, err := trace.Run(ctx, trace.Options{Target: o.target, For: o.lasts, Slower: o.slower,
 		Keep: o.save != "" || o.perfetto != "",

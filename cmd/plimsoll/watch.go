@@ -259,6 +259,7 @@ func (o *watchOptions) openLive(ctx context.Context, a *app, args []string,
 	for told := false; ; told = true {
 		inputs, err := o.open(ctx, a, args)
 		var f *failure
+
 		// A failure is a usage error, which waiting cannot repair.
 		if err != nil && ctx.Err() == nil && !errors.As(err, &f) && time.Since(began) < o.wait.Std() {
 			if !told {

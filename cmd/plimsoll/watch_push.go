@@ -82,17 +82,20 @@ func (p *steadyPusher) again(ctx context.Context, b *recording.Batch) error {
 	if err != nil {
 		return err
 	}
+
 	// Close waits until the receiver has answered.
 	err = errors.Join(try.Append(ctx, b), try.Close())
 	p.count(try)
 	if err != nil {
 		return err
 	}
+
 	// The receiver is back, so requests get the full patience again.
 	now, err := p.dial(p.ctx, pushPatience)
 	if err == nil {
 		p.use(now)
 	}
+
 	return err
 }
 

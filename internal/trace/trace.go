@@ -116,6 +116,7 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 	}
 
 	s.header.Began, s.header.BeganNs = time.Now(), probe.Clock()
+
 	// Pages dirtied before the trace began have no events, so the current writers are read from
 	// /proc.
 	s.add(&events.Batch{Files: target.Writers(found.Mounts, s.header.BeganNs)})

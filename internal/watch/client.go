@@ -49,6 +49,7 @@ func (c *Client) Mark(ctx context.Context, m recording.Mark) (recording.Mark, er
 	ctx, cancel := context.WithTimeout(ctx, clientWithin)
 	defer cancel()
 	to := *c.URL
+
 	// Credentials are sent in a header only, never as part of the URL.
 	to.User, to.RawQuery, to.Fragment = nil, "", ""
 	to.Path, to.RawPath = strings.TrimSuffix(to.Path, "/")+markPath, ""

@@ -139,6 +139,7 @@ func (w *Watch) checkStalls(ctx context.Context, s *schedule, now time.Time) tim
 	}
 
 	began := w.opt.CPU()
+
 	// Servers are divided anew with each diagnosis. Before the first one, there are none yet.
 	if len(w.databases) == 0 {
 		if err := w.divide(ctx, in); err != nil {

@@ -186,6 +186,7 @@ func (f *feed) Append(ctx context.Context, b *recording.Batch) error {
 	}
 
 	f.figs.update(b)
+
 	// The window only holds what rules read; the ring gets everything.
 	kept := recording.Batch{TimesMs: b.TimesMs, Columns: make([]recording.Column, 0, len(b.Columns))}
 	for _, c := range b.Columns {

@@ -81,6 +81,7 @@ func Listen(ctx context.Context, opt ServerOptions) (*Server, error) {
 		}
 
 		s.listeners, s.names = append(s.listeners, l), append(s.names, hostName(address))
+
 		// Includes the unspecified address, which listens on all interfaces.
 		if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
 			s.reachable = true
@@ -186,6 +187,7 @@ func (s *Server) Serve(ctx context.Context, h http.Handler, log *slog.Logger) er
 	var serving sync.WaitGroup
 	errs := make([]error, len(s.listeners))
 	servers := make([]*http.Server, len(s.listeners))
+
 	// One limit for all addresses, because file descriptors are per process.
 	open := newConnections(connectionsMax)
 

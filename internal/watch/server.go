@@ -190,6 +190,7 @@ func (w *Watch) metrics() http.Handler {
 		// A metric that cannot be collected must not make all others unavailable.
 		ErrorHandling: promhttp.ContinueOnError, ErrorLog: slog.NewLogLogger(w.opt.Log.Handler(), slog.LevelError),
 	})
+
 	var one sync.Mutex
 	return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		kept := &keeper{header: rw.Header(), status: http.StatusOK}

@@ -77,6 +77,7 @@ func (s *stalls) observe(c *rules.Case) (out []stallEvent) {
 	}
 
 	cells := func(span time.Duration) int { return int(span / grid.Step()) }
+
 	// Gaps shorter than endSpan do not split a stall, as for its end below.
 	first, last := newest(stall.Cells, max(1, cells(endSpan)))
 
@@ -125,6 +126,7 @@ func (s *stalls) present(stall rules.Stall, grid timeline.Grid) {
 		if k >= len(stall.Ops) || math.IsNaN(stall.Ops[k]) {
 			continue
 		}
+
 		known = true
 		ops += stall.Ops[k]
 		if k < len(stall.Latency) && stall.Latency[k] >= 0 {

@@ -109,6 +109,7 @@ func (t *Tracing) Observe(ctx context.Context, c *rules.Case) {
 
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	// A trace that begins with little of the hour left is shortened, down to traceLeast.
 	lasts := min(t.opt.For, t.opt.PerHour-t.inLastHour(time.Now()))
 	if t.off || t.active || !since.After(t.traced) || lasts < min(traceLeast, t.opt.For) {

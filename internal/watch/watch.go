@@ -386,6 +386,7 @@ const detailSlots = 900
 func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 	in, from, to := w.readers()
 	w.mu.Lock()
+
 	// Judging the same samples again would find the same.
 	same := to.Equal(w.state.at)
 	w.mu.Unlock()

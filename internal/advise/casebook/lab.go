@@ -58,6 +58,7 @@ func tried(ctx context.Context, in *scenario.Language, name string) ([]Tried, er
 		}
 
 		got, err := measured.Compare(r.Name, sc.Name, model)
+
 		// Runs that were not measured yet are left out.
 		if errors.Is(err, table.ErrNotMeasured) {
 			continue

@@ -36,7 +36,9 @@ func parsePlace(text string) (expression, error) {
 	for _, p := range parts {
 		m := placeText.FindStringSubmatch(strings.TrimSpace(p))
 		if m == nil {
-			return e, fmt.Errorf("%q is not a position in a result: want a path of keys, such as writes.all.p99_seconds", p)
+			return e,
+				fmt.Errorf("%q is not a position in a result: want a path of keys, such as writes.all.p99_seconds",
+					p)
 		}
 		e.places = append(e.places, place{m[1], strings.Split(m[2], ".")})
 	}

@@ -111,6 +111,7 @@ func (c *Case) written(engines emit.Engines, before, after *scenario.Scenario,
 
 	r, err := emit.Files(l, c.Layout.To, emit.Options{})
 	var input *emit.InputError
+
 	// The targets have nothing to do if only the application has to change.
 	if errors.As(err, &input) {
 		return []Written{}, nil

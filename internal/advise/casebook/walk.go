@@ -95,6 +95,7 @@ func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
 	for i, v := range c.Variants {
 		g.Go(func() error {
 			var store *recording.Memory
+
 			// Only the first variant stalled, so only it is recorded and diagnosed.
 			if i == 0 {
 				store = recording.NewMemory(recording.MemoryOptions{})

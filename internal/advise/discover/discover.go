@@ -197,6 +197,7 @@ func (d *discovery) byFolder(mounts map[string]string) {
 
 	data, logDir := d.deployment.Log.Dir("", d.process.Args, d.process.Getenv)
 	on := holding(data, mounts)
+
 	// The only claim must have the data, even if the default folder is elsewhere.
 	if on == "" && len(mounts) == 1 {
 		on = slices.Collect(maps.Keys(mounts))[0]

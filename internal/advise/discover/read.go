@@ -153,6 +153,7 @@ func Read(ctx context.Context, c *cluster.Client, set *appsv1.StatefulSet) (*Obj
 		for k := range o.Pods {
 			name := ClaimName(set.Spec.VolumeClaimTemplates[i].Name, set, Start(set)+k)
 			claim, err := cluster.Claims.Get(ctx, c, ns, name)
+
 			// A pod may be missing while it is recreated.
 			if cluster.IsMissing(err) {
 				continue

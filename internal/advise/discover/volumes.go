@@ -59,6 +59,7 @@ func (d *discovery) volumes() error {
 		}
 
 		d.volume("volumes."+role.Name+".", first)
+
 		// A scenario has one file system for all volumes, so use the first volume's.
 		if !options {
 			options = true
@@ -186,6 +187,7 @@ func (d *discovery) volume(key string, s *seen) {
 	capacity := s.claim.Status.Capacity[corev1.ResourceStorage]
 	d.add(key+"size", fit.Exactly(float64(capacity.Value())), fit.Declared, "claim %s, status.capacity: %s",
 		s.claim.Name, capacity.String())
+
 	// The other figures only make sense for a known product.
 	if !knownType(all.Type) {
 		return

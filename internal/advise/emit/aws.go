@@ -53,6 +53,7 @@ func aws(l *Layout, o *Options) (*Part, error) {
 			}
 
 			fmt.Fprintf(&b, "\tfresh \"$instance\" \"$instance-%s\" %s", name, d.after.figures())
+
 			// Only the operators know the snapshot, so it is a variable of the script.
 			if d.after.snapshot {
 				variable := d.snapshotOf(n, strings.ToUpper) + "_SNAPSHOT"

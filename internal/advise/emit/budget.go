@@ -20,6 +20,7 @@ func budgets(l *Layout, _ *Options) (*Part, error) {
 
 	p := &Part{Apply: []string{"`budget/volumes.yaml` has each volume's sustained limits: the minimum of the volume's and the machine's, after bursts are used up. " +
 		"An engine with higher settings plans for I/O that the volume cannot deliver."}}
+
 	// Engines pace writes to their data. Without a volume of that name, use the first one.
 	data := all[0]
 	for _, b := range all {
@@ -91,6 +92,7 @@ func (l *Layout) dirtyText(b *budget.Budget) string {
 	if h := &l.After.Host; background == 0 || h.DirtyBackground != 0 || h.Dirty != 0 {
 		return ""
 	}
-	return l.Head("#", "Limits on dirty pages: as much as the volume writes in a tenth of a second and in a second.") +
+	return l.Head("#",
+		"Limits on dirty pages: as much as the volume writes in a tenth of a second and in a second.") +
 		fmt.Sprintf("\nvm.dirty_background_bytes = %d\nvm.dirty_bytes = %d\n", int64(background), int64(most))
 }

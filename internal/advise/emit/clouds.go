@@ -125,6 +125,7 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 
 			fmt.Fprintf(&steps, "\t%sfresh \"$machine\" \"$machine-%s\" %s%s\n", attached, name,
 				d.after.figures(), burst)
+
 			// apply sets the caching with the attachment; check verifies it separately.
 			if d.after.caching != "" {
 				fmt.Fprintf(&steps, "\t[[ $verb != check ]] || cached \"$machine-%s\" None %s\n", name,
@@ -221,6 +222,7 @@ func cloudRisks(l *Layout) []string {
 	var out []string
 	for i := range l.disks {
 		d := &l.disks[i]
+
 		// The risks of EBS volumes have their own function, which takes a layout with one disk.
 		if d.after == nil || d.after.provider == "aws" {
 			out = append(out, ebsRisks(&Layout{disks: l.disks[i : i+1]})...)
@@ -242,7 +244,8 @@ func cloudRisks(l *Layout) []string {
 		out = append(out, azureNeeds(d)...)
 		if d.after.bursting && (d.switched || d.isNew()) {
 			out = append(out,
-				d.path+": on-demand bursting costs a monthly fee, and a fee for each operation beyond the disk's own limits. "+
+				d.path+
+					": on-demand bursting costs a monthly fee, and a fee for each operation beyond the disk's own limits. "+
 					burstingRule+".")
 		}
 

@@ -55,6 +55,7 @@ func OpenFolder(dir string) (*Folder, error) {
 
 	f := &Folder{path: abs, is: map[string][]byte{}}
 	real, err := filepath.EvalSymlinks(abs)
+
 	// A new folder is created by Write, not here: a dry run must leave no trace.
 	if errors.Is(err, fs.ErrNotExist) {
 		if info, err := os.Lstat(abs); err == nil && info.Mode()&fs.ModeSymlink != 0 {

@@ -69,6 +69,7 @@ func (d *driver) rates(s *spec, parameters map[string]string, iops, rate string)
 // The parameters of both classes are immutable, so a class's name includes its figures.
 func kubernetes(l *Layout, o *Options) (*Part, error) {
 	p := &Part{}
+
 	// Classes are removed last, after everything that uses them.
 	defer func() { p.Back = append(p.Back, l.unmake(p)...) }()
 	var set *statefulSet
@@ -83,6 +84,7 @@ func kubernetes(l *Layout, o *Options) (*Part, error) {
 	claims := &claims{l: l, set: set}
 	for i := range l.disks {
 		d := &l.disks[i]
+
 		// Removed volumes keep their claims, because they have data.
 		if d.action == removed || d.member > 0 && d.isNew() { // a claim template applies to every member
 			continue
@@ -388,6 +390,7 @@ func (c *claims) names(d *disk) (claims, namespace string) {
 	if c.set == nil {
 		return "CLAIM-0 CLAIM-1 CLAIM-2", ""
 	}
+
 	// Claim names are TEMPLATE-SET-ORDINAL.
 	template := c.set.templates[d.volume]
 	var names []string
@@ -396,9 +399,11 @@ func (c *claims) names(d *disk) (claims, namespace string) {
 			names = append(names, fmt.Sprintf("%s-%s-%d", template, c.set.manifest.Name, int(c.set.first())+i))
 		}
 	}
+
 	if ns := c.set.manifest.Namespace; ns != "" {
 		namespace = " -n " + ns
 	}
+
 	return strings.Join(names, " "), namespace
 }
 

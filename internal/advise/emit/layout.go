@@ -94,6 +94,7 @@ func (l *Layout) slug() string {
 	}
 
 	s := strings.Trim(b.String(), "-")
+
 	// Names of some resources must not start with a digit.
 	if s == "" || s[0] <= '9' {
 		s = strings.TrimSuffix("plimsoll-"+s, "-")

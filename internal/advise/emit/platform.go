@@ -73,7 +73,8 @@ func (d *disk) carries(target string) error {
 		if target == "kubernetes" {
 			next += "; pods get them as local volumes (the local volume static provisioner, sigs.k8s.io/sig-storage-local-static-provisioner), which bind a pod to its machine"
 		}
-		return Inputf(next, "%s is on the instance's local disks, which come with the machine: %s only creates %s volumes",
+		return Inputf(
+			next, "%s is on the instance's local disks, which come with the machine: %s only creates %s volumes",
 			d.path, target, c.whose())
 	case elsewhere:
 		kind := d.before
@@ -167,7 +168,8 @@ func PlatformNamed(name string) (*Platform, error) {
 		if near := diagnostics.Nearest(name, PlatformNames()); near != "" {
 			next = "did you mean " + near + "?"
 		}
-		return nil, Inputf(next, "--to %q is not a platform: want one of %s", name, strings.Join(PlatformNames(), ", "))
+		return nil, Inputf(next, "--to %q is not a platform: want one of %s", name,
+			strings.Join(PlatformNames(), ", "))
 	}
 	return &everywhere[i], nil
 }

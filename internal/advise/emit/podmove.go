@@ -138,7 +138,8 @@ func (s *statefulSet) describeMove(p *Part, ns string) {
 		fmt.Sprintf(
 			"`kubectl%s exec %s -c %s -- readlink %s` prints `%s` in each pod. Once the logs of all pods have moved, restore the update strategy, which restarts no pod:\n\n"+
 				"    kubectl%[1]s patch statefulset %[6]s --type merge -p '%[7]s'\n\n"+
-				"Once the improvement is proved, in each pod: `kubectl%[1]s exec %[2]s -c %[3]s -- rm -r %[4]s.plimsoll-old`.", ns,
+				"Once the improvement is proved, in each pod: `kubectl%[1]s exec %[2]s -c %[3]s -- rm -r %[4]s.plimsoll-old`.",
+			ns,
 			pod,
 			container, from, to, name, s.strategyBefore()))
 

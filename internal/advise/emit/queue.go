@@ -60,7 +60,8 @@ func udev(l *Layout, _ *Options) (*Part, error) {
 	p := &Part{}
 	var words []string
 
-	text := "#!/bin/bash\n" + l.Head("#", "Sets the queues of the volumes' devices, immediately and after each boot.")
+	text := "#!/bin/bash\n" +
+		l.Head("#", "Sets the queues of the volumes' devices, immediately and after each boot.")
 	for _, s := range settings {
 		text += l.Comments(s.path)
 		words = append(words, s.name+"="+s.value)
@@ -146,7 +147,8 @@ func (l *Layout) queueDaemonSet(p *Part) error {
 		before = append(before, s.name+" "+said(l.from(s.path)))
 	}
 
-	p.Back = append(p.Back, "Change the values in "+path+" back to the previous ones ("+strings.Join(before, ", ")+
+	p.Back = append(p.Back, "Change the values in "+path+" back to the previous ones ("+
+		strings.Join(before, ", ")+
 		"), apply it, wait a minute, then `kubectl delete -f "+path+"`: disks keep the last setting.")
 	p.Risks = append(p.Risks, l.queueRisks()...)
 	return nil

@@ -51,6 +51,7 @@ func readStatefulSet(l *Layout, o *Options) (*statefulSet, error) {
 	}
 
 	s := &statefulSet{l: l, templates: map[string]string{}}
+
 	// The file may contain other objects, separated by "---".
 	reader := k8syaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(o.StatefulSet)))
 	for {
@@ -289,6 +290,7 @@ func (s *statefulSet) claim(d *disk) error {
 	}
 
 	c.Spec.Resources.Requests[corev1.ResourceStorage] = *size
+
 	// New claims are required in both cases, and they get the new class.
 	if d.action == remade || d.recached {
 		c.Spec.StorageClassName = &class
@@ -406,6 +408,7 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 func (s *statefulSet) memory(p *Part, c *corev1.Container) (comments []string) {
 	l := s.l
 	limit := l.After.Host.Memory
+
 	// A scenario with as much memory as the machine has no container limit.
 	ofMachine := l.After.Instance() != nil && limit >= l.After.Instance().Memory
 	if ofMachine || !l.Changed("host.memory") {

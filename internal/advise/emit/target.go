@@ -181,7 +181,8 @@ func Files(l *Layout, names []string, o Options) (*Result, error) {
 func choose(l *Layout, names []string, o *Options) ([]target, error) {
 	fits := l.targets.of(l.engine()).names()
 	if len(names) == 0 {
-		return nil, Inputf("for example --to "+fits[0]+" --to "+fits[len(fits)-1], "no target given: --to accepts %s for %s",
+		return nil, Inputf("for example --to "+fits[0]+" --to "+
+			fits[len(fits)-1], "no target given: --to accepts %s for %s",
 			strings.Join(fits, ", "), l.engine())
 	}
 
@@ -203,6 +204,7 @@ func choose(l *Layout, names []string, o *Options) ([]target, error) {
 	}
 
 	var out []target
+
 	// Keep the order of application, not that of the flags.
 	for _, t := range l.targets {
 		if slices.Contains(names, t.name) {

@@ -151,7 +151,8 @@ func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
 	body.AppendNewline()
 	comment(body, "# "+d.why())
 	if d.member > 0 {
-		comment(body, fmt.Sprintf("# Only member %d has this volume: exclude the other members from its for_each.", d.member))
+		comment(body, fmt.Sprintf("# Only member %d has this volume: exclude the other members from its for_each.",
+			d.member))
 	}
 
 	if d.action == modified {
@@ -160,6 +161,7 @@ func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
 	}
 
 	b := body.AppendNewBlock("resource", []string{"aws_ebs_volume", name}).Body()
+
 	// One volume per machine: the map's keys are the instances' names.
 	b.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
 	b.AppendNewline()
@@ -201,6 +203,7 @@ func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
 	}}))
 	b.AppendNewline()
 	life := b.AppendNewBlock("lifecycle", nil).Body()
+
 	// A replacement would delete the data.
 	life.SetAttributeValue("prevent_destroy", cty.True)
 

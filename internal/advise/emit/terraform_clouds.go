@@ -88,11 +88,13 @@ func (l *Layout) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, slot 
 	comment(body, "# "+d.why())
 
 	if d.member > 0 {
-		comment(body, fmt.Sprintf("# Only member %d has this disk: exclude the other members from its for_each.", d.member))
+		comment(body, fmt.Sprintf("# Only member %d has this disk: exclude the other members from its for_each.",
+			d.member))
 	}
 
 	if d.action == modified {
-		comment(body, "# This disk already exists: import it, or change your existing resource. It is modified in place.")
+		comment(
+			body, "# This disk already exists: import it, or change your existing resource. It is modified in place.")
 		if d.switched {
 			comment(body, "# "+burstingRule+".")
 		}

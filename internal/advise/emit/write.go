@@ -116,6 +116,7 @@ func (w *writing) all(files []File) error {
 			return Inputf("move it elsewhere, or use another folder",
 				"%s has more than %d MiB: emit did not write it", w.place(n.Path), fileBytesMax>>20)
 		}
+
 		if err := w.write(n); err != nil {
 			return err
 		}

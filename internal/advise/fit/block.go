@@ -67,7 +67,8 @@ func (f *Fitting) throttling(device string) {
 		cells, device, units.Number(queue))
 	switch {
 	case err == nil && reported >= 0:
-		f.Add(key, Count(float64(reported)), Measured, "writeback throttling of %s, as reported by the source", device)
+		f.Add(key, Count(float64(reported)), Measured,
+			"writeback throttling of %s, as reported by the source", device)
 	case f.Fact("scheduler."+device) == string(kernel.BFQ):
 		f.Add(key, Count(0), Inferred, "the scheduler bfq turns writeback throttling off").ToKnow(how)
 	case f.Fact("nr_requests."+device) != "" && !stacked.MatchString(device):

@@ -32,6 +32,7 @@ const logWritesMin = 0.8
 // like a volume (in a recording of a simulation or of the lab), or otherwise by their I/O.
 func (f *Fitting) useDevices() error {
 	busy := f.traffic()
+
 	// Explicit assignments replace guessing entirely.
 	if len(f.opt.Devices) > 0 {
 		if err := f.givenDevices(busy); err != nil {

@@ -55,7 +55,8 @@ func (e *EngineError) Error() string {
 	if len(e.Found) == 0 {
 		return "the recording contains no database, so its load is unknown"
 	}
-	return "the recording contains several databases, but a scenario has only one: " + strings.Join(e.Found, ", ")
+	return "the recording contains several databases, but a scenario has only one: " +
+		strings.Join(e.Found, ", ")
 }
 
 // Hint returns how to choose.

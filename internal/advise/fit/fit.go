@@ -70,6 +70,7 @@ func (f *Fitted) Value(key string) *Value {
 // engine is unclear.
 func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, error) {
 	of := diagnose.Options{Pack: opt.Pack, From: opt.From, To: opt.To, Hosts: opt.Hosts, Progress: opt.Progress}
+
 	// A scenario has one database, so several in the recordings need a choice.
 	one, err := diagnose.Only(ctx, in, of, database(&opt))
 	if err != nil {

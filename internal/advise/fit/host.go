@@ -45,6 +45,7 @@ func (f *Fitting) host() {
 	}
 
 	cores := f.Number("cores")
+
 	// Without a fact, count the CPUs that the metrics report.
 	if math.IsNaN(cores) {
 		cores = f.Gauge(rules.CPUCores)
@@ -79,6 +80,7 @@ func (f *Fitting) pageCache() {
 	reported := f.Fact("vm_dirty_background")
 
 	bytes, share := f.Number("vm.dirty_background_bytes"), f.Number("vm.dirty_background_ratio")
+
 	// Prefer bytes to a ratio, like the kernel: setting one clears the other.
 	switch size, err := units.ParseSize(reported); {
 	case reported != "" && err == nil && size > 0:

@@ -30,6 +30,7 @@ type identity struct {
 // identify collects the evidence for a volume's product.
 func (f *Fitting) identify(u use) identity {
 	id := identity{given: f.opt.Volumes[u.volume]}
+
 	// The user's word comes first, then the provider's API, then the device's model.
 	if t, err := catalog.Type(id.given.Type); err == nil {
 		id.given.Type, id.provider, id.whose = t.Name, t.Provider, "specified as "+t.Name
@@ -43,6 +44,7 @@ func (f *Fitting) identify(u use) identity {
 
 	id.parts, _ = strconv.Atoi(f.Facts["parts."+u.device])
 	f.identifyModel(u, &id)
+
 	// An instance without local disks can only have network volumes.
 	if i := f.instance(); i != nil && id.provider == "" {
 		if i.Disk.Count > 0 { // the device may be a local disk
@@ -139,14 +141,17 @@ func (f *Fitting) fileSystem(u use) (bytes float64, of string) {
 	mounts := f.Signal(rules.MountSize)
 	for _, t := range mounts {
 		at := t.Labels.Get("mount_point")
+
 		// A data path on the root may be a link, if another mount could hold the data.
 		if at == "/" && slices.ContainsFunc(mounts,
 			func(o timeline.Track) bool { return holdsData(o.Labels.Get("mount_point")) }) {
 			continue // the path may be a link into another mount
 		}
+
 		if u.volume != "data" && at != path || !beneath(path, at) || len(at) <= len(best) {
 			continue
 		}
+
 		if b := timeline.Max(t.Values); b > 0 {
 			best, bytes, of = at, b, "the file system at "+at
 		}

@@ -192,7 +192,8 @@ func (w *seenVolume) enter(matches []candidate) {
 		m = matches[0]
 	} else {
 		m.Order = catalog.Order{Type: w.given.Type, Size: cmp.Or(w.size, w.room())}
-		w.Remark("volumes.%s is specified as %s, but no volume of that type matches the observations: check its limits", w.volume,
+		w.Remark("volumes.%s is specified as %s, but no volume of that type matches the observations: check its limits",
+			w.volume,
 			w.given.Type)
 	}
 
@@ -355,7 +356,8 @@ func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
 			math.NaN()).
 			ToKnow("the provider's console")
 	default:
-		w.Add(key+x.field, as(has), Assumed, "%s; the included amount of %s is assumed", text, t.Name).Between(x.most,
+		w.Add(key+x.field, as(has), Assumed, "%s; the included amount of %s is assumed", text,
+			t.Name).Between(x.most,
 			math.NaN()).AsDefault().
 			ToKnow("the provider's console, or plimsoll probe on an idle volume of the same kind")
 	}
@@ -375,13 +377,15 @@ func (w *seenVolume) enterScale(key, name string) {
 	x := w.scaleOf(name)
 	if math.IsNaN(x) || x <= 0 {
 		w.Add(key+"latency.scale", Quantity{"100%", 1, "ratio"}, Assumed,
-			"latency of requests: fewer than %d s with few requests in flight; assumed as for %s", calmCells, name).AsDefault()
+			"latency of requests: fewer than %d s with few requests in flight; assumed as for %s", calmCells,
+			name).AsDefault()
 		return
 	}
 
 	v := w.Add(key+"latency.scale", factor(x), Inferred,
 		"a request took %s in calm seconds (median), %s times the latency of %s", units.Seconds(w.calmMedian()),
 		units.Number(x), name)
+
 	// Within the bounds, the product's own latency is the better estimate.
 	if x >= scaleLow && x <= scaleHigh {
 		v.Text, v.Number = "100%", new(float64)

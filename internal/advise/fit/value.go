@@ -194,6 +194,7 @@ func Duration(seconds float64) Quantity {
 	}
 
 	d := time.Duration(seconds * 1e9)
+
 	// Keep three digits: more would suggest a precision that a mean does not have.
 	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
 		if d >= 100*unit {

@@ -34,6 +34,7 @@ func (f *Fitting) fitVolumes() error {
 		}
 
 		w := &seenVolume{Fitting: f, use: u, limit: l, identity: f.identify(u), calm: f.calmAwaits(l)}
+
 		// Providers limit reads and writes together; only a cgroup limits one direction.
 		w.levels = f.levels(l, w.provider != "" && !w.model.Local)
 		matches := w.matches()
@@ -113,6 +114,7 @@ func (f *Fitting) levels(l rules.Limit, rented bool) []level {
 
 		values := f.On(l.Device, x.signal)
 		x.stood = x.found
+
 		// The volume's own counters are proof, so they replace the plateau found from rates.
 		if over != nil {
 			at := timeline.Where(over, func(r float64) bool { return r >= exceededAll })
@@ -181,7 +183,8 @@ func (x *level) text(f *Fitting) string {
 		return fmt.Sprintf("its %s limit: at least %s%s was delivered in a second without reaching the limit",
 			x.field, trim(x.as(x.most)), unit(x.unit))
 	}
-	return fmt.Sprintf("the rate stayed at %s%s for %s while %s requests were queued%s: a limit", trim(x.as(x.stood.Level)),
+	return fmt.Sprintf("the rate stayed at %s%s for %s while %s requests were queued%s: a limit",
+		trim(x.as(x.stood.Level)),
 		unit(x.unit),
 		units.Seconds(f.Seconds(x.stood.Cells)), units.Number(x.queued), x.proof)
 }
@@ -306,8 +309,10 @@ func (w *seenVolume) latency(key string, like *catalog.VolumeType) {
 		like.Read.Latency().Mean().Std().Seconds()
 	write, read := w.calm.writes.median()/usualWrite, w.calm.reads.median()/usualRead
 	w.Add(key+"latency.like", word(likeType), Assumed,
-		"latency distribution of single requests: counters only give one-second means; assumed as for %s", likeType).
+		"latency distribution of single requests: counters only give one-second means; assumed as for %s",
+		likeType).
 		ToKnow("plimsoll probe, or the volume's NVMe log page 0xD0")
+
 	main, k, usual, what := write, &w.calm.writes, usualWrite, "a write"
 
 	// A read-only load still shows the device's speed.

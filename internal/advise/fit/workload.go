@@ -46,6 +46,7 @@ func (f *Fitting) Arrivals(l Load) error {
 	v := f.Add("workload.arrivals.poisson", rate(total), Measured,
 		"%s; as an open loop: completed operations equal requested ones, unless the database kept falling behind",
 		l.RateOf)
+
 	// Scale the spread to the total, which may cover more operations than the series.
 	if !math.IsNaN(low) {
 		mean := timeline.Mean(l.Ops)

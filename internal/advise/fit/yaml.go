@@ -61,6 +61,7 @@ func (f *Fitted) Scenario(l *scenario.Language, over ...scenario.Set) (*scenario
 			sets = append(sets, scenario.Set{Path: v.Key, Value: v.Text})
 		}
 	}
+
 	return l.Make(f.Name, append(sets, over...))
 }
 

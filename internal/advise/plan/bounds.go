@@ -70,6 +70,7 @@ func demand(sc *scenario.Scenario, e *Profile, come simulate.Arrivals) string {
 	}
 
 	all := float64(come.Writes + come.Reads)
+
 	// All unanswered operations may be writes, which makes this the fewest that must be answered.
 	answered := float64(come.Writes) - float64((1-answeredMin)*all)
 	passes := float64(most) * float64(float64(sc.Run.Duration)/1e9+1) * 1.05

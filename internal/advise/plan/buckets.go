@@ -43,6 +43,7 @@ func (m *spaceMaker) spans() []option {
 
 	spans := slices.DeleteFunc(slices.Clone(bucketSpans),
 		func(span time.Duration) bool { return !m.bucketFits(b, units.Duration(span)) })
+
 	// Spans differ by factors, so distance is the ratio: 5 min is as far from 15 min as 45 min.
 	far := func(span time.Duration) float64 { return math.Abs(math.Log(float64(span) / float64(b.Span))) }
 	slices.SortStableFunc(spans, func(a, b time.Duration) int { return cmp.Compare(far(a), far(b)) })
@@ -88,6 +89,7 @@ func (p *planner) buckets() []Statement {
 	}
 
 	var out []Statement
+
 	// Writes take longest just before a bucket closes, so figures from a run without a bucket's end
 	// are too optimistic.
 	if seen := p.now.Run.Warmup + p.now.Run.Duration; seen+now.FilledFor%now.Span < now.Span {

@@ -29,6 +29,7 @@ func (p *planner) alternatives(from *candidate) []*candidate {
 	}
 
 	quick, strong := slices.Clone(from.choice), slices.Clone(from.choice)
+
 	// Log volumes come before the data volume: a faster log helps every synchronous write.
 	for _, log := range []bool{true, false} {
 		for i := range p.space.axes {

@@ -62,6 +62,7 @@ func makeSpace(now *scenario.Scenario, opt *Options) (*Space, error) {
 func (m *spaceMaker) make() *Space {
 	s := &Space{}
 	fixed := dollars(0)
+
 	// Before the volumes: their ladders stop at the limits of the largest machine.
 	machines := m.instances()
 
@@ -87,6 +88,7 @@ func (m *spaceMaker) make() *Space {
 	}
 
 	s.axes = slices.Concat(m.settings(), volumes, m.logAxis(), machines, m.membersAxis())
+
 	// Option costs are for the current number of members; scale them to the choice's number.
 	s.bill = func(choice []int) dollars {
 		sum := dollars(0)
@@ -123,7 +125,8 @@ func (m *spaceMaker) membersOf(s *Space, choice []int) int {
 // asked rejects options that do not apply to this deployment.
 func (m *spaceMaker) asked() error {
 	if m.opt.QuerySpan != 0 && m.now.Workloads().Spec().Buckets == nil {
-		return inputf("leave --query-span out", "--query-span only applies to workloads with buckets, and this one has none")
+		return inputf(
+			"leave --query-span out", "--query-span only applies to workloads with buckets, and this one has none")
 	}
 	if !m.opt.Ephemeral {
 		return nil
@@ -257,7 +260,8 @@ func (m *spaceMaker) keeping(names []string) error {
 		name = strings.TrimSpace(name)
 		if !slices.Contains(known, name) && !slices.ContainsFunc(known,
 			func(k string) bool { return within(k, name) }) {
-			next := "use the path of something that a plan can change: " + strings.Join(KeepNames(nil)[:6], ", ") + ", ..."
+			next := "use the path of something that a plan can change: " +
+				strings.Join(KeepNames(nil)[:6], ", ") + ", ..."
 			if near := diagnostics.Nearest(name, known); near != "" {
 				next = "did you mean " + near + "?"
 			}
@@ -309,6 +313,7 @@ func (m *spaceMaker) instances() []axis {
 	}
 
 	m.cap(now)
+
 	// Without prices, a larger machine would look free and always win.
 	if m.opt.Unpriced || m.machineUnpriced {
 		return []axis{{path: "host.instance", options: []option{{}}}}

@@ -114,6 +114,7 @@ func (g *volumeGrid) add(out *[]option, o catalog.Order, need Need) {
 	}
 
 	op := option{sets: sets, need: need, order: &o, cost: cost, ordered: g.ordered(&o), danger: o.Members() - 1}
+
 	// Local disks are riskier than any stripe of network volumes.
 	if o.Local() {
 		op.danger += 100
@@ -175,6 +176,7 @@ func (g *volumeGrid) ordered(o *catalog.Order) ordered {
 func (g *volumeGrid) orders(t *catalog.VolumeType) []catalog.Order {
 	base := *g.now
 	base.IOPS, base.IOPSPerGB, base.Throughput = 0, 0, 0
+
 	// A latency measured on the old type says nothing about another one.
 	if base.Type != t.Name {
 		base.Type, base.Latency = t.Name, nil

@@ -185,7 +185,8 @@ func (p *planner) spent(a *axis, op *option) []dollars {
 		return out
 	}
 
-	per := float64(a.options[0].cost) / float64(max(micro(was.Total), 1)) // number of machines that have the volume
+	// number of machines that have the volume
+	per := float64(a.options[0].cost) / float64(max(micro(was.Total), 1))
 	for i := len(op.sets) - 1; i > 0; i-- {
 		// Go from the end: throughput, IOPS, size. What remains belongs to the type.
 		with := order

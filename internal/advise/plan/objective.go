@@ -43,7 +43,8 @@ const objectiveBytesMax = 100
 func ParseObjective(text string) (scenario.Bound, error) {
 	const how = "write it as --objective 'write_p99 < 25ms'"
 	if len(text) > objectiveBytesMax {
-		return scenario.Bound{}, inputf(how, "objective too long: %d characters, want only a name and a time", len(text))
+		return scenario.Bound{}, inputf(how,
+			"objective too long: %d characters, want only a name and a time", len(text))
 	}
 
 	name, most, ok := strings.Cut(text, "<")

@@ -59,7 +59,8 @@ func (p *planner) priceStatements() []Statement {
 		if _, err := i.Monthly(p.opt.Region); err != nil {
 			return []Statement{{"machine-unpriced",
 				fmt.Sprintf("the price of %s in %s is unknown: totals cover only volumes, and no other machine was considered (%s)",
-					i.Name, region, "plimsoll catalog import adds prices from a CSV file with the columns instance_type,usd_per_hour,region"),
+					i.Name,
+					region, "plimsoll catalog import adds prices from a CSV file with the columns instance_type,usd_per_hour,region"),
 				[]Evidence{}}}
 		}
 	}

@@ -27,6 +27,7 @@ func reading(sc *scenario.Scenario, e *Profile, come simulate.Arrivals, reads fu
 	}
 
 	seconds := float64(sc.Run.Duration) / 1e9
+
 	// Every operation that may stay unanswered saves at most one read.
 	needed := float64(reads()) - float64((1-answeredMin)*float64(come.Writes+come.Reads))
 	if needed <= float64(float64(most)*(seconds+1))*1.05 {

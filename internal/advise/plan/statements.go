@@ -209,6 +209,7 @@ func (p *planner) mostIOPS() []*job {
 		}
 
 		j := &job{candidate: p.current.candidate, more: sets}
+
 		// If the current deployment meets the objectives, the full run is needed to show an
 		// improvement; otherwise it only matters whether more IOPS meet them.
 		if !p.current.met {
@@ -290,9 +291,12 @@ func (p *planner) unhelped(name string) string {
 		if v.Name != name && !strings.HasSuffix(v.Name, "/"+name) {
 			continue
 		}
+
 		if v.AwaitSeconds != nil {
-			all += *v.AwaitSeconds * v.IOPS * p.current.result.Seconds // total time in requests: mean latency times their number
+			// total time in requests: mean latency times their number
+			all += *v.AwaitSeconds * v.IOPS * p.current.result.Seconds
 		}
+
 		for _, h := range v.HeldBy {
 			if h.Seconds > held {
 				limit, held = h.Name, h.Seconds

@@ -31,7 +31,8 @@ func (m *spaceMaker) placed() error {
 	for k := 1; k <= m.members; k++ {
 		for _, v := range m.now.VolumesOf(k) {
 			if why := to.Volume(&v.Value, &v.Value); why != "" {
-				return inputf("leave --to out, or name the platform that has these volumes", "--to %s: volumes.%s is %s: %s", to.Name(),
+				return inputf("leave --to out, or name the platform that has these volumes",
+					"--to %s: volumes.%s is %s: %s", to.Name(),
 					v.Name, v.Value.Type, why)
 			}
 		}
@@ -103,6 +104,7 @@ func (p *planner) machineStatements() []Statement {
 	if len(p.space.unattached) == 0 {
 		return nil
 	}
-	return []Statement{{"machine-volumes", "volume types that cannot be attached to the machine were excluded: " +
-		strings.Join(p.space.unattached, "; "), []Evidence{}}}
+	return []Statement{{"machine-volumes",
+		"volume types that cannot be attached to the machine were excluded: " +
+			strings.Join(p.space.unattached, "; "), []Evidence{}}}
 }

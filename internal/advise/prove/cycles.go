@@ -142,6 +142,7 @@ func cut(before, after *rules.Case) (a, b partition) {
 		a, b = byLength(before.Grid.N, length), byLength(after.Grid.N, length)
 		a.begun, b.begun = begun[0], begun[1]
 	}
+
 	return a, b
 }
 

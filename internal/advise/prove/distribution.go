@@ -60,6 +60,7 @@ func holm(p []float64) []float64 {
 			order[j], order[j-1] = order[j-1], order[j]
 		}
 	}
+
 	out := make([]float64, len(p))
 	most := 0.0
 	for rank, i := range order {
@@ -67,5 +68,6 @@ func holm(p []float64) []float64 {
 		most = max(most, min(1, float64(len(p)-rank)*p[i]))
 		out[i] = most
 	}
+
 	return out
 }

@@ -101,6 +101,7 @@ func (x *pair) estimate(r *Report, opt Options) {
 
 	alpha := 1 - float64(opt.Confidence)
 	chance := func(what string) *random.Stream { return opt.Seed.Stream("prove." + f.Name + "." + what) }
+
 	// Each computation has its own random stream, so adding one does not change the others.
 	p := permute(x.before, x.after, f.BlockUnits, opt.Resamples, chance("order"))
 	f.P = &p

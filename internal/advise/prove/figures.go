@@ -286,6 +286,7 @@ func classes(signal *rules.Signal, q float64) func(s *side) measure {
 		}
 
 		slices.Sort(h.edges)
+
 		// Without an infinite class, operations beyond the last one would be missing.
 		if len(h.edges) < 2 || !math.IsInf(h.edges[len(h.edges)-1], 1) {
 			return nil

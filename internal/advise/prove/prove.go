@@ -154,6 +154,7 @@ func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
 	}
 
 	r.Settings = changed(a, b)
+
 	// Before meant: a fix that was not applied must not excuse a rise.
 	r.contradict(a, b, opt)
 	r.meant(pairs, opt)

@@ -38,6 +38,7 @@ const sameCellsMin = 10
 func distinct(a, b *side) error {
 	shared, same := 0, true
 	from := (b.c.Grid.FromMs - a.c.Grid.FromMs) / a.c.Grid.StepMs
+
 	// Compare cells only if they have the same boundaries.
 	if !a.c.Grid.Time(0).Add(time.Duration(from) * a.c.Grid.Step()).Equal(b.c.Grid.Time(0)) {
 		return nil // cells begin at different times, so they are not compared

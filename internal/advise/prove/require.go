@@ -42,7 +42,8 @@ func Names(pack *rules.Pack) []string {
 // a rate or a share; for stalled it is the stalled time per hour. The error shows the format.
 func ParseBound(pack *rules.Pack, text string) (Bound, error) {
 	if len(text) > requireBytesMax {
-		return Bound{}, fmt.Errorf("requirement too long: want at most %d characters, not %d", requireBytesMax, len(text))
+		return Bound{}, fmt.Errorf("requirement too long: want at most %d characters, not %d",
+			requireBytesMax, len(text))
 	}
 
 	m := requirement.FindStringSubmatch(text)

@@ -33,13 +33,17 @@ func stampOf(dir string) (stamp, error) {
 		if err != nil {
 			return err
 		}
+
 		info, err := d.Info()
 		if err != nil {
 			return err
 		}
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && path != dir { // the rollout renames the folder itself, which changes its ctime
+
+		// the rollout renames the folder itself, which changes its ctime
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && path != dir {
 			out[strings.TrimPrefix(path, dir)] = changed{st.Ctim, st.Size}
 		}
+
 		return nil
 	})
 

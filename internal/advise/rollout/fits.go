@@ -39,8 +39,9 @@ func (m *member) fits() error {
 	}
 
 	if found, err := hasLog(m.move.log, m.r.proc.IsLog); err != nil || !found {
-		return errors.Join(err, steps.Inputf("data: must be the engine's data folder", "%s: %s contains no file of the log",
-			m.Name, m.move.log))
+		return errors.Join(err,
+			steps.Inputf("data: must be the engine's data folder", "%s: %s contains no file of the log",
+				m.Name, m.move.log))
 	}
 
 	if err := m.mounted(info); err != nil {

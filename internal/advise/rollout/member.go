@@ -61,7 +61,8 @@ func (r *Rollout) newMember(of *Member) (*member, error) {
 	}
 	if of.Config != "" && r.proc.Configure == nil {
 		return nil,
-			steps.Inputf("leave config: out", "%s: %s has no setting for the folder of its log; the link is sufficient",
+			steps.Inputf(
+				"leave config: out", "%s: %s has no setting for the folder of its log; the link is sufficient",
 				r.state.SiteFile, r.Engine)
 	}
 
@@ -174,19 +175,24 @@ func tail(path string) string {
 // users returns the processes that use the member's data or log, or "" if there are none.
 func (m *member) users() (string, error) {
 	dirs := []string{m.Data}
-	for _, dir := range []string{m.move.to, m.move.to + partSuffix} { // listed separately, because WalkDir does not follow the log's link
+
+	// listed separately, because WalkDir does not follow the log's link
+	for _, dir := range []string{m.move.to, m.move.to + partSuffix} {
 		if _, err := os.Lstat(dir); err == nil {
 			dirs = append(dirs, dir)
 		}
 	}
+
 	found, err := m.r.find(dirs...)
 	if err != nil {
 		return "", err
 	}
+
 	// The engine's own marks catch servers that the search of /proc misses.
 	if len(found) == 0 && m.r.proc.Running != nil {
 		return m.r.proc.Running(m.Member)
 	}
+
 	return strings.Join(found, ", "), nil
 }
 
@@ -292,7 +298,8 @@ func (m *member) isStopped(ctx context.Context) error {
 	// member proves nothing.
 	return m.await(ctx, func() error {
 		if m.r.proc.Answers(ctx, m.Member) == nil {
-			return fmt.Errorf("a server still answers at the address of %s: it is not the one that uses %s", m.Name, m.Data)
+			return fmt.Errorf("a server still answers at the address of %s: it is not the one that uses %s",
+				m.Name, m.Data)
 		}
 		return nil
 	})

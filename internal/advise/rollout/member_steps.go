@@ -181,7 +181,8 @@ func (m *member) configure() Step {
 			}
 
 			if !bytes.Equal(is, changed) {
-				return fmt.Errorf("%s was edited since: remove %s from it by hand (the original is %s)", m.Config, m.move.to, old)
+				return fmt.Errorf("%s was edited since: remove %s from it by hand (the original is %s)", m.Config,
+					m.move.to, old)
 			}
 
 			return safefile.Write(m.Config, was, safefile.Options{})

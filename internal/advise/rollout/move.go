@@ -55,7 +55,8 @@ func leadsTo(path, dir string) (bool, error) {
 		return false, err
 	}
 	if to != dir {
-		return false, fmt.Errorf("%s is a link to %s, not to %s: it was changed outside this rollout", path, to, dir)
+		return false, fmt.Errorf("%s is a link to %s, not to %s: it was changed outside this rollout",
+			path, to, dir)
 	}
 	return true, nil
 }
@@ -127,8 +128,9 @@ func (v *move) swap() error {
 
 		// Identical folders may both be empty.
 		if found, err := hasLog(v.to, v.isLog); err != nil || !found {
-			return errors.Join(err, fmt.Errorf("%s contains no file of the log: the engine would start on an empty log",
-				v.to))
+			return errors.Join(err,
+				fmt.Errorf("%s contains no file of the log: the engine would start on an empty log",
+					v.to))
 		}
 
 		// An interrupted run may have left the link.
@@ -226,6 +228,7 @@ func (v *move) swapBack() error {
 	}
 
 	v.at("before exchanging back")
+
 	// The exchange puts the folder under the log's name and leaves the link under the folder's,
 	// where it is harmless.
 	if err := v.exchange(old, v.to, v.to, was); err != nil {

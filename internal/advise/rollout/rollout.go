@@ -181,6 +181,7 @@ func (r *Rollout) build(long time.Duration) {
 func (r *Rollout) recordings(long time.Duration) *steps.Recordings {
 	sources := slices.Clone(r.site.Record)
 	of := strings.Join(sources, ", ")
+
 	// The host is always recorded, because the device's figures prove the effect of a move.
 	if len(sources) == 0 {
 		var names []string
@@ -221,6 +222,7 @@ func (r *Rollout) Run(ctx context.Context) error {
 	}
 
 	defer free()
+
 	// Save before acting: an unwritable state folder must stop the rollout while nothing has
 	// changed.
 	if err := r.save(); err != nil {
@@ -324,6 +326,7 @@ func (r *Rollout) lockMembers() (free func(), err error) {
 
 		all = append(all, f)
 		err = m.allowed()
+
 		// Report a missing permission first: it also explains why other processes are invisible.
 		if flock(f) != nil && err == nil {
 			err = steps.Failf("wait until it ends", "%s: another rollout is working on %s", m.Name, m.Data)
@@ -361,6 +364,7 @@ func (r *Rollout) Problems(ctx context.Context) []string {
 			out = append(out, text)
 		}
 	}
+
 	return out
 }
 

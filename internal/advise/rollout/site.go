@@ -124,7 +124,8 @@ func (m *Member) check(i int, before []Member, fail func(field, format string, a
 		}
 		for _, v := range m.Volumes {
 			if to := o.Volumes.Get(v.Name); to != nil && *to == v.Value {
-				fail(at("volumes."+v.Name), "%s is also the volume of %s: each member needs a separate one", v.Value, o.Name)
+				fail(at("volumes."+v.Name), "%s is also the volume of %s: each member needs a separate one",
+					v.Value, o.Name)
 			}
 		}
 	}

@@ -133,7 +133,8 @@ func ours(path string) error {
 
 	for _, e := range entries {
 		if e.Name() != lockName && !safefile.IsLeftover(e.Name()) {
-			return steps.Inputf("use --dir to name a new or empty folder", "%s is not a rollout's folder: it contains %s",
+			return steps.Inputf(
+				"use --dir to name a new or empty folder", "%s is not a rollout's folder: it contains %s",
 				path, e.Name())
 		}
 	}
@@ -202,10 +203,12 @@ func (f *Folder) Load() (*State, error) {
 	var of struct{ Version int }
 	s := &State{}
 	err = json.Unmarshal(text, &of) // first: a later version may have other fields
+
 	// Check the version first, because it is more helpful than an error about unknown fields.
 	if err == nil && of.Version != stateVersion {
-		return nil, steps.Inputf("use the version of plimsoll that wrote it", "%s has version %d, this program reads %d",
-			f.Path(stateName), of.Version, stateVersion)
+		return nil,
+			steps.Inputf("use the version of plimsoll that wrote it", "%s has version %d, this program reads %d",
+				f.Path(stateName), of.Version, stateVersion)
 	}
 
 	if err == nil {

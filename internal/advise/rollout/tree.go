@@ -168,6 +168,7 @@ func moveCopy(from, to string, at func(string)) error {
 	}
 
 	at("compared")
+
 	// NOREPLACE: a plain rename would replace an empty folder that something else created.
 	if err := unix.Renameat2(unix.AT_FDCWD, part, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE); err != nil {
 		return &os.LinkError{Op: "rename", Old: part, New: to, Err: err}

@@ -71,9 +71,11 @@ func Near(word string, among []string, n int) []string {
 		if len(word) > 1 && (strings.HasPrefix(p, word) || strings.HasSuffix(p, "."+word)) {
 			edits = min(edits, 1)
 		}
+
 		if abbreviates(word, p) {
 			edits = 0
 		}
+
 		// One edit per three letters, plus one: enough for a typo or two, not for an unrelated
 		// word.
 		if edits <= len(word)/3+1 {

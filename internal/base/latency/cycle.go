@@ -161,6 +161,7 @@ func (s *Sorter) Sort(ops []Operation, n int, cycle func(i int) (start, end vtim
 	load()
 	for i := range ops {
 		p := &ops[i]
+
 		// An operation exactly at the start of a cycle belongs to that cycle.
 		for p.At >= next {
 			at++

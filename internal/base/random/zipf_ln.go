@@ -20,6 +20,7 @@ func ln(x float64) float64 {
 	e := int(b>>52) - 1023
 
 	m := math.Float64frombits(b&(1<<52-1) | 1023<<52) // in [1, 2)
+
 	// Halving brings m close to 1, where the series converges fastest.
 	if m > sqrt2 {
 		m /= 2

@@ -35,6 +35,7 @@ func pieces(command string) []string {
 	var quote byte
 
 	depth, from := 0, 0
+
 	// Inside single quotes a backslash is literal, inside double quotes it escapes (POSIX Shell
 	// Command Language, 2.2), hence the order of the cases.
 	for i := 0; i < len(command); i++ {

@@ -33,6 +33,7 @@ func (c *Clock) Line(h Handler) *Line {
 // At schedules the handler's Fire(at, arg), like [Clock.At].
 func (l *Line) At(at Instant, arg uint64) {
 	c := l.clock
+
 	// Out of order for this line: the clock sorts it.
 	if at = max(at, c.now); at == Never || l.n > 0 && at < l.last {
 		c.At(at, l.handler, arg)
@@ -66,16 +67,20 @@ func (l *Line) pop() (arg uint64) {
 	arg = l.ring[l.first].arg
 	l.first = (l.first + 1) & (len(l.ring) - 1)
 	l.at, l.seq = Never, 0
+
 	if l.n--; l.n > 0 {
 		l.at, l.seq = l.ring[l.first].at, l.ring[l.first].seq
 	}
+
 	c := l.clock
 	c.line = nil
+
 	// A clock has only a few lines, so a scan is cheaper than a heap of lines.
 	for _, o := range c.lines {
 		if o.n > 0 && (c.line == nil || o.before(c.line.at, c.line.seq)) {
 			c.line = o
 		}
 	}
+
 	return arg
 }

@@ -192,6 +192,7 @@ func (c *Clock) ready() bool {
 	}
 
 	c.sorted, c.next = c.sorted[:0], 0
+
 	// The heap may hold an event of a span before the first listed one. The open span then moves to
 	// it, so that new events near it are inserted and not listed.
 	if len(c.heap) > 0 {

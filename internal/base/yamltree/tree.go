@@ -171,9 +171,10 @@ func notText(text []byte) int {
 // plain refuses unsupported YAML before the parser sees it.
 func plain(tokens token.Tokens, set string) error {
 	refused := map[token.Type]string{
-		token.AnchorType:   "anchors are not supported: write the value out",
-		token.AliasType:    "aliases are not supported: write the value out",
-		token.MergeKeyType: "merge keys are not supported: write the keys out", token.TagType: "tags are not supported",
+		token.AnchorType:     "anchors are not supported: write the value out",
+		token.AliasType:      "aliases are not supported: write the value out",
+		token.MergeKeyType:   "merge keys are not supported: write the keys out",
+		token.TagType:        "tags are not supported",
 		token.MappingKeyType: "explicit keys (?) are not supported: write key: value",
 		token.DirectiveType:  "directives are not supported",
 	}

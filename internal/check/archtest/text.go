@@ -93,6 +93,7 @@ func linkProblem(page, to string, there map[string]bool, anchors map[string]map[
 	case anchor != "" && anchors[target] != nil && !anchors[target][anchor]:
 		return fmt.Sprintf("link to %s: %s has no such heading", to, target)
 	}
+
 	return ""
 }
 
@@ -105,6 +106,7 @@ func anchorsOf(page string) map[string]bool {
 		if strings.HasPrefix(line, "```") {
 			fenced = !fenced
 		}
+
 		m := heading.FindStringSubmatch(line)
 		if m == nil || fenced {
 			continue
@@ -112,12 +114,15 @@ func anchorsOf(page string) map[string]bool {
 
 		text := strings.ToLower(strings.TrimSpace(m[1]))
 		anchor := strings.ReplaceAll(notInAnchor.ReplaceAllString(text, ""), " ", "-")
+
 		name := anchor
 		for n := 1; out[name]; n++ {
 			name = fmt.Sprintf("%s-%d", anchor, n)
 		}
+
 		out[name] = true
 	}
+
 	return out
 }
 
@@ -127,8 +132,8 @@ const boundsPage = "docs/internals/bounds.txt"
 // boundsRow is a row of that table: a constant and its value for people.
 var boundsRow = regexp.MustCompile("^\\| `([a-z0-9/]+)\\.([A-Za-z0-9]+)` \\| ([^|]+) \\|")
 
-// Bounds reports rows of the table in docs/internals/bounds.txt that differ from the code, so that readers can
-// rely on the table.
+// Bounds reports rows of the table in docs/internals/bounds.txt that differ from the code, so that
+// readers can rely on the table.
 func Bounds(t *Tree) []Problem {
 	var out []Problem
 	for _, f := range t.Texts {

@@ -86,8 +86,10 @@ func goFiles(root string) ([]string, error) {
 		if strings.HasSuffix(path, ".go") {
 			out = append(out, path)
 		}
+
 		return nil
 	})
+
 	return out, err
 }
 
@@ -110,6 +112,7 @@ func read(path string) ([]sentence, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if ast.IsGenerated(file) {
 		return nil, nil
 	}
@@ -165,11 +168,13 @@ func literals(path string, src []byte, test bool) []sentence {
 		if err != nil || !strings.Contains(text, " ") && !joined || strings.Contains(text, `:"`) {
 			continue
 		}
+
 		if joined {
 			out[len(out)-1].text += text
 		} else {
 			out = append(out, sentence{path, file.Line(pos), text})
 		}
+
 		joined = true
 	}
 
@@ -191,6 +196,7 @@ func mirror(files []string, dir string) error {
 		if err != nil {
 			return err
 		}
+
 		if len(found) == 0 {
 			continue
 		}
@@ -199,6 +205,7 @@ func mirror(files []string, dir string) error {
 		if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 			return err
 		}
+
 		if err := os.WriteFile(out, []byte(placed(found)), 0o644); err != nil {
 			return err
 		}
@@ -222,6 +229,7 @@ func placed(found []sentence) string {
 		b.WriteString(text)
 		line += strings.Count(text, "\n")
 	}
+
 	b.WriteByte('\n')
 	return b.String()
 }
@@ -245,7 +253,8 @@ func sample(files []string, count int, seed uint64, w io.Writer) error {
 	})
 
 	for _, s := range all {
-		if _, err := fmt.Fprintf(w, "%s:%d: %s\n", s.path, s.line, strings.Join(strings.Fields(s.text), " ")); err != nil {
+		if _, err := fmt.Fprintf(w, "%s:%d: %s\n", s.path, s.line,
+			strings.Join(strings.Fields(s.text), " ")); err != nil {
 			return err
 		}
 	}
@@ -271,10 +280,13 @@ func vocabulary(from, to string) error {
 	}
 
 	var b strings.Builder
-	b.WriteString("# Generated from " + from + " by make generate.\nextends: substitution\nmessage: \"'%s' instead of '%s'\"\n" +
+	b.WriteString("# Generated from " + from +
+		" by make generate.\nextends: substitution\nmessage: \"'%s' instead of '%s'\"\n" +
 		"level: error\nignorecase: true\nswap:\n")
+
 	for _, row := range rows {
-		fmt.Fprintf(&b, "  %s: %s\n", strconv.Quote(strings.ReplaceAll(row[1], `\|`, "|")), strconv.Quote(strings.TrimSpace(row[2])))
+		fmt.Fprintf(&b, "  %s: %s\n", strconv.Quote(strings.ReplaceAll(row[1], `\|`, "|")),
+			strconv.Quote(strings.TrimSpace(row[2])))
 	}
 
 	return os.WriteFile(to, []byte(b.String()), 0o644)

@@ -44,6 +44,7 @@ func TestMirror(t *testing.T) {
 		1: "Package a has one idea.", 6: "Why says why.",
 		7: "the volume has no room for another write", 11: "cannot open %s: permission denied",
 	}
+
 	for i, line := range got {
 		if line != want[i+1] {
 			t.Errorf("line %d: %q, want %q", i+1, line, want[i+1])
@@ -74,10 +75,12 @@ func TestVocabularyIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := os.ReadFile("tools/vale/styles/Plimsoll/Dialect.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if !bytes.Equal(got, want) {
 		t.Error("tools/vale/styles/Plimsoll/Dialect.yml is not of CONTRIBUTING.md's table: make generate")
 	}

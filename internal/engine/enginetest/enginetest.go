@@ -231,7 +231,8 @@ func (r *run) Fire(now vtime.Instant, _ uint64) {
 func (r *run) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	given, ok := r.open[op.At]
 	if !ok {
-		r.fail("acknowledged", "an operation submitted at %d that is not open: never submitted, or already acknowledged",
+		r.fail(
+			"acknowledged", "an operation submitted at %d that is not open: never submitted, or already acknowledged",
 			op.At)
 		return
 	}

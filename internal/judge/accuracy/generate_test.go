@@ -246,6 +246,7 @@ func (c chance) varying(rate int) string {
 		}
 		fmt.Fprintf(&b, "{rate: %d/s, for: %ds}", s.rate, s.seconds)
 	}
+
 	return "{steps: [" + b.String() + "]}"
 }
 

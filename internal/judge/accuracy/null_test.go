@@ -54,6 +54,7 @@ func tryNulls(t *testing.T, n, round int) []falseRow {
 	cases := append(nullCases(), scriptNullCases(t)...)
 	rows := map[string]*falseRow{}
 	tried := map[string]int{}
+
 	if round == 0 {
 		for ci, c := range cases {
 			tryNullCase(t, ci, c, 0, n, rows, tried)
@@ -96,6 +97,7 @@ func tryNullCase(t *testing.T, ci int, c nullCase, from, to int, rows map[string
 
 	var mu sync.Mutex
 	var wg sync.WaitGroup
+
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i := from; i < to; i++ {
 		slots <- struct{}{}
@@ -106,6 +108,7 @@ func tryNullCase(t *testing.T, ci int, c nullCase, from, to int, rows map[string
 
 			mu.Lock()
 			defer mu.Unlock()
+
 			for rule := range measured {
 				tried[rule+"\x00"+c.name]++
 			}
@@ -125,6 +128,7 @@ func tryNullCase(t *testing.T, ci int, c nullCase, from, to int, rows map[string
 			}
 		})
 	}
+
 	wg.Wait()
 }
 

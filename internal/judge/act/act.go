@@ -126,10 +126,12 @@ func Of(c *rules.Case, findings []rules.Finding, s Setting) []Action {
 			func(n string) bool { return changed[n] }) {
 			continue
 		}
+
 		changed[k.remedy.Name] = true
 		for _, n := range k.remedy.Settings {
 			changed[n] = true
 		}
+
 		if out = append(out, w.action(c, k, s)); len(out) == Most {
 			break
 		}

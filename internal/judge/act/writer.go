@@ -110,8 +110,9 @@ func (w *where) first(c *rules.Case, out []Action) *Action {
 		a.Look = []string{command}
 	}
 
-	a.Notes = append(a.Notes, fmt.Sprintf("%s (pid %s%s) wrote %.0f %% of all bytes written by this host's processes%s.",
-		x.name, x.pid, portOf(x), 100*x.share, where))
+	a.Notes = append(a.Notes,
+		fmt.Sprintf("%s (pid %s%s) wrote %.0f %% of all bytes written by this host's processes%s.",
+			x.name, x.pid, portOf(x), 100*x.share, where))
 	return a
 }
 

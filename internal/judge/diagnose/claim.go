@@ -65,7 +65,8 @@ func notSeen(c *rules.Case, all []JudgedClass, samplesS float64) []string {
 	}
 
 	if len(allClasses(c)) == 0 {
-		out = append(out, "A few slow operations among many fast ones: these sources report means, not percentiles.")
+		out = append(
+			out, "A few slow operations among many fast ones: these sources report means, not percentiles.")
 	}
 
 	database, device := false, c.Measured(rules.DiskBusy) || c.Measured(rules.DiskWriteAwait)
@@ -105,7 +106,8 @@ func hiddenByMeans(all []JudgedClass) []string {
 		return nil
 	}
 
-	text := fmt.Sprintf("Stalls much shorter than %s: the mean of an interval hides them.", units.Seconds(longest))
+	text := fmt.Sprintf("Stalls much shorter than %s: the mean of an interval hides them.",
+		units.Seconds(longest))
 	if shortest < longest {
 		var names []string
 		for _, x := range all {

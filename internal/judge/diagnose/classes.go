@@ -88,6 +88,7 @@ func allClasses(c *rules.Case) []*classes {
 		slices.Sort(instances)
 		for _, name := range instances {
 			all := byInstance[name]
+
 			// Exporters may list buckets in any order, and two sources may give the same bucket.
 			slices.SortStableFunc(all, func(a, b class) int { return cmp.Compare(a.bound, b.bound) })
 			all = slices.CompactFunc(all, func(a, b class) bool { return a.bound == b.bound })

@@ -140,6 +140,7 @@ func detail(c *rules.Case, runs []timeline.Episode, slots int) *Detail {
 	}
 
 	one("CPUs busy", rules.CPUBusy)
+
 	// A heat map has evenly spaced slots, which an axis with cuts cannot show.
 	if len(runs) == 1 {
 		d.Latencies = spreads(c, kept)
@@ -251,6 +252,7 @@ func meanSpread(c *rules.Case) *Spread {
 		}
 
 		n := s.Ops[k] * c.Grid.StepSeconds()
+
 		// A sampled latency of 0 only means that no sample caught a waiting operation.
 		if latency <= 0 {
 			out.Unseen += n

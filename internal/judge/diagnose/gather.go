@@ -199,6 +199,7 @@ func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline
 	for _, sig := range all {
 		g.Go(func() error {
 			tracks, err := evaluate(ctx, readers, grid, sig)
+
 			// A signal that does not fit in memory must not fail the diagnosis: its rules report it
 			// as missing.
 			large := recording.IsTooMany(err) || errors.Is(err, timeline.ErrTooLarge)
@@ -254,6 +255,7 @@ func tooLarge(readers []held, grid timeline.Grid, sig *rules.Signal, because err
 func evaluate(ctx context.Context, readers []held, grid timeline.Grid,
 	sig *rules.Signal) ([]timeline.Track, error) {
 	var out []timeline.Track
+
 	// Coarse alternatives are provider sums. They count only if no source has the signal at full
 	// resolution.
 	fine := slices.ContainsFunc(readers, func(h held) bool { return choose(h, sig.Exprs) != nil })

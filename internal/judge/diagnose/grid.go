@@ -87,7 +87,8 @@ func chooseGrid(metrics []recording.Metric, in []recording.Reader, opt Options) 
 				ErrNothing)
 	}
 	if len(metrics) == 0 {
-		return timeline.Grid{}, fmt.Errorf("%w: the sources contain none of the metrics the rules read%s", ErrNothing,
+		return timeline.Grid{}, fmt.Errorf("%w: the sources contain none of the metrics the rules read%s",
+			ErrNothing,
 			between(in))
 	}
 

@@ -181,6 +181,7 @@ func group(c *rules.Case, pack *rules.Pack, held []condition) (groups []incident
 	opt = incidentOptions(c)
 	order, sources := detectors(c)
 	events := incident.Events(sources, opt)
+
 	// Conditions tell incidents apart; with one event there is nothing to tell apart.
 	if len(events) > 1 {
 		var masks []timeline.Mask

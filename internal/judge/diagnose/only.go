@@ -93,7 +93,8 @@ func Only(ctx context.Context, in []recording.Reader, opt Options, engine string
 
 	for _, p := range parts {
 		if p.Engine != one.Engine || p.Name != one.Name {
-			one.Notes = append(one.Notes, fmt.Sprintf("%s was left out: it does not belong to %s", titled(opt, p), one.Name))
+			one.Notes = append(one.Notes, fmt.Sprintf("%s was left out: it does not belong to %s",
+				titled(opt, p), one.Name))
 		}
 	}
 

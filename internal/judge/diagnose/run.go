@@ -232,6 +232,7 @@ func lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, 
 
 	grid, err := chooseGrid(metrics, in, opt)
 	var single *page
+
 	// A single page of metrics has no span of time, but its counters can be judged as totals.
 	if errors.Is(err, ErrNothing) && opt.From.IsZero() && opt.To.IsZero() {
 		if single, err = singlePage(ctx, opt.Pack, holding, metrics, err); err == nil {
@@ -300,6 +301,7 @@ func newCase(in []recording.Reader, sig *signals, opt Options) *rules.Case {
 	}
 
 	c.Provisioned, c.Machine = headroom.Provisioned(c, opt.Known), headroom.MachineOf(c, opt.Known)
+
 	// If the devices measured belong to another machine than the database, they must not explain
 	// its stalls.
 	if c.Elsewhere = rules.FindElsewhere(c); c.Elsewhere != nil {

@@ -73,6 +73,7 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 	}
 
 	var b strings.Builder
+
 	// A cause like this matters even though nothing stalled, so it comes before the claim.
 	if f, ok := foremostCause(r.Findings); ok && r.Stalls.Seconds == 0 {
 		fmt.Fprintf(&b, "%s (%s): %s", f.Title, f.Subject, f.Summary)
@@ -229,6 +230,7 @@ func why(findings []Finding, stalls StallSummary, measured *Measured, account []
 	}
 
 	var b strings.Builder
+
 	// Three causes are enough for a sentence; the list of findings has the rest.
 	if len(causes) > 0 {
 		names := make([]string, 0, 3)
@@ -255,6 +257,7 @@ func why(findings []Finding, stalls StallSummary, measured *Measured, account []
 	}
 
 	b.WriteString(measuredSentence(measured))
+
 	// Several devices may give the same refutation. Each title appears once, and two at most.
 	said := map[string]bool{}
 	for _, f := range refutations {

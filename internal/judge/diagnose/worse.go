@@ -82,6 +82,7 @@ func gotWorse(ctx context.Context, c *rules.Case, pack *rules.Pack, held []condi
 // changed builds the case of a shift in one detector's latency.
 func changed(c *rules.Case, s rules.Stall, stalls []*judged) (*judged, bool) {
 	counted := timeline.Known(s.Latency).Without(s.Cells.Widen(1, 1))
+
 	// A few long operations are no sign of the system getting slower.
 	if s.Few != nil {
 		counted = counted.Without(s.Few)
@@ -98,6 +99,7 @@ func changed(c *rules.Case, s rules.Stall, stalls []*judged) (*judged, bool) {
 	}
 
 	cells := timeline.MaskOf(c.Grid.N, []timeline.Episode{x.Episode}).And(counted)
+
 	// A latency that grows all the time is compared with its end, so judge only the last fifth.
 	if x.Growing {
 		last := timeline.Episode{First: x.Last - (x.Last-x.First)/5, Last: x.Last}
@@ -168,6 +170,7 @@ func (j *judged) worseIncident(id int, whole *rules.Case, pack *rules.Pack) Inci
 		From: whole.Grid.Start(e.First), To: whole.Grid.Time(e.Last), Findings: j.findings, Account: []Share{}}
 	out.Hurt = []Hurt{hurt(whole, s, s.Cells)}
 	out.Hurt[0].Seconds = 0
+
 	// Nothing stalled, so the summary must not count the cells of the shift.
 	quiet := s
 	quiet.Cells = make(timeline.Mask, len(s.Cells))

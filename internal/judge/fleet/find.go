@@ -57,7 +57,8 @@ func (e *MissingError) Error() string {
 	if e.Selector != "" {
 		what = e.Selector
 	}
-	return fmt.Sprintf("%s has none of the metrics that the rules read, for %s between %s and %s", e.Server, what,
+	return fmt.Sprintf("%s has none of the metrics that the rules read, for %s between %s and %s",
+		e.Server, what,
 		e.From.UTC().Format(time.RFC3339), e.To.UTC().Format(time.RFC3339))
 }
 
@@ -256,7 +257,8 @@ func (c *Census) group(all []engineSets) error {
 	}
 
 	if len(members) == 0 {
-		return fmt.Errorf("no database series has the label %s: specify another with --by", strings.Join(c.By, ", "))
+		return fmt.Errorf("no database series has the label %s: specify another with --by",
+			strings.Join(c.By, ", "))
 	}
 	if len(members) > databasesMax {
 		return fmt.Errorf("%d databases by %s: at most %d can be read in one run; narrow --select", len(members),

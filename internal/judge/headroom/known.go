@@ -28,7 +28,8 @@ func orders(c *rules.Case, known Known) (map[string]knownVolume, []volumeName) {
 	for _, name := range slices.Sorted(maps.Keys(known.Volumes)) {
 		devices, guess := devicesOf(c, known, name)
 		if len(devices) == 0 {
-			lost = append(lost, volumeName{name, "no device in the recording is called " + name + "; name it with --device " +
+			lost = append(lost, volumeName{name, "no device in the recording is called " + name +
+				"; name it with --device " +
 				name + "=DEVICE"})
 			continue
 		}

@@ -184,8 +184,9 @@ func (f *finder) fileSystems() {
 			sizes[on] = timeline.Max(size)
 			r := resource{key: x.key, title: x.title, subject: on, unit: x.unit, used: used, limits: size,
 				from: Measured,
-				text: "size of the file system, without the blocks reserved for root", growth: fills, periodS: f.period(x.free),
-				then: x.then}
+				text: "size of the file system, without the blocks reserved for root", growth: fills,
+				periodS: f.period(x.free),
+				then:    x.then}
 
 			f.resources = append(f.resources, r)
 		}

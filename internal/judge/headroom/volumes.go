@@ -85,12 +85,14 @@ func (f *finder) volumes() {
 			f.known(device, &o, l)
 			continue
 		}
+
 		if l.IOPS == nil && l.Throughput == nil {
 			// A host may have hundreds of devices: list only the busiest.
 			if unknown++; unknown > devicesMax {
 				continue
 			}
 		}
+
 		f.seen(device, l)
 	}
 }

@@ -86,10 +86,12 @@ func (c *Case) Sampled(periods map[string]float64) {
 // recorded. Callers may change its stalled time; signals are shared.
 func (c *Case) Slice(first, last int) *Case {
 	out := *c
+
 	// These caches describe the whole recording.
 	out.slow, out.machineLimits = nil, nil
 	t := Time{Grid: c.Grid.Slice(first, last), SlowFromS: c.Time.SlowFromS, Periods: c.Time.Periods}
 	out.Time, out.Signals.Time, out.Stalls.Time = t, t, t
+
 	// Rules read the same signal many times, so each is cut only once.
 	cut := map[*Signal][]timeline.Track{}
 	out.Tracks = func(s *Signal) []timeline.Track {

@@ -43,12 +43,14 @@ func (c *Case) ClockShift() (Shift, bool) {
 	for _, t := range c.Signal(DiskBusy) {
 		busy := timeline.Where(t.Values, func(x float64) bool { return x > shiftBusy })
 		now := Share(busy, c.Stall.Cells)
+
 		// A device that already matches needs no shift, and one that is mostly busy matches at any
 		// shift.
 		if now > shiftApart || Share(busy, timeline.Known(t.Values)) > shiftCommon ||
 			len(busy.Episodes()) < shiftEpisodes {
 			continue
 		}
+
 		cells, then := bestShift(c.Stall.Cells, busy, c.Cells(shiftMax))
 		if then >= shiftTogether && !c.shiftByChance(busy, then) {
 			return Shift{Device: t.Labels.Get("device"), By: time.Duration(cells) * c.Grid.Step(), Now: now,

@@ -84,11 +84,13 @@ func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level Value, un
 	f.Evidence = append(f.Evidence,
 		c.Figure("plateau: the rate of "+units.Percent(p.Share)+" of the saturated intervals, within 5 %",
 			metric, p.Level, unit, p.Cells),
-		c.Figure("share of the saturated intervals in which it was exceeded", metric, p.Above, "ratio", k.saturated),
+		c.Figure("share of the saturated intervals in which it was exceeded", metric, p.Above, "ratio",
+			k.saturated),
 		c.Figure("median queue at the plateau", DiskQueue, median(DiskQueue, p.Cells), "requests", p.Cells),
 		c.Figure("median write await at the plateau", DiskWriteAwait, median(DiskWriteAwait, p.Cells),
 			"seconds", p.Cells),
-		c.Figure("median write await at other times", DiskWriteAwait, median(DiskWriteAwait, calm), "seconds", calm),
+		c.Figure("median write await at other times", DiskWriteAwait, median(DiskWriteAwait, calm),
+			"seconds", calm),
 		c.Figure("median request size at saturation", nil, k.requestBytes, "bytes", k.saturated))
 
 	// Drop figures that were not measured.

@@ -52,6 +52,7 @@ func (c *Case) counted() (out []counted, measured bool) {
 	}
 
 	tracks := c.Signal(EBSVolumeIOPSExceeded)
+
 	// EBS's counters name volumes and the kernel's name devices, so each has to be matched.
 	for _, t := range tracks {
 		x := counted{volume: t.Labels.Get("volume_id"), overIOPS: over(t.Values), iopsS: sum(t.Values)}

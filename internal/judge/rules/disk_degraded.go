@@ -131,7 +131,8 @@ func (c *Case) slowFigures(s *slowdown) []Evidence {
 	out := []Evidence{
 		c.Figure("median await of its "+s.kind+" meanwhile", await, s.slowS, "seconds", s.cells),
 		c.Figure("median await when it served at least as much, quickly", await, s.usualS, "seconds", s.calm),
-		c.Figure("intervals in which it served at least as much, quickly", nil, float64(s.calm.Count()), "", s.calm),
+		c.Figure("intervals in which it served at least as much, quickly", nil, float64(s.calm.Count()),
+			"", s.calm),
 		c.Figure("median requests completed meanwhile", DiskOps, s.ops, "1/s", s.cells),
 		c.Figure("median requests completed at other times", DiskOps, s.usualOps, "1/s", s.cells.Not()),
 		c.Figure("median bytes moved meanwhile", DiskMoved, s.moved, "bytes/s", s.cells),

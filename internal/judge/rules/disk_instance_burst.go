@@ -107,6 +107,7 @@ func diskInstanceBurst() Rule {
 
 func (r Rule) burstUsed(c *Case, s *slowdown, how burstEnd) Finding {
 	f := r.Finding(s.device)
+
 	// A shared cause is a finding about the instance, not about one volume.
 	if how != endLong {
 		f.Subject = "instance"

@@ -95,7 +95,8 @@ var serialAdvice = map[string]Advice{
 	"no IOPS": {Summary: "Do not buy IOPS for this", Expect: "no change: the cap is not reached",
 		TradeOff: "none; it saves money", NoCommand: nothingToDo},
 	"ambiguous": {Summary: "Look up what the volume is provisioned with; if it is about {{.rate}} IOPS, raise it once and compare",
-		Expect: "a single writer's rate grows up to one over the volume's latency, but no further", TradeOff: trialCosts,
+		Expect:    "a single writer's rate grows up to one over the volume's latency, but no further",
+		TradeOff:  trialCosts,
 		NoCommand: lookUpVolume},
 	"paced": {Summary: `Look up what the volume is provisioned with and, for gp2, its BurstBalance; if it is about {{or .limit "?"}} IOPS, raise it`,
 		Expect: "a single writer's rate grows up to one over the volume's own latency", TradeOff: trialCosts,
@@ -293,6 +294,7 @@ func (sig *Signals) pinned(ops, busy []float64, serial timeline.Mask) bool {
 	}
 
 	rate, step := timeline.Quantile(in, 0.5), sig.Grid.StepSeconds()
+
 	// The bound is what n independent latencies would vary by, plus the sampler's own jitter.
 	spread := (timeline.Quantile(in, 0.95) - timeline.Quantile(in, 0.05)) / rate
 	if spread > pinnedSpread*pinnedCV/math.Sqrt(rate*step)+pinnedJitter/step {

@@ -196,6 +196,7 @@ func (c *Case) layerLosses() []*layerLoss {
 			if upper == nil {
 				continue
 			}
+
 			loss := &layerLoss{layer: l, kind: kind.name}
 			if c.slowLeg(loss, upper, kind.await, kind.ops) || c.extraWork(loss, upper) ||
 				c.lostInside(loss, upper, kind.await, kind.bytes) {
@@ -337,6 +338,7 @@ func (c *Case) onSame(l layer) []string {
 // room. bytes is the signal for the bytes of this kind of request; nil means reads.
 func (c *Case) lostInside(l *layerLoss, upper []float64, await, bytes *Signal) bool {
 	lower := c.slowest(await, l.below)
+
 	// full marks where a device below is saturated: then its queue, not the layer, makes requests
 	// wait.
 	full := make(timeline.Mask, c.Grid.N)
@@ -370,6 +372,7 @@ func (c *Case) lostInside(l *layerLoss, upper []float64, await, bytes *Signal) b
 		}
 		return timeline.Sum(timeline.At(all, in)) - timeline.Sum(timeline.At(written, in))
 	}
+
 	// The devices below also serve other layers, so their await says little about this one.
 	if slices.ContainsFunc(l.below, func(dev string) bool { return moved(dev) > othersBytes*moved(l.device) }) {
 		return false

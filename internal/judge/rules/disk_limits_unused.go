@@ -38,7 +38,8 @@ func diskLimitsUnused() Rule {
 			"seen":    "While {{.clients}} stalled, {{.device}} did at most {{.ops}} and {{.moved}}, {{.opsPart}} and {{.movedPart}} of its rates at other times.",
 		},
 		Advice: map[string]Advice{"do not buy": {Summary: "Do not buy IOPS, throughput or a larger volume for this",
-			Expect: "no change: the limits are not reached", TradeOff: "none; it saves money", NoCommand: nothingToDo}}}
+			Expect: "no change: the limits are not reached", TradeOff: "none; it saves money",
+			NoCommand: nothingToDo}}}
 
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		if !c.Stall.Any() || !c.Stall.IsDatabase && len(c.Provisioned) == 0 || c.Change != nil ||
@@ -107,6 +108,7 @@ func (c *Case) givenUnused(f *Finding) bool {
 		}
 
 		p, known := c.Provisioned[dev]
+
 		// One device with unknown limits is enough to make the claim unsafe.
 		if !known || moved == nil || p.IOPS <= 0 || p.Throughput <= 0 ||
 			Share(timeline.Known(t.Values), c.Stall.Cells) < unusedKnown {

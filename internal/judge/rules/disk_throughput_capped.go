@@ -55,7 +55,8 @@ func diskThroughputCapped() Rule {
 
 			if iops == iops && !(k.hasIOPS && k.together) {
 				f.Evidence = append(f.Evidence,
-					c.Figure("median IOPS at the plateau: not the limit that binds", DiskOps, iops, "1/s", k.throughput.Cells))
+					c.Figure("median IOPS at the plateau: not the limit that binds", DiskOps, iops, "1/s",
+						k.throughput.Cells))
 			}
 
 			f.Evidence = append(f.Evidence, c.company(k, all, atThroughput)...)

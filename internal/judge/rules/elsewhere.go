@@ -133,7 +133,8 @@ func evidenceElsewhere() Rule {
 			"headline":  "The data is on a device that is not in these sources: its volume is neither confirmed as the cause nor ruled out. Add `iostat -xt 1`, node_exporter or `plimsoll record host`.",
 		},
 		Advice: map[string]Advice{"add": {Summary: "Record the volume in addition to this source: `iostat -xt 1` on the host, node_exporter's metrics, or `plimsoll record host`, and diagnose both together",
-			Expect: "the volume's queue and limits are judged, and the disk is confirmed as the cause or ruled out", TradeOff: "none",
+			Expect:    "the volume's queue and limits are judged, and the disk is confirmed as the cause or ruled out",
+			TradeOff:  "none",
 			NoCommand: nothingToDo}}}
 
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {

@@ -38,6 +38,7 @@ func (c *Case) fastDaily(device string) *dailyBurst {
 	active := timeline.Where(ops, func(x float64) bool { return x > 0 })
 	median := func(v []float64, in timeline.Mask) float64 { return timeline.Quantile(timeline.At(v, in), 0.5) }
 	usualOps, usualMoved := median(ops, active), median(moved, active)
+
 	// A quick device at low load shows nothing: only time with the usual load counts.
 	much := timeline.Where(ops, func(x float64) bool { return x >= asMuchOps*usualOps }).
 		And(timeline.Where(moved, func(x float64) bool { return x >= asMuchBytes*usualMoved }))

@@ -47,6 +47,7 @@ func ApartFew(t Time, s Stall) Stall {
 		}
 
 		from, to := max(0, e.First-around), min(len(s.Ops), e.Last+around+1)
+
 		// Idle and stalled cells say nothing about the usual rate.
 		usual := timeline.At(s.Ops[from:to], busy[from:to])
 		if timeline.Quantile(usual, 0.75) > fewOps {

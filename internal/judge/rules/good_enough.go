@@ -67,6 +67,7 @@ func (c *Case) measuredSyncs() []measuredSync {
 		x := runs[len(runs)-1]
 		m := measuredSync{subject: "fio job " + job, mean: x.sync, p99: math.NaN(), max: math.NaN(),
 			signal: FioSyncLatency}
+
 		// The label may have trailing zeros, but 0.999 is another quantile.
 		for _, q := range c.Signal(FioSyncQuantile) {
 			if q.Labels.Get("job") == job && strings.HasPrefix(q.Labels.Get("quantile"), "0.99") &&

@@ -34,6 +34,7 @@ func hostAnotherProgram() Rule {
 		var out []Finding
 		for _, other := range t.others() {
 			share, most := 0.0, -1
+
 			// Waits are sorted by size, so the first match is the largest.
 			for i, w := range t.Waits {
 				if w.Behind != other || w.Wait == wait.Lock {

@@ -223,6 +223,7 @@ func TestPages(t *testing.T) {
 
 	delete(orphans, "README.md")
 	delete(orphans, "coverage.md")
+
 	for _, r := range pack.Rules() {
 		t.Run(strings.ReplaceAll(r.ID, "/", "-"), func(t *testing.T) {
 			delete(orphans, filepath.Base(r.Docs()))

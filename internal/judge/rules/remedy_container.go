@@ -238,6 +238,7 @@ func (c *Case) ofSubject(signal *Signal, f *Finding) []float64 {
 // those of the database's own container if only one was measured.
 func (c *Case) ContainerOf(f *Finding) map[string]string {
 	name, _, _ := strings.Cut(f.Subject, " on ")
+
 	// Remember every container: if there is only one, it must be the database's.
 	found := map[string]map[string]string{}
 	for _, s := range []*Signal{ContainerCPUUsed, ContainerMemoryUsed, ContainerCPUQuota, ContainerMemoryLimit,

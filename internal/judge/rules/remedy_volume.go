@@ -80,6 +80,7 @@ func (o order) onEBS(volume string, first []Command, cloud Cloud, places ...Plac
 	modify := OnShell(`case "$TYPE" in gp3) aws ec2 modify-volume --volume-id ` + volume +
 		` --iops "$IOPS" --throughput "$MIBS" ;; io1|io2) aws ec2 modify-volume --volume-id ` + volume +
 		` --iops "$IOPS" ;; *) echo "$TYPE has nothing to order: change it to gp3 first" ;; esac`)
+
 	// Both Do and Undo start from the saved state, so running Do twice does not order more.
 	load := OnShell(`read -r TYPE SIZE IOPS MIBS < ` + saved)
 	changes := `aws ec2 describe-volumes-modifications --filters Name=volume-id,Values=` + volume +
@@ -275,6 +276,7 @@ func sizeVolume(_ *Case, f *Finding) Values {
 	}
 
 	dollars, priced := 0.0, true
+
 	// Only what exceeds the free baseline costs money.
 	iops, mibs := float64(gp3FreeIOPS), float64(gp3FreeMiBs)
 	if limit := f.Cap.IOPS; limit > 0 {
@@ -328,7 +330,8 @@ var toGP3 = &Remedy{
 		gp3Of(volumeID, nil, Host, Docker), gp3Of(`"$VOLUME"`, Tool(claimsVolume), Kubernetes),
 		{Places: []Place{Host, Docker, Kubernetes}, Clouds: []Cloud{Azure, Google, NoCloud},
 			None: "gp2 and gp3 are Amazon's"},
-		{Places: []Place{RDS}, None: "on RDS this depends on the storage type: change that in a maintenance window"},
+		{Places: []Place{RDS},
+			None: "on RDS this depends on the storage type: change that in a maintenance window"},
 		{Places: []Place{Managed}, None: "the provider sells its own sizes"},
 	},
 	Money: "less than gp2: USD 0.08 instead of 0.10 per GB and month, plus USD 5 for 250 MiB/s (us-east-1)",

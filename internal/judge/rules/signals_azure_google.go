@@ -11,7 +11,8 @@ var (
 		By: []string{"device"}, Help: "combined latency of reads and writes, as reported by Azure Monitor",
 		Exprs: []string{azureDisk("virtualmachines_data_disk_latency_average_milliseconds") + " / 1e3"}})
 	GoogleLatency = core.Add(Signal{Name: SignalPrefix + "google_latency:seconds", Unit: "seconds",
-		By: []string{"device"}, Help: "combined latency of reads and writes, as reported by Google Cloud Monitoring",
+		By:    []string{"device"},
+		Help:  "combined latency of reads and writes, as reported by Google Cloud Monitoring",
 		Exprs: []string{googleDisk("average_io_latency") + " / 1e6"}})
 
 	AzureIOPSConsumed  = azureConsumed("iops", "iops")

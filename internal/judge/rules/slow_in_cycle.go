@@ -21,6 +21,7 @@ func (c *Case) sayInCycle(f *Finding, s Stall) {
 	for _, k := range c.Cycles() {
 		near := k.Cells.Widen(k.Before, k.After)
 		of := Stalls{Time: c.Time, Stall: s}
+
 		// near includes the cells around a cycle, to which counters may credit its writes.
 		share := Share(near, s.Cells)
 		if _, in, out := of.Attributable(near); share < mostlyInCycle && in < slowInCycle || in < StallRatio*out ||

@@ -49,9 +49,10 @@ type slowdown struct {
 	slow timeline.Mask
 	slowS, usualS, ops, usualOps,
 	moved, usualMoved float64
-	flat            bool     // its rate hardly varies meanwhile, as at a limit
-	less            bool     // it served clearly less than usual while requests queued
-	recovered       bool     // right after the slow time it served as much as ever: credits do not refill under load
+	flat bool // its rate hardly varies meanwhile, as at a limit
+	less bool // it served clearly less than usual while requests queued
+	// right after the slow time it served as much as ever: credits do not refill under load
+	recovered       bool
 	quick, alike    []string // devices with traffic that were quick meanwhile, or slow too
 	excluded        []string // reasons that the counters rule out
 	instanceLimited bool     // EBS counted time over the instance's limit
@@ -282,8 +283,10 @@ func (c *Case) peersOf(s *slowdown) {
 	own := c.For(DiskOps, "device", s.device)
 	for _, t := range c.Signal(DiskOps) {
 		dev := t.Labels.Get("device")
+
 		// Each peer is compared with itself, because devices differ in speed.
 		then, usual := c.eachOf(dev, t.Values, s.cells), c.eachOf(dev, t.Values, s.calm)
+
 		// A peer with almost no requests cannot show that the path was healthy.
 		if dev == s.device || !(timeline.Sum(timeline.At(t.Values, s.cells))*c.Grid.StepSeconds() >= slowRequests) {
 			continue

@@ -110,6 +110,7 @@ func (c *Case) Pinpoint(all []Stall) {
 		}
 
 		busy := c.devicesWaited(all, s.PeriodS/pinpointFactor)
+
 		// Without a device that was slow or saturated, there is nothing to narrow the interval down
 		// with.
 		narrow := make(timeline.Mask, c.Grid.N)

@@ -75,6 +75,7 @@ func (v *Device) measurePath(d *disk.Disk) error {
 	}
 
 	path := pathOf(took[0]-pathTakes, took[1]-pathTakes)
+
 	// The disk's own lateness during the trial is already part of the measured path. Without this
 	// it would be counted twice.
 	path.Wake = min(during.LateP50, path.Fixed)

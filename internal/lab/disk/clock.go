@@ -80,6 +80,7 @@ func (t *ticker) Wait(until vtime.Instant) {
 	}
 
 	heap.Push(&t.due, w)
+
 	// Only an earlier deadline than the current one has to interrupt the thread's sleep.
 	sooner := int64(until) < t.next.Load()
 	if sooner {

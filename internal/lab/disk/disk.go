@@ -132,8 +132,9 @@ func (h *Host) newMemory(size units.Size) (image, error) {
 		most = available - keepBytes
 	}
 	if most < 64*units.MiB {
-		return nil, fmt.Errorf("only %s of memory is available for an image: free some, or keep the image in a file",
-			max(most, 0).Exact())
+		return nil,
+			fmt.Errorf("only %s of memory is available for an image: free some, or keep the image in a file",
+				max(most, 0).Exact())
 	}
 	return newMemory(size, min(size+chunkBytes, most))
 }
@@ -252,6 +253,7 @@ func (d *Disk) WriteAt(p []byte, off int64) (int, error) {
 	}
 
 	defer d.inFlight.Done()
+
 	// Submit before copying: the copy takes place while the volume is "working" and adds no
 	// latency.
 	answer := d.submit(volume.Request{Op: volume.Write, Offset: units.Size(off), Length: units.Size(len(p))})
@@ -317,6 +319,7 @@ func (d *Disk) Flush() error {
 
 	defer d.inFlight.Done()
 	answer := d.submit(volume.Request{Op: volume.Flush})
+
 	// A flush covers the writes acknowledged when it is submitted, not those acknowledged while it
 	// waits.
 	var answered []*written

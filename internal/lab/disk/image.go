@@ -49,8 +49,9 @@ func newMemory(size units.Size, most units.Size) (*memory, error) {
 	b, err := unix.Mmap(-1, 0, int(size), unix.PROT_READ|unix.PROT_WRITE,
 		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
-		return nil, fmt.Errorf("cannot allocate memory for an image of %s: %w: keep it in a file, or make the volume smaller",
-			size.Exact(), err)
+		return nil,
+			fmt.Errorf("cannot allocate memory for an image of %s: %w: keep it in a file, or make the volume smaller",
+				size.Exact(), err)
 	}
 	// With huge pages, the first write of 4 KiB would have to zero 2 MiB, which takes noticeable
 	// time.
@@ -85,14 +86,17 @@ func (m *memory) discard(off, n int64) error {
 		clear(m.bytes[off : off+n])
 		return nil
 	}
+
 	clear(m.bytes[off : first*chunkBytes])
 	clear(m.bytes[end*chunkBytes : off+n])
+
 	for c := first; c < end; c++ {
 		if m.chunks[c] {
 			m.chunks[c] = false
 			m.used--
 		}
 	}
+
 	return unix.Madvise(m.bytes[first*chunkBytes:end*chunkBytes], unix.MADV_DONTNEED)
 }
 

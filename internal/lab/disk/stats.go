@@ -131,6 +131,7 @@ func (d *Disk) Stats() Stats {
 	s.LateP99 = units.Duration(c.hdr.ValueAtQuantile(99)) * 1000
 	s.LateMax = units.Duration(c.most)
 	s.Late = units.Ratio(float64(c.late) / float64(c.total))
+
 	// The current span counts too, if it has enough requests.
 	worst := c.worst
 

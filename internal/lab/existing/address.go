@@ -51,6 +51,7 @@ func (k Kinds) Parse(text string, getenv func(string) string) (*Address, error) 
 	}
 
 	a := &Address{kind: *kind, parsed: parsed, raw: parsed.Canonical()}
+
 	// Drivers may quote the password in any of these forms.
 	_, escaped, _ := strings.Cut(parsed.Userinfo(), ":")
 	parsed.Secrets.Add(parsed.Password, escaped, url.QueryEscape(parsed.Password))

@@ -66,6 +66,7 @@ func IntentOf(a *Address, name string, sc *scenario.Scenario, seen *Inspection) 
 // writes returns how many writes the workload sends, and their total document size.
 func writes(sc *scenario.Scenario) (n int64, bytes units.Size) {
 	w := sc.Workloads()
+
 	// Clients of a closed loop send as fast as the server answers, so the number is unknown.
 	if w.IsClosed() && w.Rate() == 0 {
 		return -1, 0

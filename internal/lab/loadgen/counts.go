@@ -194,10 +194,12 @@ func (d *Generator) Totals() Totals {
 		Waiting: max(c.askedAll-c.finished-c.refusedAll-c.failed, 0),
 		Reads:   c.reads, Writes: c.writes, P99: units.Duration(c.all.Percentile(99)),
 	}
+
 	if n := len(d.spans); n > 0 {
 		s := &d.spans[n-1]
 		t.At = min(s.at+d.clock.Now()-s.clock, s.end)
 	}
+
 	// Each maximum covers one interval between two calls.
 	c.reads.Max, c.writes.Max = 0, 0
 	return t

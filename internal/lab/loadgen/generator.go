@@ -136,6 +136,7 @@ func (d *Generator) Run(ctx context.Context, until vtime.Instant, ended func() e
 	var workers sync.WaitGroup
 	finish := d.start(work, &workers, until)
 	d.wait(work, until)
+
 	// From here on, failures are caused by the power loss or the end of the run.
 	d.cut.Store(true)
 
@@ -246,6 +247,7 @@ func (d *Generator) dispatch(ctx context.Context, lanes []chan lab.Op, until vti
 		}
 
 		d.asked(d.next.At)
+
 		// The dispatcher must never block, or it would delay all later operations.
 		select {
 		case lane <- d.next:

@@ -230,6 +230,7 @@ func (d *daemon) mountAll(ctx context.Context) error {
 	}
 
 	parts := partsOf(d.sc)
+
 	// Hold the lock until everything is mounted. After that, the mounts themselves keep others out.
 	if dir := d.order.Dir; dir != "" {
 		if len(parts) > 1 {

@@ -166,18 +166,22 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()
 		m.owned.unguard()
+
 		// The cancellation is the cause, whatever the daemon reports.
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
+
 		if text := strings.TrimSpace(stderr.String()); text != "" {
 			err = fmt.Errorf("%w: %s", err, text)
 		}
+
 		return nil, err
 	}
 
 	m.Dirs, m.Devices, m.Scratch, m.socket = r.Dirs, r.Devices, r.Scratch, r.Socket
 	m.client = dial(r.Socket)
+
 	// From now on nothing ties the daemon to this process.
 	if opt.Detached {
 		pid := cmd.Process.Pid

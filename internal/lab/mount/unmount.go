@@ -32,6 +32,7 @@ func unmountDevice(ctx context.Context, device, dir string, force bool) error {
 		}
 
 		var at *mountPoint
+
 		// With force, all mounts of the device count, wherever they are.
 		for _, m := range mountsFrom(mounts, device) {
 			if m.dir == dir || force {
@@ -182,6 +183,7 @@ func (d *daemon) unmountAll(ctx context.Context) error {
 	}
 
 	d.volumes = nil
+
 	// undo also removes what the steps above could not, from the record.
 	undone := d.state.undo()
 	if undone == nil {

@@ -69,8 +69,10 @@ func newQueue(depth, bytes int) (*queue, error) {
 
 	if _, _, errno := unix.Syscall(unix.SYS_IO_SETUP, uintptr(depth), uintptr(unsafe.Pointer(&q.context)),
 		0); errno != 0 {
-		return nil, errors.Join(fmt.Errorf("probe: cannot set up asynchronous I/O with %d in flight: %w; the limit is fs.aio-max-nr",
-			depth, errno), unix.Munmap(q.memory))
+		return nil,
+			errors.Join(
+				fmt.Errorf("probe: cannot set up asynchronous I/O with %d in flight: %w; the limit is fs.aio-max-nr",
+					depth, errno), unix.Munmap(q.memory))
 	}
 
 	return q, nil

@@ -74,7 +74,8 @@ func deviceOf(path string) (name string, stats func() (*ebs.StatsPage, error)) {
 
 	if !slices.ContainsFunc(ebs.Volumes("/"), func(v ebs.Volume) bool { return v.Device == name }) {
 		return name,
-			none(name + " is not an Amazon EBS volume, judging by its identify string; only those report which limit was exceeded")
+			none(name +
+				" is not an Amazon EBS volume, judging by its identify string; only those report which limit was exceeded")
 	}
 
 	first, err := ebs.Read("/dev/" + name)

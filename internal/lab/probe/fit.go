@@ -98,6 +98,7 @@ func (r *prober) fit(ctx context.Context) (*Fitted, error) {
 
 	order.IOPS = catalog.IOPS(rounded(max(iops[0], iops[1])))
 	order.Throughput = units.Throughput(rounded(max(bytes[0], bytes[1])))
+
 	// The volume's overall limits are those of the faster direction.
 	order.Read, order.Write = directions(iops, bytes)
 

@@ -79,7 +79,8 @@ func Parse(name string, text []byte) (*Profile, error) {
 		Criterion: w.Criterion}
 	for _, s := range w.Streams {
 		if at := "streams." + s.Name; !isName(s.Name) {
-			d.Fail(at, root.Locate(at), "%q is not a valid stream name: want up to 32 letters, digits, - and _", s.Name)
+			d.Fail(at, root.Locate(at), "%q is not a valid stream name: want up to 32 letters, digits, - and _",
+				s.Name)
 		}
 		p.Streams = append(p.Streams, s.Value.stream(s.Name))
 	}

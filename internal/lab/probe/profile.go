@@ -173,7 +173,8 @@ func (s *Stream) check() diagnostics.List {
 	}
 
 	if s.File < max(s.Size, ioloop.Alignment) || s.File > fileMax {
-		l.Addf("file", "%s out of range: want at least one operation and at most %s", s.File.Exact(), fileMax.Exact())
+		l.Addf("file", "%s out of range: want at least one operation and at most %s", s.File.Exact(),
+			fileMax.Exact())
 	}
 
 	if s.Rate < 0 || s.Rate > rateMax {

@@ -125,10 +125,12 @@ func (r *Result) verdict(c *Criterion) *Verdict {
 		if c.Of == "fdatasync" {
 			l = st.Streams[0].Fdatasync
 		}
+
 		sv := StageVerdict{Stage: st.Name}
 		if l != nil {
 			sv.Seconds = quantile(l, c.Quantile)
 		}
+
 		// A criterion without any measured operation is not met.
 		sv.Met = sv.Seconds != nil && *sv.Seconds < c.Under.Std().Seconds()
 		v.Met = v.Met && sv.Met
@@ -192,7 +194,8 @@ func (r *Result) blame() Blame {
 	}
 
 	if name == "" || worst < blameRatio**alone.P99Seconds {
-		b.Text = fmt.Sprintf("no companion: the p99 of %s is %s alone, and at most %s with any companion%s", r.Measured,
+		b.Text = fmt.Sprintf("no companion: the p99 of %s is %s alone, and at most %s with any companion%s",
+			r.Measured,
 			units.Seconds(*alone.P99Seconds), units.Seconds(worst), few)
 		return b
 	}

@@ -109,6 +109,7 @@ func (j *job) phases(ctx context.Context) error {
 		if !j.clock.wait(ctx, from) {
 			return ctx.Err()
 		}
+
 		// A slow device may make an on-time, with its final fdatasync, run past the next one.
 		if j.On > 0 && j.clock.now() >= to {
 			continue

@@ -39,6 +39,7 @@ func Unprivileged(names ...string) (*User, error) {
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, fmt.Errorf("user %s: %w", name, err)
 		}
+
 		// In a user namespace, an account may exist in the file but have no ID.
 		if uids(uid) && gids(gid) {
 			return &User{Name: name, UID: uint32(uid), GID: uint32(gid)}, nil

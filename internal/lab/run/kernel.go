@@ -23,6 +23,7 @@ import (
 // as in package linux.
 func settings(h *scenario.Host) map[string]string {
 	limit, background := h.Dirty, h.DirtyBackground
+
 	// As in the kernel, a limit in bytes takes precedence over a ratio.
 	if limit == 0 {
 		limit = units.Size(float64(h.Memory) * float64(h.DirtyRatio))

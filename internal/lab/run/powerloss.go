@@ -39,6 +39,7 @@ func (x *experiment) cuts() []vtime.Instant {
 	}
 
 	slices.Sort(out)
+
 	// In a short run there may be no space for all of them; the rest happen at its end.
 	for i := range out {
 		least := x.from + apart
@@ -178,11 +179,13 @@ func (x *experiment) check(ctx context.Context, n int) error {
 				k.Acknowledged)
 		case seq < k.Acknowledged:
 			x.power.Lost++
-			x.example("document %d has the content of write %d after power loss %d, although write %d was acknowledged", key, seq,
+			x.example("document %d has the content of write %d after power loss %d, although write %d was acknowledged",
+				key, seq,
 				n+1, k.Acknowledged)
 		case seq > k.Issued:
 			x.power.Wrong++
-			x.example("document %d has the content of write %d after power loss %d, although write %d was the last one sent", key, seq,
+			x.example("document %d has the content of write %d after power loss %d, although write %d was the last one sent",
+				key, seq,
 				n+1, k.Issued)
 		}
 

@@ -129,7 +129,8 @@ func (x *experiment) describe(ctx context.Context, asked *loadgen.Result) error 
 	}
 
 	if asked.Forgotten > 0 {
-		x.remark("%d writes could not be verified: they went to more documents than can be remembered", asked.Forgotten)
+		x.remark("%d writes could not be verified: they went to more documents than can be remembered",
+			asked.Forgotten)
 	}
 
 	return nil

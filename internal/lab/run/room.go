@@ -38,8 +38,9 @@ func (x *experiment) fits() error {
 	}
 
 	if most := float64(max(units.Size(available)-keepBytes, 0)); documents > most {
-		return fmt.Errorf("%s of documents do not fit into the volumes' images, which are in memory: only %s are available. "+
-			"Keep the images in files (--images DIR), or use fewer documents (--set workload.keys.count=...)",
+		return fmt.Errorf(
+			"%s of documents do not fit into the volumes' images, which are in memory: only %s are available. "+
+				"Keep the images in files (--images DIR), or use fewer documents (--set workload.keys.count=...)",
 			units.Bytes(documents), units.Bytes(most))
 	}
 

@@ -305,6 +305,7 @@ func (x *experiment) watching(ctx context.Context, done <-chan struct{}) error {
 
 		var totals loadgen.Totals
 		var err error
+
 		// Volumes and sources are sampled only in the measured time.
 		if measured {
 			totals, err = x.watch.sample(ctx)
@@ -376,6 +377,7 @@ func (x *experiment) checkpoints(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot query checkpoints: %w", err)
 	}
+
 	for _, c := range all {
 		// A checkpoint's start identifies it. One that was still running has an end by now.
 		if i := slices.IndexFunc(x.cycles, func(o lab.Cycle) bool { return o.From.Equal(c.From) }); i >= 0 {
@@ -384,5 +386,6 @@ func (x *experiment) checkpoints(ctx context.Context) error {
 			x.cycles = append(x.cycles, c)
 		}
 	}
+
 	return nil
 }

@@ -96,6 +96,7 @@ func (w *watcher) sample(ctx context.Context) (loadgen.Totals, error) {
 	now := time.Now()
 	span := now.Sub(w.at).Seconds()
 	totals := w.load.Totals()
+
 	// A sample covers the second that ends at its time, hence the -1.
 	cell := min(max(int((totals.At-w.from)/1e9)-1, 0)/w.step, len(w.dirty)-1)
 

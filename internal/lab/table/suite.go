@@ -191,10 +191,12 @@ func judge(before, after *Row) Holds {
 	if before.Lab == nil || after.Lab == nil || *before.Lab <= 0 || *after.Lab <= 0 {
 		return Unknown
 	}
+
 	gain := *before.Lab / *after.Lab
 	if before.Kind == Rate {
 		gain = 1 / gain
 	}
+
 	switch {
 	// Both the factor and the ranges must show a difference that chance does not explain.
 	case math.Max(gain, 1/gain) < differs || overlap(before, after):
@@ -202,6 +204,7 @@ func judge(before, after *Row) Holds {
 	case gain > 1:
 		return Better
 	}
+
 	return Worse
 }
 

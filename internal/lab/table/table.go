@@ -84,6 +84,7 @@ func rowsOf(lab, model *Figures) []Row {
 	}
 
 	add("operations a second", Rate, "1/s", &lab.DonePerSec, &model.DonePerSec)
+
 	// Writes are compared if there are any, because they are what a volume slows down.
 	word := "write"
 	l, m := &lab.Writes, &model.Writes

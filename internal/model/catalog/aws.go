@@ -154,16 +154,19 @@ func gp2() *VolumeType {
 		limits: func(_ *VolumeType, o *Order, _ *InstanceType) Limits {
 			iops := IOPS(min(max(3*o.gib(), 100), 16_000))
 			l := Limits{Sustained: volume.Rate{IOPS: iops.Frequency(), Throughput: 128 * units.MiBps}}
+
 			// Above 170 GiB the documented limit is 250 MiB/s; below 334 GiB it needs credits,
 			// which the IOPS bucket enforces.
 			if o.gib() > 170 {
 				l.Sustained.Throughput = 250 * units.MiBps
 			}
+
 			// From 1,000 GiB on the baseline reaches the burst, so there is no bucket.
 			if iops < gp2Burst {
 				l.Burst = &volume.Burst{At: volume.Rate{IOPS: gp2Burst.Frequency()}, Capacity: gp2Credits,
 					Initial: gp2Credits}
 			}
+
 			return l
 		},
 	}
@@ -267,11 +270,13 @@ func hdd(base, burst, baseMost, burstMost int64) *VolumeType {
 				return volume.Rate{IOPS: units.Frequency(mib), Throughput: units.Throughput(mib * float64(units.MiBps))}
 			}
 			l := Limits{Sustained: rate(sustained)}
+
 			// The largest volumes reach the cap without credits.
 			if at > sustained {
 				credits := volume.Credits(o.gib()) * 1024 // 1 MiB each
 				l.Burst = &volume.Burst{At: rate(at), Capacity: credits, Initial: credits}
 			}
+
 			return l
 		},
 	}

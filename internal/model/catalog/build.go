@@ -27,6 +27,7 @@ func (o *Order) Config(name string, on *InstanceType) (volume.Config, error) {
 		Operation: t.Operation.Value, Merge: t.Merge,
 		Slots: o.slots(t),
 	}
+
 	// Instances define the size of their local disks, so an order need not.
 	if cfg.Size == 0 && t.Local && on != nil {
 		cfg.Size = on.Disk.Size

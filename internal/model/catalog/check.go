@@ -138,6 +138,7 @@ func (c *checker) iopsBounds(field string, asked IOPS) {
 	}
 
 	perGiB := t.IOPSPerGiB
+
 	// The included IOPS come with every size, even if the ratio allows fewer.
 	bySize := max(perGiB.Value*gib, t.IOPSIncluded.Value)
 	switch {

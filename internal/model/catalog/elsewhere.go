@@ -314,6 +314,7 @@ func premiumSSD(_ *VolumeType, o *Order, _ *InstanceType) Limits {
 			break
 		}
 	}
+
 	// Azure bills and limits a disk by the smallest tier that holds its size.
 	l := Limits{Sustained: volume.Rate{IOPS: tier.iops.Frequency(), Throughput: tier.rate}}
 	if o.OnDemandBursting {
@@ -321,6 +322,7 @@ func premiumSSD(_ *VolumeType, o *Order, _ *InstanceType) Limits {
 	} else if tier.size <= burstsByCredits {
 		l.Burst = twoBuckets(l.Sustained, volume.Rate{IOPS: 3500, Throughput: 170 * units.MBps})
 	}
+
 	return l
 }
 

@@ -115,6 +115,7 @@ func (i *InstanceType) Weighted(weighting string) (*InstanceType, error) {
 	// Copied, because the catalogue's entry is shared.
 	w := *i
 	w.Baseline.Throughput += w.Baseline.Throughput / 4
+
 	// The raised baseline may exceed the burst, which stays as it is.
 	w.Maximum.Throughput = max(w.Maximum.Throughput, w.Baseline.Throughput)
 
@@ -165,6 +166,7 @@ func decodeMachines(table, prices, google []byte) ([]InstanceType, error) {
 		}
 
 		name := strings.ToLower(f[0])
+
 		// A machine has one line per limit, and its lines follow each other.
 		if len(out) == 0 || out[len(out)-1].Name != name {
 			m := InstanceType{Name: name, Provider: "gcp", VCPU: int(n[1]), Memory: units.Size(n[2]) * units.MiB,

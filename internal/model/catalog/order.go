@@ -177,6 +177,7 @@ func (o *Order) Warnings() (l diagnostics.List) {
 
 	t := types[i]
 	meant, gets := o.IOPSPerGB*IOPS(o.gib()), o.asked(t)
+
 	// The driver reduces IOPS per GiB silently, so the user has to be warned here.
 	if o.IOPS == 0 && o.IOPSPerGB > 0 && gets < meant {
 		l = append(l, diagnostics.Problem{

@@ -83,6 +83,7 @@ func (e *NoPriceError) Hint() string {
 // importing explains how to import prices.
 func (e *NoPriceError) importing() string {
 	region := e.Region
+
 	// us-east-1 is the default for all clouds; suggest the equivalent region of this one.
 	if region == Region {
 		region = DefaultRegion(e.Provider)
@@ -151,6 +152,7 @@ func (p *Prices) ofSize(o *Order) *SizePrice {
 // Amounts are printed and compared, never simulated.
 func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 	l := t.limits(t, o, nil)
+
 	// Providers bill what is provisioned, and the limits include what an order leaves to its
 	// default.
 	iops := IOPS(l.Sustained.IOPS)

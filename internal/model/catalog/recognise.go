@@ -88,6 +88,7 @@ func Recognise(s Seen) []Match {
 // explain returns the orders of a type that may account for the observations.
 func (t *VolumeType) explain(s *Seen) []Match {
 	o := Order{Type: t.Name, Size: units.Size(wholeGiB(max(s.Size, 1))) * units.GiB}
+
 	// An assumed size must not rule out a type.
 	if !s.SizeKnown && t.SizeMin.Known() {
 		o.Size = min(max(o.Size, t.SizeMin.Value), t.SizeMax.Value)

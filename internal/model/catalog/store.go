@@ -78,6 +78,7 @@ func OpenStore(path string) (*Store, error) {
 	}
 
 	defer f.Close()
+
 	// One byte over the limit, so that decodeStore can detect a file that is too large.
 	text, err := io.ReadAll(io.LimitReader(f, ImportBytesMax+1))
 	if err != nil {

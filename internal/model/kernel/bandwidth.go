@@ -34,6 +34,7 @@ const (
 func (b *bandwidth) read(now vtime.Instant, d *Device) units.Size {
 	under := d.underWriteback(now)
 	written := d.buffered - under
+
 	elapsed := now.Sub(b.at)
 	switch {
 	case !b.begun:
@@ -45,6 +46,7 @@ func (b *bandwidth) read(now vtime.Instant, d *Device) units.Size {
 	default:
 		b.add(written-b.written, elapsed)
 	}
+
 	b.at, b.written = now, written
 	return b.smooth
 }

@@ -179,6 +179,7 @@ func (c *checker) host() {
 			}
 
 			c.instance = i
+
 			// A written value wins over the instance's: a container may have less than its machine.
 			if !c.wrote("host.cores") && i.VCPU > 0 {
 				c.Host.Cores = i.VCPU
@@ -205,6 +206,7 @@ func (c *checker) host() {
 
 	c.problems = append(c.problems, c.Host.Config.Check().Under("host")...)
 	c.warnings = append(c.warnings, c.Host.Config.Unmodelled().Under("host")...)
+
 	// Less memory than the instance has is allowed, more cannot exist.
 	if i := c.instance; i != nil && c.Host.Memory > i.Memory && i.Memory > 0 {
 		c.add(diagnostics.Problem{
@@ -355,6 +357,7 @@ func (c *checker) operations(load *workload.Workload) {
 	}
 
 	whole := c.Run.Warmup + c.Run.Duration
+
 	// Durations are in nanoseconds.
 	n := float64(load.Rate()) * float64(whole) / 1e9
 	if n <= operationsMax {
@@ -368,6 +371,7 @@ func (c *checker) operations(load *workload.Workload) {
 	}
 
 	most := units.Duration(operationsMax/float64(load.Rate())*1e9) - c.Run.Warmup
+
 	// Suggest whole seconds. There is no suggestion if the warm-up alone is too long.
 	if most = most / runMin * runMin; most >= runMin {
 		p.Nearest = most.Std().String()

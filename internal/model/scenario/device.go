@@ -18,6 +18,7 @@ func (s *Scenario) DeviceFacts() map[string]string {
 		for _, v := range s.VolumesOf(k) {
 			device := s.DeviceName(k, v.Name)
 			out["scheduler."+device] = string(s.Host.Scheduler)
+
 			// BFQ turns writeback throttling off (Linux, block/bfq-iosched.c).
 			if s.Host.Scheduler != kernel.BFQ {
 				out["wbt_lat_usec."+device] = strconv.Itoa(s.Host.WbtLatUsec)

@@ -161,6 +161,7 @@ func (s *Scenario) VolumesOf(k int) Keyed[catalog.Order] {
 	if m == nil {
 		return out
 	}
+
 	for _, v := range m.Volumes {
 		if old := out.Get(v.Name); old != nil {
 			// A member's own volume replaces the common one in place, so the order of volumes stays
@@ -170,6 +171,7 @@ func (s *Scenario) VolumesOf(k int) Keyed[catalog.Order] {
 			out = append(out, v)
 		}
 	}
+
 	return out
 }
 

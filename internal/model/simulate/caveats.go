@@ -59,6 +59,7 @@ func LongEnough(period time.Duration) time.Duration {
 // caveats returns the caveats of a result whose run saw this many checkpoints.
 func caveats(sc *scenario.Scenario, r *Result, cycles int) []Caveat {
 	var out []Caveat
+
 	// A closed loop cannot fall behind: its clients wait for their answers.
 	if asked := r.AskedPerSec * r.Seconds; r.OpenLoop && float64(r.Unanswered) > (1-AnsweredMin)*asked {
 		out = append(out, Caveat{Kind: Backlog,

@@ -108,6 +108,7 @@ func (d *driver) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	}
 
 	var q *queued
+
 	// Copied to scratch rather than allocated: this runs once per operation.
 	if len(d.waited) > 0 {
 		if x, ok := d.waited[op.At]; ok {
@@ -118,6 +119,7 @@ func (d *driver) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	}
 
 	d.meter.done(now, op, w, q, d.queue.n > 0)
+
 	// done has just computed this operation's causes, which dispatch hands to the next one.
 	d.inside--
 	d.dispatch(now)
@@ -129,6 +131,7 @@ func (d *driver) dispatch(now vtime.Instant) {
 	if d.dispatching || d.queue.n == 0 {
 		return
 	}
+
 	d.dispatching = true
 	for d.inside < d.connections {
 		op, ok := d.queue.pop()
@@ -140,6 +143,7 @@ func (d *driver) dispatch(now vtime.Instant) {
 		d.inside++
 		d.engine.Do(op)
 	}
+
 	d.dispatching = false
 }
 

@@ -70,6 +70,7 @@ func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *que
 
 	m.synced(now, w)
 	write, measured := op.Kind.Writes(), op.At >= m.from
+
 	// Handing on causes is costly, so it is skipped unless a result or a waiting operation needs
 	// them.
 	if others || write && measured {

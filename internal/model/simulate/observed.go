@@ -31,6 +31,7 @@ func (o *Observed) Result(sc *scenario.Scenario) *Result {
 	answered := int64(0)
 	for i := range o.Operations {
 		p := &o.Operations[i]
+
 		// Throughput counts answers within the measured time, whenever their operations began.
 		if done := p.At + vtime.Instant(p.Took); done >= o.From && done < o.End {
 			m.doneInside++

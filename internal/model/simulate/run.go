@@ -77,6 +77,7 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 	}
 
 	s.clock.Run(from)
+
 	// The engine's own figures must not include the warm-up.
 	if s.reporting != nil {
 		s.reporting.Reset(s.engine)

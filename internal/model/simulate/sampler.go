@@ -136,6 +136,7 @@ func (p *sampler) sample(ctx context.Context) error {
 	}
 
 	now := p.clock.Now()
+
 	// The first row is the baseline for all counters.
 	if p.n == 0 {
 		copy(p.first, p.row)

@@ -69,6 +69,7 @@ func (a *account) charge(c *charge, r Request, live bool) {
 
 	rest := r.Length
 	c.operations = 0
+
 	// Only a request that continues the previous one sequentially, while that one is in flight, can
 	// merge.
 	if live && a.merge && r.Length > 0 && a.room > 0 && r.Op == a.op && r.Offset == a.end {

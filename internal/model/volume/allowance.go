@@ -40,6 +40,7 @@ func newAllowance(base, most float64, lasts units.Duration) allowance {
 	if base == 0 {
 		return allowance{base: math.MaxInt64, most: math.MaxInt64}
 	}
+
 	a := allowance{limited: true, base: int64(base)}
 	a.most = max(a.base, int64(most))
 	if over := a.most - a.base; over > 0 {
@@ -50,6 +51,7 @@ func newAllowance(base, most float64, lasts units.Duration) allowance {
 		// burst.
 		a.refill = max(1, a.capacity/int64((burstEvery-lasts)/(secondSlices*sliceNs)))
 	}
+
 	a.baseNs, a.mostNs = sliceNs/float64(a.base), sliceNs/float64(a.most)
 	return a
 }

@@ -46,14 +46,18 @@ func (c *calendar) advance(now vtime.Instant) {
 	if to == c.first {
 		return
 	}
+
 	c.settle(c.first/secondSlices, to/secondSlices)
+
 	// Slices after end were never used and are already clear, so a long idle time costs nothing.
 	for ; c.first < to && c.first < c.end; c.first++ {
 		*c.slot(c.first) = slice{}
 	}
+
 	if c.first < to {
 		c.first, c.end = to, to
 	}
+
 	if c.first >= c.lateTo {
 		c.lateFrom, c.lateTo = math.MaxInt64, math.MaxInt64
 	}
@@ -106,6 +110,7 @@ func (c *calendar) reserve(from vtime.Instant, cost *charge) (vtime.Instant, Lim
 			c.limits[operations].room(s.used[operations], second[operations]),
 			c.limits[bytes].room(s.used[bytes], second[bytes]),
 		}
+
 		// The charge ends in this slice. Both kinds must fit, since one request uses both.
 		if need[operations] <= room[operations] && need[bytes] <= room[bytes] {
 			c.limits[operations].take(&s.used[operations], &second[operations], need[operations])
@@ -243,6 +248,7 @@ func (c *calendar) late(from vtime.Instant, at int64, need [kinds]int64) (vtime.
 	}
 
 	c.lateAt = vtime.Never
+
 	// A sum past the end of virtual time saturates.
 	if ns < float64(vtime.Never-passes) {
 		c.lateAt = passes + vtime.Instant(ns)

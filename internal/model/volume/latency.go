@@ -139,6 +139,7 @@ func (l Latency) at(u uint64) units.Duration {
 			i = body + tail + u>>56
 		}
 	}
+
 	low, high := l.table[i], l.table[i+1]
 	fraction := int64(u << 8 >> 44) // 20 bits: times an hour they fit
 	return units.Duration(low + (high-low)*fraction>>20)

@@ -48,16 +48,20 @@ func (m *meter) pay(at vtime.Instant, n int64) {
 	if m.paid() < at {
 		m.at, m.part = at, 0
 	}
+
 	// The product is in 2^-32 ns and needs up to 128 bits.
 	high, low := bits.Mul64(uint64(n), m.price)
 	low, carry := bits.Add64(low, uint64(m.part), 0)
 	high += carry
 	ns := high<<32 | low>>32
+
 	next := m.at + vtime.Instant(ns)
+
 	// A sum past the end of virtual time saturates.
 	if high >= 1<<31 || next < m.at {
 		m.at, m.part = vtime.Never, 0
 		return
 	}
+
 	m.at, m.part = next, uint32(low)
 }

@@ -112,6 +112,7 @@ func (q *Queue) limit(cfg *Config) {
 		}
 
 		q.bucket(b.Capacity, b.Initial, refill, at, b.Bytes)
+
 		// A second bucket counts bytes. Config.Check has ensured that the first one counts
 		// operations.
 		if b.BytesCapacity > 0 {
@@ -187,6 +188,7 @@ func (q *Queue) Submit(now vtime.Instant, r Request) Completion {
 	}
 
 	begins := c.Issued
+
 	// Fetching a block from the snapshot comes after the limits: the request has been issued and
 	// charged by then.
 	if q.fresh != nil {
@@ -213,6 +215,7 @@ func (q *Queue) issue(c *Completion, r Request) {
 	var cost charge
 	q.account.charge(&cost, r, c.Admitted <= q.mergeUntil)
 	meters := q.meters[r.Op]
+
 	// A request cannot overtake the previous one in its line, even if it costs nothing itself.
 	line := &q.last[q.line[r.Op]]
 
@@ -345,9 +348,11 @@ func (b *bucket) fill(now, issued vtime.Instant) units.Ratio {
 	last := max(now, issued)
 	perSecond := 1e9 * (1 << 32) / float64(b.meter.price)
 	credits := b.size
+
 	if owed := b.meter.at.Sub(last); owed > 0 {
 		credits -= float64(float64(owed) / 1e9 * perSecond)
 	}
+
 	switch {
 	case b.emptied <= now && last > now:
 		return 0
@@ -357,5 +362,6 @@ func (b *bucket) fill(now, issued vtime.Instant) units.Ratio {
 		since := min(last, b.emptied)
 		credits += float64(float64(since.Sub(now)) / 1e9 * (b.at - perSecond))
 	}
+
 	return units.Ratio(min(max(credits/b.size, 0), 1))
 }

@@ -98,6 +98,7 @@ func (s *Stripe) Submit(now vtime.Instant, r Request) Completion {
 	}
 
 	var c Completion
+
 	// Chunks on one member are contiguous there, so each member gets at most one request.
 	end := r.Offset + r.Length
 

@@ -50,6 +50,7 @@ func newKeys(k *Keys, seed random.Seed) (*keys, error) {
 		out.hotKeys = min(n, max(1, uint64(math.Round(float64(n)*float64(k.HotKeys)))))
 		out.hotChance = chance(float64(k.HotOperations))
 	}
+
 	out.scramble = random.NewScramble(n, seed.Stream("workload.keys.scramble"))
 	return out, nil
 }

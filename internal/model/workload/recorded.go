@@ -79,6 +79,7 @@ func readRecorded(r io.Reader) ([]piece, error) {
 func endings(rows []piece) ([]piece, error) {
 	some := false
 	n := len(rows)
+
 	// The last row lasts as long as the one before it.
 	end := 2*rows[n-1].until - rows[n-2].until
 	for i := range rows {
@@ -88,9 +89,11 @@ func endings(rows []piece) ([]piece, error) {
 		}
 		rows[i].until = end
 	}
+
 	if !some {
 		return nil, errors.New("no rate is over 0")
 	}
+
 	return rows, nil
 }
 

@@ -133,6 +133,7 @@ func (s *Spec) fromPreset(problems *diagnostics.List) {
 	}
 
 	s.Mix, s.Document = either(s.Mix, p.Mix), either(s.Document, p.Document)
+
 	// A written key count takes precedence over the preset's working set.
 	if s.Keys == nil || s.Keys.Count == 0 {
 		s.WorkingSet = first(s.WorkingSet, p.WorkingSet)

@@ -55,6 +55,7 @@ func (w *Workload) operations(seed random.Seed) *operations {
 // fill draws an operation that starts at the given instant.
 func (o *operations) fill(op *Op, at vtime.Instant) {
 	class := 0
+
 	// A single kind draws no random number.
 	if len(o.kinds) > 1 {
 		u := o.mix.Uint64()

@@ -79,6 +79,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	p.Sections = append(p.Sections, d.periods()...)
 
 	calm := r.Stalls.Seconds == 0
+
 	// If nothing stalled, the next limit to be reached matters most.
 	if calm {
 		p.Sections = append(p.Sections, d.headroom()...)
@@ -223,12 +224,15 @@ func (d *diagnosed) percentileFacts() []document.Fact {
 		if x.Signal == "" || len(h.BoundsS) < 2 || !all.Enough(document.P99) {
 			continue
 		}
+
 		href := "#latency"
 		if i > 0 {
 			href += strconv.Itoa(i + 1)
 		}
+
 		return []document.Fact{{Label: "p99 of " + x.Subject, Value: h.QuantileText(all, document.P99),
-			Note: "of all " + document.Counted(all.Total()) + ", median " + h.QuantileText(all, document.Median), Href: href}}
+			Note: "of all " + document.Counted(all.Total()) + ", median " + h.QuantileText(all, document.Median),
+			Href: href}}
 	}
 
 	return nil
@@ -287,6 +291,7 @@ func (d *diagnosed) timeline() *document.Timeline {
 		}
 	} else {
 		d.band(t, "stall", "stalled", d.Stalls.Windows)
+
 		// With cuts, each series has a track for each run, which form a single plot.
 		plots := titled(d.Report.Timeline)
 		if len(d.Runs) == 0 {
@@ -295,6 +300,7 @@ func (d *diagnosed) timeline() *document.Timeline {
 				plots = append(plots, diagnose.Plot{Title: x.Name, Unit: x.Unit, Tracks: []diagnose.Track{x}})
 			}
 		}
+
 		for _, p := range plots {
 			add(p)
 		}

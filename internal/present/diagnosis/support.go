@@ -35,7 +35,8 @@ func (d *diagnosed) supportCase(id string, f diagnose.Finding) document.Section 
 	}
 
 	at := func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
-	text := volume + " was slow between " + at(x.From) + " and " + at(x.To) + " UTC, for " + units.Seconds(x.SlowS) +
+	text := volume + " was slow between " + at(x.From) + " and " + at(x.To) + " UTC, for " +
+		units.Seconds(x.SlowS) +
 		" in total. " + f.Summary
 	t := &document.Table{Caption: "Counters of " + volume + " and of its peers, medians",
 		Columns: []document.Column{{Text: "device"}, {Text: "counter"}, {Text: "while slow", Number: true},

@@ -101,7 +101,8 @@ func (h Density) QuantileText(p Population, q float64) string {
 
 // Describe explains the data behind a distribution.
 func (h Density) Describe(all Population) string {
-	caption := "Share of operations that took at most this long: " + Counted(all.Total()) + " operations, in " + h.Width() +
+	caption := "Share of operations that took at most this long: " + Counted(all.Total()) +
+		" operations, in " + h.Width() +
 		". The axis counts nines, which leaves room for the slowest operations. Figures are interpolated within their class, given below them, like Prometheus' histogram_quantile."
 	if h.Unseen > 0 {
 		caption += " For " + units.Percent(h.Unseen/all.Total()) +

@@ -227,6 +227,7 @@ func (t *tools) scenario(ctx context.Context, in running, args []string) (string
 
 	args = append(each(args, "--set=", in.Set), "--", file)
 	text, err := t.call(ctx, args...)
+
 	// The client does not know the temporary file.
 	if in.Source == "" {
 		text = strings.ReplaceAll(text, file, "scenario.yaml")

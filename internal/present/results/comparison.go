@@ -18,7 +18,9 @@ type compared struct {
 
 func comparedFigures(results []*simulate.Result, g *ledger) []compared {
 	r := results[0]
-	class := func(kind, part string) func() string { return func() string { return g.classEvidence(r, kind, part) } }
+	class := func(kind, part string) func() string {
+		return func() string { return g.classEvidence(r, kind, part) }
+	}
 	cycles := func() string { return g.cyclesEvidence(r) }
 	rows := []compared{
 		{"done", "1/s", func(r *simulate.Result) *float64 { return &r.DonePerSec },

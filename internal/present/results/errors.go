@@ -26,7 +26,8 @@ func ErrorTable(rows []table.Row, advice []table.Verdict) *document.Document {
 
 	d.Sections = []document.Section{
 		{ID: "kinds", Title: "By kind of figure", Parts: []document.Part{{Table: ErrorSummary(summary)}}},
-		{ID: "rows", Title: "The model compared with real engines", Parts: []document.Part{{Table: ErrorRows(rows)}}},
+		{ID: "rows", Title: "The model compared with real engines",
+			Parts: []document.Part{{Table: ErrorRows(rows)}}},
 	}
 
 	if len(advice) > 0 {

@@ -216,6 +216,7 @@ func (g *ledger) priced() string {
 
 // accurate is the evidence for the model's error bar.
 func (g *ledger) accurate() string {
-	return g.cite(document.Evidence{Name: "The model's error", Text: "docs/models.md, \"Compared with real engines\".",
+	return g.cite(document.Evidence{Name: "The model's error",
+		Text:     "docs/models.md, \"Compared with real engines\".",
 		Commands: []string{"plimsoll lab table examples/lab --measured examples/lab/measured.json"}})
 }

@@ -49,7 +49,8 @@ func (g *ledger) layout(l *plan.Layout) string {
 // lost is the evidence of rejected layouts. Their rows list the assignments in addition to those of
 // the current layout, which include a longer run if the plan needed one.
 func (g *ledger) lost(now []string) string {
-	return g.cite(document.Evidence{Name: "Rejected layouts", Text: "Append the assignments of the row to this command:",
+	return g.cite(document.Evidence{Name: "Rejected layouts",
+		Text:     "Append the assignments of the row to this command:",
 		Commands: []string{g.simulated(now)}})
 }
 

@@ -83,15 +83,17 @@ func (g *ledger) classEvidence(r *simulate.Result, kind, class string) string {
 
 // doneEvidence is the evidence of operations per second.
 func (g *ledger) doneEvidence(r *simulate.Result) string {
-	return g.figure(figureSource{name: "Operations a second", fields: []string{"done_per_second", "asked_per_second"},
-		keys: []string{"workload"},
+	return g.figure(figureSource{name: "Operations a second",
+		fields: []string{"done_per_second", "asked_per_second"},
+		keys:   []string{"workload"},
 		promQL: []string{"sum(increase(plimsoll_client_latency_seconds_count[" + spanOf(r) + "])) / " +
 			strconv.FormatFloat(r.Seconds, 'f', -1, 64)}})
 }
 
 // cyclesEvidence is the evidence of checkpoints, or the engine's equivalent.
 func (g *ledger) cyclesEvidence(r *simulate.Result) string {
-	f := figureSource{name: sentenceCase(cycleWord(r)) + "s", fields: []string{"checkpoints"}, keys: []string{"engine"}}
+	f := figureSource{name: sentenceCase(cycleWord(r)) + "s", fields: []string{"checkpoints"},
+		keys: []string{"engine"}}
 	if q := r.Queries; q.CycleMedian != "" {
 		f.promQL, f.text = []string{overRun(q.CycleMedian, r)}, q.CycleNote
 	}
@@ -105,7 +107,8 @@ func overRun(query string, r *simulate.Result) string {
 
 // dirtyEvidence is the evidence of the page cache.
 func (g *ledger) dirtyEvidence(r *simulate.Result) string {
-	return g.figure(figureSource{name: "Page cache", fields: []string{"host.dirty_bytes_max"}, keys: []string{"host"},
+	return g.figure(figureSource{name: "Page cache", fields: []string{"host.dirty_bytes_max"},
+		keys:   []string{"host"},
 		promQL: []string{"max_over_time(sum(node_memory_Dirty_bytes)[" + spanOf(r) + ":1s])"}})
 }
 
@@ -122,7 +125,8 @@ func (g *ledger) engineDirtyEvidence(r *simulate.Result) string {
 // volumeEvidence is the evidence of a volume's use, from node_exporter's device counters.
 func (g *ledger) volumeEvidence(r *simulate.Result, name string) string {
 	i := slices.IndexFunc(r.Volumes, func(v simulate.VolumeResult) bool { return v.Name == name })
-	f := figureSource{name: "Volume " + name, keys: []string{"volumes." + name[strings.LastIndexByte(name, '/')+1:]}}
+	f := figureSource{name: "Volume " + name,
+		keys: []string{"volumes." + name[strings.LastIndexByte(name, '/')+1:]}}
 	if i < 0 {
 		return g.figure(f)
 	}
@@ -152,7 +156,8 @@ func (g *ledger) waitsEvidence() string {
 
 // objectiveEvidence is the evidence of an objective.
 func (g *ledger) objectiveEvidence() string {
-	return g.figure(figureSource{name: "Objectives", fields: []string{"objectives"}, keys: []string{"objective"}})
+	return g.figure(figureSource{name: "Objectives", fields: []string{"objectives"},
+		keys: []string{"objective"}})
 }
 
 // hostEvidence is the evidence of the engine's own figures and of the machine.

@@ -328,7 +328,8 @@ func methodSection(r *prove.Report) document.Section {
 	}
 
 	if len(r.OnlyBefore) > 0 {
-		parts = append(parts, document.Part{Text: "Reported only before: " + strings.Join(r.OnlyBefore, ", ") + "."})
+		parts = append(parts, document.Part{Text: "Reported only before: " +
+			strings.Join(r.OnlyBefore, ", ") + "."})
 	}
 
 	if len(r.OnlyAfter) > 0 {

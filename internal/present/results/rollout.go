@@ -92,7 +92,8 @@ func about(s *rollout.ReportedStep) string {
 func rolloutState(r *rollout.Report) string {
 	switch {
 	case r.Busy:
-		return fmt.Sprintf("Another process is working on this rollout (%s): %d of %d steps left.", r.Direction, left(r),
+		return fmt.Sprintf("Another process is working on this rollout (%s): %d of %d steps left.",
+			r.Direction, left(r),
 			len(r.Steps))
 	case r.DryRun && len(r.Problems) > 0:
 		return fmt.Sprintf("Dry run of %d steps%s: the rollout cannot start yet. Nothing was changed.",

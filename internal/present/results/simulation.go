@@ -138,7 +138,8 @@ func doubtfulText(r *simulate.Result, within string) string {
 	c := r.Caveats[0]
 	switch {
 	case c.HoldsSeconds > 0:
-		return fmt.Sprintf("Objective met for %s, then missed: %s; %s.", units.Seconds(c.HoldsSeconds), c.Text, within)
+		return fmt.Sprintf("Objective met for %s, then missed: %s; %s.", units.Seconds(c.HoldsSeconds),
+			c.Text, within)
 	case c.Kind == simulate.Few:
 		return fmt.Sprintf("Objective not judged: %s. Among them, %s.", c.Text, within)
 	case c.Kind == simulate.Backlog:
@@ -414,7 +415,8 @@ func volumeSection(r *simulate.Result, g *ledger) document.Section {
 
 	tab.Notes = []string{"Host: " + strings.Join(host, "; ") + "."}
 	return document.Section{ID: "volumes", Title: "Volumes and host",
-		Parts: []document.Part{{Table: tab}, {Source: &document.Cell{Text: "host and engine", Href: g.hostEvidence()}}}}
+		Parts: []document.Part{{Table: tab},
+			{Source: &document.Cell{Text: "host and engine", Href: g.hostEvidence()}}}}
 }
 
 // heldText says which limits held back a volume's requests, omitting negligible ones.

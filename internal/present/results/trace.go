@@ -233,7 +233,8 @@ func traceLead(r *chain.Report) []string {
 	}
 
 	if h.Cut {
-		out = append(out, "There were more events than can be kept: the longest calls may be explained only in part.")
+		out = append(
+			out, "There were more events than can be kept: the longest calls may be explained only in part.")
 	}
 
 	for _, m := range h.Missing {

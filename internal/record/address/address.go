@@ -65,6 +65,7 @@ func Parse(text string) (*Address, error) {
 	}
 
 	a.Path, a.Query, _ = strings.Cut(tail, "?")
+
 	// The last @, because an unescaped password may contain others.
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
 		a.UserInfo, authority = authority[:i], authority[i+1:]

@@ -187,7 +187,8 @@ func (l *lookup) instance(ctx context.Context, id string, volumes bool) error {
 	err := l.query.call(ctx, "ec2", "DescribeInstances", url.Values{"InstanceId.1": {id}}, &answer)
 	switch {
 	case errors.Is(err, cloud.ErrDenied) && volumes:
-		l.d.Note("%v; without it, the volumes of the instance are unknown: give their addresses, aws://vol-...", err)
+		l.d.Note("%v; without it, the volumes of the instance are unknown: give their addresses, aws://vol-...",
+			err)
 		return nil
 	case errors.Is(err, cloud.ErrDenied):
 		l.d.Note("%v; without it, the type and limits of the instance are unknown: give --instance", err)

@@ -169,6 +169,7 @@ func (q *query) once(ctx context.Context, service string, body []byte, into any)
 	}
 
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+
 	// The signature covers the hash of the body, so the body must not change after this.
 	sum := sha256.Sum256(body)
 	if err := q.signer.SignHTTP(ctx, credentials, r, hex.EncodeToString(sum[:]), service, q.cfg.Region,

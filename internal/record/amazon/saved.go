@@ -88,6 +88,7 @@ func (s *saved) Read(ctx context.Context, w recording.Writer, opt source.Options
 	}
 
 	d := s.Describe()
+
 	// A sample is a time, however many series have a value there.
 	moments := map[int64]bool{}
 	for _, x := range series {
@@ -224,6 +225,7 @@ func (a *answer) series() (out []*savedSeries, unknown []string, err error) {
 		x := out[i]
 		x.points = append(x.points, points...)
 		slices.SortFunc(x.points, func(p, q point) int { return p.begin.Compare(q.begin) })
+
 		// Parts of a long answer overlap at their ends.
 		x.points = slices.CompactFunc(x.points, func(p, q point) bool { return p.begin.Equal(q.begin) })
 	}

@@ -159,6 +159,7 @@ func (s *service) describeDisk(ctx context.Context, d *cloud.Description, id, na
 	}
 
 	kind, _, _ := strings.Cut(disk.SKU.Name, "_")
+
 	// Only these types have IOPS and throughput that users choose; for the others they follow from
 	// the size.
 	v := cloud.Volume{Type: products[kind], SizeGiB: disk.Properties.SizeGiB}
@@ -299,6 +300,7 @@ func (s *service) read(ctx context.Context, of group, from, to time.Time,
 	}
 
 	var answer metrics
+
 	// Azure does not accept + for a space in a query.
 	err := s.rest.Get(ctx, s.at+of.resource+"/providers/Microsoft.Insights/metrics?"+
 		strings.ReplaceAll(q.Encode(), "+", "%20"), &answer)

@@ -69,7 +69,8 @@ func (r *report) Read(ctx context.Context, w recording.Writer, opt source.Option
 	}
 
 	if len(text) > BytesMax {
-		return fmt.Errorf("%s: too large for a report of %s: want at most %d bytes", r.path, r.format.Name, BytesMax)
+		return fmt.Errorf("%s: too large for a report of %s: want at most %d bytes", r.path,
+			r.format.Name, BytesMax)
 	}
 
 	figures, err := r.format.Parse(string(text))

@@ -181,6 +181,7 @@ func (s *Source) span(opt source.Options) (Span, string) {
 
 	// The provider's clock is the reference; ClockOffset maps it to the recording's.
 	out.From, out.To = out.From.Add(-opt.ClockOffset), out.To.Add(-opt.ClockOffset)
+
 	// The provider has no data from the future.
 	if out.To.After(now) {
 		out.To = now
@@ -188,6 +189,7 @@ func (s *Source) span(opt source.Options) (Span, string) {
 
 	finest := s.service.Period(0)
 	out.Period = s.service.Period(now.Sub(out.From))
+
 	// Providers align intervals to whole periods; a partial first interval would be lost.
 	out.From = out.From.Truncate(out.Period)
 

@@ -23,12 +23,15 @@ func (d *Description) Volume(device string, v Volume) {
 		words = append(words, strconv.FormatInt(v.SizeGiB, 10)+"GiB")
 		d.Fact("size."+device, strconv.FormatInt(v.SizeGiB<<30, 10))
 	}
+
 	if v.IOPS > 0 {
 		words = append(words, strconv.FormatInt(v.IOPS, 10)+"IOPS")
 	}
+
 	if v.Throughput != "" {
 		words = append(words, v.Throughput)
 	}
+
 	// Without a type, the words would not be valid for --volume.
 	if v.Type != "" {
 		d.Fact("volume."+device, strings.Join(words, ","))

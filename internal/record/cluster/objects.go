@@ -118,6 +118,7 @@ func (k Kind[T]) List(ctx context.Context, c *Client, namespace, labels string) 
 
 	ctx, cancel := context.WithTimeout(ctx, listWithin)
 	defer cancel()
+
 	// The budget covers all pages, so that a huge list cannot exhaust the memory page by page.
 	ctx = httpclient.WithBudget(ctx,
 		httpclient.NewBudget(httpclient.Bounds{Bytes: listBytesMax, Objects: listObjectsMax}))

@@ -40,6 +40,7 @@ func Read(device string) (*StatsPage, error) {
 	defer f.Close()
 	page := make([]byte, statsBytes)
 	c := passthru{opcode: getLogPage, namespace: 1, length: statsBytes, timeoutMs: 5000}
+
 	// The kernel writes to the address in the command, so the page must not move.
 	var pin runtime.Pinner
 	pin.Pin(&page[0])

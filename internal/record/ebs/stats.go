@@ -44,6 +44,7 @@ func ParseStats(page []byte) (*StatsPage, error) {
 	}
 
 	s := &StatsPage{}
+
 	// In the order of the page.
 	for i, to := range []*uint64{
 		&s.ReadOps, &s.WriteOps, &s.ReadBytes, &s.WriteBytes, &s.ReadUs, &s.WriteUs,

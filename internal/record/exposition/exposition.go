@@ -177,6 +177,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	}
 
 	r.period = max(r.period, f.period)
+
 	// Modification times are usable only if each file has exactly one page.
 	r.saved = pages == len(f.parts) && f.savedApart()
 	ordered := stretches.ordered()
@@ -319,8 +320,10 @@ type fileReader struct {
 func (r *fileReader) addPage(ctx context.Context, p *page) error {
 	samples, bad := r.parser.parse(p.body, p.contentType())
 	r.noteBad(p, bad)
+
 	// The sources of a page's time, from the most to the least reliable.
 	at, known := p.time, p.timed
+
 	// node_exporter reports the time of the scrape itself.
 	if !known && r.parser.nodeTime > 0 {
 		at, known = time.UnixMilli(int64(r.parser.nodeTime*1000)), true

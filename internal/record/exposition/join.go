@@ -61,9 +61,11 @@ func Joined(all []source.Source) {
 		}
 
 		left = others
+
 		// Without times, the sum of all counters gives the order: it only grows while the server
 		// runs.
 		slices.SortStableFunc(same, func(a, b *single) int { return cmp.Compare(a.sum, b.sum) })
+
 		// If counters fall or the pages are too far apart, they are not from one running server.
 		if len(same) < 2 || !rising(same) || apart(same) > apartMax {
 			continue

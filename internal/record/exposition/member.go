@@ -95,6 +95,7 @@ func (l *labelling) Append(ctx context.Context, b *recording.Batch) error {
 
 	for i := range out.Columns {
 		c := &out.Columns[i]
+
 		// A collision would only give a series the wrong labels of another series on the same page;
 		// with 64 bits it is negligible.
 		hash := c.Labels.Hash()

@@ -264,7 +264,8 @@ func (m *metricsURL) get(ctx context.Context, page *bytes.Buffer) (body []byte, 
 	page.Reset()
 	var large *httpclient.TooLargeError
 	if _, err := page.ReadFrom(resp.Body); errors.As(err, &large) {
-		return nil, "", fmt.Errorf("%s is larger than %d MiB: check that it is the address of a page of metrics", m.name,
+		return nil, "", fmt.Errorf("%s is larger than %d MiB: check that it is the address of a page of metrics",
+			m.name,
 			PageBytesMax>>20)
 	} else if err != nil {
 		return nil, "", m.unreachable(err)
@@ -332,7 +333,8 @@ func (m *metricsURL) judge(samples int64, bad []badLine) error {
 	case len(bad) > 0:
 		return notMetrics(fmt.Sprintf("%s does not respond with metrics: %s", m.name, bad[0].text))
 	}
-	return notMetrics(fmt.Sprintf("%s has no metrics: check that it is the address of a page of metrics", m.name))
+	return notMetrics(fmt.Sprintf("%s has no metrics: check that it is the address of a page of metrics",
+		m.name))
 }
 
 func (m *metricsURL) refused(status int) error {

@@ -192,6 +192,7 @@ var errTorn = errors.New("the report has no closing bracket: fio was stopped whi
 
 func (s *scanner) next() ([]byte, error) {
 	s.buf = s.buf[:0]
+
 	// A scan by brackets, because other text may be between the objects.
 	lineStart, inObject, inString, escaped := true, false, false, false
 

@@ -160,7 +160,8 @@ func (e *emitter) add(r *result) error {
 					name))
 		}
 		if j.Error != 0 {
-			e.limit(fmt.Sprintf("job %s ended with error %d: its figures cover the time before the error", name, j.Error))
+			e.limit(fmt.Sprintf("job %s ended with error %d: its figures cover the time before the error",
+				name, j.Error))
 		}
 		e.job(v, j, count[name], j.settings(r.Global), end)
 	}
@@ -219,6 +220,7 @@ func (e *emitter) job(v values, j *job, processes int, options map[string]string
 	if h == nil || start >= h.lastMs { // the first report, or one of another run of the same name
 		old := h
 		h = &history{startMs: start, lastMs: start, options: options}
+
 		// A run that starts exactly when the last one ended begins a millisecond later: a series
 		// has one value per time.
 		if old != nil && start == old.lastMs {

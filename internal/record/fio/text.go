@@ -225,6 +225,7 @@ func (p *textParser) direction(name, iops, amount, unit, runtime, inUnit string)
 	}
 
 	p.ddir.IOPS, p.ddir.Bytes, p.ddir.Runtime = rate, bytes*amounts[unit[0]], ms
+
 	// The report has no count of requests per direction, so it follows from the rate.
 	p.ddir.IOs = rate * float64(ms) / 1000
 	j.Runtime = max(j.Runtime, ms)

@@ -67,8 +67,9 @@ func (a address) find(root string) (cgroup, error) {
 	case a.pid != 0:
 		member, err := readFile(root, "proc/"+strconv.Itoa(a.pid)+"/cgroup")
 		if err != nil {
-			return cgroup{}, fmt.Errorf("no process %d (a process in a container has another PID outside the container)",
-				a.pid)
+			return cgroup{},
+				fmt.Errorf("no process %d (a process in a container has another PID outside the container)",
+					a.pid)
 		}
 		g := memberOf(root, string(member), true)
 		if !g.there() {

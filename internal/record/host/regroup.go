@@ -133,6 +133,7 @@ func (s *sampler) successor() (cgroup, bool) {
 	}
 
 	var found []cgroup
+
 	// All checks read /proc while processes end, so an unreadable process is simply skipped.
 	for _, pid := range pids[:min(len(pids), processesMax)] {
 		if readText(s.root, "proc/"+strconv.Itoa(pid)+"/comm") != s.regrouping.program {

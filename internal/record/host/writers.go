@@ -106,6 +106,7 @@ func (w *writers) update(at time.Time) {
 	}
 
 	total := int64(0)
+
 	// The children of a server, such as the backends of PostgreSQL, count for their topmost
 	// ancestor with the same name.
 	of := map[int]*program{}

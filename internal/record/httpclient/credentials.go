@@ -74,8 +74,9 @@ func (c Credentials) Authorization() (string, error) {
 	// Editors add a final line feed.
 	token := strings.TrimSpace(string(text))
 	if token == "" || len(text) > tokenBytesMax || strings.ContainsAny(token, " \r\n\t") {
-		return "", fmt.Errorf("the bearer token of %s: %s is empty or has several lines: want one line with the token",
-			c.fileName, c.file)
+		return "",
+			fmt.Errorf("the bearer token of %s: %s is empty or has several lines: want one line with the token",
+				c.fileName, c.file)
 	}
 
 	return "Bearer " + token, nil

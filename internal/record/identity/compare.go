@@ -67,6 +67,7 @@ func (s *splitter) compare(a, b *node) (relation, error) {
 
 		votes[relate(x, y, integrated)]++
 		read += len(x) + len(y)
+
 		// Enough conclusive series: reading more would cost time and not change the result.
 		if votes[same]+votes[different]+votes[follows]+votes[apart] >= decidingMost || read > readMost {
 			break
@@ -199,9 +200,11 @@ func meeting(x, y []promql.FPoint) relation {
 		if p.T < from || p.T > to {
 			continue
 		}
+
 		for k < len(x)-1 && x[k+1].T <= p.T {
 			k++
 		}
+
 		// One sample further on each side, for clocks that differ.
 		low, high := x[max(0, k-1)].F, x[min(len(x)-1, k+2)].F
 		seen++

@@ -95,7 +95,8 @@ func (s *splitter) oneServer(a, b *node) (one bool, note string, err error) {
 	case rel == follows:
 		return true, fmt.Sprintf("%s continues %s: their counters are from one server", y, x), nil
 	case rel == elsewhere && (a.global == "" || b.global == ""):
-		return true, fmt.Sprintf("%s and %s have no metric in common: treating them as parts of one server", x, y), nil
+		return true, fmt.Sprintf("%s and %s have no metric in common: treating them as parts of one server", x, y),
+			nil
 	}
 
 	return false, "", nil

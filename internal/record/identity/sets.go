@@ -28,6 +28,7 @@ func (s *splitter) oneSet(a, b *node) (bool, error) {
 	if a.key.cluster != "" && b.key.cluster != "" {
 		return a.key.cluster == b.key.cluster, nil
 	}
+
 	// Pods of one StatefulSet share their name up to the ordinal.
 	if a.key.pod != "" && a.key.namespace == b.key.namespace && stem(a.key.pod) == stem(b.key.pod) {
 		return true, nil

@@ -203,6 +203,7 @@ func (j *jsonReports) fill(s *jsonStatistics) {
 	}
 
 	j.first = false
+
 	// sadf writes the zone as a separate field.
 	if st, ok := parseStamp([]byte(s.Timestamp.text)); ok {
 		j.rep.stamp = st

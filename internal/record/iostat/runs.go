@@ -32,6 +32,7 @@ func (s *survey) runs(o dateOrder, loc *time.Location) []int {
 	}
 
 	slices.SortStableFunc(order, func(a, b int) int { return at[a].Compare(at[b]) })
+
 	// The usual case, which needs no further pass over the file.
 	if slices.IsSorted(order) {
 		return nil

@@ -119,6 +119,7 @@ func (s *survey) add(r *report) {
 	}
 
 	s.counted++
+
 	// A device of this run is missing from this report.
 	if r.hasDevices && !r.torn && known < s.inRun(r.run) {
 		s.missing = true

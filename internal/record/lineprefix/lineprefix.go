@@ -59,14 +59,17 @@ func Detect(head []byte) *Form {
 			if line[len(line)-1] != '\n' {
 				break // it may be cut short
 			}
+
 			line = bytes.TrimRight(line, "\r\n")
 			if _, _, ok = plain.Cut(line); !ok {
 				break
 			}
+
 			// One line without names is enough to show that the names are not part of the prefix.
 			if _, _, tagged := f.Cut(line); !tagged {
 				f.tagged = false
 			}
+
 			lines++
 		}
 

@@ -51,7 +51,8 @@ func (s *volumes) find(ctx context.Context) (*finding, error) {
 		}
 
 		if len(seen) >= claimsMax {
-			out.notes = append(out.notes, fmt.Sprintf("the pod has more than %d claims: skipped the others", claimsMax))
+			out.notes = append(out.notes, fmt.Sprintf("the pod has more than %d claims: skipped the others",
+				claimsMax))
 			break
 		}
 

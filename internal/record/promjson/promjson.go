@@ -69,24 +69,25 @@ type stream struct {
 func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	in, err := f.from.Open()
 	if err != nil {
-		return fmt.Errorf("Prometheus response: %w", err)
+		return fmt.Errorf("reading a Prometheus response: %w", err)
 	}
 
 	defer in.Close()
 	text, err := io.ReadAll(io.LimitReader(in, bytesMax+1))
 	if err != nil {
-		return fmt.Errorf("Prometheus response %s: %w", f.from.Path, err)
+		return fmt.Errorf("reading Prometheus response %s: %w", f.from.Path, err)
 	}
 
 	streams, err := parse(text)
 	if err != nil {
-		return fmt.Errorf("Prometheus response %s: %w", f.from.Path, err)
+		return fmt.Errorf("reading Prometheus response %s: %w", f.from.Path, err)
 	}
 
 	d := recording.Source{Kind: "prometheus response", Name: f.from.Path}
 	steps := map[int64]int{}
 
 	unnamed := 0
+
 	// Series with the same times go into one batch, which shares the list of times in memory and on
 	// disk.
 	for _, g := range grouped(streams) {

@@ -113,6 +113,7 @@ func writeBlockData(ctx context.Context, dir string, views []*memoryView, meta *
 	}
 
 	defer func() { err = errors.Join(err, indexWriter.Close()) }()
+
 	// The index format requires all symbols before the first series, in order.
 	for _, symbol := range symbols(views) {
 		if err := indexWriter.AddSymbol(symbol); err != nil {

@@ -139,6 +139,7 @@ func (m *Memory) makeRoom() bool {
 	}
 
 	m.recount()
+
 	// Writing a block early frees these series; see due.
 	m.crowded = full > m.opt.MaxSeries/8
 	return m.series < m.opt.MaxSeries

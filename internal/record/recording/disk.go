@@ -477,6 +477,7 @@ func (d *Disk) Close() error {
 	}
 
 	d.closed = true
+
 	// The goroutine of keepManifest never takes d.mu, so waiting for it here cannot deadlock.
 	close(d.stop)
 	d.stopped.Wait()

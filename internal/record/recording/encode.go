@@ -102,6 +102,7 @@ func newSegment(r *run, values []float64) segment {
 	}
 
 	seg := segment{run: r, missing: missing}
+
 	// The first scale that restores all values decides. A wide span is stored raw in any scale.
 	for s := unscaled; s < scales; s++ {
 		if low, high, ok := s.span(values); ok {

@@ -48,6 +48,7 @@ func (d *Disk) healBlock(dir string, last int64) (dropped uint64, err error) {
 
 	whole := b.Meta().Stats.NumSamples
 	m := NewMemory(MemoryOptions{MaxSeries: math.MaxInt, MaxBytes: math.MaxInt64, Tail: ringTail})
+
 	// The good samples become a new block before the old one is removed.
 	kept, err := copyBlock(b, m, last)
 	if closing := b.Close(); err == nil {

@@ -76,6 +76,7 @@ func (l *ledger) note(n Note) {
 	}
 
 	l.version++
+
 	// A ring runs for years: recent notes matter more than old ones.
 	if l.rolling && len(l.notes) >= notesMax {
 		l.notes = slices.Delete(l.notes, 0, 1)

@@ -133,7 +133,8 @@ func Remote(ctx context.Context, rawURL string, opt RemoteOptions) (Reader, erro
 func Dial(ctx context.Context, rawURL string, opt RemoteOptions) (*Server, error) {
 	u, err := address.ParseURL(rawURL)
 	if errors.Is(err, address.ErrScheme) {
-		return nil, errors.New("prometheus: the address is not an http or https URL: want for example http://host:9090")
+		return nil,
+			errors.New("prometheus: the address is not an http or https URL: want for example http://host:9090")
 	}
 
 	if err != nil {

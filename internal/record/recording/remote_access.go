@@ -53,7 +53,8 @@ func denied(sent httpclient.Credentials, status int) error {
 		return fmt.Errorf("%s: the %s that was sent has no permission for this: get the permission, or set other credentials (%s)",
 			statusText(status), sent.What, ways)
 	}
-	return fmt.Errorf("%s: the server does not accept the %s that was sent: set %s", statusText(status), sent.What, ways)
+	return fmt.Errorf("%s: the server does not accept the %s that was sent: set %s", statusText(status),
+		sent.What, ways)
 }
 
 // wantsTLS reports whether a server's reply means that it received plain HTTP but expects TLS (Go's

@@ -46,6 +46,7 @@ func (r *Server) callOnce(ctx context.Context, limit time.Duration, f func(conte
 	a := new(httpclient.Answer)
 	limited, cancel := context.WithTimeout(httpclient.WithAnswer(ctx, a), limit)
 	defer cancel()
+
 	// Large answers are decoded one at a time.
 	turn, end := r.turns.Begin(limited)
 	defer end()

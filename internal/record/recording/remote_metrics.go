@@ -149,6 +149,7 @@ func (r *Server) samplePeriods(ctx context.Context, names []string,
 	}
 
 	slices.Sort(groups)
+
 	// Each group costs requests, so their number is bounded.
 	groups = groups[:min(len(groups), groupsMax)]
 

@@ -22,7 +22,8 @@ type partRequest func(ctx context.Context, first, last int64) (model.Value, v1.W
 
 // inParts makes requests for stretches of at most each steps from first to last, some of them
 // concurrently, and returns their results in order. It stops at the first error.
-func (r *Server) inParts(ctx context.Context, first, last, each int64, request partRequest) ([]model.Matrix, error) {
+func (r *Server) inParts(ctx context.Context, first, last, each int64,
+	request partRequest) ([]model.Matrix, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(r.opt.Parallel)
 	parts := make([][]model.Matrix, (last-first)/each+1)

@@ -45,6 +45,7 @@ type damaged struct {
 // openBlock opens a block. It never waits, even if one of its files was replaced by a pipe.
 func openBlock(dir string) (b *sturdyBlock, err error) {
 	defer recovered(&err)
+
 	// The TSDB opens these files by name, so they are checked first.
 	for _, name := range []string{"meta.json", "index", "tombstones"} {
 		if err := safefile.IsFile(filepath.Join(dir, name)); err != nil &&

@@ -53,6 +53,7 @@ type packed struct {
 // openPacked reads the beginning of a file.
 func openPacked(path string, info fs.FileInfo) (*packed, error) {
 	p := &packed{path: path, bytes: info.Size(), modified: info.ModTime()}
+
 	// Only regular files, because opening a pipe would wait for its writer.
 	f, err := safefile.Open(path)
 	if err != nil {

@@ -113,6 +113,7 @@ func bucketQuantile(phi float64, all []bucket, k int) float64 {
 
 	rank := phi * total
 	i, below := 0, 0.0
+
 	// Rates of cumulative buckets may decrease slightly, so below is the maximum so far.
 	for i < last && !(bs[i].values[k] >= rank) {
 		below = max(below, bs[i].values[k])

@@ -75,6 +75,7 @@ func (m Mask) Widen(before, after int) Mask {
 			out[k] = true
 		}
 	}
+
 	return out
 }
 

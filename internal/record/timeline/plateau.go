@@ -28,16 +28,19 @@ func FindPlateau(values []float64, where Mask, tol float64, least, perSample int
 	cand := At(values, where)
 	cand = slices.DeleteFunc(cand, func(x float64) bool { return math.IsNaN(x) || x <= 0 })
 	slices.Sort(cand)
+
 	first, n := densest(cand, tol)
 	if n < least*perSample {
 		return Plateau{}, false
 	}
+
 	// The level is the median of the band.
 	p := Plateau{Level: cand[first+n/2], Share: float64(n) / float64(len(cand))}
 	lo, hi := p.Level*(1-tol), p.Level*(1+tol)
 	p.Cells = Where(values, func(x float64) bool { return x >= lo && x <= hi }).And(where)
 	p.Above = float64(passed(values, where, hi)) / float64(len(cand))
 	p.Chance = edgeChance(values, where, lo, hi, perSample)
+
 	return p, true
 }
 

@@ -71,6 +71,7 @@ func (r *Report) Causes() []Cause {
 
 	at := map[id]int{}
 	var out []Cause
+
 	// Behind is sorted by time, so the largest part of a cause comes first and sets its reason.
 	for i := range r.Behind {
 		b := &r.Behind[i]
@@ -94,6 +95,7 @@ func (r *Report) Causes() []Cause {
 		c := &out[n]
 		c.Time += b.Time
 		c.Share += b.Share
+
 		// One call may be in several stages, so the sum would count it twice.
 		c.Calls = max(c.Calls, b.Calls)
 

@@ -59,6 +59,7 @@ const aloneLeast = 5
 // of similar size.
 func (w *Window) baseline(r *events.Request, ahead []events.Request) int64 {
 	c := classOf(r)
+
 	// With too few samples of this size, the next smaller one is the best estimate.
 	for ; c.size >= 0; c.size-- {
 		if a := w.alone[c]; a != nil && a.n >= aloneLeast {

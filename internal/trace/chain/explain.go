@@ -73,6 +73,7 @@ func (e *explainer) thread(tid uint32, from, to int64, p Place, depth int) {
 		}
 
 		end := x.Wake
+
 		// A preempted thread never slept, so its whole time off the CPU counts as runnable.
 		if x.Preempted {
 			end = at
@@ -362,12 +363,14 @@ func (e *explainer) lock(x *events.Wait, from, to int64, p Place, depth int) {
 		e.rename(from, Running, LockWait, holder.Culprit)
 		return
 	}
+
 	// If a completed request released the lock, the thread that happened to be running is not its
 	// holder.
 	if x.Waker.TID == 0 || x.Request != 0 {
 		e.put(from, to, p, LockWait)
 		return
 	}
+
 	e.put(from, to, p, LockWait, holder)
 }
 

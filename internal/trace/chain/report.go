@@ -115,11 +115,13 @@ func (t *Tally) Add(c Chain) {
 	for i := range c.Segments {
 		s := &c.Segments[i]
 		t.stages[s.Stage] += s.Took()
+
 		rest := s.Took()
 		for _, x := range s.Shares {
 			t.add(key{s.Place, s.Stage, x.Culprit}, x, counted)
 			rest -= x.Time
 		}
+
 		// The part of a segment without a share gets an empty culprit, so that the sum over Behind
 		// is SlowTime.
 		if rest > 0 {

@@ -20,6 +20,7 @@ func TestBatchesOfALongTrace(t *testing.T) {
 	began := time.Unix(1_800_000_000, 0)
 
 	const minutes = 95
+
 	// The first call ends before the trace began, as if the clock had been set back.
 	for m := -1; m < minutes; m++ {
 		for k := range m%3 + 1 {

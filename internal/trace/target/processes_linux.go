@@ -78,6 +78,7 @@ func unit(name string) ([]int, error) {
 	}
 
 	var out []int
+
 	// cgroup v2, then the hybrid and legacy hierarchies.
 	for _, root := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd"} {
 		err := filepath.WalkDir(root+group, func(path string, d os.DirEntry, err error) error {

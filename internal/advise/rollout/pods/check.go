@@ -156,7 +156,8 @@ func (r *Rollout) unprobed() error {
 	for _, c := range r.state.Before.Spec.Template.Spec.Containers {
 		if c.Name == r.state.Change.Container && c.ReadinessProbe == nil {
 			return steps.Inputf("add one that queries the database",
-				"container %s has no readiness probe: Kubernetes would report a member as ready before its database is", c.Name)
+				"container %s has no readiness probe: Kubernetes would report a member as ready before its database is",
+				c.Name)
 		}
 	}
 	return nil

@@ -327,6 +327,7 @@ func fits(p *corev1.Pod, set *appsv1.StatefulSet) bool {
 	}
 
 	template := &set.Spec.Template.Spec
+
 	// The server and admission controllers add fields to pods, so compare only what the rollout
 	// changes.
 	if !slices.Equal(mover(p.Spec.InitContainers), mover(template.InitContainers)) {

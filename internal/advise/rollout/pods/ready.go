@@ -51,7 +51,8 @@ func (r *Rollout) awaitReady(ctx context.Context, member int, of *appsv1.Statefu
 
 		for id, code := range failures(pod) {
 			if _, known := earlier[id]; !known {
-				return "", steps.Inputf(fmt.Sprintf("for the reason, run kubectl logs -n %s %s -c %s", r.at.Namespace, name,
+				return "", steps.Inputf(fmt.Sprintf("for the reason, run kubectl logs -n %s %s -c %s",
+					r.at.Namespace, name,
 					emit.Mover),
 					"the log of pod %s was not moved, and its database does not start: its init container %s exited with code %d",
 					name, emit.Mover, code)

@@ -69,7 +69,8 @@ func New(ctx context.Context, c *cluster.Client, at discover.Address, plan *emit
 	}
 
 	if old.active() {
-		return nil, steps.Inputf("--resume continues it, --undo undoes it", "a rollout of %s has already begun (%s)", at,
+		return nil, steps.Inputf("--resume continues it, --undo undoes it",
+			"a rollout of %s has already begun (%s)", at,
 			old.Direction)
 	}
 
@@ -123,6 +124,7 @@ func New(ctx context.Context, c *cluster.Client, at discover.Address, plan *emit
 	}
 
 	r.label(change)
+
 	// Later comparisons are with what the server returns, so store the sets with its defaults.
 	for _, s := range []**appsv1.StatefulSet{&change.After, &change.Back} {
 		if *s == nil {

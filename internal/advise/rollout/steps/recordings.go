@@ -145,6 +145,7 @@ func (r *Recordings) enough(ctx context.Context, p Period, beside string,
 		least = min(least, RecordMost)
 		r.say(fmt.Sprintf("record %s: for another %s, because %s cover too few checkpoints to compare",
 			filepath.Base(p.Dir), short(least-long), short(long)))
+
 		// Extend the recording: the past is read already, and the system has settled.
 		p.Long, p.Past, p.Settle = least-long, false, 0
 		long = least

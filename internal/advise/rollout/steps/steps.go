@@ -217,6 +217,7 @@ func (c *Course) step(ctx context.Context, i int) error {
 		return &StepError{Step: s.Name, Stage: stage, Engine: c.standing(i), With: c.With, Err: err}
 	}
 	c.say(s.Name)
+
 	// The precondition describes the situation before the step. A step that was begun may already
 	// have changed it.
 	if is.Phase == "" {

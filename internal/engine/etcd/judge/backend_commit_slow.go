@@ -21,8 +21,9 @@ func backendCommitSlow() rules.Rule {
 			"volume": {Summary: "If the WAL's fdatasync is slow too, the volume is the cause: see that finding",
 				Expect: "both get faster together", TradeOff: "none", NoCommand: otherFinding},
 			"compact": {Summary: "Otherwise compact and defragment, and look for large values",
-				Expect: "fewer pages per commit", TradeOff: "a member stops answering while it defragments: one at a time",
-				Do: []*rules.Remedy{defragment}},
+				Expect:   "fewer pages per commit",
+				TradeOff: "a member stops answering while it defragments: one at a time",
+				Do:       []*rules.Remedy{defragment}},
 		}}
 
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {

@@ -66,8 +66,9 @@ func longSyncs(c *rules.Case) (n float64, member string) {
 }
 
 func electionsWithoutDisk() rules.Rule {
-	r := rules.Rule{ID: "etcd/elections-without-disk", Title: "The leader changes, and the disk is not the cause",
-		Kind: rules.Cause, Sums: true,
+	r := rules.Rule{ID: "etcd/elections-without-disk",
+		Title: "The leader changes, and the disk is not the cause",
+		Kind:  rules.Cause, Sums: true,
 		When:    "plimsoll:etcd_leader_changes:rate > 0 or plimsoll:etcd_peer_round_trip:seconds > 0.1",
 		Needs:   []*rules.Signal{LeaderChangesSeen, WALFsyncs, WALFsyncClasses},
 		Refutes: rules.DiskResources,

@@ -11,7 +11,8 @@ var (
 	// to 3.8, server/storage/quota.go, NewBackendQuota).
 	Quota = signal("etcd_quota:bytes", "bytes", "the database's quota",
 		`etcd_server_quota_backend_bytes > 0`)
-	QuotaSetting = signal("etcd_quota_setting:bytes", "bytes", "--quota-backend-bytes; zero or less means no quota",
+	QuotaSetting = signal("etcd_quota_setting:bytes",
+		"bytes", "--quota-backend-bytes; zero or less means no quota",
 		`etcd_server_quota_backend_bytes`)
 	DatabaseSize = signal("etcd_database_size:bytes",
 		"bytes", "size of the database's file, which counts against the quota",

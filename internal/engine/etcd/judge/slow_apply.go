@@ -92,7 +92,8 @@ func slowApplyFinding(r rules.Rule, c *rules.Case, held timeline.Track) (rules.F
 	f.Say("slow", rules.Values{"slow": counted(slow), "commit": rules.Seconds(commit),
 		"fsync": rules.Seconds(fsync)})
 	f.Evidence = []rules.Evidence{c.Figure("requests that took over 100 ms", SlowApplies, slow, "", cells),
-		c.Figure("p99 of the backend's commits at the same time, median", BackendCommitP99, commit, "seconds", cells)}
+		c.Figure("p99 of the backend's commits at the same time, median", BackendCommitP99, commit,
+			"seconds", cells)}
 
 	if backlog := timeline.Max(timeline.At(c.For(ApplyBacklog, "instance", inst),
 		cells)); backlog >= applyBacklogMuch {

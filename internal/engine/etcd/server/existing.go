@@ -302,7 +302,8 @@ func (v *Existing) Stop(ctx context.Context) error {
 	var err error
 	if v.made && !v.opt.Keep {
 		if err = v.remove(ctx, l); err != nil {
-			err = fmt.Errorf("cannot remove the keys that begin with %s from %s (remove them with etcdctl del --prefix %s): %w", v.keys.prefix,
+			err = fmt.Errorf("cannot remove the keys that begin with %s from %s (remove them with etcdctl del --prefix %s): %w",
+				v.keys.prefix,
 				v.opt.Address, v.keys.prefix, v.explain(err))
 		}
 	}

@@ -300,8 +300,9 @@ func (f fitting) collection(c fit.Cycles, cache, size float64, oplog bool) {
 	}
 
 	if why == "" {
-		known, why = fit.Assumed, fmt.Sprintf("the number of documents; as many as fill the %s in the cache are assumed",
-			units.Bytes(held))
+		known, why = fit.Assumed,
+			fmt.Sprintf("the number of documents; as many as fill the %s in the cache are assumed",
+				units.Bytes(held))
 		low = math.NaN()
 	}
 
@@ -333,7 +334,8 @@ func (f fitting) server(key string) {
 func (f fitting) eviction(key string) {
 	if dirty := timeline.Max(f.One(judge.DirtyRatio)); dirty > 0 {
 		f.Add(key+"eviction_dirty_target", fit.Ratio(0.05), fit.Assumed,
-			"when eviction begins; mongod's defaults are assumed. At most %s of the cache was dirty", units.Percent(dirty)).
+			"when eviction begins; mongod's defaults are assumed. At most %s of the cache was dirty",
+			units.Percent(dirty)).
 			AsDefault().ToKnow("db.adminCommand({getParameter: 1, wiredTigerEngineRuntimeConfig: 1})")
 	}
 

@@ -163,6 +163,7 @@ func TestCapturesAreNoBombs(t *testing.T) {
 			}
 
 			found++
+
 			// A quarter leaves headroom for servers that are busier than these.
 			if share := float64(counted.values) / float64(info.Size()); share > valuesPerByte/4 || math.IsNaN(share) {
 				t.Errorf("%s: %.1f values a byte, the bound is %d", file, share, valuesPerByte)

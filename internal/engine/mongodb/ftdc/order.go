@@ -76,6 +76,7 @@ func (o *order) admit(times []int64) admission {
 
 	o.diffs = o.diffs[:0]
 	newest := o.last
+
 	// keep stays nil while the times increase, which is almost always.
 	for i := a.lo; i < len(times); i++ {
 		t := times[i]

@@ -103,6 +103,7 @@ func (o *output) append(ctx context.Context, d *delivery, wk *worker) error {
 	wk.batch.TimesMs = wk.shift
 	for i := range wk.batch.Columns {
 		col := &wk.batch.Columns[i]
+
 		// A constant column stays a single value whatever was cut off.
 		if len(col.Values) == 1 {
 			continue

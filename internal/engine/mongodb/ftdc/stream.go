@@ -182,6 +182,7 @@ func checkBody(kind docType, raw []byte) error {
 func (s *stream) resync(cause error) error {
 	damage := &DamageError{File: s.file, Offset: s.offset(), Err: cause}
 	defer func() { damage.Bytes = s.offset() - damage.Offset }()
+
 	// The header at this position was rejected; without advancing, resync would find it again.
 	s.pos++
 

@@ -79,11 +79,13 @@ func account(c *rules.Case) []rules.Spent {
 			if !ok || !c.Measured(w.signal) {
 				continue
 			}
+
 			// Every counter refers to the same stalled waiting, so whichever is measured gives the
 			// whole.
 			of = whole
 			out = append(out, rules.Spent{Share: w.name, Seconds: seconds, Of: whole, Overlaps: w.overlaps,
 				Note: w.note})
+
 			// An overlapping wait is part of another one in the list; adding it would count it
 			// twice.
 			if !w.overlaps {

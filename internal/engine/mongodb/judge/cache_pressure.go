@@ -212,6 +212,7 @@ func cacheLevels(c *rules.Case, f *rules.Finding) {
 		}
 
 		var over rules.Value
+
 		// The server's setting if it reports one, otherwise the default.
 		at, _ := t.level(c.Facts)
 		if high >= at {

@@ -123,6 +123,7 @@ func boundByFiles(c *rules.Case, running timeline.Mask) (filesBound, bool) {
 	}
 
 	b.bytes = timeline.Sum(c.One(CheckpointWritten)) * step / float64(len(eps))
+
 	// Negated comparisons also reject NaN, which a missing counter gives.
 	each := b.tookS / b.files
 	if !(b.files >= manyFiles) || !(b.tookS >= filesLeastS) || each < filesEachLow || each > filesEachHigh ||

@@ -65,6 +65,7 @@ func checkpointStall() rules.Rule {
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		running, ok := CheckpointCells(&c.Signals)
+
 		// The volume's queue outlasts the checkpoint, so the aftermath counts as its time too.
 		if !ok {
 			return nil
@@ -141,6 +142,7 @@ func harmless(r rules.Rule, c *rules.Case, running, near timeline.Mask) []rules.
 
 	loaded := running.And(c.Stall.Active)
 	stalled := rules.Share(c.Stall.Cells, loaded)
+
 	// Checkpoints that mostly ran without load prove nothing.
 	if c.Stall.Rule != "mongodb/slow-writes" || !(longest >= longCheckpointS) ||
 		c.Seconds(loaded) < longLeastS || loaded.Count()*2 < running.Count() || stalled > harmlessShare {

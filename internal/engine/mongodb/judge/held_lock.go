@@ -40,6 +40,7 @@ func heldLock() rules.Rule {
 		}
 
 		share, seconds, of, measured := ofAll(c, LockWait)
+
 		// A few waiters can stop all others, so the share of the time counts as well as that of the
 		// waiting.
 		weight := max(share, rules.Share(cells, c.Stall.Cells))

@@ -153,6 +153,7 @@ func slowJournalSyncs(sig *rules.Signals) (on, credited timeline.Mask) {
 		}
 
 		credited[k] = each[k] >= slowSyncS || excess*interval >= excessSyncS && excess >= excessSyncShare
+
 		// Quick syncs must not reach back into the time before them.
 		if !credited[k] {
 			slow[k] = 0

@@ -47,6 +47,7 @@ func pageReads() rules.Rule {
 		around := c.Stall.Cells.Widen(1, 1)
 		said := rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share),
 			"of": rules.Of(of, units.OpSeconds), "each": "", "calm": ""}
+
 		// Total time over the number of pages: the mean of per-cell means would weight idle cells.
 		each := func(m timeline.Mask) float64 {
 			n := timeline.Sum(timeline.At(c.One(AppPageReads), m))
@@ -65,8 +66,10 @@ func pageReads() rules.Rule {
 
 		f.Say("read", said)
 		f.Evidence = append(f.Evidence,
-			c.Figure("time the stalled operations spent reading pages beyond the usual, summed", AppPageReadsTime, seconds,
+			c.Figure("time the stalled operations spent reading pages beyond the usual, summed",
+				AppPageReadsTime, seconds,
 				units.OpSeconds, c.Stall.Cells))
+
 		if sat, known := c.Saturated(); known {
 			if in := rules.Share(sat, c.Stall.Cells); in >= minPageReadShare {
 				// Throttling writes helps only if reads queue behind writes.

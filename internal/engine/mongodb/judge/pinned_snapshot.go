@@ -150,6 +150,7 @@ func (p pin) long() bool {
 // pinnedIn is the pin by a reader or, if that one is short, by the majority.
 func pinnedIn(c *rules.Case) pin {
 	read := pinBy(c, PinnedByReader, c.One(PinnedByReader))
+
 	// Transactions without a read timestamp show only in the range of pinned IDs.
 	if !(read.most >= leastPinnedS) {
 		if ids := pinBy(c, PinnedIDs, secondsOfIDs(c)); ids.most > read.most || math.IsNaN(read.most) {
@@ -163,6 +164,7 @@ func pinnedIn(c *rules.Case) pin {
 
 	majority := pinBy(c, PinnedByOldest, c.One(PinnedByOldest))
 	majority.majority = true
+
 	// Negated so that an unknown usual value (NaN) does not exclude the finding.
 	if majority.long() && !(majority.most < longerPinned*majority.usual) {
 		return majority

@@ -141,19 +141,24 @@ const (
 
 func sizeCache(c *rules.Case, _ *rules.Finding) rules.Values {
 	limit, _ := strconv.ParseFloat(c.Facts["memory_limit_bytes"], 64)
+
 	// The container's limit applies if it is below the host's.
 	if own := timeline.Max(c.One(rules.ContainerMemoryLimit)); own > 0 && (limit == 0 || own < limit) {
 		limit = own
 	}
+
 	if limit == 0 {
 		limit, _ = strconv.ParseFloat(c.Facts["memory_bytes"], 64)
 	}
+
 	was := timeline.Max(c.One(CacheMax))
 	wanted := (limit/mib - cacheApart) / 2
+
 	// A cache this small would make things worse, and one that fits needs no change.
 	if !(wanted >= cacheLeast) || !(was > wanted*mib) {
 		return rules.Values{"mib": "", "gib": ""}
 	}
+
 	return rules.Values{"mib": rules.Value(fmt.Sprintf("%.0f", wanted)),
 		"gib": rules.Value(fmt.Sprintf("%.2f", wanted/1024))}
 }
@@ -202,7 +207,8 @@ var journalOnVolume = &rules.Remedy{Name: "journal-apart", Title: "Give the jour
 				` && sudo sed -i.before '\# ` + journalDir + ` #d' /etc/fstab`),
 			Restart: "mongod, for as long as the copy takes; a secondary first, the primary last, after rs.stepDown()",
 			Notes: []string{"mkfs.xfs refuses a device that holds a file system. Attach the volume first; plimsoll emit writes the commands for that, and this move as a script.",
-				"With SELinux or AppArmor enforcing, first allow mongod access to " + journalDir + " (semanage fcontext -a -e " +
+				"With SELinux or AppArmor enforcing, first allow mongod access to " + journalDir +
+					" (semanage fcontext -a -e " +
 					`{{or .dbpath "the dbPath"}}` + " " + journalDir + "; restorecon).",
 				"journal.before is out of date once mongod has started: delete it and never restore it."}},
 		{Places: []rules.Place{rules.Kubernetes},

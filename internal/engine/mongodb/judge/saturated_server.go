@@ -51,6 +51,7 @@ func saturatedServer() rules.Rule {
 
 		ops := completions(c)
 		usual := timeline.Quantile(ops, 0.5)
+
 		// In a stall the connections are busy as well, but completions collapse.
 		goesOn := timeline.Where(ops, func(x float64) bool { return x >= saturatedGoesOn*usual })
 		many := timeline.Where(c.One(Connections), func(x float64) bool { return x >= leastConnections })
@@ -72,6 +73,7 @@ func saturatedServer() rules.Rule {
 			"ops": rules.Number(at(ops, 0.5)), "most": rules.Number(at(ops, 0.95))}
 
 		f.Say("busy", said)
+
 		// Total waiting over total writes, because the mean of per-cell means would favour idle
 		// cells.
 		waited, writes := timeline.Sum(timeline.At(c.One(WriteWaiting), cells)),

@@ -96,6 +96,7 @@ func waitingWriters(sig *rules.Signals) []float64 {
 	if queued == nil && active == nil {
 		return nil
 	}
+
 	out := make([]float64, sig.Grid.N)
 	for k := range out {
 		if queued != nil {
@@ -106,5 +107,6 @@ func waitingWriters(sig *rules.Signals) []float64 {
 			out[k] = active[k] - fewWriters
 		}
 	}
+
 	return out
 }

@@ -69,6 +69,7 @@ func (s ticketSide) judge(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	}
 
 	available := c.One(s.available)
+
 	// The gauge is sampled, so a short shortage shows only in the wait counter.
 	none := timeline.Where(available, func(x float64) bool { return x < 1 })
 	share, seconds, of, measured := s.by(c, s.wait)

@@ -87,6 +87,7 @@ func waitedFor(c *rules.Case, f *rules.Finding) {
 	}
 
 	took := rules.Values{"sync": rules.Seconds(each)}
+
 	// With one member, the majority is that member: only its journal or its other writes can delay
 	// it.
 	switch {

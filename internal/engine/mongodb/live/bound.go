@@ -113,13 +113,16 @@ func (c *framed) check() error {
 			return &source.TooMuchError{Max: messageBytesMax, Unit: messageTooLarge}
 		}
 	}
+
 	if c.at == int64(len(c.head)) && binary.LittleEndian.Uint32(c.head[12:]) == opCompressed &&
 		binary.LittleEndian.Uint32(c.head[headerBytes+4:]) > messageBytesMax {
 		return &source.TooMuchError{Max: messageBytesMax, Unit: inflatedTooLarge}
 	}
+
 	// The message is complete; the next byte starts a new header.
 	if c.length > 0 && c.at >= c.length {
 		c.at, c.length = 0, 0
 	}
+
 	return nil
 }

@@ -49,6 +49,7 @@ func (l *link) explain(err error) error {
 	}
 
 	text := err.Error()
+
 	// The order matters: a definite cause first, then the login, then reachability, then timeouts.
 	switch codes := mongo.ErrorCodes(err); {
 	case tooOld.MatchString(text):

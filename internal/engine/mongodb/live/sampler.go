@@ -181,6 +181,7 @@ func (s *sampler) readCollected(ctx context.Context, now func() time.Time, witho
 
 	s.phased(read.Time)
 	s.start, s.since = read.Time, now()
+
 	// A clock that was set back must not make the recording's times go backwards.
 	if !at.After(s.last) && without == "" {
 		return source.ErrNothingNew
@@ -231,6 +232,7 @@ func (s *sampler) shift() {
 func (s *sampler) toLocal(ctx context.Context, start time.Time, now func() time.Time) (time.Time, error) {
 	at := start.Add(s.skew)
 	settled := s.trip <= skewMax || now().Sub(s.skewAt) < skewEvery
+
 	// The last measurement holds as long as the server's times advance and stay plausible.
 	if s.measured && settled && start.After(s.start) && at.Before(now().Add(skewMax)) {
 		return at, nil
@@ -266,6 +268,7 @@ func (s *sampler) measure(before, after, theirs time.Time) {
 	}
 
 	s.trip = trip
+
 	// A skew within the error of the measurement is treated as none.
 	if skew.Abs() < possible {
 		skew = 0

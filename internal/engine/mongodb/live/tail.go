@@ -97,6 +97,7 @@ func (s *sampler) latencies(ctx context.Context, at time.Time) {
 	}
 
 	request := t.request
+
 	// The first request excludes only the known sections; its answer shows the others.
 	if request == nil {
 		request = append([]bson.E{{Key: "opLatencies", Value: bson.D{{Key: "histograms", Value: true}}}},

@@ -349,6 +349,7 @@ func (e *Engine) dirtyPage(tree, i int, grown, carried units.Size) {
 	}
 
 	p.state |= touched
+
 	// Page sizes are int32: a page that is updated without being written must not overflow them.
 	limit := units.Size(1<<30) - units.Size(p.memory())
 	grown, carried = min(grown, limit/2), min(carried, limit/2)

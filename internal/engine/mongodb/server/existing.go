@@ -171,6 +171,7 @@ func (v *Existing) allowed(ctx context.Context, c *mongo.Client) error {
 	}
 
 	users, _ := got.Lookup("authInfo", "authenticatedUsers").ArrayOK()
+
 	// Without authentication, listing collections shows whether the server demands it.
 	if names, err := users.Values(); err != nil || len(names) == 0 {
 		_, err := c.Database(v.opt.Name).ListCollectionNames(ctx, bson.D{})

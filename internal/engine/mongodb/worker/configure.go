@@ -211,11 +211,13 @@ func findSnappy() (string, error) {
 		}
 		found = append(found, files...)
 	}
+
 	// The path becomes part of a configuration string, which has its own syntax.
 	found = slices.DeleteFunc(found, func(p string) bool { return strings.ContainsAny(p, `,"[]() `) })
 	if len(found) == 0 {
 		return "", errors.New("compression below 100 % needs snappy, but " + snappyName +
 			" is in no library folder: install it (Debian: libwiredtiger0), or set compression: 100%")
 	}
+
 	return found[0], nil
 }

@@ -342,16 +342,20 @@ func (s *server) Restart(ctx context.Context) error {
 	if s.machine == nil {
 		return errors.New("WiredTiger's server was never started")
 	}
+
 	if err := s.Crash(); err != nil {
 		return err
 	}
+
 	w, err := s.run(ctx)
 	if err == nil {
 		err = s.serve(ctx, w)
 	}
+
 	if err != nil {
 		return errors.Join(err, s.Crash())
 	}
+
 	return nil
 }
 

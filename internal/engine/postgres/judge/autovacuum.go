@@ -87,6 +87,7 @@ func vacuuming(c *rules.Case) timeline.Mask {
 // stalled.
 func movedMost(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	moved := c.One(AutovacuumMoved)
+
 	// Pages that autovacuum dirtied before a stall may reach the device during it.
 	around := c.Stall.Cells.Widen(c.Cells(writebackDelayS*1e9), 0)
 	device, all := busiestMover(c, around)
@@ -100,6 +101,7 @@ func movedMost(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 	cells := work.And(c.Stall.Cells)
 
 	queued, ok := c.QueuedShare(cells)
+
 	// Traffic alone is not a cause: the device's queue must be full, too.
 	if !ok || share < minMovedShare || queued < queuedDevice || c.MeetsByChance(work) {
 		return rules.Finding{}, false

@@ -40,6 +40,7 @@ func backendWrites() rules.Rule {
 		all := backend + clean + ckpt
 
 		fsyncs := total(BackendFsyncs)
+
 		// A single fsync by a backend counts on its own: it is the slowest thing a query can be
 		// made to do.
 		if (backend < minBackendBuffers || backend < minBackendShare*all) && fsyncs < 1 {

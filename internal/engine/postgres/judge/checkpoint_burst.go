@@ -47,9 +47,11 @@ func worstPhase(c *rules.Case, ck checkpoints) checkpointPhase {
 		if !c.Contrasts(m) && !(queued && c.Stall.Active.Without(m).Count() >= minOutside) {
 			return p
 		}
+
 		if p.fraction, p.pIn, p.pOut = c.Attributable(m); p.pIn < rules.StallRatio*p.pOut {
 			p.fraction = 0
 		}
+
 		return p
 	}
 

@@ -111,6 +111,7 @@ func findSurges(c *rules.Case) (surges, bool) {
 	if cells.Count() == 0 || !(usual > 0) {
 		return surges{}, false
 	}
+
 	of := timeline.Sum(timeline.At(images, cells)) * imageBytes / timeline.Sum(timeline.At(wal, cells))
 	return surges{cells: cells, rate: timeline.Quantile(timeline.At(wal, cells), 0.5), usual: usual,
 		images: math.Min(1, of)}, true

@@ -192,7 +192,8 @@ var (
 			return !(timeline.Max(c.One(CheckpointTimeout)) >= 900)
 		}, Example: rules.Values{"need": "8192"}}
 
-	moreWAL = &rules.Remedy{Name: "more-wal", Title: "Raise max_wal_size, so that checkpoint_timeout triggers checkpoints",
+	moreWAL = &rules.Remedy{Name: "more-wal",
+		Title:   "Raise max_wal_size, so that checkpoint_timeout triggers checkpoints",
 		Recipes: reloaded(setting{"max_wal_size", "'{{.need}}MB'", "wal", "{{.need}}"}),
 		Cost:    "longer crash recovery; {{.need}} MB of disk space for WAL, more in a burst: check that it is free",
 		Wait:    15 * time.Minute, Until: "checkpoint_timeout has triggered two checkpoints",
@@ -200,7 +201,8 @@ var (
 		Settings: []string{"postgresql.max_wal_size", MaxWALSize.Name}, Size: sizeWAL(0),
 		Example: rules.Values{"need": "8192"}}
 
-	endIdle = &rules.Remedy{Name: "idle-in-transaction", Title: "Terminate sessions that stay idle in a transaction",
+	endIdle = &rules.Remedy{Name: "idle-in-transaction",
+		Title:   "Terminate sessions that stay idle in a transaction",
 		Recipes: reloaded(setting{"idle_in_transaction_session_timeout", "'60s'", "idle", "60000"}),
 		Cost:    "a client that pauses for a minute in a transaction loses its connection and the transaction: first check what such clients do",
 		Wait:    10 * time.Minute, Until: "the stall would normally have recurred",

@@ -25,7 +25,8 @@ var (
 		`irate(pg_stat_checkpointer_sync_time_total[$w]) / 1000`,
 		`irate(pg_stat_bgwriter_checkpoint_sync_time_total[$w]) / 1000`,
 		`irate(pg_stat_bgwriter_checkpoint_sync_time[$w]) / 1000`)
-	CheckpointsTimed = signal("postgres_checkpoints_timed:rate", "1/s", "checkpoints triggered by checkpoint_timeout per second",
+	CheckpointsTimed = signal("postgres_checkpoints_timed:rate",
+		"1/s", "checkpoints triggered by checkpoint_timeout per second",
 		`irate(pg_stat_checkpointer_num_timed_total[$w])`,
 		`irate(pg_stat_bgwriter_checkpoints_timed_total[$w])`,
 		`irate(pg_stat_bgwriter_checkpoints_timed[$w])`)

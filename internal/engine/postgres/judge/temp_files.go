@@ -36,7 +36,8 @@ func tempFiles() rules.Rule {
 				Expect:    "they stay in memory",
 				TradeOff:  "more memory",
 				NoCommand: "the log shows which queries they are"},
-			"apart": {Summary: "Put temp_tablespaces on another volume", Expect: "commits no longer wait behind these writes",
+			"apart": {Summary: "Put temp_tablespaces on another volume",
+				Expect:    "commits no longer wait behind these writes",
 				TradeOff:  "one more volume; it needs no backup",
 				NoCommand: "CREATE TABLESPACE on the new volume, then set temp_tablespaces to its name"},
 		}}

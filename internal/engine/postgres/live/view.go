@@ -171,7 +171,8 @@ func viewsOf(total bool) []view {
 		{name: "the age of unfrozen transactions", from: "pg_database WHERE datallowconn", of: []column{
 			{name: "max(age(datfrozenxid))", metric: "plimsoll_postgres_unfrozen_age"}}},
 		// A user who may not see a worker's query cannot count them: the result is NULL, not zero.
-		{name: "the activity of autovacuum workers", from: "pg_stat_activity WHERE backend_type = 'autovacuum worker'",
+		{name: "the activity of autovacuum workers",
+			from: "pg_stat_activity WHERE backend_type = 'autovacuum worker'",
 			of: []column{{metric: "plimsoll_postgres_wraparound_workers",
 				name: "CASE WHEN pg_has_role('pg_read_all_stats', 'usage') THEN count(*) FILTER (WHERE query LIKE '%(to prevent wraparound)%') END"}}},
 		{name: "pg_stat_archiver", from: "pg_stat_archiver",

@@ -90,6 +90,7 @@ func (s *buffers) forget(p pageID) {
 			i = j
 		}
 	}
+
 	s.table[i] = entry{}
 }
 

@@ -146,12 +146,14 @@ func (e *Engine) beginFlush(now vtime.Instant) {
 		e.makeSegment(now)
 		return
 	}
+
 	w.served, w.waiting = w.waiting, queue{none, none}
 	w.began, w.target = now, w.inserted
 	if resume := e.writeLog(); resume > now {
 		e.clock.At(resume, e, evLogWritten)
 		return
 	}
+
 	e.syncLog(now)
 }
 

@@ -87,6 +87,7 @@ func (l *logFile) append(r record, length int64) error {
 
 	mine := make(chan turn, 1)
 	l.waiting = append(l.waiting, waiter{mine, l.file})
+
 	// The first waiter leads: it syncs for all that append before the sync begins.
 	if !l.busy {
 		l.busy = true
@@ -162,6 +163,7 @@ func (l *logFile) sync() {
 	}
 
 	l.mu.Unlock()
+
 	// After a restart, a sync of the new file says nothing about the old one.
 	for _, w := range served {
 		if w.file != file {
