@@ -50,7 +50,7 @@ func commandsOf(t *testing.T, page, text string) []command {
 		found := plimsoll.FindStringSubmatch(line)[1]
 		bare := untilOther(found)
 		if strings.Count(bare, "'")%2 != 0 || strings.Count(bare, `"`)%2 != 0 {
-			continue // the command goes on in a way that only a shell reads
+			continue // the command continues in a way that only a shell reads
 		}
 
 		out = append(out, command{page: page, line: first + 1, args: words(t, bare),

@@ -1,5 +1,5 @@
 // Package docs holds the pages of the rules, so that the program can show them where
-// there is no checkout and no network: beside a database that stalls.
+// there is no checkout and no network, such as on the host of a database that stalls.
 package docs
 
 import "embed"

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write the generated parts of the docume
 const root = ".."
 
 // pages returns the Markdown files that describe the program, with slashes, relative to root. Frozen
-// research and the rules' pages are left out: they have tests of their own.
+// research and the rules' pages are left out: they have separate tests.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}

@@ -70,7 +70,7 @@ func TestMongodJournalApart(t *testing.T) {
 	for _, run := range []string{"slow-journal-300-nowbt", "journal-800"} {
 		for _, f := range mongodDiagnosis(t, run, "diagnostic.data", "iostat.log").Findings {
 			for _, x := range f.Fixes {
-				if strings.Contains(x.Summary, "volume of its own") && !strings.Contains(x.Summary, "already") {
+				if strings.Contains(x.Summary, "separate volume") && !strings.Contains(x.Summary, "already") {
 					t.Errorf("%s: %s advises: %s", run, f.Rule, x.Summary)
 				}
 			}

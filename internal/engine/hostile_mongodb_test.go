@@ -45,7 +45,7 @@ type request struct {
 	body     []byte
 }
 
-// is tells whether it runs a command.
+// is reports whether it runs a command.
 func (r *request) is(names ...string) bool {
 	for _, n := range names {
 		if bytes.Contains(r.body[:min(len(r.body), 80)], append([]byte(n), 0)) {

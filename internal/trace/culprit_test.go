@@ -143,13 +143,10 @@ func TestCulprit(t *testing.T) {
 			choice := x.target(t, e)
 			x.disturb(t, e)
 			r := traced(t, choice, 20*time.Millisecond, 0, false).Report
-			least := 0.0
 
-			if judge(t, e, r, others(func(c *chain.Culprit) bool { return c.Comm == x.who })) {
-				least = 0.1
-			}
-
-			if of := r.Of(x.stage); of == 0 || of < least {
+			// On a busy machine, a neighbour without a CPU may not fill the queue at all.
+			asPlanned := judge(t, e, r, others(func(c *chain.Culprit) bool { return c.Comm == x.who }))
+			if of := r.Of(x.stage); asPlanned && of < 0.1 {
 				t.Errorf("stage %s has %.2f of the time: %+v", x.stage, of, r.Stages)
 			}
 		})

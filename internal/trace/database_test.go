@@ -28,7 +28,7 @@ var saveTo = flag.String("save-traces", "", "save the traces of real engines to 
 type scene struct {
 	name, fs string
 	turn     int // 0 runs for every commit, the others in make nightly
-	// least is the minimum duration of the trace: the culprit may be active only now and then.
+	// least is the minimum duration of the trace: the culprit may be active only sometimes.
 	least time.Duration
 	// while, if set, is part of the names of the files that the known culprit writes: only calls
 	// that overlap its writes are judged.

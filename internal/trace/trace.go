@@ -249,7 +249,7 @@ func (s *session) extend(f *target.Found) {
 }
 
 // unfound starts the clock for file systems that a scan of the target did not find. Their calls are
-// explained from now on, as far as their requests are visible.
+// explained from now on, if their requests are visible.
 func (s *session) unfound(now int64) {
 	for dev, since := range s.since {
 		if since == unwatched {

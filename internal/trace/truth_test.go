@@ -27,7 +27,7 @@ func write(t *testing.T, path, text string) {
 // The emulated volume knows exactly when each request was at the device. A thread of this test
 // writes directly to the device, one block at a time, next to a neighbour with 32 requests in
 // flight. For nearly every write, the trace's device stages must contain that interval of exactly
-// one request, within 5 %: on a busy machine the emulator itself is late now and then, and answers
+// one request, within 5 %: on a busy machine the emulator itself is sometimes late, and answers
 // before it counts the time. A trace with wrong stages would be wrong about most writes. (How much
 // longer the stages are, because of the way to the emulator and back, depends on the machine's
 // load; the log shows the median.)

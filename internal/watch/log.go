@@ -27,7 +27,7 @@ func (w *Watch) logChange(ctx context.Context, c Change) {
 	attrs = append(attrs, ofServer(c.Server)...)
 	level := levels[f.Severity]
 
-	// A refutation says what is not the cause, so nobody needs to act on it.
+	// A refutation says what is not the cause, so no one needs to act on it.
 	if f.Kind == diagnose.Refutation {
 		level = slog.LevelInfo
 	}

@@ -83,7 +83,7 @@ func (s *stalling) Sample(_ context.Context, at time.Time) ([]recording.Batch, e
 	return []recording.Batch{b}, nil
 }
 
-func (*stalling) Tell(d *recording.Source) { d.Version = "8.0.0" }
+func (*stalling) AddFacts(d *recording.Source) { d.Version = "8.0.0" }
 
 // lines collects log lines in JSON.
 type lines struct {

@@ -39,7 +39,7 @@ func TestLeastOfVolumeMachineAndBurst(t *testing.T) {
 
 	data, journal := all[0], all[1]
 
-	// m6i.large: 3,600 IOPS and 81.25 MB/s for ever, 40,000 and 1,250 MB/s for half an hour.
+	// m6i.large: 3,600 IOPS and 81.25 MB/s sustained, 40,000 and 1,250 MB/s for half an hour.
 	if data.IOPS != 3600 || data.IOPSBy != "machine" || data.BytesPerSec != 81.25e6 || data.BytesBy != "machine" || data.BurstIOPS != 16000 {
 		t.Errorf("data: %+v", data)
 	}

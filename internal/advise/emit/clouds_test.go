@@ -120,7 +120,7 @@ func TestCloudScriptsRun(t *testing.T) {
 	write("volumes.sh", fileOf(t, r, "gcp/volumes.sh"))
 	write("db-data", "hyperdisk-balanced 500 3000 140")
 
-	// Disks are files with their figures; an attachment is a file beside it.
+	// Disks are files with their figures; an attachment is a file next to it.
 	write("gcloud", `#!/bin/bash
 cd "$FAKE"
 if [[ -n $FAKE_FAILS && "$*" == *$FAKE_FAILS* ]]; then echo "ERROR: (gcloud) $FAKE_SAYS" >&2; exit 1; fi

@@ -106,7 +106,7 @@ func TestFolder(t *testing.T) {
 		t.Errorf("the folder is %v", got)
 	}
 
-	// Nothing is left beside it.
+	// Nothing else is left in the folder.
 	if entries, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(entries) != 1 {
 		t.Errorf("beside it are %v, %v", entries, err)
 	}

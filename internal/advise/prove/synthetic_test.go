@@ -13,7 +13,7 @@ import (
 )
 
 // A made recording is a synthetic database with checkpoints: within a cycle seconds resemble each
-// other, and each cycle has a stall of its own length and height.
+// other, and each cycle has a stall with a different length and height.
 type made struct {
 	seed   random.Seed
 	cells  int     // seconds

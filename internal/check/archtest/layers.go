@@ -37,7 +37,7 @@ func matches(pattern, pkg string) bool {
 	return err == nil && ok
 }
 
-// imports reports imports that the table does not allow, permissions that nobody uses, packages
+// imports reports imports that the table does not allow, permissions that no package uses, packages
 // without a row and rows without a package.
 func imports(t *Tree, layers []Layer) []Problem {
 	var out []Problem

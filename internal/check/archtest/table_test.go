@@ -1,7 +1,7 @@
 package archtest
 
 // layers is the table of packages, from those that need nothing to those that join everything. A
-// package imports exactly what its row names, and a row names only rows above it, so that nobody
+// package imports exactly what its row names, and a row names only rows above it, so that no one
 // has to look further up than down to understand a package. (Test files may import anything: Go
 // itself forbids cycles.) docs/internals/packages.txt shows the table; `make generate` writes it.
 var layers = []Layer{

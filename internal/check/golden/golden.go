@@ -1,4 +1,4 @@
-// Package golden compares text with a file that somebody has read and committed. It is for results
+// Package golden compares text with a file that a person has read and committed. It is for results
 // that are easier to read than to assert.
 //
 // `go test ./some/package -update` rewrites the files. Read the change in git's diff before you

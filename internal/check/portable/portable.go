@@ -250,7 +250,7 @@ func judge(info *types.Info, n ast.Node, excused bool) string {
 		}
 	case *ast.RangeStmt:
 		if _, ok := info.TypeOf(n.X).Underlying().(*types.Map); ok && !excused {
-			return "range over a map: sort its keys, or keep a slice beside it, or say \"// order does not matter: why\""
+			return "range over a map: sort its keys, or keep a slice next to it, or say \"// order does not matter: why\""
 		}
 	case *ast.BinaryExpr:
 		if (n.Op == token.ADD || n.Op == token.SUB) && (product(info, n.X) || product(info, n.Y)) {

@@ -136,7 +136,7 @@ var (
 	verb  = regexp.MustCompile(`%[-+# 0]*(\[\d+\])?[\d.*]*[a-zA-Z]`)
 	field = regexp.MustCompile(`\{\{[^}]*\}\}`)
 	word  = regexp.MustCompile(`[A-Za-z][a-z'’-]+`)
-	code  = regexp.MustCompile(`\b(SELECT|FROM|WHERE)\b|[$;]|&&|\|\||\w\(|\w_\w|=~|\w=`)
+	code  = regexp.MustCompile(`\b(SELECT|FROM|WHERE)\b|\$[A-Za-z({]|&&|\|\||\w\(|\w_\w|=~|\w=`)
 )
 
 // literals extracts the string literals that are sentences. Adjacent literals joined with + are one.
@@ -178,8 +178,12 @@ func literals(path string, src []byte, test bool) []sentence {
 		joined = true
 	}
 
+	for i := range out {
+		out[i].text = field.ReplaceAllString(out[i].text, "…")
+	}
+
 	return slices.DeleteFunc(out, func(s sentence) bool {
-		text := field.ReplaceAllString(verb.ReplaceAllString(s.text, ""), "")
+		text := verb.ReplaceAllString(s.text, "")
 		return len(word.FindAllString(text, -1)) < wordsMin || code.MatchString(text)
 	})
 }

@@ -27,12 +27,12 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(rollouttest.Main(m, &etcd.Engine)) }
 
-// plan moves the WAL of three members to volumes of their own.
+// plan moves the WAL of three members to separate volumes.
 const plan = `{"version": 1, "scenario": {"file": "etcd.yaml", "text": "plimsoll: 1\nname: etcd\nhost: {cores: 4, memory: 8GiB}\nvolumes: {data: {type: gp3, size: 20GiB}}\nengine: {etcd: {members: 3}}\nworkload: {preset: etcd-check-perf-s}\n"},
  "chosen": {"sets": ["volumes.wal={type: gp3, size: 10GiB}"]}}`
 
 // The WALs of a cluster of three move, member by member, while a client puts keys. The rollout is
-// killed at its points, and goes on or goes back: no acknowledged key is lost.
+// killed at its points, and continues or goes back: no acknowledged key is lost.
 func TestRolloutKilled(t *testing.T) {
 	binary, err := exec.LookPath("etcd")
 	if err != nil {

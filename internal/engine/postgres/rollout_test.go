@@ -24,12 +24,12 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(rollouttest.Main(m, &postgres.Engine)) }
 
-// plan moves the WAL to a volume of its own.
+// plan moves the WAL to a separate volume.
 const plan = `{"version": 1, "scenario": {"file": "db.yaml", "text": "plimsoll: 1\nname: db\nhost: {cores: 4, memory: 16GiB}\nvolumes: {data: {type: gp3, size: 100GiB}}\nengine: {postgres: {}}\nworkload: {preset: pgbench}\n"},
  "chosen": {"sets": ["volumes.wal={type: gp3, size: 10GiB}"]}}`
 
 // The WAL of a real server moves while a client writes. The rollout is killed at its points, and
-// goes on or goes back: no acknowledged row is lost.
+// continues or goes back: no acknowledged row is lost.
 func TestRolloutKilled(t *testing.T) {
 	bins, err := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if err != nil || len(bins) == 0 {

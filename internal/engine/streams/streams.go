@@ -11,7 +11,7 @@ import (
 )
 
 // Engine is I/O streams. They are not a database: no rule judges their recordings, and a benchmark
-// has no configuration of its own.
+// has no configuration.
 var Engine = parts.Engine{
 	Engine:     model.Spec,
 	Fit:        &fit.Engine{Fit: advise.Fit},

@@ -25,7 +25,7 @@ var (
 )
 
 const (
-	// all is how many incidents the published table rests on.
+	// all is the number of incidents in the published table.
 	all = 700
 	// some is what every change is tried on.
 	some = 70
@@ -33,7 +33,7 @@ const (
 
 const tunedOn, keptAside = "tuned on", "kept aside"
 
-// half tells the seeds that rules may be tuned on from those that are only reported.
+// half distinguishes the seeds that rules may be tuned on from those that are only reported.
 func half(seed uint64) string {
 	if seed%2 == 0 {
 		return tunedOn
@@ -212,7 +212,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Whoever tunes a rule wants the incident as a file: -seeds 17 -run ScenarioOfSeed prints it.
+// To tune a rule, print the incident as a file: -seeds 17 -run ScenarioOfSeed prints it.
 func TestScenarioOfSeed(t *testing.T) {
 	if *seeds == 0 {
 		t.Skip("-seeds N prints the scenario of seed N, for plimsoll simulate")

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Simulations do not depend on the rules. Whoever tunes rules keeps them, and waits for the
+// Simulations do not depend on the rules. When tuning rules, keep them, and wait for the
 // diagnosis only. The folder has to be emptied when a model changes.
 var cacheDir = flag.String("cache", "", "a folder that keeps simulations from one run to the next, for tuning rules")
 

@@ -34,7 +34,7 @@ func (c chance) withQuota(text string, rate, takes int) string {
 }
 
 // longQueries makes one client or two that run operations of a few tenths of a second, one after the
-// other, on a machine and a volume with room, beside checkpoints. Nobody else asks.
+// other, on a machine and a volume with room, and checkpoints. There is no other load.
 func longQueries(c chance, in *incident) string {
 	in.family = "wiredtiger"
 	data := c.volume(in, "data")

@@ -67,7 +67,7 @@ type drawn struct {
 	steady            []string // without its bad times; nil if it has none
 }
 
-// volume draws a volume: mostly one with room, now and then one with a low cap, credits that end, or
+// volume draws a volume: mostly one with room, sometimes one with a low cap, credits that end, or
 // bad times. Where the incident is drawn for something else, the volume has room.
 func (c chance) volume(in *incident, name string) drawn {
 	iops, mib := c.among(300, 16000), c.among(20, 1000)
@@ -285,7 +285,7 @@ func wiredtiger(c chance, in *incident) string {
 	return c.withQuota(text, rate, takes+requestTakes)
 }
 
-// requestTakes is what a MongoDB server takes for a request beside its engine, in microseconds, as
+// requestTakes is what a MongoDB server takes for a request in addition to its engine, in microseconds, as
 // the model has it.
 const requestTakes = 1200
 

@@ -35,7 +35,7 @@ func run(ctx context.Context, text string, sets ...string) (*recording.Memory, e
 	return m, err
 }
 
-// resampled is what somebody who samples less often has: every so many seconds' samples.
+// resampled keeps the samples of a coarser sampling: one in so many seconds.
 func resampled(ctx context.Context, m *recording.Memory, every time.Duration) (recording.Reader, error) {
 	if every <= time.Second {
 		return m, nil
@@ -86,7 +86,7 @@ type tried struct {
 	// quiet says that no second came near a stall.
 	quiet  bool
 	trials []accuracy.Trial
-	// errors are the claims that are wrong or missing, for whoever tunes rules.
+	// errors are the claims that are wrong or missing, for tuning rules.
 	errors []string
 	// left is the stalled time that each counterfactual leaves, by its assignments.
 	left map[string]time.Duration
@@ -170,9 +170,9 @@ func try(ctx context.Context, in incident) (*tried, error) {
 }
 
 // claims are what a report claims, by rule. A cause is claimed where the verdict would name it as why
-// something stalled: what is found beside "No stall", or beside a stretch that got slower, is not, nor
+// something stalled: what is found next to "No stall", or next to a stretch that got slower, is not, nor
 // is a finding of severity info ("stands at 3,000 IOPS, but hardly any stalled time falls into it"),
-// a fact beside the causes. And a finding does not claim what its rule does where it is of another
+// a fact next to the causes. And a finding does not claim what its rule does where it is of another
 // kind: a checkpoint that is cleared is no cause, and an open question no refutation.
 func claims(r *diagnose.Report) map[string]diagnose.Finding {
 	out := map[string]diagnose.Finding{}

@@ -13,7 +13,7 @@ import (
 )
 
 // leastStall is the stalled time from which causes are counted. Where a run stalls for less, nothing
-// can be told by how much of it is gone, and no claim counts; where it does not stall, each cause that
+// can be concluded from how much of it is gone, and no claim counts; where it does not stall, each cause that
 // is claimed is a false alarm.
 const leastStall = time.Second
 
@@ -21,7 +21,7 @@ const leastStall = time.Second
 var kinds = []string{"read", "write"}
 
 // latencies are the mean latencies of a kind's operations, second by second, in seconds; 0 where
-// none came. They are told by the clients alone, not by any rule.
+// none came. The clients alone report them, not by any rule.
 func latencies(ctx context.Context, r recording.Reader, kind string) ([]float64, error) {
 	var parts [2][]float64
 	for i, part := range []string{"sum", "count"} {

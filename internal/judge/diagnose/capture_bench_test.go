@@ -63,7 +63,7 @@ func benchmarkCapture(b *testing.B, chunks int) {
 }
 
 // BenchmarkRecordingOfAMonth goes from a recording's folder to the verdict: thirty days at one second
-// of what a host and a MongoDB tell, with five incidents in them.
+// of what a host and a MongoDB report, with five incidents in them.
 func BenchmarkRecordingOfAMonth(b *testing.B) {
 	if testing.Short() {
 		b.Skip("it reads a month")
@@ -115,7 +115,7 @@ func capture(b *testing.B, write func(dir string)) string {
 }
 
 // reportPeak reports the most memory that the process had since the capture was there, where the
-// system tells.
+// system reports.
 func reportPeak(b *testing.B) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

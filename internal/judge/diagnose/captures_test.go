@@ -47,7 +47,7 @@ func TestSignalsOfCaptures(t *testing.T) {
 			have := metricsOfCapture(t, path)
 			var lacks []string
 			for _, s := range pack.Signals() {
-				if name := strings.TrimPrefix(s.Name, rules.SignalPrefix); fromMongoDB(t, s) && !told(t, s, have) {
+				if name := strings.TrimPrefix(s.Name, rules.SignalPrefix); fromMongoDB(t, s) && !reported(t, s, have) {
 					lacks = append(lacks, name)
 				}
 			}
@@ -96,8 +96,8 @@ func fromMongoDB(t *testing.T, s *rules.Signal) bool {
 	return len(names) > 0 && strings.HasPrefix(names[0], "mongodb_")
 }
 
-// told reports whether all metrics of one of a signal's alternatives are there.
-func told(t *testing.T, s *rules.Signal, have map[string]bool) bool {
+// reported reports whether all metrics of one of a signal's alternatives are there.
+func reported(t *testing.T, s *rules.Signal, have map[string]bool) bool {
 	return slices.ContainsFunc(s.Exprs, func(x string) bool {
 		e, err := rules.Parse(x)
 		if err != nil {

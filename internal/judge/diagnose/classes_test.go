@@ -105,7 +105,7 @@ func percentilesOf(t testing.TB, r *diagnose.Report) *diagnose.Plot {
 }
 
 // A percentile over time is in the class of the percentile of the very durations of its stretch, it
-// stands on as many as are told, and where they are too few it is not there.
+// is based on the reported ones, and is missing if they are too few.
 func TestPercentilesOverTime(t *testing.T) {
 	least := map[string]float64{"p50": 10, "p99": 100, "p99.9": 1000}
 	share := map[string]float64{"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
@@ -124,7 +124,7 @@ func TestPercentilesOverTime(t *testing.T) {
 			m.seconds = append(m.seconds, second)
 		}
 
-		m.seconds[60] = make([]float64, 3) // something is always told
+		m.seconds[60] = make([]float64, 3) // something is always reported
 		p := percentilesOf(t, detailed(t, recorded(t, m)))
 		if p == nil {
 			if rate > 3 {
@@ -190,7 +190,7 @@ func stallingMember(name string) member {
 	return m
 }
 
-// Operations of stalled time are told apart from the others, and the classes of a histogram go
+// Operations of stalled time are distinguished from the others, and the classes of a histogram go
 // before the means that are made of it.
 func TestStalledApart(t *testing.T) {
 	r := detailed(t, recorded(t, stallingMember("")))

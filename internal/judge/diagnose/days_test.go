@@ -32,7 +32,7 @@ type event struct {
 	fix string
 }
 
-// usually is what runs when nothing happens: a MongoDB with room on a volume of its own.
+// usually is what runs when nothing happens: a MongoDB with room on a separate volume.
 const usually = `plimsoll: 1
 name: some days
 seed: 1
@@ -50,7 +50,7 @@ workload:
   connections: 64
 `
 
-// events are five things that happened, each for a reason of its own.
+// events are five things that happened, each for a different reason.
 var events = []event{
 	{at: 5 * time.Hour, cause: "host/writeback-backlog", sets: []string{"workload.arrivals={poisson: 300/s}", "workload.mix={update: 80%, read: 20%}", "workload.keys.count=300000", "volumes.data.iops=3000", "volumes.data.throughput=500MiB/s"}},
 	{at: 19 * time.Hour, cause: "disk/degraded", sets: []string{"volumes.data.episodes={every: 200s, lasts: {from: 30s, to: 40s}, latency: {from: 150ms, to: 250ms}}"}},
@@ -82,7 +82,7 @@ func simulated(tb testing.TB, sets ...string) []recording.Series {
 	var out []recording.Series
 	for _, x := range metrics {
 		if strings.HasPrefix(x.Name, "plimsoll_") {
-			continue // what only a simulation tells
+			continue // what only a simulation reports
 		}
 		all, err := m.Samples(ctx, x.Name, x.From, x.To)
 		if err != nil {
@@ -94,7 +94,7 @@ func simulated(tb testing.TB, sets ...string) []recording.Series {
 	return out
 }
 
-// A tape is written piece by piece: counters go on where they were.
+// A tape is written piece by piece: counters continue where they were.
 type tape struct {
 	tb     testing.TB
 	to     recording.Writer

@@ -83,7 +83,7 @@ func judgeAgain(ctx context.Context, in []recording.Reader, c *rules.Case, step 
 
 	found = slices.DeleteFunc(found, func(x *judged) bool { return !j.meets(x) })
 
-	// Neighbours in the same stretch are incidents of their own and are judged from their own
+	// Neighbours in the same stretch are separate incidents and are judged from their own
 	// surroundings.
 	stalled := 0.0
 	for _, x := range found {

@@ -12,7 +12,7 @@ import (
 )
 
 // A server that ran for ten minutes in each of three months: a second of stall in the last run is
-// told at its time, the months between are not watched, and they are cut out of the plots.
+// reported at its time, the months between are not watched, and they are cut out of the plots.
 func TestMonthsApart(t *testing.T) {
 	const month = 30 * 86400
 	start := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)

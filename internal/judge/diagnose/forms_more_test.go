@@ -88,7 +88,7 @@ func TestNeighbourFillsThePageCache(t *testing.T) {
 	}
 }
 
-// Of three members one had syncs of 4 s: it is what is told first, not one that is well.
+// Of three members one had syncs of 4 s: it is what is reported first, not one that is well.
 func TestTheSlowMemberIsFirst(t *testing.T) {
 	edges := []string{"0.001", "0.002", "0.004", "0.008", "0.016", "0.032", "0.064", "0.128", "0.256", "0.512", "1.024", "2.048", "4.096", "8.192"}
 	for _, step := range []time.Duration{15 * time.Second, 30 * time.Second} {

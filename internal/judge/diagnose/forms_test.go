@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/record/sources"
 )
 
-// Reports put as recordings: what somebody published of an incident is figures of some exporter, at
+// Reports put as recordings: what someone published about an incident is figures of some exporter, at
 // its sampling. Each situation is laid out once, as what a volume did, and written in the forms in
 // which people have it.
 

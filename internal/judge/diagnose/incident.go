@@ -182,7 +182,7 @@ func group(c *rules.Case, pack *rules.Pack, held []condition) (groups []incident
 	order, sources := detectors(c)
 	events := incident.Events(sources, opt)
 
-	// Conditions tell incidents apart; with one event there is nothing to tell apart.
+	// Conditions distinguish incidents; with one event there is nothing to distinguish.
 	if len(events) > 1 {
 		var masks []timeline.Mask
 		seen := map[string]bool{}

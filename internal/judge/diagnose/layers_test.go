@@ -40,7 +40,7 @@ func (r rates) values() map[string]float64 {
 	}
 }
 
-// Where the host says what lies below a device, the rule tells encryption, a RAID's parity, its
+// Where the host says what lies below a device, the rule distinguishes encryption, a RAID's parity, its
 // resync and a slow leg apart. Each case is calm for 50 seconds of 60 and stalls for ten.
 func TestLayerSlow(t *testing.T) {
 	type device struct{ calm, stalled rates }

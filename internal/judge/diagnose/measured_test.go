@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// traced diagnoses the first case of a rule's script beside a trace: "wait behind why" and the seconds
+// traced diagnoses the first case of a rule's script together with a trace: "wait behind why" and the seconds
 // per second that mongod's calls waited for it in seconds 30 to 36, in which it stalls.
 func traced(t *testing.T, rule string, waits map[string]string) *diagnose.Report {
 	t.Helper()

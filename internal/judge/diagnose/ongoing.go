@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// An alert about something that is over helps nobody, so reports state what was still ongoing at
+// An alert about something that is over helps no one, so reports state what was still ongoing at
 // the end of the recording. Stalls come and go: one that has just paused is not over.
 
 const (

@@ -10,7 +10,7 @@ import (
 )
 
 // Checkpoints of 8.1 s saturate a device while no client waits, because the journal is elsewhere: nothing
-// stalls, and what the device was slow with is named. Slow times of their own are not, nor are any where no
+// stalls, and what the device was slow with is named. Separate slow times are not, nor are any where no
 // source reports checkpoints.
 func TestSlowDeviceInCheckpoints(t *testing.T) {
 	const length = 20 * time.Minute

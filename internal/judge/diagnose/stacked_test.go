@@ -46,7 +46,7 @@ func TestLayerIsJudgedThroughTheDisk(t *testing.T) {
 	}
 }
 
-// The same of a log as somebody had it.
+// The same from a real log.
 func TestLayersOfTheField(t *testing.T) {
 	const folder = "../../../../shared/data/field/layers/"
 	for _, name := range []string{"rand1.log", "sda_only1.log"} {

@@ -16,7 +16,7 @@ const quiet = `load 1s
     mongodb_ss_opLatencies_ops{op_type="writes"} 0+0x20 1+0x9 2+0x9 3+0x20
     mongodb_ss_wt_cache_maximum_bytes_configured 5368709120x60`
 
-// The plot beside a verdict shows the slow write: the verdict does not deny it.
+// The plot next to a verdict shows the slow write: the verdict does not deny it.
 func TestVerdictNamesSingleSlowOperations(t *testing.T) {
 	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, quiet)}, diagnose.Options{Pack: pack})
 	if err != nil {
@@ -44,7 +44,7 @@ func TestNothingBetweenFromAndTo(t *testing.T) {
 	}
 }
 
-// fio tells latencies, only not those of a database's clients.
+// fio reports latencies, but not those of a database's clients.
 func TestVerdictOfABenchmark(t *testing.T) {
 	mem := fromScript(t, `load 1s
     fio_write_iops{job="wal"} 1000x10
@@ -59,7 +59,7 @@ func TestVerdictOfABenchmark(t *testing.T) {
 	}
 }
 
-// Where nobody's waiting was watched there is no why, but there are findings.
+// If no client's waiting was watched there is no why, but there are findings.
 func TestVerdictWithoutClients(t *testing.T) {
 	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, `load 15s
     iris_wd_cycle_time 120000x80`)}, diagnose.Options{Pack: pack})
@@ -71,8 +71,8 @@ func TestVerdictWithoutClients(t *testing.T) {
 	}
 }
 
-// nearly is a PostgreSQL whose commits take 40 ms for ten seconds, on sdb, beside a backup that
-// moves much more on a sda of its own.
+// nearly is a PostgreSQL whose commits take 40 ms for ten seconds, on sdb, next to a backup that
+// moves much more on its own disk, sda.
 const nearly = `load 1s
     pg_stat_database_xact_commit{datname="bench"} 0+500x60
     pg_stat_database_xact_rollback{datname="bench"} 0x60
@@ -86,7 +86,7 @@ const nearly = `load 1s
     node_disk_read_bytes_total{device="sda"} 0x60
     node_disk_read_bytes_total{device="sdb"} 0x60`
 
-// What comes near a stall is told, not denied; the device that is shown is the busy one, not the
+// What comes near a stall is reported, not denied; the device that is shown is the busy one, not the
 // one that moves most.
 func TestVerdictNearAStall(t *testing.T) {
 	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, nearly)}, diagnose.Options{Pack: pack})

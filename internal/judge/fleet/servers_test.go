@@ -135,7 +135,7 @@ func start(t testing.TB, path string, args ...string) *program {
 
 func tail(text []byte) []byte { return text[max(0, len(text)-2000):] }
 
-// free returns an address that nobody listens on.
+// free returns an address that no one listens on.
 func free(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

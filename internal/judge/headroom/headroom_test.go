@@ -92,7 +92,7 @@ func TestCreditsEnd(t *testing.T) {
 		t.Errorf("it is not said that the device is a guess: %s", h.LimitText)
 	}
 
-	// Who goes on watching knows the balance.
+	// Further watching shows the balance.
 	opt.Balances = got.Balances
 	later := record(time.Second, 7200)
 	later.Grid = timeline.NewGrid(began.Add(3601*time.Second), began.Add(3*time.Hour), time.Second)
@@ -226,7 +226,7 @@ func TestSpaceEnds(t *testing.T) {
 }
 
 // What the host and the database on it report of one file system is one limit; what a database
-// elsewhere reports of its own is another.
+// elsewhere reports is another.
 func TestSpaceOfTwoSources(t *testing.T) {
 	r := record(time.Second, 60).add(rules.FilesystemSize, "device", "sdb", always(100e9)).
 		add(rules.FilesystemAvailable, "device", "sdb", func(s float64) float64 { return 40e9 - 1e6*math.Floor(s/10) }).
@@ -256,7 +256,7 @@ func TestNoEndThatIsNotCarried(t *testing.T) {
 		t.Errorf("ends %+v, trend %+v", h.Ends, h.Trend)
 	}
 
-	// A load that begins fills more than one that goes on.
+	// A load that begins fills more than one that continues.
 	brief := record(time.Second, 200).add(rules.FilesystemSize, "device", "sdb", always(21e9)).
 		add(rules.FilesystemAvailable, "device", "sdb", func(s float64) float64 { return 20e9 - 3e7*s })
 	if h := find(t, headroom.Of(brief.Case, headroom.Options{}), "filesystem_space", "sdb"); h.Ends != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // A script draws detectors line by line, the one that leads first: # is a stalled cell, ~ one that
-// is slow still, . a calm one. Lines that begin with ? are conditions. The result draws each group in a line of its own.
+// is slow still, . a calm one. Lines that begin with ? are conditions. The result draws each group on a separate line.
 func TestGroups(t *testing.T) {
 	datadriven.RunTest(t, "testdata/groups", func(t *testing.T, d *datadriven.TestData) string {
 		o := Options{Gap: 1, Slow: 3, Near: 20, Substantial: 8}
@@ -75,7 +75,7 @@ func picture(m timeline.Mask) string {
 	return string(b)
 }
 
-// Devices that saturate at rates far from each other are not told as one.
+// Devices that saturate at rates far from each other are not reported as one.
 func TestLevelsApart(t *testing.T) {
 	stalled := drawn("####......####......####......####", "#")
 	level := make([]float64, len(stalled))

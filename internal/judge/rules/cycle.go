@@ -29,10 +29,10 @@ func (c *Case) logApart() bool {
 // besideLog names what clients waited for in addition to the log; "" if unknown.
 func (c *Case) besideLog() Value {
 	for _, e := range c.Pack.Engines() {
-		if e.Log.Beside == nil {
+		if e.Log.AlsoWaited == nil {
 			continue
 		}
-		if what := e.Log.Beside(c); what != "" {
+		if what := e.Log.AlsoWaited(c); what != "" {
 			return Called(what)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // they usually take 4 ms or less. Counters credit a wait when it ends. So the cells before it, in
 // which hardly any operation ended, are stalled too, as far back as twice the mean latency reaches.
 //
-// A detector is as coarse as the samples of its own signals. The grid may have shorter cells,
+// A detector is as coarse as the samples of the detector's signals. The grid may have shorter cells,
 // because other signals were sampled more often.
 const (
 	StallFloorS   = 0.020 // of a database's operation

@@ -261,7 +261,7 @@ func (r Rule) alwaysBusyFinding(c *Case, x busyDevice) Finding {
 
 	switch {
 	case c.Stall.Any() && c.Stall.IsDatabase:
-		// A device that is always busy does not explain why clients stall now and then.
+		// A device that is always busy does not explain why clients stall sometimes.
 		f.Weight, f.Foremost = Share(x.active, c.Stall.Cells), false
 	case c.Stall.Any():
 		f.Weight = Share(x.active, c.Stall.Cells)

@@ -50,7 +50,7 @@ const (
 	minCalmOps = 20.0
 )
 
-// A ceiling is a device's limit, as far as its counters show.
+// A ceiling is a device's limit as its counters show it.
 type ceiling struct {
 	device           string
 	iops, throughput timeline.Plateau

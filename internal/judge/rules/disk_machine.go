@@ -9,7 +9,7 @@ import (
 )
 
 // A limit may be the machine's, for all its volumes together, even though each volume looks as if
-// it hit a limit of its own. Without the provider's count, two signs show that: the sum of the
+// it hit its own limit. Without the provider's count, two signs show that: the sum of the
 // volumes is constant while each of them varies, or the level is a limit that this machine type has
 // and the volume does not.
 const (

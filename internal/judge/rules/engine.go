@@ -21,7 +21,7 @@ type Knowledge struct {
 	// engine's recordings.
 	Anchor *Signal
 	// Agreed, if not nil, is read from a metric that all members of a cluster report alike, so that
-	// members of different clusters can be told apart.
+	// members of different clusters can be distinguished.
 	Agreed *Signal
 	// Signals are the signals that the folder declares.
 	Signals Group
@@ -111,10 +111,10 @@ type Log struct {
 	Syncing func(sig *Signals) []float64
 	// Apart reports whether the log is already on a different device from the data.
 	Apart func(c *Case) bool
-	// Beside names what clients waited for in addition to the log in a good part of the stalled
+	// AlsoWaited names what clients waited for in addition to the log in a good part of the stalled
 	// time ("room in the cache"), so that a faster log alone does not end the stall; "" if there is
 	// nothing else.
-	Beside func(c *Case) string
+	AlsoWaited func(c *Case) string
 	// Late reports whether syncs miss the engine's own criterion.
 	Late func(sig *Signals) bool
 	// Serial returns evidence that the writes made one at a time in some cells are the syncs.

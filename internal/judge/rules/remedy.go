@@ -143,7 +143,7 @@ const (
 	VolumeIOPS       Resource = "volume's IOPS"
 	VolumeThroughput Resource = "volume's throughput"
 	VolumeLatency    Resource = "volume's latency"
-	OwnVolume        Resource = "volume of its own"
+	OwnVolume        Resource = "separate volume"
 	Writeback        Resource = "writeback"
 )
 

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// Virtual machines are paused now and then: the hypervisor gives their CPUs to something else for
+// Virtual machines are paused sometimes: the hypervisor gives their CPUs to something else for
 // milliseconds, without reporting it. Everything that waits then waits longer, which is not the
 // database's latency. One thread per CPU, with the highest priority, asks to be woken every
 // millisecond; if it is woken late, nothing ran on that CPU. (Gil Tene's jHiccup detects pauses of

@@ -145,7 +145,7 @@ func (d *daemon) restoreSettings() {
 		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // it may not be a child, and is about to exit
 	}
 	if !alive(d.order.Owner, d.began) {
-		_, _ = sweepSettings() // there is nobody to report to; the next command tries again
+		_, _ = sweepSettings() // there is no one to report to; the next command tries again
 	}
 }
 

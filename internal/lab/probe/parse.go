@@ -91,7 +91,7 @@ func Parse(name string, text []byte) (*Profile, error) {
 	}
 
 	// Values are checked only if all of them could be decoded. Otherwise defaults would cause
-	// errors of their own.
+	// separate errors.
 	if len(found) == 0 {
 		for _, x := range p.Check() {
 			found = append(found, src.Place(x, root.Locate(x.Field)))

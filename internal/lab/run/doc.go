@@ -25,7 +25,7 @@
 // records the machine, how late the volumes answered, and how late the load generator sent
 // operations: a result with a saturated emulator is not valid.
 //
-// Two effects of this machine are kept out of the results as far as possible. Its CPUs do not sleep
+// Two effects of this machine are kept out of the results if possible. Its CPUs do not sleep
 // during a run, because waking one costs a virtual machine hundreds of microseconds. And a thread
 // on each CPU detects when the machine itself was paused: operations whose latency is mostly such a
 // pause count as done, but without a latency.

@@ -343,7 +343,7 @@ func anyTypes() []*VolumeType {
 	}, {
 		Name: "custom", Provider: "any", Title: "your own limits",
 		ChoosesIOPS: true, ChoosesThroughput: true,
-		Rules: []Figure[string]{said("limits, burst, operation size and latency are what the order says; without latency operations take no time of their own, so one must be given",
+		Rules: []Figure[string]{said("limits, burst, operation size and latency are what the order says; without a latency operations take no time, so one must be given",
 			Source{Text: "by definition"})},
 		limits: custom,
 	}}

@@ -9,7 +9,7 @@ import (
 )
 
 // An expired file is written from where the flusher was to the file's end. What is dirty before that
-// is written in the same go on ext4, and waits for another dirty_expire on XFS.
+// is written in the same pass on ext4, and waits for another dirty_expire on XFS.
 func TestFlusherGoesRound(t *testing.T) {
 	for fs, want := range map[FileSystem]units.Size{XFS: 40 * units.MiB, Ext4: 0} {
 		var clock vtime.Clock

@@ -111,7 +111,7 @@ func (l *ledger) book(from vtime.Instant, op volume.Op, length units.Size, c *vo
 	}
 }
 
-// union adds the interval from from to to, as far as it is not covered yet, and returns the new end
+// union adds the interval from from to to, if it is not covered yet, and returns the new end
 // of what is covered. Submissions come in time order, so the union of their intervals grows only at
 // its end.
 func (l *ledger) union(from, to, covered vtime.Instant, add func(*slot, int64)) vtime.Instant {

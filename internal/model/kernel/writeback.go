@@ -285,7 +285,7 @@ func (h *Host) dirtied(pages int64) {
 // mm/page-writeback.c), otherwise once enough of them are written.
 //
 // The kernel compares the pages of all devices that are dirty or under writeback
-// (domain_dirty_avail), but paces a writer by the speed of its own device: a writer whose device has
+// (domain_dirty_avail), but paces a writer by its device's speed: a writer whose device has
 // few dirty pages gets up to eight times the rate (wb_position_ratio), and hardly ever pauses. The
 // model has no rates, so it counts only the writer's own device under writeback. Counting all
 // devices would make a log on a separate volume wait for the writeback of the data (p99.9 of a

@@ -266,7 +266,7 @@ func (c *checker) localDisks(field string, orders Keyed[catalog.Order]) {
 		orders.Get(last).Members() <= i.Disk.Count {
 		c.add(diagnostics.Problem{
 			Field: field + "." + last + ".type",
-			Text: fmt.Sprintf("the volumes on local disks take %d of them, and %s has %d: where they lie on one disk, leave volumes.%s out, as what has no volume of its own lies on data; else put it on another volume",
+			Text: fmt.Sprintf("the volumes on local disks take %d of them, and %s has %d: if they are on one disk, leave out volumes.%s: files without a separate volume are on data; otherwise put it on another volume",
 				taken, i.Name, i.Disk.Count, last),
 			Limit: strconv.Itoa(i.Disk.Count), Source: i.Source.String(),
 		})

@@ -70,7 +70,7 @@ func ReadText(path string) ([]byte, error) {
 		return nil, fmt.Errorf("scenario: %w", err)
 	}
 	defer f.Close()
-	// One byte more than allowed, so that the parser can tell an oversized file from one at the
+	// One byte more than allowed, so that the parser can distinguish an oversized file from one at the
 	// limit.
 	text, err := io.ReadAll(io.LimitReader(f, yamltree.BytesMax+1))
 	if err != nil {

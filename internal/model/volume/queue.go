@@ -88,7 +88,7 @@ func MustNew(cfg Config, seed random.Seed, on *Instance) *Queue {
 func (q *Queue) limit(cfg *Config) {
 	shared := cfg.Sustained
 	if b := cfg.Burst; b != nil {
-		// The burst replaces the sustained limit of its own unit: that limit becomes the refill
+		// The burst replaces the sustained limit in the same unit: that limit becomes the refill
 		// rate, and the meter enforces only the peak.
 		refill := float64(shared.IOPS)
 		if b.Bytes {

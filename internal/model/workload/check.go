@@ -210,11 +210,11 @@ func (c *checker) closed(a *Arrivals) {
 
 	if a.Rate != nil && !closed {
 		c.problems.Addf(
-			"arrivals.rate", "is the limit of a closed loop's rate, beside clients; an open loop has poisson or constant")
+			"arrivals.rate", "limits the rate of a closed loop and needs clients; an open loop has poisson or constant")
 	}
 
 	if a.Think != 0 && !closed {
-		c.problems.Addf("arrivals.think", "is a closed loop's pause, beside clients; nobody waits in an open loop")
+		c.problems.Addf("arrivals.think", "is the pause of a closed loop and needs clients; no client waits in an open loop")
 	}
 
 	if a.Think < 0 || a.Think > durationMax {

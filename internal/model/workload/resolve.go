@@ -58,7 +58,7 @@ func (s Spec) Resolve(open OpenFile) (*Workload, diagnostics.List) {
 		w.schedule.pieces = pieces
 	}
 
-	// Steps and a recorded rate have a length of their own, which bounds the run unless one is
+	// Steps and a recorded rate have their own length, which bounds the run unless one is
 	// given.
 	if w.spec.Duration == 0 {
 		w.spec.Duration = w.spec.stepsLast()

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// What findings say of the whole recording stands beside the list of incidents: what scans did to
+// What findings say about the whole recording is next to the list of incidents: what scans did to
 // writes, or that the data's device is not in the sources.
 func TestSeveralIncidentsKeepWhatFindingsAdd(t *testing.T) {
 	r := &diagnose.Report{

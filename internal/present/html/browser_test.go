@@ -49,7 +49,7 @@ func chromium(t *testing.T) context.Context {
 		t.Skip("no Chromium: Debian's package is chromium-headless-shell")
 	}
 
-	// Without a sandbox of its own, which root and user namespaces cannot have: the pages are this
+	// Without the browser's sandbox, which root and user namespaces cannot have: the pages are this
 	// test's.
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
@@ -96,7 +96,7 @@ func media(kind, scheme string) step {
 	return command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: kind, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 }
 
-// open shows a page from a file in a tab of its own.
+// open shows a page from a file in a separate tab.
 func open(browser context.Context, t *testing.T, page string, before ...step) *tab {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "page.html")

@@ -40,7 +40,7 @@ type Options struct {
 // requestMax bounds a client's request. A scenario is a few kilobytes.
 const requestMax = 4 << 20
 
-// instructions tells a client in which order to use the tools.
+// instructions explains to a client in which order to use the tools.
 const instructions = `Plimsoll finds why a database's writes stall, from recordings and live servers, and what fixes it.
 Start with "sources", then "diagnose" one of them. "incidents" lists what happened, with numbers that
 "diagnose" accepts. Look closer with "metrics" and "query" (PromQL). "rule" explains a finding. "simulate" predicts

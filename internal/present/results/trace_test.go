@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// The trace is a real one: fio's fdatasyncs beside a dd on an emulated volume, xfs.
+// The trace is a real one: fio's fdatasyncs next to a dd on an emulated volume, xfs.
 func TestTraceText(t *testing.T) {
 	h, b, err := events.LoadFile("../../trace/chain/testdata/xfs-dd.trace")
 	if err != nil {

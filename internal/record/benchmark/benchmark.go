@@ -87,7 +87,7 @@ func (r *report) Read(ctx context.Context, w recording.Writer, opt source.Option
 		return err
 	}
 
-	// A report has no times of its own: the file's modification is the end of the run.
+	// A report has no times: the file's modification is the end of the run.
 	to := info.ModTime().Add(opt.ClockOffset).Truncate(time.Second)
 	from := to.Add(-r.format.Took)
 

@@ -18,8 +18,8 @@ type Member struct {
 	// Instance is the label that distinguishes its series from those of the others, as in
 	// Prometheus: host:port.
 	Instance string
-	// Tell adds known facts that are not on its page. It may be nil.
-	Tell func(d *recording.Source)
+	// AddFacts adds known facts that are not on its page. It may be nil.
+	AddFacts func(d *recording.Source)
 }
 
 // OpenMember is [OpenURL] for a member. A member that does not respond at first is tolerated,
@@ -120,8 +120,8 @@ func (l *labelling) Append(ctx context.Context, b *recording.Batch) error {
 
 // Source implements recording.Writer.
 func (l *labelling) Source(d recording.Source) {
-	if l.about.Tell != nil {
-		l.about.Tell(&d)
+	if l.about.AddFacts != nil {
+		l.about.AddFacts(&d)
 	}
 	l.Writer.Source(d)
 }

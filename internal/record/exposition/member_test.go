@@ -23,7 +23,7 @@ func TestMembers(t *testing.T) {
 
 	var members []source.Source
 	for _, at := range []string{page.URL, page.URL, "http://127.0.0.1:1"} {
-		m, err := OpenMember(at+"/metrics", Member{Instance: string(rune('a' + len(members))), Tell: func(d *recording.Source) { d.Kind = "etcd" }}, opt)
+		m, err := OpenMember(at+"/metrics", Member{Instance: string(rune('a' + len(members))), AddFacts: func(d *recording.Source) { d.Kind = "etcd" }}, opt)
 		if err != nil {
 			t.Fatal(err)
 		}

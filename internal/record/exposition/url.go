@@ -231,8 +231,8 @@ func (s *scraping) newer(samples []sample) []sample {
 	return kept
 }
 
-// Tell implements source.Sampler.
-func (s *scraping) Tell(d *recording.Source) {
+// AddFacts implements source.Sampler.
+func (s *scraping) AddFacts(d *recording.Source) {
 	d.Engine, d.Version, d.Host = s.parser.engine(), s.parser.version, s.parser.host
 }
 

@@ -279,7 +279,7 @@ func TestCredentialsDoNotFollowRedirects(t *testing.T) {
 }
 
 // TestFederatedPage: a server that forwards samples repeats each until it has the next one. Each is one
-// sample, nothing is lost, and what has no time of its own is sampled each second.
+// sample, nothing is lost, and what has no time is sampled each second.
 func TestFederatedPage(t *testing.T) {
 	for _, live := range []string{"", "own_age_seconds 1\n"} {
 		synctest.Test(t, func(t *testing.T) {

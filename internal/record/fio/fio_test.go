@@ -88,7 +88,7 @@ func TestSerialAppends(t *testing.T) {
 		t.Errorf("described as %+v", d)
 	}
 
-	// The log beside it has a row for each append: none may be lost, nor counted twice.
+	// The log next to it has a row for each append: none may be lost, nor counted twice.
 	sum := 0.0
 	for _, v := range samplesOf(t, m, "fio_log_write_iops") {
 		sum += v // slots of one second

@@ -157,7 +157,7 @@ func TestFacts(t *testing.T) {
 	s := newSampler(root, nil)
 	sampled(t, s)
 	var d recording.Source
-	s.Tell(&d)
+	s.AddFacts(&d)
 
 	for name, want := range map[string]string{
 		"mount./var/lib/db data": "ext4 rw,noatime,data=ordered /dev/nvme1n1",
@@ -177,7 +177,7 @@ func TestFacts(t *testing.T) {
 	old := t.TempDir()
 	lay(t, old, legacyTree)
 	d = recording.Source{}
-	newSampler(old, nil).Tell(&d)
+	newSampler(old, nil).AddFacts(&d)
 
 	if d.Facts["cgroup.version"] != "1" || d.Facts["cgroup.blkio.write_iops"] != "259:0 3000" {
 		t.Errorf("%v", d.Facts)
@@ -250,6 +250,6 @@ func FuzzContainer(f *testing.F) {
 		s := newSampler(root, nil)
 		sampled(t, s)
 		var d recording.Source
-		s.Tell(&d)
+		s.AddFacts(&d)
 	})
 }

@@ -157,9 +157,9 @@ func (s *sampler) Sample(_ context.Context, at time.Time) ([]recording.Batch, er
 // factsMax bounds the facts, which may include devices and mounts that no longer exist.
 const factsMax = 1024
 
-// Tell implements source.Sampler. Devices and file systems come and go during a recording, so
+// AddFacts implements source.Sampler. Devices and file systems come and go during a recording, so
 // everything is read again each time. Facts about those that are gone remain, like their samples.
-func (s *sampler) Tell(d *recording.Source) {
+func (s *sampler) AddFacts(d *recording.Source) {
 	defer s.writers.addFacts(d)
 	s.attached(volumesOf(s.root))
 	f := facts(s.root)

@@ -149,7 +149,7 @@ func TestLimitsAbove(t *testing.T) {
 			s := newSampler(root, nil)
 			sampled(t, s)
 
-			got := sampled(t, s) // again, as it goes on
+			got := sampled(t, s) // again, as it continues
 			for series, want := range c.want {
 				if x, ok := got[series]; ok != (want != none) || ok && x != want {
 					t.Errorf("%s is %v, %v; not %v", series, x, ok, want)

@@ -18,7 +18,7 @@ func TestFactsOfWhatIsAttachedLater(t *testing.T) {
 	lay(t, root, unifiedTree)
 	s := newSampler(root, nil)
 	var d recording.Source
-	s.Tell(&d)
+	s.AddFacts(&d)
 	before := d.Facts
 	lay(t, root, map[string]string{
 		"proc/self/mountinfo":                "30 27 259:2 / /var/lib/later rw,noatime - xfs /dev/nvme9n1 rw\n",
@@ -28,7 +28,7 @@ func TestFactsOfWhatIsAttachedLater(t *testing.T) {
 		"sys/block/nvme9n1/queue/read_ahead": "128\n",
 	})
 
-	s.Tell(&d)
+	s.AddFacts(&d)
 	for name, want := range map[string]string{
 		"mount./var/lib/later":   "xfs rw,noatime /dev/nvme9n1",
 		"scheduler.nvme9n1":      "none",
@@ -47,7 +47,7 @@ func TestFactsOfWhatIsAttachedLater(t *testing.T) {
 
 	for i := range 2 * factsMax {
 		lay(t, root, map[string]string{"proc/self/mountinfo": fmt.Sprintf("30 27 259:2 / /pod/%d rw - xfs /dev/nvme9n1 rw\n", i)})
-		s.Tell(&d)
+		s.AddFacts(&d)
 	}
 
 	if len(d.Facts) > factsMax || d.Facts[fmt.Sprintf("mount./pod/%d", 2*factsMax-1)] == "" {

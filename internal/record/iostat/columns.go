@@ -133,7 +133,7 @@ func (r *rates) finish() {
 	r[discardTime] *= r[discards]
 	r[flushTime] *= r[flushes]
 
-	// Requests of both kinds together are used only if the kinds have no times of their own.
+	// Requests of both kinds together are used only if the kinds have no separate times.
 	if both := r[reads] + r[writes]; both == both {
 		r[requests] = both
 	}

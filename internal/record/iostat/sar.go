@@ -160,7 +160,7 @@ func (s *sarReports) addLine(line []byte) {
 		return
 	}
 
-	// sar prints times of day only, and a table goes on past midnight.
+	// sar prints times of day only, and a table continues past midnight.
 	second := stamp.secondOfDay()
 	if second < s.clock {
 		s.day++ // past midnight

@@ -60,7 +60,7 @@ type Memory struct {
 	// sealed are the latest runs made from tails, so that other series can share them.
 	sealed [4]*run
 	next   int
-	copied map[int64]*run // runs of series in batches of their own, by their first time
+	copied map[int64]*run // runs of series in separate batches, by their first time
 }
 
 // NewMemory returns an empty recording in memory.

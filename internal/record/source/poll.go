@@ -39,9 +39,9 @@ type Sampler interface {
 	// next call may succeed, and should reconnect if necessary. [ErrNothingNew] means that there is
 	// no error, and that the last sample is still the newest.
 	Sample(ctx context.Context, at time.Time) ([]recording.Batch, error)
-	// Tell adds what the samples showed about the source: version, host, facts. It is called after
+	// AddFacts adds what the samples showed about the source: version, host, facts. It is called after
 	// the first sample, after each gap, and at the end.
-	Tell(d *recording.Source)
+	AddFacts(d *recording.Source)
 }
 
 // ErrNothingNew is returned by the sampler of a server that takes samples itself, if it has taken
@@ -287,7 +287,7 @@ func (p *polling) taken(at time.Time) {
 // describe writes the current description of the source.
 func (p *polling) describe() {
 	p.live.mu.Lock()
-	p.sampler.Tell(&p.live.desc)
+	p.sampler.AddFacts(&p.live.desc)
 	d := p.live.desc
 	p.live.mu.Unlock()
 	_, p.described = p.now()

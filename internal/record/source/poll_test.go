@@ -38,7 +38,7 @@ func (s *server) Sample(ctx context.Context, at time.Time) ([]recording.Batch, e
 	return []recording.Batch{{TimesMs: []int64{at.UnixMilli()}}}, nil
 }
 
-func (s *server) Tell(d *recording.Source) {
+func (s *server) AddFacts(d *recording.Source) {
 	s.told++
 	d.Version = fmt.Sprint("asked ", s.asked)
 }

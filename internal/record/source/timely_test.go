@@ -24,7 +24,7 @@ func (d *dated) Sample(_ context.Context, at time.Time) ([]recording.Batch, erro
 	return d.at(d.n, at), nil
 }
 
-func (*dated) Tell(*recording.Source) {}
+func (*dated) AddFacts(*recording.Source) {}
 
 // values returns a batch of n series at a time.
 func values(at time.Time, series int) recording.Batch {

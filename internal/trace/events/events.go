@@ -184,7 +184,7 @@ type File struct {
 	At      int64  `json:"at"`
 	Dirtied bool   `json:"dirtied,omitempty"` // the task dirtied its pages
 	Magic   uint32 `json:"magic,omitempty"`
-	// Names holds the file's name followed by the folders above it, as far as they were read. A
+	// Names holds the file's name followed by the folders above it, if they were read. A
 	// final "/" means that the root of the file system was reached.
 	Names []string `json:"names,omitempty"`
 	Path  string   `json:"path,omitempty"`  // full path, if known

@@ -13,9 +13,9 @@ import (
 type Recorder struct {
 	// Record records sources for a period.
 	Record func(ctx context.Context, p Period) error
-	// Least returns how long a recording must be to be comparable with the recording beside, or with one
-	// like itself if beside is ""; 0 if it is long enough.
-	Least func(ctx context.Context, dir, beside string) (time.Duration, error)
+	// Least returns how long a recording must be to be comparable with the other recording, or with one
+	// like itself if other is ""; 0 if it is long enough.
+	Least func(ctx context.Context, dir, other string) (time.Duration, error)
 	// Prove compares two recordings.
 	Prove func(ctx context.Context, before, after string) (Proof, error)
 }
@@ -126,7 +126,7 @@ func (r *Recordings) After() Step {
 
 // enough records, and extends the recording until it is long enough to compare. It calls grew with each
 // new length.
-func (r *Recordings) enough(ctx context.Context, p Period, beside string,
+func (r *Recordings) enough(ctx context.Context, p Period, other string,
 	grew func(time.Duration) error) error {
 	// An interrupted recording has a gap, so start again.
 	if err := os.RemoveAll(p.Dir); err != nil {
@@ -137,7 +137,7 @@ func (r *Recordings) enough(ctx context.Context, p Period, beside string,
 			return err
 		}
 
-		least, err := r.Least(ctx, p.Dir, beside)
+		least, err := r.Least(ctx, p.Dir, other)
 		if err != nil || least <= long || long >= RecordMost {
 			return err
 		}

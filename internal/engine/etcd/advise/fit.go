@@ -34,7 +34,7 @@ func (f fitting) fit() error {
 	slices.Sort(instances)
 	lead := Leader(f.Fitting)
 	if puts = committed[lead]; puts == nil {
-		for _, name := range instances { // no leader is told: they all commit the same
+		for _, name := range instances { // no leader is reported: all members commit the same
 			puts = committed[name]
 			lead = name
 			break
@@ -102,14 +102,14 @@ func (f fitting) members(instances []string, lead string) {
 		odd++
 	}
 
-	v := f.Add("engine.etcd.members", fit.Count(float64(odd)), fit.Measured, "%d members tell of themselves", n)
+	v := f.Add("engine.etcd.members", fit.Count(float64(odd)), fit.Measured, "%d members report", n)
 	if n == 1 {
 		v.Known = fit.Assumed
-		v.Evidence = "how many members there are: one tells of itself, and one is taken"
+		v.Evidence = "only one member reports, so one is assumed"
 		v.ToKnow("etcdctl member list; give the metrics of all members at once")
 	} else if n != odd {
 		v.Known = fit.Inferred
-		v.Evidence = fmt.Sprintf("%d members tell of themselves, and a cluster has an odd number", n)
+		v.Evidence = fmt.Sprintf("%d members report, and a cluster has an odd number", n)
 	}
 
 	if i := slices.Index(instances, lead); i > 0 {

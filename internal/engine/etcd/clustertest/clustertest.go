@@ -3,7 +3,7 @@
 // Package clustertest runs a real kube-apiserver on a real etcd for tests.
 //
 // There is no kubelet, no scheduler and no controller: a [Play] does their part, with the rules
-// that matter here. Whoever tests so skips where the programs are missing.
+// that matter here. Tests that need them skip if the programs are missing.
 package clustertest
 
 import (

@@ -56,7 +56,7 @@ type Play struct {
 	Restarts map[string]int
 	// Infeasible is the VolumeAttributesClass that the driver refuses.
 	Infeasible string
-	// Full says that a copy finds no room on its volume. It may change while the play goes on.
+	// Full says that a copy finds no room on its volume. It may change while the play continues.
 	Full atomic.Bool
 
 	acked map[string]string // by pod, what its database acknowledged

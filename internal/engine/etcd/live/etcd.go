@@ -117,7 +117,7 @@ func (c *cluster) open(m *member) (source.Source, error) {
 	transport.TLSClientConfig = c.config.Clone()
 	transport.Proxy = nil
 	transport.MaxConnsPerHost = 1
-	about := exposition.Member{Instance: m.endpoint, Tell: func(d *recording.Source) {
+	about := exposition.Member{Instance: m.endpoint, AddFacts: func(d *recording.Source) {
 		d.Kind, d.Engine = "etcd", "etcd"
 		if d.Version == "" {
 			d.Version = m.version

@@ -33,7 +33,7 @@ func lab(t testing.TB, members int, slow ...int) bedConfig {
 	}}
 }
 
-// TestOracle runs the measured cases (etcd 3.6, puts of 256 B) and prints them beside the model.
+// TestOracle runs the measured cases (etcd 3.6, puts of 256 B) and prints them next to the model.
 // Puts per second are within a factor of 1.5 in each. The CPU costs were fitted to the first eight,
 // and two assumptions about the slow volume (below) were chosen by the others. Puts per sync are
 // not asserted: with 100 clients and more, the model's batches are three to four times the measured

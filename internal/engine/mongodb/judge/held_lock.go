@@ -86,7 +86,7 @@ func heldLock() rules.Rule {
 }
 
 var heldLockWords = rules.Words{
-	"held":     "No volume fixes this. The {{.which}} lock was held against other operations for {{.for}} ({{.times}}, {{.longest}} at most).",
+	"held":     "No volume fixes this. The {{.which}} lock blocked other operations for {{.for}} ({{.times}}, {{.longest}} at most).",
 	"waited":   "Operations waited {{.waited}} for it, {{.share}} of the {{.of}} of stalled waiting.",
 	"fsync":    "An fsync command came just before, and only writers queued while readers continued: fsyncLock holds the lock until fsyncUnlock.",
 	"shared":   "Only writers queued, and readers continued: it was held in a shared mode, as by fsyncLock.",

@@ -64,9 +64,9 @@ func apart(c *rules.Case) bool {
 // other than the journal's sync.
 const besideShare = 0.25
 
-// beside names what else writers waited for in a good part of the stalled time. If the waiting for
+// alsoWaited names what else writers waited for in a good part of the stalled time. If the waiting for
 // the cache was not measured, dirty pages or updates over their trigger stand in for it.
-func beside(c *rules.Case) string {
+func alsoWaited(c *rules.Case) string {
 	read, _, _, _ := ofAll(c, AppPageReadsTime)
 	if read >= besideShare {
 		return "pages to be read from the data's volume"
@@ -95,7 +95,7 @@ var apartAdvice = rules.Advice{
 // adviseApart proposes a separate volume for the journal unless it already has one.
 func adviseApart(c *rules.Case, f *rules.Finding) {
 	if !apart(c) {
-		f.Advise("apart", rules.Values{"beside": rules.Called(beside(c))})
+		f.Advise("apart", rules.Values{"beside": rules.Called(alsoWaited(c))})
 	}
 }
 

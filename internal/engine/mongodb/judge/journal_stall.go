@@ -132,7 +132,7 @@ var journalAdvice = map[string]rules.Advice{
 
 // slowJournalSyncs returns the cells in which a slow sync was in progress, and the cells it is
 // credited to. An eight-second sync is credited when it ends, together with the quick ones that
-// follow in the same second; it reaches back as far as the credited seconds do.
+// follow in the same second; it reaches back to the first credited second.
 func slowJournalSyncs(sig *rules.Signals) (on, credited timeline.Mask) {
 	credit, each, syncs := sig.One(LogSyncTime), sig.One(LogSync), sig.One(LogSyncs)
 	interval := sig.ResolutionS(LogSyncTime, LogSyncs)

@@ -55,7 +55,7 @@ func Knowledge() rules.Knowledge {
 		Felt:      felt,
 		Account:   account,
 		Cycle:     cycle,
-		Log:       rules.Log{Syncing: syncing, Apart: apart, Beside: beside},
+		Log:       rules.Log{Syncing: syncing, Apart: apart, AlsoWaited: alsoWaited},
 		Handed:    handed,
 		Folder:    "dbpath",
 		Throttled: Throttled,

@@ -7,7 +7,7 @@ import (
 )
 
 // A ticketSide is one kind of tickets. Reads and writes have separate tickets, so each queue is
-// compared only with the waiting of its own kind.
+// compared only with the waiting of the same kind.
 type ticketSide struct {
 	kind, subject          string
 	available, wait, total *rules.Signal

@@ -409,8 +409,8 @@ func (s *sampler) restarted(ctx context.Context, uptime time.Duration, at time.T
 	s.uptime, s.last = uptime, at
 }
 
-// Tell implements source.Sampler.
-func (s *sampler) Tell(d *recording.Source) {
+// AddFacts implements source.Sampler.
+func (s *sampler) AddFacts(d *recording.Source) {
 	if s.desc != nil {
 		d.Version, d.Host, d.Facts = s.desc.Version, s.desc.Host, s.desc.Facts
 	}

@@ -54,8 +54,8 @@ func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, 
 	return []recording.Batch{{TimesMs: []int64{at.UnixMilli()}, Columns: read.Columns}}, nil
 }
 
-// Tell implements source.Sampler.
-func (*sampler) Tell(*recording.Source) {}
+// AddFacts implements source.Sampler.
+func (*sampler) AddFacts(*recording.Source) {}
 
 func wait(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)

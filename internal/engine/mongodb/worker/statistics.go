@@ -43,8 +43,8 @@ func (b *batch) Sample(ctx context.Context, _ time.Time) ([]recording.Batch, err
 	return []recording.Batch{b.Batch}, nil
 }
 
-// Tell implements source.Sampler.
-func (b *batch) Tell(d *recording.Source) { d.Version = b.s.Describe() }
+// AddFacts implements source.Sampler.
+func (b *batch) AddFacts(d *recording.Source) { d.Version = b.s.Describe() }
 
 // errBad reports an invalid answer.
 var errBad = errors.New("WiredTiger's statistics cannot be read")

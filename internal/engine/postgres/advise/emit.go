@@ -96,7 +96,7 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 
 	p.Verify = []string{"`SHOW checkpoint_timeout` and so on give the new values; `log_checkpoints = on` shows how long checkpoints write and sync."}
 	p.Back = []string{"Remove `" + name + "` from `conf.d` and reload (or restart). The old values: " +
-		strings.Join(back, ", ") + ", as far as the scenario knew them."}
+		strings.Join(back, ", ") + ", if the scenario knew them."}
 	if l.Changed(at("full_page_writes")) && !a.FullPageWrites {
 		p.Risks = append(
 			p.Risks, "`full_page_writes = off`: a crash can leave torn pages, which means data loss, unless the file system never tears 8 kB.")

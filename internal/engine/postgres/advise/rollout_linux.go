@@ -121,7 +121,7 @@ func healthy(ctx context.Context, m *rollout.Member) error {
 	}
 
 	if err := checkIdentifier(m, row[0]); err != nil || row[1] == "t" {
-		return err // a standby accepts no writes of its own
+		return err // a standby accepts no writes from clients
 	}
 
 	// A commit waits for the WAL's fsync only if its transaction has written a record.

@@ -10,7 +10,7 @@ import (
 )
 
 // While a query that lists files hangs, as it does while the disk stalls, the other figures are
-// sampled all the same. A real server's functions are hidden by slow ones of the same names.
+// sampled anyway. A real server's functions are hidden by slow ones of the same names.
 func TestSlowFilesDoNotStopSamples(t *testing.T) {
 	s := real(t)
 	for _, sql := range []string{

@@ -158,7 +158,7 @@ func TestSameAsTheExporter(t *testing.T) {
 			if x != 0 || f != activityCount && f != activityAge {
 				t.Errorf("the exporter has %s %v, and we do not", name, x)
 			}
-			continue // a group with nobody in it since we look
+			continue // a group that has been empty since the first look
 		}
 
 		gauge := f == activityCount || f == activityAge || strings.HasSuffix(f, "numbackends")

@@ -38,7 +38,7 @@ type bench struct {
 	errs  chan error    // of the clients and the source
 }
 
-// clients is how many sessions commit, each a row of its own.
+// clients is how many sessions commit, each a different row.
 const clients = 8
 
 // benchOf starts a server with a table, or skips.
@@ -210,7 +210,7 @@ const (
 	stalled = 6 // samples of one
 )
 
-// Sessions that wait for a lock and for a standby that does not answer are told apart on a real
+// Sessions that wait for a lock and for a standby that does not answer are distinguished on a real
 // server, and neither is the disk. commit_delay is not among them: whether a backend sleeps depends
 // on how many others are in a transaction just then, so a busy machine may show no stall.
 func TestRealStalls(t *testing.T) {

@@ -81,8 +81,8 @@ func (s *sampler) close() {
 	s.conn = nil
 }
 
-// Tell implements source.Sampler.
-func (s *sampler) Tell(d *recording.Source) {
+// AddFacts implements source.Sampler.
+func (s *sampler) AddFacts(d *recording.Source) {
 	d.Version = s.text
 	d.Facts = maps.Clone(s.facts)
 	if !s.target.socket() {

@@ -94,7 +94,7 @@ func exampleConfig() Config {
 	return cfg
 }
 
-// newBench makes an engine on a volume, and the log on one of its own if there is one more.
+// newBench makes an engine on a volume, and the log on a second volume if there is one.
 func newBench(t testing.TB, cfg Config, host kernel.Config, v volume.Volume, tps int, seed random.Seed, log ...volume.Volume) *bench {
 	t.Helper()
 	b := &bench{every: time.Duration(1e9 / tps), chance: seed.Stream("test")}

@@ -66,7 +66,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestGroupCommit: of those who arrive together, the first has a flush of its own, and one more
+// TestGroupCommit: of transactions that arrive together, the first has a separate flush, and one more
 // serves all the others.
 func TestGroupCommit(t *testing.T) {
 	cfg := Defaults()
@@ -95,7 +95,7 @@ func TestCommitDelay(t *testing.T) {
 	}
 }
 
-// TestLogVolume: with a volume of its own the log does not wait behind an unpaced checkpoint, and
+// TestLogVolume: on a separate volume the log does not wait behind an unpaced checkpoint, and
 // the checkpoint takes as long as before.
 func TestLogVolume(t *testing.T) {
 	cfg := exampleConfig()
@@ -119,7 +119,7 @@ func TestLogVolume(t *testing.T) {
 	}
 }
 
-// TestAsynchronousCommit: nobody waits for the log, which nevertheless is durable soon afterwards.
+// TestAsynchronousCommit: no client waits for the log, which nevertheless is durable soon afterwards.
 func TestAsynchronousCommit(t *testing.T) {
 	cfg := exampleConfig()
 	cfg.SynchronousCommit = false

@@ -150,7 +150,7 @@ func TestProperties(t *testing.T) {
 }
 
 // checkCycles: checkpoints follow each other, and each page that was dirty when one began was
-// written by it exactly once, unless somebody else had done so.
+// written by it exactly once, unless another process had done so.
 func checkCycles(t *rapid.T, e *Engine) {
 	end := vtime.Instant(0)
 	written := int64(0)

@@ -20,7 +20,7 @@ func segmentsConfig() Config {
 // As with PostgreSQL 15.18: 400 updates a second of a million rows that pgbench has just loaded use
 // up the eight segments left from loading. The server makes two more before the first checkpoint
 // has ended, and none after it; from then on each checkpoint recycles five. While a segment is made
-// nobody commits, for as long as its 16 MiB take.
+// nothing commits, for as long as its 16 MiB take.
 func TestSegmentsOfAFreshServer(t *testing.T) {
 	b := newBench(t, segmentsConfig(), labHost(), labVolume(), 400, 1)
 	b.until = vtime.At(130 * time.Second)

@@ -143,7 +143,7 @@ func addsUp(t *testing.T, v volume.Volume) {
 
 	s := v.State(l.now)
 	if s.Submitted != submitted || s.Operations != operations || s.Bytes != bytes {
-		t.Errorf("state tells of %v requests, %d operations, %d bytes; there were %v, %d, %d",
+		t.Errorf("state reports %v requests, %d operations, %d bytes; there were %v, %d, %d",
 			s.Submitted, s.Operations, s.Bytes, submitted, operations, bytes)
 	}
 
