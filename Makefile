@@ -125,7 +125,7 @@ race: ## run the tests of what runs at once under the race detector (needs gcc)
 	.ci/race
 
 .PHONY: lint
-lint: ## check formatting and run the linters of .golangci.yml
+lint: prose ## check formatting and words, and run the linters of .golangci.yml
 	@unformatted="$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go'))"; \
 	if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w):" $$unformatted; exit 1; fi
 	$(LINT) run ./...

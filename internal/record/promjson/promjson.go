@@ -104,7 +104,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 
 		for i := 1; i < len(b.TimesMs); i++ {
 			if b.TimesMs[i] <= b.TimesMs[i-1] {
-				return fmt.Errorf("Prometheus response %s: the times of %s are not in ascending order", f.from.Path,
+				return fmt.Errorf("reading Prometheus response %s: the times of %s are not in ascending order", f.from.Path,
 					together[0].labels)
 			}
 			steps[b.TimesMs[i]-b.TimesMs[i-1]]++
@@ -144,7 +144,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		text := fmt.Sprintf("%d of %d series have no metric name, because they are the result of an expression: query the metrics themselves, for example {instance=\"db:9100\"}",
 			unnamed, len(streams))
 		if unnamed == len(streams) {
-			return fmt.Errorf("Prometheus response %s: %s", f.from.Path, text)
+			return fmt.Errorf("reading Prometheus response %s: %s", f.from.Path, text)
 		}
 		w.Note(recording.Note{Kind: recording.NoteDropped, Source: f.from.Path, File: f.from.Path, Text: text})
 	}
