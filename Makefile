@@ -131,9 +131,9 @@ lint: prose ## check formatting and words, and run the linters of .golangci.yml
 	$(LINT) run ./...
 
 .PHONY: prose
-prose: ## look for words that CONTRIBUTING.md avoids, in documents, comments and messages
+prose: ## look (with a C compiler) for words that CONTRIBUTING.md avoids, in documents, comments and messages
 	$(GO) run ./internal/check/prose mirror build/prose
-	$(GO) tool -modfile=tools/vale/go.mod vale --no-wrap --output=line $$(git ls-files '*.md') build/prose
+	CGO_ENABLED=1 $(GO) tool -modfile=tools/vale/go.mod vale --no-wrap --output=line $$(git ls-files '*.md') build/prose
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZTIME seconds (10)
