@@ -75,7 +75,7 @@ func (*pushQueue) Source(recording.Source) {}
 // pushed, and why.
 func (q *pushQueue) end(limit time.Duration) (lost int64, err error) {
 	close(q.items)
-	// Cancelling fails the remaining pushes at once, which counts them as lost.
+	// Cancelling fails the remaining pushes immediately, which counts them as lost.
 	timer := time.AfterFunc(limit, q.to.cancel)
 	defer timer.Stop()
 	<-q.ended

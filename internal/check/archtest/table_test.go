@@ -75,7 +75,7 @@ var layers = []Layer{
 		"base/safefile", "record/address", "record/httpclient", "record/recording", "record/source", "record/exposition", "record/fio",
 		"record/host", "record/iostat", "record/diskstats", "record/promjson",
 	}},
-	{"record/query", "a PromQL expression over a recording that nobody has described", []string{
+	{"record/query", "a PromQL expression over a recording that no one has described", []string{
 		"base/diagnostics", "record/recording",
 	}},
 	{"record/export/parquet", "Parquet files of times, numbers, text and maps, and no more", nil},
@@ -338,7 +338,7 @@ var layers = []Layer{
 		"record/source", "record/exposition", "advise/fit", "engine/*/judge", "engine/*/model",
 		"engine/*/advise", "record/sources", "engine/parts",
 	}},
-	{"engine/mongodb/worker", "WiredTiger alone, in a program of its own", []string{
+	{"engine/mongodb/worker", "WiredTiger alone, in a separate program", []string{
 		"base/units", "record/recording", "record/source", "model/workload", "lab",
 		"lab/process", "engine/*/model", "engine/mongodb/names",
 	}},

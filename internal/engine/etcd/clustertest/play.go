@@ -49,7 +49,7 @@ type Play struct {
 	Nodes    string // what the names of the pods' nodes begin with
 	// Log is where the engine has its log in a container, and File what a file of it is called.
 	Log, File string
-	// Lost is what a database missed at a start, and Down which members were down at once. Both
+	// Lost is what a database missed at a start, and Down which members were down together. Both
 	// must stay empty.
 	Lost, Down []string
 	// Restarts counts the starts of each pod's database.
