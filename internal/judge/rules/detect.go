@@ -245,9 +245,9 @@ func ByThroughput(t Time, s Stall, pressure []float64, atLeast float64) (Stall, 
 		s.Cells[k] = x < ThroughputDrop*usual && pressure[k] >= atLeast
 	}
 
-	// An open loop catches up after a stall. A second in which the backlog drains between two
+	// An open loop catches up after a stall. A sample in which the backlog drains between two
 	// stalled ones belongs to the stall.
-	s.Cells = s.Cells.Close(1).And(s.Observed)
+	s.Cells = s.Cells.Close(t.SampleCells(s.Of...)).And(s.Observed)
 	return s, true
 }
 

@@ -31,6 +31,13 @@ func (t Time) ResolutionS(of ...*Signal) float64 {
 	return longest
 }
 
+// SampleCells is how many cells one sample of the given signals covers: one, unless the grid is finer
+// because another signal was sampled more often. What is said of consecutive samples must step over
+// that many cells, so that an unrelated source never changes it.
+func (t Time) SampleCells(of ...*Signal) int {
+	return max(1, int(math.Round(t.ResolutionS(of...)/t.Grid.StepSeconds())))
+}
+
 // Seconds is the total time of a mask's cells.
 func (t Time) Seconds(m timeline.Mask) float64 { return float64(m.Count()) * t.Grid.StepSeconds() }
 

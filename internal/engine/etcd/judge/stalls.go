@@ -39,22 +39,32 @@ func waiting(sig *rules.Signals, member string) (rules.Stall, bool) {
 		return s, false
 	}
 
-	s, ok := rules.ByThroughput(sig.Time, s, pending, minPending)
+	s, ok := rules.ByThroughput(sig.Time, s, queue(pending, s.Ops), minPending)
 	if !ok {
 		return s, false
-	}
-
-	// Pending proposals are counted at one instant. While the load pauses, only a few proposals are
-	// applied, and those that happen to be pending are not a queue: by Little's law they wait no longer
-	// than usual.
-	for k, applied := range s.Ops {
-		s.Cells[k] = s.Cells[k] && pending[k] >= rules.StallCeilingS*applied
 	}
 
 	// A defragmenting member applies nothing, although the cluster may keep committing.
 	held := timeline.Where(pending, func(x float64) bool { return x >= minPending })
 	s.Cells = s.Cells.Or(defragmenting(sig, sig.Time, member).And(held)).And(s.Observed)
 	return s, true
+}
+
+// queue returns the pending proposals of each cell that wait longer than usual, and 0 for a cell whose
+// proposals do not. Pending proposals are counted at one instant. While the load pauses, only a few
+// proposals are applied, and those that happen to be pending are not a queue: by Little's law they wait
+// for pending / applied seconds.
+//
+// It decides before [rules.ByThroughput] joins stalled cells, because a cell in which a backlog drains
+// passes no such test: many proposals are applied there.
+func queue(pending, applied []float64) []float64 {
+	out := make([]float64, len(pending))
+	for k, x := range pending {
+		if x >= rules.StallCeilingS*applied[k] {
+			out[k] = x
+		}
+	}
+	return out
 }
 
 // stalls finds the stalls of each member's WAL, backend and proposals.

@@ -56,7 +56,7 @@ func stalls(sig *rules.Signals) []rules.Stall {
 	// the pool is not measured, so nothing becomes critical because of it.
 	measured := long.Or(inFront).Or(fallen.Cells)
 	slow.Unsure = long.And(shorter(slow)).Without(slow.Cells.Or(inFront).Or(fallen.Cells)).
-		Or(slow.Cells.And(byChance(s)).Without(inFront).Without(fallen.Cells))
+		Or(slow.Cells.And(byChance(sig.Time, s)).Without(inFront).Without(fallen.Cells))
 	slow.Cells = slow.Cells.Or(measured)
 	slow.Observed = slow.Observed.Or(fallen.Observed).Or(slow.Cells)
 
@@ -129,8 +129,8 @@ func atMostTheOldest(sig *rules.Signals, oldest, latency []float64) {
 		return
 	}
 	for k := range latency {
-		around := oldestAround(oldest, k)
-		if most := around + sig.ResolutionS(OldestTransaction); latency[k] > most {
+		nearby := oldestAround(sig.Time, oldest, k)
+		if most := nearby + sig.ResolutionS(OldestTransaction); latency[k] > most {
 			latency[k] = most
 		}
 	}
@@ -140,9 +140,9 @@ const (
 	// usedUpFactor is how many times the usual mean latency counts as a stall while every session
 	// executes: the time clients wait for a session comes on top and is unknown.
 	usedUpFactor = 3
-	// usedUpCells is how many consecutive cells that takes: sessions are sampled, and a few of them
-	// may all happen to execute in a single sample.
-	usedUpCells = 2
+	// usedUpSamples is how many consecutive samples that takes: a few sessions may all happen to
+	// execute in a single one.
+	usedUpSamples = 2
 )
 
 // usedUp returns the cells in which every session executes, for longer than usual. The number of
@@ -155,8 +155,9 @@ func usedUp(sig *rules.Signals, slow rules.Stall) timeline.Mask {
 	}
 	least := max(rules.StallFloorS, usedUpFactor*timeline.Quantile(slow.Latency, 0.5))
 	out := all.And(timeline.Where(slow.Latency, func(x float64) bool { return x >= least }))
+	few := usedUpSamples * sig.SampleCells(Active)
 	for _, e := range out.Episodes() {
-		for k := e.First; k <= e.Last && e.Cells() < usedUpCells; k++ {
+		for k := e.First; k <= e.Last && e.Cells() < few; k++ {
 			out[k] = false
 		}
 	}
@@ -176,13 +177,13 @@ func shorter(s rules.Stall) timeline.Mask {
 // stayed at the usual rate, and averaged over five samples the sessions are not a stall. A sync of
 // 0.1 s collects a handful of sessions, and samples taken at one instant show the largest groups as
 // long waits.
-func byChance(s rules.Stall) timeline.Mask {
+func byChance(t rules.Time, s rules.Stall) timeline.Mask {
 	out := make(timeline.Mask, len(s.Ops))
 	usual := timeline.Quantile(s.Ops, 0.5)
+	sample := t.SampleCells(s.Of...)
 
 	for k := range out {
-		from, to := max(0, k-2), min(len(s.Ops), k+3)
-		waiting, done := timeline.Sum(s.Waiting[from:to]), timeline.Sum(s.Ops[from:to])
+		waiting, done := timeline.Sum(around(s.Waiting, k, sample, 2)), timeline.Sum(around(s.Ops, k, sample, 2))
 		out[k] = s.Ops[k] >= rules.ThroughputDrop*usual && waiting < sampledFloorS*done
 	}
 
@@ -194,15 +195,27 @@ func byChance(s rules.Stall) timeline.Mask {
 func oldEnough(sig *rules.Signals, oldest []float64) timeline.Mask {
 	out := make(timeline.Mask, sig.Grid.N)
 	for k := range out {
-		out[k] = oldest == nil || !(oldestAround(oldest, k) < sampledFloorS)
+		out[k] = oldest == nil || !(oldestAround(sig.Time, oldest, k) < sampledFloorS)
 	}
 	return out
 }
 
-// oldestAround returns the oldest age in a cell and its neighbours; NaN if one of them is unknown.
-func oldestAround(oldest []float64, k int) (age float64) {
-	for _, x := range oldest[max(0, k-1):min(len(oldest), k+2)] {
+// oldestAround returns the oldest age in a sample and its neighbours; NaN if one of them is unknown.
+func oldestAround(t rules.Time, oldest []float64, k int) (age float64) {
+	for _, x := range around(oldest, k, t.SampleCells(OldestTransaction), 1) {
 		age = max(age, x) // NaN stays
 	}
 	return age
+}
+
+// around returns the values of the sample at cell k and of up to n samples on either side, if each
+// sample covers the given number of cells.
+func around(values []float64, k, sample, n int) []float64 {
+	var out []float64
+	for j := k - n*sample; j <= k+n*sample; j += sample {
+		if j >= 0 && j < len(values) {
+			out = append(out, values[j])
+		}
+	}
+	return out
 }

@@ -1,0 +1,116 @@
+package judge
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// recordedSessions returns a recording with one sample every ten seconds, on a grid whose cells are a
+// tenth of that if fine is true: another source was sampled every second.
+func recordedSessions(values map[*rules.Signal][]float64, fine bool) *rules.Signals {
+	grid, periods := timeline.Grid{StepMs: 10_000}, map[string]float64{}
+	for s, v := range values {
+		if periods[s.Name] = 10; fine {
+			grid.StepMs, values[s] = 1000, tenfold(v)
+		}
+		grid.N = len(values[s])
+	}
+
+	c := rules.NewCase(nil, grid, func(s *rules.Signal) []timeline.Track {
+		if v, ok := values[s]; ok {
+			return []timeline.Track{{Values: v}}
+		}
+		return nil
+	})
+	c.Sampled(periods)
+	return &c.Signals
+}
+
+// tenfold returns ten equal values for each.
+func tenfold[E any](values []E) (out []E) {
+	for _, x := range values {
+		out = append(out, slices.Repeat([]E{x}, 10)...)
+	}
+	return out
+}
+
+// handfuls returns samples of sessions that execute, of completed commits and of the oldest transaction's
+// age: mostly quiet, sometimes a handful of sessions, sometimes a stall of one or several samples.
+func handfuls(t *rapid.T) map[*rules.Signal][]float64 {
+	var active, commits, oldest []float64
+	for len(active) < 24 {
+		switch rapid.IntRange(0, 5).Draw(t, "what") {
+		case 0:
+			active, commits, oldest = append(active, 40), append(commits, 2), append(oldest, 8)
+		case 1:
+			active, commits, oldest = append(active, 9), append(commits, 95), append(oldest, 0.06)
+		case 2:
+			active, commits, oldest = append(active, 60), append(commits, 60), append(oldest, 0.5)
+		default:
+			active, commits, oldest = append(active, 1), append(commits, 100), append(oldest, 0.002)
+		}
+	}
+	return map[*rules.Signal][]float64{Active: active, Commits: commits, OldestTransaction: oldest}
+}
+
+// What stalls depends on PostgreSQL's own samples: that another source was sampled every second, so that
+// ten cells have the same values, changes nothing. Ten such cells are one sample and not ten witnesses.
+func TestStallsOnAFinerGrid(t *testing.T) {
+	unsure := 0
+	rapid.Check(t, func(t *rapid.T) {
+		values := handfuls(t)
+		coarse := stalls(recordedSessions(values, false))
+		fine := stalls(recordedSessions(values, true))
+		if len(coarse) != 1 || len(fine) != 1 {
+			t.Fatalf("%d and %d detectors", len(coarse), len(fine))
+		}
+
+		unsure += coarse[0].Unsure.Count()
+		if want := tenfold(coarse[0].Cells); !slices.Equal(fine[0].Cells, timeline.Mask(want)) {
+			t.Errorf("stalled\n%v\nwant\n%v", fine[0].Cells.Episodes(), timeline.Mask(want).Episodes())
+		}
+		if want := tenfold(coarse[0].Unsure); !slices.Equal(fine[0].Unsure, timeline.Mask(want)) {
+			t.Errorf("unsure\n%v\nwant\n%v", fine[0].Unsure.Episodes(), timeline.Mask(want).Episodes())
+		}
+	})
+
+	if unsure == 0 {
+		t.Error("no sample was found by chance")
+	}
+}
+
+// Whether sessions executed together by chance does not depend on the direction of time or on the size of
+// the load: twice the sessions with twice the commits wait equally long.
+func TestByChanceIsSymmetric(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := handfuls(t)
+		at := rules.Time{Grid: timeline.Grid{StepMs: 10_000, N: 24}}
+		s := rules.Stall{Waiting: values[Active], Ops: values[Commits]}
+		want := byChance(at, s)
+
+		back := rules.Stall{Waiting: slices.Clone(s.Waiting), Ops: slices.Clone(s.Ops)}
+		slices.Reverse(back.Waiting)
+		slices.Reverse(back.Ops)
+		got := byChance(at, back)
+		if slices.Reverse(got); !slices.Equal(got, want) {
+			t.Errorf("backwards %v, want %v", got.Episodes(), want.Episodes())
+		}
+
+		twice := rules.Stall{Waiting: doubled(s.Waiting), Ops: doubled(s.Ops)}
+		if got := byChance(at, twice); !slices.Equal(got, want) {
+			t.Errorf("at twice the load %v, want %v", got.Episodes(), want.Episodes())
+		}
+	})
+}
+
+func doubled(values []float64) (out []float64) {
+	for _, x := range values {
+		out = append(out, 2*x)
+	}
+	return out
+}
