@@ -4,7 +4,8 @@ package docs
 
 import "embed"
 
-// Rules has the page of each rule as rules/<id with - for />.md.
+// Rules has the page of each rule as rules/<id with - for />.md, and that of each fix with its commands
+// as rules/fixes/<remedy>.md.
 //
-//go:embed rules/*.md
+//go:embed rules/*.md rules/fixes/*.md
 var Rules embed.FS

@@ -73,10 +73,12 @@ func newRulesShowCommand(a *app) *cobra.Command {
 			}
 
 			fixes := act.Fixes(pack(), &r)
-			d := results.Rule(&row, page)
-			if verbose {
-				d.Sections = append(d.Sections, results.HowTested(tested(fixes)))
+			if !verbose {
+				return a.show(output, describedRule{row, fixes}, results.Rule(&row, page))
 			}
+
+			d := results.Rule(&row, page, fixPages(fixes)...)
+			d.Sections = append(d.Sections, results.HowTested(tested(fixes)))
 
 			return a.show(output, describedRule{row, fixes}, d)
 		},
@@ -84,8 +86,23 @@ func newRulesShowCommand(a *app) *cobra.Command {
 
 	addFormat(cmd, &output)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v",
-		false, "also say how the steps of each fix were tested, for each place")
+		false, "also print each fix's commands for every place, and how they were tested")
 	return cmd
+}
+
+// fixPages returns the page of each fix. A remedy of another engine without a command has none.
+func fixPages(fixes []act.Fix) (out [][]byte) {
+	seen := map[string]bool{}
+	for _, f := range fixes {
+		for _, m := range f.Remedies {
+			page, err := docs.Rules.ReadFile("rules/fixes/" + m.Remedy + ".md")
+			if err == nil && !seen[m.Remedy] {
+				out = append(out, page)
+			}
+			seen[m.Remedy] = true
+		}
+	}
+	return out
 }
 
 // tested are the fixes' steps with how they were tested: remedy, place, how.

@@ -23,10 +23,15 @@ const (
 	fixesEnd   = "<!-- end of commands -->\n"
 )
 
-// The commands on a rule's page are those of its remedies, between two markers. Each remedy has one
-// page that shows it in full; others link to it.
+// fixesFolder has a page of commands for each remedy, generated as a whole.
+const fixesFolder = "docs/rules/fixes"
+
+// Each remedy has a page with its commands for every place, and a rule's page lists its remedies with
+// links. All of it is generated from the remedies, between two markers on a rule's page.
 func TestPagesHaveTheCommands(t *testing.T) {
-	home := homes()
+	users := map[string][]string{} // rules by remedy
+	pages := map[string]string{}
+
 	for _, r := range pack.Rules() {
 		path := filepath.Join(pagesRoot, r.Docs())
 		text, err := os.ReadFile(path)
@@ -35,7 +40,14 @@ func TestPagesHaveTheCommands(t *testing.T) {
 			continue
 		}
 
-		want := fixesOf(&r, home)
+		remedies := fixesOf(&r)
+		want := listOfFixes(remedies)
+
+		for i := range remedies {
+			users[remedies[i].Remedy] = append(users[remedies[i].Remedy], r.ID)
+			pages[remedies[i].Remedy] = "" // written below, once all of its rules are known
+		}
+
 		before, rest, begins := strings.Cut(string(text), fixesBegin)
 
 		is, after, ends := strings.Cut(rest, fixesEnd)
@@ -50,11 +62,64 @@ func TestPagesHaveTheCommands(t *testing.T) {
 				t.Error(err)
 			}
 		case is != want:
-			t.Errorf("%s: the commands differ from those of the remedies; run make generate", r.Docs())
+			t.Errorf("%s: the list of fixes differs from the rule's remedies; run make generate", r.Docs())
 		}
 
 		if begins && !strings.HasPrefix(before[strings.LastIndex(before, "\n## ")+1:], "## Fix\n") {
 			t.Errorf("%s: the markers are not under ## Fix", r.Docs())
+		}
+	}
+
+	for _, r := range pack.Rules() {
+		for _, d := range fixesOf(&r) {
+			if pages[d.Remedy] == "" {
+				pages[d.Remedy] = fixPage(&d, users[d.Remedy])
+			}
+		}
+	}
+	compareFixPages(t, pages)
+}
+
+// compareFixPages compares the folder with the pages that it should have, or writes it.
+func compareFixPages(t *testing.T, want map[string]string) {
+	t.Helper()
+	folder := filepath.Join(pagesRoot, fixesFolder)
+
+	if *update {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	for remedy, text := range want {
+		path := filepath.Join(folder, remedy+".md")
+		if *update {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		if is, err := os.ReadFile(path); err != nil {
+			t.Error(err)
+		} else if string(is) != text {
+			t.Errorf("%s/%s.md differs from its remedy; run make generate", fixesFolder, remedy)
+		}
+	}
+
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, e := range entries {
+		name := strings.TrimSuffix(e.Name(), ".md")
+		if _, ok := want[name]; ok {
+			continue
+		}
+		if !*update {
+			t.Errorf("%s/%s belongs to no remedy; run make generate", fixesFolder, e.Name())
+		} else if err := os.Remove(filepath.Join(folder, e.Name())); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -130,76 +195,59 @@ func whatItDoes(command string) string {
 	return strings.Join(kept, " ")
 }
 
-// homes returns the page that shows each remedy in full: that of a rule of the same scope,
-// otherwise that of the first rule with the remedy.
-func homes() map[string]string {
-	out, best := map[string]string{}, map[string]int{}
-	for _, r := range pack.Rules() {
-		for _, x := range act.Fixes(pack, &r) {
-			for i := range x.Remedies {
-				d := &x.Remedies[i]
-				scope := 2
-				if r.Engine == "" {
-					scope = 3
-				}
-				if r.Engine == "" && d.Database != "" {
-					scope = 1
-				}
-				if scope > best[d.Remedy] {
-					out[d.Remedy], best[d.Remedy] = r.Docs(), scope
-				}
-			}
-		}
-	}
-
-	return out
-}
-
-// none reports whether a remedy has no command anywhere.
-func none(d *act.Description) bool {
-	return !slices.ContainsFunc(d.Ways, func(w act.Way) bool { return w.None == "" })
-}
-
-// fixesOf is the text between the markers of a page; "" if its rule has no remedy.
-func fixesOf(r *rules.Rule, home map[string]string) string {
-	var full, links strings.Builder
+// fixesOf returns the remedies of a rule's fixes, each once. One of another engine that has no
+// command in any place says nothing here.
+func fixesOf(r *rules.Rule) []act.Description {
+	var out []act.Description
 	seen := map[string]bool{}
+
 	for _, x := range act.Fixes(pack, r) {
-		for i := range x.Remedies {
-			d := &x.Remedies[i]
-			if seen[d.Remedy] || none(d) && d.Database != r.Engine && home[d.Remedy] == r.Docs() {
-				continue // already on this page, or another engine's remedy without commands
-			}
-			seen[d.Remedy] = true
-			if home[d.Remedy] == r.Docs() {
-				full.WriteString(inFull(d, r))
+		for _, d := range x.Remedies {
+			noCommand := !slices.ContainsFunc(d.Ways, func(w act.Way) bool { return w.None == "" })
+			if seen[d.Remedy] || noCommand && d.Database != r.Engine {
 				continue
 			}
-			page := filepath.Base(home[d.Remedy])
-			links.WriteString("- " + d.Title + ": [" + strings.TrimSuffix(page, ".md") + "](" + page + ").\n")
+			seen[d.Remedy] = true
+			out = append(out, d)
 		}
 	}
 
-	out := full.String()
-	if links.Len() > 0 {
-		out += "\nWith commands on other pages:\n\n" + links.String()
-	}
-
-	if out != "" {
-		out += "\n"
-	}
-
 	return out
+}
+
+// listOfFixes is the text between the markers of a rule's page; "" if it has no remedy.
+func listOfFixes(remedies []act.Description) string {
+	if len(remedies) == 0 {
+		return ""
+	}
+
+	var b strings.Builder
+	b.WriteString("\nCommands for every place, with check and undo (`plimsoll rules show -v` prints them):\n\n")
+	for i := range remedies {
+		d := &remedies[i]
+		b.WriteString("- [" + d.Title + "](fixes/" + d.Remedy + ".md)\n")
+	}
+	b.WriteString("\n")
+
+	return b.String()
 }
 
 var cloudNames = map[string]string{"aws": "AWS", "azure": "Azure", "gcp": "Google Cloud", "none": "no known cloud"}
 
 var placeNames = map[string]string{"host": "a host", "docker": "Docker", "kubernetes": "Kubernetes", "rds": "Amazon RDS", "managed": "another provider's service"}
 
-// inFull describes a remedy with everything that users must know before they apply it.
-func inFull(d *act.Description, r *rules.Rule) string {
+// fixPage describes a remedy with everything that users must know before they apply it. users are the
+// rules that advise it.
+func fixPage(d *act.Description, users []string) string {
 	var b strings.Builder
-	b.WriteString("\n### " + d.Title + "\n\n")
+	b.WriteString("<!-- make generate writes this page -->\n\n# " + d.Title + "\n\n")
+
+	var links []string
+	for _, id := range users {
+		links = append(links, "["+id+"](../"+strings.ReplaceAll(id, "/", "-")+".md)")
+	}
+	b.WriteString(wrap("A fix for "+strings.Join(links, ", ")+".", "") + "\n\n")
+
 	var say []string
 	add := func(before, text string) {
 		if text != "" {
@@ -236,11 +284,9 @@ func inFull(d *act.Description, r *rules.Rule) string {
 		where = strings.NewReplacer("On Docker", "In Docker", "On Kubernetes", "In Kubernetes", "On another", "At another").Replace(where)
 		if w.None != "" {
 			if len(places) == len(rules.Places) {
-				where = "There is no command"
-			} else {
-				where += " there is no command"
+				where = "In any place"
 			}
-			b.WriteString("\n" + wrap(where+": "+w.None+".", "") + "\n")
+			b.WriteString("\n## " + where + "\n\n" + wrap("There is no command: "+w.None+".", "") + "\n")
 			continue
 		}
 
@@ -248,7 +294,7 @@ func inFull(d *act.Description, r *rules.Rule) string {
 			where += ", restarting " + w.Restart
 		}
 
-		b.WriteString("\n" + wrap(where+":", "") + "\n\n```sh\n")
+		b.WriteString("\n## " + where + "\n\n```sh\n")
 
 		// Every step in every place: Look saves what Undo needs.
 		steps(&b, "look first", w.Look)
@@ -273,7 +319,7 @@ func inFull(d *act.Description, r *rules.Rule) string {
 	for _, n := range notes {
 		if !seen[n] {
 			if len(seen) == 0 {
-				b.WriteString("\n")
+				b.WriteString("\n## Notes\n\n")
 			}
 			b.WriteString("- " + wrap(n, "  ") + "\n")
 		}

@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"plimsoll/internal/judge/rules"
@@ -31,45 +32,24 @@ func list(title string, tab *document.Table) *document.Document {
 		Sections: []document.Section{{ID: "list", Parts: []document.Part{{Table: tab}}}}}
 }
 
-// Rule shows a rule: its Markdown page, and its condition and signals in PromQL.
-func Rule(r *rules.Description, page []byte) *document.Document {
+// Rule shows a rule: its Markdown page, and its condition and signals in PromQL. fixes are the Markdown
+// pages of its fixes, which follow the rule's own sections.
+func Rule(r *rules.Description, page []byte, fixes ...[]byte) *document.Document {
 	d := &document.Document{Kind: "Rule", Title: r.Title}
-	var section *document.Section
+	d.Verdict, d.Sections = sectionsOf(page)
 
-	fenced := false
-	for line := range strings.Lines(string(page)) {
-		line = strings.TrimRight(line, "\n")
-		if strings.HasPrefix(line, "<!--") {
-			continue // for the authors of the page
-		}
+	for _, fix := range fixes {
+		title, parts := sectionsOf(fix)
+		section := document.Section{ID: anchor(title), Title: title, Parts: []document.Part{{}}}
 
-		if strings.HasPrefix(strings.TrimSpace(line), "```") {
-			fenced = !fenced
+		prose := &section.Parts[0].Prose
+		for _, s := range parts {
+			if s.Title != "" {
+				*prose = append(*prose, "", s.Title+":", "")
+			}
+			*prose = append(*prose, s.Parts[0].Prose...)
 		}
-
-		if title, ok := strings.CutPrefix(line, "# "); ok && !fenced {
-			d.Verdict = title
-			continue
-		}
-
-		if title, ok := strings.CutPrefix(line, "## "); ok && !fenced {
-			d.Sections = append(d.Sections,
-				document.Section{ID: strings.ToLower(strings.ReplaceAll(title, " ", "-")), Title: title,
-					Parts: []document.Part{{}}})
-			section = &d.Sections[len(d.Sections)-1]
-			continue
-		}
-
-		if section != nil && (line != "" || len(section.Parts[0].Prose) > 0) {
-			section.Parts[0].Prose = append(section.Parts[0].Prose, line)
-		}
-	}
-
-	for i := range d.Sections {
-		p := &d.Sections[i].Parts[0]
-		for len(p.Prose) > 0 && p.Prose[len(p.Prose)-1] == "" {
-			p.Prose = p.Prose[:len(p.Prose)-1]
-		}
+		d.Sections = append(d.Sections, section)
 	}
 
 	if r.When != "" {
@@ -93,6 +73,89 @@ func Rule(r *rules.Description, page []byte) *document.Document {
 	}
 
 	return d
+}
+
+// sectionsOf splits a Markdown page at its headings of the second level, without links and comments. Text
+// above the first of them is a section without a title.
+func sectionsOf(page []byte) (title string, sections []document.Section) {
+	fenced := false
+	for line := range strings.Lines(withoutLinks(string(page))) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(line, "<!--") {
+			continue // for the authors of the page
+		}
+
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced = !fenced
+		}
+
+		if heading, ok := strings.CutPrefix(line, "# "); ok && !fenced {
+			title = heading
+			continue
+		}
+
+		heading, ok := strings.CutPrefix(line, "## ")
+		if ok = ok && !fenced; !ok {
+			heading = ""
+		}
+
+		if ok || len(sections) == 0 && line != "" {
+			sections = append(sections,
+				document.Section{ID: anchor(heading), Title: heading, Parts: []document.Part{{}}})
+		}
+
+		if ok || len(sections) == 0 {
+			continue
+		}
+
+		prose := &sections[len(sections)-1].Parts[0].Prose
+		if line != "" || len(*prose) > 0 {
+			*prose = append(*prose, line)
+		}
+	}
+
+	for i := range sections {
+		p := &sections[i].Parts[0]
+		for len(p.Prose) > 0 && p.Prose[len(p.Prose)-1] == "" {
+			p.Prose = p.Prose[:len(p.Prose)-1]
+		}
+	}
+
+	return title, sections
+}
+
+func anchor(heading string) string {
+	return strings.ToLower(strings.ReplaceAll(heading, " ", "-"))
+}
+
+var (
+	fence    = regexp.MustCompile("(?ms)^ *```.*?^ *```")
+	pageLink = regexp.MustCompile(`\[([^\]]+)\]\(([^)\s]+)\)`)
+)
+
+// withoutLinks returns a page with the text of its links alone: a terminal has no other page to go to.
+// A web address stays, behind its text. Code is not changed.
+func withoutLinks(page string) string {
+	var b strings.Builder
+	plain := func(s string) {
+		b.WriteString(pageLink.ReplaceAllStringFunc(s, func(found string) string {
+			m := pageLink.FindStringSubmatch(found)
+			if strings.HasPrefix(m[2], "http") {
+				return m[1] + " (" + m[2] + ")"
+			}
+			return m[1]
+		}))
+	}
+
+	from := 0
+	for _, code := range fence.FindAllStringIndex(page, -1) {
+		plain(page[from:code[0]])
+		b.WriteString(page[code[0]:code[1]])
+		from = code[1]
+	}
+	plain(page[from:])
+
+	return b.String()
 }
 
 // HowTested shows how the steps of fixes were tested. Rows are remedy, place, method.
