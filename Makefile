@@ -159,6 +159,10 @@ ci: ## run everything that must pass for a change, in order
 nulls: ## how often each rule is wrong by chance, for docs/accuracy.md; NULLSEED=7 tries other recordings
 	$(GO) test -count=1 -timeout 60m ./internal/judge/accuracy -run TestNulls -v -nulls 1000 -null-seed $(or $(NULLSEED),1) -update
 
+.PHONY: corpus
+corpus: build ## score the diagnoses of published incidents; CORPUS_UNREAD=1 also lists the unread half
+	@$(GO) run ./corpus
+
 .PHONY: nightly
 nightly: ## run everything that takes longer as well: fuzzing, other kernels, rollouts, captures; as root
 	CI_FULL=1 bash .ci/run

@@ -390,6 +390,8 @@ var layers = []Layer{
 
 	{"docs", "the rules' pages, embedded", nil},
 
+	{"corpus", "scores diagnoses of published incidents", nil},
+
 	{"deploy/grafana", "the program that makes Grafana's dashboard of the pack", []string{
 		"judge/rules", "engine",
 	}},
