@@ -312,6 +312,7 @@ var notTried = map[string]string{
 	"disk/volume-stalled":            byItself,
 	"etcd/backend-commit-slow":       sameFigures,
 	"etcd/compaction-pauses":         sameFigures,
+	"etcd/corrupt":                   byItself,
 	"etcd/defragmentation":           byItself,
 	"etcd/elections-without-disk":    byItself,
 	"etcd/misses-criterion":          sameFigures,

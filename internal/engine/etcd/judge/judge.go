@@ -19,7 +19,7 @@ func Knowledge() rules.Knowledge {
 		Anchor:  WALFsyncs,
 		Signals: signals,
 		Rules: []rules.Rule{walFsyncSlow(), walFsyncTail(), backendCommitSlow(), missesCriterion(), slowMember(),
-			electionsWithoutDisk(), noSpace(), defragmentation(), slowApply(), compactionPauses(), snapshotSent()},
+			electionsWithoutDisk(), noSpace(), corrupt(), defragmentation(), slowApply(), compactionPauses(), snapshotSent()},
 		Scripts: scripts,
 		Stalls:  stalls,
 		Felt:    felt,

@@ -42,9 +42,14 @@ var (
 	DatabaseInUse = signal("etcd_database_in_use:bytes",
 		"bytes", "used part of the database's file; a defragmentation frees the rest",
 		`etcd_mvcc_db_total_size_in_use_in_bytes`)
-	// Each member lists the alarms of all members (3.6, apply/metrics.go).
-	NoSpaceAlarm = signal("etcd_no_space_alarm:bool", "", "1 while a NOSPACE alarm is raised",
-		`max by (instance) (etcd_debugging_server_alarms{alarm_type="NOSPACE"})`)
+	// Each member lists the alarms of all members (3.6, apply/metrics.go), once there was one. A live
+	// source reads them from a member's status, with 0 while there is none.
+	NoSpaceAlarm = signal("etcd_no_space_alarm:bool", "", "1 or more while any member has raised a NOSPACE alarm",
+		`max by (instance) (etcd_debugging_server_alarms{alarm_type="NOSPACE"})`,
+		`max by (instance) (plimsoll_etcd_alarms{alarm_type="NOSPACE"})`)
+	CorruptAlarm = signal("etcd_corrupt_alarm:bool", "", "1 or more while any member has raised a CORRUPT alarm",
+		`max by (instance) (etcd_debugging_server_alarms{alarm_type="CORRUPT"})`,
+		`max by (instance) (plimsoll_etcd_alarms{alarm_type="CORRUPT"})`)
 
 	// Reported since 3.4.18, 3.5.2 and 3.6.0.
 	Defragmenting = signal("etcd_defragmenting:bool", "", "1 while the member defragments",

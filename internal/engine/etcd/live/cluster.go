@@ -69,9 +69,9 @@ func (m *member) facts() map[string]string {
 }
 
 // cluster asks the members in the address to identify themselves, and one of them for the full
-// member list. The result includes at least the members in the address. If none answers, the error
-// is that of the first.
-func (a *address) cluster(ctx context.Context, config *tls.Config) ([]*member, error) {
+// member list, whose view it returns too. The result includes at least the members in the address.
+// If none answers, the error is that of the first.
+func (a *address) cluster(ctx context.Context, config *tls.Config) ([]*member, *roll, error) {
 	members := make([]*member, len(a.endpoints))
 	lists := make([]*roll, len(a.endpoints))
 	errs := make([]error, len(a.endpoints))
@@ -85,7 +85,7 @@ func (a *address) cluster(ctx context.Context, config *tls.Config) ([]*member, e
 	asking.Wait()
 	best := slices.IndexFunc(lists, func(l *roll) bool { return l != nil })
 	if best < 0 {
-		return members, errs[0]
+		return members, nil, errs[0]
 	}
 
 	for _, x := range lists[best].members {
@@ -104,7 +104,7 @@ func (a *address) cluster(ctx context.Context, config *tls.Config) ([]*member, e
 			x.ID == lists[best].leader
 	}
 
-	return members, nil
+	return members, lists[best], nil
 }
 
 // serves reports whether a member lists an endpoint as its own.
@@ -134,10 +134,12 @@ func hostPort(text string) string {
 	return e
 }
 
-// A roll is a member's view of its cluster.
+// A roll is a member's view of its cluster. errors are what it reports as wrong: alarms of any member, or
+// that it has no leader (3.4 and later).
 type roll struct {
 	leader  uint64
 	members []*etcdserverpb.Member
+	errors  []string
 }
 
 // ask asks a member for its identity and for the member list.
@@ -213,7 +215,7 @@ func (m *member) identify(ctx context.Context, c *grpc.ClientConn) (*roll, error
 	if err != nil {
 		return nil, err
 	}
-	return &roll{s.Leader, list.Members}, nil
+	return &roll{leader: s.Leader, members: list.Members, errors: s.Errors}, nil
 }
 
 func withToken(ctx context.Context, token string) context.Context {

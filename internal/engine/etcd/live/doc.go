@@ -20,6 +20,14 @@
 // that you do not have, use the addresses of --listen-metrics-urls: with ?metrics=http://:2381,
 // live reads each member's metrics there, on the member's own host.
 //
+// Alarms are cluster-wide, and before 3.6 no metric has them. With the member list, live reads what one
+// member's status reports as wrong (3.4 and later), and appends it for each member:
+//
+//	plimsoll_etcd_alarms{alarm_type="NOSPACE"|"CORRUPT"}  members with this alarm, 0 for none
+//
+// It does not ask with Maintenance.Alarm, as etcdctl alarm list does: that is a proposal, which every
+// member writes to its WAL, and which does not return while there is no leader.
+//
 // The facts of each member are its initial name, its id, and whether it is the leader or a learner;
 // the revision and the size of its database are series.
 package live

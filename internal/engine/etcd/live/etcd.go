@@ -86,7 +86,7 @@ func (*cluster) Live() bool { return true }
 
 // Read implements [source.Source]. It fails if at first no member serves its metrics.
 func (c *cluster) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
-	members, err := c.address.cluster(ctx, c.config)
+	members, view, err := c.address.cluster(ctx, c.config)
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // the end of the context ends a live source without an error
 	}
@@ -107,7 +107,11 @@ func (c *cluster) Read(ctx context.Context, w recording.Writer, opt source.Optio
 		return err
 	}
 
-	f := &follower{c: c, w: w, members: members, pages: pages}
+	f := &follower{c: c, w: w, members: members, pages: pages, opt: opt}
+	if err := f.alarms(ctx, view); err != nil {
+		return err
+	}
+
 	return source.NewGroup(c.desc, pages, f.follow).Read(ctx, w, opt)
 }
 

@@ -20,6 +20,7 @@ type follower struct {
 	// members and pages are the members being read and their sources.
 	members []*member
 	pages   []source.Source
+	opt     source.Options
 }
 
 // follow checks the membership regularly, until the context ends.
@@ -33,19 +34,22 @@ func (f *follower) follow(ctx context.Context, m source.Membership) {
 		case <-tick.C:
 		}
 		// If the cluster does not answer or denies access, nothing changes.
-		if list := f.ask(ctx); list != nil && ctx.Err() == nil {
-			f.join(list, m)
-			f.leave(list, m)
+		if view := f.ask(ctx); view != nil && ctx.Err() == nil {
+			f.join(view.members, m)
+			f.leave(view.members, m)
+			if f.alarms(ctx, view) != nil {
+				return // the recording cannot be written, which the members' pages report, too
+			}
 		}
 	}
 }
 
-// ask returns the member list of the first member that answers; nil if none does.
-func (f *follower) ask(ctx context.Context) []*etcdserverpb.Member {
+// ask returns the cluster as the first member that answers sees it; nil if none does.
+func (f *follower) ask(ctx context.Context) *roll {
 	for _, known := range f.members {
 		own := *known // a copy, because other goroutines read the original
 		if r, err := f.c.address.ask(ctx, f.c.config, &own); err == nil && len(r.members) > 0 {
-			return r.members
+			return r
 		}
 	}
 	return nil

@@ -148,3 +148,100 @@ func judgePage(ctx context.Context, pack *rules.Pack, page string) (string, erro
 	}
 	return r.Verdict, nil
 }
+
+// An alarm that was not disarmed refuses writes although there is room, and before 3.6 no metric shows it. The
+// live source does, for each member, and it shows when the alarm has been disarmed.
+func TestRealAlarms(t *testing.T) {
+	for _, kind := range []etcdserverpb.AlarmType{etcdserverpb.AlarmType_NOSPACE, etcdserverpb.AlarmType_CORRUPT} {
+		t.Run(kind.String(), func(t *testing.T) {
+			c := etcdtest.Run(t, 2, false)
+			conn, err := grpc.NewClient("passthrough:///"+c.Endpoints[1], grpc.WithTransportCredentials(insecure.NewCredentials()))
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			defer conn.Close()
+			api := etcdserverpb.NewMaintenanceClient(conn)
+			alarm := func(action etcdserverpb.AlarmRequest_AlarmAction) {
+				t.Helper()
+				if _, err := api.Alarm(t.Context(), &etcdserverpb.AlarmRequest{Action: action, Alarm: kind, MemberID: 1}); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			alarm(etcdserverpb.AlarmRequest_ACTIVATE)
+			if got := foundLive(t, c, 2); !slices.Contains(got, map[etcdserverpb.AlarmType]string{
+				etcdserverpb.AlarmType_NOSPACE: "etcd/no-space", etcdserverpb.AlarmType_CORRUPT: "etcd/corrupt"}[kind]) {
+				t.Errorf("with the alarm: %q", got)
+			}
+
+			alarm(etcdserverpb.AlarmRequest_DEACTIVATE)
+			if got := foundLive(t, c, 2); slices.Contains(got, "etcd/no-space") || slices.Contains(got, "etcd/corrupt") {
+				t.Errorf("after the alarm was disarmed: %q", got)
+			}
+		})
+	}
+}
+
+// foundLive reads a cluster until each member has three samples of its alarms and of its metrics, and returns
+// the rules that find something.
+func foundLive(t *testing.T, c *etcdtest.Cluster, members int) (found []string) {
+	t.Helper()
+	src, err := live.OpenEvery("etcd://"+c.Endpoints[0], live.Options{Getenv: func(string) string { return "" }}, 20*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	m := recording.NewMemory(recording.MemoryOptions{})
+	w := &enough{Memory: m, seen: map[string]int{}, members: members, done: cancel}
+	if err := src.Read(ctx, w, source.Options{Period: 20 * time.Millisecond}); err != nil {
+		t.Fatal(err)
+	}
+
+	r, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: rules.NewPack([]rules.Knowledge{judge.Knowledge()})})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, f := range r.Findings {
+		found = append(found, f.Rule)
+	}
+
+	return found
+}
+
+// enough ends a recording once each member has three samples of its alarms and of its WAL.
+type enough struct {
+	*recording.Memory
+	mu      sync.Mutex
+	seen    map[string]int
+	members int
+	done    func()
+}
+
+func (e *enough) Append(ctx context.Context, b *recording.Batch) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, c := range b.Columns {
+		switch name := c.Labels.Get("__name__"); name {
+		case "plimsoll_etcd_alarms", "etcd_disk_wal_fsync_duration_seconds_count":
+			e.seen[c.Labels.Get("instance")+name+c.Labels.Get("alarm_type")]++
+		}
+	}
+
+	complete := 0
+	for _, n := range e.seen {
+		if n >= 3 {
+			complete++
+		}
+	}
+
+	// Two kinds of alarms and the WAL, of each member.
+	if complete == 3*e.members {
+		e.done()
+	}
+
+	return e.Memory.Append(ctx, b)
+}
