@@ -246,6 +246,27 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
+// A rule's page is read during a stall: it has one template, and its commands are on separate pages.
+func TestRulePagesAreShort(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "docs", "rules", "*.md"))
+	if err != nil || len(files) < 60 {
+		t.Fatal(len(files), err)
+	}
+
+	for _, f := range files {
+		if name := filepath.Base(f); name == "README.md" || name == "coverage.md" {
+			continue
+		}
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(text), "\n"); n > 60 {
+			t.Errorf("%s has %d lines, at most 60", filepath.Base(f), n)
+		}
+	}
+}
+
 // TestGenerated compares the lists in the pages with the program: its rules, its verbs and their JSON.
 func TestGenerated(t *testing.T) {
 	rules := rulesOf(t)

@@ -74,7 +74,11 @@ func newRulesShowCommand(a *app) *cobra.Command {
 
 			fixes := act.Fixes(pack(), &r)
 			if !verbose {
-				return a.show(output, describedRule{row, fixes}, results.Rule(&row, page))
+				d := results.Rule(&row, page)
+				if len(fixPages(fixes)) > 0 {
+					d.Next = "plimsoll rules show -v " + r.ID + " prints the commands of its fixes"
+				}
+				return a.show(output, describedRule{row, fixes}, d)
 			}
 
 			d := results.Rule(&row, page, fixPages(fixes)...)

@@ -222,12 +222,10 @@ func listOfFixes(remedies []act.Description) string {
 	}
 
 	var b strings.Builder
-	b.WriteString("\nCommands for every place, with check and undo (`plimsoll rules show -v` prints them):\n\n")
 	for i := range remedies {
 		d := &remedies[i]
 		b.WriteString("- [" + d.Title + "](fixes/" + d.Remedy + ".md)\n")
 	}
-	b.WriteString("\n")
 
 	return b.String()
 }
