@@ -16,7 +16,9 @@ func newCatalogCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "catalog",
 	}
-	cmd.AddCommand(newCatalogListCommand(a), newCatalogShowCommand(a), newCatalogImportCommand(a))
+	list := newCatalogListCommand(a)
+	listByDefault(cmd, list)
+	cmd.AddCommand(list, newCatalogShowCommand(a), newCatalogImportCommand(a))
 	return cmd
 }
 

@@ -57,6 +57,7 @@ func (o *fleetOptions) AddFlags(cmd *cobra.Command) {
 		fleet.Ranks...)
 
 	addHeader(cmd, &o.headers)
+	inGroup(cmd, fleetFlags, "force", "header")
 
 	for _, name := range []string{"prometheus", "select", "cluster", "parallel"} {
 		complete(cmd, name)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -12,12 +13,6 @@ import (
 
 	"plimsoll/internal/base/diagnostics"
 )
-
-// helpTemplate is cobra's, with the exit codes at the end of every command's help.
-const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
-
-{{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}
-` + exitCodes
 
 func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
@@ -40,16 +35,13 @@ func newRootCommand(a *app) *cobra.Command {
 		return cmd.Help()
 	}
 
-	root.SetHelpTemplate(helpTemplate)
-	help := root.HelpFunc()
-	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
 			a.helpless = unknownCommand(cmd, words[0]) // cobra would print the help of what contains it
 			return
 		}
 		out := &firstError{w: a.stdout}
-		cmd.SetOut(out)
-		help(cmd, args)
+		a.writeHelp(out, cmd, a.wantsShortHelp())
 		if out.err != nil {
 			a.helpless = &failure{code: exitFailure, err: fmt.Errorf("help: %w", out.err)}
 		}
@@ -71,7 +63,7 @@ func newRootCommand(a *app) *cobra.Command {
 			err = errors.New(strings.Replace(err.Error(), number.Error(), fmt.Sprintf("%q %s", number.Num, what), 1))
 		}
 
-		return usagef(seeHelp(cmd), "%s: %w", verb(cmd), err)
+		return usagef(cmp.Or(similarFlag(cmd, err), seeHelp(cmd)), "%s: %w", verb(cmd), err)
 	})
 
 	root.AddCommand(newDiagnoseCommand(a), newRecordCommand(a), newWatchCommand(a), newMarkCommand(a),
@@ -136,7 +128,7 @@ func strictGroups(root *cobra.Command) {
 		c.Args = cobra.ArbitraryArgs
 		c.RunE = func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef(seeHelp(cmd), "%s: which command?", verb(cmd))
+				return usagef(seeHelp(cmd), "%s: which command? %s", verb(cmd), strings.Join(namesBelow(cmd), ", "))
 			}
 			return unknownCommand(cmd, args[0])
 		}
@@ -146,6 +138,26 @@ func strictGroups(root *cobra.Command) {
 				shell.Args = needArgs(0, 0, "")
 			}
 		}
+	}
+}
+
+// namesBelow are the visible commands of a group.
+func namesBelow(cmd *cobra.Command) (out []string) {
+	for _, c := range availableBelow(cmd) {
+		out = append(out, c.Name())
+	}
+	return out
+}
+
+// listByDefault makes a group of commands do what its list command does, with its flags.
+func listByDefault(group, list *cobra.Command) {
+	group.Flags().AddFlagSet(list.Flags())
+	group.Args = cobra.ArbitraryArgs
+	group.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(cmd, args[0])
+		}
+		return list.RunE(list, nil)
 	}
 }
 

@@ -17,7 +17,9 @@ func newRulesCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rules",
 	}
-	cmd.AddCommand(newRulesListCommand(a), newRulesShowCommand(a), newRulesTestCommand(a),
+	list := newRulesListCommand(a)
+	listByDefault(cmd, list)
+	cmd.AddCommand(list, newRulesShowCommand(a), newRulesTestCommand(a),
 		newRulesExportCommand(a))
 	return cmd
 }
