@@ -72,7 +72,7 @@ var layers = []Layer{
 		"record/lineprefix", "record/recording", "record/source",
 	}},
 	{"record/sources", "recognises which source an argument means", []string{
-		"base/safefile", "record/address", "record/httpclient", "record/recording", "record/source", "record/exposition", "record/fio",
+		"base/procfs", "base/safefile", "record/address", "record/httpclient", "record/recording", "record/source", "record/exposition", "record/fio",
 		"record/host", "record/iostat", "record/diskstats", "record/promjson",
 	}},
 	{"record/query", "a PromQL expression over a recording that no one has described", []string{

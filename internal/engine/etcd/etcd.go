@@ -37,8 +37,9 @@ var Engine = parts.Engine{
 		Exporters: []exposition.Exporter{live.Exporter},
 		Looks: []sources.Look{
 			{Is: sources.Matches(`^\{"level":"(info|warn|error|debug)","ts":"`),
-				Text: "is an etcd log: give what etcd shows under /metrics"},
+				Text: "is an etcd log, which cannot be read: give the server's address, " + sources.ServerHere},
 		},
+		Programs: []string{"etcd"}, DataFolder: live.DataFolder,
 	},
 	Rules:      judge.Knowledge,
 	Fit:        &fit.Engine{Fit: advise.Fit, LogSyncs: advise.LogSyncs, Leader: advise.Leader},

@@ -38,7 +38,8 @@ var Engine = parts.Engine{
 		// percona/mongodb_exporter's page.
 		Exporters: []exposition.Exporter{{Engine: "mongodb", Prefix: "mongodb",
 			VersionMetric: "mongodb_version_info", VersionLabel: "mongodb"}},
-		Looks: looks,
+		Looks:    looks,
+		Programs: []string{"mongod"}, Names: []string{"mongo"}, DataFolder: live.DataFolder,
 	},
 	Rules: judge.Knowledge,
 	Fit: &fit.Engine{

@@ -37,14 +37,16 @@ var Engine = parts.Engine{
 			VersionLabel: "short_version"}},
 		Looks: []sources.Look{
 			{
-				Is:   sources.Matches(`(?m)^\d{4}-\d\d-\d\d [\d:.]+ \S+ \[\d+\].*(LOG|ERROR|FATAL|WARNING|STATEMENT): `),
-				Text: "is a PostgreSQL log: give its exporter's /metrics and an iostat log instead",
+				Is: sources.Matches(`(?m)^\d{4}-\d\d-\d\d [\d:.]+ \S+ \[\d+\].*(LOG|ERROR|FATAL|WARNING|STATEMENT): `),
+				Text: "is a PostgreSQL log, which cannot be read: give the server's address, " + sources.ServerHere +
+					", or its exporter's /metrics with an iostat log",
 			},
 			{
 				Is:   sources.Matches(`(?m)^progress: [\d.]+ s, [\d.]+ tps, `),
 				Text: "is pgbench's progress, which shows only the clients' side: run plimsoll record postgres://HOST host --out FOLDER during the benchmark and give the folder",
 			},
 		},
+		Programs: []string{"postgres"}, Names: []string{"pg", "pgsql"}, DataFolder: live.DataFolder,
 	},
 	Rules:      judge.Knowledge,
 	Fit:        &fit.Engine{Fit: advise.Fit},

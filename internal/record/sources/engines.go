@@ -28,9 +28,17 @@ type Engine struct {
 	Captures []Capture
 	// Exporters are the exporters of its metrics; it may serve them itself.
 	Exporters []exposition.Exporter
-	// Looks recognise files that are often given by mistake.
+	// Looks recognise files that are often given by mistake. [ServerHere] in their text is replaced.
 	Looks []Look
+	// Programs are the names of its servers' processes, and Names what users call it besides.
+	Programs, Names []string
+	// DataFolder reports whether a folder is a server's data, which cannot be read, and which server's: its
+	// process, 0 if unknown, and its port, "" if unknown. It is asked about folders that are no capture.
+	DataFolder func(dir string) (pid int, port string, is bool)
 }
+
+// ServerHere stands for the address of the engine's server on this machine in a [Look]'s text.
+const ServerHere = "{{server}}"
 
 // LiveOptions are the options for connecting.
 type LiveOptions struct {
@@ -85,7 +93,9 @@ type Opener struct {
 	schemes  []string           // the first scheme of each engine
 	ports    map[string]string  // the first scheme, by default port
 	captures []Capture
-	looks    []Look
+	looks    []engineLook
+	engines  []*Engine
+	proc     string // where processes are listed
 
 	exporters []exposition.Exporter
 
@@ -93,6 +103,12 @@ type Opener struct {
 	begins   []string         // prefixes of the addresses of clouds
 	saved    []Saving
 	describe host.Describer
+}
+
+// An engineLook is a look of an engine, whose text may name its server.
+type engineLook struct {
+	Look
+	of *Engine
 }
 
 // A Cloud is a provider whose own metrics of volumes and machines can be read.
@@ -147,7 +163,7 @@ func (o *Opener) Begins() []string {
 
 // For returns an Opener for some engines.
 func For(engines []Engine) *Opener {
-	o := &Opener{live: map[string]*Engine{}, ports: map[string]string{}}
+	o := &Opener{live: map[string]*Engine{}, ports: map[string]string{}, proc: procDir}
 	for i := range engines {
 		e := &engines[i]
 		if len(e.Schemes) > 0 {
@@ -159,7 +175,10 @@ func For(engines []Engine) *Opener {
 		}
 		o.captures = append(o.captures, e.Captures...)
 		o.exporters = append(o.exporters, e.Exporters...)
-		o.looks = append(o.looks, e.Looks...)
+		o.engines = append(o.engines, e)
+		for _, l := range e.Looks {
+			o.looks = append(o.looks, engineLook{l, e})
+		}
 	}
 
 	return o

@@ -32,6 +32,11 @@ func (o *Opener) Expand(arg string) ([]string, error) {
 		return []string{arg}, nil
 	}
 
+	// Files of a database's data folder may resemble metrics or logs.
+	if !capture && o.dataFolder(arg) != "" {
+		return []string{arg}, nil
+	}
+
 	found := slices.DeleteFunc(paths, func(path string) bool { return !o.isSource(path) })
 	switch {
 	// A capture without neighbours, or with too many, stands for itself only.

@@ -59,10 +59,17 @@ func (o *Opener) looksLike(head []byte, kind packing) string {
 		within = fmt.Sprintf("(compressed with %s) ", kind)
 	}
 
-	for _, l := range slices.Concat(binaries, o.looks, texts) {
+	is := func(l Look) bool { return l.Is(head) }
+	if i := slices.IndexFunc(binaries, is); i >= 0 {
+		return within + binaries[i].Text
+	}
+	for _, l := range o.looks {
 		if l.Is(head) {
-			return within + l.Text
+			return within + o.serverOf(l.of, l.Text)
 		}
+	}
+	if i := slices.IndexFunc(texts, is); i >= 0 {
+		return within + texts[i].Text
 	}
 
 	const shown = 48

@@ -158,6 +158,9 @@ func asReader(r recording.Reader, err error) (Input, error) {
 var hostPort = regexp.MustCompile(`^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+):(\d+)(/.*)?$`)
 
 func (o *Opener) notFound(arg string) error {
+	if means := o.meant(arg); means != "" {
+		return errors.New(means)
+	}
 	if m := hostPort.FindStringSubmatch(arg); m != nil {
 		scheme := "http"
 		if s := o.ports[m[2]]; s != "" && !isMetricsPath(m[3]) {
@@ -186,6 +189,9 @@ func (o *Opener) openFolder(dir string) (Input, error) {
 	}
 	if c := o.capture(dir, nil); c != nil {
 		return asInput(c.Open(dir))
+	}
+	if means := o.dataFolder(dir); means != "" {
+		return Input{}, errors.New(means)
 	}
 	without := fmt.Sprintf("without a recording (%s)", recording.ManifestName)
 	for _, c := range o.captures {

@@ -1,0 +1,20 @@
+package live
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// DataFolder recognises a dbPath without diagnostic data. mongod.lock has the process id while mongod runs.
+func DataFolder(dir string) (pid int, port string, is bool) {
+	for _, name := range []string{"mongod.lock", "WiredTiger"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return 0, "", false
+		}
+	}
+	text, _ := os.ReadFile(filepath.Join(dir, "mongod.lock"))
+	pid, _ = strconv.Atoi(strings.TrimSpace(string(text))) // empty after a clean end
+	return pid, "", true
+}
