@@ -194,8 +194,8 @@ var layers = []Layer{
 	}},
 	{"lab/ioloop", "what loops of direct I/O need: aligned memory, and files that are laid out", nil},
 	{"lab/mount", "file systems on such devices, in a process that leaves nothing behind", []string{
-		"base/procfs", "base/shellword", "base/units", "model/volume", "model/catalog", "model/kernel", "model/scenario",
-		"lab/disk", "lab/blockdev",
+		"base/procfs", "base/shellword", "base/units", "record/httpclient", "model/volume", "model/catalog", "model/kernel",
+		"model/scenario", "lab/disk", "lab/blockdev",
 	}},
 	{"lab/probe", "a real device under the I/O that databases make", []string{
 		"base/diagnostics", "base/latency", "base/random", "base/units", "base/yamltree",
@@ -306,7 +306,7 @@ var layers = []Layer{
 	}},
 	{"engine/etcd/endpoint", "the addresses of etcd's members, and their TLS", nil},
 	{"engine/*/advise", "how the engine is fitted, planned, configured and rolled out", []string{
-		"base/units", "record/timeline", "model/scenario", "judge/rules", "advise/budget", "advise/emit",
+		"base/units", "record/httpclient", "record/timeline", "model/scenario", "judge/rules", "advise/budget", "advise/emit",
 		"advise/fit", "advise/discover", "advise/rollout", "engine/*/judge", "engine/*/model",
 		"engine/etcd/endpoint", "advise/plan", "model/simulate",
 	}},
@@ -319,7 +319,7 @@ var layers = []Layer{
 		"engine/mongodb/ftdc", "engine/etcd/endpoint",
 	}},
 	{"engine/*/server", "the engine's real server in the lab", []string{
-		"base/random", "base/units", "record/recording", "record/source", "record/exposition",
+		"base/random", "base/units", "record/httpclient", "record/recording", "record/source", "record/exposition",
 		"engine/mongodb/ftdc", "model/workload", "model/scenario", "lab", "lab/existing", "lab/ioloop", "lab/process",
 		"engine/*/model", "engine/etcd/endpoint", "engine/*/live",
 	}},

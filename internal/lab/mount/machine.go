@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -26,6 +25,7 @@ import (
 	"plimsoll/internal/lab/blockdev"
 	"plimsoll/internal/lab/disk"
 	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/record/httpclient"
 )
 
 // Options configure what to mount, and how.
@@ -267,12 +267,12 @@ func (m *Machine) greet(o order, to io.Writer, from io.Reader, log func(string))
 	return nil, errors.New("the lab's daemon ended before it was ready")
 }
 
+// statusBytesMax bounds an answer of the daemon, a few hundred bytes for each of the volumes.
+const statusBytesMax = 4 << 20
+
 func dial(socket string) *http.Client {
-	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _,
-		_ string) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, "unix", socket)
-	}}}
+	return httpclient.New(httpclient.Options{Base: httpclient.Socket(socket),
+		Most: httpclient.Bounds{Bytes: statusBytesMax}})
 }
 
 // Attach returns the machine for the state of a running daemon.

@@ -2,7 +2,6 @@ package amazon
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -10,11 +9,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 
 	"plimsoll/internal/record/cloud"
+	"plimsoll/internal/record/httpclient"
 )
 
 // metadataWithin bounds each request to the instance metadata service. Outside EC2, packets to its
 // address may be dropped silently.
 const metadataWithin = time.Second
+
+// metadataBytesMax bounds an answer of the service: an identity document has half a kilobyte.
+const metadataBytesMax = 64 << 10
 
 // metadata asks the instance metadata service, version 2, which machine this is. Without such a
 // service it fails within two seconds, and immediately with AWS_EC2_METADATA_DISABLED=true.
@@ -22,7 +25,10 @@ func metadata(ctx context.Context, cfg aws.Config) (*imds.InstanceIdentityDocume
 	client := imds.NewFromConfig(cfg, func(o *imds.Options) {
 		o.EnableFallback = aws.FalseTernary
 		o.Retryer = aws.NopRetryer{}
-		o.HTTPClient = &http.Client{Timeout: metadataWithin, Transport: &http.Transport{DisableKeepAlives: true}}
+		client := httpclient.New(httpclient.Options{Base: httpclient.Direct(nil),
+			Most: httpclient.Bounds{Bytes: metadataBytesMax}})
+		client.Timeout = metadataWithin
+		o.HTTPClient = client
 	})
 	out, err := client.GetInstanceIdentityDocument(ctx, nil)
 	if err != nil {

@@ -26,7 +26,7 @@ type Room struct {
 }
 
 // NewRoom returns a Room for as many series as one page may have.
-func NewRoom() *Room { return &Room{turns: httpclient.NewTurns(largePage)} }
+func NewRoom() *Room { return &Room{turns: httpclient.NewTurns(largePage, 1)} }
 
 // take reports whether there is room for another series.
 func (r *Room) take(text int) bool {

@@ -87,15 +87,18 @@ func WithBudget(ctx context.Context, b *Budget) context.Context {
 	return context.WithValue(ctx, budgetKey{}, b)
 }
 
-// Turns let large answers be read and decoded one at a time, so that concurrent requests together
-// take the memory of a single one.
+// Turns let only a few large answers be read and decoded at the same time, so that concurrent
+// requests together take the memory of these few.
 type Turns struct {
 	from int64 // bytes of a large answer
 	busy chan struct{}
 }
 
-// NewTurns returns turns for answers of more than from bytes.
-func NewTurns(from int64) *Turns { return &Turns{from: from, busy: make(chan struct{}, 1)} }
+// NewTurns returns turns for answers of more than from bytes, of which most are read at the same
+// time.
+func NewTurns(from int64, most int) *Turns {
+	return &Turns{from: from, busy: make(chan struct{}, most)}
+}
 
 // Begin returns a context for one request, whose answer waits for its turn once it turns out to be
 // large. The caller must call end when it holds only what it decoded from the answer.

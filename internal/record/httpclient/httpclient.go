@@ -14,7 +14,9 @@ package httpclient
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 )
@@ -49,6 +51,26 @@ func Base(insecure bool) *http.Transport {
 	t.MaxResponseHeaderBytes = headerBytesMax
 	if insecure {
 		t.TLSClientConfig = clientTLS(insecure)
+	}
+	return t
+}
+
+// Direct returns a transport for a server that is not behind a proxy: this machine's metadata
+// service, or a member of a cluster that is about to restart. It keeps no idle connections, which
+// would hide the restart. config may be nil.
+func Direct(config *tls.Config) *http.Transport {
+	t := Base(false)
+	t.Proxy, t.DisableKeepAlives, t.TLSClientConfig = nil, true, config
+	return t
+}
+
+// Socket returns a transport to the server behind a Unix socket, whatever host a URL names.
+func Socket(path string) *http.Transport {
+	t := Base(false)
+	t.Proxy = nil
+	t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", path)
 	}
 	return t
 }

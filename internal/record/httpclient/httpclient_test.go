@@ -94,7 +94,7 @@ func TestBudget(t *testing.T) {
 func TestTurns(t *testing.T) {
 	size := map[string]int{"/large": 2000, "/small": 10}
 	at := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(make([]byte, size[r.URL.Path])) })
-	turns, client := NewTurns(1000), New(Options{})
+	turns, client := NewTurns(1000, 1), New(Options{})
 	first, end := turns.Begin(t.Context())
 
 	if _, err := read(t, first, client, at.JoinPath("large")); err != nil {

@@ -155,7 +155,7 @@ func Dial(ctx context.Context, rawURL string, opt RemoteOptions) (*Server, error
 	auth := credentials(u, opt)
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/api/v1")
-	r := &Server{name: address.PublicURL(u), opt: opt, auth: auth, turns: httpclient.NewTurns(largeBytes),
+	r := &Server{name: address.PublicURL(u), opt: opt, auth: auth, turns: largeAnswers,
 		slots: make(chan struct{}, opt.Parallel)}
 
 	if opt.Selector != "" {

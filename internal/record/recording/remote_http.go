@@ -20,10 +20,15 @@ const (
 	// namesBytesMax and listBytesMax bound the answers that list names and series.
 	namesBytesMax = 16 << 20
 	listBytesMax  = 32 << 20
-	// largeBytes is the size from which answers are decoded one at a time, because they take
-	// several times their size in memory.
+	// largeBytes is the size from which answers of all servers are decoded largeTurns at a time,
+	// because they take several times their size in memory.
 	largeBytes = 8 << 20
+	largeTurns = 2
 )
+
+// largeAnswers is shared by all servers of a command, so that many servers take no more memory than
+// one.
+var largeAnswers = httpclient.NewTurns(largeBytes, largeTurns)
 
 // tooLarge is the hint for an answer over its bounds.
 const tooLarge = "request fewer series, a shorter time or a longer step"

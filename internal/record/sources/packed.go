@@ -88,9 +88,8 @@ func openPacked(path string, info fs.FileInfo) (*packed, error) {
 	p.head = p.head[:n]
 
 	// A truncated file is still recognised by its beginning.
-	if n == 0 && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("cannot decompress %s, which starts like a file compressed with %s: %w", path,
-			p.kind, err)
+	if n == 0 && err != nil && !errors.Is(err, io.EOF) {
+		return nil, p.damaged(err)
 	}
 
 	// The beginning decides for the whole file, because it must be read the same way each time.
@@ -111,15 +110,14 @@ func (p *packed) open() (io.ReadCloser, error) {
 	if err != nil || !p.stripped {
 		return r, err
 	}
-	return &unpacked{Reader: newUndecorated(r), close: func() { r.Close() }}, nil
+	return &unpacked{Reader: newUndecorated(r), of: p, close: func() { r.Close() }}, nil
 }
 
 // unpack returns a reader of f, decompressed. Closing it also closes f.
 func (p *packed) unpack(f *os.File) (io.ReadCloser, error) {
 	fail := func(err error) (io.ReadCloser, error) {
 		f.Close()
-		return nil, fmt.Errorf("cannot decompress %s, which starts like a file compressed with %s: %w", p.path,
-			p.kind, err)
+		return nil, p.damaged(err)
 	}
 
 	switch p.kind {
@@ -131,23 +129,66 @@ func (p *packed) unpack(f *os.File) (io.ReadCloser, error) {
 		if !z.ModTime.IsZero() {
 			p.modified = z.ModTime // when the original file was last written
 		}
-		return &unpacked{Reader: z, close: func() { z.Close(); f.Close() }}, nil
+		return &unpacked{Reader: z, of: p, close: func() { z.Close(); f.Close() }}, nil
 	case zst:
 		z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindowMax))
 		if err != nil {
 			return fail(err)
 		}
-		return &unpacked{Reader: z, close: func() { z.Close(); f.Close() }}, nil
+		return &unpacked{Reader: z, of: p, close: func() { z.Close(); f.Close() }}, nil
 	case bz2:
-		return &unpacked{Reader: bzip2.NewReader(f), close: func() { f.Close() }}, nil
+		return &unpacked{Reader: bzip2.NewReader(f), of: p, close: func() { f.Close() }}, nil
 	}
 
 	return f, nil
 }
 
+// An unpacked reads a file decompressed.
 type unpacked struct {
 	io.Reader
+	of    *packed
 	close func()
+}
+
+// Read implements [io.Reader]. Its errors speak of the file, not of the decoder.
+func (u *unpacked) Read(p []byte) (int, error) {
+	n, err := u.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = u.of.damaged(err)
+	}
+	return n, err
+}
+
+// A damage says that a compressed file cannot be decompressed. Decoders describe their own state
+// ("match offset bigger than current history"), which does not help whoever made the file.
+type damage struct {
+	text string
+	err  error
+}
+
+func (d *damage) Error() string { return d.text }
+func (d *damage) Unwrap() error { return d.err }
+
+// damaged explains a decoder's error. Errors of the file system keep their own words.
+func (p *packed) damaged(err error) error {
+	var known *damage
+	var system *fs.PathError
+	if errors.As(err, &known) || errors.As(err, &system) {
+		return err
+	}
+
+	why := fmt.Sprintf("its content is damaged (%s -t tests it): copy it again", p.kind)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		why = "it ends in the middle: copy it again, or wait until it is written"
+	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		why = fmt.Sprintf("it needs more than %d MiB of memory: compress it without --long", zstdWindowMax>>20)
+	case errors.Is(err, zstd.ErrUnknownDictionary):
+		why = "it needs a dictionary: compress it without -D"
+	}
+
+	return &damage{fmt.Sprintf("cannot decompress %s, which starts like a file compressed with %s: %s", p.path,
+		p.kind, why), err}
 }
 
 func (u *unpacked) Close() error {

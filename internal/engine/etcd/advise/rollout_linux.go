@@ -17,6 +17,7 @@ import (
 
 	"plimsoll/internal/advise/rollout"
 	"plimsoll/internal/engine/etcd/endpoint"
+	"plimsoll/internal/record/httpclient"
 )
 
 const (
@@ -189,14 +190,15 @@ func call(ctx context.Context, m *rollout.Member, at, path string, body []byte) 
 		return nil, err
 	}
 
-	transport := &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}
-	resp, err := (&http.Client{Transport: transport}).Do(req)
+	client := httpclient.New(httpclient.Options{Base: httpclient.Direct(config),
+		Most: httpclient.Bounds{Bytes: answerBytesMax}})
+	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err
 	}
 
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, answerBytesMax))
+	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +14,7 @@ import (
 
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/process"
+	"plimsoll/internal/record/httpclient"
 )
 
 // startWithin is how long a member may take to start. After a crash it reads its whole log from the
@@ -100,7 +100,9 @@ func freePorts(n int) ([]int, error) {
 func healthy(ctx context.Context, p *place, proc *process.Process) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	client := httpclient.New(httpclient.Options{Base: httpclient.Direct(nil),
+		Most: httpclient.Bounds{Bytes: healthBytesMax}})
+	client.Timeout = 10 * time.Second
 	pause := time.NewTicker(20 * time.Millisecond)
 	defer pause.Stop()
 
@@ -141,7 +143,7 @@ func health(ctx context.Context, client *http.Client, url string) error {
 		Reason string `json:"reason"`
 	}
 
-	if err := json.NewDecoder(io.LimitReader(resp.Body, healthBytesMax)).Decode(&answer); err != nil {
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
 		return err
 	}
 	if answer.Health != "true" {
