@@ -119,6 +119,30 @@ func TestTableIsPublished(t *testing.T) {
 	}
 }
 
+// The corpus is what issue threads and incident reports have, not what is easy to find.
+func TestCorpusIsBroad(t *testing.T) {
+	cases, err := load(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	products, storage, healthy := map[string]bool{}, map[string]bool{}, 0
+	for _, c := range cases {
+		products[c.Truth.Product] = true
+		storage[c.Truth.Storage] = true
+		if c.Truth.Healthy {
+			healthy++
+		}
+	}
+
+	if len(cases) < leastCases || healthy < leastHealthy || len(products) < 8 || len(storage) < 5 {
+		t.Errorf("%d cases, %d healthy, %d products, %d kinds of storage: want at least %d, %d, 8, 5",
+			len(cases), healthy, len(products), len(storage), leastCases, leastHealthy)
+	}
+}
+
+const leastCases, leastHealthy = 60, 15
+
 var isURL = regexp.MustCompile(`^https?://\S+$`)
 
 func TestInputsAreSmallAndSourced(t *testing.T) {
@@ -177,6 +201,7 @@ func TestGrade(t *testing.T) {
 
 		{"quiet", healthy, Answer{}, right},
 		{"quiet with a remark", healthy, claim("iops-cap info"), right},
+		{"no judgement of a healthy system", healthy, Answer{Unjudged: true}, partly},
 		{"a warning", healthy, Answer{Claims: []Claim{{Cause: "iops-cap", Severity: "warning"}}}, partly},
 		{"an alarm", healthy, claim("iops-cap critical"), wrong},
 		{"a stall", healthy, Answer{Stalled: true}, wrong},

@@ -74,6 +74,8 @@ func gradeHealthy(t Truth, a Answer) (string, string) {
 		return wrong, "says that something stalled"
 	case worst != "":
 		return partly, "warns: " + cause
+	case a.Unjudged:
+		return partly, "not judged"
 	}
 	return right, ""
 }

@@ -57,10 +57,10 @@ func answerOf(r report, w words) Answer {
 
 	all := append([]report{r}, r.Others...)
 	var claims []Claim
-	judged := false
+	judged := true
 	for _, one := range all {
 		a.Stalled = a.Stalled || one.Stalls.Seconds > 0
-		judged = judged || strings.HasPrefix(one.Verdict, "No stall")
+		judged = judged && !strings.HasPrefix(one.Verdict, "No source reports")
 
 		for _, f := range one.Findings {
 			if product, good, ok := goodEnough(f); ok {
