@@ -1,9 +1,9 @@
 package lab_test
 
 import (
-	"bytes"
 	"flag"
 	"os"
+	"strings"
 	"testing"
 
 	lab "plimsoll/examples/lab"
@@ -13,13 +13,14 @@ import (
 	"plimsoll/internal/present/results"
 )
 
-var update = flag.Bool("update", false, "write the table into docs/models.md")
+var update = flag.Bool("update", false, "write the tables into docs/models.md and docs/research/model-errors.md")
 
-// The table stands in docs/models.md between these.
+// Every row is on one page, the summary on the other, between these.
 const (
-	page  = "../../docs/models.md"
-	begin = "<!-- the error table: go test ./examples/lab -update -->\n"
-	end   = "<!-- end of it -->\n"
+	rowsPage    = "../../docs/research/model-errors.md"
+	summaryPage = "../../docs/models.md"
+	begin       = "<!-- the error table: go test ./examples/lab -update -->\n"
+	end         = "<!-- end of it -->\n"
 )
 
 // compared are the measurements next to what the current models predict.
@@ -44,28 +45,9 @@ func compared(t *testing.T) (*table.Suite, []table.Row) {
 // carries is the table's. A model that gets worse fails here.
 func TestErrorTable(t *testing.T) {
 	suite, rows := compared(t)
-	var b bytes.Buffer
-	b.WriteString(markdown.Tables(results.ErrorRows(rows), results.ErrorSummary(table.Summarise(rows))))
-	b.WriteString("\nPublished advice, tried:\n\n" + markdown.Tables(results.AdviceTable(suite.Verdicts(rows))))
-
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	before, rest, ok := bytes.Cut(text, []byte(begin))
-	was, after, ok2 := bytes.Cut(rest, []byte(end))
-	if !ok || !ok2 {
-		t.Fatalf("%s has no place for the table", page)
-	}
-
-	if want := append([]byte("\n"), append(b.Bytes(), '\n')...); !bytes.Equal(was, want) {
-		if !*update {
-			t.Errorf("%s is not what the models come to: go test ./examples/lab -update\n%s", page, want)
-		} else if err := os.WriteFile(page, bytes.Join([][]byte{before, []byte(begin), want, []byte(end), after}, nil), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	compare(t, rowsPage, markdown.Tables(results.ErrorRows(rows)))
+	compare(t, summaryPage, markdown.Tables(results.ErrorSummary(table.Summarise(rows)))+
+		"\nPublished advice, tried:\n\n"+markdown.Tables(results.AdviceTable(suite.Verdicts(rows))))
 
 	for _, s := range table.Summarise(rows) {
 		said := simulate.AccuracyOf(s.Kind)
@@ -73,6 +55,30 @@ func TestErrorTable(t *testing.T) {
 		// so are repeated runs of one scenario.
 		if said.Median < s.Off-0.011 || said.Median > s.Off+0.2 || said.Worst < 0.95*s.Worst || said.Worst > 2*s.Worst {
 			t.Errorf("%s: simulate.AccuracyOf says %.2f and %.1f, the table %.3f and %.2f", s.Kind, said.Median, said.Worst, s.Off, s.Worst)
+		}
+	}
+}
+
+// compare compares what a page has between the marks, or writes it.
+func compare(t *testing.T, page, tables string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	before, rest, ok := strings.Cut(string(text), begin)
+	was, after, ok2 := strings.Cut(rest, end)
+	want := "\n" + tables + "\n"
+	switch {
+	case !ok || !ok2:
+		t.Fatalf("%s has no place for the table", page)
+	case was == want:
+	case !*update:
+		t.Errorf("%s is not what the models come to: go test ./examples/lab -update\n%s", page, want)
+	default:
+		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -1,9 +1,9 @@
 package mongod_test
 
 import (
-	"bytes"
 	"flag"
 	"os"
+	"strings"
 	"testing"
 
 	"plimsoll/examples/mongod"
@@ -12,13 +12,14 @@ import (
 	"plimsoll/internal/present/results"
 )
 
-var update = flag.Bool("update", false, "write the table into docs/models.md")
+var update = flag.Bool("update", false, "write the tables into docs/models.md and docs/research/model-errors.md")
 
-// The table stands in docs/models.md between these.
+// Every row is on one page, the summary on the other, between these.
 const (
-	page  = "../../docs/models.md"
-	begin = "<!-- the server's error table: go test ./examples/mongod -update -->\n"
-	end   = "<!-- end of the server's -->\n"
+	rowsPage    = "../../docs/research/model-errors.md"
+	summaryPage = "../../docs/models.md"
+	begin       = "<!-- the server's error table: go test ./examples/mongod -update -->\n"
+	end         = "<!-- end of the server's -->\n"
 )
 
 // bounds are the factors within which the rows that count have to stay: the middle one of each
@@ -65,22 +66,29 @@ func TestServer(t *testing.T) {
 		}
 	}
 
-	want := append([]byte("\n"+markdown.Tables(results.ErrorRows(of), results.ErrorSummary(table.Summarise(of)))), '\n')
+	compare(t, rowsPage, markdown.Tables(results.ErrorRows(of)))
+	compare(t, summaryPage, markdown.Tables(results.ErrorSummary(table.Summarise(of))))
+}
+
+// compare compares what a page has between the marks, or writes it.
+func compare(t *testing.T, page, tables string) {
+	t.Helper()
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	before, rest, ok := bytes.Cut(text, []byte(begin))
-	was, after, ok2 := bytes.Cut(rest, []byte(end))
+	before, rest, ok := strings.Cut(string(text), begin)
+	was, after, ok2 := strings.Cut(rest, end)
+	want := "\n" + tables + "\n"
 	switch {
 	case !ok || !ok2:
 		t.Fatalf("%s has no place for the table", page)
-	case bytes.Equal(was, want):
+	case was == want:
 	case !*update:
 		t.Errorf("%s is not what the model comes to: go test ./examples/mongod -update\n%s", page, want)
 	default:
-		if err := os.WriteFile(page, bytes.Join([][]byte{before, []byte(begin), want, []byte(end), after}, nil), 0o644); err != nil {
+		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -85,13 +85,7 @@ type Row struct {
 	Hits, Alarms, Misses int
 }
 
-// Precision is the share of claims made that are right; false if none was made.
-func (r Row) Precision() (float64, bool) { return ratio(r.Hits, r.Hits+r.Alarms) }
-
-// Recall is the share of right claims that were made; false if none was right.
-func (r Row) Recall() (float64, bool) { return ratio(r.Hits, r.Hits+r.Misses) }
-
-// F1 is the harmonic mean of both; false if no claim was right and none was made.
+// F1 is the harmonic mean of precision and recall; false if no claim was right and none was made.
 func (r Row) F1() (float64, bool) { return ratio(2*r.Hits, 2*r.Hits+r.Alarms+r.Misses) }
 
 func ratio(part, of int) (float64, bool) {

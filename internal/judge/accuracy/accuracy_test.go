@@ -97,21 +97,45 @@ func tableOf(found []*tried) string {
 		}
 
 		fmt.Fprintf(&b, "### The half that was %s: %d runs, of which %d stall\n\n", which, n, stalls)
-		b.WriteString("| rule | sampling | right | false alarms | missed | precision | recall | F1 |\n|---|---|---|---|---|---|---|---|\n")
-
-		for _, row := range accuracy.Tabulate(trials) {
-			name := "**all**"
-			if row.Rule != "" {
-				name = "`" + row.Rule + "`"
-			}
-			fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %s | %s | %s |\n", name, row.Sampling, row.Hits, row.Alarms, row.Misses,
-				percent(row.Precision()), percent(row.Recall()), percent(row.F1()))
-		}
-
+		writeTable(&b, accuracy.Tabulate(trials), which == tunedOn)
 		b.WriteString("\n")
 	}
 
 	return b.String()
+}
+
+// writeTable writes a row for each rule, with the counts at one second and F1 at each sampling; only the
+// row of all rules if brief. A rule with no claim and no miss at any sampling has no row.
+func writeTable(b *strings.Builder, all []accuracy.Row, brief bool) {
+	b.WriteString("| rule | right | false alarms | missed | F1 at 1 s | at 10 s | at 15 s |\n|---|---|---|---|---|---|---|\n")
+
+	rows := map[string]map[time.Duration]accuracy.Row{}
+	var order []string
+	for _, r := range all {
+		if rows[r.Rule] == nil {
+			rows[r.Rule] = map[time.Duration]accuracy.Row{}
+			order = append(order, r.Rule)
+		}
+		rows[r.Rule][r.Sampling] = r
+	}
+
+	for _, rule := range order {
+		finest, counted := rows[rule][samplings[0]], 0
+		name, f1 := "**all**", ""
+		if rule != "" {
+			name = "`" + rule + "`"
+		}
+
+		for _, sampling := range samplings {
+			r := rows[rule][sampling]
+			counted += r.Hits + r.Alarms + r.Misses
+			f1 += " " + percent(r.F1()) + " |"
+		}
+
+		if counted > 0 && (rule == "" || !brief) {
+			fmt.Fprintf(b, "| %s | %d | %d | %d |%s\n", name, finest.Hits, finest.Alarms, finest.Misses, f1)
+		}
+	}
 }
 
 func percent(x float64, ok bool) string {
