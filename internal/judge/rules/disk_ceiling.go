@@ -83,7 +83,7 @@ func findCeiling(sig *Signals, held timeline.Track, within timeline.Mask) ceilin
 		k.iops, ok = timeline.FindPlateau(only(rate, within), k.saturated, capTolerance, capMinCells,
 			sig.perSample(signal))
 		limit, _ := soldIOPS(k.iops.Level)
-		k.hasIOPS = ok && k.isCap(sig, k.iops, rate, limit.level)
+		k.hasIOPS = ok && k.isCap(sig, k.iops, rate, limit.level) && k.doesTheWaiting(sig, signal)
 		k.iopsOf = signal
 	}
 
@@ -109,6 +109,37 @@ func findCeiling(sig *Signals, held timeline.Track, within timeline.Mask) ceilin
 
 	k.settle(sig)
 	return k
+}
+
+// waitsLeast is the least share of all waiting at a plateau that one kind of request must have, for
+// its own limit to be why requests wait.
+const waitsLeast = 0.5
+
+// doesTheWaiting reports whether the requests that a plateau counts wait there. A kind of request
+// that is constant while the other kind fills the queue has constant demand: two reads per second
+// next to hundreds of writes are not a limit.
+func (k ceiling) doesTheWaiting(sig *Signals, of *Signal) bool {
+	if of == DiskOps {
+		return true
+	}
+
+	get := func(s *Signal) []float64 { return sig.For(s, "device", k.device) }
+	waiting := func(rate, await *Signal) float64 {
+		sum, awaits := 0.0, get(await)
+		for i, r := range get(rate) {
+			// An interval without such requests has no mean latency.
+			if w := r * at(awaits, i); i < len(k.iops.Cells) && k.iops.Cells[i] && w == w {
+				sum += w
+			}
+		}
+		return sum
+	}
+
+	reads, writes := waiting(DiskReads, DiskReadAwait), waiting(DiskWrites, DiskWriteAwait)
+	if of == DiskReads {
+		return reads >= waitsLeast*(reads+writes)
+	}
+	return writes >= waitsLeast*(reads+writes)
 }
 
 // only returns the values in the cells of a mask; all of them if the mask is nil.
