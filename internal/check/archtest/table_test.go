@@ -40,8 +40,12 @@ var layers = []Layer{
 	{"record/exposition", "Prometheus text, from a file or sampled from a URL", []string{
 		"record/address", "record/httpclient", "record/recording", "record/source",
 	}},
-	{"record/benchmark", "what a benchmark printed as a source: a few figures without times", []string{
-		"record/recording", "record/source",
+	{"record/lineprefix", "the time, host and process that a pipeline wrote before each line of a text", nil},
+	{"record/samples", "lines of text with their times, and batches of the figures in them", []string{
+		"record/lineprefix", "record/recording", "record/source",
+	}},
+	{"record/benchmark", "what a benchmark printed as a source: totals, or what its clients felt over time", []string{
+		"record/recording", "record/samples", "record/source",
 	}},
 	{"record/fio", "fio's JSON and text reports and latency logs", []string{
 		"base/safefile", "record/recording", "record/source",
@@ -61,7 +65,6 @@ var layers = []Layer{
 	{"record/google", "Google Cloud Monitoring's metrics of disks, and what Compute Engine knows of them", []string{
 		"record/cloud", "record/source",
 	}},
-	{"record/lineprefix", "the time, host and process that a pipeline wrote before each line of a text", nil},
 	{"record/diskstats", "samples of /proc/diskstats that a script kept", []string{
 		"base/procfs", "record/lineprefix", "record/recording", "record/source",
 	}},
@@ -73,7 +76,7 @@ var layers = []Layer{
 	}},
 	{"record/sources", "recognises which source an argument means", []string{
 		"base/procfs", "base/safefile", "record/address", "record/httpclient", "record/recording", "record/source", "record/exposition", "record/fio",
-		"record/host", "record/iostat", "record/diskstats", "record/promjson",
+		"record/benchmark", "record/host", "record/iostat", "record/diskstats", "record/promjson",
 	}},
 	{"record/query", "a PromQL expression over a recording that no one has described", []string{
 		"base/diagnostics", "record/recording",

@@ -19,6 +19,7 @@ func feltSignals(pack *rules.Pack) map[string]bool {
 	}
 	add(rules.DiskWriteAwait, rules.DiskWrites, rules.DiskReadAwait, rules.DiskReads, rules.DiskOps,
 		rules.DiskBusy, rules.DiskQueue, rules.CPUBusy, rules.ContainerCPUThrottled)
+	add(rules.BenchFelt...)
 	for _, e := range pack.Engines() {
 		add(e.Felt...)
 	}

@@ -35,6 +35,10 @@ func detect(c *rules.Case) []rules.Stall {
 		}
 	}
 
+	for _, s := range rules.BenchStalls(&c.Signals) {
+		add(s)
+	}
+
 	below := c.JudgedBelow()
 	for _, of := range []struct {
 		await, ops *rules.Signal

@@ -3,6 +3,8 @@ package rules
 // coreRules are the rules that belong to no engine, except those about missing sources.
 func (p *Pack) coreRules() []Rule {
 	return []Rule{
+		clientsSlow(),
+		clientsSlowest(),
 		fewAndLong(),
 		gotWorse(),
 		diskSlowWrites(),

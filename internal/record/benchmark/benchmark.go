@@ -4,6 +4,17 @@
 //	bench_sync_latency_mean_seconds{method}     one small write and its sync
 //	bench_writes_per_second, bench_writes_asked_per_second
 //	bench_write_slowest_seconds, bench_passed   of a load of many clients
+//
+// A [LogFormat] is output with figures over time, or with totals of the whole run: what clients
+// felt.
+//
+//	bench_operations_total{benchmark, operation, kind}         operations that ended
+//	bench_operation_seconds_total{benchmark, operation, kind}  their latencies, summed
+//	bench_operations_waiting{...}                              in progress, on average
+//	bench_operation_max_seconds{...}, bench_operation_latency_seconds{..., quantile}
+//
+// kind is read, write or transaction. [Sysbench] and [YCSB] belong to no engine; others are in the
+// engines' folders.
 package benchmark
 
 import (

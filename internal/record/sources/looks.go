@@ -40,10 +40,6 @@ var texts = []Look{
 	{Matches(
 		`^\s*\{\s*"sysstat"`), "is JSON of mpstat or pidstat, which has no devices: record with S_TIME_FORMAT=ISO iostat -xt -o JSON 1"},
 	{Matches(
-		`(?m)^\[ \d+s \] thds: \d+ tps: `), "is sysbench's report, which has only the clients' side: run plimsoll record on the server during the benchmark and give that recording"},
-	{Matches(
-		`(?m)^\[(OVERALL|READ|UPDATE|INSERT)\], `), "is YCSB's report, which has only the clients' side: run plimsoll record on the server during the benchmark and give that recording"},
-	{Matches(
 		`(?i)^"?(time|timestamp|date|series)"?[,;]`), `is a table (CSV), which does not say what its columns are: save the response of the query instead, with curl -G http://PROMETHEUS:9090/api/v1/query_range --data-urlencode 'query={instance="HOST:9100"}' -d start=FROM -d end=TO -d step=15`},
 	{Matches(`(?i)^\s*(<!doctype html|<html)`), "is a web page, not metrics or a log"},
 	{Matches(

@@ -23,6 +23,7 @@
 //	a Prometheus response            curl -G http://prometheus:9090/api/v1/query_range ...
 //	a CloudWatch answer              aws cloudwatch get-metric-data, get-metric-statistics
 //	a benchmark's report             output of etcdctl check perf and pg_test_fsync
+//	a benchmark's clients            output of sysbench and YCSB
 //	a recording's folder             plimsoll record
 //
 // Text may be compressed with gzip, zstd or bzip2. An iostat log recorded without -t has no times;
@@ -46,6 +47,7 @@ import (
 	"time"
 
 	"plimsoll/internal/record/address"
+	"plimsoll/internal/record/benchmark"
 	"plimsoll/internal/record/diskstats"
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/fio"
@@ -279,6 +281,10 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 		return asInput(diskstats.New(from), nil)
 	case promjson.Sniff(path, head):
 		return asInput(promjson.New(from), nil)
+	case benchmark.SniffSysbench(head):
+		return asInput(benchmark.Sysbench.NewLog(from), nil)
+	case benchmark.SniffYCSB(head):
+		return asInput(benchmark.YCSB.NewLog(from), nil)
 	case exposition.Sniff(path, head):
 		return asInput(exposition.New(from, o.exporters), nil)
 	}

@@ -1,0 +1,149 @@
+// Package samples is what the readers of text have in common: lines of bounded length with the
+// times that a pipeline wrote before them, damage with its file and line, and a [Writer] that turns
+// the figures of one time after another into batches.
+package samples
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"plimsoll/internal/record/lineprefix"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// LineBytesMax bounds a line. Longer ones are skipped as damage.
+const LineBytesMax = 64 << 10
+
+// headBytes is how much of a text shows whether its lines have a prefix.
+const headBytes = 16 << 10
+
+// checkEvery is how many lines are read between two looks at the context.
+const checkEvery = 4096
+
+// Lines reads the lines of a file.
+type Lines struct {
+	// Number is the current line's, from 1, and Offset the position of its start in bytes.
+	Number, Offset int64
+	// Stamp is the time in the prefix of the current line. It stays that of the last prefix, and is
+	// zero if there is none.
+	Stamp time.Time
+
+	ctx      context.Context //nolint:containedctx // of one Read
+	in       io.ReadCloser
+	br       *bufio.Reader
+	next     int64
+	prefix   *lineprefix.Dater
+	progress func(done, total int64)
+	total    int64
+	path     string
+	skipped  int64
+	first    string // the first damage
+	at       int64  // its offset
+	err      error
+}
+
+// Open opens a file. The caller must close it.
+func Open(ctx context.Context, from source.File, opt source.Options) (*Lines, error) {
+	in, err := from.Open()
+	if err != nil {
+		return nil, err
+	}
+
+	l := &Lines{ctx: ctx, in: in, br: bufio.NewReaderSize(in, LineBytesMax), progress: opt.Progress,
+		total: from.Bytes, path: from.Path}
+	head, _ := l.br.Peek(headBytes) // an error shows again when the lines are read
+	if form := lineprefix.Detect(head); form != nil {
+		l.prefix = &lineprefix.Dater{Form: form, Year: from.Modified.Year(), Location: opt.Location}
+	}
+
+	return l, nil
+}
+
+// Close closes the file.
+func (l *Lines) Close() error { return l.in.Close() }
+
+// Next returns the next line without its prefix and its line end; false at the end. The line is
+// valid until the next call.
+func (l *Lines) Next() ([]byte, bool) {
+	if l.err != nil {
+		return nil, false
+	}
+
+	l.Offset = l.next
+	line, err := l.br.ReadSlice('\n')
+	l.next += int64(len(line))
+	l.Number++
+
+	if l.Number%checkEvery == 0 {
+		if l.err = l.ctx.Err(); l.err != nil {
+			return nil, false
+		}
+		if l.progress != nil {
+			l.progress(l.next, l.total)
+		}
+	}
+
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull):
+		l.Damaged(fmt.Sprintf("longer than %d bytes", LineBytesMax))
+		for errors.Is(err, bufio.ErrBufferFull) {
+			line, err = l.br.ReadSlice('\n')
+			l.next += int64(len(line))
+		}
+		line = nil
+	case err != nil && !errors.Is(err, io.EOF):
+		// A torn compressed file: what was read before is still worth a recording.
+		l.Damaged("read error: " + err.Error())
+		line = nil
+	}
+
+	if err != nil {
+		l.err = io.EOF
+		if len(line) == 0 {
+			return nil, false
+		}
+	}
+
+	line = bytes.TrimRight(line, "\r\n")
+	if l.prefix != nil {
+		if at, rest, ok := l.prefix.Cut(line); ok {
+			l.Stamp, line = at, rest
+		}
+	}
+
+	return line, true
+}
+
+// Err returns why the lines ended early: nil at the end of the file.
+func (l *Lines) Err() error {
+	if l.err == nil || errors.Is(l.err, io.EOF) {
+		return nil
+	}
+	return l.err
+}
+
+// Damaged notes that the current line was skipped.
+func (l *Lines) Damaged(what string) {
+	if l.skipped++; l.skipped == 1 {
+		l.first, l.at = fmt.Sprintf("skipped line %d: %s", l.Number, what), l.Offset
+	}
+}
+
+// Notes returns what was skipped: the first place, and how many more.
+func (l *Lines) Notes() []recording.Note {
+	if l.skipped == 0 {
+		return nil
+	}
+	text := l.first
+	if l.skipped > 1 {
+		text += fmt.Sprintf(", and %d more", l.skipped-1)
+	}
+	return []recording.Note{{Kind: recording.NoteDamage, Source: l.path, File: l.path, Offset: l.at,
+		Text: text}}
+}
