@@ -65,6 +65,9 @@ var layers = []Layer{
 	{"record/google", "Google Cloud Monitoring's metrics of disks, and what Compute Engine knows of them", []string{
 		"record/cloud", "record/source",
 	}},
+	{"record/serverlog", "the logs of database servers: lines, prefixes, times and events by second", []string{
+		"record/lineprefix", "record/recording", "record/source",
+	}},
 	{"record/diskstats", "samples of /proc/diskstats that a script kept", []string{
 		"base/procfs", "record/lineprefix", "record/recording", "record/source",
 	}},
@@ -76,7 +79,7 @@ var layers = []Layer{
 	}},
 	{"record/sources", "recognises which source an argument means", []string{
 		"base/procfs", "base/safefile", "record/address", "record/httpclient", "record/recording", "record/source", "record/exposition", "record/fio",
-		"record/benchmark", "record/host", "record/iostat", "record/diskstats", "record/promjson",
+		"record/benchmark", "record/host", "record/iostat", "record/diskstats", "record/promjson", "record/serverlog",
 	}},
 	{"record/query", "a PromQL expression over a recording that no one has described", []string{
 		"base/diagnostics", "record/recording",
@@ -331,10 +334,11 @@ var layers = []Layer{
 		"lab/existing", "lab/loadgen", "engine/*/server",
 	}},
 	{"engine/etcd/perftext", "what etcdctl check perf prints", []string{"record/benchmark"}},
+	{"engine/etcd/etcdlog", "what etcd's log says", []string{"record/lineprefix", "record/serverlog"}},
 	{"engine/etcd", "all that is known of etcd", []string{
-		"record/source", "record/exposition", "record/sources", "model/scenario", "lab", "lab/existing",
+		"record/source", "record/exposition", "record/serverlog", "record/sources", "model/scenario", "lab", "lab/existing",
 		"advise/fit", "engine/*/judge", "engine/*/model", "engine/*/advise", "engine/*/live",
-		"engine/*/server", "engine/etcd/checkperf", "engine/etcd/endpoint", "engine/etcd/perftext",
+		"engine/*/server", "engine/etcd/checkperf", "engine/etcd/endpoint", "engine/etcd/etcdlog", "engine/etcd/perftext",
 		"engine/parts",
 	}},
 	{"engine/iris", "all that is known of InterSystems IRIS", []string{

@@ -9,12 +9,14 @@ import (
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/engine/etcd/advise"
 	"plimsoll/internal/engine/etcd/endpoint"
+	"plimsoll/internal/engine/etcd/etcdlog"
 	"plimsoll/internal/engine/etcd/judge"
 	"plimsoll/internal/engine/etcd/live"
 	"plimsoll/internal/engine/etcd/model"
 	"plimsoll/internal/engine/etcd/perftext"
 	"plimsoll/internal/engine/parts"
 	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/serverlog"
 	"plimsoll/internal/record/source"
 	"plimsoll/internal/record/sources"
 )
@@ -35,11 +37,8 @@ var Engine = parts.Engine{
 		Captures: []sources.Capture{{Name: "a report of etcdctl check perf", Whole: "the text itself",
 			Sniff: perftext.Sniff, Open: perftext.Format.Open}},
 		Exporters: []exposition.Exporter{live.Exporter},
-		Looks: []sources.Look{
-			{Is: sources.Matches(`^\{"level":"(info|warn|error|debug)","ts":"`),
-				Text: "is an etcd log, which cannot be read: give the server's address, " + sources.ServerHere},
-		},
-		Programs: []string{"etcd"}, DataFolder: live.DataFolder,
+		Logs:      []*serverlog.Format{&etcdlog.Format},
+		Programs:  []string{"etcd"}, DataFolder: live.DataFolder,
 	},
 	Rules:      judge.Knowledge,
 	Fit:        &fit.Engine{Fit: advise.Fit, LogSyncs: advise.LogSyncs, Leader: advise.Leader},

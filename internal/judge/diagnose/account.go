@@ -68,6 +68,11 @@ func accountWallClock(c *rules.Case) ([]Share, timeline.Mask) {
 		add("CPUs over 90 % busy", timeline.Where(cpu, func(x float64) bool { return x > 0.9 }))
 	}
 
+	// A log by itself has no conditions, so there is nothing to divide.
+	if len(out) == 0 && c.Stall.Logged {
+		return []Share{}, explained
+	}
+
 	// Conditions overlap, so the remainder is not the total minus their sum.
 	rest := c.Stall.Cells.Without(explained)
 	return append(out, Share{Share: unexplained, Seconds: c.Seconds(rest), Of: of,

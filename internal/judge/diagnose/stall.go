@@ -31,7 +31,10 @@ func detect(c *rules.Case) []rules.Stall {
 			continue
 		}
 		for _, s := range e.Stalls(&c.Signals) {
-			add(rules.ApartFew(c.Time, s))
+			if !s.Logged {
+				s = rules.ApartFew(c.Time, s)
+			}
+			add(s)
 		}
 	}
 
@@ -125,6 +128,11 @@ func frozen(c *rules.Case, device string) []float64 {
 const idleOps = 0.1
 
 func underLoad(s rules.Stall) timeline.Mask {
+	// A log says nothing about the operations that were not slow.
+	if s.Logged {
+		return s.Observed
+	}
+
 	busy := timeline.Quantile(s.Ops, 0.75)
 	loaded := timeline.Where(s.Ops, func(x float64) bool { return x > 0 && x >= idleOps*busy })
 	return loaded.Or(s.Cells).And(s.Observed)

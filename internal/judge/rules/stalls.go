@@ -88,6 +88,9 @@ type Stall struct {
 	OfLog bool
 	// Aside means that this stall is judged only if the recording has no other.
 	Aside bool
+	// Logged means that a log reported the slow operations only. How many others there were, and
+	// whether there was a load, is unknown.
+	Logged bool
 	// Combined means that the latency covers reads and writes combined.
 	Combined bool
 	// Foremost means that this is a stall of clients' writes: it takes precedence over a longer

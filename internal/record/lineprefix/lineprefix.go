@@ -314,3 +314,15 @@ func fraction(b []byte) ([]byte, int) {
 	}
 	return b[i:], ns
 }
+
+// Forms returns every form, those with the names of a host and a process first. A reader that knows
+// what follows a prefix can try them all; others use [Detect].
+func Forms() []Form {
+	var out []Form
+	for _, tagged := range []bool{true, false} {
+		for _, clock := range []clockForm{calendar, syslog, epoch} {
+			out = append(out, Form{clock, tagged})
+		}
+	}
+	return out
+}

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/host"
+	"plimsoll/internal/record/serverlog"
 	"plimsoll/internal/record/source"
 )
 
@@ -26,6 +27,8 @@ type Engine struct {
 	OwnCredentials bool
 	// Captures are the kinds of captures that it writes about itself.
 	Captures []Capture
+	// Logs are the logs that its servers write.
+	Logs []*serverlog.Format
 	// Exporters are the exporters of its metrics; it may serve them itself.
 	Exporters []exposition.Exporter
 	// Looks recognise files that are often given by mistake. [ServerHere] in their text is replaced.
@@ -96,6 +99,7 @@ type Opener struct {
 	looks    []engineLook
 	engines  []*Engine
 	proc     string // where processes are listed
+	logs     []*serverlog.Format
 
 	exporters []exposition.Exporter
 
@@ -179,6 +183,7 @@ func For(engines []Engine) *Opener {
 		for _, l := range e.Looks {
 			o.looks = append(o.looks, engineLook{l, e})
 		}
+		o.logs = append(o.logs, e.Logs...)
 	}
 
 	return o

@@ -22,6 +22,7 @@
 //	samples of /proc/diskstats       while sleep 1; do date +%s.%N; cat /proc/diskstats; done; pt-diskstats' files
 //	a Prometheus response            curl -G http://prometheus:9090/api/v1/query_range ...
 //	a CloudWatch answer              aws cloudwatch get-metric-data, get-metric-statistics
+//	a database's log                 also with the prefixes of journald, docker and Kubernetes
 //	a benchmark's report             output of etcdctl check perf and pg_test_fsync
 //	a benchmark's clients            output of sysbench and YCSB
 //	a recording's folder             plimsoll record
@@ -270,6 +271,12 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 	}
 
 	from := source.File{Path: path, Open: p.open, Bytes: p.bytes, Modified: p.modified}
+	for _, l := range o.logs {
+		if l.Sniff(head) {
+			return asInput(l.Open(from), nil)
+		}
+	}
+
 	switch {
 	case iostat.Sniff(path, head):
 		return asInput(iostat.New(from))

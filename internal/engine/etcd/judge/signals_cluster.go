@@ -57,7 +57,8 @@ var (
 	// The histogram is credited when a defragmentation ends (3.4.0).
 	DefragmentTime = signal("etcd_defragment_time:ratio",
 		"s/s", "duration of completed defragmentations, per second",
-		`irate(etcd_disk_backend_defrag_duration_seconds_sum[$w])`)
+		`irate(etcd_disk_backend_defrag_duration_seconds_sum[$w])`,
+		`irate(etcd_log_defragmentation_seconds_total[$w])`)
 
 	// This histogram is in milliseconds, unlike the others.
 	CompactionPauseTime = signal("etcd_compaction_pause_time:ratio",

@@ -14,7 +14,9 @@ const fsyncCeilingS = rules.StallCeilingS / 1.5
 
 // felt are the signals by which stalls are detected.
 var felt = []*rules.Signal{WALFsyncTime, WALFsyncs, BackendCommitTime, BackendCommits,
-	ProposalsPending, ProposalsCommitted, ProposalsApplied, Defragmenting, DefragmentTime}
+	ProposalsPending, ProposalsCommitted, ProposalsApplied, Defragmenting, DefragmentTime,
+	loggedSyncs.Running, loggedSyncs.Count, loggedSyncs.Longest, loggedWrites.Running, loggedWrites.Count,
+	loggedWrites.Longest}
 
 // commitFloorS is the equivalent of fsyncFloorS for backend commits.
 const commitFloorS = 0.025
@@ -94,5 +96,5 @@ func stalls(sig *rules.Signals) []rules.Stall {
 		out = append(out, rules.Found(waiting(sig, t.Labels.Get("instance")))...)
 	}
 
-	return out
+	return append(out, loggedStalls(sig)...)
 }

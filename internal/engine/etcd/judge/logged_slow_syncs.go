@@ -1,0 +1,122 @@
+package judge
+
+import (
+	"math"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+const (
+	// A single slow sync may be an incident on the host. From two on they recur.
+	loggedRecurs = 2.0
+	// loggedMuchS is how long such syncs last in total before they are more than a warning.
+	loggedMuchS = 5.0
+)
+
+func loggedSlowSyncs() rules.Rule {
+	r := rules.Rule{ID: "etcd/logged-slow-syncs", Title: "The log has WAL fdatasyncs of over 1 s", Kind: rules.Cause,
+		Storage: true,
+		When:    "plimsoll:etcd_logged_syncs_running:ratio > 0",
+		Needs:   []*rules.Signal{loggedSyncs.Running},
+		NoAlert: "it is about a log that was read; the metrics have alerts",
+		Cause:   "The member logs each fdatasync of its WAL that takes over 1 s. A leader sends no heartbeats and acknowledges no writes during its own sync, and a follower acknowledges none. Half of an election timeout (1 s by default) is enough to lose the leader.",
+		Words: rules.Words{
+			"syncs":      "The log has {{.n}} WAL {{if eq .n \"1\"}}fdatasync{{else}}fdatasyncs{{end}} of over 1 s, {{.total}} in total; the longest took {{.longest}} and ended at {{.at}} UTC.",
+			"only":       "etcd logs only these: how many others took over 10 ms, etcd's criterion for 99 % of them, is not in the log.",
+			"heartbeats": "It sent {{.n}} heartbeats late, by up to {{.longest}}: it led, so every write waited.",
+			"leader":     "It {{with .lost}}lost its leader {{.}}{{end}}{{if and .lost .changes}} and {{end}}{{with .changes}}saw the leader change {{.}}{{end}}.",
+			"requests":   "Meanwhile {{.n}} requests took over 100 ms to apply, up to {{.longest}}.",
+			"device":     "No device was saturated meanwhile: the device itself takes that long for a sync.",
+			"queue":      "A device was saturated for {{.share}} of that time.",
+			"metrics":    "The metrics of the same member cover all syncs: see those findings for how slow they are usually.",
+		},
+		Advice: map[string]rules.Advice{
+			"apart": {Summary: "Put etcd's WAL (--wal-dir) on a separate volume",
+				Expect: "nothing else queues ahead of its syncs", TradeOff: "one more volume per member",
+				Do: []*rules.Remedy{rules.LogApart}},
+			"latency": {Summary: "Choose the volume by latency, not by IOPS: io2 Block Express or local NVMe",
+				Expect:    "each fdatasync is as fast as the device",
+				TradeOff:  "io2 costs 0.065 USD per IOPS a month; local NVMe is lost with the instance",
+				NoCommand: "changing the kind of volume means adding a new member: plimsoll plan and emit write the steps"},
+			"record": {Summary: "Record the metrics and the devices (plimsoll record etcd://... host): they show the syncs below 1 s and what the volume does meanwhile",
+				Expect: "whether the volume is slow by itself or has a queue", TradeOff: "none",
+				NoCommand: "it depends on where the members run"},
+		}}
+
+	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+		syncs := c.SumOf(loggedSyncs)
+		if syncs.N < 1 {
+			return nil
+		}
+		return []rules.Finding{loggedSyncsFinding(r, c, syncs)}
+	}
+
+	return r
+}
+
+func loggedSyncsFinding(r rules.Rule, c *rules.Case, syncs rules.LoggedSum) rules.Finding {
+	f := r.Finding("etcd")
+	f.Windows = c.Windows(syncs.Running)
+	f.PeriodS = c.Period(syncs.Running.Close(c.Cells(5e9)))
+	f.Say("syncs", syncs.Values())
+	f.Evidence = syncs.Evidence(c, loggedSyncs)
+
+	if f.Weight = rules.Share(syncs.Running, c.Stall.Cells); !c.Stall.Any() {
+		f.Weight = 1
+	}
+
+	late := c.SumOf(loggedHeartbeats)
+	if late.N > 0 {
+		f.Say("heartbeats", late.Values())
+		f.Evidence = append(f.Evidence, late.Evidence(c, loggedHeartbeats)[:2]...)
+	}
+
+	times := func(s *rules.Signal, text string) rules.Value {
+		n := math.Round(timeline.Sum(c.One(s)) * c.Grid.StepSeconds())
+		if !(n > 0) {
+			return ""
+		}
+		f.Evidence = append(f.Evidence, c.Figure(text, s, n, "", timeline.Known(c.One(s))))
+		return rules.Things(int(n), "time")
+	}
+
+	lost, changes := times(LoggedLeaderLosses, "losses of the leader"), times(LoggedLeaderChanges, "leader changes")
+	times(LoggedElections, "elections that this member started")
+	if lost != "" || changes != "" {
+		f.Say("leader", rules.Values{"lost": lost, "changes": changes})
+	}
+
+	// Whether clients waited depends on the role of the member, which only heartbeats show. A follower
+	// that is slow alone delays no writes.
+	f.Severity = rules.Warning
+	if syncs.N >= loggedRecurs && (late.N > 0 || lost != "" || changes != "") && syncs.Seconds >= loggedMuchS {
+		f.Severity = rules.Critical
+	}
+
+	if writes := c.SumOf(loggedWrites); writes.Running.And(syncs.Running).Count() > 0 {
+		f.Say("requests", writes.Values())
+		f.Evidence = append(f.Evidence, writes.Evidence(c, loggedWrites)[:2]...)
+	}
+
+	// The metrics have the same syncs and all others, so their findings lead.
+	if c.Measured(WALFsyncs) {
+		f.Severity = rules.Info
+		f.Say("metrics", nil)
+	} else {
+		f.Foremost = true
+		f.Say("only", nil)
+	}
+
+	f.Advise("apart", nil)
+	if sat, ok := c.Saturated(); !ok {
+		f.Advise("record", nil)
+	} else if share := rules.Share(sat, syncs.Running); share < rules.IdleSaturation {
+		f.Say("device", nil)
+		f.Advise("latency", nil)
+	} else {
+		f.Say("queue", rules.Values{"share": rules.Part(share)})
+	}
+
+	return f
+}
