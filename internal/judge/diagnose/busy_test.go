@@ -65,3 +65,21 @@ func TestNeverBusierThanAllTheTime(t *testing.T) {
 		t.Errorf("sde was busy %v of the time, want 1 at most and there", seen)
 	}
 }
+
+// Reads and writes of a device stall together; the verdict names the ones that nearly all of the waiting is
+// for. With about as many writes, it names the writes, as this program explains why writes stall.
+func TestVerdictNamesWhatWaitsMost(t *testing.T) {
+	for _, x := range []struct {
+		writes float64
+		want   string
+	}{{6, "Reads of xvda"}, {60, "Writes of xvda"}} {
+		small := func(s float64) did {
+			return did{reads: 88, readKiB: 10, readS: 0.185, writes: x.writes, writeKiB: 9, writeS: 0.133, busy: 0.99}
+		}
+
+		r := forms(t, time.Second, time.Minute).node("xvda", small).diagnose(diagnose.Options{})
+		if !strings.HasPrefix(r.Verdict, x.want+" stalled for") {
+			t.Errorf("%v writes per second: %s", x.writes, r.Verdict)
+		}
+	}
+}

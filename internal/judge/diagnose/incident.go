@@ -104,11 +104,13 @@ func detectors(c *rules.Case) (order []int, sources []incident.Source) {
 			return 1
 		case s.IsDatabase:
 			return 2
-		case !s.Aside:
+		case s.Aside && outwaitsDevices(s, c.Symptoms):
 			return 3
+		case !s.Aside:
+			return 4
 		}
 
-		return 4
+		return 5
 	}
 
 	slices.SortStableFunc(order, func(a, b int) int {

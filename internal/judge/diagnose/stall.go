@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"math"
+	"slices"
 
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
@@ -144,6 +145,8 @@ func primary(all []rules.Stall) rules.Stall {
 	var best rules.Stall
 	for _, s := range all {
 		switch {
+		case !s.IsDatabase && !best.IsDatabase && outwaits(s, best):
+			best = s
 		case s.Aside && !best.Aside && best.Cells != nil:
 		case best.Cells == nil || best.Aside && !s.Aside:
 			best = s
@@ -159,6 +162,34 @@ func primary(all []rules.Stall) rules.Stall {
 // worse reports whether a longer stall of another class replaces best. Writes keep their place
 // unless only reads stalled, because this program explains why writes stall.
 func worse(best rules.Stall) bool { return !best.Foremost || !best.Any() }
+
+// mostWaiting is how many times as much waiting in its stalled cells another class of a device needs to
+// replace the first one. With less, the order of classes decides, so that noise does not.
+const mostWaiting = 4
+
+// outwaits reports whether both stalled and nearly all of the waiting is in s, in at least as much stalled
+// time as best. A device that serves 88 reads for each 6 writes is one whose reads stall.
+func outwaits(s, best rules.Stall) bool {
+	waited := func(x rules.Stall) (sum float64) {
+		for k, w := range x.Waiting {
+			if x.Cells[k] && !math.IsNaN(w) {
+				sum += w
+			}
+		}
+		return sum
+	}
+
+	known := s.Waiting != nil && best.Waiting != nil && s.Any() && best.Any()
+
+	return known && s.AsSampled().Count() >= best.AsSampled().Count() && waited(s) >= mostWaiting*waited(best)
+}
+
+// outwaitsDevices reports whether s outwaits the stalls of all other classes and devices.
+func outwaitsDevices(s rules.Stall, all []rules.Stall) bool {
+	return !slices.ContainsFunc(all, func(x rules.Stall) bool {
+		return !x.IsDatabase && !x.Aside && x.Any() && !outwaits(s, x)
+	})
+}
 
 // byDevice judges a device's writes against their latency while it is not saturated. Otherwise a
 // log that starts and ends within a burst would make its queueing look usual.
