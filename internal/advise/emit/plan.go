@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"plimsoll/internal/base/jsonerror"
 )
 
 // Bounds of a plan. A plan contains every layout of its frontier, which emit does not use.
@@ -78,7 +80,7 @@ func ReadPlan(name string, text []byte) (*Plan, error) {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil, Inputf("was it truncated? "+again, "%s is not a complete plan: it ends in the middle", name)
 		}
-		return nil, Inputf(again, "%s is not a plan: %v", name, err)
+		return nil, Inputf(again, "%s is not a plan: %v", name, jsonerror.Explain(text, err))
 	}
 
 	// Two concatenated plans would otherwise be accepted silently, and only the first applied.
@@ -103,7 +105,7 @@ func ReadPlan(name string, text []byte) (*Plan, error) {
 		Sets []string `json:"sets"`
 	}
 	if err := json.Unmarshal(p.Chosen, &chosen); err != nil {
-		return nil, Inputf(again, "%s is not a plan: chosen: %v", name, err)
+		return nil, Inputf(again, "%s is not a plan: chosen: %v", name, jsonerror.Explain(nil, err))
 	}
 
 	if n := max(len(chosen.Sets), len(p.Scenario.Facts)); n > planSetsMax {

@@ -7,6 +7,7 @@ package archtest
 var layers = []Layer{
 	{"base/diagnostics", "what is wrong with something a person wrote: the field, the limit, its source, the nearest legal value", nil},
 	{"base/vtime", "virtual time: one heap of events in whole nanoseconds", nil},
+	{"base/jsonerror", "why JSON cannot be decoded, in the words of the user who has the file", nil},
 	{"base/latency", "distributions of latencies, also by phase of the checkpoint cycle", []string{
 		"base/vtime",
 	}},
@@ -22,6 +23,7 @@ var layers = []Layer{
 
 	{"check/archtest", "holds the repository to this table, to its sizes, and each engine to its folder", nil},
 	{"check/prose", "extracts the sentences of the code, for Vale and for people who read samples of them", nil},
+	{"check/hostile", "the inputs and servers that an attacker or a bad day would choose", nil},
 	{"check/golden", "golden files of tests, and how they are written anew", nil},
 	{"check/portable", "finds what would make a model's result differ between machines", nil},
 
@@ -29,7 +31,7 @@ var layers = []Layer{
 	{"record/ebs", "what an EBS volume's NVMe device says of itself", nil},
 	{"record/httpclient", "requests over HTTP: bounded answers, retries, redirects, and secrets that stay with their server", nil},
 	{"record/recording", "the series of a run, in memory, in a folder or on a server, behind one Reader and one Writer", []string{
-		"base/safefile", "record/address", "record/httpclient",
+		"base/jsonerror", "base/safefile", "record/address", "record/httpclient",
 	}},
 	{"record/identity", "which server and which host each series belongs to", []string{
 		"record/recording",
@@ -48,16 +50,16 @@ var layers = []Layer{
 		"record/recording", "record/samples", "record/source",
 	}},
 	{"record/fio", "fio's JSON and text reports and latency logs", []string{
-		"base/safefile", "record/recording", "record/source",
+		"base/jsonerror", "base/safefile", "record/recording", "record/source",
 	}},
 	{"record/host", "this machine's /proc and /sys, under node_exporter's names", []string{
 		"base/procfs", "record/ebs", "record/recording", "record/source",
 	}},
 	{"record/cloud", "what providers' metrics have in common: a span of time, facts of volumes, and a bill", []string{
-		"record/httpclient", "record/recording", "record/source",
+		"base/jsonerror", "record/httpclient", "record/recording", "record/source",
 	}},
 	{"record/amazon", "CloudWatch's metrics of volumes, instances and RDS, and what AWS knows of them", []string{
-		"record/httpclient", "record/cloud", "record/recording", "record/source",
+		"base/jsonerror", "record/httpclient", "record/cloud", "record/recording", "record/source",
 	}},
 	{"record/azure", "Azure Monitor's metrics of disks and machines, and what Azure knows of them", []string{
 		"record/cloud", "record/source",
@@ -72,10 +74,10 @@ var layers = []Layer{
 		"base/procfs", "record/lineprefix", "record/recording", "record/source",
 	}},
 	{"record/promjson", "saved responses of Prometheus' HTTP API", []string{
-		"record/recording", "record/source",
+		"base/jsonerror", "record/recording", "record/source",
 	}},
 	{"record/iostat", "iostat's logs, turned back into the counters they came from", []string{
-		"record/lineprefix", "record/recording", "record/source",
+		"base/jsonerror", "record/lineprefix", "record/recording", "record/source",
 	}},
 	{"record/sources", "recognises which source an argument means", []string{
 		"base/procfs", "base/safefile", "record/address", "record/httpclient", "record/recording", "record/source", "record/exposition", "record/fio",
@@ -89,7 +91,7 @@ var layers = []Layer{
 		"record/recording", "record/export/parquet",
 	}},
 	{"record/cluster", "the objects of a Kubernetes cluster that concern a database, read and changed", []string{
-		"record/httpclient",
+		"base/jsonerror", "record/httpclient",
 	}},
 	{"record/pod", "the volumes of a Kubernetes pod, read where their provider measures them", []string{
 		"record/cluster", "record/recording", "record/source",
@@ -100,7 +102,7 @@ var layers = []Layer{
 		"base/vtime", "base/random", "base/units",
 	}},
 	{"model/catalog", "what can be rented: limits and prices with their source and date, built into volumes", []string{
-		"base/diagnostics", "base/random", "base/safefile", "base/units", "model/volume",
+		"base/diagnostics", "base/jsonerror", "base/random", "base/safefile", "base/units", "model/volume",
 	}},
 	{"model/catalog/maketable", "the program that makes the catalogue's embedded table", []string{
 		"model/catalog",
@@ -226,8 +228,8 @@ var layers = []Layer{
 		"base/units", "model/volume", "model/catalog", "model/scenario",
 	}},
 	{"advise/emit", "a layout as the files that apply it, each checked by the tool that takes it", []string{
-		"base/diagnostics", "base/safefile", "base/shellword", "base/units", "model/catalog", "model/engine",
-		"model/scenario", "advise/budget",
+		"base/diagnostics", "base/jsonerror", "base/safefile", "base/shellword", "base/units", "model/catalog",
+		"model/engine", "model/scenario", "advise/budget",
 	}},
 	{"advise/plan", "the cheapest layout that meets an objective", []string{
 		"base/diagnostics", "base/units", "model/volume", "model/catalog", "model/kernel",

@@ -165,7 +165,7 @@ func TestImportRefuses(t *testing.T) {
 
 func TestStoreRefuses(t *testing.T) {
 	for _, c := range []struct{ text, says string }{
-		{"{", "byte"}, {`{"version": 2}`, "version 2"},
+		{"{", "in the middle"}, {`{"version": 2}`, "version 2"},
 		{`{"version": 1, "instances": [{"name": "x", "vcpu": 1, "memory": "1B"}]}`, "instances[0]"},
 		{`{"version": 1, "instance_prices": [{"instance": "x", "price": {"region": "r", "hourly": "20000USD"}}]}`, "instance_prices[0]"},
 		{`{"version": 1, "volume_prices": [{"type": "gp9"}]}`, "volume_prices[0]"},

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"plimsoll/internal/base/jsonerror"
 	"plimsoll/internal/base/safefile"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/volume"
@@ -101,7 +102,7 @@ func decodeStore(text []byte) (*Store, error) {
 	var s Store
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(&s); err != nil {
-		return nil, fmt.Errorf("no catalogue of ours, byte %d: %w", d.InputOffset(), err)
+		return nil, fmt.Errorf("not a catalogue of this program: %w", jsonerror.Explain(text, err))
 	}
 
 	switch {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"plimsoll/internal/base/jsonerror"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -166,7 +167,7 @@ func (s *saved) answer() (*answer, error) {
 
 	var a answer
 	if err := json.Unmarshal(text, &a); err != nil {
-		return nil, fmt.Errorf("incomplete or invalid JSON (%w): save it again", err)
+		return nil, fmt.Errorf("%w: save it again", jsonerror.Explain(text, err))
 	}
 
 	return &a, nil

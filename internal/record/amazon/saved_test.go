@@ -84,7 +84,7 @@ func TestSaved(t *testing.T) {
 // The error for an unusable answer says what to request instead.
 func TestSavedErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"MetricDataResults": [`:   "incomplete or invalid JSON",
+		`{"MetricDataResults": [`:   "the JSON ends in the middle",
 		`{"MetricDataResults": []}`: "no values of any metric that a rule uses (it has: nothing): request metrics of AWS/EBS",
 		`{"Label": "NetworkIn", "Datapoints": [{"Timestamp": "2026-01-05T10:00:00Z", "Sum": 1}]}`:                       "(it has: NetworkIn)",
 		`{"Label": "WriteIOPS", "Datapoints": [{"Timestamp": "yesterday", "Average": 1}]}`:                              `datapoint 1 has the time "yesterday"`,

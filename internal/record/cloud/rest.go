@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/internal/base/jsonerror"
 	"plimsoll/internal/record/httpclient"
 )
 
@@ -102,7 +103,7 @@ func (r *REST) get(ctx context.Context, url string, into any) error {
 	case err != nil:
 		return noAnswer(ctx, request, err)
 	case answer.StatusCode == http.StatusOK:
-		return json.Unmarshal(text, into)
+		return jsonerror.Explain(text, json.Unmarshal(text, into))
 	}
 
 	refused := refusalOf(answer.StatusCode, text)

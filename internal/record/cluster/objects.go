@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"plimsoll/internal/base/jsonerror"
 	"plimsoll/internal/record/httpclient"
 )
 
@@ -137,7 +138,7 @@ func (k Kind[T]) List(ctx context.Context, c *Client, namespace, labels string) 
 		}
 
 		if err := json.Unmarshal(text, &page); err != nil {
-			return nil, fmt.Errorf("%s: %w", k, err)
+			return nil, fmt.Errorf("%s: %w", k, jsonerror.Explain(text, err))
 		}
 
 		out = append(out, page.Items...)
@@ -297,7 +298,7 @@ func (k Kind[T]) decode(text []byte, err error) (*T, error) {
 	}
 	out := new(T)
 	if err := json.Unmarshal(text, out); err != nil {
-		return nil, fmt.Errorf("%s: %w", k, err)
+		return nil, fmt.Errorf("%s: %w", k, jsonerror.Explain(text, err))
 	}
 	return out, nil
 }

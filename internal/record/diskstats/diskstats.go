@@ -308,7 +308,10 @@ func (r *reader) flush(ctx context.Context) error {
 			values := make([]float64, len(r.times))
 			some := false
 			for k := range values {
-				values[k] = r.counters[i][k*columns+c]
+				values[k] = math.NaN()
+				if at := k*columns + c; at < len(r.counters[i]) { // shorter for a device of skipped samples only
+					values[k] = r.counters[i][at]
+				}
 				some = some || !math.IsNaN(values[k])
 			}
 

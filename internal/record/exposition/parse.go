@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -134,7 +135,7 @@ func (p *parser) parse(body []byte, contentType string) (out []sample, bad []bad
 		// The line after the last good one is skipped. It may be a description before the bad line;
 		// then the next round gets to the bad line itself.
 		skip := bytes.IndexByte(body[good:], '\n') + 1
-		bad = append(bad, badLine{offset: offset + int64(good), text: err.Error()})
+		bad = append(bad, badLine{offset: offset + int64(good), text: unreadable(err)})
 		if skip == 0 {
 			return out, bad
 		}
@@ -301,4 +302,22 @@ func batches(samples []sample, ms int64) []recording.Batch {
 // overSeries returns the text about a page with too many series.
 func overSeries(samples int64) string {
 	return fmt.Sprintf("skipped %d samples: the page has more than %d series", samples, seriesMax)
+}
+
+// quotedMax bounds what an error quotes of a line that cannot be read.
+const quotedMax = 80
+
+// unreadable explains an error of the text parser, which speaks of its tokens and of strconv. It
+// ends with the rest of the line, quoted, from the place where the parser gave up.
+func unreadable(err error) string {
+	text := err.Error()
+	_, rest, quotes := strings.Cut(text, " while parsing: ")
+	if line, e := strconv.Unquote(rest); quotes && e == nil {
+		line, _, _ = strings.Cut(line, "\n")
+		return fmt.Sprintf("not a line of metrics: %.*q", quotedMax, line)
+	}
+	if strings.Contains(text, "strconv.") {
+		return "a value that is not a number"
+	}
+	return text
 }

@@ -42,6 +42,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"plimsoll/internal/base/jsonerror"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -257,7 +258,7 @@ func decode(text []byte, r *result) error {
 	}
 
 	if err := json.Unmarshal(text, r); err != nil {
-		return err
+		return jsonerror.Explain(text, err)
 	}
 
 	switch {

@@ -10,6 +10,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"plimsoll/internal/base/jsonerror"
 )
 
 // jsonReports reads iostat -o JSON. The reports are in an array, and each is decoded separately, so
@@ -139,7 +141,7 @@ func damageText(err error) string {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return "the JSON has no closing brackets, for example because iostat was killed"
 	}
-	return err.Error()
+	return jsonerror.Explain(nil, err).Error()
 }
 
 // header reads one token outside the reports. It recognises keys at any depth, because the nesting

@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
+	"plimsoll/internal/base/jsonerror"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -164,7 +165,7 @@ func parse(text []byte) ([]stream, error) {
 
 	var r response
 	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("incomplete or invalid JSON (%w): save it again", err)
+		return nil, fmt.Errorf("%w: save it again", jsonerror.Explain(text, err))
 	}
 	if r.Status != "success" {
 		return nil, fmt.Errorf("the server returned an error: %.200s", r.Error)
@@ -175,7 +176,7 @@ func parse(text []byte) ([]stream, error) {
 	case model.ValMatrix.String():
 		var matrix model.Matrix
 		if err := json.Unmarshal(r.Data.Result, &matrix); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("its series: %w: save it again", jsonerror.Explain(nil, err))
 		}
 		for _, s := range matrix {
 			// A series may have only native histograms.
@@ -186,7 +187,7 @@ func parse(text []byte) ([]stream, error) {
 	case model.ValVector.String():
 		var vector model.Vector
 		if err := json.Unmarshal(r.Data.Result, &vector); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("its series: %w: save it again", jsonerror.Explain(nil, err))
 		}
 		for _, s := range vector {
 			out = append(out, stream{labelsOf(s.Metric), []model.SamplePair{{Timestamp: s.Timestamp, Value: s.Value}}})

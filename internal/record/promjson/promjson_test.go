@@ -105,7 +105,7 @@ func TestErrors(t *testing.T) {
 		`{"status":"success","data":{"resultType":"matrix","result":[]}}`:                                                       "no series",
 		`{"status":"success","data":{"resultType":"matrix","result":[{"metric":{},"values":[[1,"1"]]}]}}`:                       "query the metrics themselves",
 		`{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"a"},"values":[[2,"1"],[1,"1"]]}]}}`: "not in ascending order",
-		fmt.Sprintf(matrix, "")[:300]: "incomplete or invalid JSON",
+		fmt.Sprintf(matrix, "")[:300]: "the JSON ends in the middle",
 	} {
 		if !promjson.Sniff("", []byte(text)) {
 			t.Errorf("%.60s is not recognised", text)

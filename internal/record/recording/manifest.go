@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"plimsoll/internal/base/jsonerror"
 	"plimsoll/internal/base/safefile"
 )
 
@@ -168,11 +169,7 @@ func readManifest(dir string) (*manifest, error) {
 }
 
 func manifestError(file string, text []byte, err error) error {
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		return fmt.Errorf("%s: byte %d of %d: %w: restore it from a copy", file, syntax.Offset, len(text), err)
-	}
-	return fmt.Errorf("%s: %w: restore it from a copy", file, err)
+	return fmt.Errorf("%s: %w: restore it from a copy", file, jsonerror.Explain(text, err))
 }
 
 // write replaces the manifest in dir atomically: a reader, or a process started after a crash, sees

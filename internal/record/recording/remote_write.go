@@ -269,12 +269,18 @@ func (p *Pusher) send(ctx context.Context, series []*prompb.TimeSeries) error {
 	}
 
 	body := s2.EncodeSnappy(nil, raw)
-	retry := httpclient.Retry{Patience: p.opt.Patience, Wait: p.opt.RetryWait}
+	// A receiver that has not accepted anything yet is more likely a wrong address than a restart.
+	patience := p.opt.Patience
+	if p.sent.Load() == 0 {
+		patience = min(patience, p.opt.Timeout)
+	}
+
+	retry := httpclient.Retry{Patience: patience, Wait: p.opt.RetryWait}
 	err = retry.Do(ctx, func(ctx context.Context) error { return p.post(ctx, body) })
 
 	var unavailable *unavailableError
 	if errors.As(err, &unavailable) {
-		return fmt.Errorf("%w (tried for %s)", err, p.opt.Patience)
+		return fmt.Errorf("%w (tried for %s)", err, patience)
 	}
 
 	return err

@@ -135,7 +135,7 @@ func TestHostile(t *testing.T) {
 		"states an inflated length of 4294": bomb(1<<32-1, 100),
 		"inflates to 100 bytes, but states": bomb(MaxInflated, 100),
 		"has no length":                     ftdctest.ChunkDocument(t0, []byte{1}),
-		"inflate: ":                         ftdctest.ChunkDocument(t0, []byte("\x10\x00\x00\x00no zlib stream")),
+		"cannot be decompressed: ":          ftdctest.ChunkDocument(t0, []byte("\x10\x00\x00\x00no zlib stream")),
 	}
 
 	for want, inflated := range hostile() {

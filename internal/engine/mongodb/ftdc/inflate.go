@@ -62,7 +62,7 @@ func (f *inflater) inflate(data []byte) ([]byte, error) {
 
 	if err != nil {
 		f.zlib = nil
-		return nil, fmt.Errorf("inflate: %w", err)
+		return nil, errors.New("cannot be decompressed: it does not begin like zlib data")
 	}
 
 	got := 0
@@ -82,8 +82,10 @@ func (f *inflater) inflate(data []byte) ([]byte, error) {
 			return f.buf[:got+deltaPad], nil
 		case errors.Is(err, io.EOF):
 			return nil, fmt.Errorf("inflates to %d bytes, but states %d", got, want)
+		case errors.Is(err, zlib.ErrChecksum):
+			return nil, errors.New("cannot be decompressed: its checksum is wrong")
 		case err != nil:
-			return nil, fmt.Errorf("inflate: after %d of %d bytes: %w", got, want, err)
+			return nil, fmt.Errorf("cannot be decompressed: damaged or torn after %d of %d bytes", got, want)
 		}
 	}
 }

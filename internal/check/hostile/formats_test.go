@@ -1,0 +1,239 @@
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	engines "plimsoll/internal/engine"
+	"plimsoll/internal/record/amazon"
+	"plimsoll/internal/record/azure"
+	"plimsoll/internal/record/google"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/sources"
+)
+
+const (
+	// seedBytesMax leaves out large captures: a mutation somewhere in megabytes of healthy rows finds
+	// little.
+	seedBytesMax = 256 << 10
+	seedsMax     = 12 // of a format
+	// formatsLeast is how many formats the repository has files of.
+	formatsLeast = 10
+)
+
+// written are files of formats that no folder has one of.
+var written = map[string]string{
+	"diskstats": "1790000000.5\n 259 0 nvme0n1 10 0 80 5 100 3 1600 90 0 50 95 0 0 0 0 7 3\n 8 0 sda 1 0 8 1 1 0 8 1 0 1 2\n" +
+		"1790000001.5\n 259 0 nvme0n1 20 0 160 9 200 5 3200 190 1 99 195 0 0 0 0 9 4\n 8 0 sda 2 0 16 2 2 0 16 2 0 2 4\n",
+	"Prometheus' JSON": `{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"node_disk_writes_completed_total",` +
+		`"device":"nvme0n1","instance":"db-1:9100"},"values":[[1790000000,"100"],[1790000015.5,"NaN"],[1790000030,"2e3"]]}]}}`,
+	"pg_test_fsync": "5 seconds per test\nO_DIRECT supported on this platform for open_datasync and open_sync.\n\n" +
+		"Compare file sync methods using one 8kB write:\n(in \"wal_sync_method\" preference order, except fdatasync is Linux's default)\n" +
+		"        open_datasync                      1525.311 ops/sec     656 usecs/op\n" +
+		"        fdatasync                          1493.120 ops/sec     670 usecs/op\n" +
+		"        fsync                               732.554 ops/sec    1365 usecs/op\n",
+	"check perf": "60 / 60 Boooooooooooooooooooooooooooooooooooooooooooooooooooooooooooo! 100.00% 1m0s\n" +
+		"PASS: Throughput is 150 writes/s\nPASS: Slowest request took 0.087509s\nPASS: Stddev is 0.007104s\nPASS\n",
+}
+
+func opener() *sources.Opener {
+	return sources.For(engines.All().Sources()).With(amazon.Cloud{}, azure.Cloud{}, google.Cloud{})
+}
+
+// formats finds the files of the repository that are sources, by the kind that they are recognised
+// as. A new reader is tried as soon as a file that it reads is in a testdata folder or an example.
+func formats(t *testing.T) map[string][][]byte {
+	t.Helper()
+	all, o := map[string][][]byte{}, opener()
+	err := filepath.WalkDir("../../..", func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && (e.Name() == ".git" || e.Name() == "bin" || e.Name() == "build" || e.Name() == "dist"):
+			return fs.SkipDir
+		case !e.Type().IsRegular() || !strings.Contains(path, "testdata/") && !strings.Contains(path, "/examples/"):
+			return nil
+		}
+
+		info, err := e.Info()
+		if err != nil || info.Size() > seedBytesMax {
+			return err
+		}
+
+		in, err := o.Open(t.Context(), path, sources.OpenOptions{})
+		if err != nil || in.Source == nil {
+			return nil //nolint:nilerr // it is not a source
+		}
+
+		text, err := os.ReadFile(path)
+		kind := in.Describe().Kind
+		// Of compressed files only the compression would be damaged: see TestCompressed.
+		if bytes.HasPrefix(text, []byte("\x1f\x8b")) {
+			return err
+		}
+
+		// The same kind is read by different code from text and from JSON.
+		if first := bytes.TrimSpace(text); bytes.HasPrefix(first, []byte("{")) || bytes.HasPrefix(first, []byte("[")) {
+			kind += " as JSON"
+		}
+
+		if len(all[kind]) < seedsMax {
+			all[kind] = append(all[kind], text)
+		}
+
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for name, text := range written {
+		path := filepath.Join(t.TempDir(), "written")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := read(t.Context(), path); !ok {
+			t.Fatalf("%s cannot be read even undamaged: %v", name, err)
+		}
+		all[name] = append(all[name], []byte(text))
+	}
+
+	if len(all) < formatsLeast {
+		t.Fatalf("only %d formats have files: %q", len(all), slices.Sorted(maps.Keys(all)))
+	}
+
+	return all
+}
+
+// read reads a file as a command would, into a recording in memory, and reports whether there was
+// anything to read.
+func read(ctx context.Context, path string) (bool, error) {
+	in, err := opener().Open(ctx, path, sources.OpenOptions{})
+	if err != nil {
+		return false, err
+	}
+	if in.Reader != nil {
+		return true, in.Reader.Close()
+	}
+
+	m := recording.NewMemory(recording.MemoryOptions{})
+	err = in.Source.Read(ctx, m, source.Options{Location: time.UTC, Parallel: 1})
+	return err == nil, errors.Join(err, m.Close())
+}
+
+// internals are words of decoders and of Go that no user should have to read.
+var internals = []string{
+	"runtime error", "invalid memory", "unmarshal", "Go value", "Go struct", "strconv.", "json: ", "yaml: ", "flate: ",
+	"match offset", "bzip2 data", "plimsoll-tmp", "path escapes", "interface conversion", "reflect:", "goroutine ",
+}
+
+// badVerb is what package fmt writes for a wrong argument: %!w(<nil>).
+var badVerb = regexp.MustCompile(`%!.\(`)
+
+// quoted matches what an error quotes of the input, which may contain any word.
+var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"`)
+
+// mutated reads damaged copies of a format's files. None may panic, take a minute or fail in words
+// of a decoder.
+func mutated(t *testing.T, seeds [][]byte) {
+	r, file := Rand(t), filepath.Join(t.TempDir(), "input")
+	read1, worst := 0, time.Duration(0)
+	tries := Tries(40, ParserTries)
+	for n := range tries {
+		input := Mutate(r, seeds[r.IntN(len(seeds))], seeds)
+		if err := os.WriteFile(file, input, 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		try(t, file, input, n, &read1, &worst)
+		if t.Failed() {
+			return
+		}
+	}
+
+	t.Logf("%d tries, %d of them readable; the slowest took %s", tries, read1, worst)
+}
+
+// try reads one input, and keeps it if it fails the test.
+func try(t *testing.T, file string, input []byte, n int, readable *int, worst *time.Duration) {
+	t.Helper()
+	done := false
+	defer func() {
+		if failure := recover(); failure != nil || !done || t.Failed() {
+			at := filepath.Join(os.TempDir(), strings.NewReplacer("/", "-", " ", "-").Replace(t.Name())+".input")
+			t.Errorf("try %d: %v: the input is in %s (%v)", n, failure, at, os.WriteFile(at, input, 0o600))
+		}
+	}()
+
+	ctx, cancel := context.WithTimeout(t.Context(), Within)
+	defer cancel()
+
+	began := time.Now()
+	ok, err := read(ctx, file)
+	*worst = max(*worst, time.Since(began))
+	if ok {
+		*readable++
+	}
+
+	if ctx.Err() != nil {
+		t.Errorf("not read within %s", Within)
+	}
+	if err != nil {
+		if badVerb.MatchString(err.Error()) {
+			t.Errorf("the error has a verb without its value: %.500s", err)
+		}
+		text := quoted.ReplaceAllString(err.Error(), "")
+		for _, word := range internals {
+			if strings.Contains(text, word) {
+				t.Errorf("the error says %q: %.500s", word, err)
+			}
+		}
+	}
+
+	done = true
+}
+
+// TestFormats gives each reader of files thousands of damaged ones.
+func TestFormats(t *testing.T) {
+	all := formats(t)
+	for _, kind := range slices.Sorted(maps.Keys(all)) {
+		t.Run(kind, func(t *testing.T) { mutated(t, all[kind]) })
+	}
+
+	if peak := peakMemory(t); peak > MemoryMax {
+		t.Errorf("a peak of %d MB of memory", peak>>20)
+	}
+}
+
+// TestCompressed damages the compression around a format instead of the format.
+func TestCompressed(t *testing.T) {
+	page := []byte("# TYPE x counter\n" + strings.Repeat("x{a=\"b\"} 1 1790000000000\n", 4000))
+	var inGzip bytes.Buffer
+	z := gzip.NewWriter(&inGzip)
+	if _, err := z.Write(page); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+
+	e, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inZstd := e.EncodeAll(page, nil)
+
+	t.Run("gzip", func(t *testing.T) { mutated(t, [][]byte{inGzip.Bytes()}) })
+	t.Run("zstd", func(t *testing.T) { mutated(t, [][]byte{inZstd}) })
+}

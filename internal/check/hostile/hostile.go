@@ -1,0 +1,65 @@
+// Package hostile makes the inputs, the servers and the moments that an attacker or a bad day would
+// choose: mutated files ([Mutate]) and a man in the middle who delays, cuts, floods and falsifies a
+// conversation with a real server ([Middle]).
+//
+// The tests that use it are a fixed, small sample in an ordinary run. With CI_FULL set (make
+// nightly) each parser gets [ParserTries] inputs and each process [ProcessTries] tries, from a new
+// seed, which is logged. PLIMSOLL_SEED repeats a run.
+package hostile
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// Tries in a nightly run.
+const (
+	ParserTries  = 10_000
+	ProcessTries = 200
+)
+
+// What any input below 64 MB may take.
+const (
+	// MemoryMax bounds the resident memory of a process.
+	MemoryMax = 1 << 30
+	// Within bounds its time.
+	Within = 60 * time.Second
+)
+
+// Full reports whether this is a nightly run.
+func Full() bool { return os.Getenv("CI_FULL") != "" }
+
+// Tries returns nightly in a nightly run, and otherwise few.
+func Tries(few, nightly int) int {
+	if Full() {
+		return nightly
+	}
+	return few
+}
+
+// Rand returns a source of randomness for a test, and logs its seed: PLIMSOLL_SEED, or a new one in
+// a nightly run, or 1. Each test draws from its own stream.
+func Rand(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := uint64(1)
+	if text := os.Getenv("PLIMSOLL_SEED"); text != "" {
+		given, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("PLIMSOLL_SEED: %v", err)
+		}
+		seed = given
+	} else if Full() {
+		seed = rand.Uint64()
+	}
+
+	t.Logf("PLIMSOLL_SEED=%d repeats this run", seed)
+	stream := uint64(0)
+	for _, b := range []byte(t.Name()) {
+		stream = stream*31 + uint64(b)
+	}
+
+	return rand.New(rand.NewPCG(seed, stream)) //nolint:gosec // a test, which must be repeatable
+}

@@ -1,0 +1,98 @@
+package hostile
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+)
+
+// mutatedBytesMax bounds a mutated input. Larger inputs find nothing that these do not, and parsing
+// ten thousand of them would take hours; tests for size make their own.
+const mutatedBytesMax = 1 << 20
+
+// interesting are numbers at the edges of types, and texts that mean something to a parser.
+var interesting = []string{
+	"0", "-1", "1e309", "-1e309", "NaN", "+Inf", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
+	"18446744073709551616", "4294967295", "0x7fffffff", "1e-400", "00000000000000000000001", "99999999999999",
+	"null", "true", "[]", "{}", "[[[[[[[[", "{{{{{{{{", "\"", "\\", "\\u0000", "\\ud800", "\x00", "\xff\xfe", "\xef\xbb\xbf",
+	"\r\n", "\n\n", "\t", " ", ",", ":", "%", "%s", "../", "/", "~", "&a *a", "<<:", "!!binary", "# EOF\n", "2026-02-30T25:61:61Z",
+	"1969-12-31T23:59:59Z", "9999-12-31T23:59:59Z", "0001-01-01", "\u202e", "é", "\U0001F600", "\x1b[2J", "\xff\xff\xff\x7f", "\x00\x00\x00\x80",
+}
+
+// Mutate returns a damaged copy of an input: one to eight changes of its bytes, lines and numbers.
+// others are further inputs, parts of which it may contain.
+func Mutate(r *rand.Rand, input []byte, others [][]byte) []byte {
+	out := slices.Clone(input)
+	for range 1 + r.IntN(8) {
+		out = change(r, out, others)
+		if len(out) > mutatedBytesMax {
+			out = out[:mutatedBytesMax]
+		}
+	}
+	return out
+}
+
+// change makes one change.
+func change(r *rand.Rand, b []byte, others [][]byte) []byte {
+	if len(b) == 0 {
+		return []byte(interesting[r.IntN(len(interesting))])
+	}
+
+	at := r.IntN(len(b))
+	switch r.IntN(12) {
+	case 0: // a bit
+		b[at] ^= 1 << r.IntN(8)
+	case 1: // a byte
+		b[at] = byte(r.IntN(256))
+	case 2: // torn
+		b = b[:at]
+	case 3: // without its beginning
+		b = b[at:]
+	case 4: // a hole
+		b = slices.Delete(b, at, min(len(b), at+1+r.IntN(64)))
+	case 5, 6: // something with a meaning, in between or instead
+		text := []byte(interesting[r.IntN(len(interesting))])
+		end := at
+		if r.IntN(2) == 0 {
+			end = min(len(b), at+len(text))
+		}
+		b = slices.Replace(b, at, end, text...)
+	case 7: // a piece again, once or often
+		piece := slices.Clone(b[at:min(len(b), at+1+r.IntN(256))])
+		b = slices.Insert(b, at, bytes.Repeat(piece, 1+r.IntN(1<<r.IntN(10)))...)
+	case 8: // two lines exchanged
+		lines := bytes.SplitAfter(b, []byte("\n"))
+		x, y := r.IntN(len(lines)), r.IntN(len(lines))
+		lines[x], lines[y] = lines[y], lines[x]
+		b = bytes.Join(lines, nil)
+	case 9: // a number replaced
+		b = renumber(r, b, at)
+	case 10: // a run of one byte
+		b = slices.Insert(b, at, bytes.Repeat([]byte{b[at]}, 1+r.IntN(4096))...)
+	case 11: // a piece of another input
+		if len(others) == 0 {
+			break
+		}
+		other := others[r.IntN(len(others))]
+		if len(other) == 0 {
+			break
+		}
+		from := r.IntN(len(other))
+		b = slices.Insert(b, at, other[from:min(len(other), from+1+r.IntN(512))]...)
+	}
+
+	return b
+}
+
+// renumber replaces the first number after at by an interesting one.
+func renumber(r *rand.Rand, b []byte, at int) []byte {
+	from := at + bytes.IndexAny(b[at:], "0123456789")
+	if from < at {
+		return b
+	}
+	end := from
+	for end < len(b) && b[end] >= '0' && b[end] <= '9' {
+		end++
+	}
+	return slices.Replace(b, from, end, []byte(interesting[r.IntN(15)])...)
+}
