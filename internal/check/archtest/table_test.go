@@ -361,11 +361,12 @@ var layers = []Layer{
 		"engine/*/advise", "engine/*/live", "engine/*/server",
 		"engine/mongodb/worker", "engine/mongodb/buckets", "engine/parts",
 	}},
+	{"engine/postgres/pgbenchtext", "what pgbench's clients felt: its progress, totals and logs", []string{"record/benchmark"}},
 	{"engine/postgres/fsynctext", "what pg_test_fsync prints", []string{"record/benchmark"}},
 	{"engine/postgres", "all that is known of PostgreSQL", []string{
 		"record/source", "record/exposition", "record/sources", "model/scenario", "lab", "lab/existing",
 		"advise/fit", "engine/*/judge", "engine/*/model", "engine/*/advise", "engine/*/live",
-		"engine/*/server", "engine/postgres/fsynctext", "engine/parts",
+		"engine/*/server", "engine/postgres/fsynctext", "engine/postgres/pgbenchtext", "engine/parts",
 	}},
 	{"engine/streams", "the shapes of I/O that benchmark tools make, as an engine", []string{
 		"model/scenario", "lab", "advise/emit", "advise/fit", "engine/*/model", "engine/*/advise",

@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/engine/postgres/judge"
 	"plimsoll/internal/engine/postgres/live"
 	"plimsoll/internal/engine/postgres/model"
+	"plimsoll/internal/engine/postgres/pgbenchtext"
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/source"
 	"plimsoll/internal/record/sources"
@@ -32,6 +33,11 @@ var Engine = parts.Engine{
 		// The output of PostgreSQL's own sync benchmark.
 		Captures: []sources.Capture{{Name: "a report of pg_test_fsync", Whole: "the text itself",
 			Sniff: fsynctext.Sniff, Open: fsynctext.Format.Open}},
+		Texts: []sources.Text{
+			{Sniff: pgbenchtext.SniffReport, New: pgbenchtext.Report.NewLog},
+			{Sniff: pgbenchtext.SniffLog, New: pgbenchtext.Log.NewLog},
+			{Sniff: pgbenchtext.SniffAggregated, New: pgbenchtext.Aggregated.NewLog},
+		},
 		// postgres_exporter's page.
 		Exporters: []exposition.Exporter{{Engine: "postgres", Prefix: "pg", VersionMetric: "pg_static",
 			VersionLabel: "short_version"}},
@@ -40,10 +46,6 @@ var Engine = parts.Engine{
 				Is: sources.Matches(`(?m)^\d{4}-\d\d-\d\d [\d:.]+ \S+ \[\d+\].*(LOG|ERROR|FATAL|WARNING|STATEMENT): `),
 				Text: "is a PostgreSQL log, which cannot be read: give the server's address, " + sources.ServerHere +
 					", or its exporter's /metrics with an iostat log",
-			},
-			{
-				Is:   sources.Matches(`(?m)^progress: [\d.]+ s, [\d.]+ tps, `),
-				Text: "is pgbench's progress, which shows only the clients' side: run plimsoll record postgres://HOST host --out FOLDER during the benchmark and give the folder",
 			},
 		},
 		Programs: []string{"postgres"}, Names: []string{"pg", "pgsql"}, DataFolder: live.DataFolder,

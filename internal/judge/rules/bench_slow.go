@@ -102,13 +102,14 @@ const (
 
 func clientsSlowest() Rule {
 	r := Rule{ID: BenchTotals, Title: "An operation of a benchmark took very long",
-		Kind: Symptom, Whole: true, Needs: []*Signal{BenchMax, BenchOps, BenchTime},
+		Kind: Symptom, Whole: true, Needs: []*Signal{BenchOps, BenchTime},
 		NoAlert: "it judges benchmarks",
 		Cause:   "A mean over a whole run hides a stall of seconds. The slowest operation shows that there was one, but not when, how often or why.",
 		Words: Words{
 			"slowest":    "The slowest of the {{.subject}} took {{.slowest}}, although the mean is {{.mean}}.",
 			"even title": "How long a benchmark's operations took",
 			"even":       "{{.subject}} took {{.mean}} on average over the whole run, the slowest {{.slowest}}.",
+			"mean":       "{{.subject}} took {{.mean}} on average over the whole run; the report has no longest.",
 			"when":       "The report has totals of the whole run, so when and how often that happened is unknown.",
 			"why":        "Why is not measurable from this: record the server and its devices during the run.",
 		},
@@ -120,7 +121,7 @@ func clientsSlowest() Rule {
 
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		var out []Finding
-		for _, t := range c.Signal(BenchMax) {
+		for _, t := range c.Signal(BenchOps) {
 			if f, ok := r.slowest(c, t); ok {
 				out = append(out, f)
 			}
@@ -133,14 +134,15 @@ func clientsSlowest() Rule {
 
 // slowest judges one operation. Stalled time that was found says more than its longest operation.
 func (r Rule) slowest(c *Case, t timeline.Track) (Finding, bool) {
-	ops, waited := c.sameAs(BenchOps, t.Labels.Get, benchBy), c.sameAs(BenchTime, t.Labels.Get, benchBy)
-	if ops == nil || waited == nil || c.Stall.Any() {
+	ops, waited := t.Values, c.sameAs(BenchTime, t.Labels.Get, benchBy)
+	if waited == nil || c.Stall.Any() {
 		return Finding{}, false
 	}
 
-	slowest, mean := timeline.Max(t.Values), timeline.Sum(waited)/timeline.Sum(ops)
+	most := c.sameAs(BenchMax, t.Labels.Get, benchBy)
+	slowest, mean := timeline.Max(most), timeline.Sum(waited)/timeline.Sum(ops) // NaN if not reported
 	long, total := slowest >= slowestFromS && slowest >= slowestFactor*mean, c.isTotal(ops)
-	if !(slowest > 0) || !long && !total {
+	if !(mean > 0) || !long && !total {
 		return Finding{}, false
 	}
 
@@ -150,9 +152,13 @@ func (r Rule) slowest(c *Case, t timeline.Track) (Finding, bool) {
 
 	if f.Weight = 0.5; !long {
 		f.Severity = Info
+		words := "even"
+		if most == nil {
+			words = "mean"
+		}
 		f.Entitle("even title", nil)
-		f.Say("even", v)
-		f.Open("even", v)
+		f.Say(words, v)
+		f.Open(words, v)
 	} else {
 		f.Severity = Warning
 		f.Say("slowest", v)
@@ -163,8 +169,11 @@ func (r Rule) slowest(c *Case, t timeline.Track) (Finding, bool) {
 		f.Say("why", v)
 	}
 
-	f.Evidence = []Evidence{c.Figure("slowest operation", BenchMax, slowest, "seconds", timeline.Known(t.Values)),
-		c.Figure("mean latency", BenchTime, mean, "seconds", timeline.Known(ops))}
+	f.Evidence = []Evidence{c.Figure("mean latency", BenchTime, mean, "seconds", timeline.Known(ops))}
+	if most != nil {
+		f.Evidence = append(f.Evidence,
+			c.Figure("slowest operation", BenchMax, slowest, "seconds", timeline.Known(most)))
+	}
 	f.Advise("record", nil)
 
 	return f, true

@@ -29,6 +29,9 @@ type Engine struct {
 	Captures []Capture
 	// Logs are the logs that its servers write.
 	Logs []*serverlog.Format
+	// Texts are texts about it that other programs print, such as its benchmark's. They may be
+	// compressed.
+	Texts []Text
 	// Exporters are the exporters of its metrics; it may serve them itself.
 	Exporters []exposition.Exporter
 	// Looks recognise files that are often given by mistake. [ServerHere] in their text is replaced.
@@ -71,6 +74,12 @@ type Capture struct {
 	Open func(path string) (source.Source, error)
 }
 
+// A Text is a kind of text file that a program printed about an engine.
+type Text struct {
+	Sniff func(head []byte) bool
+	New   func(from source.File) source.Source
+}
+
 // A Look recognises a kind of file that is not a source, and says what to give instead.
 type Look struct {
 	Is   func(head []byte) bool
@@ -101,6 +110,7 @@ type Opener struct {
 	proc     string // where processes are listed
 	logs     []*serverlog.Format
 
+	texts     []Text
 	exporters []exposition.Exporter
 
 	clouds   map[string]Cloud // by scheme
@@ -178,6 +188,7 @@ func For(engines []Engine) *Opener {
 			o.live[s] = e
 		}
 		o.captures = append(o.captures, e.Captures...)
+		o.texts = append(o.texts, e.Texts...)
 		o.exporters = append(o.exporters, e.Exporters...)
 		o.engines = append(o.engines, e)
 		for _, l := range e.Looks {

@@ -276,6 +276,11 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 			return asInput(l.Open(from), nil)
 		}
 	}
+	for _, t := range o.texts {
+		if t.Sniff(head) {
+			return asInput(t.New(from), nil)
+		}
+	}
 
 	switch {
 	case iostat.Sniff(path, head):

@@ -231,7 +231,6 @@ func TestNotRecognised(t *testing.T) {
 		"mpstat":        {[]byte("Linux 6.1.0 (db1) \t11/21/26 \t_x86_64_\t(2 CPU)\n\n02:00:01     CPU    %usr   %nice    %sys %iowait    %irq\n"), "mpstat"},
 		"pidstat":       {[]byte("Linux 6.1.0 (db1) \t11/21/26 \t_x86_64_\t(2 CPU)\n\n10:00:01      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command\n"), "pidstat"},
 		"pidstat.json":  {[]byte(`{"sysstat": {"hosts": [{"nodename": "db1", "statistics": [{"timestamp": "10:00:01", "task": []}]}]}}`), "mpstat or pidstat"},
-		"pgbench":       {[]byte("progress: 10.0 s, 512.3 tps, lat 12.345 ms stddev 3.2\n"), "is pgbench's progress"},
 		"mongostat":     {[]byte("insert query update delete getmore command % dirty % used\n"), "mongostat"},
 		"table.csv":     {[]byte("\"Time\",\"await\"\n2026-11-21 10:00:00,5\n"), "query_range"},
 		"page":          {[]byte("<!DOCTYPE html><html>"), "a web page"},
