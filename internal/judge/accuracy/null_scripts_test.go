@@ -309,6 +309,7 @@ var notTried = map[string]string{
 	"disk/instance-capped":           aboutDevice,
 	"disk/layer-slow":                aboutDevice,
 	"disk/machine-capped":            aboutDevice,
+	"disk/slow-member":               "compares members of a cluster, whether or not anything stalls",
 	"disk/volume-stalled":            byItself,
 	"etcd/backend-commit-slow":       sameFigures,
 	"etcd/compaction-pauses":         sameFigures,

@@ -52,7 +52,7 @@ type Report struct {
 	Verdict string   `json:"verdict"` // one to three sentences that users read first
 	// Server is the subject of the report if the sources contain several servers or hosts. Others
 	// are the reports of the other servers, most harmful first. Each is the same as a diagnosis of
-	// that server alone.
+	// that server alone, except for what members of a cluster show about each other.
 	Server *Server   `json:"server,omitempty"`
 	Others []*Report `json:"others,omitempty"`
 	// Notes say why series were attributed to this server and its host.
@@ -97,6 +97,13 @@ type Report struct {
 	// Balances are the computed credit balances, for the [Options] of the next diagnosis of a live
 	// source.
 	Balances map[string]headroom.Balance `json:"-"`
+
+	// member is compared with the other members of its cluster; nil if it is in none. active means that
+	// there was load.
+	member *rules.Member
+	active bool
+	// compared are the findings of that comparison.
+	compared []Finding
 }
 
 // A Server is a database server, or a host whose devices belong to no database.

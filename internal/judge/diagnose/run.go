@@ -135,7 +135,8 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 	r.NotSeen = notSeen(c, r.Judged, sig.step.Seconds())
 	left := headroom.Of(c, headroom.Options{Known: opt.Known, Balances: opt.Balances, PeriodS: sig.periodS})
 	r.Headroom, r.Balances = left.All, left.Balances
-	r.Verdict = verdict(r, opt.Pack, shown.Stall.Active.Count() > 0, opt.Incident)
+	r.member, r.active = rules.MemberOf(c), shown.Stall.Active.Count() > 0
+	r.Verdict = verdict(r, opt.Pack, r.active, opt.Incident)
 
 	if c.SinceStart {
 		r.Span = Span{From: sig.page.began.UTC(), To: sig.page.at.UTC()}

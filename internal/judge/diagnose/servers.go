@@ -132,6 +132,15 @@ func Judge(ctx context.Context, parts []identity.Part, opt Options) (*Report, id
 		return nil, parts[0], failed
 	}
 
+	names := make([]string, len(all))
+	for i, r := range all {
+		names[i] = r.Server.Name
+	}
+
+	if err := CompareMembers(all, names, opt); err != nil {
+		return nil, parts[0], err
+	}
+
 	slices.SortStableFunc(all, moreHarm)
 	worst := all[0]
 	part := of[worst]
@@ -143,6 +152,7 @@ func Judge(ctx context.Context, parts []identity.Part, opt Options) (*Report, id
 			return nil, part, err
 		}
 		again.Server, again.Notes = worst.Server, worst.Notes
+		again.adopt(worst.compared, opt)
 		worst = again
 	}
 

@@ -69,6 +69,10 @@ func Run(ctx context.Context, server *recording.Server, opt Options) (*Report, e
 	}
 
 	_ = group.Wait() // never fails: each database records its own problem
+	if err := compareMembers(dbs, opt.Diagnose); err != nil {
+		return nil, err
+	}
+
 	r := newReport(server, census, dbs, opt)
 	if ctx.Err() != nil {
 		r.Interrupted = true
@@ -336,7 +340,8 @@ func (d *Database) fill(r *diagnose.Report) {
 		d.notes = append(d.notes, d.Name+": "+n)
 	}
 
-	d.Verdict, d.Signal = r.Verdict, r.Stalls.Signal
+	d.list(r)
+	d.Signal = r.Stalls.Signal
 
 	// r.Stalls describes only the first incident, so add the others.
 	d.StalledS, d.WatchedS, d.LongestS, d.PeriodS = r.StalledS(), r.Stalls.Of, r.Stalls.LongestS,
@@ -345,6 +350,14 @@ func (d *Database) fill(r *diagnose.Report) {
 		d.LongestS = max(d.LongestS, x.Stalls.LongestS)
 	}
 
+	for _, x := range r.Missing {
+		d.Missing = append(d.Missing, x.Rule)
+	}
+}
+
+// list takes the verdict and the findings of a report.
+func (d *Database) list(r *diagnose.Report) {
+	d.Verdict, d.Findings, d.Severity = r.Verdict, []Finding{}, ""
 	for _, f := range r.Findings {
 		d.Findings = append(d.Findings,
 			Finding{Rule: f.Rule, Kind: f.Kind, Severity: f.Severity, Subject: f.Subject, Weight: f.Weight,
@@ -353,10 +366,31 @@ func (d *Database) fill(r *diagnose.Report) {
 			d.Severity = f.Severity
 		}
 	}
+}
 
-	for _, x := range r.Missing {
-		d.Missing = append(d.Missing, x.Rule)
+// compareMembers compares the members of clusters, which are separate databases here, whatever labels
+// make a group.
+func compareMembers(groups [][]Database, opt diagnose.Options) error {
+	var dbs []*Database
+	var reports []*diagnose.Report
+	var names []string
+	for _, of := range groups {
+		for i := range of {
+			if d := &of[i]; d.report != nil {
+				dbs, reports, names = append(dbs, d), append(reports, d.report), append(names, d.Name)
+			}
+		}
 	}
+
+	if err := diagnose.CompareMembers(reports, names, opt); err != nil {
+		return err
+	}
+
+	for _, d := range dbs {
+		d.list(d.report)
+	}
+
+	return nil
 }
 
 var order = []diagnose.Severity{diagnose.Critical, diagnose.Warning, diagnose.Info}

@@ -33,6 +33,9 @@ type Case struct {
 	SinceStart bool
 	// Clocks is the number of sources with separate clocks.
 	Clocks int
+	// Slower, if not nil, says that the server is slower than another member of its cluster. Then the
+	// case has nothing else.
+	Slower *Slower
 	// Elsewhere, if not nil, means that the sources do not contain the data's device. Then no
 	// device signal counts as measured, because the devices they do contain would be mistaken for
 	// it.

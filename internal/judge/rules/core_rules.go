@@ -19,6 +19,7 @@ func (p *Pack) coreRules() []Rule {
 		diskBurstExhausted(),
 		diskInstanceBurst(),
 		diskDegraded(),
+		diskSlowMember(),
 		diskLayerSlow(),
 		diskFirstTouch(),
 		diskLatencyBound(),

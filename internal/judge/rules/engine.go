@@ -54,6 +54,8 @@ type Knowledge struct {
 	// Cycle is the engine's recurring burst of writing, if the recording contains it.
 	Cycle func(sig *Signals) (Cycle, bool)
 	Log   Log
+	// Cluster, if not nil, compares a server with the other members of its cluster.
+	Cluster *Cluster
 
 	// Latencies are distributions of durations that are kept in histogram classes.
 	Latencies []Latency

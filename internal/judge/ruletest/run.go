@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,7 +62,12 @@ func (s *Script) Run(ctx context.Context, c *Case) ([]Failure, error) {
 		}
 	}
 
-	report, err := diagnose.Run(ctx, []recording.Reader{mem}, diagnose.Options{Pack: s.pack})
+	judge := diagnose.Run
+	if slices.Contains(c.directives, eachServer) {
+		judge = diagnose.Each
+	}
+
+	report, err := judge(ctx, []recording.Reader{mem}, diagnose.Options{Pack: s.pack})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -136,9 +142,11 @@ func count(n int) string {
 // holds says why a directive does not hold; "" if it does.
 func holds(id string, r *diagnose.Report, directive string) string {
 	var found []diagnose.Finding
-	for _, f := range r.Findings {
-		if f.Rule == id {
-			found = append(found, f)
+	for _, one := range r.All() {
+		for _, f := range one.Findings {
+			if f.Rule == id {
+				found = append(found, f)
+			}
 		}
 	}
 

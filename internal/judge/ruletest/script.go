@@ -201,9 +201,13 @@ func (p *scriptParser) parseLine(line string) error {
 	return fmt.Errorf("%q: want load, eval, or a line that starts with #", text)
 }
 
+// eachServer is the directive of cases with several servers, which are then separated and judged one by
+// one, as `plimsoll diagnose` does.
+const eachServer = "each server"
+
 func isDirective(d string) bool {
 	word, _, _ := strings.Cut(d, ": ")
-	return word == "finding" || word == "severity" || word == "missing" || d == "no finding"
+	return word == "finding" || word == "severity" || word == "missing" || d == "no finding" || d == eachServer
 }
 
 // times matches a repetition in a series' values: 0+1x60.

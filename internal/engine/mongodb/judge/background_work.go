@@ -17,7 +17,8 @@ var (
 		"1/s", "documents per second that chunk migrations copied or cleaned up",
 		`sum(irate({__name__=~"mongodb_ss_shardingStatistics_(countDocsClonedOnDonor|countDocsClonedOnRecipient|countDocsDeletedByRangeDeleter|countDocsDeletedOnDonor)"}[$w]))`)
 	OwnState = signal("mongodb_own_state:state", "", "this member's state by its number (5: initial sync)",
-		`mongodb_rs_myState`)
+		`mongodb_rs_myState`,
+		`max(mongodb_rs_members_state and on(member_idx) (mongodb_rs_members_self == 1))`)
 )
 
 // backgroundWork lists the kinds of work and the level from which each counts.

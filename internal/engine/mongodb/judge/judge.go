@@ -55,6 +55,7 @@ func Knowledge() rules.Knowledge {
 		Felt:      felt,
 		Account:   account,
 		Cycle:     cycle,
+		Cluster:   &cluster,
 		Log:       rules.Log{Syncing: syncing, Apart: apart, AlsoWaited: alsoWaited},
 		Handed:    handed,
 		Folder:    "dbpath",

@@ -20,6 +20,36 @@ var (
 		`max((0 - (mongodb_rs_members_optimeDate - on() group_left() max(mongodb_rs_members_optimeDate))) / 1000 and on(member_idx) (mongodb_rs_members_self == 1))`)
 )
 
+// cluster compares the members of a replica set: each writes the same changes to its own journal.
+var cluster = rules.Cluster{Of: membership, SyncTime: LogSyncTime, Syncs: LogSyncs, Logged: LogPayload}
+
+// membership returns the replica set of a member, by the members that it lists, as percona/mongodb_exporter
+// names them, or by the name in its configuration.
+func membership(c *rules.Case) rules.Membership {
+	m := rules.Membership{Name: c.Facts["replica_set"]}
+	var names []string
+	for _, t := range c.Signal(MemberState) {
+		if name := t.Labels.Get("member_idx"); strings.Contains(name, ":") {
+			names = append(names, name)
+		}
+	}
+
+	if len(names) > 1 {
+		slices.Sort(names)
+		m.Name = strings.Join(names, ",")
+	}
+
+	const primary, secondary = 1, 2
+	switch timeline.Quantile(c.One(OwnState), 0.5) {
+	case primary:
+		m.Leads = true
+	case secondary:
+		m.Follows = true
+	}
+
+	return m
+}
+
 // states are the states in replSetGetStatus in which a member confirms no writes (manual: Replica
 // Set Member States).
 var states = map[float64]string{0: "STARTUP", 3: "RECOVERING", 5: "STARTUP2 (initial sync)", 6: "UNKNOWN",

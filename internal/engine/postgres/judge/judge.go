@@ -29,6 +29,7 @@ func Knowledge() rules.Knowledge {
 		Felt:      felt,
 		HeldUp:    heldUp,
 		Cycle:     cycle,
+		Cluster:   &cluster,
 		Handed:    handed,
 		Throttled: Throttled,
 		Folder:    "server.data_directory",

@@ -167,6 +167,9 @@ func viewsOf(total bool) []view {
 				name: "pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, '0/0')"}}},
 		{name: "whether it is a standby", from: "(SELECT) AS x",
 			of: []column{{metric: "pg_replication_is_replica", name: "pg_is_in_recovery()::int"}}},
+		// A primary and its physical standbys have the same one.
+		{name: "the system identifier", from: "pg_control_system()", labels: []string{"system_identifier"},
+			of: []column{{metric: "plimsoll_postgres_system", name: "1"}}},
 		// The exporter reports one per database, under a name that ends in seconds, which is wrong.
 		{name: "the age of unfrozen transactions", from: "pg_database WHERE datallowconn", of: []column{
 			{name: "max(age(datfrozenxid))", metric: "plimsoll_postgres_unfrozen_age"}}},
