@@ -305,6 +305,7 @@ var notTried = map[string]string{
 	"disk/burst-exhausted":           aboutDevice,
 	"disk/degraded":                  aboutDevice,
 	"disk/first-touch":               aboutDevice,
+	"disk/write-bursts":              aboutDevice,
 	"disk/instance-burst-exhausted":  aboutDevice,
 	"disk/instance-capped":           aboutDevice,
 	"disk/layer-slow":                aboutDevice,

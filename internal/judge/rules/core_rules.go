@@ -18,6 +18,7 @@ func (p *Pack) coreRules() []Rule {
 		diskVolumeStalled(),
 		diskBurstExhausted(),
 		diskInstanceBurst(),
+		diskWriteBursts(),
 		diskDegraded(),
 		diskSlowMember(),
 		diskLayerSlow(),

@@ -88,7 +88,7 @@ func diskAlwaysBusy() Rule {
 		var out []Finding
 		for _, h := range held {
 			x, ok := c.alwaysBusy(h.Labels.Get("device"))
-			if _, limited := c.constantRate(x); ok && (limited || !c.capStalls(x.device)) &&
+			if _, limited := c.constantRate(x); ok && (limited || !c.capExplains(x)) &&
 				!c.instanceSpent(x.active) {
 				out = append(out, r.alwaysBusyFinding(c, x))
 			}
@@ -145,9 +145,24 @@ func (c *Case) alwaysBusy(device string) (busyDevice, bool) {
 
 	// The kind of request that does most of the waiting counts: a device with quick reads and a few
 	// slow writes is healthy.
-	wait := x.writes
+	wait, awaits := x.writes, get(DiskWriteAwait)
 	if x.readsWaiting > x.writesWaiting {
-		wait = x.reads
+		wait, awaits = x.reads, get(DiskReadAwait)
+	}
+
+	// A source without latencies still has them by Little's law.
+	if x.reads != x.reads && x.writes != x.writes {
+		wait, awaits = x.queue/median(ops), make([]float64, len(ops))
+		for k := range awaits {
+			awaits[k] = queue[k] / ops[k]
+		}
+	}
+
+	// A device that makes requests wait for half of the time only is not always full: something
+	// changed, which other rules look for.
+	if long := timeline.Where(awaits, func(s float64) bool { return s >= longWaitS/2 }); Share(long, x.active) <
+		alwaysBusyShare {
+		return x, false
 	}
 
 	// Averaged over many seconds, a device that is busy at times looks always busy. If clients stall
@@ -166,11 +181,23 @@ func (c *Case) alwaysBusy(device string) (busyDevice, bool) {
 	return x, x.busy >= slowBusy && x.queue >= slowQueue && wait >= slowWaitS && x.each >= seekS
 }
 
-// capStalls reports whether a device sometimes hits a limit while a database stalls. Such a device
-// does not seek, even if it is not at the limit all the time.
-func (c *Case) capStalls(device string) bool {
-	return c.Stall.IsDatabase && c.Stall.Any() && slices.ContainsFunc(c.Limits(),
-		func(l Limit) bool { return l.Device == device })
+// capExplains reports whether a device hits a limit in stalled time, which explains more than that it
+// is busy. While a database stalls, a device at a limit does not seek, even if it is not at the limit
+// all the time. If only devices report, a device that seems to seek is reported nevertheless: chance
+// makes plateaus.
+func (c *Case) capExplains(x busyDevice) bool {
+	if !c.Stall.Any() || !c.Stall.IsDatabase && x.seeks() {
+		return false
+	}
+	return slices.ContainsFunc(c.Limits(), func(l Limit) bool {
+		// Of a database, being saturated suffices; otherwise the limit must have a rate.
+		return l.Device == x.device && (c.Stall.IsDatabase || l.IOPS != nil || l.Throughput != nil)
+	})
+}
+
+// seeks reports whether each request takes as long as on a disk that has to seek.
+func (x busyDevice) seeks() bool {
+	return x.samples >= constantSamples && x.each >= seekS && !strings.HasPrefix(x.device, "nvme")
 }
 
 // at is a value of a series; NaN if the series has none.
@@ -280,6 +307,7 @@ func (r Rule) alwaysBusyFinding(c *Case, x busyDevice) Finding {
 	}
 
 	switch all := x.readsWaiting + x.writesWaiting; {
+	case all == 0: // no latency is known
 	case x.readsWaiting >= mostlyOneKind*all:
 		v["mostly"] = "reads"
 	case x.writesWaiting >= mostlyOneKind*all:
@@ -315,7 +343,7 @@ func (r Rule) alwaysBusyFinding(c *Case, x busyDevice) Finding {
 		f.Entitle("ops title", v)
 		f.Say("ops", v)
 		f.Advise("raise", v)
-	case x.samples >= constantSamples && x.each >= seekS && !strings.HasPrefix(x.device, "nvme"):
+	case x.seeks():
 		f.Entitle("seeks title", nil)
 		f.Say("seeks", v)
 		f.Advise("less", nil)

@@ -80,6 +80,8 @@ func init() {
 		of.Coarse = append(of.Coarse, expr)
 	}
 
+	addParts(cloudwatch)
+
 	CPUBusy.Coarse = []string{"max(aws_rds_cpuutilization_average) / 100", "max(aws_ec2_cpuutilization_average) / 100"}
 	for _, statistic := range []string{"average", "minimum"} {
 		EBSBurstBalance.Exprs = append(EBSBurstBalance.Exprs,
@@ -113,6 +115,16 @@ func init() {
 	EBSInstanceIOPSExceeded.Coarse = check("aws_ec2_instance_ebsiopsexceeded_check", "instance_id", "InstanceId")
 	EBSInstanceThroughputExceeded.Coarse = check("aws_ec2_instance_ebsthroughput_exceeded_check",
 		"instance_id", "InstanceId")
+}
+
+// addParts adds what a saved answer of CloudWatch often has: writes and the queue alone. Then writes
+// are all requests that are known, and a queue of one or more means that the device was never idle.
+func addParts(cloudwatch func(metric string) string) {
+	for _, kind := range []string{"write", "read"} {
+		DiskOps.Coarse = append(DiskOps.Coarse, cloudwatch(kind+"_ops_sum")+" / $p", rds(kind+"_iops"))
+		DiskMoved.Coarse = append(DiskMoved.Coarse, cloudwatch(kind+"_bytes_sum")+" / $p", rds(kind+"_throughput"))
+	}
+	DiskBusy.Coarse = append(DiskBusy.Coarse, "clamp_max("+cloudwatch("queue_length_average")+", 1)")
 }
 
 // ProviderSums are the CloudWatch metrics from which the period of its sums is derived: the seconds
