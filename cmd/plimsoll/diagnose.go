@@ -26,6 +26,7 @@ type diagnoseOptions struct {
 	output choice
 	failOn choice
 	schema bool
+	full   bool
 	// incident is the number of the one to show, and slowFrom the latency that counts as stalled; 0
 	// if not given.
 	incident int
@@ -89,6 +90,7 @@ func (o *diagnoseOptions) AddFlags(cmd *cobra.Command) {
 	o.volumeOptions.AddFlags(cmd, "")
 	o.sourceOptions.AddFlags(cmd)
 	o.display.AddFlags(cmd)
+	addFull(cmd, &o.full)
 	o.fleet.AddFlags(cmd)
 	o.trace.AddFlags(cmd, false)
 }
@@ -161,8 +163,8 @@ func (o *diagnoseOptions) write(a *app, r *diagnose.Report) error {
 	if o.output.value == "json" {
 		return diagnosis.JSON(a.stdout, r)
 	}
-	return a.write(diagnosis.Document(r, diagnosis.Options{Pack: pack(), Location: o.zone}), o.output,
-		o.options(a))
+	return a.screen(diagnosis.Document(r, diagnosis.Options{Pack: pack(), Location: o.zone}), o.output,
+		o.options(a), o.full)
 }
 
 // diagnose reads the sources and runs the rules, with progress on stderr.

@@ -88,6 +88,12 @@ func (d *display) AddFlags(cmd *cobra.Command) {
 	d.layout.AddFlags(cmd)
 }
 
+// addFull adds the flag of verbs that show one screen unless asked for more.
+func addFull(cmd *cobra.Command, full *bool) {
+	cmd.Flags().BoolVar(full, "full", false,
+		"show everything instead of one screen; on a terminal through the pager ($PAGER, or less)")
+}
+
 // options fills in what the flags leave open from the environment.
 func (d *display) options(a *app) text.Options {
 	opt := d.textOptions(a)

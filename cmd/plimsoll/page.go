@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/present/brief"
 	"plimsoll/internal/present/document"
 	"plimsoll/internal/present/html"
 	"plimsoll/internal/present/markdown"
@@ -53,6 +55,43 @@ func (a *app) write(d *document.Document, output choice, opt text.Options) error
 		return markdown.Write(a.stdout, d)
 	}
 	return text.Write(a.stdout, d, opt)
+}
+
+// screen writes the first screen of a result, or all of it if that was asked for: through the user's
+// pager on a terminal.
+func (a *app) screen(d *document.Document, output choice, opt text.Options, full bool) error {
+	if output.value == asPage {
+		return a.write(d, output, opt)
+	}
+
+	d.Program = programName()
+	if full || opt.Verbose {
+		if output.value == "text" && a.stdout.terminal {
+			return a.paged(func(w io.Writer) error { return text.Write(w, d, opt) })
+		}
+		return a.write(d, output, opt)
+	}
+
+	// The size of the first screen does not depend on the medium: Markdown has the same selection.
+	fitted := opt
+	if output.value == asMarkdown {
+		fitted = text.Options{Width: brief.Columns}
+	}
+	short := brief.Of(d, brief.Options{Rest: howToSeeAll(output),
+		Fits: func(d *document.Document) bool { return text.Lines(d, fitted) <= brief.Lines }})
+
+	if output.value == asMarkdown {
+		return markdown.Fold(a.stdout, short, d)
+	}
+	return text.Write(a.stdout, short, opt)
+}
+
+// howToSeeAll ends the sentence on what the first screen leaves out.
+func howToSeeAll(output choice) string {
+	if output.value == asMarkdown {
+		return "Unfold to see everything"
+	}
+	return "--full shows everything; -o html > report.html has charts"
 }
 
 // show writes a result for which a verb has no flags: its JSON, or its document.

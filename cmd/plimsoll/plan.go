@@ -44,6 +44,7 @@ type planOptions struct {
 	reading    fitOptions // for sources, as in fit
 	output     choice
 	layout
+	full  bool
 	given []string // for the command line in the result
 }
 
@@ -94,6 +95,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 	o.reading.addReading(cmd, "for sources, ")
 	o.target.AddFlags(cmd, &o.reading.to)
 	o.layout.AddFlags(cmd)
+	addFull(cmd, &o.full)
 
 	for _, name := range []string{"set", "budget", "region", "size", "query-span", "at-once", "most"} {
 		complete(cmd, name)
@@ -215,7 +217,7 @@ func (o *planOptions) Run(cmd *cobra.Command, a *app, args []string, opt plan.Op
 		p.Scenario.Text = string(d.text())
 		err = writeJSON(a, p)
 	} else {
-		err = a.write(results.Plan(p, o.origin(path, p, d.command)), o.output, o.textOptions(a))
+		err = a.screen(results.Plan(p, o.origin(path, p, d.command)), o.output, o.textOptions(a), o.full)
 	}
 
 	if err != nil {

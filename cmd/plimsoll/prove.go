@@ -25,6 +25,7 @@ import (
 type proveOptions struct {
 	sourceOptions
 	display
+	full                  bool
 	output                choice
 	require, fixes        []string
 	confidence            string
@@ -104,6 +105,7 @@ func (o *proveOptions) AddFlags(cmd *cobra.Command) {
 	f.Uint64Var(&o.seed, "seed", 1, "the random seed: the same seed gives the same report")
 	o.sourceOptions.AddFlags(cmd)
 	o.display.AddFlags(cmd)
+	addFull(cmd, &o.full)
 
 	for _, name := range []string{"cost-before", "cost-after", "before-to", "after-from", "seed"} {
 		complete(cmd, name)
@@ -227,7 +229,7 @@ func (o *proveOptions) Run(ctx context.Context, a *app, args []string) error {
 		e.SetEscapeHTML(false)
 		err = e.Encode(r)
 	} else {
-		err = a.write(results.Proof(pack(), r, o.zone), o.output, o.options(a))
+		err = a.screen(results.Proof(pack(), r, o.zone), o.output, o.options(a), o.full)
 	}
 
 	if err != nil {

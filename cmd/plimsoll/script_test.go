@@ -46,6 +46,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("TZ", "UTC")
 			e.Setenv("LC_ALL", "C.UTF-8")
 			e.Setenv("NO_COLOR", "")
+			e.Setenv("PAGER", "cat") // a pager on a pseudo-terminal would wait for a key
 			e.Setenv("CAPTURES", captures)
 			e.Defer(func() { unmountBelow(t, e.WorkDir) })
 			return nil

@@ -27,6 +27,7 @@ type simulateOptions struct {
 	output  choice
 	failOn  choice
 	layout
+	full bool
 }
 
 func newSimulateCommand(a *app) *cobra.Command {
@@ -67,6 +68,7 @@ func (o *simulateOptions) AddFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.series, "series", false, "with -o json: include time series")
 	f.BoolVar(&o.schema, "schema", false, "print the JSON Schema of scenarios, for editors, and exit")
 	o.layout.AddFlags(cmd)
+	addFull(cmd, &o.full)
 	addChoice(cmd,
 		&o.failOn, "fail-on", "", "exit with 3 if an objective of the scenario is not met", "objective")
 
@@ -133,7 +135,7 @@ func (o *simulateOptions) Run(ctx context.Context, a *app, path string) error {
 	case "json":
 		err = o.writeJSON(a, all)
 	default:
-		err = a.write(results.Simulation(all, o.origin(path, variants)), o.output, o.textOptions(a))
+		err = a.screen(results.Simulation(all, o.origin(path, variants)), o.output, o.textOptions(a), o.full)
 	}
 
 	if err != nil {

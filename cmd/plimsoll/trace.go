@@ -32,6 +32,7 @@ type traceOptions struct {
 	record   string
 	output   choice
 	display  display
+	full     bool
 }
 
 const traceExample = "for example --pid 4711, --command NAME, --unit NAME, or --path /var/lib/NAME"
@@ -76,6 +77,7 @@ func newTraceCommand(a *app) *cobra.Command {
 
 	addFormat(cmd, &o.output)
 	o.display.AddFlags(cmd)
+	addFull(cmd, &o.full)
 	return cmd
 }
 
@@ -208,7 +210,10 @@ func (o *traceOptions) replay(a *app, path string) error {
 }
 
 func (o *traceOptions) show(a *app, r *chain.Report) error {
-	return a.showAs(o.output, r.JSON(), results.Trace(r), o.display.options(a))
+	if o.output.value == "json" {
+		return writeJSON(a, r.JSON())
+	}
+	return a.screen(results.Trace(r), o.output, o.display.options(a), o.full)
 }
 
 // writePerfetto writes the worst calls and the requests on their disks.

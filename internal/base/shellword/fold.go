@@ -4,8 +4,8 @@ import "strings"
 
 // Fold breaks a command into lines of at most width characters that a shell reads as the same
 // command. It breaks at spaces outside quotes and substitutions and ends each line but the last
-// with a backslash. A single word stays whole, however long. All lines after the first begin with
-// indent.
+// with a backslash. A single word stays whole, however long. One much longer than a line, which a
+// terminal has to wrap anyway, does not start a new one. All lines after the first begin with indent.
 func Fold(command string, width int, indent string) []string {
 	var out []string
 	line := ""
@@ -18,7 +18,8 @@ func Fold(command string, width int, indent string) []string {
 		switch {
 		case line == "":
 			line = lead + word
-		case len(line)+1+len(word)+len(` \`) <= width:
+		case len(line)+1+len(word)+len(` \`) <= width,
+			len(line) <= width/2 && len(word) > width*5/4:
 			line += " " + word
 		default:
 			out = append(out, line+` \`)

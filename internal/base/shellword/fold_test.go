@@ -31,10 +31,11 @@ func TestFold(t *testing.T) {
 
 func TestFoldKeepsSubstitutions(t *testing.T) {
 	for command, want := range map[string]string{
-		`A=$(b c d e f) && g h`:           `A=$(b c d e f) \|  && g h`,
-		`x "${A:?b c d e f}" g`:           `x \|  "${A:?b c d e f}" \|  g`,
-		`short one`:                       `short one`,
-		`aws ec2 modify-volume --iops 60`: `aws ec2 \|  modify-volume \|  --iops 60`,
+		`A=$(b c d e f) && g h`:             `A=$(b c d e f) \|  && g h`,
+		`x "${A:?b c d e f}" g`:             `x \|  "${A:?b c d e f}" \|  g`,
+		`ssh h "a statement of many words"`: `ssh h "a statement of many words"`,
+		`short one`:                         `short one`,
+		`aws ec2 modify-volume --iops 60`:   `aws ec2 \|  modify-volume \|  --iops 60`,
 	} {
 		if got := strings.Join(Fold(command, 18, "  "), "|"); got != want {
 			t.Errorf("%s: %s, want %s", command, got, want)

@@ -263,6 +263,7 @@ var layers = []Layer{
 	{"present/diagnosis", "a diagnosis as a document, and its JSON", []string{
 		"base/units", "judge/rules", "judge/headroom", "judge/diagnose", "present/document",
 	}},
+	{"present/brief", "the first screen of a document: a selection that fits", []string{"present/document"}},
 	{"present/html", "results as HTML pages with charts", []string{
 		"base/units", "present/document",
 	}},
@@ -417,6 +418,6 @@ var layers = []Layer{
 		"trace/series", "trace/perfetto", "lab", "lab/blockdev", "lab/existing", "lab/mount",
 		"lab/probe", "lab/run", "lab/table", "advise/emit", "advise/rollout", "advise/rollout/steps", "advise/rollout/pods", "advise/plan", "advise/prove",
 		"advise/casebook", "advise/fit", "advise/discover", "record/cluster", "present/document", "present/diagnosis", "present/html",
-		"present/mcp", "present/text", "present/markdown", "present/results", "present/frame", "watch", "watch/top", "engine", "docs",
+		"present/mcp", "present/brief", "present/text", "present/markdown", "present/results", "present/frame", "watch", "watch/top", "engine", "docs",
 	}},
 }

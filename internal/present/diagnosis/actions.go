@@ -1,6 +1,8 @@
 package diagnosis
 
 import (
+	"cmp"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -52,7 +54,8 @@ var places = map[string]string{
 }
 
 func action(a *diagnose.Action, n int) document.Task {
-	out := document.Task{ID: "do" + strconv.Itoa(n), Number: n, Title: a.Title, About: a.Effort()}
+	out := document.Task{ID: "do" + strconv.Itoa(n), Number: n, Title: a.Title, About: a.Effort(),
+		Brief: briefEffort(a)}
 	add := func(label string, commands []string, text string) {
 		if len(commands) > 0 || text != "" {
 			out.Steps = append(out.Steps, document.Step{Label: label, Commands: commands, Text: text})
@@ -63,9 +66,11 @@ func action(a *diagnose.Action, n int) document.Task {
 	add("run", a.Do, "")
 	add("check", a.Check, "")
 	add("undo", a.Undo, a.NoUndo)
-	add("keep", a.Keep, a.Kept)
-	add("for", nil, a.Rule+" ("+a.Subject+"): "+a.Expect)
+	add("expect", nil, a.Expect)
 	add("costs", nil, a.Cost)
+	minor := len(out.Steps)
+	add("keep", a.Keep, a.Kept)
+	add("for", nil, a.Rule+" ("+a.Subject+")")
 	where := places[a.Place]
 
 	if !a.PlaceKnown {
@@ -83,12 +88,35 @@ func action(a *diagnose.Action, n int) document.Task {
 		add(label, nil, note)
 	}
 
+	for i := minor; i < len(out.Steps); i++ {
+		out.Steps[i].Minor = true
+	}
+
 	if len(a.Do) > 0 {
 		add("prove", nil, a.Judged())
 	}
 
 	add("", a.Prove, "")
 	return out
+}
+
+// monthly matches a price.
+var monthly = regexp.MustCompile(`USD [0-9.,]+ a month`)
+
+// briefEffort is the effort of an action without its details: what restarts, and the price.
+func briefEffort(a *diagnose.Action) string {
+	restart := "no restart"
+	if a.Restart != "" {
+		what, _, _ := strings.Cut(a.Restart, ",")
+		what, _, _ = strings.Cut(what, ";")
+		restart = "restarts " + what
+	}
+
+	money := "free"
+	if a.Money != "" {
+		money = cmp.Or(monthly.FindString(a.Money), "paid")
+	}
+	return restart + "; " + money
 }
 
 // lowerFirst puts a title into a sentence. Acronyms keep their capitals.

@@ -67,7 +67,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	if d.charts = d.timeline(); d.charts != nil {
 		p.Timeline = d.charts
 		p.Sections = append(p.Sections,
-			document.Section{ID: "timeline", Title: "Timeline", Note: d.charts.Note,
+			document.Section{ID: "timeline", Title: "Timeline", Note: d.charts.Note, Screen: document.IfItFits,
 				Parts: []document.Part{{Timeline: d.charts}}})
 	}
 
@@ -82,13 +82,16 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 
 	// If nothing stalled, the next limit to be reached matters most.
 	if calm {
-		p.Sections = append(p.Sections, d.headroom()...)
+		for _, s := range d.headroom() {
+			s.Screen = document.IfItFits
+			p.Sections = append(p.Sections, s)
+		}
 	}
 
 	causes, symptoms := d.ofKind(diagnose.Cause), d.ofKind(diagnose.Symptom)
 	if len(causes)+len(symptoms) == 0 && r.Stalls.Of > 0 {
 		p.Sections = append(p.Sections,
-			document.Section{ID: "why", Title: "Findings",
+			document.Section{ID: "why", Title: "Findings", Screen: document.IfItFits,
 				Parts: []document.Part{{Text: "None: no rule that could be judged found a cause or a symptom."}}})
 	}
 

@@ -28,7 +28,7 @@ func (d *diagnosed) finding(f diagnose.Finding, n int) document.Finding {
 	out := document.Finding{ID: "f" + strconv.Itoa(n), Number: n, Level: level(f.Severity),
 		Word: string(f.Severity), Title: f.Title, Subject: f.Subject,
 		Summary: f.Summary, Cause: f.Cause, Rule: f.Rule, Condition: condition(d.pack, f.Rule),
-		Essential: f.Rule == evidenceRule}
+		Essential: f.Rule == evidenceRule, Kind: kinds[f.Kind], Brief: brief(f)}
 
 	if f.Kind == diagnose.Refutation {
 		out.Level, out.Word = document.Not, "ruled out"
@@ -67,6 +67,18 @@ func (d *diagnosed) finding(f diagnose.Finding, n int) document.Finding {
 	}
 
 	return out
+}
+
+var kinds = map[diagnose.Kind]document.FindingKind{diagnose.Cause: document.Cause,
+	diagnose.Symptom: document.Symptom, diagnose.Refutation: document.Refuted}
+
+// brief is the summary of a symptom without the sentences that repeat the verdict: how much of the
+// time stalled, and how often.
+func brief(f diagnose.Finding) string {
+	if i := strings.Index(f.Summary, "Mean latency"); f.Kind == diagnose.Symptom && i > 0 {
+		return f.Summary[i:]
+	}
+	return ""
 }
 
 // evidenceRule is the rule about the sources themselves. Its observations, which say what is

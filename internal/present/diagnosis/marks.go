@@ -30,7 +30,7 @@ func (d *diagnosed) marks() []document.Section {
 
 	t.Notes = []string{"Figures are of " + d.Stalls.Signal +
 		", between adjacent marks. To test whether a change helped: plimsoll prove SOURCE --at-mark."}
-	return []document.Section{{ID: "marks", Title: "Marks", Parts: []document.Part{{Table: t}}}}
+	return []document.Section{{ID: "marks", Title: "Marks", Screen: document.IfItFits, Parts: []document.Part{{Table: t}}}}
 }
 
 func stalledOf(s diagnose.Side) string {

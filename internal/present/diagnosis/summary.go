@@ -33,11 +33,44 @@ func (d *diagnosed) summary() []document.Term {
 		{Label: "stalled", Lines: []document.Line{stalled(d.Stalls)}}}
 	out = append(out, d.claim()...)
 	if len(d.Notes) > 0 {
-		notes := document.Term{Label: "identity"}
-		for _, text := range d.Notes {
+		notes := document.Term{Label: "identity", Keep: true}
+		for _, text := range grouped(d.Notes) {
 			notes.Lines = append(notes.Lines, document.Line{Text: text})
 		}
 		out = append(out, notes)
+	}
+
+	return out
+}
+
+// noHost is what the note on a source without a host says, after the source's name and before the
+// host that it is assumed to describe.
+const noHost = " does not name its host: "
+
+// grouped joins the notes on sources without a host if the same host is assumed for all of them.
+func grouped(notes []string) []string {
+	of := map[string][]string{}
+	for _, text := range notes {
+		if name, host, ok := strings.Cut(text, noHost); ok {
+			of[host] = append(of[host], name)
+		}
+	}
+
+	var out []string
+	for _, text := range notes {
+		_, host, ok := strings.Cut(text, noHost)
+		names := of[host]
+		if !ok || len(names) == 1 {
+			out = append(out, text)
+			continue
+		}
+
+		// The first note of a group stands for all.
+		if len(names) > 1 {
+			last := len(names) - 1
+			out = append(out, strings.Join(names[:last], ", ")+" and "+names[last]+" do not name their host: "+host)
+			of[host] = nil
+		}
 	}
 
 	return out
@@ -60,7 +93,7 @@ func (d *diagnosed) claim() (out []document.Term) {
 		return nil
 	}
 
-	watched := document.Term{Label: "watched"}
+	watched := document.Term{Label: "watched", Keep: true}
 	for _, x := range d.Judged {
 		text := fmt.Sprintf("%s: %s in %s, sampled every %s", x.Signal,
 			plural(int(math.Round(x.Operations)), "operation"), units.Seconds(x.Seconds), units.Seconds(x.StepS))
@@ -72,7 +105,7 @@ func (d *diagnosed) claim() (out []document.Term) {
 
 	out = append(out, watched)
 	if len(d.NotSeen) > 0 {
-		unseen := document.Term{Label: "not seen"}
+		unseen := document.Term{Label: "not seen", Keep: true}
 		for _, text := range d.NotSeen {
 			unseen.Lines = append(unseen.Lines, document.Line{Text: text})
 		}

@@ -48,6 +48,7 @@ type Document struct {
 	Timeline *Timeline
 	Sections []Section
 	Next     string  // the next step, in a sentence without its period
+	Short    bool    // it is a selection, and Next says how to see the rest
 	Action   *Action // a button, on a page with a server that accepts it; nil for none
 	Program  string  // the program that wrote it: "plimsoll 1.0.0"
 }
@@ -92,6 +93,8 @@ type Fact struct {
 type Term struct {
 	Label string
 	Lines []Line
+	// Keep means that a short form shows it too: it limits how reliable the result is.
+	Keep bool
 }
 
 // A Line is one line of a term.
@@ -109,7 +112,19 @@ type Section struct {
 	Note      string // a sentence that explains the section; a terminal omits it
 	Only      Media
 	Parts     []Part
+	// Screen says whether a short form shows it.
+	Screen Screen
 }
+
+// A Screen says whether a short form shows a section.
+type Screen uint8
+
+// A short form leaves a section out, shows it if there is room, or always shows it.
+const (
+	OnRequest Screen = iota
+	IfItFits
+	Always
+)
 
 // A Part has one of its content fields set.
 type Part struct {

@@ -3,6 +3,8 @@ package document
 // A Finding is one statement of a diagnosis, with its evidence.
 type Finding struct {
 	ID           string // "f1"
+	Kind         FindingKind
+	Brief        string // its Summary for a short form; "" if that is short enough
 	Number       int
 	Level        Level
 	Word         string // the severity as displayed
@@ -23,6 +25,16 @@ type Finding struct {
 	Condition string // the rule's PromQL
 	Signals   []Cell // the signals of the condition
 }
+
+// A FindingKind says what a finding is about; "" if that does not matter.
+type FindingKind string
+
+// The kinds of findings.
+const (
+	Cause   FindingKind = "cause"
+	Symptom FindingKind = "symptom"
+	Refuted FindingKind = "refuted"
+)
 
 // An Observation is a number that supports a finding.
 type Observation struct {

@@ -6,6 +6,7 @@ type Task struct {
 	Number int
 	Title  string
 	About  string // its effort and cost in a few words: "no restart; free"
+	Brief  string // About for a short form; "" if that is short enough
 	Steps  []Step
 }
 
@@ -14,4 +15,6 @@ type Step struct {
 	Label    string // "run", "check", "undo"
 	Commands []string
 	Text     string
+	// Minor means that a short form may leave it out, unlike a command or its price.
+	Minor bool
 }

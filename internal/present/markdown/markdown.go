@@ -24,6 +24,20 @@ const blockColumns = 100
 // Write writes a document as Markdown.
 func Write(w io.Writer, d *document.Document) error {
 	p := &page{}
+	p.document(d)
+	return p.write(w, d)
+}
+
+// Fold writes the first screen of a document, with the whole of it folded below.
+func Fold(w io.Writer, screen, d *document.Document) error {
+	p := &page{}
+	p.document(screen)
+	p.folded("Everything", func() { p.document(d) })
+	return p.write(w, d)
+}
+
+// document writes all blocks of a document.
+func (p *page) document(d *document.Document) {
 	p.para("**" + inline(d.Verdict) + "**")
 
 	for _, t := range d.Lead {
@@ -44,6 +58,13 @@ func Write(w io.Writer, d *document.Document) error {
 		p.section(s)
 	}
 
+	if d.Short {
+		p.para(line(d.Next))
+	}
+}
+
+// write ends the page with its origin.
+func (p *page) write(w io.Writer, d *document.Document) error {
 	if d.Program != "" {
 		p.para("<sub>" + inline(d.Kind+", written by "+d.Program) + "</sub>")
 	}

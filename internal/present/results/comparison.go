@@ -101,6 +101,18 @@ func compareSection(results []*simulate.Result, g *ledger) document.Section {
 			document.Column{Text: variantName(r), Number: true, Ref: g.ran[r.Variant]})
 	}
 
+	for i, o := range base.Objectives {
+		row := []document.Cell{{Text: o.Name + " within " + units.Value(o.Wanted, o.Unit)}}
+		for _, r := range results {
+			c := document.Cell{Text: "✕ not met", Number: true, Roles: "bad"}
+			if i < len(r.Objectives) && r.Objectives[i].Met {
+				c.Text, c.Roles = "✓ met", "good"
+			}
+			row = append(row, c)
+		}
+		tab.Rows = append(tab.Rows, linked(g.objectiveEvidence(), row))
+	}
+
 	for _, f := range comparedFigures(results, g) {
 		row, some := []document.Cell{{Text: f.name}}, false
 		for _, r := range results {
@@ -114,18 +126,6 @@ func compareSection(results []*simulate.Result, g *ledger) document.Section {
 		}
 	}
 
-	for i, o := range base.Objectives {
-		row := []document.Cell{{Text: o.Name + " within " + units.Value(o.Wanted, o.Unit)}}
-		for _, r := range results {
-			c := document.Cell{Text: "✕ not met", Number: true, Roles: "bad"}
-			if i < len(r.Objectives) && r.Objectives[i].Met {
-				c.Text, c.Roles = "✓ met", "good"
-			}
-			row = append(row, c)
-		}
-		tab.Rows = append(tab.Rows, linked(g.objectiveEvidence(), row))
-	}
-
-	return document.Section{ID: "variants", Title: "Variants",
+	return document.Section{ID: "variants", Title: "Variants", Screen: document.IfItFits,
 		Note: "Below each figure is its change from the scenario as written.", Parts: []document.Part{{Table: tab}}}
 }

@@ -76,6 +76,7 @@ func frontierSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 
 	const none = "No layout that was simulated in full is both cheaper and better than one of these."
 	return document.Section{ID: "frontier", Title: "Price against " + plainName(objective.Name), Note: none,
+		Screen: document.IfItFits,
 		Parts: []document.Part{{Figure: &document.Figure{ID: "frontier-plot", Title: "What more money buys",
 			Plot: drawn, Table: tab, TerminalCaption: none + " The bars' scale is logarithmic.",
 			Caption: "A bar is the model's error. The dotted line is the objective. A square marks the current layout, a diamond the chosen one."}}}}, true

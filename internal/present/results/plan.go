@@ -35,8 +35,7 @@ func Plan(p *plan.Plan, origin Origin) *document.Document {
 		out.Verdict = fmt.Sprintf("No change needed for %s: %s a month as is.", goal,
 			units.Dollars(c.MonthlyUSD)) + caveatOf("", c)
 	default:
-		out.Verdict = fmt.Sprintf("To reach %s: %s, %s.", goal, changedText(c), morePrice(p, c.MonthlyUSD)) +
-			caveatOf("", c)
+		out.Verdict = planHeadline(p, c) + caveatOf("", c)
 	}
 
 	where := "in " + p.Region
@@ -49,7 +48,7 @@ func Plan(p *plan.Plan, origin Origin) *document.Document {
 	out.Facts = planFacts(p, g)
 	if c != nil && len(c.Changes) > 0 {
 		out.Sections = append(out.Sections,
-			document.Section{ID: "changes", Title: "What to change",
+			document.Section{ID: "changes", Title: "What to change", Screen: document.Always,
 				Parts: []document.Part{{Table: changesTable(p, c, g)}}})
 	}
 
@@ -87,18 +86,6 @@ func caveatOf(prefix string, l *plan.Layout) string {
 	return " " + document.Sentence(prefix+c.Text)
 }
 
-// changedText lists the changes on one line. A setting of the old product that the new one does not
-// have becomes "(not set)".
-func changedText(c *plan.Layout) string {
-	var sets []string
-	for _, x := range c.Changes {
-		if x.From != "" || x.To != "" {
-			sets = append(sets, x.Path+" = "+orWord(x.To, "(not set)"))
-		}
-	}
-	return strings.Join(sets, "; ")
-}
-
 // applySection has the commands that simulate a layout again and write its files, or says where the
 // files are.
 func applySection(p *plan.Plan, c *plan.Layout, g *ledger) document.Section {
@@ -117,7 +104,7 @@ func applySection(p *plan.Plan, c *plan.Layout, g *ledger) document.Section {
 		files.Commands = []string{g.called() + " --emit layout"}
 	}
 
-	return document.Section{ID: "apply", Title: "Next steps",
+	return document.Section{ID: "apply", Title: "Next steps", Screen: document.Always,
 		Parts: []document.Part{{Text: "Run it again:", Commands: []string{again}}, files}}
 }
 
@@ -319,14 +306,21 @@ func predictedSection(p *plan.Plan, g *ledger) document.Section {
 		}
 	}
 
-	return document.Section{ID: "predicted", Title: "Predicted effect", Parts: []document.Part{{Table: tab}}}
+	// The table of changes is the one of the first screen, if anything changes.
+	screen := document.OnRequest
+	if p.Chosen == nil {
+		screen = document.IfItFits
+	}
+
+	return document.Section{ID: "predicted", Title: "Predicted effect", Screen: screen,
+		Parts: []document.Part{{Table: tab}}}
 }
 
 // planWords adds statements, sizing, and the layouts that were preferred but are not enough.
 func planWords(p *plan.Plan, g *ledger) []document.Section {
 	var out []document.Section
 	if len(p.Statements) > 0 {
-		s := document.Section{ID: "know", Title: "What to know"}
+		s := document.Section{ID: "know", Title: "What to know", Screen: document.Always}
 		for _, x := range p.Statements {
 			s.Parts = append(s.Parts, document.Part{Text: document.Sentence(x.Text)})
 		}
@@ -347,7 +341,7 @@ func planWords(p *plan.Plan, g *ledger) []document.Section {
 				{Text: units.Number(float64(r.Bytes)/1e9) + " GB", Number: true, Href: sized}, {Text: r.How}})
 		}
 
-		out = append(out, document.Section{ID: "size", Title: "Size", Parts: []document.Part{{Table: tab}}})
+		out = append(out, document.Section{ID: "size", Title: "Size", Screen: document.IfItFits, Parts: []document.Part{{Table: tab}}})
 	}
 
 	if len(p.Rejected) > 0 {

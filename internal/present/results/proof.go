@@ -133,7 +133,7 @@ func figuresSection(r *prove.Report, q *document.Queries) document.Section {
 			{Text: string(f.Verdict), Roles: strings.TrimSpace("word " + verdictClass(f.Verdict))}})
 	}
 
-	out := document.Section{ID: "figures", Title: "Before and after"}
+	out := document.Section{ID: "figures", Title: "Before and after", Screen: document.IfItFits}
 	if drawn := changesOf(r); len(drawn.Rows) > 0 {
 		const marks = "A filled mark is a verdict; a hollow one is inconclusive."
 		interval := prove.Percent(r.Confidence) + " interval"
@@ -163,7 +163,7 @@ func recordSection(r *prove.Report) []document.Section {
 	if len(tab.Rows) == 0 {
 		return nil
 	}
-	return []document.Section{{ID: "record", Title: "To learn more, record longer",
+	return []document.Section{{ID: "record", Title: "To learn more, record longer", Screen: document.IfItFits,
 		Parts: []document.Part{{Table: tab}}}}
 }
 
@@ -207,7 +207,8 @@ func requirementsSection(r *prove.Report) document.Section {
 			{Text: within(q.After, q.Unit), Number: true}, {Text: record}})
 	}
 
-	return document.Section{ID: "required", Title: "Required", Parts: []document.Part{{Table: tab}}}
+	return document.Section{ID: "required", Title: "Required", Screen: document.Always,
+		Parts: []document.Part{{Table: tab}}}
 }
 
 // settingsSection lists the settings that differ.
@@ -274,7 +275,7 @@ func sidesSection(r *prove.Report, loc *time.Location) document.Section {
 		parts = append(parts, document.Part{Table: checks})
 	}
 
-	return document.Section{ID: "sides", Title: "What was compared", Parts: parts}
+	return document.Section{ID: "sides", Title: "What was compared", Screen: document.IfItFits, Parts: parts}
 }
 
 // basisTable lists what the figures were computed from.

@@ -49,7 +49,7 @@ func resultSections(p *document.Document, results []*simulate.Result, g *ledger)
 	r := results[0]
 	if p.Timeline = simulatedTimeline(results, g); p.Timeline != nil {
 		p.Sections = append(p.Sections,
-			document.Section{ID: "timeline", Title: "Timeline", Note: p.Timeline.Note,
+			document.Section{ID: "timeline", Title: "Timeline", Note: p.Timeline.Note, Screen: document.IfItFits,
 				Parts: []document.Part{{Timeline: p.Timeline}}})
 	}
 	p.Sections = append(p.Sections, latencySection(results, p.Timeline, g))
@@ -383,7 +383,8 @@ func waitSection(r *simulate.Result, g *ledger) document.Section {
 	}
 
 	tab.Notes = []string{"Root wait: the slowest 1 %. Time spent waiting for a connection or for a sync in progress counts towards whatever its holder was waiting for."}
-	return document.Section{ID: "waits", Title: "Where writes waited", Parts: []document.Part{{Table: tab}}}
+	return document.Section{ID: "waits", Title: "Where writes waited", Screen: document.IfItFits,
+		Parts: []document.Part{{Table: tab}}}
 }
 
 func volumeSection(r *simulate.Result, g *ledger) document.Section {
@@ -459,7 +460,7 @@ func aboutSection(r *simulate.Result, g *ledger) document.Section {
 		parts = append(parts, document.Part{Text: w})
 	}
 	parts = append(parts, document.Part{Text: seedText(r.Seed, g.Program)})
-	return document.Section{ID: "trust", Title: "How accurate this is", Parts: parts}
+	return document.Section{ID: "trust", Title: "How accurate this is", Screen: document.Always, Parts: parts}
 }
 
 // seedText says how to reproduce a result.

@@ -24,9 +24,10 @@ func Trace(r *chain.Report) *document.Document {
 
 	if r.Slow > 0 {
 		d.Sections = append(d.Sections,
-			document.Section{ID: "causes", Title: "What blocked the calls",
+			document.Section{ID: "causes", Title: "What blocked the calls", Screen: document.IfItFits,
 				Parts: []document.Part{{Table: causesTable(causes)}}},
-			document.Section{ID: "stages", Title: "Stages", Parts: []document.Part{{Shares: stageShares(r)}}},
+			document.Section{ID: "stages", Title: "Stages", Screen: document.IfItFits,
+				Parts: []document.Part{{Shares: stageShares(r)}}},
 			document.Section{ID: "places", Title: "Where in the call",
 				Parts: []document.Part{{Table: placesTable(r)}}},
 			document.Section{ID: "timeline", Title: "The longest call", Only: document.Page, Parts: longest(d, r)},

@@ -25,6 +25,7 @@ type page struct {
 	ascii     bool
 	verbose   bool
 	indent    string // of a section's parts
+	short     bool   // a first screen, whose headings have no rule
 	shortened bool   // something was omitted that verbose would show
 }
 
@@ -82,6 +83,10 @@ func (p *page) heading(title, aside string) {
 	} else {
 		p.para(p.paint(title, bold)+"  ", "  ", aside, dim)
 	}
+	if p.short {
+		return
+	}
+
 	rule := "─"
 	if p.ascii {
 		rule = "-"

@@ -71,7 +71,7 @@ func (p *page) timeline(t *document.Timeline) {
 
 	p.marked(t, names, slots)
 	from, to := p.clean(t.From), p.clean(t.To)
-	if gap := slots - columns(from) - columns(to); gap > 0 {
+	if gap := slots - columns(from) - columns(to); gap > 0 && from != "" {
 		column := units.Seconds((t.ToS-t.FromS)/float64(slots)) + "/column"
 		p.line(strings.Repeat(" ", names+4), p.paint(from+strings.Repeat(" ", gap)+to, dim), "  ",
 			p.paint(p.fit(column, mostColumns), dim))

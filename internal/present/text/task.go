@@ -15,7 +15,7 @@ const stepColumn = 10
 func (p *page) tasks(all []document.Task) {
 	indent := strings.Repeat(" ", findingIndent)
 	for i, a := range all {
-		if i > 0 {
+		if i > 0 && (len(a.Steps) > 0 || len(all[i-1].Steps) > 0) {
 			p.blank()
 		}
 

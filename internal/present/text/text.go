@@ -35,12 +35,22 @@ const (
 
 // Write writes a document for a terminal.
 func Write(w io.Writer, d *document.Document, opt Options) error {
+	if _, err := io.WriteString(w, render(d, opt)); err != nil {
+		return fmt.Errorf("writing the text: %w", err)
+	}
+	return nil
+}
+
+// Lines is how many lines a document has on a terminal.
+func Lines(d *document.Document, opt Options) int { return strings.Count(render(d, opt), "\n") }
+
+func render(d *document.Document, opt Options) string {
 	if opt.Width == 0 {
 		opt.Width = widthDefault
 	}
 
 	p := &page{width: max(opt.Width, widthMin), color: opt.Color, ascii: opt.ASCII, verbose: opt.Verbose,
-		indent: indent3}
+		indent: indent3, short: d.Short}
 	if d.Verdict != "" {
 		p.para("", "", d.Verdict, bold)
 	}
@@ -68,17 +78,13 @@ func Write(w io.Writer, d *document.Document, opt Options) error {
 	if d.Next != "" {
 		p.blank()
 		text := d.Next
-		if p.shortened && !p.verbose {
+		if p.shortened && !p.verbose && !d.Short {
 			text += ". Add -v to see everything."
 		}
 		p.para("", "", text, dim)
 	}
 
-	if _, err := io.WriteString(w, p.out.String()); err != nil {
-		return fmt.Errorf("writing the text: %w", err)
-	}
-
-	return nil
+	return p.out.String()
 }
 
 // section writes a section that a terminal shows.

@@ -1,0 +1,221 @@
+package brief
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/present/document"
+)
+
+// findings adds what clients felt, the cause, the other causes, what was ruled out, and missing
+// evidence.
+func (s *screen) findings() {
+	causes, symptoms := s.all(document.Cause), s.all(document.Symptom)
+	shown := 0
+
+	// The first serious symptom is the one that the verdict is about; the others are about devices.
+	for _, x := range symptoms {
+		if x.Essential || x.Level == document.Info {
+			continue
+		}
+		text := x.Brief
+		if text == "" {
+			text = x.Summary
+		}
+		if text = sentences(text, s.symptom); text != "" {
+			s.term("latency", text)
+			shown++
+		}
+		break
+	}
+
+	if len(causes) > 0 && causes[0].Level != document.Info {
+		s.term("cause", s.cause(causes[0]))
+		shown++
+		if more := serious(causes[1:]); s.others && len(more) > 0 {
+			s.term("also", titles(more))
+			shown += len(more)
+		}
+	}
+
+	if not := s.all(document.Refuted); s.others && len(not) > 0 {
+		s.term("not", titles(not))
+		shown += len(not)
+	}
+
+	for _, x := range symptoms {
+		if x.Essential {
+			s.missing(x)
+			shown++
+		}
+	}
+
+	s.leave(len(causes)+len(symptoms)+len(s.all(document.Refuted))-shown, "more finding", "more findings")
+}
+
+// cause is a cause with the share of the stall that it explains.
+func (s *screen) cause(x document.Finding) string {
+	text := titled(x)
+	if x.Weight != "" {
+		text += ", " + x.Weight
+	}
+	if why := sentences(x.Summary, s.sentences); why != "" {
+		return text + ". " + why
+	}
+	return text + "."
+}
+
+// missing says which evidence is missing or damaged.
+func (s *screen) missing(x document.Finding) {
+	lines := []string{x.Summary}
+	for i, o := range x.Observations {
+		if i == s.evidence && len(x.Observations) > s.evidence+1 {
+			s.leave(len(x.Observations)-i, "more place where evidence is missing",
+				"more places where evidence is missing")
+			break
+		}
+		text := o.Text
+		if o.Value != "" {
+			text = o.Value + " " + text
+		}
+		if o.When.Text != "" && !o.Whole {
+			text += " (" + o.When.Text + ")"
+		}
+		lines = append(lines, text)
+	}
+	s.term("missing", lines...)
+}
+
+// serious are the causes that explain part of the stall.
+func serious(all []document.Finding) []document.Finding {
+	return slices.DeleteFunc(slices.Clone(all),
+		func(x document.Finding) bool { return x.Level == document.Info })
+}
+
+// titlesMax is how many findings of a kind are named.
+const titlesMax = 3
+
+// titles lists findings on one line.
+func titles(all []document.Finding) string {
+	var names []string
+	for _, x := range all {
+		name := titled(x)
+		if x.Weight != "" {
+			name += ", " + x.Weight
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if n := len(names); n > titlesMax+1 {
+		names = append(names[:titlesMax], document.Counted(float64(n-titlesMax))+" more")
+	}
+	return strings.Join(names, "; ")
+}
+
+func titled(x document.Finding) string {
+	if x.Subject == "" {
+		return x.Title
+	}
+	return x.Title + " (" + x.Subject + ")"
+}
+
+// sentences returns the first n sentences of a text.
+func sentences(text string, n int) string {
+	end := 0
+	for range n {
+		first := document.FirstSentence(text[end:])
+		if end += len(first); end >= len(text) {
+			return text
+		}
+		end++ // the space
+	}
+	return strings.TrimSpace(text[:end])
+}
+
+// fix is the first fix with all of its steps, and the next ones by title.
+func (s *screen) fix() []document.Section {
+	if s.from.Now == nil {
+		return nil
+	}
+
+	var all []document.Task
+	for _, section := range append([]document.Section{*s.from.Now}, s.from.Sections...) {
+		for _, p := range section.Parts {
+			all = append(all, p.Tasks...)
+		}
+	}
+
+	if len(all) == 0 {
+		return nil
+	}
+
+	first := all[0]
+	first.Title = s.from.Now.Title + ": " + lowerFirst(first.Title)
+	first.Steps = s.steps(first.Steps)
+	out := document.Section{ID: s.from.Now.ID, Parts: []document.Part{{Tasks: []document.Task{first}}}}
+	shown := min(len(all)-1, s.then)
+	for _, t := range all[1 : 1+shown] {
+		t.Steps = nil
+		if t.Brief != "" {
+			t.About = t.Brief
+		}
+		out.Parts[0].Tasks = append(out.Parts[0].Tasks, t)
+	}
+
+	switch n := len(all); {
+	case n == 2:
+		s.left = append(s.left, "the commands of fix 2")
+	case n > 2:
+		s.left = append(s.left, "the commands of fixes 2 to "+strconv.Itoa(n))
+	}
+
+	return []document.Section{out}
+}
+
+// steps are the steps of the first fix: all of its commands or none.
+func (s *screen) steps(all []document.Step) (out []document.Step) {
+	if !s.commands {
+		s.left = append(s.left, "the commands of the first fix")
+	}
+
+	var look []string
+	notes := 0
+	label := ""
+	for _, x := range all {
+		if x.Label != "" {
+			label = x.Label
+		}
+
+		// The command of the proof is needed only after the wait.
+		if label == "prove" && !s.proof {
+			if x.Text != "" {
+				x.Text += " (command: --full)"
+				out = append(out, x)
+			}
+			continue
+		}
+
+		switch {
+		case x.Minor && !s.notes:
+			if x.Text != "" || len(x.Commands) > 0 {
+				notes++
+			}
+			continue
+		case !s.commands && label != "expect" && label != "costs":
+			continue
+		case x.Label == "expect" && !s.detail:
+			x.Text, _, _ = strings.Cut(x.Text, ";")
+		case x.Label == "look":
+			look = x.Commands
+		case x.Label == "check" && len(x.Commands) == 1 && slices.Contains(look, x.Commands[0]):
+			x.Commands, x.Text = nil, "run the first command of \"look\" again"
+		}
+
+		out = append(out, x)
+	}
+
+	s.leave(notes, "note on the first fix", "notes on the first fix")
+	return out
+}
