@@ -398,10 +398,12 @@ func jsonTable(verbs []verb) string {
 	b.WriteString("| command | schema of its output |\n|---|---|\n")
 	for _, v := range verbs {
 		switch {
+		case v.Name == "simulate": // --schema alone is that of its input
+			b.WriteString("| `simulate` | `plimsoll simulate --schema -o json` |\n")
 		case v.Schema:
 			fmt.Fprintf(&b, "| `%s` | `plimsoll %s --schema` |\n", v.Name, v.Name)
 		case v.JSON:
-			fmt.Fprintf(&b, "| `%s` | none yet |\n", v.Name)
+			fmt.Fprintf(&b, "| `%s` | none: one log entry per line |\n", v.Name)
 		}
 	}
 	return b.String()

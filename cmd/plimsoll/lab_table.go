@@ -72,6 +72,14 @@ func newLabTableCommand(a *app) *cobra.Command {
 	return cmd
 }
 
+// errorTable is the contract of `lab table -o json`.
+type errorTable struct {
+	Version int             `json:"version"`
+	Rows    []table.Row     `json:"rows"`    // measured next to modelled
+	Summary []table.Summary `json:"summary"` // for each kind of figure
+	Advice  []table.Verdict `json:"advice"`  // published advice, tried
+}
+
 // A tableJob is a run of a suite and what it needs.
 type tableJob struct {
 	table.Run
@@ -110,9 +118,8 @@ func (o *labTableOptions) run(ctx context.Context, a *app, args []string) error 
 
 	verdicts := suite.Verdicts(rows)
 	if o.output.value == "json" {
-		return json.NewEncoder(a.stdout).Encode(map[string]any{
-			"version": 1, "rows": rows, "summary": table.Summarise(rows), "advice": verdicts,
-		})
+		return json.NewEncoder(a.stdout).Encode(errorTable{Version: 1, Rows: rows, Summary: table.Summarise(rows),
+			Advice: verdicts})
 	}
 
 	return a.write(results.ErrorTable(rows, verdicts), o.output, o.display.options(a))

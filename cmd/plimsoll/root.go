@@ -76,6 +76,7 @@ func newRootCommand(a *app) *cobra.Command {
 	root.AddCommand(newPlanCommand(a), newEmitCommand(a), newRolloutCommand(a))
 	root.AddCommand(newFitCommand(a), newDiscoverCommand(a))
 	root.AddCommand(newMCPCommand(a), newManCommand(a))
+	addSchemas(root)
 	root.SetHelpCommand(newHelpCommand())
 
 	// Commands that cobra adds later would miss their descriptions and groups.

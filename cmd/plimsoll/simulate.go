@@ -225,14 +225,17 @@ func (o *simulateOptions) simulate(ctx context.Context, a *app,
 	return results, err
 }
 
+// comparison is the contract of `simulate --compare -o json`.
+type comparison struct {
+	Version int                `json:"version"`
+	Results []*simulate.Result `json:"results"` // the first is the unchanged scenario
+}
+
 func (o *simulateOptions) writeJSON(a *app, results []*simulate.Result) error {
 	if len(results) == 1 {
 		return writeJSON(a, results[0])
 	}
-	return writeJSON(a, struct {
-		Version int                `json:"version"`
-		Results []*simulate.Result `json:"results"` // the first is the unchanged scenario
-	}{simulate.ResultVersion, results})
+	return writeJSON(a, comparison{simulate.ResultVersion, results})
 }
 
 // verdict returns the error of --fail-on, if an objective of the unchanged scenario was missed.
