@@ -77,13 +77,8 @@ func (o *discoverOptions) AddFlags(cmd *cobra.Command) {
 		&o.output, "output", "o", "output format: the scenario, or its values with the source of each",
 		"yaml", "json")
 
-	var keys []string
-	for _, e := range engines.All().Containers() {
-		keys = append(keys, e.Key)
-	}
-
-	addChoice(cmd, &o.engine, "engine", "",
-		"the database's engine (default: the one whose container is recognised)", keys...)
+	addEngineChoice(cmd, &o.engine, "the database's engine (default: the one whose container is recognised)",
+		engines.All().Containers())
 	f := cmd.Flags()
 	f.StringVar(&o.container, "container", "", "the database's container (default: the one that is recognised)")
 	f.StringArrayVar(&o.claims, "claim",

@@ -58,8 +58,7 @@ func (o *fitOptions) AddFlags(cmd *cobra.Command) {
 // addReading adds the flags that say what to read and how to understand it; of says in the help what
 // they are for, if the verb has other arguments too.
 func (o *fitOptions) addReading(cmd *cobra.Command, of string) {
-	addChoice(cmd, &o.engine, "engine", "", of+"the engine to fit (default: the one in the sources)",
-		fitEngines()...)
+	addEngineChoice(cmd, &o.engine, of+"the engine to fit (default: the one in the sources)", engines.All().Fits())
 	o.volumeOptions.AddFlags(cmd, of)
 	o.sourceOptions.AddFlags(cmd)
 }
@@ -214,13 +213,4 @@ func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitte
 	}
 
 	return fitted, err
-}
-
-// fitEngines are the keys of the engines that can be fitted.
-func fitEngines() []string {
-	var out []string
-	for _, e := range engines.All().Fits() {
-		out = append(out, e.Key)
-	}
-	return out
 }

@@ -213,7 +213,7 @@ func TestKilledLab(t *testing.T) {
 	}
 
 	dir, file := filepath.Join(parent, "volume"), filepath.Join(parent, "one.yaml")
-	text := "plimsoll: 1\nname: " + labScenario + "\nvolumes: {data: {type: gp3, size: 1GiB}}\nengine: {wiredtiger: {cache: 1GB}}\nworkload: {preset: telemetry, keys: {count: 1000}}\n"
+	text := "plimsoll: 1\nname: " + labScenario + "\nvolumes: {data: {type: gp3, size: 1GiB}}\nengine: {mongodb: {cache: 1GB}}\nworkload: {preset: telemetry, keys: {count: 1000}}\n"
 	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ host: {instance: m6i.xlarge}
 volumes:
   data: {type: gp3, size: 500GiB}
 engine:
-  wiredtiger: {cache: 5GB, checkpoint: 10s}
+  mongodb: {cache: 5GB, checkpoint: 10s}
 workload:
   arrivals: {poisson: 300/s}
   mix: {insert: 100%}

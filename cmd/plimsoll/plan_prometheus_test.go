@@ -26,7 +26,7 @@ name: capped
 run: {duration: 125s, warmup: 10s}
 host: {instance: m6i.xlarge}
 volumes: {data: {type: gp3, size: 100GiB}}
-engine: {wiredtiger: {cache: 1GiB, checkpoint: 30s}}
+engine: {mongodb: {cache: 1GiB, checkpoint: 30s}}
 workload: {arrivals: {poisson: 2500/s}, mix: {insert: 100%}, document: {size: 3kB}, keys: {count: 100k}}
 `), 0o600); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 // A plan from what a cloud reports has the prices of that region, or says that they are not known.
 func TestRegionOfThePrices(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.yaml")
-	const text = "plimsoll: 1\nname: x\nhost: {cores: 2, memory: 8GiB}\nvolumes: {data: {type: hyperdisk-balanced, size: 100GiB}}\nengine: {wiredtiger: {cache: 1GB}}\nworkload: {preset: telemetry}\n"
+	const text = "plimsoll: 1\nname: x\nhost: {cores: 2, memory: 8GiB}\nvolumes: {data: {type: hyperdisk-balanced, size: 100GiB}}\nengine: {mongodb: {cache: 1GB}}\nworkload: {preset: telemetry}\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

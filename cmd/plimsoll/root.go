@@ -74,7 +74,7 @@ func newRootCommand(a *app) *cobra.Command {
 	root.AddCommand(newLabCommand(a))
 	root.AddCommand(newProbeCommand(a), newTraceCommand(a), newProveCommand(a))
 	root.AddCommand(newPlanCommand(a), newEmitCommand(a), newRolloutCommand(a))
-	root.AddCommand(newFitCommand(a), newDiscoverCommand(a))
+	root.AddCommand(newFitCommand(a), newDiscoverCommand(a), newInitCommand(a))
 	root.AddCommand(newMCPCommand(a), newManCommand(a))
 	addSchemas(root)
 	root.SetHelpCommand(newHelpCommand())
@@ -99,7 +99,7 @@ var helpGroups = []struct {
 	commands []string
 }{
 	{"Symptom and cause:", []string{"top", "diagnose", "watch", "trace"}},
-	{"Benchmark and model:", []string{"probe", "lab", "fit", "discover", "simulate", "casebook"}},
+	{"Benchmark and model:", []string{"probe", "lab", "init", "fit", "discover", "simulate", "casebook"}},
 	{"Fix:", []string{"plan", "emit", "rollout"}},
 	{"Proof:", []string{"prove", "mark"}},
 	{"Data:", []string{"record", "metrics", "query", "export"}},

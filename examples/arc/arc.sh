@@ -29,7 +29,7 @@ mongodb)
 	program=(--mongod "$PLIMSOLL_MONGOD")
 	target=mongod
 	objective='write_p99 < 250ms' # a mongod 5.0.7 with throttling had 129 ms
-	weak=engine.wiredtiger.journal_each_write=false # {w: 1, j: false}
+	weak=engine.mongodb.journal_each_write=false # {w: 1, j: false}
 	;;
 postgres)
 	compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || command -v postgres >/dev/null || missing "PostgreSQL is not installed (Debian: postgresql)"

@@ -17,18 +17,18 @@ var mechanisms = []struct {
 	name string
 	sets []string
 }{
-	{"what loading left in the page cache", []string{"engine.wiredtiger.loading=0s"}},
+	{"what loading left in the page cache", []string{"engine.mongodb.loading=0s"}},
 	{"the kernel's writeback throttling", []string{"host.wbt_lat_usec=0"}},
-	{"page cache that is given back", []string{"engine.wiredtiger.page_cache_keeps=0s"}},
-	{"the history store", []string{"engine.wiredtiger.history=0s"}},
-	{"a compressor", []string{"engine.wiredtiger.compressor=false"}},
-	{"retryable writes", []string{"engine.wiredtiger.retryable_writes=false"}},
-	{"the server: oplog, history store, its CPU", []string{"engine.wiredtiger.oplog=false"}},
-	{"CPU of requests, rounds and replies", []string{"engine.wiredtiger.cpu.request=0s", "engine.wiredtiger.cpu.round=0s", "engine.wiredtiger.cpu.reply=0s"}},
-	{"requests that cost less if no core is free", []string{"engine.wiredtiger.cpu.busy=100%"}},
+	{"page cache that is given back", []string{"engine.mongodb.page_cache_keeps=0s"}},
+	{"the history store", []string{"engine.mongodb.history=0s"}},
+	{"a compressor", []string{"engine.mongodb.compressor=false"}},
+	{"retryable writes", []string{"engine.mongodb.retryable_writes=false"}},
+	{"the server: oplog, history store, its CPU", []string{"engine.mongodb.oplog=false"}},
+	{"CPU of requests, rounds and replies", []string{"engine.mongodb.cpu.request=0s", "engine.mongodb.cpu.round=0s", "engine.mongodb.cpu.reply=0s"}},
+	{"requests that cost less if no core is free", []string{"engine.mongodb.cpu.busy=100%"}},
 	{"cores that have to wake up", []string{"host.wakeup=0s"}},
-	{"a page's turn of a server's eviction thread: the bare engine's", []string{"engine.wiredtiger.cpu.eviction=2ms"}},
-	{"scrubbing before a checkpoint", []string{"engine.wiredtiger.eviction_checkpoint_target=100%"}},
+	{"a page's turn of a server's eviction thread: the bare engine's", []string{"engine.mongodb.cpu.eviction=2ms"}},
+	{"scrubbing before a checkpoint", []string{"engine.mongodb.eviction_checkpoint_target=100%"}},
 }
 
 // What each mechanism moves in each run, one left out at a time: `go test ./examples/mongod -run

@@ -18,7 +18,7 @@ volumes() {
 		volumes:
 		  data: {type: io2, size: $room, iops: 10000}
 		  journal: {type: gp3, size: 10GiB}
-		engine: {wiredtiger: {cache: 1GB}}
+		engine: {mongodb: {cache: 1GB}}
 		workload: {arrivals: {poisson: 100/s}, mix: {update: 100%}, keys: {count: 150000}, document: {size: 4KiB}}
 	END
 }

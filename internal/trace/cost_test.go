@@ -80,7 +80,7 @@ const (
 	costClients     = "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 100B}, connections: 16}"
 	costEtcd        = "{etcd: {members: 1, rtt: 100us, quota: 3GiB}}" // grows by 3 MB/s
 	costEtcdClients = "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 2000}, document: {size: 512B}}"
-	costWiredTiger  = "{wiredtiger: {cache: 256MB, log_bytes: 1200B, oplog: false}}"
+	costWiredTiger  = "{mongodb: {cache: 256MB, log_bytes: 1200B, oplog: false}}"
 	costDocuments   = "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 1KiB}, connections: 16}"
 	offered         = 5000
 )

@@ -40,7 +40,7 @@ type scene struct {
 }
 
 const (
-	wiredTiger = "{wiredtiger: {cache: 256MB, checkpoint: 3s, log_bytes: 4200B, oplog: false}}"
+	wiredTiger = "{mongodb: {cache: 256MB, checkpoint: 3s, log_bytes: 4200B, oplog: false}}"
 	updates4K  = "{arrivals: {poisson: 300/s}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 4KiB}, connections: 16}"
 	postgreSQL = "{postgres: {shared_buffers: 256MiB, max_wal_size: 1GiB, checkpoint_timeout: 30s, checkpoint_completion_target: 0, checkpoint_flush_after: 0B, rows: 400000}}"
 	// A checkpoint writes some 5,000 pages, which takes the volume seconds.

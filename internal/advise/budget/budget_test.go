@@ -16,7 +16,7 @@ volumes:
   data: {type: gp3, size: 500GiB, iops: 16000, throughput: 500MiB/s}
   journal: {type: gp2, size: 100GiB}
 engine:
-  wiredtiger: {cache: 256MB, checkpoint: 2s, log_bytes: 300B, oplog: false}
+  mongodb: {cache: 256MB, checkpoint: 2s, log_bytes: 300B, oplog: false}
 workload:
   arrivals: {poisson: 700/s}
   mix: {update: 100%}

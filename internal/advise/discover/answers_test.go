@@ -119,7 +119,7 @@ func TestDiscoverFromAnswers(t *testing.T) {
 		want               map[string]string
 	}{
 		{"mongo.yaml", "ebs.csi.aws.com", "mongo", map[string]string{
-			"engine.wiredtiger.cache": "3GiB", "volumes.data.type": "gp3", "volumes.data.size": "500GiB", "volumes.data.iops": "6000", "volumes.data.throughput": "250MiB/s",
+			"engine.mongodb.cache": "3GiB", "volumes.data.type": "gp3", "volumes.data.size": "500GiB", "volumes.data.iops": "6000", "volumes.data.throughput": "250MiB/s",
 			"host.instance": "m6i.xlarge", "host.memory": "8GiB", "host.cpu_quota": "250%", "host.filesystem": "xfs",
 		}},
 		{"etcd.yaml", "pd.csi.storage.gke.io", "etcd", map[string]string{

@@ -148,7 +148,7 @@ func TestDiscover(t *testing.T) {
 		deployed(t, c, "mongo.yaml", "ebs.csi.aws.com", "node-")
 		f := found(t, c, "mongo")
 		wants(t, f, map[string][2]string{
-			"engine.wiredtiger.cache":   {"3GiB", "--wiredTigerCacheSizeGB 3"},
+			"engine.mongodb.cache":   {"3GiB", "--wiredTigerCacheSizeGB 3"},
 			"volumes.data.type":         {"gp3", "StorageClass fast"},
 			"volumes.data.size":         {"500GiB", "claim data-mongo-0, status.capacity: 500Gi"},
 			"volumes.data.iops":         {"6000", "VolumeAttributesClass quick of claim data-mongo-0"},
@@ -160,7 +160,7 @@ func TestDiscover(t *testing.T) {
 			"workload.arrivals.poisson": {"100/s", "load: 100 writes per second assumed"},
 		})
 
-		if f.Engine != "wiredtiger" || f.Members != 3 || len(f.Remarks) > 0 {
+		if f.Engine != "mongodb" || f.Members != 3 || len(f.Remarks) > 0 {
 			t.Errorf("%s, %d members, remarks %q", f.Engine, f.Members, f.Remarks)
 		}
 	})

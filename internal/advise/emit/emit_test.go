@@ -141,7 +141,7 @@ func withHint(err error) string {
 
 // If no chosen target applies a change, the README describes how to make it.
 func TestEveryChangeIsAppliedOrListed(t *testing.T) {
-	l := layoutOf(t, "telemetry.yaml", "volumes.data.iops=6000", "host.dirty_background_bytes=8MB", "engine.wiredtiger.leaf_page=16KiB", "workload.working_set=10GB", "seed=7", "objective.write_p99=1s")
+	l := layoutOf(t, "telemetry.yaml", "volumes.data.iops=6000", "host.dirty_background_bytes=8MB", "engine.mongodb.leaf_page=16KiB", "workload.working_set=10GB", "seed=7", "objective.write_p99=1s")
 	r, err := emit.Files(l, []string{"sysctl", "mongod"}, emit.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestEveryChangeIsAppliedOrListed(t *testing.T) {
 		by[c.Path] = strings.Join(r.By[i], ",")
 	}
 
-	want := map[string]string{"volumes.data.iops": "", "host.dirty_background_bytes": "sysctl", "engine.wiredtiger.leaf_page": "", "workload.working_set": ""}
+	want := map[string]string{"volumes.data.iops": "", "host.dirty_background_bytes": "sysctl", "engine.mongodb.leaf_page": "", "workload.working_set": ""}
 	for path, who := range want {
 		got, ok := by[path]
 		if !ok || got != who {
@@ -191,14 +191,14 @@ func TestNamesCannotRunAnything(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		p := &emit.Plan{File: evil, Text: string(text), Sets: []string{"name=" + string(name), "volumes.journal={type: gp3, size: 10GiB}", "volumes.data.iops=6000", "host.dirty_bytes=64MB", "engine.wiredtiger.cache=4GB"}}
+		p := &emit.Plan{File: evil, Text: string(text), Sets: []string{"name=" + string(name), "volumes.journal={type: gp3, size: 10GiB}", "volumes.data.iops=6000", "host.dirty_bytes=64MB", "engine.mongodb.cache=4GB"}}
 		l, err := p.Layout(engines.All().Deployments())
 		if err != nil {
 			t.Logf("%q is refused: %v", evil, err)
 			continue
 		}
 
-		for path, text := range filesOf(t, l, emit.Options{Skip: true}, targets("wiredtiger")...) {
+		for path, text := range filesOf(t, l, emit.Options{Skip: true}, targets("mongodb")...) {
 			if strings.HasSuffix(path, ".md") {
 				continue
 			}
@@ -287,7 +287,7 @@ func FuzzPlan(f *testing.F) {
 	}
 
 	f.Add(plan("volumes.data.iops=6000", "host.dirty_bytes=64MB"))
-	f.Add(plan("volumes.data={type: gp3, size: 1TiB, stripe: 5}", "engine.wiredtiger.eviction_dirty_target=0.013"))
+	f.Add(plan("volumes.data={type: gp3, size: 1TiB, stripe: 5}", "engine.mongodb.eviction_dirty_target=0.013"))
 	f.Add(plan("volumes.data.type=nvme", "volumes.data.size=", "volumes.data.iops=", "volumes.data.throughput="))
 	f.Add([]byte(`{"version":1,"scenario":{"text":"x"},"chosen":null}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -23,9 +23,9 @@ func TestFactsAreEmittedByNoTarget(t *testing.T) {
 		facts         []string
 		change        string
 	}{
-		{"telemetry.yaml", "wiredtiger", "mongo", []string{"volumes.data.size=900GiB", "volumes.data.iops=7000", "engine.wiredtiger.cache=9GB", "engine.wiredtiger.checkpoint=45s", "volumes.journal={type: gp3, size: 30GiB}"}, "engine.wiredtiger.eviction_dirty_target=3%"},
-		{"telemetry.yaml", "wiredtiger", "mongo", []string{"volumes.data={type: hyperdisk-balanced, size: 500GiB, iops: 5000}", "host.instance="}, "engine.wiredtiger.eviction_dirty_target=3%"},
-		{"telemetry.yaml", "wiredtiger", "mongo", []string{"volumes.data={type: premium-v2, size: 500GiB, iops: 5000}", "host.instance="}, "engine.wiredtiger.eviction_dirty_target=3%"},
+		{"telemetry.yaml", "mongodb", "mongo", []string{"volumes.data.size=900GiB", "volumes.data.iops=7000", "engine.mongodb.cache=9GB", "engine.mongodb.checkpoint=45s", "volumes.journal={type: gp3, size: 30GiB}"}, "engine.mongodb.eviction_dirty_target=3%"},
+		{"telemetry.yaml", "mongodb", "mongo", []string{"volumes.data={type: hyperdisk-balanced, size: 500GiB, iops: 5000}", "host.instance="}, "engine.mongodb.eviction_dirty_target=3%"},
+		{"telemetry.yaml", "mongodb", "mongo", []string{"volumes.data={type: premium-v2, size: 500GiB, iops: 5000}", "host.instance="}, "engine.mongodb.eviction_dirty_target=3%"},
 		{"etcd.yaml", "etcd", "", []string{"volumes.data.size=90GiB", "engine.etcd.members=3", "members=", "engine.etcd.heartbeat=150ms", "engine.etcd.election=1500ms", "engine.etcd.quota=3GiB"}, "engine.etcd.batch_limit=3000"},
 		{"postgres.yaml", "postgres", "", []string{"volumes.data.size=700GiB", "engine.postgres.shared_buffers=3GiB", "engine.postgres.max_wal_size=9GiB"}, "engine.postgres.checkpoint_timeout=11min"},
 	} {

@@ -68,7 +68,7 @@ func TestPlatformNamed(t *testing.T) {
 	if _, err := PlatformNamed("kubernets"); !errors.As(err, &input) || !strings.Contains(input.Next, "kubernetes") {
 		t.Errorf("kubernets: %v", err)
 	}
-	if p, err := PlatformNamed("bare"); err != nil || p.Value("host.instance") == "" || p.Value("engine.wiredtiger.cache") != "" {
+	if p, err := PlatformNamed("bare"); err != nil || p.Value("host.instance") == "" || p.Value("engine.mongodb.cache") != "" {
 		t.Errorf("bare: %v, %v", p, err)
 	}
 }

@@ -56,20 +56,22 @@ type target struct {
 	about  string
 	engine string // the only engine that it is for; "": all
 	emit   func(*Layout, *Options) (*Part, error)
+	// aliases are other names of the engine.
+	aliases []string
 }
 
 // platforms are the targets for every engine.
 var platforms = []target{
-	{"terraform", "disks of AWS, Google Cloud and Azure, and their attachment", "", terraform},
-	{"aws", "a script of aws ec2 commands", "", aws},
-	{"gcp", "a script of gcloud commands", "", clouds[0].write},
-	{"azure", "a script of az commands", "", clouds[1].write},
-	{"lvm", "a script that creates stripes and file systems", "", lvm},
-	{"kubernetes", "StorageClass, VolumeAttributesClass, a patch of the StatefulSet", "", kubernetes},
-	{"sysctl", "the kernel's vm.dirty_* settings", "", sysctl},
+	{"terraform", "disks of AWS, Google Cloud and Azure, and their attachment", "", terraform, nil},
+	{"aws", "a script of aws ec2 commands", "", aws, nil},
+	{"gcp", "a script of gcloud commands", "", clouds[0].write, nil},
+	{"azure", "a script of az commands", "", clouds[1].write, nil},
+	{"lvm", "a script that creates stripes and file systems", "", lvm, nil},
+	{"kubernetes", "StorageClass, VolumeAttributesClass, a patch of the StatefulSet", "", kubernetes, nil},
+	{"sysctl", "the kernel's vm.dirty_* settings", "", sysctl, nil},
 	{budgetTarget, "the volumes' sustained limits as settings of the engine, the kernel and other databases",
-		"", budgets},
-	{"udev", "a script and a udev rule for the devices' queues: writeback throttling, scheduler", "", udev},
+		"", budgets, nil},
+	{"udev", "a script and a udev rule for the devices' queues: writeback throttling, scheduler", "", udev, nil},
 }
 
 // targets are the available targets in the order in which to apply a layout: the machine's storage first,
@@ -81,7 +83,7 @@ func targetsOf(able []engine.With[Deployment]) targets {
 	for _, e := range able {
 		for _, t := range e.Part.Targets {
 			write := func(l *Layout, _ *Options) (*Part, error) { return t.Write(l) }
-			out = append(out, target{t.Name, t.About, e.Key, write})
+			out = append(out, target{t.Name, t.About, e.Key, write, e.Aliases})
 		}
 	}
 	return out
@@ -99,6 +101,23 @@ func (all targets) names() []string {
 func (all targets) of(engine string) targets {
 	return slices.DeleteFunc(slices.Clone(all),
 		func(t target) bool { return t.engine != "" && t.engine != engine })
+}
+
+// meant replaces engines' names by the names of their targets: mongodb means mongod.conf's.
+func (all targets) meant(names []string) []string {
+	out := slices.Clone(names)
+	for i, name := range out {
+		if slices.Contains(all.names(), name) {
+			continue
+		}
+		for _, t := range all {
+			if t.engine != "" && (t.engine == name || slices.Contains(t.aliases, name)) {
+				out[i] = t.name
+				break
+			}
+		}
+	}
+	return out
 }
 
 // A TargetInfo is a target's name and a short description of what it writes.
@@ -180,6 +199,7 @@ func Files(l *Layout, names []string, o Options) (*Result, error) {
 // choose returns the named targets in the order of application.
 func choose(l *Layout, names []string, o *Options) ([]target, error) {
 	fits := l.targets.of(l.engine()).names()
+	names = l.targets.meant(names)
 	if len(names) == 0 {
 		return nil, Inputf("for example --to "+fits[0]+" --to "+
 			fits[len(fits)-1], "no target given: --to accepts %s for %s",

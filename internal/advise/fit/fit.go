@@ -145,7 +145,7 @@ func nameOf(in []recording.Reader) string {
 // database returns the database of the requested engine, by its name in sources; "": any.
 func database(opt *Options) string {
 	for _, e := range opt.Engines {
-		if e.Key == opt.Engine {
+		if e.Key == opt.Engine || slices.Contains(e.Aliases, opt.Engine) {
 			return e.Database
 		}
 	}

@@ -71,7 +71,7 @@ func TestCaptures(t *testing.T) {
 				t.Errorf("cores: %+v, want %v", v, c.cores)
 			}
 
-			if v := fitted.Value("engine.wiredtiger.cache"); v == nil || v.Known != fit.Measured {
+			if v := fitted.Value("engine.mongodb.cache"); v == nil || v.Known != fit.Measured {
 				t.Errorf("cache: %+v", v)
 			}
 		})
@@ -150,7 +150,7 @@ func TestBlockLayer(t *testing.T) {
 		{"no mount", func(f map[string]string) { clear(f) }, "host.filesystem", "xfs", fit.Assumed},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			fitted, err := fit.Fit(context.Background(), []recording.Reader{retold{mem, x.facts}}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Engine: "wiredtiger"})
+			fitted, err := fit.Fit(context.Background(), []recording.Reader{retold{mem, x.facts}}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Engine: "mongodb"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,7 +190,7 @@ func (r renamed) Walk(ctx context.Context, selector string, from, to time.Time, 
 func TestStackedDevices(t *testing.T) {
 	_, mem := run(t, trips[0].name, []byte(trips[0].yaml))
 	facts := func(f map[string]string) { clear(f); f["nr_requests.dm-0"] = "128" }
-	fitted, err := fit.Fit(context.Background(), []recording.Reader{renamed{retold{mem, facts}}}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Engine: "wiredtiger"})
+	fitted, err := fit.Fit(context.Background(), []recording.Reader{renamed{retold{mem, facts}}}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Engine: "mongodb"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestDevices(t *testing.T) {
 func TestMissing(t *testing.T) {
 	_, mem := run(t, trips[2].name, []byte(trips[2].yaml))
 	for engine, from := range map[string]string{
-		"wiredtiger": "diagnostic.data", "postgres": "postgres_exporter", "iris": "api/monitor",
+		"mongodb": "diagnostic.data", "postgres": "postgres_exporter", "iris": "api/monitor",
 	} {
 		_, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All().Fits(), Engine: engine, Devices: map[string]string{"data": "m1/data"}})
 		var missing *fit.MissingError

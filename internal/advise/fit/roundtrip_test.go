@@ -31,17 +31,17 @@ var trips = []trip{
 run: {duration: 80s, warmup: 40s}
 host: {cores: 4, memory: 8GiB, dirty_background_bytes: 64MiB, wbt_lat_usec: 0}
 volumes: {data: {type: custom, iops: 20000, throughput: 50MB/s, queue_slots: 48, latency: {like: gp3, scale: 200%}}}
-engine: {wiredtiger: {cache: 1GiB, checkpoint: 20s}}
+engine: {mongodb: {cache: 1GiB, checkpoint: 20s}}
 workload: {arrivals: {poisson: 700/s}, mix: {insert: 30%, update: 50%, read: 20%}, document: {size: 2kB}, keys: {count: 200k}}
 `,
 		want: map[string]float64{
 			"host.cores": 4, "host.memory": 8 << 30, "host.dirty_background_bytes": 64 << 20, "host.wbt_lat_usec": 0,
 			"volumes.data.throughput": 50e6, "volumes.data.queue_slots": 48, "volumes.data.latency.scale": 2,
-			"engine.wiredtiger.cache": 1 << 30, "engine.wiredtiger.checkpoint": 20,
+			"engine.mongodb.cache": 1 << 30, "engine.mongodb.checkpoint": 20,
 			"workload.arrivals.poisson": 700, "workload.mix.insert": 0.3, "workload.mix.update": 0.5, "workload.mix.read": 0.2,
 			"workload.document.size": 2000,
 		},
-		words: map[string]string{"engine.wiredtiger.oplog": "true", "volumes.data.type": "custom", "host.filesystem": "xfs", "host.scheduler": "none"},
+		words: map[string]string{"engine.mongodb.oplog": "true", "volumes.data.type": "custom", "host.filesystem": "xfs", "host.scheduler": "none"},
 	},
 	{
 		name: "WiredTiger with its journal apart, on gp3",
@@ -49,15 +49,15 @@ workload: {arrivals: {poisson: 700/s}, mix: {insert: 30%, update: 50%, read: 20%
 run: {duration: 200s, warmup: 70s}
 host: {instance: m6i.xlarge}
 volumes: {data: {type: gp3, size: 200GiB}, journal: {type: gp3, size: 10GiB}}
-engine: {wiredtiger: {cache: 5GB, checkpoint: 50s, oplog: false}}
+engine: {mongodb: {cache: 5GB, checkpoint: 50s, oplog: false}}
 workload: {arrivals: {poisson: 3000/s}, mix: {insert: 100%}, document: {size: 3kB}, keys: {count: 100k}}
 `,
 		want: map[string]float64{
 			"volumes.data.throughput": 125 << 20, "volumes.data.queue_slots": 32,
-			"engine.wiredtiger.cache": 5e9, "engine.wiredtiger.checkpoint": 50,
+			"engine.mongodb.cache": 5e9, "engine.mongodb.checkpoint": 50,
 			"workload.arrivals.poisson": 3000, "workload.mix.insert": 1, "workload.document.size": 3000,
 		},
-		words:     map[string]string{"host.instance": "m6i.xlarge", "engine.wiredtiger.oplog": "false", "volumes.data.type": "gp3", "volumes.journal.type": "gp3"},
+		words:     map[string]string{"host.instance": "m6i.xlarge", "engine.mongodb.oplog": "false", "volumes.data.type": "gp3", "volumes.journal.type": "gp3"},
 		unreached: []string{"volumes.journal.iops", "volumes.journal.throughput"},
 	},
 	{
@@ -115,10 +115,10 @@ workload: {arrivals: {poisson: 3000/s}, mix: {read: 60%, update: 40%}}
 run: {duration: 5min, warmup: 2min}
 host: {cores: 2, memory: 24GiB}
 volumes: {data: {type: custom, size: 100GiB, iops: 3000, throughput: 48MB/s, latency: {read: {p50: 200us}, write: {p50: 200us}}}}
-engine: {wiredtiger: {cache: 1GB, checkpoint: 60s, log_bytes: 300B, oplog: false}}
+engine: {mongodb: {cache: 1GB, checkpoint: 60s, log_bytes: 300B, oplog: false}}
 workload: {preset: wiredtiger-lab}
 `,
-		want:      map[string]float64{"volumes.data.throughput": 48e6, "engine.wiredtiger.cache": 1e9, "engine.wiredtiger.checkpoint": 60, "workload.arrivals.poisson": 800},
+		want:      map[string]float64{"volumes.data.throughput": 48e6, "engine.mongodb.cache": 1e9, "engine.mongodb.checkpoint": 60, "workload.arrivals.poisson": 800},
 		unreached: []string{"volumes.data.iops"},
 	},
 }

@@ -60,7 +60,7 @@ func TestServer(t *testing.T) {
 
 			for key, want := range map[string]string{"retryable_writes": x.retryable, "compressor": x.compressor} {
 				got := ""
-				if v := fitted.Value("engine.wiredtiger." + key); v != nil {
+				if v := fitted.Value("engine.mongodb." + key); v != nil {
 					got = v.Text
 				}
 				if got != want {

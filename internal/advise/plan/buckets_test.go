@@ -19,7 +19,7 @@ plimsoll: 1
 run: {duration: 40s, warmup: 5s}
 host: {instance: m6i.large}
 volumes: {data: {type: gp3, size: 100GiB}}
-engine: {wiredtiger: {cache: 256MB, checkpoint: 10s, oplog: false}}
+engine: {mongodb: {cache: 256MB, checkpoint: 10s, oplog: false}}
 workload: {arrivals: {poisson: 500/s}, buckets: {span: 15min, sensors: 1000, interval: 2s, entry: 100B, filled_for: 14min}}
 `
 

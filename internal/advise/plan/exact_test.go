@@ -22,7 +22,7 @@ host: {instance: m6i.large}
 volumes:
   data: {type: gp3, size: 100GiB}
 engine:
-  wiredtiger: {cache: 256MB, checkpoint: 2s, log_bytes: 300B, oplog: false}
+  mongodb: {cache: 256MB, checkpoint: 2s, log_bytes: 300B, oplog: false}
 workload:
   arrivals: {poisson: 700/s}
   mix: {update: 100%}
@@ -185,7 +185,7 @@ func TestPrunedIsMissed(t *testing.T) {
 	}{
 		{"floor of gp3", "volumes.data.type=gp3", scenario.Bound{Name: "write_p50", Most: 300_000}},
 		{"floor of io2", "volumes.data={type: io2, size: 100GiB, iops: 1000}", scenario.Bound{Name: "write_p99", Most: 150_000}},
-		{"load", "engine.wiredtiger.log_bytes=1MB", scenario.Bound{Name: "write_p99", Most: 3_600e9}},
+		{"load", "engine.mongodb.log_bytes=1MB", scenario.Bound{Name: "write_p99", Most: 3_600e9}},
 		{"reads", "volumes.data.iops=3000", scenario.Bound{Name: "read_p99", Most: 3_600e9}},
 	} {
 		text := small
@@ -253,7 +253,7 @@ plimsoll: 1
 run: {duration: 20s, warmup: 1s}
 host: {instance: m8g.16xlarge}
 volumes: {data: {type: io2, size: 1000GiB, iops: 100000}}
-engine: {wiredtiger: {cache: 256MB, checkpoint: 5s, oplog: false, log_bytes: 1MB}}
+engine: {mongodb: {cache: 256MB, checkpoint: 5s, oplog: false, log_bytes: 1MB}}
 workload: {arrivals: {constant: 3000/s}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 100B}}
 `
 

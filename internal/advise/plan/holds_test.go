@@ -21,7 +21,7 @@ func kinds(p *Plan) []string {
 // A machine with a saturated processor is not chosen, although the model's latencies meet the
 // objective; the next machine is. Without another machine, no layout is chosen.
 func TestSaturatedIsNotChosen(t *testing.T) {
-	now := parsed(t, small, "host.instance=m6i.large", "engine.wiredtiger.cpu.operation=2300us", "volumes.data.iops=6000")
+	now := parsed(t, small, "host.instance=m6i.large", "engine.mongodb.cpu.operation=2300us", "volumes.data.iops=6000")
 	opt := Options{Engines: every.Engines, Objectives: []scenario.Bound{{Name: "write_p99", Most: 2e9}}, Keep: []string{"engine"}}
 	p, err := Make(t.Context(), now, "small.yaml", opt)
 	if err != nil {
@@ -55,7 +55,7 @@ func TestSaturatedIsNotChosen(t *testing.T) {
 func TestCoresFollowTheMachine(t *testing.T) {
 	opt := Options{Engines: every.Engines, Objectives: []scenario.Bound{{Name: "write_p99", Most: 2e9}}, Keep: []string{"engine", "volumes"}}
 	for cores, want := range map[string]bool{"host.cores=2": true, "host.cores=1": false} {
-		now := parsed(t, small, "host.instance=m6i.large", cores, "engine.wiredtiger.cpu.operation=2300us", "volumes.data.iops=6000")
+		now := parsed(t, small, "host.instance=m6i.large", cores, "engine.mongodb.cpu.operation=2300us", "volumes.data.iops=6000")
 		p, err := Make(t.Context(), now, "small.yaml", opt)
 		if err != nil {
 			t.Fatal(err)
@@ -91,7 +91,7 @@ func TestBurstIsNotChosen(t *testing.T) {
 
 // A run without two checkpoints is extended.
 func TestShortRunsAreExtended(t *testing.T) {
-	now := parsed(t, small, "engine.wiredtiger.checkpoint=6s")
+	now := parsed(t, small, "engine.mongodb.checkpoint=6s")
 	p, err := Make(t.Context(), now, "small.yaml", Options{Engines: every.Engines, Objectives: []scenario.Bound{{Name: "write_p99", Most: 1e9}}, Keep: []string{"engine", "volumes"}})
 	if err != nil {
 		t.Fatal(err)

@@ -230,6 +230,9 @@ func FieldName(f reflect.StructField) (name string, inline bool) {
 	return name, name == "" && strings.Contains(options, "inline")
 }
 
+// Keys returns the keys of a struct.
+func Keys(t reflect.Type) []string { return keysOf(t) }
+
 func keysOf(t reflect.Type) []string {
 	var out []string
 	for f := range t.Fields() {

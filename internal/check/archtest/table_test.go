@@ -231,6 +231,7 @@ var layers = []Layer{
 		"base/diagnostics", "base/jsonerror", "base/safefile", "base/shellword", "base/units", "model/catalog",
 		"model/engine", "model/scenario", "advise/budget",
 	}},
+	{"advise/starter", "the first scenario of a user who has none", []string{"base/units", "model/engine"}},
 	{"advise/plan", "the cheapest layout that meets an objective", []string{
 		"base/diagnostics", "base/units", "model/volume", "model/catalog", "model/kernel",
 		"model/workload", "model/engine", "model/scenario", "model/simulate", "advise/budget",
@@ -301,7 +302,7 @@ var layers = []Layer{
 	}},
 	{"engine/parts", "what an engine consists of, and each core's part of the engines that have it", []string{
 		"record/sources", "model/engine", "model/scenario", "judge/rules", "lab", "lab/existing", "advise/emit",
-		"advise/plan", "advise/fit", "advise/discover", "advise/rollout", "engine/others",
+		"advise/plan", "advise/fit", "advise/discover", "advise/rollout", "advise/starter", "engine/others",
 	}},
 	{"advise/rollout/rollouttest", "rollouts of real engines, killed at every point while clients write", []string{
 		"engine/parts", "advise/rollout",
@@ -316,7 +317,7 @@ var layers = []Layer{
 	{"engine/etcd/endpoint", "the addresses of etcd's members, and their TLS", nil},
 	{"engine/*/advise", "how the engine is fitted, planned, configured and rolled out", []string{
 		"base/units", "record/httpclient", "record/timeline", "model/scenario", "judge/rules", "advise/budget", "advise/emit",
-		"advise/fit", "advise/discover", "advise/rollout", "engine/*/judge", "engine/*/model",
+		"advise/starter", "advise/fit", "advise/discover", "advise/rollout", "engine/*/judge", "engine/*/model",
 		"engine/etcd/endpoint", "advise/plan", "model/simulate",
 	}},
 	{"engine/mongodb/names", "what MongoDB's metrics and settings are called, in every spelling", nil},
@@ -416,7 +417,7 @@ var layers = []Layer{
 		"judge/headroom/offers", "judge/alerts", "judge/diagnose",
 		"judge/fleet", "judge/ruletest", "trace", "trace/events", "trace/target", "trace/chain",
 		"trace/series", "trace/perfetto", "lab", "lab/blockdev", "lab/existing", "lab/mount",
-		"lab/probe", "lab/run", "lab/table", "advise/emit", "advise/rollout", "advise/rollout/steps", "advise/rollout/pods", "advise/plan", "advise/prove",
+		"lab/probe", "lab/run", "lab/table", "advise/starter", "advise/emit", "advise/rollout", "advise/rollout/steps", "advise/rollout/pods", "advise/plan", "advise/prove",
 		"advise/casebook", "advise/fit", "advise/discover", "record/cluster", "present/document", "present/diagnosis", "present/html",
 		"present/mcp", "present/brief", "present/text", "present/markdown", "present/results", "present/frame", "watch", "watch/top", "engine", "docs",
 	}},

@@ -42,6 +42,7 @@ var Engine = parts.Engine{
 	},
 	Rules:      judge.Knowledge,
 	Fit:        &fit.Engine{Fit: advise.Fit, LogSyncs: advise.LogSyncs, Leader: advise.Leader},
+	Start:      &advise.Start,
 	Plan:       advise.Plan,
 	Deployment: advise.Deployment,
 	Container:  advise.Container,

@@ -33,6 +33,7 @@ var Engine = parts.Engine{
 	}}},
 	Rules:      judge.Knowledge,
 	Fit:        &fit.Engine{Fit: advise.Fit},
+	Start:      &advise.Start,
 	Plan:       advise.Plan,
 	Deployment: advise.Deployment,
 	Container:  advise.Container,

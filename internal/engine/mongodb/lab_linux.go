@@ -24,7 +24,7 @@ func init() {
 		// A whole mongod.
 		Program: &lab.Program{
 			Flag:    "mongod",
-			Usage:   "for a scenario with wiredtiger, run this mongod (a path, or a name on PATH) instead of WiredTiger alone",
+			Usage:   "for a scenario with mongodb, run this mongod (a path, or a name on PATH) instead of WiredTiger alone",
 			Missing: "omit it for WiredTiger alone (make worker)",
 			New: func(path string, sc *scenario.Scenario) (lab.Server, error) {
 				return server.New(path, *scenario.ConfigOf[*model.Config](sc))

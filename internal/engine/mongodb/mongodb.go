@@ -46,6 +46,7 @@ var Engine = parts.Engine{
 		Fit: advise.Fit, LogSyncs: advise.LogSyncs,
 		DeviceMetric: "mongodb_sys_disks_writes", DeviceMetricFrom: "diagnostic.data of a mongod on Linux",
 	},
+	Start:      &advise.Start,
 	Plan:       advise.Plan,
 	Deployment: advise.Deployment,
 	Container:  advise.Container,

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) { os.Exit(rollouttest.Main(m, &mongodb.Engine)) }
 const text = `plimsoll: 1
 volumes: {data: {type: gp3, size: 100GiB}}
 host: {memory: 8GiB, cores: 2}
-engine: {wiredtiger: {cache: 50MiB, oplog: false, log_file: 1MiB, checkpoint: 2s}}
+engine: {mongodb: {cache: 50MiB, oplog: false, log_file: 1MiB, checkpoint: 2s}}
 workload: {connections: 4, arrivals: {poisson: 100/s}, mix: {update: 100%}, keys: {count: 200}, document: {size: 4kB}}
 `
 

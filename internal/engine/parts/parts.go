@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/advise/plan"
 	"plimsoll/internal/advise/rollout"
+	"plimsoll/internal/advise/starter"
 	"plimsoll/internal/engine/others"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/lab"
@@ -29,6 +30,8 @@ type Engine struct {
 	Source sources.Engine
 	// Rules judge its recordings.
 	Rules func() rules.Knowledge
+	// Start is its first scenario, for users who have none.
+	Start *starter.Template
 	// Fit makes scenarios from its recordings.
 	Fit *fit.Engine
 	// Plan says what to try for it.
@@ -99,6 +102,11 @@ func (l List) Rules() []rules.Knowledge {
 		out = append(out, k)
 	}
 	return out
+}
+
+// Starts returns the parts for writing first scenarios.
+func (l List) Starts() []engine.With[*starter.Template] {
+	return with(l, func(e *Engine) (*starter.Template, bool) { return e.Start, e.Start != nil })
 }
 
 // Fits returns the parts for fitting scenarios.

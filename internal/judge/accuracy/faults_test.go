@@ -41,11 +41,11 @@ func longQueries(c chance, in *incident) string {
 	in.disks(data)
 	host := c.host(in)
 	in.without["wiredtiger/journal-stall"] = []string{"volumes.journal=" + ample}
-	in.without["wiredtiger/checkpoint-stall"] = []string{"engine.wiredtiger.checkpoint=2h"}
-	in.everything = append([]string{"host.cores=64", "volumes.journal=" + ample, "engine.wiredtiger.checkpoint=2h"}, data.perfect...)
+	in.without["wiredtiger/checkpoint-stall"] = []string{"engine.mongodb.checkpoint=2h"}
+	in.everything = append([]string{"host.cores=64", "volumes.journal=" + ample, "engine.mongodb.checkpoint=2h"}, data.perfect...)
 	updates := pick(c, 0, 10, 40)
 	return host + "volumes:\n  data: " + data.text + "\n" +
-		fmt.Sprintf("engine:\n  wiredtiger: {cache: %dMB, checkpoint: %ds, cpu: {operation: %dms}}\n", c.among(256, 4000), pick(c, 20, 40, 60), c.among(250, 2000)) +
+		fmt.Sprintf("engine:\n  mongodb: {cache: %dMB, checkpoint: %ds, cpu: {operation: %dms}}\n", c.among(256, 4000), pick(c, 20, 40, 60), c.among(250, 2000)) +
 		fmt.Sprintf("workload:\n  arrivals: {clients: %d}\n  mix: {update: %d%%, read: %d%%}\n  keys: {count: %d}\n  document: {size: 1000B}\n", pick(c, 1, 2), updates, 100-updates, c.among(1e5, 3e6))
 }
 

@@ -266,11 +266,11 @@ func wiredtiger(c chance, in *incident) string {
 	}
 
 	in.disks(all...)
-	if roomy := []string{"host.memory=512GiB", "engine.wiredtiger.cache=200GB"}; !in.instance {
+	if roomy := []string{"host.memory=512GiB", "engine.mongodb.cache=200GB"}; !in.instance {
 		in.without["wiredtiger/cache-pressure"], in.without["wiredtiger/app-eviction"] = roomy, roomy
 	}
 
-	in.without["wiredtiger/checkpoint-stall"] = []string{"engine.wiredtiger.checkpoint=2h"}
+	in.without["wiredtiger/checkpoint-stall"] = []string{"engine.mongodb.checkpoint=2h"}
 	rate, updates := c.among(60, 1500), pick(c, 30, 60, 95)
 	cpu, takes := "", 0
 
@@ -279,7 +279,7 @@ func wiredtiger(c chance, in *incident) string {
 		cpu = fmt.Sprintf(", cpu: {operation: %dus}", takes)
 	}
 
-	text += fmt.Sprintf("engine:\n  wiredtiger: {cache: %dMB, checkpoint: %ds%s}\n", c.among(256, 4000), pick(c, 20, 40, 60), cpu) +
+	text += fmt.Sprintf("engine:\n  mongodb: {cache: %dMB, checkpoint: %ds%s}\n", c.among(256, 4000), pick(c, 20, 40, 60), cpu) +
 		fmt.Sprintf("workload:\n  arrivals: %s\n  mix: {update: %d%%, read: %d%%}\n  keys: {count: %d}\n  document: {size: %dB}\n  connections: %d\n",
 			c.arrivals(in.seed, rate), updates, 100-updates, c.among(1e5, 3e6), pick(c, 500, 1000, 4000), pick(c, 32, 64, 128))
 	return c.withQuota(text, rate, takes+requestTakes)

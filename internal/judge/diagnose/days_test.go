@@ -41,7 +41,7 @@ host: {cores: 4, memory: 16GiB, filesystem: xfs}
 volumes:
   data: {type: custom, size: 500GiB, iops: 6000, throughput: 125MiB/s, latency: {like: gp3}}
 engine:
-  wiredtiger: {cache: 4GB, checkpoint: 60s}
+  mongodb: {cache: 4GB, checkpoint: 60s}
 workload:
   arrivals: {poisson: 300/s}
   mix: {update: 5%, read: 95%}
@@ -54,7 +54,7 @@ workload:
 var events = []event{
 	{at: 5 * time.Hour, cause: "host/writeback-backlog", sets: []string{"workload.arrivals={poisson: 300/s}", "workload.mix={update: 80%, read: 20%}", "workload.keys.count=300000", "volumes.data.iops=3000", "volumes.data.throughput=500MiB/s"}},
 	{at: 19 * time.Hour, cause: "disk/degraded", sets: []string{"volumes.data.episodes={every: 200s, lasts: {from: 30s, to: 40s}, latency: {from: 150ms, to: 250ms}}"}},
-	{at: 33 * time.Hour, cause: "host/cpu-saturated", sets: []string{"workload.arrivals={poisson: 1300/s}", "workload.mix={read: 100%}", "engine.wiredtiger.cpu={operation: 3ms}"}},
+	{at: 33 * time.Hour, cause: "host/cpu-saturated", sets: []string{"workload.arrivals={poisson: 1300/s}", "workload.mix={read: 100%}", "engine.mongodb.cpu={operation: 3ms}"}},
 	{at: 50 * time.Hour, cause: "disk/burst-exhausted", fix: "gp3", sets: []string{"workload.arrivals={poisson: 400/s}", "workload.keys.count=60000000",
 		"volumes.data={type: custom, size: 500GiB, iops: 100, throughput: 125MiB/s, latency: {like: gp3}, burst: {iops: 3000, for: 30min, left: 2%}}"}},
 	{at: 63 * time.Hour, cause: "disk/throughput-capped", sets: []string{"workload.arrivals={poisson: 2000/s}", "workload.mix={update: 1%, read: 99%}", "workload.document.size=100kB", "workload.keys.count=1000000"}},
@@ -208,7 +208,7 @@ func TestBothLimits(t *testing.T) {
 	m := recording.NewMemory(recording.MemoryOptions{})
 	m.Source(recording.Source{Kind: "simulation", Name: "both", Engine: "mongodb", Version: "8.0", Period: time.Second})
 	both := &tape{tb: t, to: m, series: map[string]*taped{}}
-	both.run(simulated(t, "run.duration=4min", "engine.wiredtiger.cache=256MB", "workload.arrivals={poisson: 1500/s}", "workload.mix={update: 90%, read: 10%}",
+	both.run(simulated(t, "run.duration=4min", "engine.mongodb.cache=256MB", "workload.arrivals={poisson: 1500/s}", "workload.mix={update: 90%, read: 10%}",
 		"workload.keys.count=3000000", "volumes.data.iops=3000"))
 	r, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: pack})
 	if err != nil {

@@ -16,7 +16,7 @@ var kinds = Kinds{
 		Begin: "etcd://, http://, https://", Example: "etcd://127.0.0.1:2379", Makes: "keys below %s/",
 	},
 	{Engine: "postgres", Product: "PostgreSQL", Schemes: []string{"postgres", "postgresql"}, Begin: "postgres://", Example: "postgres://user@host/", Socket: true, HostParameter: "host"},
-	{Engine: "wiredtiger", Product: "MongoDB", Schemes: []string{"mongodb", "mongodb+srv"}, Begin: "mongodb://", Example: "mongodb://user@host/"},
+	{Engine: "mongodb", Product: "MongoDB", Schemes: []string{"mongodb", "mongodb+srv"}, Begin: "mongodb://", Example: "mongodb://user@host/"},
 }
 
 func TestWanted(t *testing.T) {

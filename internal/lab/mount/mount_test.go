@@ -101,7 +101,7 @@ host: {filesystem: xfs}
 volumes:
   data: {type: gp3, size: 2GiB}
   journal: {type: custom, size: 1GiB, iops: 200, latency: {like: gp3}}
-engine: {wiredtiger: {cache: 1GB}}
+engine: {mongodb: {cache: 1GB}}
 workload: {preset: telemetry, keys: {count: 1000}}
 `
 

@@ -23,7 +23,7 @@ run: {duration: 2s, warmup: 1s}
 host: {cores: 64, memory: 2GiB, filesystem: ext4}
 volumes:
   data: {type: custom, size: 1GiB, iops: 3000, latency: {write: {p50: 1ms}}}
-engine: {wiredtiger: {cache: 64MiB, checkpoint: 1h, oplog: false}}
+engine: {mongodb: {cache: 64MiB, checkpoint: 1h, oplog: false}}
 workload:
   arrivals: {poisson: 100/s}
   mix: {update: 100%}

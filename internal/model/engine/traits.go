@@ -17,6 +17,8 @@ type With[P any] struct {
 type Traits struct {
 	// Key names the engine in scenarios: engine: {KEY: {...}}.
 	Key string
+	// Aliases are further keys that scenarios and flags accept.
+	Aliases []string
 	// Product is its name for people: "PostgreSQL".
 	Product string
 	// Database names the engine in recordings and rules; "" if it is not a database.
@@ -58,7 +60,7 @@ func (t Traits) Log() string {
 func Find[P any](able []With[P], key, verb string) (With[P], error) {
 	var have []string
 	for _, e := range able {
-		if e.Key == key {
+		if e.Key == key || slices.Contains(e.Aliases, key) {
 			return e, nil
 		}
 		have = append(have, e.Key)

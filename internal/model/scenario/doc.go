@@ -8,7 +8,7 @@
 //	host: {instance: m6i.xlarge, filesystem: xfs}
 //	volumes:
 //	  data: {type: gp3, size: 500GiB, iops: 3000, throughput: 125MiB/s}
-//	engine: {wiredtiger: {cache: 5GB, checkpoint: 60s}}
+//	engine: {mongodb: {cache: 5GB, checkpoint: 60s}}
 //	workload: {preset: telemetry}
 //	objective: {write_p99: 25ms}
 //

@@ -22,6 +22,8 @@ type Engine struct {
 	NewConfig func() Config
 	// NewModel makes the engine from settings that Check accepted.
 	NewModel func(cfg Config, env *engine.Env) (engine.Model, error)
+	// ConfigKeys are settings under the names of the engine's own configuration.
+	ConfigKeys []ConfigKey
 	// Evidence says what the model was compared with.
 	Evidence engine.Evidence
 
@@ -90,7 +92,7 @@ type Chosen struct {
 	Config Config
 }
 
-// Name is the engine's key in a scenario: "wiredtiger"; "" if none is chosen.
+// Name is the engine's key in a scenario: "mongodb"; "" if none is chosen.
 func (c *Chosen) Name() string {
 	if c.Engine == nil {
 		return ""

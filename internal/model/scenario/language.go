@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/yamltree"
 )
 
@@ -91,8 +92,8 @@ func (l *Language) Parse(name string, text []byte, sets []string) (*Scenario, er
 
 // engines decodes all engines in the scenario, in the language's order; the checker refuses more
 // than one.
-func (l *Language) engines(d *yamltree.Decoder,
-	chosen *[]Chosen) func(*yamltree.Node, reflect.Value, string) bool {
+func (l *Language) engines(d *yamltree.Decoder, chosen *[]Chosen,
+	ignored *diagnostics.List) func(*yamltree.Node, reflect.Value, string) bool {
 	return func(n *yamltree.Node, v reflect.Value, field string) bool {
 		if v.Type() != reflect.TypeFor[Chosen]() {
 			return false
@@ -111,6 +112,10 @@ func (l *Language) engines(d *yamltree.Decoder,
 				continue
 			}
 			cfg := l.able[i].NewConfig()
+			t := newTranslator(l.able[i], cfg)
+			t.settings(e.Value)
+			d.Problems = append(d.Problems, t.problems...)
+			*ignored = append(*ignored, t.ignored...)
 			d.Decode(e.Value, reflect.ValueOf(cfg).Elem(), yamltree.Join(field, e.Key))
 			configs[e.Key] = cfg
 		}

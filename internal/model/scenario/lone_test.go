@@ -21,7 +21,7 @@ func TestParseVolumes(t *testing.T) {
 		"flow":              {"{type: gp3, size: 10GiB}", nil, "3,000 IOPS"},
 		"set":               {"type: gp3\nsize: 10GiB\n", []string{"iops=5000"}, "5,000 IOPS"},
 		"set by the path":   {"type: gp3\nsize: 10GiB\n", []string{"volumes.data.iops=5000"}, "5,000 IOPS"},
-		"scenario":          {"plimsoll: 1\nvolumes: {data: {type: gp3, size: 10GiB, iops: 4500}}\nengine: {wiredtiger: {}}\nworkload: {preset: telemetry, keys: {count: 1000}}\n", nil, "4,500 IOPS"},
+		"scenario":          {"plimsoll: 1\nvolumes: {data: {type: gp3, size: 10GiB, iops: 4500}}\nengine: {mongodb: {}}\nworkload: {preset: telemetry, keys: {count: 1000}}\n", nil, "4,500 IOPS"},
 		"on an instance":    {"type: gp3\nsize: 10GiB\ninstance: m5.large\n", nil, "3,000 IOPS"},
 		"instance assigned": {"type: gp3\nsize: 10GiB\n", []string{"instance=m5.large"}, "3,000 IOPS"},
 	} {

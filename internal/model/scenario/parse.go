@@ -68,7 +68,8 @@ func (d *draft) scenario() (*Scenario, error) {
 		Host: Host{Config: kernel.Defaults()}, draft: d}
 	read := &yamltree.Decoder{}
 	var chosen []Chosen
-	read.Special = d.engines(read, &chosen)
+	var ignored diagnostics.List
+	read.Special = d.engines(read, &chosen, &ignored)
 
 	if d.root.Kind == yamltree.Null {
 		read.Fail("", yamltree.Position{Line: 1,
@@ -82,7 +83,7 @@ func (d *draft) scenario() (*Scenario, error) {
 	}
 
 	c := &checker{Scenario: s, Language: d.Language, root: d.root, open: d.open, chosen: chosen,
-		undecoded: read.Problems}
+		undecoded: read.Problems, warnings: ignored}
 	switch {
 	case d.mounted:
 		c.mounted()

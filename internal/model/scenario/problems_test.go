@@ -22,7 +22,7 @@ const right = `plimsoll: 1
 volumes:
   data: {type: gp3, size: 100GiB}
 engine:
-  wiredtiger: {cache: 2GB}
+  mongodb: {cache: 2GB}
 workload: {preset: telemetry}
 `
 
@@ -70,7 +70,7 @@ func told(t *testing.T, s *scenario.Scenario, err error) string {
 
 // TestFilledIn: values that one part takes from another.
 func TestFilledIn(t *testing.T) {
-	s, err := language.Parse("f.yaml", []byte(right), []string{"host.instance=m6i.xlarge", "engine.wiredtiger.cache="})
+	s, err := language.Parse("f.yaml", []byte(right), []string{"host.instance=m6i.xlarge", "engine.mongodb.cache="})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestFilledIn(t *testing.T) {
 	}
 
 	// An explicit value is kept.
-	s, err = language.Parse("f.yaml", []byte(right), []string{"host.instance=m6i.xlarge", "host.cores=2", "engine.wiredtiger.documents=5"})
+	s, err = language.Parse("f.yaml", []byte(right), []string{"host.instance=m6i.xlarge", "host.cores=2", "engine.mongodb.documents=5"})
 	if err != nil || s.Host.Cores != 2 || scenario.ConfigOf[*wiredtiger.Config](s).Documents != 5 || scenario.ConfigOf[*wiredtiger.Config](s).Cache != 2e9 {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -137,7 +137,7 @@ func FuzzParse(f *testing.F) {
 
 // FuzzSet: the same of assignments.
 func FuzzSet(f *testing.F) {
-	for _, set := range []string{"volumes.data.iops=16000", "a", "=", "a.b[0]=1", "volumes={}", "engine.wiredtiger=", "workload={", "plimsoll[0]=1", "seed=18446744073709551615", "run.duration=1e300s", "volumes.data.stripe=-1"} {
+	for _, set := range []string{"volumes.data.iops=16000", "a", "=", "a.b[0]=1", "volumes={}", "engine.mongodb=", "workload={", "plimsoll[0]=1", "seed=18446744073709551615", "run.duration=1e300s", "volumes.data.stripe=-1"} {
 		f.Add(set)
 	}
 	f.Fuzz(func(t *testing.T, set string) {

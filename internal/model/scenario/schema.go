@@ -177,6 +177,9 @@ func (m *schemaMaker) object(t reflect.Type) map[string]any {
 			s := m.of(reflect.TypeOf(e.NewConfig()))
 			s["description"] = e.About
 			properties[e.Key] = s
+			for _, alias := range e.Aliases {
+				properties[alias] = map[string]any{"$ref": s["$ref"], "description": "Another name of " + e.Key + "."}
+			}
 		}
 		return map[string]any{
 			"type": []string{"object", "null"}, "additionalProperties": false, "properties": properties,
@@ -185,12 +188,37 @@ func (m *schemaMaker) object(t reflect.Type) map[string]any {
 	}
 
 	m.fields(t, properties)
+	m.configKeys(t, properties)
 	kind := any("object")
 	if t != reflect.TypeFor[Scenario]() {
 		kind = []string{"object", "null"} // "iris:" alone is its defaults
 	}
 
 	return map[string]any{"type": kind, "additionalProperties": false, "properties": properties}
+}
+
+// configKeys adds the names that settings have in an engine's own configuration.
+func (m *schemaMaker) configKeys(t reflect.Type, properties map[string]any) {
+	for _, e := range m.language.able {
+		if reflect.TypeOf(e.NewConfig()).Elem() != t {
+			continue
+		}
+		for _, k := range e.ConfigKeys {
+			// A nested part of a configuration is an object that only Parse checks.
+			first, _, nested := strings.Cut(k.Name, ".")
+			if nested && properties[first] == nil {
+				properties[first] = map[string]any{"type": "object", "description": "As in " + e.Product + "'s configuration."}
+			}
+			if properties[k.Name] != nil {
+				continue
+			}
+			about := "The engine's own name of " + k.Key + "."
+			if k.Key == "" {
+				about = "Accepted, and ignored: the model does not use it."
+			}
+			properties[k.Name] = map[string]any{"description": about}
+		}
+	}
 }
 
 func (m *schemaMaker) fields(t reflect.Type, into map[string]any) {

@@ -124,6 +124,9 @@ func (d *draft) with(sets []Set) (*Scenario, error) {
 		return nil, fmt.Errorf("scenario %s: %d assignments are more than %d", d.src.File, len(sets), setsMax)
 	}
 
+	// Assignments and the file may name the engine differently.
+	d.rename(d.root)
+
 	for _, s := range sets {
 		// Remove all replaced settings before the first assignment, so that the order of
 		// assignments does not matter.
@@ -133,12 +136,13 @@ func (d *draft) with(sets []Set) (*Scenario, error) {
 	for _, s := range sets {
 		n, err := s.value()
 		if err == nil {
-			err = d.root.Put(s.Path, n, s.String(), like)
+			err = d.root.Put(d.canonicalPath(s.Path), n, s.String(), like)
 		}
 		if err != nil {
 			return nil, refused(d.src, err)
 		}
 	}
 
+	d.rename(d.root)
 	return d.scenario()
 }

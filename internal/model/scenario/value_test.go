@@ -78,8 +78,8 @@ func TestWith(t *testing.T) {
 
 	journal := catalog.Order{Type: "io2", Size: 10 * units.GiB, IOPS: 4000}
 	for name, sets := range map[string][]scenario.Set{
-		"text":  {{"volumes.journal", "{type: io2, size: 10GiB, iops: 4000}"}, {"engine.wiredtiger.cache", "3GiB"}, {"objective", ""}},
-		"value": {{"volumes.journal", journal}, {"engine.wiredtiger.cache", 3 * units.GiB}, {"objective", nil}},
+		"text":  {{"volumes.journal", "{type: io2, size: 10GiB, iops: 4000}"}, {"engine.mongodb.cache", "3GiB"}, {"objective", ""}},
+		"value": {{"volumes.journal", journal}, {"engine.mongodb.cache", 3 * units.GiB}, {"objective", nil}},
 	} {
 		with, err := s.With(sets...)
 		if err != nil {
@@ -124,7 +124,7 @@ func TestMake(t *testing.T) {
 	sets := []scenario.Set{
 		{"plimsoll", scenario.Version},
 		{"volumes.data", catalog.Order{Type: "gp3", Size: 100 * units.GiB}},
-		{"engine.wiredtiger.cache", 2 * units.GB}, {"workload.preset", "telemetry"},
+		{"engine.mongodb.cache", 2 * units.GB}, {"workload.preset", "telemetry"},
 	}
 
 	made, err := language.Make("made", sets)

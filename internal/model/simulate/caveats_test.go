@@ -9,7 +9,7 @@ import (
 
 // TestCaveats: figures within an objective do not meet it if a run shows that they do not hold.
 func TestCaveats(t *testing.T) {
-	const met, one = "objective.write_p99=10s", "engine.wiredtiger.checkpoint=4s"
+	const met, one = "objective.write_p99=10s", "engine.mongodb.checkpoint=4s"
 	const night = "workload.arrivals={daily: {low: 0/s, high: 600/s, period: 4min}}"
 
 	burst := func(lasts string) string {
@@ -20,8 +20,8 @@ func TestCaveats(t *testing.T) {
 		sets             []string
 	}{
 		{"nothing", "", "", []string{met}},
-		{"a saturated processor", simulate.Processor, "the processor is saturated", []string{met, "host.cores=1", "engine.wiredtiger.cpu.operation=1200us"}},
-		{"a saturated quota", simulate.Processor, "the processor is saturated", []string{met, "host.cores=8", "host.cpu_quota=100%", "engine.wiredtiger.cpu.operation=1200us"}},
+		{"a saturated processor", simulate.Processor, "the processor is saturated", []string{met, "host.cores=1", "engine.mongodb.cpu.operation=1200us"}},
+		{"a saturated quota", simulate.Processor, "the processor is saturated", []string{met, "host.cores=8", "host.cpu_quota=100%", "engine.mongodb.cpu.operation=1200us"}},
 		{"one checkpoint", simulate.Few, "one checkpoint", []string{met, one}},
 		{"one checkpoint of a workload that only reads", "", "", []string{"objective.read_p99=10s", one, "workload.mix={read: 100%}"}},
 		{"credits run out", simulate.Burst, "credits run out after", []string{met, burst("1h")}},

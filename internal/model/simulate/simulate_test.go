@@ -328,7 +328,7 @@ func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		arrivals := rapid.SampledFrom([]string{"{poisson: 300/s}", "{constant: 2000/s}", "{clients: 7}", "{clients: 3, think: 2ms}", "{steps: [{rate: 100/s, for: 1s}, {rate: 3000/s, for: 2s}]}"}).Draw(t, "arrivals")
 		mix := rapid.SampledFrom([]string{"{insert: 100%}", "{read: 100%}", "{read: 30%, update: 70%}"}).Draw(t, "mix")
-		engine := rapid.SampledFrom([]string{"streams: {}", "postgres: {shared_buffers: 16MiB, rows: 200000, checkpoint_timeout: 30s}", "iris: {database: 256MiB, buffers: 64MiB, cycle: 2s}", "etcd: {}", "wiredtiger: {cache: 64MB, checkpoint: 3s}"}).Draw(t, "engine")
+		engine := rapid.SampledFrom([]string{"streams: {}", "postgres: {shared_buffers: 16MiB, rows: 200000, checkpoint_timeout: 30s}", "iris: {database: 256MiB, buffers: 64MiB, cycle: 2s}", "etcd: {}", "mongodb: {cache: 64MB, checkpoint: 3s}"}).Draw(t, "engine")
 
 		sc, err := language.Parse("test.yaml", []byte(`
 plimsoll: 1

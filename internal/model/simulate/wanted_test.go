@@ -19,7 +19,7 @@ host: {cores: 2, memory: 8GiB}
 volumes:
   data: {type: custom, size: 50GiB, iops: 1500, throughput: 40MB/s, latency: {like: gp3}}
 engine:
-  wiredtiger: {cache: 256MB, checkpoint: 1500ms, log_bytes: 300B, oplog: false}
+  mongodb: {cache: 256MB, checkpoint: 1500ms, log_bytes: 300B, oplog: false}
 workload:
   arrivals: {poisson: 600/s}
   mix: {update: 70%, read: 30%}

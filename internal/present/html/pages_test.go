@@ -112,7 +112,7 @@ func simulated(variant string, slower float64) *simulate.Result {
 		return simulate.Latency{Operations: n, MeanSeconds: pointer(p50), P50Seconds: pointer(p50), P95Seconds: pointer(2 * p50), P99Seconds: pointer(900 * p50 * slower), P999Seconds: pointer(1000 * p50 * slower), MaxSeconds: pointer(1200 * p50 * slower)}
 	}
 	r := &simulate.Result{
-		Version: 1, Scenario: "telemetry", Variant: variant, Engine: "wiredtiger", CycleWord: mongodb.Engine.Cycle, Queries: mongodb.Engine.Queries, Seed: 1, Seconds: 40, WarmupSeconds: 5, OpenLoop: true, AskedPerSec: 500, DonePerSec: 499.9, Unanswered: 7,
+		Version: 1, Scenario: "telemetry", Variant: variant, Engine: "mongodb", CycleWord: mongodb.Engine.Cycle, Queries: mongodb.Engine.Queries, Seed: 1, Seconds: 40, WarmupSeconds: 5, OpenLoop: true, AskedPerSec: 500, DonePerSec: 499.9, Unanswered: 7,
 		Writes:      simulate.Class{All: of(20000, 0.0028), DuringCheckpoint: of(2000, 0.9), OutsideCheckpoint: of(18000, 0.0027), SinceCheckpoint: []simulate.Phase{{Name: "0-6s", ToSeconds: 6, Latency: of(500, 0.9)}}},
 		Checkpoints: simulate.Cycles{Count: 2, MedianSeconds: pointer(3.1), MaxSeconds: pointer(3.4), ShareOfTime: 0.15, PeriodSeconds: pointer(20)},
 		Volumes: []simulate.VolumeResult{{Name: "data", IOPS: 1553, IOPSMax: 3000, BytesPerSec: 2e7, BytesPerSecMax: 1.3e8, Busy: 0.4, BusyMax: 0.99, QueueMean: 12, AwaitSeconds: pointer(0.0028),
@@ -158,7 +158,7 @@ func examplePlan() *plan.Plan {
 	return &plan.Plan{
 		Scenario: plan.Document{File: "telemetry.yaml"}, Region: "us-east-1", Objectives: []plan.Objective{{Name: "write_p99", MostSeconds: 0.025}},
 		Now: now, Chosen: apart, Frontier: []*plan.Layout{now, apart, dear},
-		Rejected:   []plan.Rejected{{Layout: layout(180, 2.1, "engine.wiredtiger.cache=2GiB"), Reason: "write_p99 is 2.10 s"}},
+		Rejected:   []plan.Rejected{{Layout: layout(180, 2.1, "engine.mongodb.cache=2GiB"), Reason: "write_p99 is 2.10 s"}},
 		Statements: []plan.Statement{{Kind: "more-iops", Text: "more IOPS will not help"}},
 		Searched:   plan.SearchStats{Space: 29184, Simulated: 12, Complete: true}, ModelError: "half of the p99s were off by less than 18 %",
 	}
@@ -253,7 +253,7 @@ func pages(t testing.TB) map[string]string {
 func documents(t testing.TB) map[string]*document.Document {
 	t.Helper()
 	of := func(command ...string) results.Origin {
-		return results.Origin{File: "telemetry.yaml", Text: []byte("# two volumes\nplimsoll: 1\nvolumes:\n  wal: {type: gp3}\n  data: {type: gp3}\nengine: {wiredtiger: {}}\nworkload: {preset: telemetry}\n"),
+		return results.Origin{File: "telemetry.yaml", Text: []byte("# two volumes\nplimsoll: 1\nvolumes:\n  wal: {type: gp3}\n  data: {type: gp3}\nengine: {mongodb: {}}\nworkload: {preset: telemetry}\n"),
 			Sets: [][]string{nil, {"volumes.journal={type: gp3, size: 10 GiB}"}}, Command: command,
 			Prices: []results.Price{{Product: "gp3", Source: "price list, 2026"}, {Product: "io2", Source: "price list, 2026"}, {Product: "m6i.xlarge", Source: "on-demand prices, 2026-07-20"}}}
 	}

@@ -32,7 +32,7 @@ name: NAME
 host: {filesystem: xfs}
 volumes:
   data: {type: gp3, size: 100GiB, iops: 3000, throughput: 125MiB/s}
-engine: {wiredtiger: {cache: 1GB}}
+engine: {mongodb: {cache: 1GB}}
 workload: {preset: telemetry}
 `
 

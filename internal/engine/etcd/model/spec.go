@@ -20,6 +20,7 @@ var Spec = scenario.Engine{
 		About:     "Etcd is a cluster. Volumes of each member: data, and wal if the log has a separate volume.",
 		FieldDocs: fieldDocs,
 	},
+	ConfigKeys: configKeys,
 	NewConfig: func() scenario.Config {
 		c := Defaults()
 		return &c

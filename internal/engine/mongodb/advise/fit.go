@@ -59,7 +59,7 @@ func (f fitting) fit() error {
 			From:    "a mongod's diagnostic.data has it, as does mongodb_exporter --collector.diagnosticdata (percona)"}
 	}
 
-	key := "engine.wiredtiger."
+	key := "engine.mongodb."
 	f.Add(key+"cache", fit.Exactly(cache), fit.Measured, "the configured size")
 	f.checkpoints(key+"checkpoint", c, pause)
 
@@ -144,7 +144,7 @@ const (
 
 // documents fills in the size and number of documents.
 func (f fitting) documents(c fit.Cycles, cache float64) {
-	key := "engine.wiredtiger."
+	key := "engine.mongodb."
 	oplog, how, why := f.oplog()
 	f.Add(key+"oplog", fit.Boolean(oplog), how, "%s", why)
 	copies := 1.0
@@ -340,7 +340,7 @@ func (f fitting) eviction(key string) {
 	}
 
 	if n := f.Fact("parameter.wiredTigerEngineRuntimeConfig"); n != "" {
-		f.Remark("wiredTigerEngineRuntimeConfig is %q: put its eviction settings under engine.wiredtiger", n)
+		f.Remark("wiredTigerEngineRuntimeConfig is %q: put its eviction settings under engine.mongodb", n)
 	}
 
 	if f.Fact("journal") == "disabled" {

@@ -25,7 +25,7 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 	var live, back []string
 
 	// mongod.conf takes GiB while WiredTiger takes bytes, so both are rounded to whole MiB.
-	if path := "engine.wiredtiger.cache"; l.Changed(path) {
+	if path := "engine.mongodb.cache"; l.Changed(path) {
 		mib := int64(a.Cache / units.MiB)
 		conf.set("storage.wiredTiger.engineConfig.cacheSizeGB", gib(a.Cache),
 			l.Comments(path)+"# mongod's unit is GiB.\n")
@@ -49,12 +49,12 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 	}
 
 	seconds := func(d units.Duration) string { return strconv.FormatFloat(d.Std().Seconds(), 'f', -1, 64) }
-	if path := "engine.wiredtiger.checkpoint"; l.Changed(path) {
+	if path := "engine.mongodb.checkpoint"; l.Changed(path) {
 		conf.set("storage.syncPeriodSecs", seconds(a.Checkpoint), l.Comments(path))
 		p.Applies = append(p.Applies, path)
 	}
 
-	if path := "engine.wiredtiger.journal_interval"; l.Changed(path) {
+	if path := "engine.mongodb.journal_interval"; l.Changed(path) {
 		conf.set("storage.journal.commitIntervalMs", strconv.FormatInt(a.JournalInterval.Std().Milliseconds(), 10),
 			l.Comments(path))
 		p.Applies = append(p.Applies, path)
@@ -100,11 +100,11 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 			strings.Join(back, ",") + "\"})`"
 	}
 
-	if l.Changed("engine.wiredtiger.checkpoint") {
+	if l.Changed("engine.mongodb.checkpoint") {
 		p.Back[0] += ", and `db.adminCommand({setParameter: 1, syncdelay: " + seconds(b.Checkpoint) + "})`"
 	}
 
-	if l.Changed("engine.wiredtiger.journal_interval") {
+	if l.Changed("engine.mongodb.journal_interval") {
 		p.Back[0] += ", and `db.adminCommand({setParameter: 1, journalCommitInterval: " +
 			strconv.FormatInt(b.JournalInterval.Std().Milliseconds(), 10) + "})`"
 	}
@@ -132,13 +132,13 @@ func wiredTigerStrings(b, a *wiredtiger.Config, l *emit.Layout) []wiredTigerStri
 	var out []wiredTigerString
 	was := b.EvictionShares()
 	for i, s := range a.EvictionShares() {
-		if path := "engine.wiredtiger." + s.Name; l.Changed(path) {
+		if path := "engine.mongodb." + s.Name; l.Changed(path) {
 			out = append(out, wiredTigerString{path, []string{path}, s.Name + "=" + wtShare(s.Of, a.Cache),
 				s.Name + "=" + wtShare(was[i].Of, b.Cache)})
 		}
 	}
 
-	least, most := "engine.wiredtiger.eviction_threads_min", "engine.wiredtiger.eviction_threads_max"
+	least, most := "engine.mongodb.eviction_threads_min", "engine.mongodb.eviction_threads_max"
 	if l.Changed(least) || l.Changed(most) {
 		path := most
 		if !l.Changed(most) {
@@ -151,7 +151,7 @@ func wiredTigerStrings(b, a *wiredtiger.Config, l *emit.Layout) []wiredTigerStri
 		out = append(out, wiredTigerString{path, []string{least, most}, threads(a), threads(b)})
 	}
 
-	if path := "engine.wiredtiger.io_capacity"; l.Changed(path) {
+	if path := "engine.mongodb.io_capacity"; l.Changed(path) {
 		total := func(t units.Throughput) string { return fmt.Sprintf("io_capacity=(total=%d)", int64(t)) }
 		out = append(out, wiredTigerString{path, []string{path}, total(a.IOCapacity), total(b.IOCapacity)})
 	}
@@ -183,13 +183,13 @@ func runtimeScript(l *emit.Layout, live []string, after *wiredtiger.Config) stri
 			strings.Join(live, ","))
 	}
 
-	if l.Changed("engine.wiredtiger.checkpoint") {
+	if l.Changed("engine.mongodb.checkpoint") {
 		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, syncdelay: %s}));\n",
 			strconv.FormatFloat(after.Checkpoint.Std().Seconds(), 'f', -1, 64))
 	}
 
 	// storage_parameters.idl: set_at startup and runtime.
-	if l.Changed("engine.wiredtiger.journal_interval") {
+	if l.Changed("engine.mongodb.journal_interval") {
 		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, journalCommitInterval: %d}));\n",
 			after.JournalInterval.Std().Milliseconds())
 	}

@@ -13,8 +13,8 @@
 // have an additional field of that size, and updates set that field instead. With growth, the
 // written field grows. A push appends an entry to an array. Updates and pushes of missing documents
 // insert them. Filler differs in each document and does not compress, unless
-// engine.wiredtiger.compression sets the share of it that should remain. The only index is on _id,
-// whatever engine.wiredtiger.indexes says.
+// engine.mongodb.compression sets the share of it that should remain. The only index is on _id,
+// whatever engine.mongodb.indexes says.
 //
 // Writes wait for {w: "majority", j: true}; with journal_each_write: false for {w: 1, j: false},
 // whatever the address says. Reads follow the address: primary and local by default.

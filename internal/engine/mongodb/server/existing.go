@@ -35,7 +35,7 @@ type Existing struct {
 
 // Addresses describes server addresses, in the drivers' format.
 var Addresses = existing.Addresses{
-	Engine: "wiredtiger", Product: "MongoDB", Schemes: []string{"mongodb", "mongodb+srv"},
+	Engine: "mongodb", Product: "MongoDB", Schemes: []string{"mongodb", "mongodb+srv"},
 	Begin: "mongodb://", Example: "mongodb://user@host/", Usage: "mongodb://user@host/",
 	Parameters: "tlsCAFile= and tlsCertificateKeyFile=",
 }
@@ -112,7 +112,7 @@ func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existin
 	inspection := &existing.Inspection{
 		Server: v.Describe(), Least: v.least(),
 		Remove: fmt.Sprintf("db.getSiblingDB(%q).dropDatabase()", v.opt.Name),
-		Notes: []string{"the server keeps its own settings, whatever engine.wiredtiger says; writes wait for " +
+		Notes: []string{"the server keeps its own settings, whatever engine.mongodb says; writes wait for " +
 			waits},
 	}
 

@@ -30,7 +30,7 @@ const patience = time.Minute
 const text = `
 plimsoll: 1
 volumes: {data: {type: gp3, size: 50GiB}}
-engine: {wiredtiger: {cache: 256MiB}}
+engine: {mongodb: {cache: 256MiB}}
 workload:
   arrivals: {poisson: 100/s}
   mix: {update: 100%}

@@ -146,8 +146,8 @@ func engineConfig(cfg *wiredtiger.Config) string {
 func rounded(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', -1, 64) }
 func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// noIndexes is the remark for scenarios with engine.wiredtiger.indexes.
-const noIndexes = "engine.wiredtiger.indexes is ignored: the collection has only the index on _id"
+// noIndexes is the remark for scenarios with engine.mongodb.indexes.
+const noIndexes = "engine.mongodb.indexes is ignored: the collection has only the index on _id"
 
 // cannot lists the scenario's settings that mongod does not follow. It returns an error for what
 // mongod cannot do at all.
@@ -164,7 +164,7 @@ func cannot(cfg *wiredtiger.Config, version string) ([]string, error) {
 	var out []string
 	if cfg.Cache < cacheLeast {
 		out = append(out,
-			fmt.Sprintf("engine.wiredtiger.cache is %s in the scenario, but mongod accepts at least %s, which is used here",
+			fmt.Sprintf("engine.mongodb.cache is %s in the scenario, but mongod accepts at least %s, which is used here",
 				cfg.Cache.Exact(), cacheLeast.Exact()))
 	}
 
@@ -175,7 +175,7 @@ func cannot(cfg *wiredtiger.Config, version string) ([]string, error) {
 	fixed := wiredtiger.Defaults()
 	if cfg.LeafPage != fixed.LeafPage || cfg.LogFile != fixed.LogFile {
 		out = append(
-			out, "engine.wiredtiger.leaf_page and log_file are compiled into mongod: 32 KB and 100 MB here")
+			out, "engine.mongodb.leaf_page and log_file are compiled into mongod: 32 KB and 100 MB here")
 	}
 
 	return out, nil

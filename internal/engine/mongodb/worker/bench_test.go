@@ -31,7 +31,7 @@ func BenchmarkPath(b *testing.B) {
 			s := started(b, machine(b, `plimsoll: 1
 volumes: {data: {type: gp3, size: 100GiB}}
 host: {memory: 8GiB, cores: 2}
-engine: {wiredtiger: {cache: 1GiB, checkpoint: 1h, journal_each_write: `+tt.journal+`}}
+engine: {mongodb: {cache: 1GiB, checkpoint: 1h, journal_each_write: `+tt.journal+`}}
 workload: {arrivals: {clients: 64}, mix: {update: 100%}, keys: {count: 20000}, document: {size: 1kB}}`), options{})
 
 			took := make([][]time.Duration, tt.clients)
@@ -79,7 +79,7 @@ func BenchmarkPush(b *testing.B) {
 			s := started(b, machine(b, `plimsoll: 1
 volumes: {data: {type: gp3, size: 100GiB}}
 host: {memory: 8GiB, cores: 2}
-engine: {wiredtiger: {cache: 1GiB, checkpoint: 1h, journal_each_write: false`+tt.log+`}}
+engine: {mongodb: {cache: 1GiB, checkpoint: 1h, journal_each_write: false`+tt.log+`}}
 workload: {arrivals: {poisson: 100/s}, mix: {update: 100%}, keys: {count: 2000}, document: {size: 26000B}}`), tt.opt)
 
 			before := engineStatistics(b, s)

@@ -145,7 +145,7 @@ func yaml(workload, engine string, volumes ...string) string {
 	for _, v := range append([]string{"data"}, volumes...) {
 		fmt.Fprintf(&b, "  %s: {type: gp3, size: 100GiB}\n", v)
 	}
-	fmt.Fprintf(&b, "host: {memory: 8GiB, cores: 2}\nengine:\n  wiredtiger: {cache: 100MiB, %s}\n", engine)
+	fmt.Fprintf(&b, "host: {memory: 8GiB, cores: 2}\nengine:\n  mongodb: {cache: 100MiB, %s}\n", engine)
 	fmt.Fprintf(&b, "workload: {connections: 8, %s}\n", workload)
 	return b.String()
 }

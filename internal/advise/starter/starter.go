@@ -1,0 +1,168 @@
+// Package starter writes the first scenario of a deployment: commented, valid, and with what the user already
+// knows about the load and the cloud.
+package starter
+
+import (
+	"bytes"
+	"cmp"
+	"encoding"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/engine"
+)
+
+// A Template is what an engine knows about a first scenario of it.
+type Template struct {
+	// Settings is the engine's part, YAML below its key, and Workload the workload's. Both are templates over a
+	// [Load] and are indented by two spaces.
+	Settings, Workload string
+	// Writes, Document and P99 are what is assumed of the load unless the user says otherwise.
+	Writes   units.Frequency
+	Document units.Size
+	P99      units.Duration
+	// Run is how long it runs: at least two checkpoints have to be measured. "": ten minutes.
+	Run string
+	// Data is the size of the data volume.
+	Data units.Size
+}
+
+// A Load is what a scenario is written for.
+type Load struct {
+	Writes   units.Frequency
+	Document units.Size
+	P99      units.Duration
+}
+
+// Options are what the user said. Zero values are the engine's.
+type Options struct {
+	Load
+	On string // the provider: see [Clouds]
+}
+
+// A Cloud is where a scenario is rented by default: the usual machine with 4 cores and 16 GiB, and the volume
+// whose limits are chosen.
+type Cloud struct {
+	Name, Instance, Volume string
+}
+
+// Clouds are the providers. The machines are the general-purpose ones of which the catalogue has the limits of
+// attached volumes.
+var Clouds = []Cloud{
+	{"aws", "m6i.xlarge", "gp3"},
+	{"azure", "standard_d4s_v5", "premium-v2"},
+	{"gcp", "n2-standard-4", "hyperdisk-balanced"},
+}
+
+// CloudNames are the names for --on.
+func CloudNames() []string {
+	out := make([]string, len(Clouds))
+	for i, c := range Clouds {
+		out[i] = c.Name
+	}
+	return out
+}
+
+// SchemaFile is the file that a scenario's first line names for editors.
+const SchemaFile = "scenario.schema.json"
+
+// Make returns the scenario's YAML. file is its name, for the commands in its comments.
+func Make(e engine.With[*Template], file string, o Options) ([]byte, error) {
+	i := slices.IndexFunc(Clouds, func(c Cloud) bool { return c.Name == o.On })
+	if i < 0 {
+		return nil, fmt.Errorf("no cloud %q: want one of %s", o.On, strings.Join(CloudNames(), ", "))
+	}
+	cloud := Clouds[i]
+
+	load := o.Load
+	if load.Writes == 0 {
+		load.Writes = e.Part.Writes
+	}
+	if load.Document == 0 {
+		load.Document = e.Part.Document
+	}
+	if load.P99 == 0 {
+		load.P99 = e.Part.P99
+	}
+
+	settings, err := fill(e.Part.Settings, load)
+	if err != nil {
+		return nil, err
+	}
+	workload, err := fill(e.Part.Workload, load)
+	if err != nil {
+		return nil, err
+	}
+
+	var b strings.Builder
+	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", SchemaFile)
+	fmt.Fprintf(&b, "# Editors complete and check it after: plimsoll simulate --schema > %s\n#\n", SchemaFile)
+	fmt.Fprintf(&b, "# What would happen:            plimsoll simulate %s\n", file)
+	fmt.Fprintf(&b, "# What is enough, and its price: plimsoll plan %s\n", file)
+	fmt.Fprintf(&b, "plimsoll: 1\nname: %s\n", e.Product)
+	b.WriteString("seed: 1                       # of all randomness: the same seed gives the same result\n")
+	fmt.Fprintf(&b, "run: %s   # what is measured, after what is not\n\n",
+		cmp.Or(e.Part.Run, "{duration: 10min, warmup: 2min}"))
+	fmt.Fprintf(&b, "# The machine: plimsoll catalog list instances --provider %s\n", cloud.Name)
+	fmt.Fprintf(&b, "host: {instance: %s, filesystem: xfs}\n\n", cloud.Instance)
+	writeVolumes(&b, e, cloud)
+	fmt.Fprintf(&b, "# Settings, under the engine's own names too; what is left out has its default.\nengine:\n  %s:\n%s\n",
+		e.Key, indent(settings, "    "))
+	fmt.Fprintf(&b, "# What clients ask for. Operations start when they are due, whether or not earlier ones have ended.\n"+
+		"workload:\n%s\n", indent(workload, "  "))
+	fmt.Fprintf(&b, "# What is to be kept; plan looks for the cheapest layout that does.\nobjective: {write_p99: %s}\n",
+		written(load.P99))
+
+	return []byte(b.String()), nil
+}
+
+// writeVolumes writes the volumes that the engine needs, and those it may have as comments.
+func writeVolumes(b *strings.Builder, e engine.With[*Template], cloud Cloud) {
+	fmt.Fprintf(b, "# Volumes, by the engine's name for each: plimsoll catalog show %s\nvolumes:\n", cloud.Volume)
+	for _, v := range e.Volumes {
+		size, about := e.Part.Data, ""
+		if v.Log {
+			size, about = 10*units.GiB, "   # the log on a volume of its own"
+		}
+		line := fmt.Sprintf("%s: {type: %s, size: %s}", v.Name, cloud.Volume, size.Exact())
+		switch {
+		case v.Needed, v.OneOf && v.Name == "data":
+			fmt.Fprintf(b, "  %s\n", line)
+		default:
+			fmt.Fprintf(b, "  # %s%s\n", line, about)
+		}
+	}
+	b.WriteString("\n")
+}
+
+// fill fills in a part of a template.
+func fill(text string, load Load) (string, error) {
+	t, err := template.New("scenario").Parse(text)
+	if err != nil {
+		return "", fmt.Errorf("scenario template: %w", err)
+	}
+	var b bytes.Buffer
+	err = t.Execute(&b, map[string]string{"Writes": written(load.Writes), "Document": load.Document.Exact()})
+	return b.String(), err
+}
+
+// written is a quantity in a scenario's notation, without loss.
+func written(q encoding.TextMarshaler) string {
+	text, err := q.MarshalText()
+	if err != nil {
+		panic("starter: " + err.Error()) // these quantities can always be written
+	}
+	return string(text)
+}
+
+// indent indents the lines of a text that is not empty.
+func indent(text, by string) string {
+	var b strings.Builder
+	for line := range strings.Lines(strings.Trim(text, "\n")) {
+		b.WriteString(by + strings.TrimRight(line, "\n") + "\n")
+	}
+	return b.String()
+}
