@@ -145,4 +145,3 @@ func startNames() []string {
 	}
 	return out
 }
-

@@ -148,7 +148,7 @@ func TestDiscover(t *testing.T) {
 		deployed(t, c, "mongo.yaml", "ebs.csi.aws.com", "node-")
 		f := found(t, c, "mongo")
 		wants(t, f, map[string][2]string{
-			"engine.mongodb.cache":   {"3GiB", "--wiredTigerCacheSizeGB 3"},
+			"engine.mongodb.cache":      {"3GiB", "--wiredTigerCacheSizeGB 3"},
 			"volumes.data.type":         {"gp3", "StorageClass fast"},
 			"volumes.data.size":         {"500GiB", "claim data-mongo-0, status.capacity: 500Gi"},
 			"volumes.data.iops":         {"6000", "VolumeAttributesClass quick of claim data-mongo-0"},
