@@ -140,6 +140,12 @@ prose: ## look (with a C compiler) for words that CONTRIBUTING.md avoids, in doc
 fuzz: ## run each fuzz target for FUZZTIME seconds (10)
 	.ci/fuzz $(FUZZTIME)
 
+.PHONY: hostile
+hostile: ## 10,000 damaged inputs of each format, 200 tries of each hostile server, writer and moment; half an hour
+	CI_FULL=1 $(GO) test -count=1 -timeout 60m -v ./internal/check/hostile
+	CI_FULL=1 $(GO) test -count=1 -timeout 90m -v ./cmd/plimsoll \
+		-run 'Hostile|KilledWriters|FullDisks|OddTargets|TwoWriters|BlockedPipes|ClockJumps'
+
 .PHONY: bench
 bench: ## run the benchmarks; BENCH=regexp selects some
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"syscall"
 
+	"plimsoll/internal/base/safefile"
 	"plimsoll/internal/record/recording"
 )
 
@@ -57,8 +58,8 @@ func contents(dir string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		// The root of an ext4 file system is never quite empty.
-		if e.Name() != "lost+found" {
+		// The root of an ext4 file system is never quite empty, and a killed run leaves its first file.
+		if e.Name() != "lost+found" && !safefile.IsLeftover(e.Name()) {
 			names = append(names, e.Name())
 		}
 	}

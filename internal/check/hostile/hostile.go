@@ -10,7 +10,9 @@ package hostile
 import (
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -62,4 +64,28 @@ func Rand(t testing.TB) *rand.Rand {
 	}
 
 	return rand.New(rand.NewPCG(seed, stream)) //nolint:gosec // a test, which must be repeatable
+}
+
+// internals are words of decoders and of Go that no user should have to read.
+var internals = []string{
+	"runtime error", "invalid memory", "unmarshal", "Go value", "Go struct", "strconv.", " json: ", "yaml: ", "flate: ",
+	"match offset", "bzip2 data", "plimsoll-tmp", "path escapes", "interface conversion", "reflect:", "goroutine ",
+}
+
+var (
+	// quoted matches what a message quotes of an input, which may contain any word.
+	quoted = regexp.MustCompile(`"(\\.|[^"\\\n])*"`)
+	// badVerb is what package fmt writes for a wrong argument: %!w(<nil>).
+	badVerb = regexp.MustCompile(`%![a-zA-Z]\([^)]*\)`)
+)
+
+// Internal returns what a message shows of the program's insides; "" if nothing.
+func Internal(message string) string {
+	message = quoted.ReplaceAllString(message, "")
+	for _, word := range internals {
+		if strings.Contains(message, word) {
+			return word
+		}
+	}
+	return badVerb.FindString(message)
 }

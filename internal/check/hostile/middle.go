@@ -20,7 +20,7 @@ const (
 	Resets                   // closes with a reset
 	Closes                   // closes as if all had been sent
 	Hangs                    // sends nothing more
-	Drips                    // sends a byte every tenth of a second
+	Drips                    // sends a byte every second
 	Repeats                  // sends its last bytes again, without an end
 	Floods                   // sends random bytes, without an end
 	Skips                    // leaves bytes out
@@ -33,7 +33,7 @@ func (b Behaviour) String() string { return names[b] }
 
 const (
 	// dripEvery and floodBytesMax bound what one connection costs the machine that runs the test.
-	dripEvery     = 100 * time.Millisecond
+	dripEvery     = time.Second
 	floodBytesMax = 2 << 30
 )
 

@@ -364,7 +364,7 @@ func sarHeadingOf(fields [][]byte) (h sarHeading, ok bool) {
 		if bytes.HasSuffix(f, []byte("/s")) || bytes.HasPrefix(f, []byte("%")) || string(f) == "tps" {
 			units++
 		}
-		digits = digits || f[0] >= '0' && f[0] <= '9'
+		digits = digits || len(f) == 0 || f[0] >= '0' && f[0] <= '9' // separators may enclose nothing
 	}
 
 	switch {

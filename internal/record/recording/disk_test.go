@@ -169,7 +169,7 @@ func TestFolderRefused(t *testing.T) {
 		{write(ManifestName, `{"format": "plimsoll recording", "version": 2}`), "version 2 is newer than the supported version 1"},
 		{write(ManifestName, `{"format": "plimsoll recording"}`), "version 0 is older than the supported version 1"},
 		{write(ManifestName, `{"format": "grafana", "version": 1}`), `format "grafana"`},
-		{write(ManifestName, `{"format": "plimsoll`), "byte"},
+		{write(ManifestName, `{"format": "plimsoll`), "in the middle"},
 		{write(ManifestName, `{"format": "plimsoll recording", "version": 1, "sources": 7}`), "sources"},
 	} {
 		for name, do := range map[string]func() error{

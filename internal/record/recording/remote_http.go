@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -121,11 +123,18 @@ func explain(ctx context.Context, auth httpclient.Credentials, limit time.Durati
 	if better := httpclient.Untrusted(err); better != nil {
 		return better
 	}
-	if status == 0 {
+
+	// The server was reached if it sent a status. Its answer may still break off, or be other JSON
+	// than the API's, which the library describes in terms of its decoder.
+	var network *net.OpError
+	switch {
+	case status == 0, errors.As(err, &network) && network.Op == "dial": // dials again after a redirect
 		return fmt.Errorf("cannot reach the server: %w", err)
+	case errors.As(err, &network), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return errors.New("the connection broke in the middle of the response: check the server's log and proxies in between")
 	}
 
-	return err
+	return errors.New("the response is JSON, but not of the Prometheus API: give the base URL, without /api/v1")
 }
 
 // answerOf returns the kind of error in a server's answer, and the first line of its text. The
