@@ -57,7 +57,7 @@ func TestEveryHelpTellsExitCodes(t *testing.T) {
 		t.Errorf("only %d commands were looked at", seen)
 	}
 
-	for _, code := range []string{"0", "1", "2", "3", "130"} {
+	for _, code := range []string{"0", "1", "2", "3", "4", "130"} {
 		if !strings.Contains(exitCodes, "  "+code+"  ") {
 			t.Errorf("exit code %s is not explained", code)
 		}

@@ -19,6 +19,7 @@ const (
 	exitFailure     = 1
 	exitUsage       = 2
 	exitFindings    = 3
+	exitNotYet      = 4
 	exitInterrupted = 130
 )
 
@@ -28,6 +29,7 @@ const exitCodes = `Exit codes:
     1  failure: something could not be read or written
     2  usage: an argument or a flag is wrong
     3  --fail-on: findings at or over that severity, or an objective not met
+    4  prove: not proved yet, because a recording is too short
   130  interrupted
 `
 

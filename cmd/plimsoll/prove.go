@@ -217,6 +217,7 @@ func (o *proveOptions) Run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 
+	o.compare.Partial = true
 	r, err := o.prove(ctx, a, args)
 	if err != nil {
 		return err
@@ -311,6 +312,10 @@ func (o *sourceOptions) readers(ctx context.Context, a *app, args []string,
 
 // verdict returns the error of --strict and --require, if their condition holds.
 func (o *proveOptions) verdict(r *prove.Report) error {
+	if r.Short != nil {
+		return &failure{code: exitNotYet, err: errors.New("not proved yet: " + r.Short.Text), hint: r.Short.Hint}
+	}
+
 	// A requirement that is met under a lighter load proves nothing, so it implies --strict.
 	if !r.Workload.Comparable && (o.strict || len(r.Requirements) > 0) {
 		var why []string

@@ -65,6 +65,23 @@ func TestRefusals(t *testing.T) {
 			if h, ok := err.(interface{ Hint() string }); !ok || h.Hint() == "" {
 				t.Error("the error has no advice")
 			}
+			if !strings.Contains(c.want, "too short") {
+				return
+			}
+
+			// A partial report has the values without a verdict.
+			r, err := comparison(t, c.a, c.b, Options{Partial: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Verdict != CantTell || r.Short == nil || !strings.Contains(r.Sentence, "Not proved yet: "+c.want) || len(r.Figures) == 0 {
+				t.Errorf("%s (%s), %d figures", r.Sentence, r.Verdict, len(r.Figures))
+			}
+			for _, f := range r.Figures {
+				if f.P != nil || f.Before.Low != nil || f.Ratio.High != nil || f.Verdict != CantTell && f.Verdict != AsMeant {
+					t.Errorf("%s has a verdict or an interval: %+v", f.Name, f)
+				}
+			}
 		})
 	}
 

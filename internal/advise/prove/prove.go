@@ -36,6 +36,8 @@ type Options struct {
 	Resamples int
 	// Hosts are host names given by the user, by source name.
 	Hosts map[string]string
+	// Partial reports the values of recordings that are too short for a verdict, instead of an error.
+	Partial bool
 	// Progress, if not nil, receives the progress of each stage.
 	Progress func(stage string, done, total int)
 }
@@ -126,7 +128,8 @@ func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
 
 	// Cut both together: a side without cycles uses the other's length.
 	a.cut, b.cut = cut(a.c, b.c)
-	if err := longEnough(a, b); err != nil {
+	tooShort, err := short(a, b, opt)
+	if err != nil {
 		return nil, err
 	}
 
@@ -138,6 +141,7 @@ func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
 		Requirements: []Requirement{}, Warnings: []string{}, OnlyBefore: []string{}, OnlyAfter: []string{},
 	}
 
+	r.Short = tooShort
 	r.Workload = sameWorkload(a, b)
 	pairs := both(a, b, r)
 	if len(pairs) == 0 {
@@ -151,6 +155,10 @@ func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
 
 	if err := estimate(ctx, pairs, r, opt); err != nil {
 		return nil, err
+	}
+
+	if r.Short != nil {
+		withoutVerdicts(pairs)
 	}
 
 	r.Settings = changed(a, b)

@@ -49,6 +49,8 @@ type Report struct {
 	Requirements []Requirement `json:"requirements"`
 	Cost         *Cost         `json:"cost"` // null: not given
 	Warnings     []string      `json:"warnings"`
+	// Short says why there is no verdict yet; absent if the recordings are long enough.
+	Short *Short `json:"not_proved_yet,omitempty"`
 
 	undone []string // named fixes whose settings did not change
 }
