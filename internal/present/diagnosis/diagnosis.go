@@ -62,6 +62,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 				units.Percent(l.Share), l.Source, l.Text))
 	}
 
+	p.Lead = append(p.Lead, d.nearly()...)
 	p.Lead = append(p.Lead, d.headroomLines()...)
 	d.nameServer(p)
 	if d.charts = d.timeline(); d.charts != nil {
