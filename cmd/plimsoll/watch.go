@@ -162,6 +162,12 @@ func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err erro
 	defer errs.close()
 	defer out.close()
 	log, changes := o.logger(a, errs), o.logger(a, out)
+	if o.output.value == "text" && a.stdout.terminal {
+		changes = o.lines(a, out)
+	}
+	if o.output.value == "text" && a.stderr.terminal {
+		log = o.lines(a, errs)
+	}
 
 	// Listen first: a port in use must fail before sources are opened.
 	server, err := watch.Listen(ctx,
@@ -329,6 +335,11 @@ func (o *watchOptions) logger(a *app, w io.Writer) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(w, opt))
 	}
 	return slog.New(slog.NewTextHandler(w, opt))
+}
+
+// lines writes lines for a person at a terminal.
+func (o *watchOptions) lines(a *app, w io.Writer) *slog.Logger {
+	return slog.New(&lineHandler{w: w, zone: o.zone, hide: a.secrets.Hide})
 }
 
 // A quantity is a flag whose value has a unit.
