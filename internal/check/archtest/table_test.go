@@ -73,6 +73,9 @@ var layers = []Layer{
 	{"record/diskstats", "samples of /proc/diskstats that a script kept", []string{
 		"base/procfs", "record/lineprefix", "record/recording", "record/source",
 	}},
+	{"record/vmstat", "vmstat's output, under node_exporter's names", []string{
+		"record/recording", "record/samples", "record/source",
+	}},
 	{"record/promjson", "saved responses of Prometheus' HTTP API", []string{
 		"base/jsonerror", "record/recording", "record/source",
 	}},
@@ -81,7 +84,7 @@ var layers = []Layer{
 	}},
 	{"record/sources", "recognises which source an argument means", []string{
 		"base/procfs", "base/safefile", "record/address", "record/httpclient", "record/recording", "record/source", "record/exposition", "record/fio",
-		"record/benchmark", "record/host", "record/iostat", "record/diskstats", "record/promjson", "record/serverlog",
+		"record/benchmark", "record/host", "record/iostat", "record/diskstats", "record/promjson", "record/vmstat", "record/serverlog",
 	}},
 	{"record/query", "a PromQL expression over a recording that no one has described", []string{
 		"base/diagnostics", "record/recording",
@@ -357,8 +360,14 @@ var layers = []Layer{
 		"base/diagnostics", "base/units", "model/workload", "model/scenario", "present/document", "lab",
 		"lab/blockdev", "lab/mount", "engine/*/model", "engine/mongodb/worker",
 	}},
+	{"engine/mongodb/saved", "serverStatus and getDiagnosticData as a shell prints them", []string{
+		"engine/mongodb/ftdc", "record/recording", "record/source",
+	}},
+	{"engine/mongodb/statcolumns", "mongostat's columns and JSON", []string{
+		"record/recording", "record/samples", "record/source",
+	}},
 	{"engine/mongodb", "all that is known of MongoDB", []string{
-		"base/diagnostics", "record/source", "record/exposition", "engine/mongodb/ftdc", "record/sources",
+		"base/diagnostics", "record/source", "record/exposition", "engine/mongodb/ftdc", "engine/mongodb/saved", "engine/mongodb/statcolumns", "record/sources",
 		"model/scenario", "lab", "lab/existing", "advise/fit", "engine/*/judge", "engine/*/model",
 		"engine/*/advise", "engine/*/live", "engine/*/server",
 		"engine/mongodb/worker", "engine/mongodb/buckets", "engine/parts",

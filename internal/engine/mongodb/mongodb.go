@@ -12,6 +12,8 @@ import (
 	"plimsoll/internal/engine/mongodb/judge"
 	"plimsoll/internal/engine/mongodb/live"
 	"plimsoll/internal/engine/mongodb/model"
+	"plimsoll/internal/engine/mongodb/saved"
+	"plimsoll/internal/engine/mongodb/statcolumns"
 	"plimsoll/internal/engine/parts"
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/source"
@@ -35,6 +37,7 @@ var Engine = parts.Engine{
 			Whole: "the whole diagnostic.data folder", Sniff: ftdc.Sniff,
 			Open: func(path string) (source.Source, error) { return ftdc.Open(path) },
 		}},
+		Texts: []sources.Text{{Sniff: statcolumns.Sniff, New: statcolumns.New}, {Sniff: saved.Sniff, New: saved.New}},
 		// percona/mongodb_exporter's page.
 		Exporters: []exposition.Exporter{{Engine: "mongodb", Prefix: "mongodb",
 			VersionMetric: "mongodb_version_info", VersionLabel: "mongodb"}},
@@ -57,10 +60,6 @@ var looks = []sources.Look{
 	// WT_BLOCK_MAGIC, 120897 in little endian (WiredTiger: block.h).
 	{Is: sources.Starts("\x41\xd8\x01\x00"),
 		Text: "is one of WiredTiger's own files: give the diagnostic.data folder in the dbPath"},
-	{
-		Is:   sources.Matches(`(?m)^insert +query +update +delete +getmore +command`),
-		Text: "is mongostat's output, which has rates but no latencies: give the diagnostic.data folder of the same server, which mongod always writes",
-	},
 	{
 		Is:   sources.Matches(`^\{"t":\{"\$date"`),
 		Text: "is a mongod log, which has slow operations but no disk or cache figures: give the diagnostic.data folder of the same server",

@@ -42,17 +42,20 @@ type page struct {
 	began   time.Time // start of the first process
 	at      time.Time // time of the page
 	known   bool      // whether the start is known
+	// counters are metrics that count from zero although their names do not say so.
+	counters map[string]bool
 }
 
 // onePage converts recordings with at most one sample of each series to totals since their
 // processes started; nil if any series has more.
-func onePage(ctx context.Context, in []recording.Reader, metrics []recording.Metric) (*page, error) {
+func onePage(ctx context.Context, pack *rules.Pack, in []recording.Reader, metrics []recording.Metric) (*page,
+	error) {
 	first, last := covered(metrics)
 	if first.IsZero() || last.Sub(first) > pageSlack {
 		return nil, nil
 	}
 
-	p := &page{to: last}
+	p := &page{to: last, counters: pack.CountedMetrics()}
 	all := make([][]recording.Series, len(in))
 	for i, r := range in {
 		var err error
@@ -116,7 +119,7 @@ func singlePage(ctx context.Context, pack *rules.Pack, holding []held, metrics [
 	for i, h := range holding {
 		in[i] = h.reader
 	}
-	p, err := onePage(ctx, in, metrics)
+	p, err := onePage(ctx, pack, in, metrics)
 	if p == nil && err == nil {
 		err = because
 	}
@@ -178,7 +181,7 @@ func (p *page) since(ctx context.Context, r recording.Reader, all []recording.Se
 		}
 
 		points := []promql.FPoint{{T: p.to.UnixMilli(), F: s.Points[0].F}}
-		if counts(l.Get(model.MetricNameLabel)) {
+		if metric := l.Get(model.MetricNameLabel); counts(metric) || p.counters[metric] {
 			points = append([]promql.FPoint{{T: p.from.UnixMilli()}}, points...)
 		}
 

@@ -90,6 +90,9 @@ func plot(c *rules.Case, runs []timeline.Episode) []Track {
 	}
 
 	for _, k := range c.Cycles() {
+		if c.SinceStart {
+			break // totals do not show when one ran
+		}
 		add("checkpoint running", "", flags(k.Cells))
 	}
 

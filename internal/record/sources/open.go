@@ -19,6 +19,7 @@
 //	host                             this machine's devices, page cache and pressure; read live
 //	fio's JSON, and the logs with it fio --output-format=json --output=job.json --write_lat_log=job job.fio
 //	fio's text reports (2.x, 3.x)    also with other text around them; JSON has more
+//	vmstat's output                  vmstat -t 1
 //	samples of /proc/diskstats       while sleep 1; do date +%s.%N; cat /proc/diskstats; done; pt-diskstats' files
 //	a Prometheus response            curl -G http://prometheus:9090/api/v1/query_range ...
 //	a CloudWatch answer              aws cloudwatch get-metric-data, get-metric-statistics
@@ -58,6 +59,7 @@ import (
 	"plimsoll/internal/record/promjson"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/vmstat"
 )
 
 // An Input is an opened argument: either Source or Reader is set.
@@ -297,6 +299,8 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 		return asInput(benchmark.Sysbench.NewLog(from), nil)
 	case benchmark.SniffYCSB(head):
 		return asInput(benchmark.YCSB.NewLog(from), nil)
+	case vmstat.Sniff(head):
+		return asInput(vmstat.New(from), nil)
 	case exposition.Sniff(path, head):
 		return asInput(exposition.New(from, o.exporters), nil)
 	}

@@ -31,6 +31,7 @@ func Knowledge() rules.Knowledge {
 			slowReads(),
 			slowCommands(),
 			slowApply(),
+			sinceStart(),
 			saturatedServer(),
 			heldLock(),
 			checkpointStall(),

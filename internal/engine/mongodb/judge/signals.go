@@ -88,10 +88,12 @@ var (
 	CacheMax = signal("wt_cache_max:bytes", "bytes", "configured cache size",
 		`mongodb_ss_wt_cache_maximum_bytes_configured`)
 	CacheFill = signal("wt_cache_fill:ratio", "ratio", "cache in use (eviction target 0.80, trigger 0.95)",
-		`mongodb_ss_wt_cache_bytes_currently_in_the_cache / mongodb_ss_wt_cache_maximum_bytes_configured`)
+		`mongodb_ss_wt_cache_bytes_currently_in_the_cache / mongodb_ss_wt_cache_maximum_bytes_configured`,
+		`mongostat_used_ratio`)
 	DirtyRatio = signal("wt_dirty:ratio",
 		"ratio", "dirty part of the cache (eviction target 0.05, trigger 0.20)",
-		`mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache / mongodb_ss_wt_cache_maximum_bytes_configured`)
+		`mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache / mongodb_ss_wt_cache_maximum_bytes_configured`,
+		`mongostat_dirty_ratio`)
 	Dirty = signal("wt_dirty:bytes", "bytes", "dirty bytes in the cache",
 		`mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache`)
 	CacheUpdatesRatio = signal("wt_updates:ratio",

@@ -1,0 +1,101 @@
+package judge
+
+import (
+	"math"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// CheckpointLongest is the longest checkpoint since the process started.
+var CheckpointLongest = signal("wt_checkpoint_longest:seconds",
+	"seconds", "the longest checkpoint since the process started",
+	`mongodb_ss_wt_checkpoint_max_time_msecs / 1000`,
+	`mongodb_ss_wt_txn_transaction_checkpoint_max_time_msecs / 1000`)
+
+// slowMeanS is the mean over all operations since the start from which they are slow in general: the
+// least latency that counts as a stall of a database.
+const slowMeanS = rules.StallFloorS
+
+// sinceStart judges one serverStatus, whose counters are totals since the process started. Longer
+// recordings have the engine's other rules.
+func sinceStart() rules.Rule {
+	r := rules.Rule{ID: "mongodb/since-start", Title: "What the totals since the start show",
+		Kind: rules.Symptom, Sums: true, Whole: true, Needs: []*rules.Signal{},
+		AnyOf:   []*rules.Signal{WriteWaiting, LogSyncTime, CheckpointLongest},
+		NoAlert: "it judges a single serverStatus; the rules for each cause have alerts",
+		Cause:   "One serverStatus has totals since the process started. They show whether operations are slow in general. A stall of seconds disappears in them, except in the longest checkpoint.",
+		Words: rules.Words{
+			"slow title": "{{.what}} are slow in general",
+			"mean":       "{{.what}} took {{.mean}} on average since the server started.",
+			"opening":    "{{.what}} took {{.mean}} on average since the server started{{with .longest}}; the longest checkpoint took {{.}}{{end}}.",
+			"checkpoint": "The longest checkpoint took {{.longest}}.",
+			"dirty":      "{{.dirty}} of the cache was dirty when this was saved.",
+			"more":       "To see when and why, save one each second for some minutes, or give the diagnostic.data folder of the same server.",
+		},
+		Advice: map[string]rules.Advice{"capture": {
+			Summary:  "Give the diagnostic.data folder in the server's dbPath: it has one sample per second for days back",
+			Expect:   "when operations were slow, and what held them up",
+			TradeOff: "none", NoCommand: "the folder is already there"}},
+	}
+
+	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+		if !c.SinceStart {
+			return nil
+		}
+
+		f := r.Finding("MongoDB")
+		f.Severity, f.Weight = rules.Info, 0.5
+		whole := make(timeline.Mask, c.Grid.N).Not()
+		var opening rules.Values
+
+		for _, x := range []struct {
+			what      string
+			time, ops *rules.Signal
+		}{{"Writes", WriteWaiting, Writes}, {"Reads", ReadWaiting, Reads}, {"The journal's syncs", LogSyncTime, LogSyncs}} {
+			mean := timeline.Sum(c.One(x.time)) / timeline.Sum(c.One(x.ops))
+			if !(mean > 0) || math.IsInf(mean, 0) {
+				continue
+			}
+
+			v := rules.Values{"what": rules.Called(x.what), "mean": rules.Seconds(mean)}
+			if mean >= slowMeanS && f.Severity == rules.Info {
+				f.Severity, opening = rules.Warning, v
+				f.Entitle("slow title", v)
+			}
+
+			f.Say("mean", v)
+			if opening == nil {
+				opening = v
+			}
+			f.Evidence = append(f.Evidence, c.Figure("mean of "+x.what, x.time, mean, "seconds", whole))
+		}
+
+		// The number of checkpoints is not a signal, so only the longest is judged.
+		if longest := timeline.Max(c.One(CheckpointLongest)); longest > 0 {
+			v := rules.Values{"longest": rules.Seconds(longest)}
+			f.Say("checkpoint", v)
+			f.Open("checkpoint", v)
+			if opening != nil {
+				opening["longest"] = v["longest"]
+			}
+			f.Evidence = append(f.Evidence, c.Figure("longest checkpoint", CheckpointLongest, longest, "seconds", whole))
+		}
+
+		if opening != nil {
+			f.Open("opening", opening)
+		}
+		if len(f.Evidence) == 0 {
+			return nil
+		}
+		if dirty := timeline.Max(c.One(DirtyRatio)); dirty >= 0 {
+			f.Say("dirty", rules.Values{"dirty": rules.Part(dirty)})
+		}
+
+		f.Say("more", nil)
+		f.Advise("capture", nil)
+		return []rules.Finding{f}
+	}
+
+	return r
+}
