@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/advise/emit"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/present/document"
 	"plimsoll/internal/present/results"
 )
 
@@ -27,6 +28,7 @@ type emitOptions struct {
 	statefulSet string
 	container   string
 	claims      []string
+	move        emit.MoveRequest
 	output      choice
 }
 
@@ -35,10 +37,19 @@ func newEmitCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:  "emit PLAN.json|SCENARIO.yaml --to TARGET...",
 		Long: emitTargets(),
-		Args: needArgs(1, 1, "a plan (plimsoll plan SCENARIO -o json > plan.json), or a scenario with --set"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("move-log") {
+				return nil // checked with its flags
+			}
+			return needArgs(1, 1,
+				"a plan (plimsoll plan SCENARIO -o json > plan.json), or a scenario with --set")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.Validate(cmd); err != nil {
+			if err := o.Validate(cmd, args); err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("move-log") {
+				return o.runMove(cmd.Context(), a)
 			}
 			return o.Run(cmd.Context(), a, args[0])
 		},
@@ -81,6 +92,7 @@ func (o *emitOptions) AddFlags(cmd *cobra.Command) {
 		"", "the database's container in it (default: the one named after the engine, or the only one)")
 	f.StringArrayVar(&o.claims, "claim",
 		nil, "the claim template of a volume, if the names differ: data=db-storage (repeatable)")
+	o.addMoveFlags(cmd)
 	complete(cmd, "to", emitTargetNames()...)
 
 	for _, name := range []string{"set", "container", "claim"} {
@@ -88,6 +100,7 @@ func (o *emitOptions) AddFlags(cmd *cobra.Command) {
 	}
 
 	for _, err := range []error{cmd.MarkFlagDirname("dir"),
+		cmd.MarkFlagDirname("data"), cmd.MarkFlagDirname("mount"),
 		cmd.MarkFlagFilename("statefulset", "yaml", "yml", "json")} {
 		if err != nil {
 			panic(err) // the flags were just added
@@ -97,7 +110,11 @@ func (o *emitOptions) AddFlags(cmd *cobra.Command) {
 	cmd.ValidArgsFunction = oneFile("json", "yaml", "yml")
 }
 
-func (o *emitOptions) Validate(cmd *cobra.Command) error {
+func (o *emitOptions) Validate(cmd *cobra.Command, args []string) error {
+	if err := o.validateMove(cmd, args); err != nil {
+		return err
+	}
+
 	changed := cmd.Flags().Changed
 	switch {
 	case o.dir == "" && (changed("dir") || o.diff || o.force):
@@ -154,6 +171,11 @@ func (o *emitOptions) Run(ctx context.Context, a *app, path string) error {
 		}
 	}
 
+	return o.show(a, r, report, results.Emit(report))
+}
+
+// show prints the files, how the folder would change, or what was written.
+func (o *emitOptions) show(a *app, r *emit.Result, report *emit.Report, d *document.Document) error {
 	switch text := o.output.value == "text"; {
 	case o.diff && text:
 		_, err := io.WriteString(a.stdout, report.Diff) // as patch(1) reads it
@@ -164,7 +186,7 @@ func (o *emitOptions) Run(ctx context.Context, a *app, path string) error {
 		return emit.Print(a.stdout, r.Files)
 	}
 
-	return a.showList(o.output, report, results.Emit(report))
+	return a.showList(o.output, report, d)
 }
 
 // unchanged reports that a plan needs no files. That is not an error, so that a script that plans and

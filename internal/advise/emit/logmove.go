@@ -50,35 +50,39 @@ func logFile(d *disk) string { return "lvm/" + d.name + "-log.sh" }
 func (l *Layout) logMove(p *Part, d *disk) {
 	in, to := l.logIn(), l.deployment.Log.Mount
 	text := "#!/bin/bash\n" + l.Head("#", "Moves the log to the volume "+d.name+", and back.", d.why()) +
-		fmt.Sprintf("set -euo pipefail\n\nreadonly log_in=%s pattern='%s'\nmount_at=${MOUNT:-%s}\n", in,
-			l.deployment.Log.Files, to) + machineScript()
-	p.Files = append(p.Files, File{Path: logFile(d), Text: []byte(text), Mode: executable})
+		moveHead(l.deployment.Log, in, to, "", "")
+	p.Files = append(p.Files, File{Path: logFile(d), Text: []byte(text + machineScript()), Mode: executable})
 	how := l.deployment.Move
-	vars := fmt.Sprintf("    UNIT=%s DATA=%s   # adapt to this machine\n", how.Unit, how.Data)
+	vars := fmt.Sprintf("    export UNIT=%s DATA=%s   # adapt to this machine\n", how.Unit, how.Data)
 	p.Apply = append(p.Apply,
 		fmt.Sprintf(
 			"Now move the log. `plimsoll rollout PLAN.json --site SITE.yaml` does this and the rest automatically, and records before and after (docs/rollout.md). By hand, on each machine, %s:\n\n"+
 				vars+
-				"    %[2]s look \"$DATA\"\n"+
-				"    systemctl stop \"$UNIT\" && %[2]s move \"$DATA\" && %[2]s check \"$DATA\" && systemctl start \"$UNIT\"\n\n"+
-				"If that stops before the start, the message has the reason: fix it and run the last line again, or go back as below. The script copies `DATA/%[3]s` to `%[4]s`, compares both, keeps the old folder as `DATA/%[3]s.plimsoll-old`, and leaves a link. If the volume is not mounted, the link is dangling, and the database does not start; it never starts on an empty log.",
+				"    %[2]s look\n"+
+				"    %[2]s apply\n\n"+
+				"`apply` stops the unit, copies `DATA/%[3]s` to `%[4]s`, compares both, keeps the old folder as `DATA/%[3]s.plimsoll-old`, leaves a link, and starts the unit again. If the log cannot move, the unit starts on its old log; if it was interrupted, run it again. If the volume is not mounted, the link is dangling, and the database does not start; it never starts on an empty log.",
 			how.Next, logFile(d), in, path.Join(to, path.Base(in))))
 
 	p.Verify = append(p.Verify,
-		fmt.Sprintf("%s: `%s check \"$DATA\"` confirms that the log is on its volume. Once the improvement is proved: `rm -r \"$DATA/%s.plimsoll-old\"`.",
+		fmt.Sprintf("%s: `%[2]s check` confirms that the log is on its volume. Once the improvement is proved: `%[2]s finish` removes `DATA/%[3]s.plimsoll-old`.",
 			d.path, logFile(d), in))
 	p.Back = append(p.Back,
 		fmt.Sprintf(
 			"%[1]s: everything that the engine acknowledged since the move is only on the new volume, so the log has to move back first. On each machine, %[2]s:\n\n"+
 				vars+
-				"    systemctl stop \"$UNIT\" && %[3]s back \"$DATA\" && systemctl start \"$UNIT\" && umount %[4]s &&\n"+
-				"      sed -i.plimsoll-old '\\# %[4]s #d' /etc/fstab   # otherwise the next boot waits for the volume\n\n"+
-				"**Never start on `%[5]s.plimsoll-old`: it lacks everything acknowledged since the move.**",
-			d.path, how.Next,
-			logFile(d), to, in))
+				"    %[3]s undo && lvm/%[4]s.sh --undo\n\n"+
+				"The second command unmounts the volume and removes its line from `/etc/fstab`; otherwise the next boot waits for the volume. **Never start on `%[5]s.plimsoll-old`: it lacks everything acknowledged since the move.**",
+			d.path, how.Next, logFile(d), d.name, in))
 
 	p.Restarts = append(p.Restarts,
 		d.path+": the engine of each machine, one at a time, while its log is copied and compared.")
+}
+
+// moveHead returns the lines of a log's script that define which log moves where. Without a data folder
+// and a unit, the script takes them from its arguments and environment.
+func moveHead(log *LogInPod, in, to, data, unit string) string {
+	return fmt.Sprintf("set -euo pipefail\n\nreadonly log_in=%s pattern='%s'\nmount_at=${MOUNT:-%s}\n"+
+		"data=${DATA:-%s} unit=${UNIT:-%s}\n", in, log.Files, to, data, unit)
 }
 
 // machineScript returns the script for a machine, with the steps and functions of the init containers. It

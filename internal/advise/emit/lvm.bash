@@ -1,6 +1,7 @@
 fstab=${FSTAB:-/etc/fstab}
 dry_run=false
 read_all=false
+undo=false
 new_volume=false # made by this run
 devices=()
 
@@ -12,6 +13,7 @@ readonly edge=$((64 << 20)) piece=$((1 << 20)) pieces=256
 usage() {
 	cat <<END
 usage: $0 [--dry-run] [--read-all] DEVICE...
+       $0 [--dry-run] --undo
 
 Creates one logical volume on $width device(s), formats it as $filesystem and mounts it at
 $mount_at (or at MOUNT=...), with a line in $fstab.
@@ -21,6 +23,9 @@ bytes that are not zero - is refused and not changed. There is no --force.
 
 To find such bytes, the script reads the first and last $((edge >> 20)) MiB, and $((piece >> 20)) MiB at each of $pieces places
 in between, which finds data that fills at least a $pieces-th of the device; --read-all reads all of it.
+
+--undo unmounts the volume, and removes its own line from $fstab and its empty folder. It keeps the
+volume and what is on it. Move the data back first.
 END
 }
 
@@ -157,6 +162,26 @@ make_filesystem() {
 	run "mkfs.$filesystem" -q "${aligned[@]}" "$device"
 }
 
+# rewrite_fstab COMMAND...: replace fstab by the command's output, as a whole or not at all. The copy takes
+# over the file's owner and mode.
+rewrite_fstab() {
+	local file
+	file=$(realpath -e "$fstab") || refuse "there is no $fstab"
+	cp -p "$file" "$file.plimsoll-new"
+	"$@" <"$file" >"$file.plimsoll-new"
+	sync "$file.plimsoll-new"
+	mv -f "$file.plimsoll-new" "$file"
+}
+
+# with_line LINE: copy stdin, whose last line may be unfinished, and add a line.
+with_line() {
+	awk 1
+	printf '%s\n' "$1"
+}
+
+# without_volume UUID: copy stdin without the line of this volume and mount point.
+without_volume() { awk -v id="UUID=$1" -v at="$mount_at" '!($1 == id && $2 == at)'; }
+
 # mount_by_uuid DEVICE: add a line to fstab, and mount it.
 mount_by_uuid() {
 	local device=$1 uuid line
@@ -181,7 +206,7 @@ mount_by_uuid() {
 	elif $dry_run; then
 		say "would add to $fstab: $line"
 	else
-		printf '%s\n' "$line" >>"$fstab"
+		rewrite_fstab with_line "$line"
 		say "added to $fstab: $line"
 	fi
 	if mountpoint -q "$mount_at"; then
@@ -196,12 +221,37 @@ mount_by_uuid() {
 	run mount --fstab "$fstab" "$mount_at"
 }
 
+# unmount: undo mount_by_uuid. It can be run again after an interruption at any point.
+unmount() {
+	local device=/dev/$group/$volume uuid
+	[[ -b $device ]] || refuse "there is no $device: attach the volume first"
+	uuid=$(blkid -p -s UUID -o value "$device") || refuse "$device has no UUID"
+	if [[ -n ${log_link:-} && -L $log_link && $(readlink "$log_link") == "$mount_at"/* ]]; then
+		refuse "$log_link leads to $mount_at: move the log back first, or the database does not start"
+	fi
+	if mountpoint -q "$mount_at"; then
+		[[ $(findmnt -rno UUID "$mount_at") == "$uuid" ]] || refuse "something else is mounted at $mount_at"
+		run umount "$mount_at"
+	fi
+	if ! grep -q "^UUID=${uuid}[[:space:]]" "$fstab"; then
+		say "$fstab has no line of $uuid"
+	elif $dry_run; then
+		say "would remove the line of $uuid from $fstab"
+	else
+		rewrite_fstab without_volume "$uuid"
+		say "removed the line of $uuid from $fstab"
+	fi
+	[[ ! -d $mount_at ]] || run rmdir --ignore-fail-on-non-empty "$mount_at"
+	say "done: $device and what is on it are kept"
+}
+
 main() {
 	local arg real seen=' '
 	for arg in "$@"; do
 		case $arg in
 		--dry-run) dry_run=true ;;
 		--read-all) read_all=true ;;
+		--undo) undo=true ;;
 		-h | --help)
 			usage
 			exit 0
@@ -218,6 +268,12 @@ main() {
 			;;
 		esac
 	done
+	if $undo; then
+		((${#devices[@]} == 0)) || refuse "--undo takes no device"
+		((EUID == 0)) || refuse "this needs root"
+		unmount
+		return
+	fi
 	if ((${#devices[@]} != width)); then
 		say "$width device(s) are needed, ${#devices[@]} were given"
 		usage >&2

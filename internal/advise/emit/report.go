@@ -28,12 +28,18 @@ type ReportedChange struct {
 
 // Report returns the report on a layout's files; the caller adds whether they were written.
 func (r *Result) Report(l *Layout) *Report {
+	out := r.FileReport()
+	for i, c := range l.Changes() {
+		out.Changes = append(out.Changes, ReportedChange{c, append([]string{}, r.By[i]...)})
+	}
+	return out
+}
+
+// FileReport returns the report on files that belong to no layout.
+func (r *Result) FileReport() *Report {
 	out := &Report{Version: 1, Idle: r.Idle, Files: []ReportedFile{}, Changes: []ReportedChange{}}
 	for _, f := range r.Files {
 		out.Files = append(out.Files, ReportedFile{f.Path, f.Mode&0o111 != 0, f.Checksum(), string(f.Text)})
-	}
-	for i, c := range l.Changes() {
-		out.Changes = append(out.Changes, ReportedChange{c, append([]string{}, r.By[i]...)})
 	}
 	return out
 }

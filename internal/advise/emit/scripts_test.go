@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/advise/emit"
+	engines "plimsoll/internal/engine"
 )
 
 // scripts returns the scripts of a layout that has every kind of them.
@@ -32,6 +33,19 @@ func scripts(t *testing.T) map[string]string {
 					t.Errorf("%s has mode %v", f.Path, f.Mode)
 				}
 				out[l.Slug()+"-"+strings.ReplaceAll(f.Path, "/", "-")] = string(f.Text)
+			}
+		}
+	}
+
+	for _, engine := range emit.Movers(engines.All().Deployments()) {
+		files, err := emit.MoveFiles(engines.All().Deployments(),
+			emit.MoveRequest{Engine: engine, Data: "/srv/data", Unit: "db@15-main", Filesystem: "ext4"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if strings.HasSuffix(f.Path, ".sh") {
+				out[engine+"-"+f.Path] = string(f.Text)
 			}
 		}
 	}
@@ -253,12 +267,13 @@ var fakeLVM = map[string]string{
 	"pvs":      `[[ -e $FAKE/group ]] && grep -qx "${@: -1}" "$FAKE/devices" && echo "  $(<"$FAKE/group") "; exit 0`,
 	"vgs":      `[[ -e $FAKE/group ]] || exit 5; [[ $* != *pv_count* ]] || wc -l <"$FAKE/devices"`,
 	"lvs":      `[[ -e $FAKE/made ]] || exit 5`,
-	"lvcreate": `touch "$FAKE/made"; mkdir -p "/dev/${@: -1}"; ln -s "$FAKE_DEVICE" "/dev/${@: -1}/journal"`,
+	"lvcreate": `touch "$FAKE/made"; mkdir -p "/dev/${@: -1}"; [[ $* =~ --name\ ([a-z]+) ]]; ln -s "$FAKE_DEVICE" "/dev/${@: -1}/${BASH_REMATCH[1]}"`,
 }
 
-// A full run, and a second one, which skips what is already done.
-func TestLVMMakesAStripe(t *testing.T) {
-	b := newLVMBench(t, 1100)
+// lvmOrFake puts LVM's stand-ins into PATH if there is no device mapper, with a logical volume of this
+// size. It reports whether LVM is real.
+func lvmOrFake(t *testing.T, mib int64) bool {
+	t.Helper()
 
 	// the node may exist without the kernel's part
 	mapper, noMapper := os.OpenFile("/dev/mapper/control", os.O_RDWR, 0)
@@ -279,9 +294,17 @@ func TestLVMMakesAStripe(t *testing.T) {
 		}
 		t.Setenv("PATH", fake+":"+os.Getenv("PATH"))
 		t.Setenv("FAKE", fake)
-		t.Setenv("FAKE_DEVICE", loopDevice(t, 2200))
+		t.Setenv("FAKE_DEVICE", loopDevice(t, mib))
 	}
 
+	return real
+}
+
+// A full run, and a second one, which skips what is already done.
+func TestLVMMakesAStripe(t *testing.T) {
+	b := newLVMBench(t, 1100)
+
+	real := lvmOrFake(t, 2200)
 	group := fmt.Sprintf("emit_test_%d_journal", os.Getpid())
 	t.Cleanup(func() {
 		clean := "umount " + b.mount + "; vgremove -f -y " + group

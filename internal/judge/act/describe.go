@@ -2,6 +2,8 @@ package act
 
 import (
 	"maps"
+	"slices"
+	"strings"
 
 	"plimsoll/internal/judge/rules"
 )
@@ -17,13 +19,22 @@ type Steps struct {
 	Kept    string   `json:"kept,omitempty"`
 	NoUndo  string   `json:"no_undo,omitempty"`
 	Restart string   `json:"restart,omitempty"`
-	Notes   []string `json:"notes,omitempty"`
+	// Cost is what it costs in this place besides the remedy's own cost.
+	Cost  string   `json:"cost,omitempty"`
+	Notes []string `json:"notes,omitempty"`
+}
+
+// costs joins everything that a remedy costs besides money: what restarts, and the costs of the remedy and of
+// the place.
+func costs(all ...string) string {
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
 }
 
 func (p printer) steps(r *rules.Recipe) Steps {
 	out := Steps{None: p.text(r.None), Look: p.lines(r.Look), Do: p.lines(r.Do), Keep: p.lines(r.Keep),
 		Check: p.lines(r.Check), Undo: p.lines(r.Undo),
-		Kept: p.text(r.Kept), NoUndo: p.text(r.NoUndo), Restart: p.text(r.Restart), Notes: []string{}}
+		Kept: p.text(r.Kept), NoUndo: p.text(r.NoUndo), Restart: p.text(r.Restart),
+		Cost: p.text(r.Cost), Notes: []string{}}
 	for _, n := range r.Notes {
 		out.Notes = append(out.Notes, p.text(n))
 	}
@@ -93,7 +104,7 @@ func Describe(pack *rules.Pack, database string, m *rules.Remedy, values rules.V
 			}
 			way := Way{Place: string(place), Clouds: clouds, From: r.From, Before: r.Before, Steps: p.steps(r)}
 			if way.None == "" {
-				way.Tested = tested(m.Name, place, r.Clouds)
+				way.Tested = tested(m.Name, place, r)
 			}
 			out.Ways = append(out.Ways, way)
 		}

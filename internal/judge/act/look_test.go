@@ -13,7 +13,7 @@ import (
 var looks = []string{
 	"az disk show ", "gcloud compute disks describe ", "tr ", "aws ec2 describe-", "aws rds describe-", "cat ", "cryptsetup status ", "df ", "docker inspect ", "docker ps", "docker stats --no-stream ", "du ", "echo", "etcdctl --endpoints=X alarm list", "etcdctl --endpoints=X endpoint ", "findmnt ", "free ",
 	"grep ", "kubectl get ", "kubectl describe ", "kubectl rollout status ", "ls ", "lsblk ", "mongosh ", "mongo ", "nproc", "psql ", "sysctl vm.", "systemctl is-active ",
-	"systemctl show ", "systemctl cat ", "uname ", "plimsoll record ", "plimsoll prove ", "tee ~/plimsoll-", "test -", "tar -C / -cf ~/plimsoll-", "head ", "sort ",
+	"systemctl show ", "systemctl cat ", "uname ", "plimsoll record ", "plimsoll prove ", "tee ~/plimsoll-", "test -", "plimsoll emit --move-log ", "~/plimsoll-move-log-X/log.sh look", "~/plimsoll-move-log-X/log.sh check", "tar -PT - -cf $F.new ", "F=~/plimsoll-", "head ", "sort ",
 }
 
 var (
@@ -22,8 +22,8 @@ var (
 	// through a pod that Kubernetes creates for it.
 	wraps = regexp.MustCompile(`^(sudo( -u \w+)?|docker exec( -\w+)* \S+|kubectl exec( -\w+)*( \S+)+? --|kubectl debug node/\S+ -it( --\w+=\S+)* -- chroot /host|sh -c|env( \w+=\S+)+|nsenter( \S+)+? --|ETCDCTL_API=3|[A-Z_]+=\$\(|\(|\{ ) ?`)
 	cuts  = regexp.MustCompile(`;|\||&&|\$\(`)
-	saves = regexp.MustCompile(`> ?~/plimsoll-\S+\.before(\.new)?$`)
-	kept  = regexp.MustCompile(`(grep '\^ \*ALTER SYSTEM'|mv ~/plimsoll-\S+\.new|rm -f ~/plimsoll-\S+\.new)`)
+	saves = regexp.MustCompile(`> ?\$F\.(new|out)$`)
+	kept  = regexp.MustCompile(`(grep '\^ \*ALTER SYSTEM'|mv "\$F\.new" "\$F"|rm "\$F\.out")`)
 	// baseName matches the last component of a path, in a file name.
 	baseName = regexp.MustCompile(`\$\(basename [^()|;&>]*\)`)
 	// reads matches a query in a database's shell, whose text may contain the statement that undoes something.

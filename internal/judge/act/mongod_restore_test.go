@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,62 +107,27 @@ func TestEvictionRestored(t *testing.T) {
 	}
 }
 
-// The journal moves to its volume through a link, with fstab written first, and comes back. In
-// fstab only the line for this mount point is removed: other databases' journals stay.
-func TestJournalRestored(t *testing.T) {
-	machine := t.TempDir()
-	path := func(name string) string { return filepath.Join(machine, name) }
-
-	const others = "UUID=1 / ext4 defaults 0 1\nUUID=2 /var/lib/other/journal xfs noatime 0 2\nUUID=3 /srv/mongodb-journal-2 xfs noatime 0 2"
-	for name, text := range map[string]string{"data/journal/WiredTigerLog.1": "first", "fstab": others + "\n"} {
-		if err := os.MkdirAll(filepath.Dir(path(name)), 0o700); err != nil {
-			t.Fatal(err)
+// A log moves by the scripts of `plimsoll emit`, never by lines to paste. Values that the sources do not
+// show become variables that stop the command, never guesses.
+func TestLogsMoveByScripts(t *testing.T) {
+	for _, c := range []struct {
+		way       act.Way
+		variables []string
+	}{
+		{mongodWay(t, "journal-apart", rules.Host, nil), []string{"DBPATH", "UNIT", "DEVICE"}},
+		{wayOf(t, "postgres", "wal-apart", rules.Host), []string{"PGDATA", "UNIT", "DEVICE"}},
+		{wayOf(t, "etcd", "etcd-wal-apart", rules.Host), []string{"DATA", "UNIT", "DEVICE"}},
+	} {
+		text := strings.Join(slices.Concat(c.way.Look, c.way.Do), "\n")
+		for _, variable := range c.variables {
+			if !strings.Contains(text, "${"+variable+":?") {
+				t.Errorf("no variable %s in %s", variable, text)
+			}
 		}
-		if err := os.WriteFile(path(name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+		for _, want := range []string{"plimsoll emit --move-log ", "/volume.sh ", "/log.sh apply"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in %s", want, text)
+			}
 		}
-	}
-
-	nothing := "#!/bin/sh\nexit 0\n"
-	way := mongodWay(t, "journal-apart", rules.Host, rules.Values{"dbpath": rules.Value(path("data")), "unit": "mongod", "device": "/dev/none"})
-	b := benchOf(t, way, map[string]string{
-		"mkfs.xfs": nothing, "umount": "#!/bin/sh\nrm -rf \"$1\"/*\n", "mountpoint": nothing, "systemctl": nothing, "findmnt": nothing, "lsblk": nothing,
-		// Mounting needs the line in fstab.
-		"mount": "#!/bin/sh\ngrep -q \" $1 \" " + path("fstab") + "\n", "blkid": "#!/bin/sh\necho 9\n",
-	}, "/srv/mongodb-journal", path("srv"), "/etc/fstab", path("fstab"), "grep -E '^ *dbPath:' /etc/mongod.conf", "true")
-
-	b.run(way.Do)
-	if to, err := os.Readlink(path("data/journal")); err != nil || to != path("srv/journal") || read(t, path("srv/journal/WiredTigerLog.1")) != "first" {
-		t.Fatalf("the journal is at %q, %v", to, err)
-	}
-
-	if got := read(t, path("fstab")); !strings.HasPrefix(got, others) || !strings.HasSuffix(got, "UUID=9 "+path("srv")+" xfs noatime 0 2") {
-		t.Errorf("fstab is\n%s", got)
-	}
-
-	if err := os.WriteFile(path("data/journal/WiredTigerLog.1"), []byte("newer"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	b.run(way.Undo)
-	if info, err := os.Lstat(path("data/journal")); err != nil || !info.IsDir() || read(t, path("data/journal/WiredTigerLog.1")) != "newer" {
-		t.Errorf("the journal did not come back: %v, %v", info, err)
-	}
-
-	if got := read(t, path("fstab")); got != others {
-		t.Errorf("fstab is\n%s", got)
-	}
-}
-
-// Values that the sources do not show become variables that stop the command, never guesses.
-func TestJournalGuessesNothing(t *testing.T) {
-	way := mongodWay(t, "journal-apart", rules.Host, nil)
-	for _, variable := range []string{"DBPATH", "UNIT", "DEVICE"} {
-		if !strings.Contains(strings.Join(way.Do, "\n"), "${"+variable+":?") {
-			t.Errorf("no variable %s in %s", variable, way.Do)
-		}
-	}
-	if text := strings.Join(way.Do, "\n"); strings.Contains(text, "/var/lib/mongo") {
-		t.Errorf("the folder is guessed: %s", text)
 	}
 }

@@ -2,6 +2,8 @@ package act_test
 
 import (
 	"flag"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -77,7 +79,47 @@ func TestPagesHaveTheCommands(t *testing.T) {
 			}
 		}
 	}
+	pages["README"] = tableOfFixes()
 	compareFixPages(t, pages)
+}
+
+// tableOfFixes is the page that says for each fix and place how its steps were tested.
+func tableOfFixes() string {
+	var b strings.Builder
+	b.WriteString("<!-- make generate writes this page -->\n\n# How each fix was tested\n\n" +
+		wrap("Each fix has a page with its commands. `plimsoll rules show -v RULE` prints the same. "+
+			"A way without commands is not listed: its page says why there are none.", "") +
+		"\n\n| fix | place | tested |\n|---|---|---|\n")
+
+	counts := map[string]int{}
+	seen := map[string]bool{}
+	for _, r := range pack.Rules() {
+		for _, d := range fixesOf(&r) {
+			if seen[d.Remedy] {
+				continue
+			}
+			seen[d.Remedy] = true
+			for _, w := range d.Ways {
+				place := strings.TrimPrefix(placeNames[w.Place], "a ")
+				for _, c := range w.Clouds {
+					place += ", " + cloudNames[c]
+				}
+				row := "| [" + d.Title + "](" + d.Remedy + ".md) | " + place + " | " + w.Tested + " |\n"
+				if w.Tested == "" || seen[row] {
+					continue
+				}
+				seen[row] = true
+				counts[w.Tested]++
+				b.WriteString(row)
+			}
+		}
+	}
+
+	b.WriteString("\n## In figures\n\n| tested | ways |\n|---|---|\n")
+	for _, how := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(&b, "| %s | %d |\n", how, counts[how])
+	}
+	return b.String()
 }
 
 // compareFixPages compares the folder with the pages that it should have, or writes it.
@@ -262,10 +304,12 @@ func fixPage(d *act.Description, users []string) string {
 	for len(d.Ways) > 0 {
 		w := d.Ways[0]
 		var places []string
+		howTested := map[string][]string{}
 		d.Ways = slices.DeleteFunc(d.Ways, func(o act.Way) bool {
 			same := reflect.DeepEqual(o.Steps, w.Steps) && reflect.DeepEqual(o.Clouds, w.Clouds) && o.From == w.From && o.Before == w.Before
 			if same {
 				places = append(places, placeNames[o.Place])
+				howTested[o.Tested] = append(howTested[o.Tested], placeNames[o.Place])
 			}
 			return same
 		})
@@ -288,11 +332,14 @@ func fixPage(d *act.Description, users []string) string {
 			continue
 		}
 
-		if w.Restart != "" {
-			where += ", restarting " + w.Restart
+		b.WriteString("\n## " + where + "\n\n")
+		say = nil
+		add("It restarts ", w.Restart)
+		add("It also costs: ", w.Cost)
+		if len(say) > 0 {
+			b.WriteString(wrap(strings.Join(say, " "), "") + "\n\n")
 		}
-
-		b.WriteString("\n## " + where + "\n\n```sh\n")
+		b.WriteString("```sh\n")
 
 		// Every step in every place: Look saves what Undo needs.
 		steps(&b, "look first", w.Look)
@@ -301,6 +348,13 @@ func fixPage(d *act.Description, users []string) string {
 		steps(&b, "keep it, once it has helped", w.Keep)
 		steps(&b, "undo", w.Undo)
 		b.WriteString("```\n")
+		for _, how := range slices.Sorted(maps.Keys(howTested)) {
+			of := ""
+			if len(howTested) > 1 {
+				of = " for " + listed(howTested[how])
+			}
+			b.WriteString("\n" + wrap("Tested"+of+": "+how+".", "") + "\n")
+		}
 
 		if w.Kept != "" && w.Kept != "it lasts" {
 			notes = append(notes, "To keep it: "+w.Kept+".")

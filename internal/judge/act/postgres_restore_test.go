@@ -87,11 +87,17 @@ func TestServerSettingsRestored(t *testing.T) {
 // postgresWay returns one of PostgreSQL's ways of a remedy.
 func postgresWay(t *testing.T, remedy string, place rules.Place) act.Way {
 	t.Helper()
+	return wayOf(t, "postgres", remedy, place)
+}
+
+// wayOf returns a remedy's way in a place, without values.
+func wayOf(t *testing.T, database, remedy string, place rules.Place) act.Way {
+	t.Helper()
 	for _, m := range pack.Remedies() {
 		if m.Name != remedy {
 			continue
 		}
-		for _, w := range act.Describe(pack, "postgres", m, nil).Ways {
+		for _, w := range act.Describe(pack, database, m, nil).Ways {
 			if w.Place == string(place) {
 				return w
 			}
@@ -115,69 +121,10 @@ func TestStatementsTakeVariables(t *testing.T) {
 				}
 			}
 			b := benchOf(t, postgresWay(t, remedy, rules.Host), map[string]string{})
-			b.env = append(b.env, "PATH="+tools+":"+os.Getenv("PATH"), "PID=42", "SLOT=a b")
+			b.env = append(b.env, "PATH="+tools+":"+os.Getenv("PATH"), "PID=42", "SLOT=a b", "PGPORT=5432")
 			if got := b.run(b.way.Do); got != want {
 				t.Errorf("the server gets %q, want %q", got, want)
 			}
 		})
-	}
-}
-
-// pg_wal moves, moves back and moves again: nothing nests, and the link leads to the WAL in use. If
-// the copy fails, the server starts again on the old WAL.
-func TestWALMoved(t *testing.T) {
-	machine := t.TempDir()
-	at := func(name string) string { return filepath.Join(machine, name) }
-	for _, dir := range []string{"data/pg_wal", "wal"} {
-		if err := os.MkdirAll(at(dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	if err := os.WriteFile(at("data/pg_wal/1"), []byte("first"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	// A starting server writes to the WAL that it finds; cp fails once the disk is full.
-	b := benchOf(t, postgresWay(t, "wal-apart", rules.Host), map[string]string{
-		"systemctl": "#!/bin/sh\necho $1 >>" + at("log") + "\ntest $1 != start || date +%s%N >>" + at("data/pg_wal/1") + "\n",
-		"findmnt":   "#!/bin/sh\n",
-		"psql":      "#!/bin/sh\n",
-		"cp":        "#!/bin/sh\ntest ! -e " + at("full") + " && exec /bin/cp \"$@\"; mkdir -p \"$3\"; exit 1\n",
-	})
-
-	b.env = append(b.env, "PGDATA="+at("data"), "WAL="+at("wal"), "UNIT=postgresql@15-main")
-
-	for range 2 {
-		before := read(t, at("data/pg_wal/1"))
-		b.run(b.way.Do)
-		if to, err := os.Readlink(at("data/pg_wal")); err != nil || to != at("wal/pg_wal") {
-			t.Fatalf("pg_wal leads to %q: %v", to, err)
-		}
-
-		moved := read(t, at("wal/pg_wal/1"))
-		b.run(b.way.Undo)
-		back := read(t, at("data/pg_wal/1"))
-		if !strings.HasPrefix(moved, before+"") || !strings.HasPrefix(back, moved) {
-			t.Fatalf("WAL was %q, then %q, then %q", before, moved, back)
-		}
-
-		if info, err := os.Lstat(at("data/pg_wal")); err != nil || !info.IsDir() {
-			t.Fatalf("pg_wal is not a folder: %v", err)
-		}
-	}
-
-	was := read(t, at("data/pg_wal/1"))
-	if err := os.WriteFile(at("full"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	b.run(b.way.Do)
-	if got := read(t, at("data/pg_wal/1")); !strings.HasPrefix(got, was) || got == was {
-		t.Fatalf("after a full disk the server did not start on its WAL: %q, then %q", was, got)
-	}
-
-	if _, err := os.Lstat(at("wal/pg_wal.new")); err == nil {
-		t.Fatal("part of the copy is left behind and blocks the next one")
 	}
 }

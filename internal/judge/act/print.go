@@ -131,7 +131,10 @@ func (p printer) state(c rules.Command, text string) string {
 			` && rm ` + file
 	}
 
-	return `grep -s . ` + file + ` || ` + call + ` | grep ` + shellword.Quote("^"+c.Lines) + ` | tee ` + file
+	// The file appears only once it is complete: a client that fails or a full disk must not leave a part
+	// of the state, which the next look would take for all of it.
+	return `F=` + file + `; test -s "$F" || { ` + call + ` > "$F.out" && grep ` + shellword.Quote("^"+c.Lines) +
+		` "$F.out" > "$F.new" && mv "$F.new" "$F" && rm "$F.out"; }; cat "$F"`
 }
 
 func (p printer) kernel(text string) string {

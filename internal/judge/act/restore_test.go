@@ -281,7 +281,7 @@ func TestUnitLimitsRestored(t *testing.T) {
 			}
 
 			b := newBench(t, remedy, rules.Host, rules.Values{"unit": "db.service"}, map[string]string{"systemctl": systemctl},
-				"-C / ", "-C "+root+" ", "/etc/systemd", root+"/etc/systemd", "/run/systemd", root+"/run/systemd", "free -m", "true")
+				"/etc/systemd", root+"/etc/systemd", "/run/systemd", root+"/run/systemd", "free -m", "true")
 			b.env = append(b.env, "ETC="+root+"/etc", "RUN="+root+"/run")
 			b.restores(func() string { return files(t, root) })
 		}

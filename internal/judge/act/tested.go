@@ -32,7 +32,6 @@ var trials = []trial{
 		"pace-checkpoint", "more-wal", "background-writer", "idle-in-transaction", "wal-compression",
 		"commit-delay", "log-temp-files",
 		"slower-autovacuum", "bound-slots", "shared-buffers"}},
-	{"TestWALMoved", withStandIn, rules.Host, "", []string{"wal-apart"}},
 	{"TestDockerLimitsRestored", withStandIn, rules.Docker, "", []string{"cpu-limit", "memory-limit"}},
 	{"TestUnitLimitsRestored", withStandIn, rules.Host, "", []string{"cpu-limit", "memory-limit"}},
 	{"TestPodResizeRestored", localOnly, rules.Kubernetes, "", []string{"cpu-limit", "memory-limit"}},
@@ -46,12 +45,17 @@ var trials = []trial{
 	{"TestVolumesRestored", withStandIn, rules.RDS, "", []string{"raise-iops", "raise-both"}},
 	{"TestEvictionRestored", withStandIn, rules.Host, "",
 		[]string{"eviction-earlier", "checkpoint-smaller", "eviction-fill", "cache-within"}},
-	{"TestJournalRestored", withStandIn, rules.Host, "", []string{"journal-apart"}},
+	{"TestLogOfAMachine", withStandIn, rules.Host, "", []string{"journal-apart"}},
 }
 
 // tested returns how the steps of a remedy were tested in a place and, if they are specific to one,
 // a cloud.
-func tested(remedy string, place rules.Place, clouds []rules.Cloud) string {
+func tested(remedy string, place rules.Place, r *rules.Recipe) string {
+	clouds := r.Clouds
+	if r.Trial != "" {
+		return onRealThing
+	}
+
 	for _, x := range trials {
 		if x.place == place && slices.Contains(x.remedies, remedy) &&
 			(x.cloud == "" || slices.Contains(clouds, x.cloud)) {

@@ -61,7 +61,13 @@ type Recipe struct {
 	// Kept says why there is nothing to make permanent, and NoUndo why there is nothing to undo.
 	Kept, NoUndo string
 	Restart      string // what is restarted; "" for nothing
-	Notes        []string
+	// Cost is what it costs in this place besides the remedy's own cost: a failover, less durability, a
+	// limit such as "one change in six hours"; "" for nothing.
+	Cost  string
+	Notes []string
+	// Trial names the test that runs these steps on the real thing, if it is not one of package act; "" if
+	// there is none.
+	Trial string
 }
 
 // A Command is a line for a shell, or statements for a database's own shell.

@@ -20,9 +20,10 @@ const (
 )
 
 // once saves a command's output, the first time only: a second look after the change must not
-// replace the previous state. It then shows what was saved.
+// replace the previous state. The file appears only once it is complete, so that a command that fails or
+// a full disk leaves no part of the state. It then shows what was saved.
 func once(file, command string) []Command {
-	return OnShell(`test -s `+file+` || `+command+` > `+file, `cat `+file)
+	return OnShell(`F=` + file + `; test -s "$F" || { ` + command + ` > "$F.new" && mv "$F.new" "$F"; }; cat "$F"`)
 }
 
 // resizePod changes a running container's limit in place, without a restart: Kubernetes' pod resize
@@ -51,9 +52,9 @@ func resizePod(resource, amount string) Recipe {
 				` -o jsonpath='{.status.conditions[?(@.type=="PodResizePending")].message}'; echo`),
 		Undo: Tool(patch + `'"$(cat ` + saved + `)"'}]}}' && rm ` + saved),
 		Kept: "also change it where the pod is declared (manifest, chart or the operator's resource): a new pod starts with the old limit",
+		Cost: "a container whose resizePolicy is RestartContainer is restarted; before 1.34 a memory limit cannot be lowered in place, so the undo is rejected there",
 		Notes: []string{
-			"It needs Kubernetes 1.33 and kubectl 1.32. With older versions, change the limit in the owner's template, which restarts the pods.",
-			"A container whose resizePolicy is RestartContainer is restarted. Before 1.34 a memory limit cannot be lowered in place, so the undo is rejected there."}}
+			"It needs Kubernetes 1.33 and kubectl 1.32. With older versions, change the limit in the owner's template, which restarts the pods."}}
 }
 
 var providersLimit = Recipe{Places: []Place{RDS, Managed}, None: "the limit comes with the instance's size"}
@@ -75,14 +76,14 @@ func setProperty(resource, show string, properties ...string) Recipe {
 	set := theUnit + ` ` + strings.Join(properties, " ")
 	return Recipe{Places: []Place{Host},
 		Look: OnShell(`systemctl show -p `+show+` `+theUnit+`; free -m`,
-			// If there are no drop-ins, tar complains and the archive is empty.
-			`test -e `+saved+` || tar -C / -cf `+saved+` etc/systemd/system.control/`+theUnit+
-				`.d run/systemd/system.control/`+theUnit+`.d 2>/dev/null || test -e `+saved),
+			// Without drop-ins, the list and the archive are empty.
+			`F=`+saved+`; test -e "$F" || { ls -d /etc/systemd/system.control/`+theUnit+`.d /run/systemd/system.control/`+
+				theUnit+`.d 2>/dev/null | tar -PT - -cf "$F.new" && mv "$F.new" "$F"; }`),
 		Do:    OnShell(`sudo systemctl set-property --runtime ` + set),
 		Keep:  OnShell(`sudo systemctl set-property ` + set),
 		Check: OnShell(`systemctl show -p ` + show + ` ` + theUnit),
 		Undo: OnShell(`test -e ` + saved + ` && sudo rm -f ` + strings.Join(names, " ") +
-			` && sudo tar -C / -xf ` + saved + ` && sudo systemctl daemon-reload && rm ` + saved)}
+			` && sudo tar -C / -Pxf ` + saved + ` && sudo systemctl daemon-reload && rm ` + saved)}
 }
 
 const dockerCPU = `~/plimsoll-cpu-` + theName + `.before`
@@ -147,9 +148,9 @@ var raiseMemory = &Remedy{
 			Check: OnShell(`docker stats --no-stream ` + theName),
 			Undo: OnShell(`read -r MEMORY SWAP < `+dockerMemory,
 				`docker update --memory "$MEMORY" --memory-swap "$SWAP" `+theName+` && rm `+dockerMemory),
-			Kept:  "also set it where the container is created: docker run --memory, or compose's mem_limit",
-			Notes: []string{lowerMemory}},
-		withNotes(setProperty("memory", "MemoryMax,MemoryHigh,MemoryCurrent", "MemoryHigh=infinity",
+			Kept: "also set it where the container is created: docker run --memory, or compose's mem_limit",
+			Cost: lowerMemory},
+		withCost(setProperty("memory", "MemoryMax,MemoryHigh,MemoryCurrent", "MemoryHigh=infinity",
 			"MemoryMax={{.mib}}M"), lowerMemory),
 		providersLimit,
 	},
@@ -166,7 +167,12 @@ var raiseMemory = &Remedy{
 	Example: Values{"mib": "12288"},
 }
 
-const lowerMemory = "Lowering it again below what is in use can trigger the OOM killer: undo it when the load is low."
+const lowerMemory = "lowering it again below what is in use can trigger the OOM killer: undo it when the load is low"
+
+func withCost(r Recipe, cost string) Recipe {
+	r.Cost = cost
+	return r
+}
 
 func withNotes(r Recipe, notes ...string) Recipe {
 	r.Notes = append(r.Notes, notes...)

@@ -29,7 +29,7 @@ const (
 	claimsVolume = `VOLUME=$(kubectl get pv "$(kubectl get pvc{{with .namespace}} -n {{q .}}{{end}} {{ask .claim "CLAIM" "the volume claim of the database"}} -o jsonpath='{.spec.volumeName}')" -o jsonpath='{.spec.csi.volumeHandle}'); echo "$VOLUME"`
 	ownCloud     = "The commands are for EBS, because no source shows which cloud this is. In other clouds, order the same figures from the provider."
 	instanceToo  = "The machine has a limit, too: aws ec2 describe-instance-types shows it under EbsInfo. More than that buys nothing."
-	fourADay     = "EBS accepts the next change to a volume only when this one has completed, and four in 24 hours: the undo has to wait for that, too."
+	fourADay     = "EBS accepts the next change to a volume only when this one has completed, and four in 24 hours: the undo has to wait for that, too; the volume can be slower until it has completed"
 	byClass      = "The claim's class does not include this change: order new volumes the same way, through a StorageClass or a VolumeAttributesClass."
 )
 
@@ -92,7 +92,8 @@ func (o order) onEBS(volume string, first []Command, cloud Cloud, places ...Plac
 				` --query 'Volumes[0].[VolumeType,Size,Iops,Throughput]' --output text`)...), Tool(changes)...),
 		Do: slices.Concat(load, want, modify), Check: Tool(changes),
 		Undo: slices.Concat(load, modify, OnShell(`rm `+saved)), Kept: "it lasts",
-		Notes: []string{fourADay, instanceToo},
+		Cost:  fourADay,
+		Notes: []string{instanceToo},
 	}
 
 	if len(first) > 0 {
@@ -133,8 +134,8 @@ func (o order) onAzure(disk string, first []Command, places ...Place) Recipe {
 		Check: Tool(show),
 		Undo:  slices.Concat(load, modify(`"$TIER"`), OnShell(`rm `+saved)),
 		Kept:  "it lasts",
-		Notes: []string{"A tier can be lowered at most once in 12 hours, and a Premium SSD v2 changed four times in 24 hours: the undo has to wait for that, too.",
-			"The machine has a limit, too: its size's \"max uncached disk throughput\". More than that buys nothing.",
+		Cost:  "a tier can be lowered at most once in 12 hours, and a Premium SSD v2 changed four times in 24 hours: the undo has to wait for that, too",
+		Notes: []string{"The machine has a limit, too: its size's \"max uncached disk throughput\". More than that buys nothing.",
 			"A Standard SSD or HDD has no tier to order: change it to a Premium SSD."},
 	}
 
@@ -180,8 +181,8 @@ func (o order) onGoogle(first []Command, places ...Place) Recipe {
 		Check: Tool(show),
 		Undo:  slices.Concat(load, modify, OnShell(`rm `+saved)),
 		Kept:  "it lasts",
-		Notes: []string{"A Hyperdisk's limits can be changed once in four hours: the undo has to wait for that, too.",
-			"The machine has a limit, too, which depends on its type and number of vCPUs. More than that buys nothing."},
+		Cost:  "a Hyperdisk's limits can be changed once in four hours: the undo has to wait for that, too",
+		Notes: []string{"The machine has a limit, too, which depends on its type and number of vCPUs. More than that buys nothing."},
 	}
 
 	if len(first) > 0 {
@@ -223,8 +224,8 @@ func (o order) onRDS() Recipe {
 		Check: Tool(show),
 		Undo:  slices.Concat(load, modify, OnShell(`rm `+saved)),
 		Kept:  "it lasts",
-		Notes: []string{"The instance stays in the state storage-optimization for hours, and its storage cannot be changed again for six hours: the undo has to wait for that, too.",
-			"IOPS and throughput can be ordered only for instances with gp3 of 400 GiB or more (Oracle: 200). Growing a smaller one to 400 GiB gives 12,000 IOPS, and cannot be undone."}}
+		Cost:  "the instance stays in the state storage-optimization for hours, can be slower meanwhile, and its storage cannot be changed again for six hours: the undo has to wait for that, too; storage never shrinks",
+		Notes: []string{"IOPS and throughput can be ordered only for instances with gp3 of 400 GiB or more (Oracle: 200). Growing a smaller one to 400 GiB gives 12,000 IOPS, and cannot be undone."}}
 }
 
 // theVolume is what all of these remedies change: EBS accepts one change at a time, and no source
@@ -350,7 +351,7 @@ func gp3Of(volume string, first []Command, places ...Place) Recipe {
 	r.Undo = slices.Concat(load, OnShell(`test "$TYPE" != gp2 || aws ec2 modify-volume --volume-id `+volume+
 		` --volume-type gp2`, `rm `+saved))
 	r.Clouds = []Cloud{AWS}
-	r.Notes = []string{fourADay}
+	r.Notes = nil
 	if len(first) > 0 {
 		r.Notes = append(r.Notes, byClass)
 	}

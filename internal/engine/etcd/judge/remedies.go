@@ -95,13 +95,21 @@ var disarm = &rules.Remedy{Name: "disarm-no-space", Title: "Make room and disarm
 	Wait: 2 * time.Minute, Until: "etcd accepts writes again",
 }
 
-// walApart has no command: an etcd that does not find its WAL starts as a new member, and whether
-// flags, environment or file take effect depends on how it is started.
+// walApart moves member/wal with the scripts of `plimsoll emit`, and leaves a link. An etcd that does not find
+// its WAL starts as a new member, so the scripts start it only on a complete one.
 var walApart = &rules.Remedy{Name: "etcd-wal-apart", Title: "Put etcd's WAL on a separate volume",
 	Relieves: []rules.Resource{rules.OwnVolume},
-	Recipes: []rules.Recipe{
-		{None: "a member that does not find its WAL starts from scratch, so the WAL cannot be moved in place: remove the member, set --wal-dir (or wal-dir in its file) to the new volume, and add it again, one member at a time"},
+	Recipes: []rules.Recipe{hosted,
+		rules.MoveLog("etcd", "TestMoveOfEtcd", rules.Ask(status),
+			`{{ask "" "DATA" "the data folder of the member, its --data-dir"}}`,
+			`{{ask .unit "UNIT" "the systemd unit of the member"}}`,
+			"one member, for as long as the copy takes", "One member after another, the leader last, and only while etcdctl endpoint health --cluster calls all of them healthy. If the member has --wal-dir, its log is on another path already.",
+			withTLS),
+		{Places: []rules.Place{rules.Kubernetes},
+			None: "plimsoll emit SCENARIO --set 'volumes.wal={type: gp3, size: 10GiB}' --to kubernetes --statefulset FILE writes the manifests and the steps for a StatefulSet. A static pod of a control plane: stop it, move the WAL on its host, and mount the volume in its manifest"},
+		{None: "the container has to be recreated with a volume that holds a copy of the WAL, and --wal-dir: a member that does not find its WAL starts from scratch"},
 	},
+	Cost:  "its cluster runs without the member in the meantime: of three members, no other may fail",
 	Money: "one more volume per member",
 	Wait:  10 * time.Minute, Until: "the member has caught up",
 }

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +38,9 @@ const (
 	atlas           = "the service refuses the command; ask its support to set it"
 )
 
+// identity is the statement that shows which server answers: its host and port, and its dbPath.
+const identity = `i = db.adminCommand({getCmdLineOpts: 1}).parsed, print(db.serverStatus().host, (i.storage || {}).dbPath)`
+
 // runtime changes WiredTiger's configuration while mongod runs. There is no startup parameter for
 // it (wiredtiger_global_options.idl, set_at: runtime), so mongod.conf sets it in configString.
 //
@@ -48,13 +52,13 @@ func runtime(config, target string, byDefault string) []rules.Recipe {
 	}
 	return []rules.Recipe{
 		{Places: []rules.Place{rules.RDS, rules.Managed}, None: atlas},
-		{Look: rules.Save(stateOf(target), target,
+		{Look: slices.Concat(rules.Ask(identity), rules.Save(stateOf(target), target,
 			`p = db.adminCommand({getParameter: "*"})`,
 			`s = db.adminCommand({getCmdLineOpts: 1}).parsed.storage || {}`,
 			`c = (((s.wiredTiger || {}).engineConfig || {}).configString || "") + "," + (p.wiredTigerEngineRuntimeConfig || "")`,
 			`f = function(k, d) { m = c.match(new RegExp("(^|[,(])" + k + "=[^,()]+", "g")); return m ? m.pop().replace(/^[,(]/, "") : k + "=" + d }`,
 			`print(f("`+target+`", `+byDefault+
-				`) + ",eviction=(" + f("threads_min", 4) + "," + f("threads_max", 4) + ")")`),
+				`) + ",eviction=(" + f("threads_min", 4) + "," + f("threads_max", 4) + ")")`)),
 			Do: rules.Ask(set(config)),
 			Check: rules.Ask(`c = db.serverStatus().wiredTiger.cache`,
 				`m = c["maximum bytes configured"]`, `[c["bytes currently in the cache"] / m, c["tracked dirty bytes in the cache"] / m, (c["bytes allocated for updates"] || 0) / m]`),
@@ -114,16 +118,16 @@ func evictionRemedy(name, title, target, percent, byDefault string) *rules.Remed
 var cacheWithin = &rules.Remedy{Name: "cache-within", Title: "Set the cache to half of the memory limit",
 	Recipes: []rules.Recipe{
 		{Places: []rules.Place{rules.RDS, rules.Managed}, None: atlas},
-		{Look: rules.Save("cache-within", "cache_size",
-			`print("cache_size=" + Math.round(db.serverStatus().wiredTiger.cache["maximum bytes configured"] / 1048576) + "M")`),
+		{Look: slices.Concat(rules.Ask(identity), rules.Save("cache-within", "cache_size",
+			`print("cache_size=" + Math.round(db.serverStatus().wiredTiger.cache["maximum bytes configured"] / 1048576) + "M")`)),
 			Do: rules.Ask(`db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: "cache_size={{.mib}}M"})`),
 			Check: rules.Ask(
 				`c = db.serverStatus().wiredTiger.cache`, `[c["maximum bytes configured"], c["bytes currently in the cache"]]`),
 			Undo: rules.Restore("cache-within", `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: "`+
 				rules.Saved+`"})`),
-			Kept: "a restart resets it; in mongod.conf it is storage.wiredTiger.engineConfig.cacheSizeGB: {{.gib}}",
-			Notes: []string{"The cache shrinks by eviction, and operations may wait for that. Do it when the load is low.",
-				withCredentials}},
+			Kept:  "a restart resets it; in mongod.conf it is storage.wiredTiger.engineConfig.cacheSizeGB: {{.gib}}",
+			Cost:  "the cache shrinks by eviction, and operations may wait for that: do it when the load is low",
+			Notes: []string{withCredentials}},
 	},
 	Cost: "more reads from the disk if the working set no longer fits",
 	Wait: 10 * time.Minute, Until: "the cache has shrunk to the new size",
@@ -163,72 +167,31 @@ func sizeCache(c *rules.Case, _ *rules.Finding) rules.Values {
 		"gib": rules.Value(fmt.Sprintf("%.2f", wanted/1024))}
 }
 
-// The folders and the unit come from the sources. What they do not show is not guessed: the command
-// stops until the variable is set.
-const (
-	dbPath     = `{{ask .dbpath "DBPATH" "the dbPath, which the second command showed"}}`
-	journal    = dbPath + `/journal`
-	newVolume  = `{{ask .device "DEVICE" "the new, empty volume, /dev/..."}}`
-	journalDir = `/srv/mongodb-journal`
-	unit       = `{{ask .unit "UNIT" "the unit of mongod, which the first command showed"}}`
-	fstabLine  = `{ echo "UUID=$(sudo blkid -s UUID -o value ` + newVolume + `) ` + journalDir +
-		` xfs noatime 0 2"; }`
-)
-
-// journalOnVolume moves the journal in the same way as the script of `emit`: to a folder on its own
-// volume, with a link from journal in dbPath. If the volume is missing after a reboot, the link
-// dangles and mongod does not start. With an empty folder it would start without recovery:
-// WiredTiger takes a journal without files for a new one (txn_recover.c), and journaled writes are
-// lost.
-//
-// The volume is in fstab before anything relies on it. Every step runs only if the previous one
-// succeeded. The journal is copied while the server is stopped; journal.before is out of date as
-// soon as the server has started. Undo copies the journal back and removes only this mount point's
-// line.
+// journalOnVolume moves the journal with the scripts of `plimsoll emit`, to a folder on its own volume, with
+// a link from journal in dbPath. If the volume is missing after a reboot, the link dangles and mongod does
+// not start. With an empty folder it would start without recovery: WiredTiger takes a journal without files
+// for a new one (txn_recover.c), and journaled writes are lost.
 var journalOnVolume = &rules.Remedy{Name: "journal-apart", Title: "Give the journal its own volume",
 	Relieves: []rules.Resource{rules.OwnVolume},
 	Recipes: []rules.Recipe{
-		{Places: []rules.Place{rules.Host},
-			Look: rules.OnShell(`systemctl show -p Id -p MainPID 'mongo*'`,
-				`grep -E '^ *dbPath:' /etc/mongod.conf; lsblk -f `+newVolume+`; df -h `+journal+`; ls -ld `+journal),
-			Do: rules.OnShell(
-				`test ! -e `+journalDir+` && sudo mkfs.xfs `+newVolume+` && sudo mkdir `+journalDir+` && `+fstabLine+
-					` | sudo tee -a /etc/fstab && sudo mount `+journalDir,
-				`mountpoint -q `+journalDir+` && test ! -L `+journal+` && sudo systemctl stop `+unit+` && sudo cp -a `+
-					journal+` `+journalDir+`/journal`+
-					` && sudo mv `+journal+` `+journal+`.before && sudo ln -s `+journalDir+`/journal `+journal+
-					` && sudo systemctl start `+unit),
-			Kept:  "permanent: fstab lists the volume",
-			Check: rules.OnShell(`systemctl is-active ` + unit + `; findmnt ` + journalDir + `; ls -l ` + journal),
-			Undo: rules.OnShell(`test -L ` + journal + ` && sudo systemctl stop ` + unit + ` && sudo cp -a ` +
-				journalDir + `/journal ` + journal + `.back && sudo rm ` + journal +
-				` && sudo mv ` + journal + `.back ` + journal + ` && sudo systemctl start ` + unit + ` && sudo umount ` +
-				journalDir + ` && sudo rmdir ` + journalDir +
-				` && sudo sed -i.before '\# ` + journalDir + ` #d' /etc/fstab`),
-			Restart: "mongod, for as long as the copy takes; a secondary first, the primary last, after rs.stepDown()",
-			Notes: []string{"mkfs.xfs refuses a device that holds a file system. Attach the volume first; plimsoll emit writes the commands for that, and this move as a script.",
-				"With SELinux or AppArmor enforcing, first allow mongod access to " + journalDir +
-					" (semanage fcontext -a -e " +
-					`{{or .dbpath "the dbPath"}}` + " " + journalDir + "; restorecon).",
-				"journal.before is out of date once mongod has started: delete it and never restore it."}},
+		rules.MoveLog("wiredtiger", "", rules.Ask(identity),
+			`{{ask .dbpath "DBPATH" "the dbPath, which the first command showed"}}`,
+			`{{ask .unit "UNIT" "the systemd unit of mongod"}}`,
+			"mongod, for as long as the copy takes; a secondary first, the primary last, after rs.stepDown()",
+			"With SELinux or AppArmor enforcing, first allow mongod access to the folder of the volume (semanage fcontext -a -e DBPATH FOLDER; restorecon).",
+			withCredentials),
 		{Places: []rules.Place{rules.Kubernetes},
-			None: "a StatefulSet's volume claims cannot be extended in place: plimsoll emit writes the manifests and the steps"},
+			None: "a StatefulSet's volume claims cannot be extended in place: plimsoll emit SCENARIO --set 'volumes.journal={type: gp3, size: 10GiB}' --to kubernetes --statefulset FILE writes the manifests and the steps, and plimsoll rollout --on does them"},
 		{Places: []rules.Place{rules.Docker},
 			None: "the container has to be recreated with a volume mounted at journal in its dbPath that holds a copy of the journal"},
 		{Places: []rules.Place{rules.RDS, rules.Managed}, None: atlas},
 	},
-	Cost:  "a snapshot of a single volume is no longer a backup; the checkpoint takes as long as before",
+	Cost:  "the checkpoint takes as long as before",
 	Money: "one more small volume: a gp3 of 10 GiB is USD 0.80 a month (us-east-1)",
 	Wait:  10 * time.Minute, Until: "a few checkpoints have passed",
 	Raises: []string{"checkpoint"},
 	Size: func(c *rules.Case, _ *rules.Finding) rules.Values {
-		path := c.Facts["dbpath"]
-		// The path ends up in shell commands and sed expressions; an unusual one is left for the
-		// user to set.
-		if !strings.HasPrefix(path, "/") || !plainConfig(path) || strings.ContainsAny(path, " |&#") {
-			path = ""
-		}
-		return rules.Values{"dbpath": rules.Called(path), "device": ""}
+		return rules.Values{"dbpath": rules.Folder(c.Facts["dbpath"])}
 	},
 }
 

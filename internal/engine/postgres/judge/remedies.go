@@ -24,6 +24,15 @@ func client(at rules.ClientAt, statements []string) []string {
 		}
 	}
 
+	// Without an address psql would reach whatever listens on the default port of this machine: an
+	// unknown one is a variable that stops the command.
+	required := func(option, value, variable string) {
+		if value == "" {
+			words = append(words, option, `"${`+variable+`}"`)
+		}
+		arg(option, value)
+	}
+
 	// On its own host the server is reached by its socket and its own port, no matter which address
 	// it was recorded from.
 	switch at.Place {
@@ -31,12 +40,12 @@ func client(at rules.ClientAt, statements []string) []string {
 		words = []string{"sudo", "-u", "postgres", "psql", "-X"}
 		socket, _, _ := strings.Cut(at.Facts["server.unix_socket_directories"], ",")
 		arg("-h", strings.TrimSpace(socket))
-		arg("-p", at.Facts["server.port"])
+		required("-p", at.Facts["server.port"], "PGPORT:?the port of the server")
 	case rules.Kubernetes, rules.Docker:
 		words = append(words, "-U", "postgres")
 		arg("-p", at.Facts["server.port"])
 	default:
-		arg("-h", at.Facts["server.host"])
+		required("-h", at.Facts["server.host"], "PGHOST:?the host of the server")
 		arg("-p", at.Facts["server.host_port"])
 		arg("-U", at.Facts["server.user"])
 		arg("-d", at.Facts["server.database"])
@@ -109,8 +118,8 @@ func reloaded(all ...setting) []rules.Recipe {
 			Undo: slices.Concat(rules.Restore(file, rules.Saved), rules.Ask(reload)),
 			Kept: "ALTER SYSTEM persists it in postgresql.auto.conf", Notes: []string{operatorSets, commandLine}},
 		{Places: []rules.Place{rules.RDS},
-			Look: rules.Tool(`test -e ` + kept + ` || { ` + inGroup + ` >` + kept + `.new && mv ` + kept + `.new ` +
-				kept + `; }; cat ` + kept), Do: rules.Tool(`aws rds modify-db-parameter-group` + group +
+			Look: rules.Tool(`F=` + kept + `; test -e "$F" || { ` + inGroup +
+				` > "$F.new" && mv "$F.new" "$F"; }; cat "$F"`), Do: rules.Tool(`aws rds modify-db-parameter-group` + group +
 				` --parameters ` + strings.Join(parameters, " ")),
 			Check: rules.Ask(show...), Undo: rules.Tool(`test -e ` + kept + ` && aws rds reset-db-parameter-group` +
 				group + ` --parameters ` + strings.Join(all2, " ") +
@@ -122,10 +131,13 @@ func reloaded(all ...setting) []rules.Recipe {
 	}
 }
 
+// identity is the query that shows which server answers.
+const identity = "SELECT name, setting FROM pg_settings WHERE name IN ('data_directory', 'port', 'cluster_name')"
+
 // showSettings returns the queries that identify the server and show the settings and where they
 // are set.
 func showSettings(names []string) []string {
-	return []string{"SELECT name, setting FROM pg_settings WHERE name IN ('data_directory', 'port', 'cluster_name')",
+	return []string{identity,
 		"SELECT name, setting, unit, source, pending_restart FROM pg_settings WHERE name IN (" +
 			strings.Join(names, ", ") + ")"}
 }
@@ -340,63 +352,33 @@ func sizeAutovacuum(c *rules.Case, _ *rules.Finding) rules.Values {
 	return rules.Values{"cost": rules.Value(fmt.Sprintf("%.0f", have/2))}
 }
 
-const (
-	pgdata  = `{{ask .data "PGDATA" "the data directory that the first command shows"}}`
-	walPath = `{{ask .log "WAL" "a folder on the new volume, owned by postgres"}}`
-	service = `{{ask .unit "UNIT" "the service, such as postgresql@15-main"}}`
-)
-
-// moveWAL and moveBack refuse to begin unless pg_wal is where they expect it and the target does
-// not exist: cp into an existing folder would nest, and the link would point to old WAL. The copy
-// gets its final name only once it is complete. If a step fails, the server starts again with what
-// it had.
-const (
-	moveWAL = `sudo test ! -L ` + pgdata + `/pg_wal && sudo test ! -e ` + walPath +
-		`/pg_wal && sudo systemctl stop ` + service +
-		` && { { sudo cp -a ` + pgdata + `/pg_wal ` + walPath + `/pg_wal.new && sync && sudo mv ` + walPath +
-		`/pg_wal.new ` + walPath + `/pg_wal` +
-		` && sudo mv ` + pgdata + `/pg_wal ` + pgdata + `/pg_wal.before.$(date +%s) && sudo ln -s ` + walPath +
-		`/pg_wal ` + pgdata + `/pg_wal; }` +
-		` || sudo rm -rf ` + walPath + `/pg_wal.new; } && sudo systemctl start ` + service
-	moveBack = `sudo test -L ` + pgdata + `/pg_wal && sudo test ! -e ` + pgdata +
-		`/pg_wal.back && sudo systemctl stop ` + service +
-		` && { { sudo cp -a ` + walPath + `/pg_wal ` + pgdata + `/pg_wal.back && sync && sudo rm ` + pgdata +
-		`/pg_wal && sudo mv ` + pgdata + `/pg_wal.back ` + pgdata + `/pg_wal` +
-		` && sudo mv ` + walPath + `/pg_wal ` + walPath + `/pg_wal.undone.$(date +%s); }` +
-		` || sudo rm -rf ` + pgdata + `/pg_wal.back; } && sudo systemctl start ` + service
-)
-
-// walApart moves pg_wal and leaves a link. Every step runs only if the previous one succeeded. The
-// leftover pg_wal.before is stale as soon as the server has started.
+// walApart moves pg_wal with the scripts of `plimsoll emit`, and leaves a link.
 var walApart = &rules.Remedy{Name: "wal-apart", Title: "Put pg_wal on a separate volume",
 	Relieves: []rules.Resource{rules.OwnVolume},
 	Recipes: []rules.Recipe{
-		{Places: []rules.Place{rules.Host},
-			Look: append(rules.Ask("SHOW data_directory"),
-				rules.OnShell(`findmnt -T `+walPath+`; sudo du -sh `+pgdata+`/pg_wal`)...),
-			Do:      rules.OnShell(moveWAL),
-			Check:   rules.OnShell(`sudo ls -ld ` + pgdata + `/pg_wal; systemctl is-active ` + service),
-			Undo:    rules.OnShell(moveBack),
-			Kept:    "the link persists it; the mount has to be in /etc/fstab",
-			Restart: "PostgreSQL, for as long as the copy takes",
-			Notes:   []string{"Attach, format and mount the volume first: plimsoll emit writes these steps, and the move, as a script.", "The leftover pg_wal.before.TIME or pg_wal.undone.TIME is stale once the server has started: delete it, never put it back."}},
+		rules.MoveLog("postgres", "TestMoveOfPostgreSQL", rules.Ask(identity),
+			`{{ask .data "PGDATA" "the data directory that the first command shows"}}`,
+			`{{ask .unit "UNIT" "the systemd unit, such as postgresql@15-main"}}`,
+			"PostgreSQL, for as long as the copy takes", "With standbys, move theirs first."),
 		{Places: []rules.Place{rules.Kubernetes},
-			None: "the operator creates the volume (for example spec.walStorage); plimsoll emit writes the manifests of a plain StatefulSet"},
+			None: "the operator creates the volume (for example spec.walStorage). For a plain StatefulSet, plimsoll emit SCENARIO --set 'volumes.wal={type: gp3, size: 20GiB}' --to kubernetes --statefulset FILE writes the manifests and the steps"},
 		{Places: []rules.Place{rules.Docker},
 			None: "the container has to be recreated with a volume for pg_wal that holds a copy of it"},
 		{Places: []rules.Place{rules.RDS, rules.Managed}, None: "the service uses one volume for both"},
 	},
-	Cost:  "every snapshot has to include the new volume together with the data",
 	Money: "one more volume: 20 GiB of gp3 cost USD 1.60 a month (us-east-1)",
 	Wait:  10 * time.Minute, Until: "a few checkpoints have completed",
 	Raises: []string{"checkpoint"},
+	Size: func(c *rules.Case, _ *rules.Finding) rules.Values {
+		return rules.Values{"data": rules.Folder(c.Facts["server.data_directory"])}
+	},
 }
 
 var cacheWithin = &rules.Remedy{Name: "shared-buffers",
 	Title: "Set shared_buffers to a quarter of the memory limit",
 	Recipes: []rules.Recipe{
 		{Places: []rules.Place{rules.Host, rules.Docker},
-			Look: slices.Concat(rules.Ask("SHOW data_directory", "SHOW shared_buffers", "SHOW max_connections",
+			Look: slices.Concat(rules.Ask(identity, "SHOW shared_buffers", "SHOW max_connections",
 				"SHOW work_mem"), rules.Save("postgres-shared_buffers", " *ALTER SYSTEM",
 				formerly([]string{"'shared_buffers'"}))),
 			// The reload is needed so that pending_restart shows the change.
@@ -433,7 +415,7 @@ var cacheWithin = &rules.Remedy{Name: "shared-buffers",
 var largerWALBuffers = &rules.Remedy{Name: "wal-buffers", Title: "Set wal_buffers to 64 MB",
 	Recipes: []rules.Recipe{
 		{Places: []rules.Place{rules.Host, rules.Docker},
-			Look: slices.Concat(rules.Ask("SHOW data_directory", "SHOW wal_buffers"),
+			Look: slices.Concat(rules.Ask(identity, "SHOW wal_buffers"),
 				rules.Save("postgres-wal_buffers", " *ALTER SYSTEM", formerly([]string{"'wal_buffers'"}))),
 			Do:    rules.Ask("ALTER SYSTEM SET wal_buffers = '64MB'", "SELECT pg_reload_conf()"),
 			Check: rules.Ask(showSettings([]string{"'wal_buffers'"})...),
