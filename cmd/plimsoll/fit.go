@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 	"time"
 
@@ -70,12 +69,8 @@ func (o *fitOptions) Validate(cmd *cobra.Command, args []string, now time.Time) 
 	case o.force && o.out == "":
 		return usagef("give the file with --out FILE", "--force: there is no file to overwrite")
 	}
-	if o.out != "" && !o.force {
-		// Check before sampling, which takes minutes. Creating the file checks again.
-		if _, err := os.Lstat(o.out); err == nil {
-			return &failure{code: exitFailure, err: fmt.Errorf("--out: %s already exists", o.out),
-				hint: "--force overwrites it"}
-		}
+	if err := replaces("--out", o.out, o.force); err != nil {
+		return err
 	}
 	return o.validateReading(cmd, args, now)
 }

@@ -176,3 +176,16 @@ func (q *lineQueue) close() {
 	case <-time.After(2 * unreadAfter):
 	}
 }
+
+// replaces returns an error if a file that a flag names exists already and may not be overwritten. It is
+// called before the work that fills the file, so that nothing is lost; creating the file checks again.
+func replaces(flag, path string, force bool) error {
+	if path == "" || force {
+		return nil
+	}
+	if _, err := os.Lstat(path); err != nil {
+		return nil // creating it reports what is wrong
+	}
+	return &failure{code: exitFailure, err: fmt.Errorf("%s: %s already exists", flag, path),
+		hint: "--force overwrites it"}
+}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ type traceOptions struct {
 	slower   time.Duration
 	save     string
 	perfetto string
+	force    bool
 	record   string
 	output   choice
 	display  display
@@ -65,6 +67,7 @@ func newTraceCommand(a *app) *cobra.Command {
 	f.StringVar(
 		&o.perfetto, "perfetto",
 		"", "write the worst calls and the disks' requests around them to this file, for ui.perfetto.dev")
+	f.BoolVar(&o.force, "force", false, "overwrite the files of --save and --perfetto")
 	f.StringVar(&o.record, "record", "", "record the stages and culprits as series into this folder")
 
 	if err := errors.Join(cmd.MarkFlagDirname("path"), cmd.MarkFlagDirname("record")); err != nil {
@@ -99,12 +102,20 @@ func (o *traceOptions) Validate(cmd *cobra.Command, args []string) error {
 		return usagef(traceExample, "trace: what? one of --pid, --unit, --command, --path")
 	case cmd.Flags().Changed("save") && o.save == "" || cmd.Flags().Changed("perfetto") && o.perfetto == "":
 		return usagef("for example --save calls.trace", "trace: --save or --perfetto is empty")
+	case o.force && o.save == "" && o.perfetto == "":
+		return usagef("give a file with --save or --perfetto", "--force: there is no file to overwrite")
 	case o.target.PID < 0 || len(args) == 0 && o.target == (target.Choice{}):
 		return usagef(traceExample, "trace: an empty target")
 	case o.lasts < 100*time.Millisecond || o.lasts > 24*time.Hour:
 		return usagef("--for 60s", "--for %s: want 100ms to 24h", o.lasts)
 	case o.slower < 100*time.Microsecond || o.slower > time.Hour:
 		return usagef("--slower-than 20ms", "--slower-than %s: want 100us to 1h", o.slower)
+	}
+
+	// Checked before the trace, which would be lost after it.
+	if err := cmp.Or(replaces("--save", o.save, o.force),
+		replaces("--perfetto", o.perfetto, o.force)); err != nil {
+		return err
 	}
 
 	return o.display.Validate(cmd)
@@ -160,7 +171,7 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 	}
 
 	if o.save != "" {
-		if err := events.SaveFile(o.save, r.Report.Header, r.Events); err != nil {
+		if err := events.SaveFile(o.save, r.Report.Header, r.Events, o.force); err != nil {
 			unwritten = append(unwritten, fmt.Errorf("--save: %w", err))
 		}
 	}
@@ -237,7 +248,7 @@ func (o *traceOptions) writePerfetto(r *chain.Report, b *events.Batch) error {
 		}
 	}
 
-	f, err := safefile.Create(o.perfetto, safefile.Options{})
+	f, err := safefile.Create(o.perfetto, safefile.Options{New: !o.force})
 	if err != nil {
 		return fmt.Errorf("--perfetto: %w", err)
 	}

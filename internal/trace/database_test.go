@@ -96,7 +96,7 @@ func TestDatabaseCulprit(t *testing.T) {
 
 			if *saveTo != "" {
 				file := filepath.Join(*saveTo, strings.ReplaceAll(x.name, " ", "-")+".trace")
-				if err := events.SaveFile(file, r.Report.Header, r.Events); err != nil {
+				if err := events.SaveFile(file, r.Report.Header, r.Events, false); err != nil {
 					t.Error(err)
 				}
 			}

@@ -20,7 +20,7 @@ func MoveLog(engine, trial string, identify []Command, data, unit, restart strin
 		Keep:    OnShell(`sudo ` + folder + `/log.sh finish`),
 		Undo:    OnShell(`sudo ` + folder + `/log.sh undo && sudo ` + folder + `/volume.sh --undo`),
 		Restart: restart, Trial: trial,
-		Cost:    "if the volume is missing after a boot, the server does not start; every snapshot has to include both volumes",
+		Cost: "if the volume is missing after a boot, the server does not start; every snapshot has to include both volumes",
 		Notes: append([]string{
 			"Attach a new, empty volume first. The scripts refuse a device with anything on it and a volume without room, go on after an interruption, and never start the server on an empty or incomplete log.",
 			"If plimsoll is not installed on that host, run emit elsewhere and copy the folder; README.md in it has every step. plimsoll rollout does the same for all members and records before and after."}, notes...),

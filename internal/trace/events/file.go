@@ -62,9 +62,10 @@ func Save(w io.Writer, h *Header, b *Batch) error {
 	return errors.Join(append(errs, z.Close())...)
 }
 
-// SaveFile writes a trace to a file, either completely or not at all. It replaces an existing file.
-func SaveFile(path string, h *Header, b *Batch) error {
-	f, err := safefile.Create(path, safefile.Options{})
+// SaveFile writes a trace to a file, either completely or not at all. An existing file is an error, unless
+// replace is set.
+func SaveFile(path string, h *Header, b *Batch, replace bool) error {
+	f, err := safefile.Create(path, safefile.Options{New: !replace})
 	if err != nil {
 		return err
 	}

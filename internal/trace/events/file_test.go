@@ -2,6 +2,8 @@ package events
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -47,12 +49,12 @@ func TestSaveLoad(t *testing.T) {
 func TestSaveFileKeepsExisting(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "calls.trace")
-	if err := SaveFile(path, &Header{Target: "first"}, &Batch{}); err != nil {
+	if err := SaveFile(path, &Header{Target: "first"}, &Batch{}, true); err != nil {
 		t.Fatal(err)
 	}
 
 	// JSON cannot represent this time, so the second save fails halfway.
-	if err := SaveFile(path, &Header{Target: "second", Began: time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)}, &Batch{}); err == nil {
+	if err := SaveFile(path, &Header{Target: "second", Began: time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)}, &Batch{}, true); err == nil {
 		t.Fatal("a header with a time before the year 0 was saved")
 	}
 
@@ -60,12 +62,16 @@ func TestSaveFileKeepsExisting(t *testing.T) {
 		t.Errorf("the existing file was changed: %+v, %v", h, err)
 	}
 
+	if err := SaveFile(path, &Header{Target: "other"}, &Batch{}, false); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("an existing file was replaced: %v", err)
+	}
+
 	link := filepath.Join(dir, "link.trace")
 	if err := os.Symlink(path, link); err != nil {
 		t.Skip(err)
 	}
 
-	if err := SaveFile(link, &Header{Target: "third"}, &Batch{}); err == nil {
+	if err := SaveFile(link, &Header{Target: "third"}, &Batch{}, true); err == nil {
 		t.Error("a trace was saved through a link")
 	}
 
