@@ -374,10 +374,11 @@ var layers = []Layer{
 	}},
 	{"engine/postgres/pgbenchtext", "what pgbench's clients felt: its progress, totals and logs", []string{"record/benchmark"}},
 	{"engine/postgres/fsynctext", "what pg_test_fsync prints", []string{"record/benchmark"}},
+	{"engine/postgres/pglog", "what PostgreSQL's log says", []string{"record/lineprefix", "record/serverlog"}},
 	{"engine/postgres", "all that is known of PostgreSQL", []string{
-		"record/source", "record/exposition", "record/sources", "model/scenario", "lab", "lab/existing",
+		"record/source", "record/exposition", "record/serverlog", "record/sources", "model/scenario", "lab", "lab/existing",
 		"advise/fit", "engine/*/judge", "engine/*/model", "engine/*/advise", "engine/*/live",
-		"engine/*/server", "engine/postgres/fsynctext", "engine/postgres/pgbenchtext", "engine/parts",
+		"engine/*/server", "engine/postgres/fsynctext", "engine/postgres/pgbenchtext", "engine/postgres/pglog", "engine/parts",
 	}},
 	{"engine/streams", "the shapes of I/O that benchmark tools make, as an engine", []string{
 		"model/scenario", "lab", "advise/emit", "advise/fit", "engine/*/model", "engine/*/advise",

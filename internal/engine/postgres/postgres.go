@@ -14,7 +14,9 @@ import (
 	"plimsoll/internal/engine/postgres/live"
 	"plimsoll/internal/engine/postgres/model"
 	"plimsoll/internal/engine/postgres/pgbenchtext"
+	"plimsoll/internal/engine/postgres/pglog"
 	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/serverlog"
 	"plimsoll/internal/record/source"
 	"plimsoll/internal/record/sources"
 )
@@ -41,13 +43,7 @@ var Engine = parts.Engine{
 		// postgres_exporter's page.
 		Exporters: []exposition.Exporter{{Engine: "postgres", Prefix: "pg", VersionMetric: "pg_static",
 			VersionLabel: "short_version"}},
-		Looks: []sources.Look{
-			{
-				Is: sources.Matches(`(?m)^\d{4}-\d\d-\d\d [\d:.]+ \S+ \[\d+\].*(LOG|ERROR|FATAL|WARNING|STATEMENT): `),
-				Text: "is a PostgreSQL log, which cannot be read: give the server's address, " + sources.ServerHere +
-					", or its exporter's /metrics with an iostat log",
-			},
-		},
+		Logs:     []*serverlog.Format{&pglog.Format},
 		Programs: []string{"postgres"}, Names: []string{"pg", "pgsql"}, DataFolder: live.DataFolder,
 	},
 	Rules:      judge.Knowledge,

@@ -111,9 +111,9 @@ func (sig *Signals) StallOf(l Logged, atLeast float64, s Stall) (Stall, bool) {
 }
 
 // NothingLogged is the rule about a log without any slow call: what it does not show. limit says which
-// calls the engine logs, and which setting decides.
-func NothingLogged(id, product, limit string, all ...Logged) Rule {
-	r := Rule{ID: id, Title: "The log has nothing slow", Kind: Symptom, Whole: true, Needs: []*Signal{},
+// calls the engine logs, and which setting decides. read is a signal that every log has.
+func NothingLogged(id, product, limit string, read *Signal, all ...Logged) Rule {
+	r := Rule{ID: id, Title: "The log has nothing slow", Kind: Symptom, Whole: true,
 		NoAlert: "it is about a log that was read",
 		Cause:   "A server logs a call only if it takes longer than a threshold. A log without such lines says that nothing took longer than that, not that nothing waited.",
 		Words: Words{
@@ -124,18 +124,13 @@ func NothingLogged(id, product, limit string, all ...Logged) Rule {
 			Expect: "the next diagnosis covers what is below the log's threshold", TradeOff: "none",
 			NoCommand: "it depends on how the server is monitored"}},
 	}
-	for _, l := range all {
-		r.AnyOf = append(r.AnyOf, l.Running)
-	}
+	r.Needs = []*Signal{read}
 
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
-		seen := make(timeline.Mask, c.Grid.N)
+		seen := timeline.Known(c.One(read))
 		for _, l := range all {
-			if running := c.One(l.Running); running != nil {
-				seen = seen.Or(timeline.Known(running))
-				if timeline.Sum(running) > 0 {
-					return nil
-				}
+			if timeline.Sum(c.One(l.Running)) > 0 {
+				return nil
 			}
 		}
 

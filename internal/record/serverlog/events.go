@@ -2,7 +2,6 @@ package serverlog
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -62,6 +61,8 @@ type Events struct {
 	step  int // index of steps
 	cells map[int64][]float64
 	facts map[string]string
+	// unread are the reasons why lines could not be read, with their numbers.
+	unread map[string]int64
 
 	// The times of the first and the last line, and of events to keep.
 	from, to         time.Time
@@ -70,7 +71,7 @@ type Events struct {
 
 func newEvents(series []Series) *Events {
 	e := &Events{series: series, seen: make([]bool, len(series)), cells: map[int64][]float64{},
-		facts: map[string]string{}}
+		facts: map[string]string{}, unread: map[string]int64{}}
 	for i, s := range series {
 		e.first = append(e.first, e.width)
 		e.width += s.columns()
@@ -81,6 +82,9 @@ func newEvents(series []Series) *Events {
 
 // Fact stores a fact about the server, such as its version.
 func (e *Events) Fact(name, value string) { e.facts[name] = value }
+
+// Unread counts a line that could not be read, with the reason. There must be few different ones.
+func (e *Events) Unread(reason string) { e.unread[reason]++ }
 
 // Add adds n events of a kind.
 func (e *Events) Add(series int, at time.Time, n float64) {
@@ -265,16 +269,4 @@ func (e *Events) write(ctx context.Context, w recording.Writer, want func(string
 	}
 
 	return n, nil
-}
-
-// kinds returns the names of the series that have events.
-func (e *Events) kinds() []string {
-	var out []string
-	for i, s := range e.series {
-		if e.seen[i] {
-			out = append(out, s.Name)
-		}
-	}
-	slices.Sort(out)
-	return out
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -54,6 +55,14 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 	}
 
 	r.parser.End(r.events.to)
+	for _, why := range slices.Sorted(maps.Keys(r.events.unread)) {
+		if len(r.events.cells) == 0 {
+			return fmt.Errorf("%s log %s has %s", l.format.Product, l.names(), why)
+		}
+		r.damage = append(r.damage, recording.Note{Kind: recording.NoteLimit, Source: r.name,
+			Text: fmt.Sprintf("%d lines were not read: %s", r.events.unread[why], why)})
+	}
+
 	n, err := r.events.write(ctx, w, opt.Want)
 	if err != nil {
 		return err
@@ -122,6 +131,7 @@ type reader struct {
 	long, late, dark   int64 // lines that were too long, from the future, or without a time
 	zoneless, yearless bool
 	damage             []recording.Note
+	kept               time.Time
 	last               []byte // the last line if its time was not read
 }
 
@@ -135,7 +145,7 @@ func (r *reader) read(ctx context.Context, p *part) error {
 	defer in.Close()
 
 	// A file that was written after its first line has no later times, except for clocks that differ.
-	r.modified, r.latest = p.Modified, time.Time{}
+	r.modified, r.latest, r.kept = p.Modified, time.Time{}, time.Time{}
 	if !p.Modified.IsZero() && !p.begins.IsZero() && p.Modified.After(p.begins) {
 		r.latest = p.Modified.Add(24 * time.Hour)
 	}
@@ -211,11 +221,16 @@ func (r *reader) line(w *wrapper, raw, held []byte) []byte {
 		return nil
 	}
 
+	// A line without a time continues the one before it.
 	at, ok := r.timeOf(w, raw, text)
-	if !ok {
+	if !ok && r.kept.IsZero() {
 		r.dark++
 		return nil
 	}
+	if !ok {
+		at = r.kept
+	}
+	r.kept = at
 
 	if r.see(at) {
 		r.parser.Line(at, text)

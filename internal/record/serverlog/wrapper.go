@@ -117,16 +117,24 @@ var (
 	podPrefix   = []byte("[pod/")
 )
 
-// cutPod removes what kubectl logs --prefix adds.
+// cutPod removes what kubectl logs --prefix and docker compose logs add: "[pod/a-0/a] ", "a-1  | ".
 func cutPod(line []byte) []byte {
-	if !bytes.HasPrefix(line, podPrefix) {
+	if bytes.HasPrefix(line, podPrefix) {
+		if _, rest, ok := bytes.Cut(line, []byte("] ")); ok {
+			return rest
+		}
 		return line
 	}
-	if _, rest, ok := bytes.Cut(line, []byte("] ")); ok {
-		return rest
+
+	name, rest, ok := bytes.Cut(line[:min(len(line), serviceMax)], []byte("| "))
+	if !ok || len(bytes.Fields(name)) != 1 || name[len(name)-1] != ' ' {
+		return line
 	}
-	return line
+	return line[len(line[:min(len(line), serviceMax)])-len(rest):]
 }
+
+// serviceMax is longer than the name of a service of docker compose, with its padding.
+const serviceMax = 64
 
 // cutCRI reads a line of a container's log file, as containerd and CRI-O write it
 // (kubernetes/design-proposals, CRI log format): time, stream, tags, line.

@@ -12,7 +12,7 @@ const etcdLogs = "etcd logs a WAL fdatasync only if it takes over 1 s, and a req
 const manySlow = 10.0
 
 func nothingLogged() rules.Rule {
-	return rules.NothingLogged("etcd/nothing-slow-logged", "etcd", etcdLogs, loggedSyncs, loggedWrites, loggedRanges,
+	return rules.NothingLogged("etcd/nothing-slow-logged", "etcd", etcdLogs, loggedSyncs.Running, loggedSyncs, loggedWrites, loggedRanges,
 		loggedHeartbeats)
 }
 

@@ -23,7 +23,8 @@ func Knowledge() rules.Knowledge {
 		Signals: signals,
 		Rules: []rules.Rule{commitStall(), checkpointsNotSeen(), lockWait(), standbyWait(), clientWait(),
 			checkpointBurst(), checkpointRequested(), walFlush(), commitDelay(), walBuffers(), fullPageImages(),
-			autovacuum(), tempFiles(), walKept(), backendWrites()},
+			autovacuum(), tempFiles(), walKept(), backendWrites(), loggedCheckpoints(), loggedSlowStatements(),
+			loggedFailures(), nothingLogged()},
 		Scripts:   scripts,
 		Stalls:    stalls,
 		Felt:      felt,
@@ -78,6 +79,7 @@ func cycle(sig *rules.Signals) (rules.Cycle, bool) {
 // providers name what supplies each group of metrics. postgres_exporter's collectors are named if
 // they are off by default (up to 0.20.1).
 var providers = []rules.Provider{
+	{Prefix: "postgres_log_", Ways: []rules.Way{{Kind: "postgres-log", Text: "PostgreSQL's log"}}},
 	{Prefix: "pg_stat_checkpointer_",
 		Ways: []rules.Way{{Text: "for PostgreSQL 17 and later postgres_exporter's --collector.stat_checkpointer (0.17.1)"}}},
 	{Prefix: "pg_stat_wal_", Ways: []rules.Way{{Text: "postgres_exporter's --collector.stat_wal"}}},

@@ -10,7 +10,8 @@ func signal(name, unit, help string, exprs ...string) *rules.Signal {
 }
 
 // Signals of PostgreSQL, under postgres_exporter's names. From version 17 on the checkpointer has a
-// separate view. Older exporters omit the suffix _total.
+// separate view. Older exporters omit the suffix _total. The log's figures (package pglog) come last;
+// of requested checkpoints it has those that the WAL requested.
 var (
 	Commits = signal("postgres_commits:rate", "1/s", "transactions ended per second, over all databases",
 		`sum(irate(pg_stat_database_xact_commit[$w])) + sum(irate(pg_stat_database_xact_rollback[$w]))`,
@@ -19,27 +20,32 @@ var (
 		"s/s", "checkpoint write time: seconds per second, credited when a checkpoint ends",
 		`irate(pg_stat_checkpointer_write_time_total[$w]) / 1000`,
 		`irate(pg_stat_bgwriter_checkpoint_write_time_total[$w]) / 1000`,
-		`irate(pg_stat_bgwriter_checkpoint_write_time[$w]) / 1000`)
+		`irate(pg_stat_bgwriter_checkpoint_write_time[$w]) / 1000`,
+		`irate(postgres_log_checkpoint_write_seconds_total[$w])`)
 	CheckpointSync = signal("postgres_checkpoint_sync:ratio",
 		"s/s", "checkpoint fsync time: seconds per second, credited when a checkpoint ends",
 		`irate(pg_stat_checkpointer_sync_time_total[$w]) / 1000`,
 		`irate(pg_stat_bgwriter_checkpoint_sync_time_total[$w]) / 1000`,
-		`irate(pg_stat_bgwriter_checkpoint_sync_time[$w]) / 1000`)
+		`irate(pg_stat_bgwriter_checkpoint_sync_time[$w]) / 1000`,
+		`irate(postgres_log_checkpoint_sync_seconds_total[$w])`)
 	CheckpointsTimed = signal("postgres_checkpoints_timed:rate",
 		"1/s", "checkpoints triggered by checkpoint_timeout per second",
 		`irate(pg_stat_checkpointer_num_timed_total[$w])`,
 		`irate(pg_stat_bgwriter_checkpoints_timed_total[$w])`,
-		`irate(pg_stat_bgwriter_checkpoints_timed[$w])`)
+		`irate(pg_stat_bgwriter_checkpoints_timed[$w])`,
+		`irate(postgres_log_checkpoints_timed_total[$w])`)
 	CheckpointsRequested = signal("postgres_checkpoints_requested:rate",
 		"1/s", "checkpoints requested (max_wal_size reached, or manually) per second",
 		`irate(pg_stat_checkpointer_num_requested_total[$w])`,
 		`irate(pg_stat_bgwriter_checkpoints_req_total[$w])`,
-		`irate(pg_stat_bgwriter_checkpoints_req[$w])`)
+		`irate(pg_stat_bgwriter_checkpoints_req[$w])`,
+		`irate(postgres_log_checkpoints_wal_total[$w])`)
 	BuffersCheckpoint = signal("postgres_buffers_checkpoint:rate",
 		"1/s", "8 kB buffers written by checkpoints per second",
 		`irate(pg_stat_checkpointer_buffers_written_total[$w])`,
 		`irate(pg_stat_bgwriter_buffers_checkpoint_total[$w])`,
-		`irate(pg_stat_bgwriter_buffers_checkpoint[$w])`)
+		`irate(pg_stat_bgwriter_buffers_checkpoint[$w])`,
+		`irate(postgres_log_checkpoint_buffers_total[$w])`)
 	// pg_stat_io (16 and later) takes precedence over pg_stat_bgwriter's column, which also counts
 	// blocks that extend files and those that COPY, CREATE TABLE AS and VACUUM write through their
 	// ring buffers. Context "normal" is what a query evicts from shared_buffers (PostgreSQL 16

@@ -9,7 +9,8 @@ import (
 
 // felt are the signals by which stalls are detected.
 var felt = []*rules.Signal{Commits, Active, Sessions, OldestTransaction, ObserverLeftOut, Applications,
-	ApplicationAge, QueuedAge}
+	ApplicationAge, QueuedAge, loggedCommits.Running, loggedCommits.Count, loggedCommits.Longest,
+	loggedWrites.Running, loggedWrites.Count, loggedWrites.Longest}
 
 // sampledFloorS is the lowest latency in seconds that counts as a stall. It is higher than the
 // floor of measured latencies because it is computed from occasional samples of the session count.
@@ -22,11 +23,19 @@ const (
 	manySessions = 32
 )
 
-// stalls finds stalled commits although PostgreSQL's exporters report no latency. By Little's law a
+// stalls finds the stalled time, in the metrics or, without them, in the log.
+func stalls(sig *rules.Signals) []rules.Stall {
+	if found := measuredStalls(sig); len(found) > 0 && found[0].Ops != nil {
+		return found
+	}
+	return loggedStalls(sig)
+}
+
+// measuredStalls finds stalled commits although PostgreSQL's exporters report no latency. By Little's law a
 // transaction takes executing sessions (without the exporter's own, reports and dumps) divided by
 // commits per second. A second without commits has no such quotient; there the drop in completions
 // shows a stall.
-func stalls(sig *rules.Signals) []rules.Stall {
+func measuredStalls(sig *rules.Signals) []rules.Stall {
 	s := rules.Stall{Rule: "postgres/commit-stall", Subject: "PostgreSQL commits", Class: rules.Committing,
 		IsDatabase: true, Sampled: true,
 		Of: []*rules.Signal{Commits, Active}, Ops: sig.One(Commits), Connected: sig.One(Sessions)}

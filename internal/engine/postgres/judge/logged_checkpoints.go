@@ -1,0 +1,85 @@
+package judge
+
+import (
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+const (
+	// slowFileS is how long the sync of one file takes on a device that has a backlog of other writes: a
+	// sync of a file that is already written takes milliseconds.
+	slowFileS = 1.0
+	// slowSyncsS is the same for the syncs of one checkpoint.
+	slowSyncsS = 3.0
+)
+
+func loggedCheckpoints() rules.Rule {
+	r := rules.Rule{ID: "postgres/logged-checkpoints", Title: "Checkpoints in the log wait for the disk",
+		Kind: rules.Cause, Storage: true,
+		When:    "plimsoll:postgres_logged_file_syncs_longest:seconds > 1 or plimsoll:postgres_checkpoint_sync:ratio > 3",
+		Needs:   []*rules.Signal{loggedFileSyncs.Running, CheckpointSync},
+		NoAlert: "it is about a log that was read; postgres/checkpoint-burst has an alert",
+		Cause:   "At its end a checkpoint syncs each file that it wrote to. If the kernel has not written these pages yet, they all go to the device in one burst, and the WAL's syncs queue behind it. A sync of one file that takes seconds shows such a burst, or a slow device.",
+		Words: rules.Words{
+			"syncs":   "The log has {{.n}} checkpoints. The slowest sync of one file took {{.file}} (until {{.at}} UTC), and the longest syncs of a whole checkpoint {{.sync}}.",
+			"took":    "The longest checkpoint took {{.longest}}.",
+			"files":   "They synced {{.files}} files on average.",
+			"waits":   "Logged commits were slow for {{.share}} of their time.",
+			"unknown": "Whether clients waited is not in the log: log_min_duration_statement adds that.",
+		},
+		Advice: map[string]rules.Advice{
+			"pace": {Summary: "Pace the checkpoint: checkpoint_completion_target = 0.9 and checkpoint_flush_after = 256kB",
+				Expect: "pages are on the device before the sync", TradeOff: "a little less merging of writes",
+				Do: []*rules.Remedy{paceCheckpoints}},
+			"record": {Summary: "Record the server and its devices (plimsoll record postgres://... host): they show who waited and what the device did",
+				Expect: "the cause of slow syncs", TradeOff: "none", NoCommand: "it depends on where the server runs"},
+		}}
+
+	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+		files, runs := c.SumOf(loggedFileSyncs), c.SumOf(loggedCheckpointRuns)
+		step := c.Grid.StepSeconds()
+		sync := timeline.Max(c.One(CheckpointSync)) * step
+		if runs.N < 1 || files.Longest < slowFileS && !(sync >= slowSyncsS) {
+			return nil
+		}
+
+		f := r.Finding("postgres")
+		f.Severity = rules.Warning
+		slow := c.Credited(c.One(CheckpointSync))
+		cells := timeline.Where(slow, func(x float64) bool { return x >= c.LeastOfCell(0.3, CheckpointSync) })
+		f.Windows, f.PeriodS = c.Windows(cells), c.Period(cells.Close(c.Cells(3e9)))
+
+		v := runs.Values()
+		v["file"], v["at"], v["sync"] = rules.Seconds(files.Longest), files.Values()["at"], rules.Seconds(sync)
+		f.Say("syncs", v)
+		f.Say("took", v)
+		f.Evidence = append(files.Evidence(c, loggedFileSyncs)[1:2], runs.Evidence(c, loggedCheckpointRuns)[:2]...)
+		f.Evidence = append(f.Evidence, c.Figure("syncs of one checkpoint, longest", CheckpointSync, sync, "seconds", cells))
+
+		if n := timeline.Sum(c.One(LoggedFiles)) * step; n > 0 {
+			f.Say("files", rules.Values{"files": rules.Number(n / runs.N)})
+			f.Evidence = append(f.Evidence, c.Figure("files synced per checkpoint, mean", LoggedFiles, n/runs.N, "", runs.Running))
+		}
+
+		// Whether it explains a stall is judged by postgres/checkpoint-burst, against the time without
+		// checkpoints.
+		switch commits := c.SumOf(loggedCommits); {
+		case c.Stall.Any():
+			f.Weight, f.Severity = rules.Share(cells.Widen(1, 1), c.Stall.Cells), rules.Info
+			if commits.N > 0 {
+				f.Say("waits", rules.Values{"share": rules.Part(rules.Share(commits.Running, cells))})
+			}
+		case !c.Stall.IsDatabase:
+			f.Weight, f.Foremost = 1, true
+			f.Say("unknown", nil)
+		default:
+			f.Severity = rules.Info
+		}
+
+		f.Advise("pace", pacing(c))
+		f.Advise("record", nil)
+		return []rules.Finding{f}
+	}
+
+	return r
+}

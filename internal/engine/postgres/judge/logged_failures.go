@@ -1,0 +1,78 @@
+package judge
+
+import (
+	"math"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+func loggedFailures() rules.Rule {
+	r := rules.Rule{ID: "postgres/logged-failures", Title: "The log reports failures", Kind: rules.Cause, Whole: true,
+		When:    "plimsoll:postgres_logged_no_space:rate > 0 or plimsoll:postgres_logged_fsync_failures:rate > 0 or plimsoll:postgres_logged_archive_failures:rate > 0 or plimsoll:postgres_logged_replication_timeouts:rate > 0 or plimsoll:postgres_logged_crashes:rate > 0",
+		Needs:   []*rules.Signal{LoggedLines},
+		NoAlert: "it is about a log that was read",
+		Cause:   "A full file system stops writes, and the whole server if it holds the WAL. After a failed fsync the server restarts, because the kernel may have dropped the pages. A failing archive_command keeps all WAL until the disk is full. A replication timeout means that a standby did not answer in time.",
+		Words: rules.Words{
+			"no space":    "{{.n}} lines report a full file system (first at {{.at}} UTC).",
+			"fsync":       "{{.n}} lines report that fsync failed (first at {{.at}} UTC): a fault of the device or of the layer below; the server restarts.",
+			"crash":       "{{.n}} lines report a crash or a start without a clean shutdown (first at {{.at}} UTC).",
+			"archive":     "archive_command failed {{.n}} times (first at {{.at}} UTC): WAL is kept until it succeeds.",
+			"replication": "Connections to a standby timed out {{.n}} times (first at {{.at}} UTC).",
+		},
+		Advice: map[string]rules.Advice{
+			"read": {Summary: "Read these lines: they name the file, the command or the standby", Expect: "the object that failed",
+				TradeOff: "none", NoCommand: "it depends on what failed"},
+		}}
+
+	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+		f := r.Finding("postgres")
+		f.Severity, f.Weight = rules.Info, 0
+		cells := make(timeline.Mask, c.Grid.N)
+
+		// Ordered by how much they hurt. Restarts may be maintenance, and a standby may be elsewhere.
+		for _, x := range []struct {
+			of          *rules.Signal
+			words, text string
+			severity    rules.Severity
+		}{
+			{LoggedNoSpace, "no space", "log lines about a full file system", rules.Critical},
+			{LoggedFsyncFailures, "fsync", "log lines about a failed fsync", rules.Critical},
+			{LoggedCrashes, "crash", "log lines about a crash or an unclean start", rules.Warning},
+			{LoggedArchiveFailures, "archive", "failures of archive_command", rules.Warning},
+			{LoggedReplicationTimeouts, "replication", "replication timeouts", rules.Info},
+		} {
+			lines := c.One(x.of)
+			when := timeline.Where(lines, func(v float64) bool { return v > 0 })
+			eps := when.Episodes()
+			if len(eps) == 0 {
+				continue
+			}
+
+			n := math.Round(timeline.Sum(lines) * c.Grid.StepSeconds())
+			f.Say(x.words, rules.Values{"n": whole(n),
+				"at": rules.Called(c.Grid.Time(eps[0].First).UTC().Format("2006-01-02 15:04:05"))})
+			f.Evidence = append(f.Evidence, c.Figure(x.text, x.of, n, "", when))
+			cells = cells.Or(when)
+
+			if x.severity == rules.Critical || x.severity == rules.Warning && f.Severity == rules.Info {
+				f.Severity = x.severity
+			}
+		}
+
+		if len(f.Evidence) == 0 {
+			return nil
+		}
+
+		// Only a disk that refuses writes is more important than what clients felt.
+		if f.Severity == rules.Critical {
+			f.Foremost, f.Weight = true, 1
+		}
+
+		f.Windows = c.Windows(cells)
+		f.Advise("read", nil)
+		return []rules.Finding{f}
+	}
+
+	return r
+}
