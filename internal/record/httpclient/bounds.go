@@ -2,7 +2,10 @@ package httpclient
 
 import (
 	"bytes"
+	"compress/flate"
+	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -154,6 +157,8 @@ func bound(ctx context.Context, body io.ReadCloser, most Bounds) io.ReadCloser {
 // object.
 const objectFields = 8
 
+var errCompression = errors.New("the response is damaged: its compression cannot be undone; check proxies in between")
+
 // A boundedBody fails as soon as an answer is larger than allowed.
 type boundedBody struct {
 	io.ReadCloser
@@ -169,6 +174,13 @@ type boundedBody struct {
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.bytes += int64(n)
+
+	// net/http decompresses by itself and returns what the decoder says.
+	var corrupt flate.CorruptInputError
+	if errors.As(err, &corrupt) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) {
+		return n, errCompression
+	}
+
 	fields := int64(0)
 
 	// Counting braces and colons overestimates if strings contain them, which is harmless: the

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/api"
@@ -112,6 +113,7 @@ type Server struct {
 	turns    *httpclient.Turns
 	matchers []*labels.Matcher // of opt.Selector
 	slots    chan struct{}
+	silent   atomic.Bool // it did not answer the last request in time
 
 	mu       sync.Mutex
 	metrics  []Metric

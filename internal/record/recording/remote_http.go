@@ -26,6 +26,8 @@ const (
 	// because they take several times their size in memory.
 	largeBytes = 8 << 20
 	largeTurns = 2
+	// silentTimeout bounds a request to a server that did not answer the previous one in time.
+	silentTimeout = 10 * time.Second
 )
 
 // largeAnswers is shared by all servers of a command, so that many servers take no more memory than
@@ -50,6 +52,11 @@ func (r *Server) callOnce(ctx context.Context, limit time.Duration, f func(conte
 		return ctx.Err()
 	}
 
+	// A silent server is given up soon, also if the first missing answer was not necessary.
+	if r.silent.Load() {
+		limit = min(limit, silentTimeout)
+	}
+
 	a := new(httpclient.Answer)
 	limited, cancel := context.WithTimeout(httpclient.WithAnswer(ctx, a), limit)
 	defer cancel()
@@ -59,6 +66,7 @@ func (r *Server) callOnce(ctx context.Context, limit time.Duration, f func(conte
 	defer end()
 
 	err := f(turn)
+	r.silent.Store(err != nil && ctx.Err() == nil && limited.Err() != nil)
 	if err == nil {
 		return nil
 	}
