@@ -40,6 +40,7 @@ type diagnosed struct {
 	live    bool
 	queries *document.Queries
 	charts  *document.Timeline
+	linked  map[string]bool // rules whose address a finding has
 }
 
 // Document returns a diagnosis as a document. With r.Detail ([diagnose.Options], Slots), its
@@ -51,7 +52,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	}
 
 	d := &diagnosed{Report: r, clock: NewClock(r.Span, opt.Location), loc: opt.Location, live: opt.Live,
-		queries: NewQueries(opt.Pack), pack: opt.Pack}
+		queries: NewQueries(opt.Pack), pack: opt.Pack, linked: map[string]bool{}}
 	p := &document.Document{Kind: "Diagnosis", Title: document.FirstSentence(r.Verdict),
 		Host: cmp.Or(hosts(r.Sources), opt.Host)}
 	p.Verdict, p.Lead = d.verdict()

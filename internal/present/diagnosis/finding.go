@@ -30,6 +30,11 @@ func (d *diagnosed) finding(f diagnose.Finding, n int) document.Finding {
 		Summary: f.Summary, Cause: f.Cause, Rule: f.Rule, Condition: condition(d.pack, f.Rule),
 		Essential: f.Rule == evidenceRule, Kind: kinds[f.Kind], Brief: brief(f)}
 
+	// The first finding of a rule has the rule's address, whatever its number is next time.
+	if !d.linked[f.Rule] && f.Rule != "" {
+		out.Anchor, d.linked[f.Rule] = f.Rule, true
+	}
+
 	if f.Kind == diagnose.Refutation {
 		out.Level, out.Word = document.Not, "ruled out"
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/diagnose"
@@ -67,11 +68,18 @@ func (d *diagnosed) incidents() []document.Section {
 		{Text: "worst", Number: true},
 		{Text: "operations", Number: true, Drop: 2}, {Text: "every", Number: true, Drop: 1}, {Text: "why"}}}
 
+	seen := map[string]bool{} // addresses: incidents may begin in the same second
 	for _, x := range d.Incidents {
 		row := []document.Cell{{Text: strconv.Itoa(x.ID), Number: true},
 			d.when(diagnose.Span{From: x.From, To: x.To}), {Text: hurtNames(x)},
 			{Text: units.Seconds(x.Stalls.Seconds), Number: true}, {Text: worst(x), Number: true},
 			{Text: operations(x), Number: true}, {Number: true}, {Text: whyOf(x)}}
+
+		if !x.From.IsZero() {
+			if at := x.From.UTC().Format(time.RFC3339); !seen[at] {
+				row[1].Anchor, seen[at] = at, true
+			}
+		}
 
 		if x.Kind == diagnose.Worse {
 			row[3].Text = "slower"

@@ -5,6 +5,7 @@ type Finding struct {
 	ID           string // "f1"
 	Kind         FindingKind
 	Brief        string // its Summary for a short form; "" if that is short enough
+	Anchor       string // a lasting address, for links from elsewhere; "" for none
 	Number       int
 	Level        Level
 	Word         string // the severity as displayed

@@ -29,6 +29,7 @@ type Cell struct {
 	Detail string // more detail, which a short text omits
 	Href   string
 	Ref    string   // the evidence of its row
+	Anchor string   // a lasting address of the row, for links from elsewhere
 	Roles  string   // words of: code, long (may break anywhere), figure, word, good, bad
 	Number bool     // right-aligned
 	Zoom   *Window  // what the timeline shows when the link is followed

@@ -34,6 +34,7 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 
 var pageFunctions = template.FuncMap{
 	"visible":  visible,
+	"fragment": fragment,
 	"exact":    document.Visible, // for text that is copied: keeps spaces before units
 	"inc":      func(i int) int { return i + 1 },
 	"refnum":   document.EvidenceNumber,
@@ -50,6 +51,17 @@ var pageFunctions = template.FuncMap{
 	"first":    document.FirstSentence,
 	"rest":     afterFirst,
 	"sentence": document.Sentence,
+}
+
+// lasting matches an address that stays the same from one report to the next: a rule's ID, or a time.
+var lasting = regexp.MustCompile(`^[A-Za-z0-9/:._-]+$`)
+
+// fragment returns the link to an address within the page, with its slashes as they are.
+func fragment(id string) template.URL {
+	if !lasting.MatchString(id) {
+		return "#"
+	}
+	return template.URL("#" + id) //nolint:gosec // the characters are checked
 }
 
 // afterFirst returns a text without its first sentence.

@@ -31,6 +31,32 @@
     addEventListener("beforeprint", function () {
       document.querySelectorAll("details.print").forEach(function (d) { d.open = true; });
     });
+    // Copying through a selection also works in a page opened from a file.
+    document.querySelectorAll("pre").forEach(function (pre) {
+      var copy = document.createElement("button");
+      copy.type = "button";
+      copy.className = "copy";
+      copy.textContent = "Copy";
+      copy.addEventListener("click", function () {
+        var chosen = getSelection(), done = false;
+        chosen.selectAllChildren(pre);
+        try { done = document.execCommand("copy"); } catch (e) { /* not allowed here */ }
+        if (done) chosen.removeAllRanges();
+        copy.textContent = done ? "Copied" : "Selected";
+        setTimeout(function () { copy.textContent = "Copy"; }, 2000);
+      });
+      pre.parentNode.insertBefore(copy, pre);
+    });
+    // A link to something folded unfolds it.
+    function unfold() {
+      var id = decodeURIComponent(location.hash.slice(1));
+      var at = id && document.getElementById(id);
+      for (var d = at; d; d = d.parentElement) if (d.tagName === "DETAILS") d.open = true;
+      var own = at && at.querySelector && at.querySelector("details.fix");
+      if (own) own.open = true;
+    }
+    addEventListener("hashchange", unfold);
+    unfold();
     // Clicking on a PromQL expression selects all of it, which needs no clipboard permission.
     document.querySelectorAll("pre.promql").forEach(function (pre) {
       pre.addEventListener("click", function () {
