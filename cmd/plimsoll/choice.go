@@ -35,6 +35,11 @@ func (c *choice) Set(word string) error {
 	return nil
 }
 
+// accepts reports whether a word is one of the choice's.
+func (c *choice) accepts(word string) bool {
+	return slices.Contains(c.among, word) || c.aliases[word] != ""
+}
+
 // addChoice adds a choice as a flag and offers its words for shell completion.
 func addChoice(cmd *cobra.Command, c *choice, name, shorthand, help string, among ...string) {
 	c.among = among

@@ -158,6 +158,8 @@ func manPage(c *cobra.Command, at time.Time) string {
 // environment lists the variables that every command reads.
 var environment = []struct{ name, text string }{
 	{"NO_COLOR", "If set and not empty, output has no colours, except with --color always."},
+	{"PLIMSOLL_OUTPUT, PLIMSOLL_COLOR, PLIMSOLL_REGION", "Defaults of -o, --color and --region, in commands that have them."},
+	{"PLIMSOLL_CONFIG", "The file with these defaults, instead of plimsoll/config.yaml in $XDG_CONFIG_HOME or ~/.config."},
 	{"COLUMNS", "The width of text, instead of the terminal's width."},
 	{"LC_ALL, LC_CTYPE, LANG", "Non-ASCII characters are used if the first of these that is set names UTF-8."},
 	{"GOMAXPROCS", "The maximum number of cores to use."},

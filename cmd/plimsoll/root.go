@@ -22,6 +22,7 @@ func newRootCommand(a *app) *cobra.Command {
 		Args:          cobra.ArbitraryArgs,
 	}
 
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.applySettings(cmd) }
 	root.SetOut(a.stdout) // cobra's completion command keeps it
 	var version bool
 	root.Flags().BoolVar(&version, "version", false, "print the version and exit; also: plimsoll version")
