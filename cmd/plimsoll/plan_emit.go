@@ -20,8 +20,8 @@ type planTarget struct {
 	emit emitOptions // what emit takes besides a plan and its targets
 }
 
-// placeOrTime is --to of plan: where it is to be carried out or, as in every verb that reads
-// sources, a time. No word is both.
+// placeOrTime is --to of plan: as in every verb that reads sources, a time. A platform's name is still
+// accepted there, as it was before --platform; no word is both.
 type placeOrTime struct {
 	place *choice
 	time  *string
@@ -30,7 +30,7 @@ type placeOrTime struct {
 func (v placeOrTime) String() string { return strings.Join(v.GetSlice(), ",") }
 
 // Type is the name of the value in the help.
-func (v placeOrTime) Type() string { return v.place.Type() + "|TIME" }
+func (v placeOrTime) Type() string { return "string" }
 
 // Set accepts both.
 func (v placeOrTime) Set(word string) error {
@@ -60,13 +60,13 @@ func (v placeOrTime) GetSlice() []string {
 // AddFlags adds the flags. until is where --to as a time goes; its flag is there already.
 func (t *planTarget) AddFlags(cmd *cobra.Command, until *string) {
 	f := cmd.Flags()
-	t.to.among = emit.PlatformNames()
 	to := f.Lookup("to")
-	to.Usage = "only layouts that can be carried out there; as a time, for sources: only up to this time (repeatable)"
+	to.Usage = "for sources, only up to this time"
 	to.Value = placeOrTime{&t.to, until}
+	addChoice(cmd, &t.to, "platform", "", "only layouts that can be carried out there", emit.PlatformNames()...)
 	f.StringVar(
 		&t.emit.dir, "emit",
-		"", "with --to: write the files that apply the layout into this folder: new, empty, or written by an earlier emit")
+		"", "with --platform: write the files that apply the layout into this folder: new, empty, or written by an earlier emit")
 	f.BoolVar(&t.emit.force, "force", false, "with --emit: overwrite files that were edited since")
 	f.StringVar(
 		&t.emit.statefulSet, "statefulset",
@@ -107,7 +107,7 @@ func (t *planTarget) target(cmd *cobra.Command) (plan.Target, error) {
 
 	if t.to.value == "" {
 		if cmd.Flags().Changed("emit") {
-			return nil, usagef("add --to "+emit.PlatformNames()[0], "plan: --emit DIR needs --to: one of %s",
+			return nil, usagef("add --platform "+emit.PlatformNames()[0], "plan: --emit DIR needs --platform: one of %s",
 				strings.Join(emit.PlatformNames(), ", "))
 		}
 		return nil, nil

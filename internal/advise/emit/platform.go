@@ -168,13 +168,13 @@ func PlatformNamed(name string) (*Platform, error) {
 		if near := diagnostics.Nearest(name, PlatformNames()); near != "" {
 			next = "did you mean " + near + "?"
 		}
-		return nil, Inputf(next, "--to %q is not a platform: want one of %s", name,
+		return nil, Inputf(next, "--platform %q is not a platform: want one of %s", name,
 			strings.Join(PlatformNames(), ", "))
 	}
 	return &everywhere[i], nil
 }
 
-// Name returns the platform's name, as in --to.
+// Name returns the platform's name, as in --platform.
 func (p *Platform) Name() string { return p.name }
 
 // Targets returns the targets that carry out a layout there: the platform's, and the engine's own.

@@ -31,8 +31,8 @@ func (m *spaceMaker) placed() error {
 	for k := 1; k <= m.members; k++ {
 		for _, v := range m.now.VolumesOf(k) {
 			if why := to.Volume(&v.Value, &v.Value); why != "" {
-				return inputf("leave --to out, or name the platform that has these volumes",
-					"--to %s: volumes.%s is %s: %s", to.Name(),
+				return inputf("leave --platform out, or name the platform that has these volumes",
+					"--platform %s: volumes.%s is %s: %s", to.Name(),
 					v.Name, v.Value.Type, why)
 			}
 		}
