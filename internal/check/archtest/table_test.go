@@ -420,7 +420,7 @@ var layers = []Layer{
 	{"deploy/image", "the program that makes a container image", nil},
 
 	{"cmd/plimsoll", "the verbs: flags, a call and a writer each", []string{
-		"base/diagnostics", "judge/act", "base/random", "base/safefile", "base/shellword", "base/spare", "base/units", "record/address",
+		"base/diagnostics", "judge/act", "base/random", "base/safefile", "base/shellword", "base/spare", "base/units", "base/yamltree", "record/address",
 		"record/httpclient", "record/amazon", "record/azure", "record/google", "record/pod", "record/recording", "record/query", "record/export", "record/source", "record/exposition",
 		"record/sources", "model/catalog", "model/engine",
 		"model/scenario", "model/simulate", "judge/rules", "judge/headroom",
