@@ -67,6 +67,8 @@ func TestServerSettingsRestored(t *testing.T) {
 		{"logging", "log-temp-files", []string{"ALTER SYSTEM SET log_temp_files = '1GB'"}},
 		{"autovacuum", "slower-autovacuum", []string{"ALTER SYSTEM SET autovacuum_vacuum_cost_limit = 2000"}},
 		{"slots", "bound-slots", nil},
+		{"buffers of the log", "wal-buffers", []string{"ALTER SYSTEM SET wal_buffers = '1MB'"}},
+		{"two, of which one is set", "seldom-checkpoint", []string{"ALTER SYSTEM SET checkpoint_timeout = '2min'"}},
 		{"for the next start", "shared-buffers", []string{"ALTER SYSTEM SET shared_buffers = '32MB'"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

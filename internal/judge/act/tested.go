@@ -3,6 +3,7 @@ package act
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"plimsoll/internal/judge/rules"
 )
@@ -13,6 +14,7 @@ const (
 	withStandIn = "run with a stand-in for the program, which rejects what the program's source or API rejects"
 	localOnly   = "run with the real kubectl on a local pod manifest, without a cluster"
 	onHostOnly  = "the statements ran on a host (%s); the call into the container did not"
+	schemaOnly  = "not run: commands, options and values checked with %s"
 	readOnly    = "from documentation: a shell has parsed every command, but none has run"
 )
 
@@ -31,7 +33,7 @@ var trials = []trial{
 	{"TestServerSettingsRestored", onRealThing, rules.Host, "", []string{
 		"pace-checkpoint", "more-wal", "background-writer", "idle-in-transaction", "wal-compression",
 		"commit-delay", "log-temp-files",
-		"slower-autovacuum", "bound-slots", "shared-buffers"}},
+		"slower-autovacuum", "bound-slots", "shared-buffers", "wal-buffers", "seldom-checkpoint"}},
 	{"TestDockerLimitsRestored", withStandIn, rules.Docker, "", []string{"cpu-limit", "memory-limit"}},
 	{"TestUnitLimitsRestored", withStandIn, rules.Host, "", []string{"cpu-limit", "memory-limit"}},
 	{"TestPodResizeRestored", localOnly, rules.Kubernetes, "", []string{"cpu-limit", "memory-limit"}},
@@ -72,7 +74,23 @@ func tested(remedy string, place rules.Place, r *rules.Recipe) string {
 		}
 	}
 
+	// Tests of this package compare every call of these programs with the provider's description.
+	for _, c := range slices.Concat(r.Look, r.Do) {
+		for _, p := range described {
+			if strings.Contains(c.Text, p.program+" ") {
+				return fmt.Sprintf(schemaOnly, p.by)
+			}
+		}
+	}
+
 	return readOnly
+}
+
+// described are the providers' programs, with what describes their options.
+var described = []struct{ program, by string }{
+	{"aws", "the API description of AWS' own clients (botocore)"},
+	{"gcloud", "gcloud's own list of options"},
+	{"az", "the Azure CLI's reference"},
 }
 
 // testsClient are the trials of statements for a database's client.

@@ -224,7 +224,7 @@ func (o order) onRDS() Recipe {
 		Check: Tool(show),
 		Undo:  slices.Concat(load, modify, OnShell(`rm `+saved)),
 		Kept:  "it lasts",
-		Cost:  "the instance stays in the state storage-optimization for hours, can be slower meanwhile, and its storage cannot be changed again for six hours: the undo has to wait for that, too; storage never shrinks",
+		Cost:  "the instance stays in the state storage-optimization for hours, can be slower meanwhile, and its storage cannot be changed again for six hours: the undo has to wait for that, too, and the API may round a figure that is lowered up to 10 % above the present one: check after it; storage never shrinks",
 		Notes: []string{"IOPS and throughput can be ordered only for instances with gp3 of 400 GiB or more (Oracle: 200). Growing a smaller one to 400 GiB gives 12,000 IOPS, and cannot be undone."}}
 }
 
