@@ -204,7 +204,8 @@ func TestGrade(t *testing.T) {
 		{"no judgement of a healthy system", healthy, Answer{Unjudged: true}, partly},
 		{"a warning", healthy, Answer{Claims: []Claim{{Cause: "iops-cap", Severity: "warning"}}}, partly},
 		{"an alarm", healthy, claim("iops-cap critical"), wrong},
-		{"a stall", healthy, Answer{Stalled: true}, wrong},
+		{"a stall", healthy, Answer{Stalled: true, Symptom: "critical"}, wrong},
+		{"a mild stall", healthy, Answer{Stalled: true, Symptom: "warning"}, partly},
 		{"busy processors", healthy, claim("cpu critical"), right},
 
 		{"good enough", etcd, Answer{Criterion: map[string]string{"etcd": "no"}}, right},

@@ -10,8 +10,10 @@ import (
 type Answer struct {
 	// Claims are the causes that it named, the most important first.
 	Claims []Claim `yaml:"claims"`
-	// Stalled reports whether it said that something is slow or waits, whatever the cause.
-	Stalled bool `yaml:"stalled"`
+	// Stalled reports whether it said that something is slow or waits, whatever the cause, and
+	// Symptom how severe it said that is.
+	Stalled bool   `yaml:"stalled"`
+	Symptom string `yaml:"symptom"`
 	// Unjudged reports whether it said that these inputs do not suffice for a judgement.
 	Unjudged bool `yaml:"unjudged"`
 	// Criterion holds its answers to "is this storage good enough for X".
@@ -70,8 +72,10 @@ func gradeHealthy(t Truth, a Answer) (string, string) {
 	switch {
 	case worst == "critical":
 		return wrong, "critical: " + cause
+	case a.Stalled && a.Symptom == "critical" && !alsoOnly(t, a):
+		return wrong, "critical: something stalled"
 	case a.Stalled && !alsoOnly(t, a):
-		return wrong, "says that something stalled"
+		return partly, "warns that something stalled"
 	case worst != "":
 		return partly, "warns: " + cause
 	case a.Unjudged:

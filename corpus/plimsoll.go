@@ -71,7 +71,13 @@ func answerOf(r report, w words) Answer {
 				claims = append(claims, c)
 			}
 			// A slow device is a symptom even if no client was seen waiting.
-			a.Stalled = a.Stalled || f.Kind == "symptom" && f.Severity != "info" && !strings.HasPrefix(f.Rule, "evidence/")
+			if f.Kind != "symptom" || strings.HasPrefix(f.Rule, "evidence/") {
+				continue
+			}
+			a.Stalled = a.Stalled || f.Severity != "info"
+			if severityOf(f.Severity) > severityOf(a.Symptom) {
+				a.Symptom = f.Severity
+			}
 		}
 	}
 

@@ -1,6 +1,10 @@
 package rules
 
-import "plimsoll/internal/record/timeline"
+import (
+	"math"
+
+	"plimsoll/internal/record/timeline"
+)
 
 // symptomWords are the words of every symptom.
 var symptomWords = Words{
@@ -8,6 +12,7 @@ var symptomWords = Words{
 	"not felt":          "{{.clients}} hardly stalled meanwhile: clients did not notice.",
 	"in cycle":          "{{.share}} of that time falls within checkpoints: the device was slow in {{.slow}} of {{.all}} of up to {{.longest}}, slowest at {{.at}} UTC.",
 	"in cycle headline": "{{.device}} was slow in {{.slow}} of {{.all}} of up to {{.longest}}, but no client waited for it.",
+	"burst":             "It completed {{.more}} times as many requests as at other times: the requests of a burst wait for each other, and no source shows whether a client waited for them.",
 	"combined title":    "The device's requests are slow",
 	"combined":          "Reads and writes share one latency figure, so it is unknown which of them waited.",
 	"recurring":         "They recur every {{.period}}.",
@@ -66,6 +71,13 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 		}
 	}
 
+	// A burst, such as the OS writing its page cache, makes its own requests wait on a healthy host too.
+	more := s.timesAsMany()
+	if !s.IsDatabase && !c.Stall.IsDatabase && more >= burstFactor && !c.readsStop(s) {
+		f.Severity = lessThanCritical(f.Severity)
+		f.Say("burst", Values{"more": Number(more)})
+	}
+
 	if !s.IsDatabase {
 		c.sayInCycle(&f, s)
 	}
@@ -98,4 +110,23 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 	}
 
 	return f
+}
+
+// timesAsMany is how many times as many operations as at calm times completed in stalled time, by
+// medians; NaN if that is not known.
+func (s Stall) timesAsMany() float64 {
+	if s.Ops == nil {
+		return math.NaN()
+	}
+	calm := timeline.At(s.Ops, s.Observed.Without(s.Cells))
+	return timeline.Quantile(timeline.At(s.Ops, s.Cells), 0.5) / timeline.Quantile(calm, 0.5)
+}
+
+// readsStop reports whether a device that reads at calm times hardly reads in stalled time: its reads
+// wait behind the writes, and a program waits for nearly every read.
+func (c *Case) readsStop(s Stall) bool {
+	const fewReads, hardly = 1.0, 0.5 // per second at calm times; of the calm rate
+	reads := c.For(DiskReads, "device", s.Subject)
+	calm := timeline.Quantile(timeline.At(reads, s.Observed.Without(s.Cells)), 0.5)
+	return calm >= fewReads && timeline.Quantile(timeline.At(reads, s.Cells), 0.5) < hardly*calm
 }
