@@ -23,6 +23,24 @@ var dangerous = []struct {
 	{"goes back to a default instead of the previous value", regexp.MustCompile(`rollout undo`)},
 	// Without -c every container of the pod gets the limit.
 	{"limits every container of a pod", regexp.MustCompile(`kubectl set resources (?:[^;&|-]|-[^c])*$`)},
+	// A script of emit goes on after an interruption; a line leaves the server stopped, or its log copied twice.
+	{"stops a server or moves its files in a line to paste", regexp.MustCompile(`systemctl (?:stop|restart) |\bcp -a |\bmv [^"]*(?:journal|pg_wal|member)|\bln -s |\bmkfs|/etc/fstab`)},
+	// Another cluster may listen on the default port of this machine.
+	{"asks whatever server answers by default", regexp.MustCompile(`(?:^|[;{] |postgres )psql -X -[^hpU]|mongo(?:sh)? --(?:quiet|eval)|etcdctl (?:[a-z]|-w)`)},
+	// Flags that are not listed return to their defaults.
+	{"replaces all flags of an instance", regexp.MustCompile(`--database-flags|parameter-set`)},
+	// The next boot may give the name to another disk.
+	{"recognises a disk by a name that changes", regexp.MustCompile(`KERNEL==`)},
+	// A file of /etc/sysctl.d that sorts later wins at the boot, such as 99-sysctl.conf.
+	{"writes settings that a later file overrides", regexp.MustCompile(`/etc/sysctl\.d/(?:[0-8]|9[0-8]|99-[a-y])`)},
+	// Operations evict from half of it on.
+	{"lowers a trigger", regexp.MustCompile(`eviction_(?:dirty_|updates_)?trigger=`)},
+	// The call fails for a volume that was never modified.
+	{"asks for modifications in a way that may fail", regexp.MustCompile(`describe-volumes-modifications [^|;]*--volume-ids`)},
+	// 0 switches throttling off.
+	{"undoes with a fixed value", regexp.MustCompile(`echo 0 \| sudo tee [^|]*wbt_lat_usec`)},
+	// The properties outrank the unit's file from then on.
+	{"removes a limit of a unit by setting another", regexp.MustCompile(`set-property [^;&|]*(?:CPUQuota=$|CPUQuota= |MemoryMax=infinity)`)},
 }
 
 // No printed line, in any place, matches a pattern that has proved dangerous.
@@ -54,6 +72,18 @@ func TestAdviceIsNotDangerous(t *testing.T) {
 		`cat /sys/fs/cgroup/x/io.max > ~/plimsoll.before`:             "saves without",
 		`kubectl rollout undo statefulset/db`:                         "goes back",
 		`kubectl set resources "$OWNER" --limits=cpu=4`:               "limits every",
+		`sudo systemctl stop "$UNIT" && sudo cp -a "$D"/pg_wal "$W"`:  "stops a server",
+		`sudo -u postgres psql -X -c 'SELECT pg_reload_conf()'`:       "asks whatever",
+		`psql -X -c 'SHOW shared_buffers'`:                            "asks whatever",
+		`mongosh --quiet --eval '1'`:                                  "asks whatever",
+		`etcdctl endpoint status --cluster`:                           "asks whatever",
+		`gcloud sql instances patch db --database-flags a=b`:          "replaces all",
+		`echo 'KERNEL=="nvme1n1", ATTR{queue/wbt_lat_usec}="2000"'`:   "recognises",
+		`echo x | sudo tee /etc/sysctl.d/60-plimsoll.conf`:            "writes settings",
+		`setParameter: "eviction_dirty_trigger=5"`:                    "lowers a trigger",
+		`aws ec2 describe-volumes-modifications --volume-ids v`:       "asks for mod",
+		`echo 0 | sudo tee /sys/block/sda/queue/wbt_lat_usec`:         "undoes with",
+		`sudo systemctl set-property db.service MemoryMax=infinity`:   "removes a limit",
 	} {
 		i := slices.IndexFunc(dangerous, func(d struct {
 			name    string
@@ -66,7 +96,7 @@ func TestAdviceIsNotDangerous(t *testing.T) {
 		}
 	}
 
-	for _, line := range []string{`sudo sed -i.before '\# /var/lib/mongodb/journal #d' /etc/fstab`, `kubectl set resources "$OWNER" -c db --limits=cpu=4`} {
+	for _, line := range []string{`sudo -u postgres psql -X -p 5433 -c 'SELECT 1'`, `docker exec db psql -X -U postgres -c 'SELECT 1'`, `etcdctl --endpoints=x alarm list`, `kubectl set resources "$OWNER" -c db --limits=cpu=4`} {
 		for _, d := range dangerous {
 			if d.pattern.MatchString(line) {
 				t.Errorf("%q is reported, although it is not a line that %s", line, d.name)

@@ -65,7 +65,7 @@ var defragment = &rules.Remedy{Name: "defragment", Title: "Defragment the backen
 		{From: "3.5", Before: "3.5.6",
 			None: "if 3.5.0 to 3.5.5 crashes while defragmenting, the member's data can become inconsistent: upgrade to 3.5.6 or later first"},
 		{Look: rules.Ask(status),
-			Do:     rules.Ask(`defrag --endpoints={{ask "" "MEMBER" "the endpoint of one member, that of the leader last"}} --command-timeout=60s`),
+			Do:     rules.Ask(`--endpoints={{ask "" "MEMBER" "the endpoint of one member, that of the leader last"}} defrag --command-timeout=60s`),
 			Check:  rules.Ask(status),
 			NoUndo: "the data does not change",
 			Kept:   "it lasts until deleted keys leave free pages again",
