@@ -73,6 +73,18 @@ image: build ## build bin/plimsoll.tar, a container image; needs no daemon
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run ./deploy/image -program bin/plimsoll \
 		-out bin/plimsoll.tar
 
+# What a change of one rule needs, without the other rules' cases: its script, its page, the shape of its commands.
+.PHONY: rule
+rule: ## check one rule and write its page's commands: RULE=postgres/checkpoint-burst
+	@test -n "$(RULE)" || { echo "usage: make rule RULE=postgres/checkpoint-burst" >&2; exit 2; }
+	@script=$$(find internal -path '*/testdata/$(subst /,-,$(RULE)).test'); \
+		test -n "$$script" || { echo "no testdata/$(subst /,-,$(RULE)).test in internal/" >&2; exit 1; }; \
+		test -f docs/rules/$(subst /,-,$(RULE)).md || { echo "no docs/rules/$(subst /,-,$(RULE)).md" >&2; exit 1; }; \
+		$(GO) run ./cmd/plimsoll rules test "$$script"
+	$(GO) test -count=1 ./internal/judge/act -run 'PagesHave' -update
+	$(GO) test -count=1 ./internal/judge/act -run 'PagesRepeat|AdviceIsNot|AdviceHas|RemediesAre|UndoHas'
+	$(GO) test -count=1 ./internal/judge/ruletest -run TestCoverageIsComplete
+
 .PHONY: generate
 generate: ## regenerate the dashboard, deploy/rules.yaml and generated docs
 	@mkdir -p build

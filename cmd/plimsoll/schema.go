@@ -49,6 +49,9 @@ func addSchemas(parent *cobra.Command) {
 			if wanted() {
 				return needArgs(0, 0, "")(cmd, words)
 			}
+			if args == nil { // any number
+				return nil
+			}
 			return args(cmd, words)
 		}
 		cmd.RunE = func(cmd *cobra.Command, words []string) error {
