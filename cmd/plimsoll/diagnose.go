@@ -175,7 +175,9 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 	}
 
 	t := &tally{}
-	stop := a.meter(t).show()
+	progress := a.meter(t)
+	progress.ends = "Ctrl-C diagnoses what there is"
+	stop := progress.show()
 	defer stop()
 
 	inputs, err := o.open(ctx, a, args)

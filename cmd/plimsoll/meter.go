@@ -25,6 +25,8 @@ type meter struct {
 	out   stream
 	now   func() time.Time
 	ascii bool
+	// ends says what Ctrl-C does while live sources are sampled; "" if that is not special.
+	ends string
 
 	phase string    // the one being shown
 	since time.Time // when it was first seen
@@ -124,7 +126,11 @@ func (m *meter) text(w work, now time.Time) string {
 	switch w.unit {
 	case unitTime:
 		if w.total > 0 {
-			return fmt.Sprintf("%s %s of %s", w.phase, units.Seconds(w.done), units.Seconds(w.total))
+			text := fmt.Sprintf("%s %s of %s", w.phase, units.Seconds(w.done), units.Seconds(w.total))
+			if m.ends != "" {
+				text += "; " + m.ends
+			}
+			return text
 		}
 		return fmt.Sprintf("%s for %s; Ctrl-C stops it", w.phase, units.Seconds(w.done))
 	case unitSteps:

@@ -158,3 +158,12 @@ func TestMeterText(t *testing.T) {
 		}
 	}
 }
+
+// While a diagnosis samples, its line says what Ctrl-C does.
+func TestMeterSaysWhatInterruptingDoes(t *testing.T) {
+	m := &meter{ends: "Ctrl-C diagnoses what there is"}
+	got := m.text(work{phase: "sampling", unit: unitTime, done: 12, total: 60}, time.Time{})
+	if want := "sampling 12.0 s of 60.0 s; Ctrl-C diagnoses what there is"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -355,16 +355,48 @@ func placesTable(r *chain.Report) *document.Table {
 func worstTable(r *chain.Report) *document.Table {
 	tab := &document.Table{Caption: "The longest calls, each as a chain",
 		Columns: []document.Column{{Text: "took", Number: true}, {Text: "call"}, {Text: "chain"}}}
+	rows := map[string]int{} // by call and what it waited for
+	alike := map[int]int{}
 	for i := range r.Worst {
 		c := &r.Worst[i]
 		name := c.Call.Kind.String()
 		if c.File != "" {
 			name += " " + path.Base(c.File)
 		}
+
+		// The longest of the calls that are alike stands for all.
+		key := name + "\n" + alikeKey(c)
+		if at, ok := rows[key]; ok {
+			alike[at]++
+			continue
+		}
+
+		rows[key] = len(tab.Rows)
 		tab.Rows = append(tab.Rows, []document.Cell{{Text: traceTime(c.Took()), Number: true}, {Text: name},
 			{Text: chainLine(c)}})
 	}
+
+	for at, n := range alike {
+		tab.Rows[at][1].Note = units.Count(int64(n)) + " more alike"
+	}
 	return tab
+}
+
+// alikeLeast is the share of a call's time from which a part decides whether calls are alike.
+const alikeLeast = 0.1
+
+// alikeKey identifies what a call mainly waited for, in the order in which it did.
+func alikeKey(c *chain.Chain) string {
+	links, _ := linksOf(c)
+	var key strings.Builder
+	for _, l := range links {
+		if float64(l.took) < alikeLeast*float64(c.Took()) {
+			continue
+		}
+		l.culprit.PID = 0 // one kind of process
+		fmt.Fprintf(&key, "%v|%v|%s|%s|%v;", l.place, l.stage, l.stack, culpritPhrase(&l.culprit), l.culprit.Self)
+	}
+	return key.String()
 }
 
 // A link combines the parts of a call with the same place, stage and culprit.
@@ -378,9 +410,9 @@ type link struct {
 	stack    string
 }
 
-// chainLine lists the parts of a call on one line, in order of their start, omitting those below 3
-// %.
-func chainLine(c *chain.Chain) string {
+// linksOf returns the parts of a call in order of their start, and the time of those that are too
+// small to list: below 3 %.
+func linksOf(c *chain.Chain) (out []link, rest time.Duration) {
 	var links []link
 	for i := range c.Segments {
 		s := &c.Segments[i]
@@ -402,13 +434,22 @@ func chainLine(c *chain.Chain) string {
 		links[k].bytes += l.bytes
 	}
 
-	var parts []string
-	rest := time.Duration(0)
 	for i := range links {
 		if float64(links[i].took) < 0.03*float64(c.Took()) {
 			rest += links[i].took
 			continue
 		}
+		out = append(out, links[i])
+	}
+
+	return out, rest
+}
+
+// chainLine lists the parts of a call on one line.
+func chainLine(c *chain.Chain) string {
+	links, rest := linksOf(c)
+	var parts []string
+	for i := range links {
 		parts = append(parts, links[i].String())
 	}
 

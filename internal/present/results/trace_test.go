@@ -34,3 +34,21 @@ func TestTraceWithoutSlowCalls(t *testing.T) {
 		t.Error(v)
 	}
 }
+
+// Calls that waited for the same are one row with their number; the first screen fits.
+func TestTraceGroups(t *testing.T) {
+	h, b, err := events.LoadFile("../../trace/chain/testdata/xfs-dd.trace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := chain.Replay(h, b)
+	if len(r.Worst) == 0 {
+		t.Fatal("no worst calls")
+	}
+
+	r.Worst = append(r.Worst[:1:1], r.Worst[0], r.Worst[0])
+	rows := worstTable(r).Rows
+	if len(rows) != 1 || rows[0][1].Note != "2 more alike" {
+		t.Errorf("three calls that are alike: %d rows, %+v", len(rows), rows)
+	}
+}
