@@ -366,11 +366,12 @@ var layers = []Layer{
 	{"engine/mongodb/statcolumns", "mongostat's columns and JSON", []string{
 		"record/recording", "record/samples", "record/source",
 	}},
+	{"engine/mongodb/mongodlog", "what mongod's log says", []string{"record/lineprefix", "record/serverlog"}},
 	{"engine/mongodb", "all that is known of MongoDB", []string{
-		"base/diagnostics", "record/source", "record/exposition", "engine/mongodb/ftdc", "engine/mongodb/saved", "engine/mongodb/statcolumns", "record/sources",
+		"base/diagnostics", "record/source", "record/exposition", "record/serverlog", "engine/mongodb/ftdc", "engine/mongodb/saved", "engine/mongodb/statcolumns", "record/sources",
 		"model/scenario", "lab", "lab/existing", "advise/fit", "engine/*/judge", "engine/*/model",
 		"engine/*/advise", "engine/*/live", "engine/*/server",
-		"engine/mongodb/worker", "engine/mongodb/buckets", "engine/parts",
+		"engine/mongodb/worker", "engine/mongodb/buckets", "engine/mongodb/mongodlog", "engine/parts",
 	}},
 	{"engine/postgres/pgbenchtext", "what pgbench's clients felt: its progress, totals and logs", []string{"record/benchmark"}},
 	{"engine/postgres/fsynctext", "what pg_test_fsync prints", []string{"record/benchmark"}},

@@ -12,10 +12,12 @@ import (
 	"plimsoll/internal/engine/mongodb/judge"
 	"plimsoll/internal/engine/mongodb/live"
 	"plimsoll/internal/engine/mongodb/model"
+	"plimsoll/internal/engine/mongodb/mongodlog"
 	"plimsoll/internal/engine/mongodb/saved"
 	"plimsoll/internal/engine/mongodb/statcolumns"
 	"plimsoll/internal/engine/parts"
 	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/serverlog"
 	"plimsoll/internal/record/source"
 	"plimsoll/internal/record/sources"
 )
@@ -41,6 +43,7 @@ var Engine = parts.Engine{
 		// percona/mongodb_exporter's page.
 		Exporters: []exposition.Exporter{{Engine: "mongodb", Prefix: "mongodb",
 			VersionMetric: "mongodb_version_info", VersionLabel: "mongodb"}},
+		Logs:     []*serverlog.Format{&mongodlog.Format},
 		Looks:    looks,
 		Programs: []string{"mongod"}, Names: []string{"mongo"}, DataFolder: live.DataFolder,
 	},
@@ -60,12 +63,4 @@ var looks = []sources.Look{
 	// WT_BLOCK_MAGIC, 120897 in little endian (WiredTiger: block.h).
 	{Is: sources.Starts("\x41\xd8\x01\x00"),
 		Text: "is one of WiredTiger's own files: give the diagnostic.data folder in the dbPath"},
-	{
-		Is:   sources.Matches(`^\{"t":\{"\$date"`),
-		Text: "is a mongod log, which has slow operations but no disk or cache figures: give the diagnostic.data folder of the same server",
-	},
-	{
-		Is:   sources.Matches(`^\d{4}-\d\d-\d\dT[\d:.+-]+Z? +[IWEFD]\d? +[A-Z]+ `),
-		Text: "is a mongod log from before 4.4, which has no disk or cache figures: give the diagnostic.data folder of the same server",
-	},
 }

@@ -220,8 +220,6 @@ func TestNotRecognised(t *testing.T) {
 		"a.zip":         {[]byte("PK\x03\x04...."), "zip"},
 		"a.xz":          {[]byte("\xfd7zXZ\x00\x00"), "xz -d"},
 		"prog":          {[]byte("\x7fELF\x02\x01"), "ELF"},
-		"mongod.log":    {[]byte(`{"t":{"$date":"2026-11-21T02:00:05.000+00:00"},"s":"I",  "c":"NETWORK"}` + "\n"), "a mongod log"},
-		"old.log":       {[]byte("2019-05-03T10:37:35.000+0200 I STORAGE  [initandlisten] x\n"), "mongod log from before 4.4"},
 		"zap.log":       {[]byte(`{"level":"info","ts":"2026-11-21T02:00:05.000Z","caller":"x"}` + "\n"), "is unknown JSON"},
 		"fio.txt":       {[]byte("wal: (groupid=0): err= 0\n  write: IOPS=1129, BW=2536KiB/s\n"), "--output-format=json"},
 		"a_lat.1.log":   {[]byte("0, 13827, 1, 2300, 0\n0, 5837, 1, 2300, 0\n"), "a fio log"},

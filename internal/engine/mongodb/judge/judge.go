@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
 )
 
 //go:embed testdata/*.test
@@ -50,6 +51,8 @@ func Knowledge() rules.Knowledge {
 			handleLocks(),
 			backgroundRule(),
 			collectionScans(),
+			loggedSlowOperations(),
+			nothingLogged(),
 		},
 		Scripts:   scripts,
 		Stalls:    stalls,
@@ -67,7 +70,9 @@ func Knowledge() rules.Knowledge {
 		Plots:    []rules.Plot{{Title: "WiredTiger dirty", Signal: DirtyRatio}},
 		Compared: compared,
 		Counters: counters,
-		Providers: []rules.Provider{{Prefix: "mongodb_sys_", Ways: []rules.Way{captured}},
+		Providers: []rules.Provider{
+			{Prefix: "mongodb_log_", Ways: []rules.Way{{Kind: "mongod-log", Text: "mongod's log"}}},
+			{Prefix: "mongodb_sys_", Ways: []rules.Way{captured}},
 			{Prefix: "mongodb_", Ways: []rules.Way{captured, {Text: "mongodb_exporter's metrics"}}}},
 		Exporter:  "percona/mongodb_exporter with --collector.diagnosticdata",
 		CacheHint: "mongod: cacheSizeGB half of the limit",
@@ -82,6 +87,10 @@ func Knowledge() rules.Knowledge {
 // the interval after it.
 func cycle(sig *rules.Signals) (rules.Cycle, bool) {
 	cells, ok := CheckpointCells(sig)
+	if running := sig.One(loggedCheckpoints.Running); !ok && running != nil {
+		// Only checkpoints of over 20 s are logged.
+		return rules.Cycle{Cells: timeline.Where(running, func(x float64) bool { return x > 0 }), After: 1}, true
+	}
 	return rules.Cycle{Cells: cells, Took: sig.One(CheckpointTime), After: 1}, ok
 }
 

@@ -11,7 +11,7 @@ import (
 // felt are the signals that stalls reads.
 var felt = []*rules.Signal{WriteWaiting, Writes, ReadWaiting, Reads, CommandWaiting, Commands, WriteCounters,
 	QueuedWriters, ActiveWriters, ActiveConnections, Connections, OperationsInProgress,
-	ApplyTime, ApplyBatches, ApplyBuffer, OwnLag, MemberLag}
+	ApplyTime, ApplyBatches, ApplyBuffer, OwnLag, MemberLag, loggedWrites.Running, loggedWrites.Count, loggedWrites.Longest}
 
 // stalls returns the stalls of writes and reads, by latency, and of commands. Some commands wait by
 // design (for a change, for a heartbeat), so only latencies far from the usual count there. Before
@@ -35,6 +35,10 @@ func stalls(sig *rules.Signals) []rules.Stall {
 		rules.Found(rules.ByUsual(sig.Time, rules.StallCeilingS, commands)), applyStall(sig))
 	if len(out) > 0 {
 		return out
+	}
+
+	if logged := loggedStalls(sig); len(logged) > 0 && !sig.Measured(WriteCounters) {
+		return logged
 	}
 
 	writes.Ops, writes.Of = sig.One(WriteCounters), []*rules.Signal{WriteCounters, QueuedWriters}

@@ -1,0 +1,152 @@
+package judge
+
+import (
+	"math"
+	"strconv"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// mongodLogs says which operations mongod's log has.
+const mongodLogs = "mongod logs an operation only if it takes over slowms (100 ms by default), and with slowOpSampleRate only some of them: waits below that leave no line. Its diagnostic.data folder has all operations of every second."
+
+// manySlow is how many slow operations are more than a few long ones.
+const manySlow = 10.0
+
+func nothingLogged() rules.Rule {
+	return rules.NothingLogged("mongodb/nothing-slow-logged", "mongod", mongodLogs, loggedWrites.Running, loggedWrites,
+		loggedReads, loggedStatus, loggedCheckpoints)
+}
+
+func loggedSlowOperations() rules.Rule {
+	r := rules.Rule{ID: "mongodb/logged-slow-operations", Title: "The log has slow operations", Kind: rules.Symptom,
+		When:    "plimsoll:mongodb_logged_writes_running:ratio > 0 or plimsoll:mongodb_logged_reads_running:ratio > 0",
+		Needs:   []*rules.Signal{loggedWrites.Running, loggedReads.Running},
+		NoAlert: "it is about a log that was read; the metrics have alerts",
+		Cause:   "mongod logs each operation of over slowms (100 ms by default), with the time it read from disk, and waited for the cache, for locks, for flow control and for its write concern. What remains is work, a wait for the journal or for a ticket, or for a CPU.",
+		Words: rules.Words{
+			"writes":      "The log has {{.n}} writes of over slowms, the longest {{.longest}} (until {{.at}} UTC).",
+			"reads":       "It has {{.n}} reads of over slowms, the longest {{.longest}} (until {{.at}} UTC).",
+			"spent":       "Of their {{.all}} they spent{{with .disk}} {{.}} reading from disk,{{end}}{{with .cache}} {{.}} waiting for room in the cache,{{end}}{{with .locks}} {{.}} for locks,{{end}}{{with .flow}} {{.}} for flow control,{{end}}{{with .concern}} {{.}} for the write concern,{{end}} and the rest on what the log does not name.",
+			"scans":       "{{.n}} of them scanned a whole collection: no volume fixes these.",
+			"checkpoints": "{{.n}} checkpoints took over 20 s, the longest {{.longest}}; they ran for {{.share}} of the time of the slow writes.",
+			"status":      "serverStatus took over 1 s {{.n}} times, up to {{.longest}}: the whole server was held up.",
+			"flow":        "Flow control was engaged: a majority of the members lags.",
+			"full":        "The cache was full (WT_CACHE_FULL) {{.n}} times.",
+			"primary":     "The member won {{.won}} and lost {{.lost}} elections.",
+			"builds":      "{{.n}} index builds ended.",
+			"only":        "How many operations were quick is not in the log.",
+		},
+		Advice: map[string]rules.Advice{
+			"data": {Summary: "Give the diagnostic.data folder of the same server: it has every second of its caches, checkpoints, journal and disks",
+				Expect: "the cause", TradeOff: "none", NoCommand: "it is in the server's dbPath"},
+			"index": {Summary: "Give the queries with planSummary COLLSCAN an index", Expect: "they read a few documents",
+				TradeOff: "an index costs writes and memory", NoCommand: "it depends on the queries"},
+		}}
+
+	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+		writes, reads := c.SumOf(loggedWrites), c.SumOf(loggedReads)
+		if writes.N+reads.N < 1 {
+			return nil
+		}
+
+		f := r.Finding("mongodb")
+		f.Severity, f.Effect = rules.Info, true
+		if writes.N >= manySlow {
+			f.Severity = rules.Warning
+		}
+
+		running := writes.Running.Or(reads.Running)
+		f.Windows = c.Windows(running.Close(c.Cells(5e9)))
+		f.Weight = rules.Share(running, c.Stall.Cells)
+
+		if writes.N > 0 {
+			f.Say("writes", writes.Values())
+			f.Evidence = append(f.Evidence, writes.Evidence(c, loggedWrites)...)
+		}
+		if reads.N > 0 {
+			f.Say("reads", reads.Values())
+			f.Evidence = append(f.Evidence, reads.Evidence(c, loggedReads)...)
+		}
+
+		saySpent(c, &f, writes.Seconds+reads.Seconds, running)
+		scans := sayEvents(c, &f, writes.Running)
+
+		f.Say("only", nil)
+		f.Advise("data", nil)
+		if scans {
+			f.Advise("index", nil)
+		}
+
+		return []rules.Finding{f}
+	}
+
+	return r
+}
+
+// saySpent says what the slow operations spent their time on. Each line has its own operation's
+// waits, so these are parts of the same sum.
+func saySpent(c *rules.Case, f *rules.Finding, all float64, running timeline.Mask) {
+	v := rules.Values{"all": rules.Seconds(all)}
+	some := false
+	for _, x := range []struct {
+		name, text string
+		of         *rules.Signal
+	}{
+		{"disk", "reading from disk", LoggedDiskReads}, {"cache", "waiting for the cache", LoggedCacheWaits},
+		{"locks", "waiting for locks", LoggedLockWaits}, {"flow", "waiting for flow control", LoggedFlowWaits},
+		{"concern", "waiting for the write concern", LoggedConcernWaits},
+	} {
+		s := timeline.Sum(c.One(x.of)) * c.Grid.StepSeconds()
+		if v[x.name] = ""; !(s > 0) {
+			continue
+		}
+		v[x.name], some = rules.Seconds(s), true
+		f.Evidence = append(f.Evidence, c.Figure("time of slow operations "+x.text, x.of, s, "seconds", running))
+	}
+	if some {
+		f.Say("spent", v)
+	}
+}
+
+// sayEvents says what else the log has, and whether operations scanned a collection.
+func sayEvents(c *rules.Case, f *rules.Finding, writes timeline.Mask) (scans bool) {
+	count := func(s *rules.Signal) float64 {
+		return math.Round(max(0, timeline.Sum(c.One(s))) * c.Grid.StepSeconds())
+	}
+	event := func(words, text string, s *rules.Signal) bool {
+		n := count(s)
+		if n > 0 {
+			f.Say(words, rules.Values{"n": counted(n)})
+			f.Evidence = append(f.Evidence, c.Figure(text, s, n, "", timeline.Known(c.One(s))))
+		}
+		return n > 0
+	}
+
+	scans = event("scans", "logged operations that scanned a collection", LoggedScans)
+	if long := c.SumOf(loggedCheckpoints); long.N > 0 {
+		v := long.Values()
+		v["share"] = rules.Part(rules.Share(long.Running, writes))
+		f.Say("checkpoints", v)
+		f.Evidence = append(f.Evidence, long.Evidence(c, loggedCheckpoints)[:2]...)
+	}
+	if status := c.SumOf(loggedStatus); status.N > 0 {
+		f.Say("status", status.Values())
+		f.Evidence = append(f.Evidence, status.Evidence(c, loggedStatus)[:2]...)
+	}
+
+	event("flow", "log lines about flow control", LoggedFlowControl)
+	event("full", "log lines with WT_CACHE_FULL", LoggedCacheFull)
+	event("builds", "index builds that ended", LoggedIndexBuilds)
+	if won, lost := count(LoggedElections), count(LoggedStepdowns); won+lost > 0 {
+		f.Say("primary", rules.Values{"won": counted(won), "lost": counted(lost)})
+		f.Evidence = append(f.Evidence, c.Figure("elections won", LoggedElections, won, "", writes),
+			c.Figure("stepdowns", LoggedStepdowns, lost, "", writes))
+	}
+
+	return scans
+}
+
+// counted formats a number of events.
+func counted(n float64) rules.Value { return rules.Called(strconv.FormatFloat(n, 'f', 0, 64)) }
