@@ -110,6 +110,12 @@ func (sig *Signals) StallOf(l Logged, atLeast float64, s Stall) (Stall, bool) {
 	return s, s.Any()
 }
 
+// Covers reports whether metrics are sampled often enough to show a stall of seconds. Then a log, which
+// has only the slow calls, is not needed to find stalls; otherwise it is the better source.
+func (sig *Signals) Covers(of *Signal) bool {
+	return sig.Measured(of) && sig.ResolutionS(of) < coarseFromS
+}
+
 // NothingLogged is the rule about a log without any slow call: what it does not show. limit says which
 // calls the engine logs, and which setting decides. read is a signal that every log has.
 func NothingLogged(id, product, limit string, read *Signal, all ...Logged) Rule {

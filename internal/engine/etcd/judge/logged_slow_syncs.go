@@ -99,10 +99,12 @@ func loggedSyncsFinding(r rules.Rule, c *rules.Case, syncs rules.LoggedSum) rule
 		f.Evidence = append(f.Evidence, writes.Evidence(c, loggedWrites)[:2]...)
 	}
 
-	// The metrics have the same syncs and all others, so their findings lead.
+	// The metrics have the same syncs and all others, so their findings lead, unless they are sampled
+	// too seldom to show single syncs.
 	if c.Measured(WALFsyncs) {
-		f.Severity = rules.Info
-		f.Say("metrics", nil)
+		if f.Say("metrics", nil); !c.Stall.Logged {
+			f.Severity = rules.Info
+		}
 	} else {
 		f.Foremost = true
 		f.Say("only", nil)

@@ -24,15 +24,15 @@ var (
 		"1/s", "log lines about the alarm NOSPACE per second", `irate(etcd_log_no_space_total[$w])`)
 )
 
-// loggedStalls finds the stalls in a log. Where metrics have the same calls, they are not needed: the
-// metrics have the quick calls too.
+// loggedStalls finds the stalls in a log, unless the metrics show stalls of that length: they have the
+// quick calls too.
 func loggedStalls(sig *rules.Signals) []rules.Stall {
 	var out []rules.Stall
-	if !sig.Measured(WALFsyncTime) {
+	if !sig.Covers(WALFsyncTime) {
 		out = append(out, rules.Found(sig.StallOf(loggedSyncs, 0.5, rules.Stall{Rule: "etcd/logged-slow-syncs",
 			Subject: "etcd's logged WAL fdatasyncs", Class: rules.Syncing, OfLog: true}))...)
 	}
-	if !sig.Measured(ProposalsPending) {
+	if !sig.Covers(ProposalsPending) {
 		out = append(out, rules.Found(sig.StallOf(loggedWrites, 1, rules.Stall{Rule: "etcd/logged-slow-requests",
 			Subject: "etcd's logged writes", Class: rules.Writing, Aside: true}))...)
 	}

@@ -33,12 +33,13 @@ func stalls(sig *rules.Signals) []rules.Stall {
 
 	out := slices.Concat(slowOr(front, sig, timed), slowOr(front, sig, reads),
 		rules.Found(rules.ByUsual(sig.Time, rules.StallCeilingS, commands)), applyStall(sig))
-	if len(out) > 0 {
+	if len(out) > 0 && sig.Covers(Writes) {
 		return out
 	}
 
-	if logged := loggedStalls(sig); len(logged) > 0 && !sig.Measured(WriteCounters) {
-		return logged
+	// Metrics of a scrape every 15 s show no stall of seconds; the log does.
+	if logged := loggedStalls(sig); len(out)+len(logged) > 0 {
+		return append(out, logged...)
 	}
 
 	writes.Ops, writes.Of = sig.One(WriteCounters), []*rules.Signal{WriteCounters, QueuedWriters}

@@ -23,12 +23,13 @@ const (
 	manySessions = 32
 )
 
-// stalls finds the stalled time, in the metrics or, without them, in the log.
+// stalls finds the stalled time in the metrics and, unless these are sampled often, in the log.
 func stalls(sig *rules.Signals) []rules.Stall {
-	if found := measuredStalls(sig); len(found) > 0 && found[0].Ops != nil {
+	found := measuredStalls(sig)
+	if len(found) > 0 && found[0].Ops != nil && sig.Covers(Commits) {
 		return found
 	}
-	return loggedStalls(sig)
+	return append(found, loggedStalls(sig)...)
 }
 
 // measuredStalls finds stalled commits although PostgreSQL's exporters report no latency. By Little's law a
