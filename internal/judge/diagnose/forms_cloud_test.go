@@ -46,6 +46,55 @@ func TestCreditsOfRDSRunOut(t *testing.T) {
 	}
 }
 
+// The WAL of an RDS instance is on a dedicated log volume, which is at its 3,000 IOPS for ten minutes of each
+// hour, while the data's volume is as quick as ever. The log's volume is named, and no command would raise
+// the data's.
+func TestLogVolumeOfRDSIsFull(t *testing.T) {
+	in := func(s float64) bool { return between(s, 3600, 1200, 1800) }
+	iops := func(s float64) float64 {
+		if in(s) {
+			return 3000 * jitter(s, "i", 0.004)
+		}
+		return 900 * jitter(s, "i", 0.1)
+	}
+
+	latency := func(s float64) float64 {
+		if in(s) {
+			return 0.09 * jitter(s, "l", 0.1)
+		}
+		return 0.0009 * jitter(s, "l", 0.1)
+	}
+
+	w := forms(t, time.Minute, 6*time.Hour)
+	for name, of := range map[string]func(s float64) float64{
+		"read_iops": func(s float64) float64 { return 500 * jitter(s, "r", 0.1) }, "write_iops": func(s float64) float64 { return 400 * jitter(s, "w", 0.1) },
+		"read_throughput": func(s float64) float64 { return 5e6 }, "write_throughput": func(s float64) float64 { return 4e6 },
+		"read_latency": func(s float64) float64 { return 0.0008 * jitter(s, "a", 0.1) }, "write_latency": func(s float64) float64 { return 0.0009 * jitter(s, "b", 0.1) },
+		"disk_queue_depth":    func(s float64) float64 { return 0.8 * jitter(s, "q", 0.1) },
+		"read_iopslog_volume": func(s float64) float64 { return 1 }, "write_iopslog_volume": iops,
+		"read_throughput_log_volume": func(s float64) float64 { return 4096 }, "write_throughput_log_volume": func(s float64) float64 { return iops(s) * 8192 },
+		"read_latency_log_volume": func(s float64) float64 { return 0.0008 }, "write_latency_log_volume": latency,
+		"disk_queue_depth_log_volume": func(s float64) float64 { return iops(s) * latency(s) },
+	} {
+		w.gauge(of, "aws_rds_"+name+"_average", "dbinstance_identifier", "shop-db")
+	}
+
+	r := w.diagnose(diagnose.Options{})
+	show(t, "log volume", r)
+	wants(t, r, []string{"disk/iops-capped"}, "disk/not-the-cause")
+	for _, f := range r.Findings {
+		if f.Rule == "disk/iops-capped" && f.Subject != "shop-db-log-volume" {
+			t.Errorf("it is %s that is capped: %s", f.Subject, f.Summary)
+		}
+	}
+
+	for _, a := range r.Actions {
+		if text := fmt.Sprint(a); strings.Contains(text, "modify-db-instance") {
+			t.Errorf("a command changes the data's volume: %s", text)
+		}
+	}
+}
+
 // A PostgreSQL whose checkpoints leave all to their fsync: 20 s of each five minutes commits fall from
 // 5,000 to 800 a second.
 func TestCheckpointsInOneGo(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -272,6 +273,11 @@ func raises(_ *Case, v Values) bool { return v["less"] == "" }
 // price is that of a gp3, and is left out if only other types reach that much.
 func sizeVolume(_ *Case, f *Finding) Values {
 	v := Values{"iops": "6000", "mibs": "250", "dollars": "", "less": "", "volume": volumeOf(f)}
+	if strings.HasSuffix(f.Subject, RDSLogVolume) {
+		v["less"] = "yes" // its limits are fixed, and a command would change the data's volume
+		return v
+	}
+
 	if f.Cap == nil {
 		return v
 	}

@@ -1,5 +1,7 @@
 package rules
 
+import "strings"
+
 // If no source has the host's counters, a provider's figures for its volumes replace them. The
 // device is then the volume's ID.
 //
@@ -68,16 +70,19 @@ func init() {
 		of.Coarse = append(of.Coarse, expr)
 	}
 
-	for of, expr := range map[*Signal]string{
-		DiskWrites: rds("write_iops"), DiskReads: rds("read_iops"), DiskOps: rds("write_iops") + " + " +
-			rds("read_iops"),
-		DiskWritten: rds("write_throughput"), DiskMoved: rds("write_throughput") + " + " + rds("read_throughput"),
-		DiskWriteAwait: rds("write_latency"), DiskReadAwait: rds("read_latency"),
-		DiskQueue: rds("disk_queue_depth"),
-		// RDS does not report idle time, but the device was busy for at most the mean queue.
-		DiskBusy: "clamp_max(" + rds("disk_queue_depth") + ", 1)",
-	} {
-		of.Coarse = append(of.Coarse, expr)
+	// An alternative is read if all of its metrics exist, so instances without a log volume have their own.
+	for _, volumes := range []func(metrics ...string) string{rdsVolumes, rdsStorage} {
+		for of, expr := range map[*Signal]string{
+			DiskWrites: volumes("write_iops"), DiskReads: volumes("read_iops"),
+			DiskOps:     volumes("write_iops", "read_iops"),
+			DiskWritten: volumes("write_throughput"), DiskMoved: volumes("write_throughput", "read_throughput"),
+			DiskWriteAwait: volumes("write_latency"), DiskReadAwait: volumes("read_latency"),
+			DiskQueue: volumes("disk_queue_depth"),
+			// RDS does not report idle time, but the device was busy for at most the mean queue.
+			DiskBusy: "clamp_max(" + volumes("disk_queue_depth") + ", 1)",
+		} {
+			of.Coarse = append(of.Coarse, expr)
+		}
 	}
 
 	addParts(cloudwatch)
@@ -148,6 +153,36 @@ var StorageOfRDS = core.Add(Signal{Name: SignalPrefix + "rds_storage:rate", Unit
 func rds(metric string) string {
 	return `label_replace(label_replace(aws_rds_` + metric +
 		`_average, "device", "$1", "dbinstance_identifier", "(.+)"), "device", "$1", "dimension_DBInstanceIdentifier", "(.+)")`
+}
+
+// RDSLogVolume ends the device name of an RDS instance's dedicated log volume, which holds the WAL of
+// PostgreSQL or the redo and binary logs of MySQL and MariaDB. It has 1,000 GiB and 3,000 IOPS, which cannot be
+// changed (Amazon RDS User Guide, "Dedicated log volume").
+const RDSLogVolume = "-log-volume"
+
+// rdsStorage is the sum of some metrics of an Amazon RDS instance.
+func rdsStorage(metrics ...string) string {
+	var parts []string
+	for _, m := range metrics {
+		parts = append(parts, rds(m))
+	}
+	return strings.Join(parts, " + ")
+}
+
+// rdsVolumes is that sum for each volume: the data's, and the dedicated log volume. CloudWatch calls the log's
+// WriteIOPSLogVolume, which exporters write as write_iopslog_volume: they separate words where a lower-case
+// letter or a digit precedes a capital.
+func rdsVolumes(metrics ...string) string {
+	var log []string
+	for _, m := range metrics {
+		ofLog := m + "_log_volume"
+		if strings.HasSuffix(m, "iops") {
+			ofLog = m + "log_volume"
+		}
+		log = append(log, ofLog)
+	}
+	return "((" + rdsStorage(metrics...) + ") or label_replace((" + rdsStorage(log...) +
+		`), "device", "${1}` + RDSLogVolume + `", "device", "(.+)"))`
 }
 
 // A pageName is how an exporter names the counters of log page 0xD0, and the expression that

@@ -253,6 +253,14 @@ func (l *lookup) machine(ctx context.Context, kind string) error {
 	return nil
 }
 
+// A dedicated log volume has a fixed size and fixed IOPS (Amazon RDS User Guide, "Dedicated log volume").
+// Rules know it by the name of its instance with this ending.
+const (
+	logVolume     = "-log-volume"
+	logVolumeGiB  = 1000
+	logVolumeIOPS = 3000
+)
+
 // database describes an RDS instance: its storage, and the instance type behind its class.
 func (l *lookup) database(ctx context.Context, name string) error {
 	var answer struct {
@@ -265,6 +273,7 @@ func (l *lookup) database(ctx context.Context, name string) error {
 			SizeGiB    int64  `xml:"AllocatedStorage"`
 			IOPS       int64  `xml:"Iops"`
 			Throughput int64  `xml:"StorageThroughput"`
+			LogVolume  bool   `xml:"DedicatedLogVolume"`
 		} `xml:"DescribeDBInstancesResult>DBInstances>DBInstance"`
 	}
 
@@ -284,6 +293,10 @@ func (l *lookup) database(ctx context.Context, name string) error {
 	for _, x := range answer.Databases {
 		v := volumeItem{Type: x.Type, SizeGiB: x.SizeGiB, IOPS: x.IOPS, Throughput: x.Throughput}
 		l.d.Volume(name, v.known())
+		if x.LogVolume {
+			log := volumeItem{Type: x.Type, SizeGiB: logVolumeGiB, IOPS: logVolumeIOPS}
+			l.d.Volume(name+logVolume, log.known())
+		}
 		l.d.Fact("rds_engine", strings.TrimSpace(x.Engine+" "+x.Version))
 		if x.Status == "storage-optimization" || x.Status == "modifying" {
 			l.d.Note("the storage of %s is being modified (%s): it may be slower until that completes",

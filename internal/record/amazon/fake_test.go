@@ -84,7 +84,7 @@ var usually = map[string][]reply{
 <maximumBandwidthInMbps>10000</maximumBandwidthInMbps><maximumThroughputInMBps>1250.0</maximumThroughputInMBps><maximumIops>40000</maximumIops></ebsOptimizedInfo></ebsInfo></item></instanceTypeSet></DescribeInstanceTypesResponse>`}},
 	"DescribeDBInstances": {{200, `<DescribeDBInstancesResponse xmlns="http://rds.amazonaws.com/doc/2014-10-31/"><DescribeDBInstancesResult><DBInstances><DBInstance>
 <DBInstanceIdentifier>orders</DBInstanceIdentifier><DBInstanceClass>db.m9z.large</DBInstanceClass><Engine>postgres</Engine><EngineVersion>16.4</EngineVersion><DBInstanceStatus>storage-optimization</DBInstanceStatus>
-<StorageType>gp3</StorageType><AllocatedStorage>400</AllocatedStorage><Iops>12000</Iops><StorageThroughput>500</StorageThroughput></DBInstance></DBInstances></DescribeDBInstancesResult></DescribeDBInstancesResponse>`}},
+<StorageType>io2</StorageType><AllocatedStorage>400</AllocatedStorage><Iops>12000</Iops><DedicatedLogVolume>true</DedicatedLogVolume></DBInstance></DBInstances></DescribeDBInstancesResult></DescribeDBInstancesResponse>`}},
 	"GetMetricData": {{200, metricData("m0", "")}},
 }
 
@@ -198,7 +198,7 @@ func TestFacts(t *testing.T) {
 		}
 	}
 
-	if _, s, err = read(t, Cloud{}, "aws://rds/orders", source.Options{}); err != nil || s.Describe().Facts["volume.orders"] != "gp3,400GiB,12000IOPS,500MiB/s" || s.Describe().Facts["rds_engine"] != "postgres 16.4" {
+	if _, s, err = read(t, Cloud{}, "aws://rds/orders", source.Options{}); err != nil || s.Describe().Facts["volume.orders"] != "io2,400GiB,12000IOPS" || s.Describe().Facts["volume.orders-log-volume"] != "io2,1000GiB,3000IOPS" || s.Describe().Facts["rds_engine"] != "postgres 16.4" {
 		t.Errorf("%v, %v", s.Describe().Facts, err)
 	}
 }
