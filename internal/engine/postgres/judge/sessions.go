@@ -2,6 +2,7 @@ package judge
 
 import (
 	"math"
+	"time"
 
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
@@ -11,6 +12,17 @@ import (
 // batch rather than a waiting commit. A session that waits for a lock, the WAL or a standby never
 // counts as one.
 const longS = 60
+
+// While transactions complete at the usual rate, sessions of longWhileUsualS count as long, too: a dump of a
+// quarter of a minute next to a few quick commits is no queue of commits. A real queue is not hidden: if
+// transactions took that long at the usual rate, as many younger ones would be executing.
+//
+// keptUp is the share of the usual completions that counts as the usual rate, less what a random number of
+// that size varies by: twice its square root. Clients that wait send fewer.
+const (
+	longWhileUsualS = 5
+	keptUp          = 0.8
+)
 
 // clientSessions are the sessions that can be part of a stall.
 type clientSessions struct {
@@ -28,6 +40,7 @@ func findClients(sig *rules.Signals) clientSessions {
 	active := sig.One(Active)
 	who := clientSessions{long: make(timeline.Mask, sig.Grid.N)}
 	left, unknown := leftOut(sig, who.long)
+	counted(sig, left, unknown, who.long)
 	who.oldest = oldestOf(sig, unknown)
 	if active == nil {
 		return who
@@ -68,15 +81,20 @@ func leftOut(sig *rules.Signals, long timeline.Mask) (out []float64, unknown tim
 	counts := sig.Signal(Applications)
 
 	step := sig.Grid.StepSeconds()
+	asUsual := completedAsUsual(sig)
 	for _, age := range sig.Signal(ApplicationAge) {
 		count := countOf(counts, age)
 		here := make([]float64, sig.Grid.N)
 		for k, a := range age.Values {
-			if !(a >= longS) {
+			if !(a >= longWhileUsualS) {
+				continue // also if unknown
+			}
+
+			began := max(0, k-int(a/step)) // the first cell that ended after the transaction began
+			if a < longS && (!asUsual(began, k) || !appeared(age, count, began)) {
 				continue
 			}
 
-			began := max(0, k-int(math.Round(a/step)))
 			window := max(began, k-int(math.Ceil(longS/step)))
 
 			fewest, before := math.Inf(1), 0.0
@@ -105,6 +123,46 @@ func leftOut(sig *rules.Signals, long timeline.Mask) (out []float64, unknown tim
 	}
 
 	return out, unknown
+}
+
+// counted adds the sessions that a live source counts by their age. Each was executing in the cells before,
+// too.
+func counted(sig *rules.Signals, left []float64, unknown, long timeline.Mask) {
+	n, asUsual := sig.One(LongSessions), completedAsUsual(sig)
+	cells := sig.Cells(longWhileUsualS * time.Second)
+	for k, sessions := range n {
+		from := max(0, k-cells)
+		if !(sessions > 0) || !asUsual(from, k) {
+			continue
+		}
+		for j := from; j <= k; j++ {
+			left[j] = max(left[j], sessions)
+			unknown[j], long[j] = true, true // the oldest age is theirs
+		}
+	}
+}
+
+// appeared reports whether an application had no executing session before the transaction of its oldest
+// one began, as with dumps: those that execute since then came with it. An exporter without the name of
+// the application counts clients and dumps in one group.
+func appeared(of timeline.Track, count []float64, began int) bool {
+	return of.Labels.Get("application_name") != "" && began > 0 && known(count, began-1) == 0
+}
+
+// completedAsUsual returns a function that reports whether transactions completed at the usual rate from one
+// cell to another. It always reports false if sessions that wait for a lock, the WAL or a standby cannot be
+// distinguished: those may hang as long as a dump runs.
+func completedAsUsual(sig *rules.Signals) func(from, to int) bool {
+	commits, step := sig.One(Commits), sig.Grid.StepSeconds()
+	usual := timeline.Quantile(commits, 0.5)
+	if timeline.Count(sig.One(WaitEvents)) == 0 || !(usual > 0) {
+		return func(int, int) bool { return false }
+	}
+
+	return func(from, to int) bool {
+		expected := usual * step * float64(to+1-from)
+		return timeline.Sum(commits[from:to+1])*step >= keptUp*expected-2*math.Sqrt(expected)
+	}
 }
 
 // countOf returns the session counts with the same labels as a track; nil if there are none.

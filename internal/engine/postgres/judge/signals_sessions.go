@@ -47,6 +47,10 @@ var (
 		Exprs: []string{`max by (datname, usename, application_name) (pg_stat_activity_max_tx_duration{state="active",` +
 			clients + `,` +
 			notQueued + `})`}})
+	// LongSessions are counted by the live source, whatever their application is called.
+	LongSessions = signal("postgres_long_sessions:count",
+		"", "executing client sessions of over 5 s that do not wait for a lock, the WAL or a standby",
+		`sum(plimsoll_postgres_long_sessions)`)
 	QueuedAge = signal("postgres_queued_age:seconds",
 		"seconds", "age of the oldest transaction waiting for a lock, the WAL or a standby",
 		`max(pg_stat_activity_max_tx_duration{state="active",`+clients+

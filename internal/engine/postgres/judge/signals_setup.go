@@ -16,6 +16,8 @@ var (
 		`pg_settings_shared_buffers_bytes`)
 	MinWALSize = signal("postgres_min_wal_size:bytes", "bytes", "min_wal_size",
 		`pg_settings_min_wal_size_bytes`)
+	WALSegment = signal("postgres_wal_segment:bytes", "bytes", "wal_segment_size",
+		`pg_settings_wal_segment_size_bytes`)
 	WALBuffers = signal("postgres_wal_buffers:bytes", "bytes", "wal_buffers",
 		`pg_settings_wal_buffers_bytes`)
 	// commit_delay is in microseconds, although pg_settings gives no unit (guc_tables.c, 9.3 to

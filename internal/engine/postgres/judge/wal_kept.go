@@ -16,6 +16,13 @@ const (
 	// PGARCH_AUTOWAKE_INTERVAL).
 	minFailures = 3.0
 	failingS    = 60.0
+	// An archiver that succeeds is too slow if it archived less than behindShare of the WAL while pg_wal
+	// grew by behindGrowth of its size at the beginning. It archives one segment after the other, so
+	// a slow archive_command bounds the rate at which WAL can be removed.
+	behindShare  = 0.8
+	behindGrowth = 0.1
+	// defaultSegment is the default size in bytes of a WAL segment (initdb --wal-segsize).
+	defaultSegment = 16 << 20
 	// soonFullS is the time in seconds until the file system is full below which someone has to be
 	// paged.
 	soonFullS = 6 * 3600
@@ -26,13 +33,14 @@ func walKept() rules.Rule {
 		Whole:   true,
 		When:    "plimsoll:postgres_slot_kept:bytes > 1073741824 or plimsoll:postgres_archive_failed:rate > 0",
 		Needs:   []*rules.Signal{},
-		AnyOf:   []*rules.Signal{SlotKept, InactiveSlots, ArchiveFailed},
+		AnyOf:   []*rules.Signal{SlotKept, InactiveSlots, ArchiveFailed, Archived},
 		Refutes: rules.DiskResources,
 		Cause:   "After a checkpoint PostgreSQL removes WAL only if it is archived and no replication slot needs it. A slot without a consumer, or a failing archive_command, retains all of it: pg_wal grows past max_wal_size until the file system is full. Then the server stops with a PANIC and cannot start again until there is room.",
 		Words: rules.Words{
 			"no volume": "No volume fixes this, a larger one only fills later:",
 			"slot":      "{{with .slots}}{{.}} without a consumer{{else}}a replication slot without a consumer{{end}} retained {{.kept}} of WAL{{with .grows}}, growing by {{.}} per hour{{end}}.",
 			"archiver":  "the archiver failed {{.failed}} times{{with .since}} in {{.}}{{end}} and has archived nothing since the first failure.",
+			"behind":    "the archiver is slower than the WAL: it archived {{.archived}} of the {{.written}} written in {{.for}}, without a failure.",
 			"size":      "pg_wal holds {{.size}}{{with .most}}, and max_wal_size is {{.}}{{end}}.",
 			"left":      "At this rate {{.device}} is full in {{.in}}.",
 		},
@@ -48,6 +56,10 @@ func walKept() rules.Rule {
 				Expect:    "the archiver catches up, and the next checkpoint removes the WAL",
 				TradeOff:  "none",
 				NoCommand: "the failure is outside of PostgreSQL: a full target, an expired credential, a missing host. Never delete files in pg_wal manually"},
+			"faster": {Summary: "Make archiving faster: an archive_command or archive_library that copies several files at the same time, a nearer target, compression; or write less WAL",
+				Expect:    "the archiver catches up, and the next checkpoint removes the WAL",
+				TradeOff:  "archiving in parallel takes more of the network and of the volume's reads",
+				NoCommand: "it depends on the archiving tool. Never delete files in pg_wal manually"},
 		}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
@@ -56,6 +68,8 @@ func walKept() rules.Rule {
 			out = append(out, f)
 		}
 		if f, ok := archiverKeeps(r, c); ok {
+			out = append(out, f)
+		} else if f, ok := archiverBehind(r, c); ok {
 			out = append(out, f)
 		}
 		return out
@@ -146,6 +160,45 @@ func archiverKeeps(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 		math.Round(n), "", failing)}
 	reportRoom(c, &f, timeline.Mean(timeline.At(c.One(WALGenerated), failing)))
 	f.Advise("archive", nil)
+
+	return f, true
+}
+
+// archiverBehind reports an archiver that succeeds, but slower than WAL is written. max_wal_size does not
+// bound pg_wal then, so only growth beyond both counts.
+func archiverBehind(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
+	archived, written, size := c.One(Archived), c.One(WALGenerated), c.One(WALSize)
+	segment := timeline.Max(c.One(WALSegment))
+	if !(segment > 0) {
+		segment = defaultSegment
+	}
+
+	first, last := ends(size)
+	sum := func(rate []float64) float64 { return timeline.Sum(rate) * c.Grid.StepSeconds() }
+	done, all := sum(archived)*segment, sum(written)
+	least := math.Max(minKept, timeline.Max(c.One(MaxWALSize)))
+	if math.IsNaN(least) {
+		least = minKept
+	}
+
+	// Without a completed file, nothing shows that there is an archiver.
+	if last < 0 || !(done > 0) || !(done < behindShare*all) || size[last] < least ||
+		size[last]-size[first] < behindGrowth*size[first] || size[last]-size[first] < segment {
+		return rules.Finding{}, false
+	}
+
+	f := r.Finding("archiver")
+	f.Severity = rules.Warning
+	known := timeline.Known(size)
+	f.Windows = c.Windows(known)
+	f.Say("no volume", nil)
+	f.Say("behind", rules.Values{"archived": rules.Bytes(done), "written": rules.Bytes(all),
+		"for": rules.Seconds(c.Seconds(known))})
+	f.Evidence = []rules.Evidence{c.Figure("WAL archived", Archived, done, "bytes", known),
+		c.Figure("WAL written", WALGenerated, all, "bytes", known),
+		c.Figure("size of pg_wal at first", WALSize, size[first], "bytes", known)}
+	reportRoom(c, &f, (size[last]-size[first])/c.Seconds(known))
+	f.Advise("faster", nil)
 
 	return f, true
 }

@@ -24,6 +24,7 @@
 //	plimsoll_postgres_slot_kept_bytes          the most WAL that one of them retains
 //	plimsoll_postgres_unfrozen_age             age of the oldest unfrozen transaction, in transactions
 //	plimsoll_postgres_wraparound_workers       autovacuum workers freezing a table to prevent wraparound
+//	plimsoll_postgres_long_sessions            executing client sessions of over 5 s that do not wait for a lock, the WAL or a standby
 //	plimsoll_postgres_system                   1, with the system_identifier that a primary and its standbys share
 //	plimsoll_postgres_checkpointer_count       1 for the checkpointer's wait event, by wait_event_type and wait_event
 //

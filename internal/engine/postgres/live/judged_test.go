@@ -34,6 +34,7 @@ type bench struct {
 	seen    map[string]float64 // the sums of the last sample, by metric and backend_type
 	changed chan struct{}      // closed with each sample
 
+	every time.Duration // from one commit of a client to its next
 	worst time.Duration // the longest commit, as its client saw it
 	errs  chan error    // of the clients and the source
 }
@@ -72,7 +73,7 @@ func benchOf(t *testing.T, conf string) *bench {
 	}
 
 	t.Cleanup(func() { _ = s.Stop() })
-	b := &bench{t: t, server: s, mem: recording.NewMemory(recording.MemoryOptions{}), seen: map[string]float64{}, changed: make(chan struct{}), errs: make(chan error, clients+1)}
+	b := &bench{t: t, every: 20 * time.Millisecond, server: s, mem: recording.NewMemory(recording.MemoryOptions{}), seen: map[string]float64{}, changed: make(chan struct{}), errs: make(chan error, clients+1)}
 	b.exec(fmt.Sprintf("CREATE TABLE accounts AS SELECT id, 0 AS balance FROM generate_series(1, %d) AS id", clients))
 
 	return b
@@ -131,7 +132,7 @@ func (b *bench) until(more int, holds func() bool) {
 	b.mu.Unlock()
 }
 
-// commit is one client: it updates its row every 20 ms, and when the commit has returned.
+// commit is one client: it updates its row at a fixed rate, and when the commit has returned.
 func (b *bench) commit(ctx context.Context, row int) error {
 	c, err := pgconn.Connect(ctx, b.server.Socket("postgres", "postgres"))
 	if err != nil {
@@ -139,7 +140,7 @@ func (b *bench) commit(ctx context.Context, row int) error {
 	}
 
 	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(b.every)
 	defer tick.Stop()
 
 	for {

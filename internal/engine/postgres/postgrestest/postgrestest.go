@@ -92,8 +92,15 @@ func Available() error {
 	return nil
 }
 
+// envPrograms names the folder with the programs of another version than the installed one.
+const envPrograms = "PLIMSOLL_POSTGRES"
+
 // programs returns the folder with initdb and postgres.
 func programs() (string, error) {
+	if dir := os.Getenv(envPrograms); dir != "" {
+		return filepath.Abs(dir)
+	}
+
 	dirs, err := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if err != nil || len(dirs) == 0 {
 		return "", fmt.Errorf("%w: apt-get install postgresql", ErrMissing)
@@ -181,6 +188,44 @@ func (s *Server) write(name string, content []byte) error {
 	}
 	return os.Chown(path, int(s.user.UID), int(s.user.GID))
 }
+
+// Standby starts a physical standby of the server in a folder, which replicates by its socket. more are
+// further lines of its configuration.
+func (s *Server) Standby(dir, more string) (*Server, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	b := &Server{Dir: dir, bin: s.bin, user: s.user}
+	if err := errors.Join(os.MkdirAll(dir, 0o755), s.user.Own(dir), s.user.Admit(dir)); err != nil {
+		return nil, err
+	}
+
+	var err error
+	if b.Port, err = freePort(); err != nil {
+		return nil, err
+	}
+
+	from := fmt.Sprintf("host=%s port=%d user=postgres application_name=standby", s.Dir, s.Port)
+	p, err := process.Start(process.Options{Path: s.Program("pg_basebackup"), User: s.user, Args: []string{
+		"--pgdata=" + b.data(), "--dbname=" + from, "--write-recovery-conf", "--checkpoint=fast", "--no-sync"}})
+	if err != nil {
+		return nil, err
+	}
+
+	if err := p.Finish(ctx); err != nil {
+		return nil, err
+	}
+
+	// The backup has the primary's configuration: the last line with a setting counts.
+	conf := fmt.Sprintf("\nport = %d\nunix_socket_directories = '%s'\n%s\n", b.Port, b.Dir, more)
+	if err := b.add("postgresql.conf", conf); err != nil {
+		return nil, err
+	}
+
+	return b, b.Start()
+}
+
+// Program returns the path of one of PostgreSQL's programs, of the server's version.
+func (s *Server) Program(name string) string { return filepath.Join(s.bin, name) }
 
 // Start starts the server again after [Server.Stop] and waits until it accepts connections.
 func (s *Server) Start() error {
