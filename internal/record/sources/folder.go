@@ -37,12 +37,21 @@ func (o *Opener) Expand(arg string) ([]string, error) {
 		return []string{arg}, nil
 	}
 
-	found := slices.DeleteFunc(paths, func(path string) bool { return !o.isSource(path) })
+	// Pages of metrics, one per file, become one source, so there may be as many as a folder has.
+	pages := 0
+	found := slices.DeleteFunc(paths, func(path string) bool {
+		kind, ok := o.sourceKind(path)
+		if kind == pageKind {
+			pages++
+		}
+		return !ok
+	})
+
 	switch {
 	// A capture without neighbours, or with too many, stands for itself only.
-	case len(found) == 0, capture && (len(found) == 1 || len(found) > folderSourcesMax):
+	case len(found) == 0, capture && (len(found) == 1 || len(found)-pages > folderSourcesMax):
 		return []string{arg}, nil
-	case len(found) > folderSourcesMax:
+	case len(found)-pages > folderSourcesMax:
 		return nil,
 			fmt.Errorf("%s contains %d sources: want at most %d for one incident; give those that belong together",
 				arg, len(found), folderSourcesMax)
@@ -72,27 +81,36 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
+// pageKind is the kind of a file with pages of metrics.
+const pageKind = "openmetrics"
+
 func (o *Opener) isSource(path string) bool {
+	_, ok := o.sourceKind(path)
+	return ok
+}
+
+// sourceKind returns the kind of the source at a path, "" for a folder; false if it is none.
+func (o *Opener) sourceKind(path string) (kind string, ok bool) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return false
+		return "", false
 	case info.IsDir():
-		return recording.IsRecording(path) || o.capture(path, nil) != nil
+		return "", recording.IsRecording(path) || o.capture(path, nil) != nil
 	case !info.Mode().IsRegular():
-		return false
+		return "", false
 	}
 
 	in, err := o.openFile(path, info)
 	if err != nil {
-		return false
+		return "", false
 	}
 
 	if in.Reader != nil {
 		// A recording's own manifest, whose folder was already checked.
 		_ = in.Reader.Close()
-		return false
+		return "", false
 	}
 
-	return true
+	return in.Describe().Kind, true
 }

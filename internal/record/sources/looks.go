@@ -19,8 +19,6 @@ var binaries = []Look{
 	{Starts("PK\x03\x04"), "looks like a zip archive: unzip it first and give its contents"},
 	{Starts("\xfd7zXZ\x00"), "is compressed with xz: decompress it first (xz -d)"},
 	{Starts("7z\xbc\xaf\x27\x1c"), "looks like a 7-Zip archive: unpack it first and give its contents"},
-	{Starts(
-		"\x96\xd5"), "is sar's binary file, which depends on the version of sysstat: convert it on its host with: sadf -j FILE -- -d -u > sar.json"},
 	{Starts("\x7fELF"), "is a program (ELF), not a source"},
 	{Starts("%PDF"), "is a PDF: give the log or the capture itself"},
 	{Starts("SQLite format 3"), "is an SQLite database, not a source"},

@@ -36,6 +36,7 @@
 package sources
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -273,6 +274,16 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 	}
 
 	from := source.File{Path: path, Open: p.open, Bytes: p.bytes, Modified: p.modified}
+	if bytes.HasPrefix(head, []byte(saMagic)) {
+		if p.kind != plain {
+			return Input{}, fmt.Errorf("%s is sar's binary file compressed with %s: decompress it first", path, p.kind)
+		}
+		if from, err = sadfFile(from); err != nil {
+			return Input{}, fmt.Errorf("%s %w", path, err)
+		}
+		return asInput(iostat.New(from))
+	}
+
 	for _, l := range o.logs {
 		if l.Sniff(head) {
 			return asInput(l.Open(from), nil)
