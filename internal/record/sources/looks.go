@@ -29,6 +29,8 @@ var texts = []Look{
 	{Matches(
 		`(?m)^\s*(write|read|trim)\s*: IOPS=`), "is a part of fio's text report, without the line that names the job: give the whole report, or run fio with --output-format=json"},
 	{Matches(
+		`(?m)^fio: `), "is fio's output without the result of a job, because fio reported an error: correct the job and run it with --output-format=json"},
+	{Matches(
 		`^\d+, \d+, [012], \d+, \d+(, \d+)?\s`), "is a fio log, which has no absolute times: give the JSON next to it (--output-format=json)"},
 	{Matches(`(?m)^procs -+memory`), "is vmstat's output: record with S_TIME_FORMAT=ISO iostat -xt 1"},
 	{Matches(

@@ -18,7 +18,7 @@
 //	http://prometheus:9090           a Prometheus-compatible server; queried, not copied
 //	host                             this machine's devices, page cache and pressure; read live
 //	fio's JSON, and the logs with it fio --output-format=json --output=job.json --write_lat_log=job job.fio
-//	fio's text reports (2.x, 3.x)    also with other text around them; JSON has more
+//	fio's text and terse reports     also with other text around them; JSON has more
 //	vmstat's output                  vmstat -t 1
 //	samples of /proc/diskstats       while sleep 1; do date +%s.%N; cat /proc/diskstats; done; pt-diskstats' files
 //	a Prometheus response            curl -G http://prometheus:9090/api/v1/query_range ...
@@ -302,6 +302,8 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 		return asInput(fio.New(from), nil)
 	case fio.SniffText(path, head):
 		return asInput(fio.NewText(from), nil)
+	case fio.SniffTerse(head):
+		return asInput(fio.NewTerse(from), nil)
 	case diskstats.Sniff(path, head):
 		return asInput(diskstats.New(from), nil)
 	case promjson.Sniff(path, head):
