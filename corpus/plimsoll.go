@@ -67,9 +67,7 @@ func answerOf(r report, w words) Answer {
 				a.Criterion[product] = worse(a.Criterion[product], good)
 				continue
 			}
-			if c, ok := w.claimOf(f); ok {
-				claims = append(claims, c)
-			}
+			claims = append(claims, w.claimsOf(f)...)
 			// A slow device is a symptom even if no client was seen waiting.
 			if f.Kind != "symptom" || strings.HasPrefix(f.Rule, "evidence/") {
 				continue
@@ -87,15 +85,21 @@ func answerOf(r report, w words) Answer {
 	return a
 }
 
-// claimOf translates a finding that names a cause.
-func (w words) claimOf(f finding) (Claim, bool) {
-	cause := w.Causes[f.Rule]
+// claimsOf translates a finding that names causes: most name one, and a few a mechanism of two, such as
+// checkpoints whose syncs wait for the disk.
+func (w words) claimsOf(f finding) []Claim {
+	causes := w.Causes[f.Rule]
 	for _, t := range w.Titled {
 		if t.Rule == f.Rule && strings.Contains(f.Title, t.Words) {
-			cause = t.Cause
+			causes = t.Cause
 		}
 	}
-	return Claim{Cause: cause, Subject: f.Subject, Severity: f.Severity}, cause != ""
+
+	var out []Claim
+	for _, cause := range strings.Fields(causes) {
+		out = append(out, Claim{Cause: cause, Subject: f.Subject, Severity: f.Severity})
+	}
+	return out
 }
 
 // goodEnoughWords begins a finding about a criterion.
