@@ -33,6 +33,10 @@ func main() { os.Exit(runProcess()) }
 // SIGINT, SIGTERM or SIGHUP ends the work cleanly, the second ends the process. (watch reloads on
 // SIGHUP, and a SIGHUP that nohup ignores stays ignored.)
 func runProcess() int {
+	if code, ran := withinAddressSpace(); ran {
+		return code
+	}
+
 	restrictUmask()
 
 	// net/http logs unsolicited responses of servers there, which is noise: what matters is returned as

@@ -68,7 +68,7 @@ func Rand(t testing.TB) *rand.Rand {
 
 // internals are words of decoders and of Go that no user should have to read.
 var internals = []string{
-	"runtime error", "invalid memory", "unmarshal", "Go value", "Go struct", "strconv.", " json: ", "yaml: ", "flate: ",
+	"runtime error", "invalid memory", "unmarshal", "Go value", "Go struct", "strconv.", " json: ", " yaml: ", "flate: ",
 	"match offset", "bzip2 data", "plimsoll-tmp", "path escapes", "interface conversion", "reflect:", "goroutine ",
 }
 

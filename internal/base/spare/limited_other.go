@@ -1,0 +1,5 @@
+//go:build !linux
+
+package spare
+
+func limited() bool { return false }
