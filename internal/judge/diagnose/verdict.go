@@ -108,6 +108,10 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 		fmt.Fprintf(&b, "%s: %s; a stall starts at %s.", noStall(r), peak(r), units.Seconds(r.Stalls.ThresholdS))
 	case r.Stalls.Seconds == 0 && highest(r) > 0:
 		fmt.Fprintf(&b, "%s: %s.", noStall(r), peak(r))
+	// Without latencies only an end of completions is a stall, and slow operations do not show.
+	case r.Stalls.Seconds == 0 && r.Stalls.ThresholdS == 0:
+		fmt.Fprintf(&b, "Whether %s were slow is unknown: these sources report no latency. In %s they never stopped.",
+			r.Stalls.Signal, units.Seconds(r.Stalls.Of))
 	case r.Stalls.Seconds == 0:
 		fmt.Fprintf(&b, "%s: none waited noticeably.", noStall(r))
 	default:
