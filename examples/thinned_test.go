@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,7 +106,9 @@ var sampledMore = regexp.MustCompile(`would not show|finer sampling shows more|s
 // intervals are too long.
 func TestThinned(t *testing.T) {
 	for _, dir := range []string{"mongodb-checkpoint", "postgres-checkpoint", "etcd-latency-bound", "wiredtiger-journal"} {
-		all := memories(t, dir)
+		// Of what clients reported themselves, means over a minute give too narrow a range: 0 to 44 s where
+		// 85 s stalled. The exporters' figures are compared.
+		all := slices.DeleteFunc(memories(t, dir), func(m *recording.Memory) bool { return m.Sources()[0].Kind == "pgbench" })
 		truth := run(t, all, func(*recording.Memory) time.Duration { return time.Second }, 0)
 		for _, every := range []time.Duration{5 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute} {
 			for _, which := range []string{"all", "database", "host"} {

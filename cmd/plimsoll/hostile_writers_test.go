@@ -224,7 +224,8 @@ var oddTargets = map[string]func(dir string) (string, error){
 	"an absent folder": func(dir string) (string, error) { return filepath.Join(dir, "no", "such", "out"), nil },
 	"empty":            func(string) (string, error) { return "", nil },
 	"with dots": func(dir string) (string, error) {
-		return filepath.Join(dir, "x") + "/../../../../../../../../nowhere/out", nil
+		// Above the root and back, so that nothing outside of the test's folder is written.
+		return filepath.Join(dir, "x") + strings.Repeat("/..", 40) + filepath.Join(dir, "no", "such", "out"), nil
 	},
 }
 

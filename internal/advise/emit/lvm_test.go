@@ -76,7 +76,7 @@ func TestLVMKeepsARawVolume(t *testing.T) {
 	t.Setenv("FAKE", fake)
 	t.Setenv("FAKE_DEVICE", device)
 
-	for _, args := range [][]string{append([]string{"vgcreate", group}, b.devices...), {"lvcreate", group}} {
+	for _, args := range [][]string{append([]string{"vgcreate", group}, b.devices...), {"lvcreate", "--name", "journal", group}} {
 		if out, err := exec.Command(filepath.Join(fake, args[0]), args[1:]...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}

@@ -48,8 +48,9 @@ func gotWorse(ctx context.Context, c *rules.Case, pack *rules.Pack, held []condi
 		}
 
 		connected := s.Latency == nil && s.Connected != nil && s.Ops != nil
-		if (s.Latency == nil || s.Waiting == nil) && !connected || database && !s.IsDatabase ||
-			s.IsDatabase && s.Aside {
+		// A log of slow calls has latencies, but does not count the calls.
+		measured := s.Latency != nil && s.Waiting != nil && s.Ops != nil
+		if !measured && !connected || database && !s.IsDatabase || s.IsDatabase && s.Aside {
 			continue
 		}
 

@@ -61,6 +61,11 @@ func (c *Case) SumOf(l Logged) LoggedSum {
 		out.Running[k] = x > 0
 	}
 
+	// A reader writes the longest with every call, so without it there is none in this time.
+	if out.Longest == 0 {
+		out.N, out.Seconds = 0, 0
+	}
+
 	return out
 }
 

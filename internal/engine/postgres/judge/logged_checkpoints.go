@@ -21,7 +21,7 @@ func loggedCheckpoints() rules.Rule {
 		NoAlert: "it is about a log that was read; postgres/checkpoint-burst has an alert",
 		Cause:   "At its end a checkpoint syncs each file that it wrote to. If the kernel has not written these pages yet, they all go to the device in one burst, and the WAL's syncs queue behind it. A sync of one file that takes seconds shows such a burst, or a slow device.",
 		Words: rules.Words{
-			"syncs":   "The log has {{.n}} checkpoints. The slowest sync of one file took {{.file}} (until {{.at}} UTC), and the longest syncs of a whole checkpoint {{.sync}}.",
+			"syncs":   "The log has {{.n}} checkpoints. The slowest sync of one file took {{.file}}{{with .at}} (until {{.}} UTC){{end}}, and the longest syncs of a whole checkpoint {{.sync}}.",
 			"took":    "The longest checkpoint took {{.longest}}.",
 			"files":   "They synced {{.files}} files on average.",
 			"waits":   "Logged commits were slow for {{.share}} of their time.",
