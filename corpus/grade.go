@@ -44,7 +44,10 @@ func grade(t Truth, a Answer) (string, string) {
 		return wrong, "the inputs are not read"
 	}
 
-	if i := slices.IndexFunc(a.Claims, func(c Claim) bool { return serious(c) && slices.Contains(t.Never, c.Cause) }); i >= 0 {
+	if i := slices.IndexFunc(a.Claims, func(c Claim) bool {
+		return serious(c) && slices.Contains(t.Never,
+			c.Cause)
+	}); i >= 0 {
 		return wrong, "claims " + a.Claims[i].Cause
 	}
 

@@ -39,10 +39,8 @@ func run(dir, program, answers string, unread bool) error {
 		return err
 	}
 
-	fmt.Print(totals(scored))
-	fmt.Println()
-	fmt.Print(listing(scored, unread))
-	return nil
+	_, err = fmt.Fprintf(os.Stdout, "%s\n%s", totals(scored), listing(scored, unread))
+	return err
 }
 
 // scoreFile scores the answers of another tool: a map from a case's name to its answer.

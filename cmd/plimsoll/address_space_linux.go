@@ -73,7 +73,8 @@ func withinAddressSpace() (code int, ran bool) {
 
 // deaths begin what Go's runtime prints when it gets no memory.
 var deaths = []string{"fatal error: ", "runtime: out of memory", "runtime: cannot allocate", "runtime: mmap",
-	"runtime: may need to increase", "runtime/cgo: ", "panic: runtime error: out of memory", "runtime: failed to create new OS thread"}
+	"runtime: may need to increase", "runtime/cgo: ", "panic: runtime error: out of memory",
+	"runtime: failed to create new OS thread"}
 
 // pass copies what the child says, up to its death.
 func pass(from io.Reader, to io.Writer) (crashed bool) {

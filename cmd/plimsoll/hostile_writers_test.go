@@ -277,7 +277,7 @@ func TestTwoWriters(t *testing.T) {
 			for i := range both {
 				begin := time.Duration(r.Int64N(int64(took)))
 				wait.Go(func() {
-					time.Sleep(begin) //nolint:forbidigo // the moment is what is tried
+					time.Sleep(begin) // the moment is what is tried
 					both[i] = tried(t, nil, nil, s.args(writer, out)...)
 				})
 			}
@@ -328,9 +328,12 @@ func blocked(t *testing.T, args []string, r *rand.Rand) {
 	}
 	_ = w.Close()
 
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond) //nolint:forbidigo // the moment is what is tried
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // whatever its exit code is
+		close(ended)
+	}()
+	time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond) // the moment is what is tried
 	_ = cmd.Process.Signal(syscall.SIGTERM)                    // it may have ended
 
 	select {

@@ -183,9 +183,10 @@ func replaces(flag, path string, force bool) error {
 	if path == "" || force {
 		return nil
 	}
-	if _, err := os.Lstat(path); err != nil {
-		return nil // creating it reports what is wrong
+	// If it cannot be inspected, creating it reports what is wrong.
+	if _, err := os.Lstat(path); err == nil {
+		return &failure{code: exitFailure, err: fmt.Errorf("%s: %s already exists", flag, path),
+			hint: "--force overwrites it"}
 	}
-	return &failure{code: exitFailure, err: fmt.Errorf("%s: %s already exists", flag, path),
-		hint: "--force overwrites it"}
+	return nil
 }

@@ -23,7 +23,8 @@ func (a *app) paged(write func(io.Writer) error) error {
 		pager = "less"
 	}
 
-	// POSIX: PAGER is a command line for the shell (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/man.html).
+	// POSIX: PAGER is a command line for the shell
+	// (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/man.html).
 	cmd := exec.Command("sh", "-c", pager)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text.Bytes()), os.Stdout, os.Stderr
 	cmd.Env = os.Environ()
@@ -38,7 +39,8 @@ func (a *app) paged(write func(io.Writer) error) error {
 
 	// 126 and 127 are the shell's codes for a command that cannot be run.
 	err := cmd.Wait()
-	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) && (failed.ExitCode() == 126 || failed.ExitCode() == 127) {
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) && (failed.ExitCode() == 126 ||
+		failed.ExitCode() == 127) {
 		_, err = a.stdout.Write(text.Bytes())
 		return err
 	}

@@ -54,7 +54,7 @@ func Rand(t testing.TB) *rand.Rand {
 		}
 		seed = given
 	} else if Full() {
-		seed = rand.Uint64()
+		seed = rand.Uint64() //nolint:forbidigo // a nightly run tries new inputs; the seed is printed
 	}
 
 	t.Logf("PLIMSOLL_SEED=%d repeats this run", seed)
@@ -68,7 +68,8 @@ func Rand(t testing.TB) *rand.Rand {
 
 // internals are words of decoders and of Go that no user should have to read.
 var internals = []string{
-	"runtime error", "invalid memory", "unmarshal", "Go value", "Go struct", "strconv.", " json: ", " yaml: ", "flate: ",
+	"runtime error", "invalid memory", "unmarshal", "Go value", "Go struct", "strconv.", " json: ",
+	" yaml: ", "flate: ",
 	"match offset", "bzip2 data", "plimsoll-tmp", "path escapes", "interface conversion", "reflect:", "goroutine ",
 }
 

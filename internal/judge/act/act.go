@@ -318,7 +318,8 @@ func (w *where) action(c *rules.Case, k choice, s Setting) Action {
 		Remedy: m.Name, Title: m.Title, Rule: k.finding.Rule, Subject: k.finding.Subject, Expect: k.fix.Expect,
 		Place: string(w.place), PlaceKnown: w.known, Host: w.host, Look: append(proof.record, x.Look...), Do: x.Do,
 		Keep: x.Keep, Check: x.Check, Undo: x.Undo,
-		Kept: x.Kept, NoUndo: x.NoUndo, Restart: x.Restart, Cost: costs(restarting(x.Restart), p.text(m.Cost), x.Cost), Money: p.text(m.Money),
+		Kept: x.Kept, NoUndo: x.NoUndo, Restart: x.Restart, Cost: costs(restarting(x.Restart),
+			p.text(m.Cost), x.Cost), Money: p.text(m.Money),
 		WaitS: m.Wait.Seconds(), Until: m.Until, Notes: x.Notes, Raises: append([]string{}, m.Raises...),
 		Prove: proof.compare, RecordS: proof.seconds,
 	}

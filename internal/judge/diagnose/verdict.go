@@ -90,7 +90,8 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 	case r.Stalls.Of == 0 && len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources,
 		func(s Source) bool { return s.Kind != "fio" && s.Kind != "benchmark" }):
 		b.WriteString("A benchmark has no waiting clients, so there is no stall to find.")
-	case r.Stalls.Of == 0 && slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Rule == rules.BenchTotals }):
+	case r.Stalls.Of == 0 && slices.ContainsFunc(r.Findings,
+		func(f Finding) bool { return f.Rule == rules.BenchTotals }):
 		b.WriteString("The figures cover a whole run, so a short stall in it can be neither located nor ruled out.")
 	case r.Stalls.Of == 0:
 		b.WriteString("No source reports how long writes took, so a stall can be neither detected nor ruled out.")

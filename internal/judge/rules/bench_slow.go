@@ -50,7 +50,8 @@ func BenchStalls(sig *Signals) []Stall {
 			Class: benchClasses[kind], IsDatabase: true,
 			Foremost: kind != "read", Aside: kind == "read" && i > 0, Ops: t.Values,
 			Of: []*Signal{BenchOps, BenchTime}}
-		s.Waiting, s.Queued = sig.sameAs(BenchTime, t.Labels.Get, benchBy), sig.sameAs(BenchWaiting, t.Labels.Get, benchBy)
+		s.Waiting, s.Queued = sig.sameAs(BenchTime, t.Labels.Get, benchBy), sig.sameAs(BenchWaiting,
+			t.Labels.Get, benchBy)
 
 		// A single interval is the whole run: there is no usual latency to compare with.
 		if sig.isTotal(t.Values) {

@@ -40,8 +40,9 @@ func (r Rule) slower(c *Case, s *Slower) Finding {
 	m := s.Member
 	f := r.Finding(m.Server)
 	f.Severity = Warning
-	v := Values{"took": Seconds(s.Own.median), "best": Seconds(s.Best.median), "fastest": Called(s.Fastest.Server),
-		"size": Bytes(m.SizeBytes)}
+	v := Values{"took": Seconds(s.Own.median), "best": Seconds(s.Best.median),
+		"fastest": Called(s.Fastest.Server),
+		"size":    Bytes(m.SizeBytes)}
 
 	if s.Own.of == DiskWriteAwait {
 		f.Say("device", v)
@@ -73,7 +74,8 @@ func (r Rule) slower(c *Case, s *Slower) Finding {
 	for _, x := range []struct {
 		text, unit string
 		own, best  float64
-	}{{"logged", "bytes/s", m.Logged, s.Fastest.Logged}, {"reads and writes of the volume", "1/s", m.Ops, s.Fastest.Ops}} {
+	}{{"logged", "bytes/s", m.Logged, s.Fastest.Logged}, {"reads and writes of the volume", "1/s", m.Ops,
+		s.Fastest.Ops}} {
 		if !math.IsNaN(x.own) && !math.IsNaN(x.best) {
 			f.Evidence = append(f.Evidence, c.Figure(x.text+" on this member", nil, x.own, x.unit, whole),
 				c.Figure(x.text+" on the fastest member", nil, x.best, x.unit, whole))

@@ -21,7 +21,8 @@ type Logged struct {
 // metrics' names.
 func (g *Group) Logged(name, metric, calls string, by ...string) Logged {
 	add := func(suffix, unit, help, expr string) *Signal {
-		return g.Add(Signal{Name: SignalPrefix + name + suffix, Unit: unit, Help: help, By: by, Exprs: []string{expr}})
+		return g.Add(Signal{Name: SignalPrefix + name + suffix, Unit: unit, Help: help, By: by,
+			Exprs: []string{expr}})
 	}
 	return Logged{
 		Calls: calls,

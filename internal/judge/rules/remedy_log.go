@@ -34,7 +34,8 @@ const newDevice = `{{ask "" "DEVICE" "the new, empty volume that lsblk shows, /d
 // the reader sets it.
 func Folder(path string) Value {
 	plain := !strings.ContainsFunc(path, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("/._@:+-", r)
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') &&
+			!strings.ContainsRune("/._@:+-", r)
 	})
 	if !plain || !strings.HasPrefix(path, "/") || strings.Contains(path, "//") || len(path) < 2 {
 		return ""

@@ -156,7 +156,8 @@ func rds(metric string) string {
 }
 
 // RDSLogVolume ends the device name of an RDS instance's dedicated log volume, which holds the WAL of
-// PostgreSQL or the redo and binary logs of MySQL and MariaDB. It has 1,000 GiB and 3,000 IOPS, which cannot be
+// PostgreSQL or the redo and binary logs of MySQL and MariaDB. It has 1,000 GiB and 3,000 IOPS, which
+// cannot be
 // changed (Amazon RDS User Guide, "Dedicated log volume").
 const RDSLogVolume = "-log-volume"
 
@@ -169,7 +170,8 @@ func rdsStorage(metrics ...string) string {
 	return strings.Join(parts, " + ")
 }
 
-// rdsVolumes is that sum for each volume: the data's, and the dedicated log volume. CloudWatch calls the log's
+// rdsVolumes is that sum for each volume: the data's, and the dedicated log volume. CloudWatch calls
+// the log's
 // WriteIOPSLogVolume, which exporters write as write_iopslog_volume: they separate words where a lower-case
 // letter or a digit precedes a capital.
 func rdsVolumes(metrics ...string) string {

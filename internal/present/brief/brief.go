@@ -224,7 +224,8 @@ func (s *screen) leaveSection(section document.Section) {
 
 // shown reports whether a terminal shows a part. The others are targets of links.
 func shown(p document.Part) bool {
-	return p.Only.Has(document.Terminal) && p.Evidence == nil && p.Queries == nil && p.Scenario == nil && p.Source == nil
+	return p.Only.Has(document.Terminal) && p.Evidence == nil && p.Queries == nil && p.Scenario == nil &&
+		p.Source == nil
 }
 
 // part shortens the tables of a part.

@@ -49,14 +49,12 @@ func SniffSysbench(head []byte) bool {
 // A sysbenchLine is a line of --report-interval.
 type sysbenchLine struct {
 	endS, threads, tps, quantile, quantileS float64
-	stamp                                   time.Time
 }
 
 type sysbench struct {
 	rate   bool // threads pause between transactions, so that not all of them are busy
 	everyS float64
 	last   *sysbenchLine // held back until the distance between lines is known
-	lastS  float64
 	any    bool
 	totals map[string]float64
 }

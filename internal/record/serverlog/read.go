@@ -203,7 +203,7 @@ func (r *reader) line(w *wrapper, raw, held []byte) []byte {
 		return nil
 	}
 
-	_, text, p, ok := w.cut(raw)
+	text, p, ok := w.cut(raw)
 	if !ok {
 		return nil
 	}
@@ -293,7 +293,7 @@ func (r *reader) timeOf(w *wrapper, raw, text []byte) (time.Time, bool) {
 	case w.kind == bare:
 		own, ok = r.format.Stamp(cutPod(raw))
 	case w.kind == prefixed || w.kind == cri:
-		if _, inner, _, cut := w.cut(raw); cut {
+		if inner, _, cut := w.cut(raw); cut {
 			own, ok = r.format.Stamp(inner)
 		}
 	}

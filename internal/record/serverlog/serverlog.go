@@ -89,7 +89,7 @@ func (f *Format) detect(head []byte) (wrapper, bool) {
 			if seen++; seen > headLinesMax {
 				break
 			}
-			if _, text, _, ok := w.cut(line); ok && f.Is(line, text) {
+			if text, _, ok := w.cut(line); ok && f.Is(line, text) {
 				hits++
 			}
 		}

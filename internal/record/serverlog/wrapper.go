@@ -50,30 +50,31 @@ const (
 	partial        // the line continues in the next one
 )
 
-// cut separates the time in a wrapper from the line in it. Without a time, the year is 0 and the
-// month too.
-func (w *wrapper) cut(line []byte) (at lineprefix.Time, text []byte, p piece, ok bool) {
+// cut separates a wrapper from the line in it.
+func (w *wrapper) cut(line []byte) (text []byte, p piece, ok bool) {
 	line = cutPod(line)
 	switch w.kind {
 	case docker:
 		var x struct{ Log, Time string }
 		if json.Unmarshal(line, &x) != nil {
-			return at, nil, complete, false
+			return nil, complete, false
 		}
 		if rest, whole := bytes.CutSuffix([]byte(x.Log), []byte("\n")); whole {
-			return parseTime(x.Time), rest, complete, true
+			return rest, complete, true
 		}
 		// Docker splits lines of more than 16 KiB.
-		return parseTime(x.Time), []byte(x.Log), partial, true
+		return []byte(x.Log), partial, true
 	case journal:
-		return cutJournal(line)
+		_, text, p, ok = cutJournal(line)
+		return text, p, ok
 	case cri:
-		return cutCRI(line)
+		_, text, p, ok = cutCRI(line)
+		return text, p, ok
 	case prefixed:
-		at, text, ok = w.form.Cut(line)
-		return at, text, complete, ok
+		_, text, ok = w.form.Cut(line)
+		return text, complete, ok
 	}
-	return at, line, complete, true
+	return line, complete, true
 }
 
 // when returns only the time in a wrapper, without decoding the rest.

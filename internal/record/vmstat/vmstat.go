@@ -133,7 +133,8 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 }
 
 // pass reads the file once.
-func (f *file) pass(ctx context.Context, opt source.Options, r *reader, visit func(row) error) (*samples.Lines,
+func (f *file) pass(ctx context.Context, opt source.Options, r *reader,
+	visit func(row) error) (*samples.Lines,
 	error) {
 	lines, err := samples.Open(ctx, f.from, opt)
 	if err != nil {

@@ -73,12 +73,14 @@ var (
 		`"caller":"mvcc/`, `"caller":"rafthttp/`, `"caller":"backend/`, `"caller":"v3rpc/`, `"caller":"membership/`,
 		`"caller":"traceutil/`, `"caller":"raft/`, `"caller":"snap/`, `"caller":"api/`, `"caller":"auth/`,
 		`"caller":"fileutil/`, `"caller":"v3compactor/`, `"caller":"txn/`, `"caller":"etcdhttp/`)
-	packages = needles("etcdserver", "wal:", "etcdmain:", "embed:", "mvcc:", "rafthttp:", "raft:", "snap:", "auth:",
+	packages = needles("etcdserver", "wal:", "etcdmain:", "embed:", "mvcc:", "rafthttp:", "raft:",
+		"snap:", "auth:",
 		"pkg/", "compactor:", "store.index", "membership:")
 	unit = needles(" etcd[", " etcd-wrapper[", `"SYSLOG_IDENTIFIER":"etcd"`, `"SYSLOG_IDENTIFIER" : "etcd"`)
 	// words are in every line about an event. They contain no quotes, which JSON escapes.
 	words = needles("slow fdatasync", "sync duration of", "took too long", "send out heartbeat on time",
-		"elected leader", "lost leader", "changed leader", "starting a new election", "finished scheduled compaction",
+		"elected leader", "lost leader", "changed leader", "starting a new election",
+		"finished scheduled compaction",
 		"defragment", "NOSPACE", "space exceeded", "sent database snapshot to writer", "wrote database snapshot out",
 		"etcd-version", "etcd Version")
 )

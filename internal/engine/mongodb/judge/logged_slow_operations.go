@@ -20,7 +20,8 @@ func nothingLogged() rules.Rule {
 }
 
 func loggedSlowOperations() rules.Rule {
-	r := rules.Rule{ID: "mongodb/logged-slow-operations", Title: "The log has slow operations", Kind: rules.Symptom,
+	r := rules.Rule{ID: "mongodb/logged-slow-operations", Title: "The log has slow operations",
+		Kind:    rules.Symptom,
 		When:    "plimsoll:mongodb_logged_writes_running:ratio > 0 or plimsoll:mongodb_logged_reads_running:ratio > 0",
 		Needs:   []*rules.Signal{loggedWrites.Running, loggedReads.Running},
 		NoAlert: "it is about a log that was read; the metrics have alerts",

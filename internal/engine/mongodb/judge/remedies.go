@@ -195,9 +195,6 @@ var journalOnVolume = &rules.Remedy{Name: "journal-apart", Title: "Give the jour
 	},
 }
 
-// plainConfig reports whether a text is safe between quotes.
-func plainConfig(s string) bool { return !strings.ContainsAny(s, "\"'`$\\\n") }
-
 // remedies maps the generic remedies to MongoDB's implementations.
 var remedies = map[*rules.Remedy]*rules.Remedy{
 	rules.LogApart: journalOnVolume, rules.PaceWrites: smallerCheckpoints, rules.CacheWithin: cacheWithin,

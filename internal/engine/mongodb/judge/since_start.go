@@ -52,7 +52,8 @@ func sinceStart() rules.Rule {
 		for _, x := range []struct {
 			what      string
 			time, ops *rules.Signal
-		}{{"Writes", WriteWaiting, Writes}, {"Reads", ReadWaiting, Reads}, {"The journal's syncs", LogSyncTime, LogSyncs}} {
+		}{{"Writes", WriteWaiting, Writes}, {"Reads", ReadWaiting, Reads}, {"The journal's syncs",
+			LogSyncTime, LogSyncs}} {
 			mean := timeline.Sum(c.One(x.time)) / timeline.Sum(c.One(x.ops))
 			if !(mean > 0) || math.IsInf(mean, 0) {
 				continue

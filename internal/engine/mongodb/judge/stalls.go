@@ -11,7 +11,8 @@ import (
 // felt are the signals that stalls reads.
 var felt = []*rules.Signal{WriteWaiting, Writes, ReadWaiting, Reads, CommandWaiting, Commands, WriteCounters,
 	QueuedWriters, ActiveWriters, ActiveConnections, Connections, OperationsInProgress,
-	ApplyTime, ApplyBatches, ApplyBuffer, OwnLag, MemberLag, loggedWrites.Running, loggedWrites.Count, loggedWrites.Longest}
+	ApplyTime, ApplyBatches, ApplyBuffer, OwnLag, MemberLag, loggedWrites.Running, loggedWrites.Count,
+	loggedWrites.Longest}
 
 // stalls returns the stalls of writes and reads, by latency, and of commands. Some commands wait by
 // design (for a change, for a heartbeat), so only latencies far from the usual count there. Before

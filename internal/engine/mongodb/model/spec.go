@@ -17,7 +17,8 @@ var fieldDocs []byte
 // Spec is MongoDB's engine for scenarios and the simulator.
 var Spec = scenario.Engine{
 	Traits: engine.Traits{
-		Key: "mongodb", Aliases: []string{"wiredtiger", "mongo"}, Product: "MongoDB", Database: "mongodb", Cycle: "checkpoint", KeptLog: "oplog",
+		Key: "mongodb", Aliases: []string{"wiredtiger", "mongo"}, Product: "MongoDB", Database: "mongodb",
+		Cycle: "checkpoint", KeptLog: "oplog",
 		Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "journal", Log: true}},
 		Cache:     "cache",
 		About:     "WiredTiger is MongoDB's engine. Volumes: data, and journal if it has its own.",

@@ -121,7 +121,8 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 }
 
 // pass reads the file once.
-func (f *file) pass(ctx context.Context, opt source.Options, visit func(row, time.Time) error) (*samples.Lines,
+func (f *file) pass(ctx context.Context, opt source.Options, visit func(row,
+	time.Time) error) (*samples.Lines,
 	error) {
 	lines, err := samples.Open(ctx, f.from, opt)
 	if err != nil {

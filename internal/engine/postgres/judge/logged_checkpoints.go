@@ -54,11 +54,13 @@ func loggedCheckpoints() rules.Rule {
 		f.Say("syncs", v)
 		f.Say("took", v)
 		f.Evidence = append(files.Evidence(c, loggedFileSyncs)[1:2], runs.Evidence(c, loggedCheckpointRuns)[:2]...)
-		f.Evidence = append(f.Evidence, c.Figure("syncs of one checkpoint, longest", CheckpointSync, sync, "seconds", cells))
+		f.Evidence = append(f.Evidence, c.Figure("syncs of one checkpoint, longest", CheckpointSync, sync,
+			"seconds", cells))
 
 		if n := timeline.Sum(c.One(LoggedFiles)) * step; n > 0 {
 			f.Say("files", rules.Values{"files": rules.Number(n / runs.N)})
-			f.Evidence = append(f.Evidence, c.Figure("files synced per checkpoint, mean", LoggedFiles, n/runs.N, "", runs.Running))
+			f.Evidence = append(f.Evidence, c.Figure("files synced per checkpoint, mean", LoggedFiles, n/runs.N,
+				"", runs.Running))
 		}
 
 		// Whether it explains a stall is judged by postgres/checkpoint-burst, against the time without

@@ -17,7 +17,8 @@ func nothingLogged() rules.Rule {
 }
 
 func loggedSlowStatements() rules.Rule {
-	r := rules.Rule{ID: "postgres/logged-slow-statements", Title: "The log has slow statements", Kind: rules.Symptom,
+	r := rules.Rule{ID: "postgres/logged-slow-statements", Title: "The log has slow statements",
+		Kind:    rules.Symptom,
 		When:    "plimsoll:postgres_logged_commits_running:ratio > 0 or plimsoll:postgres_logged_writes_running:ratio > 0 or plimsoll:postgres_logged_statements_running:ratio > 0",
 		Needs:   []*rules.Signal{LoggedLines},
 		AnyOf:   []*rules.Signal{loggedCommits.Running, loggedWrites.Running, loggedStatements.Running},

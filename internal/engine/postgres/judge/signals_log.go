@@ -27,7 +27,8 @@ var (
 		`irate(postgres_log_temporary_file_bytes_total[$w])`)
 	LoggedNoSpace = signal("postgres_logged_no_space:rate", "1/s", "log lines about a full disk per second",
 		`irate(postgres_log_no_space_total[$w])`)
-	LoggedFsyncFailures = signal("postgres_logged_fsync_failures:rate", "1/s", "logged failures of fsync per second",
+	LoggedFsyncFailures = signal("postgres_logged_fsync_failures:rate", "1/s",
+		"logged failures of fsync per second",
 		`irate(postgres_log_fsync_failure_total[$w])`)
 	LoggedArchiveFailures = signal("postgres_logged_archive_failures:rate",
 		"1/s", "logged failures of archive_command per second", `irate(postgres_log_archive_failure_total[$w])`)

@@ -17,7 +17,8 @@ var fieldDocs []byte
 // Spec describes PostgreSQL to scenarios and the simulator.
 var Spec = scenario.Engine{
 	Traits: engine.Traits{
-		Key: "postgres", Aliases: []string{"postgresql"}, Product: "PostgreSQL", Database: "postgres", Cycle: "checkpoint",
+		Key: "postgres", Aliases: []string{"postgresql"}, Product: "PostgreSQL", Database: "postgres",
+		Cycle:     "checkpoint",
 		Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "wal", Log: true}},
 		Cache:     "shared_buffers",
 		About:     "Postgres is PostgreSQL 15. Volumes: data, and wal if the log has a separate volume.",

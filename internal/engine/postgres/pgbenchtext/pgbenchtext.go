@@ -24,7 +24,8 @@ var (
 	Log    = benchmark.LogFormat{Name: name, New: func(*time.Location) benchmark.Parser {
 		return &perTransaction{seconds: map[int64]*second{}}
 	}}
-	Aggregated = benchmark.LogFormat{Name: name, New: func(*time.Location) benchmark.Parser { return &aggregated{} }}
+	Aggregated = benchmark.LogFormat{Name: name,
+		New: func(*time.Location) benchmark.Parser { return &aggregated{} }}
 )
 
 var (
@@ -47,7 +48,6 @@ func SniffReport(head []byte) bool {
 
 // report is the output of -P and the totals at its end.
 type report struct {
-	lastS float64
 	lines []line
 	total map[string]float64
 	paced bool // --rate: not all clients are always busy

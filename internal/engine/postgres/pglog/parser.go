@@ -137,7 +137,8 @@ func (p *parser) checkpoint(at time.Time, message string) {
 	for _, x := range []struct {
 		series int
 		of     *regexp.Regexp
-	}{{checkpointWrite, writeS}, {checkpointSync, syncS}, {checkpointFiles, syncFiles}, {checkpointBuffers, written}} {
+	}{{checkpointWrite, writeS}, {checkpointSync, syncS}, {checkpointFiles, syncFiles},
+		{checkpointBuffers, written}} {
 		if n, ok := figure(message, x.of); ok {
 			p.events.Add(x.series, at, n)
 		}

@@ -87,7 +87,8 @@ var Format = serverlog.Format{
 }
 
 // words are in every line about an event. They contain no quotes, which JSON escapes.
-var words = needles("checkpoint", "restartpoint", "duration: ", "still waiting for", " acquired ", "temporary file",
+var words = needles("checkpoint", "restartpoint", "duration: ", "still waiting for", " acquired ",
+	"temporary file",
 	"automatic vacuum", "automatic analyze", "elapsed: ", "archive command failed", "could not write",
 	"No space left", "could not fsync", "terminating walsender", "replication timeout", "was interrupted",
 	"crash of another server process", "not properly shut down", "starting PostgreSQL")
@@ -99,7 +100,8 @@ var languages = []struct {
 }{
 	{"German", needles("Checkpoint beginnt", "Checkpoint komplett", "Dauer: ", "Datenbanksystem ")},
 	{"French", needles("but du checkpoint", "checkpoint termin", "durée : ", "le système de bases de données")},
-	{"Spanish", needles("empezando checkpoint", "checkpoint completo", "duración: ", "el sistema de bases de datos")},
+	{"Spanish", needles("empezando checkpoint", "checkpoint completo", "duración: ",
+		"el sistema de bases de datos")},
 	{"Italian", needles("avvio checkpoint", "durata: ", "il database è")},
 	{"Portuguese", needles("iniciando ponto de", "duração: ", "o sistema de banco de dados")},
 	{"Polish", needles("czas trwania: ", "system bazy danych")},
@@ -254,9 +256,11 @@ func calendar(b []byte) (at lineprefix.Time, ok bool) {
 
 	zone := bytes.TrimLeft(b[end:], " ")
 	switch {
-	case bytes.HasPrefix(zone, []byte("UTC")), bytes.HasPrefix(zone, []byte("GMT")), bytes.HasPrefix(zone, []byte("Z")):
+	case bytes.HasPrefix(zone, []byte("UTC")), bytes.HasPrefix(zone, []byte("GMT")), bytes.HasPrefix(zone,
+		[]byte("Z")):
 		at.HasZone = true
-	case len(zone) >= 3 && (zone[0] == '+' || zone[0] == '-') && zone[1] >= '0' && zone[1] <= '1' && zone[2] >= '0' &&
+	case len(zone) >= 3 && (zone[0] == '+' || zone[0] == '-') && zone[1] >= '0' && zone[1] <= '1' &&
+		zone[2] >= '0' &&
 		zone[2] <= '9':
 		at.HasZone, at.ZoneS = true, (int(zone[1]-'0')*10+int(zone[2]-'0'))*int(time.Hour/time.Second)
 		if zone[0] == '-' {
