@@ -63,12 +63,12 @@ func action(a *diagnose.Action, n int) document.Task {
 	}
 
 	// What it costs comes before the command, because some readers run each line as they read it.
-	add("expect", nil, a.Expect)
 	add("costs", nil, a.Cost)
 	add("look", a.Look, "")
 	add("run", a.Do, "")
 	add("check", a.Check, "")
 	add("undo", a.Undo, a.NoUndo)
+	add("expect", nil, a.Expect)
 	minor := len(out.Steps)
 	add("keep", a.Keep, a.Kept)
 	add("for", nil, a.Rule+" ("+a.Subject+")")
