@@ -125,7 +125,10 @@ func gradeSick(t Truth, a Answer) (string, string) {
 	case at >= 0:
 		return partly, fmt.Sprintf("%s is not first: %s is", a.Claims[at].Cause, a.Claims[0].Cause)
 	case !first:
-		i := slices.IndexFunc(a.Claims, func(c Claim) bool { return serious(c) && !slices.Contains(t.Also, c.Cause) })
+		i := slices.IndexFunc(a.Claims, func(c Claim) bool {
+			return serious(c) && !slices.Contains(t.Also,
+				c.Cause)
+		})
 		return wrong, strings.TrimSpace("claims " + a.Claims[i].Cause + " " + a.Claims[i].Subject)
 	case a.Stalled || len(a.Claims) > 0:
 		return partly, "the symptom without its cause"

@@ -79,7 +79,10 @@ func answerOf(r report, w words) Answer {
 		}
 	}
 
-	slices.SortStableFunc(claims, func(x, y Claim) int { return severityOf(y.Severity) - severityOf(x.Severity) })
+	slices.SortStableFunc(claims, func(x,
+		y Claim) int {
+		return severityOf(y.Severity) - severityOf(x.Severity)
+	})
 	a.Claims = claims
 	a.Unjudged = !judged
 	return a

@@ -43,7 +43,8 @@ var kinds = []string{
 }
 
 // forms are the kinds of inputs.
-var forms = []string{"iostat", "sar", "metrics page", "metrics series", "fio", "log", "cloud", "benchmark", "other"}
+var forms = []string{"iostat", "sar", "metrics page", "metrics series", "fio", "log", "cloud",
+	"benchmark", "other"}
 
 // severities, the mildest first.
 var severities = []string{"info", "warning", "critical"}

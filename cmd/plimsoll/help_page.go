@@ -24,9 +24,11 @@ var flagGroups = []flagGroup{
 		"for", "period", "volume", "device", "instance"}},
 	{title: fleetFlags, names: []string{"prometheus", "select", "by", "cluster", "parallel", "rank"}},
 	{title: "Tracing", names: []string{"trace", "trace-for", "trace-per-hour", "trace-slower-than"}},
-	{title: "Kubernetes", names: []string{"kubeconfig", "context", "namespace", "statefulset", "container", "claim"}},
+	{title: "Kubernetes", names: []string{"kubeconfig", "context", "namespace", "statefulset",
+		"container", "claim"}},
 	{title: "Remote write", names: []string{"remote-write", "label", "header"}},
-	{title: "Output", common: true, names: []string{"output", "verbose", "color", "width", "ascii", "help", "version"}},
+	{title: "Output", common: true, names: []string{"output", "verbose", "color", "width", "ascii",
+		"help", "version"}},
 }
 
 // fleetFlags is the heading of the flags of a diagnosis of many databases.

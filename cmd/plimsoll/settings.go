@@ -35,7 +35,8 @@ var settings = []preference{
 // settingsVariable names the settings' file.
 const settingsVariable = "PLIMSOLL_CONFIG"
 
-// settingsPath is where settings are read from: $PLIMSOLL_CONFIG, or a file in the user's configuration folder
+// settingsPath is where settings are read from: $PLIMSOLL_CONFIG, or a file in the user's
+// configuration folder
 // (XDG Base Directory Specification). It is "" if there is neither.
 func (a *app) settingsPath() string {
 	if path := a.getenv(settingsVariable); path != "" {
@@ -50,7 +51,8 @@ func (a *app) settingsPath() string {
 	return ""
 }
 
-// readSettings reads the settings' file. A file that does not exist is empty, unless the environment names it.
+// readSettings reads the settings' file. A file that does not exist is empty, unless the environment
+// names it.
 func (a *app) readSettings(path string) (f settingsFile, found bool, err error) {
 	if path == "" {
 		return f, false, nil
@@ -80,7 +82,8 @@ func (a *app) readSettings(path string) (f settingsFile, found bool, err error) 
 	return f, true, nil
 }
 
-// applySettings gives a command the settings that no flag overrides: those of the environment, then those of the
+// applySettings gives a command the settings that no flag overrides: those of the environment, then
+// those of the
 // file. Words that this command does not have are for other commands.
 func (a *app) applySettings(cmd *cobra.Command) error {
 	path := a.settingsPath()
@@ -117,7 +120,8 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 	return nil
 }
 
-// acceptedAnywhere reports whether a flag of some command accepts a value. Only the words of choices are known.
+// acceptedAnywhere reports whether a flag of some command accepts a value. Only the words of choices
+// are known.
 func acceptedAnywhere(root *cobra.Command, flag, value string) bool {
 	for _, c := range documented(root) {
 		f := c.Flags().Lookup(flag)

@@ -15,7 +15,8 @@ import (
 // flagsElsewhere are names that other programs use for what a flag here does.
 var flagsElsewhere = map[string]string{
 	"json": "-o json", "yaml": "-o yaml", "html": "-o html", "markdown": "-o markdown", "format": "-o FORMAT",
-	"since": "--from -2h", "start": "--from TIME", "begin": "--from TIME", "until": "--to TIME", "end": "--to TIME",
+	"since": "--from -2h", "start": "--from TIME", "begin": "--from TIME", "until": "--to TIME",
+	"end":      "--to TIME",
 	"duration": "--for 2m", "time": "--for 2m", "interval": "--period 1s", "no-color": "--color never",
 	"no-colour": "--color never", "colour": "--color auto", "timezone": "--tz ZONE", "skip-verify": "--insecure",
 	"overwrite": "--force", "file": "--out FILE", "output-dir": "--out FOLDER", "outdir": "--out FOLDER",

@@ -49,7 +49,8 @@ type Cloud struct {
 	Name, Instance, Volume string
 }
 
-// Clouds are the providers. The machines are the general-purpose ones of which the catalogue has the limits of
+// Clouds are the providers. The machines are the general-purpose ones of which the catalogue has the
+// limits of
 // attached volumes.
 var Clouds = []Cloud{
 	{"aws", "m6i.xlarge", "gp3"},

@@ -70,7 +70,8 @@ func Rand(t testing.TB) *rand.Rand {
 var internals = []string{
 	"runtime error", "invalid memory", "unmarshal", "Go value", "Go struct", "strconv.", " json: ",
 	" yaml: ", "flate: ",
-	"match offset", "bzip2 data", "plimsoll-tmp", "path escapes", "interface conversion", "reflect:", "goroutine ",
+	"match offset", "bzip2 data", "plimsoll-tmp", "path escapes", "interface conversion", "reflect:",
+	"goroutine ",
 }
 
 var (

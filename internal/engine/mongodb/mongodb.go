@@ -39,7 +39,8 @@ var Engine = parts.Engine{
 			Whole: "the whole diagnostic.data folder", Sniff: ftdc.Sniff,
 			Open: func(path string) (source.Source, error) { return ftdc.Open(path) },
 		}},
-		Texts: []sources.Text{{Sniff: statcolumns.Sniff, New: statcolumns.New}, {Sniff: saved.Sniff, New: saved.New}},
+		Texts: []sources.Text{{Sniff: statcolumns.Sniff, New: statcolumns.New}, {Sniff: saved.Sniff,
+			New: saved.New}},
 		// percona/mongodb_exporter's page.
 		Exporters: []exposition.Exporter{{Engine: "mongodb", Prefix: "mongodb",
 			VersionMetric: "mongodb_version_info", VersionLabel: "mongodb"}},

@@ -207,7 +207,8 @@ func (m *schemaMaker) configKeys(t reflect.Type, properties map[string]any) {
 			// A nested part of a configuration is an object that only Parse checks.
 			first, _, nested := strings.Cut(k.Name, ".")
 			if nested && properties[first] == nil {
-				properties[first] = map[string]any{"type": "object", "description": "As in " + e.Product + "'s configuration."}
+				properties[first] = map[string]any{"type": "object",
+					"description": "As in " + e.Product + "'s configuration."}
 			}
 			if properties[k.Name] != nil {
 				continue

@@ -40,7 +40,8 @@ func (s Series) columns() int {
 }
 
 // The lengths of an interval. A longer log, or one with more events, has coarser ones.
-var steps = []time.Duration{time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 24 * time.Hour}
+var steps = []time.Duration{time.Second, 10 * time.Second, time.Minute, 10 * time.Minute, time.Hour,
+	24 * time.Hour}
 
 const (
 	// cellsMax bounds the intervals with events, and samplesMax those of the log.

@@ -65,8 +65,8 @@ func (w *wrapper) cut(line []byte) (text []byte, p piece, ok bool) {
 		// Docker splits lines of more than 16 KiB.
 		return []byte(x.Log), partial, true
 	case journal:
-		_, text, p, ok = cutJournal(line)
-		return text, p, ok
+		text, ok = cutJournal(line)
+		return text, complete, ok
 	case cri:
 		_, text, p, ok = cutCRI(line)
 		return text, p, ok
@@ -166,31 +166,30 @@ func cutCRI(line []byte) (at lineprefix.Time, text []byte, p piece, ok bool) {
 
 // cutJournal reads an entry of journalctl -o json. A message with unprintable bytes is an array of
 // numbers.
-func cutJournal(line []byte) (at lineprefix.Time, text []byte, p piece, ok bool) {
+func cutJournal(line []byte) (text []byte, ok bool) {
 	var x struct {
 		Message json.RawMessage `json:"MESSAGE"`
 	}
 	if json.Unmarshal(line, &x) != nil || len(x.Message) == 0 {
-		return at, nil, complete, false
+		return nil, false
 	}
 
-	at = journalStamp(line)
 	if x.Message[0] == '[' {
 		var numbers []int
 		if json.Unmarshal(x.Message, &numbers) != nil {
-			return at, nil, complete, false
+			return nil, false
 		}
 		for _, n := range numbers {
 			text = append(text, byte(n))
 		}
-		return at, text, complete, true
+		return text, true
 	}
 
 	var s string
 	if json.Unmarshal(x.Message, &s) != nil {
-		return at, nil, complete, false
+		return nil, false
 	}
-	return at, []byte(s), complete, true
+	return []byte(s), true
 }
 
 // journalStamp reads an entry's time, in microseconds since 1970.

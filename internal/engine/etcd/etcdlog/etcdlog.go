@@ -81,7 +81,8 @@ var (
 	words = needles("slow fdatasync", "sync duration of", "took too long", "send out heartbeat on time",
 		"elected leader", "lost leader", "changed leader", "starting a new election",
 		"finished scheduled compaction",
-		"defragment", "NOSPACE", "space exceeded", "sent database snapshot to writer", "wrote database snapshot out",
+		"defragment", "NOSPACE", "space exceeded", "sent database snapshot to writer",
+		"wrote database snapshot out",
 		"etcd-version", "etcd Version")
 )
 

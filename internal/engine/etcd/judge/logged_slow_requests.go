@@ -17,7 +17,8 @@ func nothingLogged() rules.Rule {
 }
 
 func loggedSlowRequests() rules.Rule {
-	r := rules.Rule{ID: "etcd/logged-slow-requests", Title: "The log has requests that took long", Kind: rules.Symptom,
+	r := rules.Rule{ID: "etcd/logged-slow-requests", Title: "The log has requests that took long",
+		Kind:    rules.Symptom,
 		When:    "plimsoll:etcd_logged_writes_running:ratio > 0 or plimsoll:etcd_logged_ranges_running:ratio > 0",
 		Needs:   []*rules.Signal{loggedWrites.Running},
 		NoAlert: "it is about a log that was read; the metrics have alerts",

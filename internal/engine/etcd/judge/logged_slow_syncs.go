@@ -15,7 +15,8 @@ const (
 )
 
 func loggedSlowSyncs() rules.Rule {
-	r := rules.Rule{ID: "etcd/logged-slow-syncs", Title: "The log has WAL fdatasyncs of over 1 s", Kind: rules.Cause,
+	r := rules.Rule{ID: "etcd/logged-slow-syncs", Title: "The log has WAL fdatasyncs of over 1 s",
+		Kind:    rules.Cause,
 		Storage: true,
 		When:    "plimsoll:etcd_logged_syncs_running:ratio > 0",
 		Needs:   []*rules.Signal{loggedSyncs.Running},
@@ -81,7 +82,8 @@ func loggedSyncsFinding(r rules.Rule, c *rules.Case, syncs rules.LoggedSum) rule
 		return rules.Things(int(n), "time")
 	}
 
-	lost, changes := times(LoggedLeaderLosses, "losses of the leader"), times(LoggedLeaderChanges, "leader changes")
+	lost, changes := times(LoggedLeaderLosses, "losses of the leader"), times(LoggedLeaderChanges,
+		"leader changes")
 	times(LoggedElections, "elections that this member started")
 	if lost != "" || changes != "" {
 		f.Say("leader", rules.Values{"lost": lost, "changes": changes})

@@ -14,7 +14,8 @@ var (
 		"heartbeats that were sent late", "instance")
 	loggedCompactions = signals.Logged("etcd_logged_compactions", "etcd_log_compaction",
 		"compactions", "instance")
-	LoggedLeaderChanges = signal("etcd_logged_leader_changes:rate", "1/s", "logged changes of the leader per second",
+	LoggedLeaderChanges = signal("etcd_logged_leader_changes:rate", "1/s",
+		"logged changes of the leader per second",
 		`irate(etcd_log_leader_change_total[$w])`)
 	LoggedLeaderLosses = signal("etcd_logged_leader_losses:rate",
 		"1/s", "logged losses of the leader per second", `irate(etcd_log_leader_lost_total[$w])`)

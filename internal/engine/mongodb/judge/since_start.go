@@ -80,7 +80,8 @@ func sinceStart() rules.Rule {
 			if opening != nil {
 				opening["longest"] = v["longest"]
 			}
-			f.Evidence = append(f.Evidence, c.Figure("longest checkpoint", CheckpointLongest, longest, "seconds", whole))
+			f.Evidence = append(f.Evidence, c.Figure("longest checkpoint", CheckpointLongest, longest,
+				"seconds", whole))
 		}
 
 		if opening != nil {

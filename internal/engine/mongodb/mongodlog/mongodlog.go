@@ -85,8 +85,10 @@ var Format = serverlog.Format{
 
 // words are in every line about an event. They contain no quotes, which docker's JSON escapes.
 var words = needles("Slow query", "saving checkpoint snapshot", " seconds and wrote: ", "Checkpoint took",
-	"serverStatus was very slow", "Flow control is engaged", "assuming primary role", "tepping down from primary",
-	"relinquishing primary", "WT_CACHE_FULL", "ndex build: done building", "build index done", "MongoDB starting",
+	"serverStatus was very slow", "Flow control is engaged", "assuming primary role",
+	"tepping down from primary",
+	"relinquishing primary", "WT_CACHE_FULL", "ndex build: done building", "build index done",
+	"MongoDB starting",
 	"Build Info", "db version v", "protocol:op_", `ms\n"`)
 
 func needles(all ...string) (out [][]byte) {

@@ -9,7 +9,8 @@ import (
 
 // verbs are the commands of clients that count, and whether they write. Others wait by design or
 // belong to the server itself.
-var verbs = map[string]bool{"find": false, "aggregate": false, "count": false, "distinct": false, "query": false,
+var verbs = map[string]bool{"find": false, "aggregate": false, "count": false, "distinct": false,
+	"query":  false,
 	"insert": true, "update": true, "delete": true, "remove": true, "findandmodify": true, "bulkwrite": true,
 	"committransaction": true}
 

@@ -279,7 +279,8 @@ func timeIn(v any) any {
 	case int64:
 		return bson.DateTime(v)
 	case string:
-		for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999-0700", "2006-01-02T15:04:05.999"} {
+		for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999-0700",
+			"2006-01-02T15:04:05.999"} {
 			if at, err := time.Parse(layout, v); err == nil {
 				return bson.NewDateTimeFromTime(at)
 			}

@@ -8,7 +8,8 @@ import (
 )
 
 func loggedFailures() rules.Rule {
-	r := rules.Rule{ID: "postgres/logged-failures", Title: "The log reports failures", Kind: rules.Cause, Whole: true,
+	r := rules.Rule{ID: "postgres/logged-failures", Title: "The log reports failures", Kind: rules.Cause,
+		Whole:   true,
 		When:    "plimsoll:postgres_logged_no_space:rate > 0 or plimsoll:postgres_logged_fsync_failures:rate > 0 or plimsoll:postgres_logged_archive_failures:rate > 0 or plimsoll:postgres_logged_replication_timeouts:rate > 0 or plimsoll:postgres_logged_crashes:rate > 0",
 		Needs:   []*rules.Signal{LoggedLines},
 		NoAlert: "it is about a log that was read",

@@ -48,7 +48,8 @@ func loggedSlowStatements() rules.Rule {
 			of     rules.Logged
 			words  string
 			writes bool
-		}{{loggedCommits, "commits", true}, {loggedWrites, "writes", true}, {loggedStatements, "statements", false}} {
+		}{{loggedCommits, "commits", true}, {loggedWrites, "writes", true}, {loggedStatements, "statements",
+			false}} {
 			sum := c.SumOf(x.of)
 			if sum.N < 1 {
 				continue

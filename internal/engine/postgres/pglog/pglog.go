@@ -144,8 +144,10 @@ func foreign(text []byte) string {
 var (
 	// severities end the prefix of a line, whatever log_line_prefix is. PostgreSQL writes two spaces
 	// after the colon; a pipeline may have removed one.
-	severities = needles("LOG: ", "ERROR: ", "FATAL: ", "PANIC: ", "WARNING: ", "DETAIL: ", "HINT: ", "CONTEXT: ",
-		"STATEMENT: ", "NOTICE: ", "СООБЩЕНИЕ: ", "ОШИБКА: ", "日志: ", "错误: ", "로그: ", "오류: ", "FEHLER: ", "ERREUR: ")
+	severities = needles("LOG: ", "ERROR: ", "FATAL: ", "PANIC: ", "WARNING: ", "DETAIL: ", "HINT: ",
+		"CONTEXT: ",
+		"STATEMENT: ", "NOTICE: ", "СООБЩЕНИЕ: ", "ОШИБКА: ", "日志: ", "错误: ", "로그: ", "오류: ", "FEHLER: ",
+		"ERREUR: ")
 	csvLog   = needles(",LOG,00000,", ",ERROR,", ",FATAL,", ",PANIC,", ",WARNING,")
 	severity = []byte(`"error_severity":`)
 	unit     = needles(" postgres[", " postgresql[", " postgresql@", `"SYSLOG_IDENTIFIER":"postgres"`)
@@ -187,7 +189,8 @@ func cutSeverity(text []byte) (prefix, message []byte, ok bool) {
 	best := -1
 	for _, n := range severities {
 		i := bytes.Index(text[:min(len(text), prefixMax)], n)
-		if i >= 0 && (best < 0 || i < best) && (i == 0 || text[i-1] == ' ' || text[i-1] == ':' || text[i-1] == ']') {
+		if i >= 0 && (best < 0 || i < best) && (i == 0 || text[i-1] == ' ' || text[i-1] == ':' ||
+			text[i-1] == ']') {
 			best, message = i, text[i+len(n):]
 		}
 	}
