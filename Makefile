@@ -131,7 +131,7 @@ ATONCE := $(shell echo $$((2 * $$(nproc 2>/dev/null || echo 2))))
 
 .PHONY: test
 test: ## run all tests; make lint has go vet's checks
-	CGO_ENABLED=0 $(GO) test -vet=off -p $(ATONCE) $(TESTFLAGS) ./...
+	CGO_ENABLED=0 $(GO) test -vet=off -timeout 20m -p $(ATONCE) $(TESTFLAGS) ./...
 
 .PHONY: race
 race: ## run the tests of what runs at once under the race detector (needs gcc)
