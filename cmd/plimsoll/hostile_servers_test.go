@@ -304,7 +304,7 @@ func (p *protocol) run(t *testing.T, address string) *outcome {
 	return tried(t, env, nil, p.args(t, address)...)
 }
 
-// tried runs the program in a folder of its own, for a minute at most.
+// tried runs the program in a new folder, for a minute at most.
 func tried(t *testing.T, env []string, stdin io.Reader, args ...string) *outcome {
 	t.Helper()
 	return triedAs(t, env, stdin, "plimsoll", args...)

@@ -30,7 +30,7 @@ func addSchemas(parent *cobra.Command) {
 
 		text, err := schemas.ReadFile(schemaName(cmd))
 		if err != nil {
-			continue // no JSON, or a schema with a flag of its own: diagnose
+			continue // no JSON, or a schema with its own flag: diagnose
 		}
 
 		var asked bool

@@ -44,7 +44,7 @@ var (
 	unitName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@:-]*$`)
 )
 
-// MoveFiles returns the scripts that move a log to a volume of its own, and a README. They are those of the
+// MoveFiles returns the scripts that move a log to a separate volume, and a README. They are those of the
 // target lvm, for one database instead of a layout. The error is an *[InputError].
 func MoveFiles(of Engines, m MoveRequest) ([]File, error) {
 	e, err := engine.Find(of.Deployments, m.Engine, "have its log moved")
@@ -115,7 +115,7 @@ func moveReadme(m MoveRequest, d Deployment, unit, mount, in string) string {
 	log := path.Join(m.Data, in)
 	return fmt.Sprintf(`# Moving the log of %[1]s
 
-%[2]s moves to a volume of its own, mounted at %[3]s. Nothing is done until you run a script, as root,
+%[2]s moves to a separate volume, mounted at %[3]s. Nothing is done until you run a script, as root,
 on the machine of %[1]s. In a cluster, on %[6]s.
 
 ## Costs

@@ -418,7 +418,7 @@ func (m *realMove) killedAt(verb string, at int, reboot, giveUp bool) {
 		m.reboot()
 	}
 
-	// Go on, or give up.
+	// Continue, or give up.
 	if verb == "apply" && !giveUp {
 		out, _, err = m.run(0, "log.sh", "apply")
 		if err != nil && !strings.Contains(out, "an earlier move left") {

@@ -126,7 +126,7 @@ func writeVolumes(b *strings.Builder, e engine.With[*Template], cloud Cloud) {
 	for _, v := range e.Volumes {
 		size, about := e.Part.Data, ""
 		if v.Log {
-			size, about = 10*units.GiB, "   # the log on a volume of its own"
+			size, about = 10*units.GiB, "   # the log on a separate volume"
 		}
 		line := fmt.Sprintf("%s: {type: %s, size: %s}", v.Name, cloud.Volume, size.Exact())
 		switch {

@@ -23,7 +23,7 @@ var dangerous = []struct {
 	{"goes back to a default instead of the previous value", regexp.MustCompile(`rollout undo`)},
 	// Without -c every container of the pod gets the limit.
 	{"limits every container of a pod", regexp.MustCompile(`kubectl set resources (?:[^;&|-]|-[^c])*$`)},
-	// A script of emit goes on after an interruption; a line leaves the server stopped, or its log copied twice.
+	// A script of emit continues after an interruption; a line leaves the server stopped, or its log copied twice.
 	{"stops a server or moves its files in a line to paste", regexp.MustCompile(`systemctl (?:stop|restart) |\bcp -a |\bmv [^"]*(?:journal|pg_wal|member)|\bln -s |\bmkfs|/etc/fstab`)},
 	// Another cluster may listen on the default port of this machine.
 	{"asks whatever server answers by default", regexp.MustCompile(`(?:^|[;{] |postgres )psql -X -[^hpU]|mongo(?:sh)? --(?:quiet|eval)|etcdctl (?:[a-z]|-w)`)},

@@ -154,8 +154,8 @@ func (c *Case) durations(of *Signal, each []float64) durations {
 		high: timeline.Quantile(each, 0.75), samples: timeline.Count(each) / c.SampleCells(of)}
 }
 
-// A Slower is a member whose volume is slower than another member's, although as far as is known both
-// have the same volume and the same load.
+// A Slower is a member whose volume is slower than another member's, although both seem to have the same
+// volume and the same load.
 type Slower struct {
 	Member, Fastest *Member
 	Own, Best       durations

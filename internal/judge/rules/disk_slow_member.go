@@ -35,7 +35,7 @@ func diskSlowMember() Rule {
 	return r
 }
 
-// slower reports a member, whose volume as far as is known is the same as the fastest member's.
+// slower reports a member whose volume seems to be the same as the fastest member's.
 func (r Rule) slower(c *Case, s *Slower) Finding {
 	m := s.Member
 	f := r.Finding(m.Server)

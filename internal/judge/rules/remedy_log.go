@@ -2,7 +2,7 @@ package rules
 
 import "strings"
 
-// MoveLog returns the recipe that moves an engine's log to a volume of its own on a host. The steps are the
+// MoveLog returns the recipe that moves an engine's log to a separate volume on a host. The steps are the
 // scripts of `plimsoll emit --move-log`, which `emit` also writes for a layout: a change that stops a
 // server and moves data is never a line to paste. engine is its key there; data and unit are templates
 // that print the data folder and the systemd unit; identify shows which server they belong to, and
@@ -22,7 +22,7 @@ func MoveLog(engine, trial string, identify []Command, data, unit, restart strin
 		Restart: restart, Trial: trial,
 		Cost: "if the volume is missing after a boot, the server does not start; every snapshot has to include both volumes",
 		Notes: append([]string{
-			"Attach a new, empty volume first. The scripts refuse a device with anything on it and a volume without room, go on after an interruption, and never start the server on an empty or incomplete log.",
+			"Attach a new, empty volume first. The scripts refuse a device with anything on it and a volume without room, continue after an interruption, and never start the server on an empty or incomplete log.",
 			"If plimsoll is not installed on that host, run emit elsewhere and copy the folder; README.md in it has every step. plimsoll rollout does the same for all members and records before and after."}, notes...),
 	}
 }

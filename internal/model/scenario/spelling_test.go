@@ -18,7 +18,7 @@ volumes: {data: {type: gp3, size: 500GiB}}
 workload: {preset: telemetry}
 `
 
-// An engine has several names, and its settings those of its own configuration. All mean the same scenario.
+// An engine has several names, and its settings those of its configuration. All mean the same scenario.
 func TestSpellings(t *testing.T) {
 	want := `engine:
   mongodb:

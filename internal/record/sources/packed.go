@@ -160,7 +160,7 @@ func (u *unpacked) Read(p []byte) (int, error) {
 }
 
 // A damage says that a compressed file cannot be decompressed. Decoders describe their own state
-// ("match offset bigger than current history"), which does not help whoever made the file.
+// ("match offset bigger than current history"), which does not help the author of the file.
 type damage struct {
 	text string
 	err  error
