@@ -69,40 +69,23 @@ var Format = serverlog.Format{
 
 // Parts of etcd's source tree that write to its log: in JSON as the caller, in text as the package.
 var (
-	callers = needles(`"caller":"etcdserver/`, `"caller":"wal/`, `"caller":"etcdmain/`, `"caller":"embed/`,
-		`"caller":"mvcc/`, `"caller":"rafthttp/`, `"caller":"backend/`, `"caller":"v3rpc/`, `"caller":"membership/`,
-		`"caller":"traceutil/`, `"caller":"raft/`, `"caller":"snap/`, `"caller":"api/`, `"caller":"auth/`,
-		`"caller":"fileutil/`, `"caller":"v3compactor/`, `"caller":"txn/`, `"caller":"etcdhttp/`)
-	packages = needles("etcdserver", "wal:", "etcdmain:", "embed:", "mvcc:", "rafthttp:", "raft:",
-		"snap:", "auth:",
-		"pkg/", "compactor:", "store.index", "membership:")
-	unit = needles(" etcd[", " etcd-wrapper[", `"SYSLOG_IDENTIFIER":"etcd"`, `"SYSLOG_IDENTIFIER" : "etcd"`)
+	callers = serverlog.WordsOf(`"caller":"etcdserver/`, `"caller":"wal/`, `"caller":"etcdmain/`,
+		`"caller":"embed/`, `"caller":"mvcc/`, `"caller":"rafthttp/`, `"caller":"backend/`,
+		`"caller":"v3rpc/`, `"caller":"membership/`, `"caller":"traceutil/`, `"caller":"raft/`,
+		`"caller":"snap/`, `"caller":"api/`, `"caller":"auth/`, `"caller":"fileutil/`,
+		`"caller":"v3compactor/`, `"caller":"txn/`, `"caller":"etcdhttp/`)
+	packages = serverlog.WordsOf("etcdserver", "wal:", "etcdmain:", "embed:", "mvcc:", "rafthttp:",
+		"raft:", "snap:", "auth:", "pkg/", "compactor:", "store.index", "membership:")
+	unit = serverlog.WordsOf(" etcd[", " etcd-wrapper[", `"SYSLOG_IDENTIFIER":"etcd"`,
+		`"SYSLOG_IDENTIFIER" : "etcd"`)
 	// words are in every line about an event. They contain no quotes, which JSON escapes.
-	words = needles("slow fdatasync", "sync duration of", "took too long", "send out heartbeat on time",
-		"elected leader", "lost leader", "changed leader", "starting a new election",
-		"finished scheduled compaction",
-		"defragment", "NOSPACE", "space exceeded", "sent database snapshot to writer",
-		"wrote database snapshot out",
-		"etcd-version", "etcd Version")
+	words = serverlog.WordsOf("slow fdatasync", "sync duration of", "took too long",
+		"send out heartbeat on time", "elected leader", "lost leader", "changed leader",
+		"starting a new election", "finished scheduled compaction", "defragment", "NOSPACE", "space exceeded",
+		"sent database snapshot to writer", "wrote database snapshot out", "etcd-version", "etcd Version")
 )
 
-func needles(all ...string) (out [][]byte) {
-	for _, s := range all {
-		out = append(out, []byte(s))
-	}
-	return out
-}
-
-func containsAny(b []byte, any [][]byte) bool {
-	for _, n := range any {
-		if bytes.Contains(b, n) {
-			return true
-		}
-	}
-	return false
-}
-
-func keep(raw []byte) bool { return containsAny(raw, words) }
+func keep(raw []byte) bool { return words.In(raw) }
 
 // is recognises a line by the part of etcd that wrote it. Other Go programs log in the same forms.
 func is(raw, text []byte) bool {
@@ -110,8 +93,8 @@ func is(raw, text []byte) bool {
 	case len(text) == 0:
 		return false
 	case text[0] == '{':
-		return containsAny(text, callers)
-	case len(text) < len(raw) && containsAny(raw, unit):
+		return callers.In(text)
+	case len(text) < len(raw) && unit.In(raw):
 		return true
 	}
 

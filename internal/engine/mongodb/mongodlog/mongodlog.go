@@ -84,25 +84,14 @@ var Format = serverlog.Format{
 }
 
 // words are in every line about an event. They contain no quotes, which docker's JSON escapes.
-var words = needles("Slow query", "saving checkpoint snapshot", " seconds and wrote: ", "Checkpoint took",
-	"serverStatus was very slow", "Flow control is engaged", "assuming primary role",
-	"tepping down from primary",
-	"relinquishing primary", "WT_CACHE_FULL", "ndex build: done building", "build index done",
-	"MongoDB starting",
-	"Build Info", "db version v", "protocol:op_", `ms\n"`)
-
-func needles(all ...string) (out [][]byte) {
-	for _, s := range all {
-		out = append(out, []byte(s))
-	}
-	return out
-}
+var words = serverlog.WordsOf("Slow query", "saving checkpoint snapshot", " seconds and wrote: ",
+	"Checkpoint took", "serverStatus was very slow", "Flow control is engaged", "assuming primary role",
+	"tepping down from primary", "relinquishing primary", "WT_CACHE_FULL", "ndex build: done building",
+	"build index done", "MongoDB starting", "Build Info", "db version v", "protocol:op_", `ms\n"`)
 
 func keep(raw []byte) bool {
-	for _, n := range words {
-		if bytes.Contains(raw, n) {
-			return true
-		}
+	if words.In(raw) {
+		return true
 	}
 	// A slow operation's line of text ends with its duration.
 	return bytes.HasSuffix(raw, []byte("ms")) && len(raw) > 3 && raw[len(raw)-3] >= '0' && raw[len(raw)-3] <= '9'

@@ -87,55 +87,43 @@ var Format = serverlog.Format{
 }
 
 // words are in every line about an event. They contain no quotes, which JSON escapes.
-var words = needles("checkpoint", "restartpoint", "duration: ", "still waiting for", " acquired ",
-	"temporary file",
-	"automatic vacuum", "automatic analyze", "elapsed: ", "archive command failed", "could not write",
-	"No space left", "could not fsync", "terminating walsender", "replication timeout", "was interrupted",
-	"crash of another server process", "not properly shut down", "starting PostgreSQL")
+var words = serverlog.WordsOf("checkpoint", "restartpoint", "duration: ", "still waiting for",
+	" acquired ", "temporary file", "automatic vacuum", "automatic analyze", "elapsed: ",
+	"archive command failed", "could not write", "No space left", "could not fsync",
+	"terminating walsender", "replication timeout", "was interrupted", "crash of another server process",
+	"not properly shut down", "starting PostgreSQL")
 
 // languages are beginnings of messages in other languages, by language. Their lines cannot be read.
 var languages = []struct {
 	name  string
-	words [][]byte
+	words serverlog.Words
 }{
-	{"German", needles("Checkpoint beginnt", "Checkpoint komplett", "Dauer: ", "Datenbanksystem ")},
-	{"French", needles("but du checkpoint", "checkpoint termin", "durée : ", "le système de bases de données")},
-	{"Spanish", needles("empezando checkpoint", "checkpoint completo", "duración: ",
+	{"German", serverlog.WordsOf("Checkpoint beginnt", "Checkpoint komplett", "Dauer: ",
+		"Datenbanksystem ")},
+	{"French", serverlog.WordsOf("but du checkpoint", "checkpoint termin", "durée : ",
+		"le système de bases de données")},
+	{"Spanish", serverlog.WordsOf("empezando checkpoint", "checkpoint completo", "duración: ",
 		"el sistema de bases de datos")},
-	{"Italian", needles("avvio checkpoint", "durata: ", "il database è")},
-	{"Portuguese", needles("iniciando ponto de", "duração: ", "o sistema de banco de dados")},
-	{"Polish", needles("czas trwania: ", "system bazy danych")},
-	{"Russian", needles("СООБЩЕНИЕ: ", "ОШИБКА: ")},
-	{"Chinese", needles("日志: ", "错误: ")},
-	{"Japanese", needles("チェックポイント", "データベースシステム")},
-	{"Korean", needles("로그: ", "오류: ")},
-	{"Swedish", needles("checkpoint startar", "varaktighet: ")},
-	{"Turkish", needles("süre: ", "veritabanı sistemi")},
-}
-
-func needles(all ...string) (out [][]byte) {
-	for _, s := range all {
-		out = append(out, []byte(s))
-	}
-	return out
+	{"Italian", serverlog.WordsOf("avvio checkpoint", "durata: ", "il database è")},
+	{"Portuguese", serverlog.WordsOf("iniciando ponto de", "duração: ", "o sistema de banco de dados")},
+	{"Polish", serverlog.WordsOf("czas trwania: ", "system bazy danych")},
+	{"Russian", serverlog.WordsOf("СООБЩЕНИЕ: ", "ОШИБКА: ")},
+	{"Chinese", serverlog.WordsOf("日志: ", "错误: ")},
+	{"Japanese", serverlog.WordsOf("チェックポイント", "データベースシステム")},
+	{"Korean", serverlog.WordsOf("로그: ", "오류: ")},
+	{"Swedish", serverlog.WordsOf("checkpoint startar", "varaktighet: ")},
+	{"Turkish", serverlog.WordsOf("süre: ", "veritabanı sistemi")},
 }
 
 func keep(raw []byte) bool {
-	for _, n := range words {
-		if bytes.Contains(raw, n) {
-			return true
-		}
-	}
-	return foreign(raw) != ""
+	return words.In(raw) || foreign(raw) != ""
 }
 
 // foreign returns the language of a line that is not in English, or "".
 func foreign(text []byte) string {
 	for _, l := range languages {
-		for _, n := range l.words {
-			if bytes.Contains(text, n) {
-				return l.name
-			}
+		if l.words.In(text) {
+			return l.name
 		}
 	}
 	return ""
@@ -144,13 +132,13 @@ func foreign(text []byte) string {
 var (
 	// severities end the prefix of a line, whatever log_line_prefix is. PostgreSQL writes two spaces
 	// after the colon; a pipeline may have removed one.
-	severities = needles("LOG: ", "ERROR: ", "FATAL: ", "PANIC: ", "WARNING: ", "DETAIL: ", "HINT: ",
-		"CONTEXT: ",
-		"STATEMENT: ", "NOTICE: ", "СООБЩЕНИЕ: ", "ОШИБКА: ", "日志: ", "错误: ", "로그: ", "오류: ", "FEHLER: ",
-		"ERREUR: ")
-	csvLog   = needles(",LOG,00000,", ",ERROR,", ",FATAL,", ",PANIC,", ",WARNING,")
+	severities = serverlog.WordsOf("LOG: ", "ERROR: ", "FATAL: ", "PANIC: ", "WARNING: ", "DETAIL: ",
+		"HINT: ", "CONTEXT: ", "STATEMENT: ", "NOTICE: ", "СООБЩЕНИЕ: ", "ОШИБКА: ", "日志: ", "错误: ", "로그: ",
+		"오류: ", "FEHLER: ", "ERREUR: ")
+	csvLog   = serverlog.WordsOf(",LOG,00000,", ",ERROR,", ",FATAL,", ",PANIC,", ",WARNING,")
 	severity = []byte(`"error_severity":`)
-	unit     = needles(" postgres[", " postgresql[", " postgresql@", `"SYSLOG_IDENTIFIER":"postgres"`)
+	unit     = serverlog.WordsOf(" postgres[", " postgresql[", " postgresql@",
+		`"SYSLOG_IDENTIFIER":"postgres"`)
 )
 
 // prefixMax is longer than a log_line_prefix with a long application name.
