@@ -140,12 +140,17 @@ func (p *parser) list(depth int) (any, error) {
 		}
 	}
 
+	return p.elements(']', depth)
+}
+
+// elements reads values with commas between them, up to the closing bracket.
+func (p *parser) elements(closing byte, depth int) (bson.A, error) {
 	out := bson.A{}
 	for {
 		switch c := p.next(); c {
 		case 0:
 			return nil, errEnds
-		case ']':
+		case closing:
 			p.at++
 			return out, nil
 		case ',':
@@ -225,24 +230,11 @@ func (p *parser) word(depth int) (any, error) {
 	}
 
 	p.at++
-	var args bson.A
-	for {
-		switch c := p.next(); c {
-		case 0:
-			return nil, errEnds
-		case ')':
-			p.at++
-			return call(name, args), nil
-		case ',':
-			p.at++
-			continue
-		}
-		v, err := p.value(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, v)
+	args, err := p.elements(')', depth)
+	if err != nil {
+		return nil, err
 	}
+	return call(name, args), nil
 }
 
 // call is the value of a call. Those that are neither a number nor a time have no figure.

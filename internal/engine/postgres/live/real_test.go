@@ -23,7 +23,7 @@ import (
 // and pg_dump hold, so that the session waits until the dump's output is read.
 const dumped = "SELECT id, repeat(md5(id::text), 30) AS filler FROM generate_series(1, 20000) AS id"
 
-// Several pg_dump at once next to quick commits are no stall, although their sessions execute for as long as
+// Several concurrent pg_dump next to quick commits are not a stall, although their sessions execute for as long as
 // the dump takes and wait for their client. Nor are they clients that do not read: no commit waits for them.
 func TestRealDumpIsNoStall(t *testing.T) {
 	if testing.Short() {
