@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"plimsoll/internal/present/mcp"
@@ -143,47 +144,49 @@ func TestAnswersAfterTheInputEnds(t *testing.T) {
 // A call that cannot be ended does not keep its client, or others, from an answer; only so many are left to
 // themselves.
 func TestCallThatDoesNotEnd(t *testing.T) {
-	finish := make(chan struct{})
-	run := func(_ context.Context, args []string) (string, error) {
-		switch args[1] {
-		case "list":
-			<-finish
-		case "show":
-			panic("a bug")
+	synctest.Test(t, func(t *testing.T) {
+		finish := make(chan struct{})
+		run := func(_ context.Context, args []string) (string, error) {
+			switch args[1] {
+			case "list":
+				<-finish
+			case "show":
+				panic("a bug")
+			}
+			return "", nil
 		}
-		return "", nil
-	}
 
-	opt := options()
-	opt.TimeMax = time.Millisecond
-	w := newWire(t, run, opt)
-	call := func(tool, name string) string {
-		w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":{"name":"` + name + `"}}}`)
-		a := w.answer()
-		if len(a.Result.Content) != 1 {
-			t.Fatalf("%+v", a)
+		opt := options()
+		opt.TimeMax = time.Minute
+		w := newWire(t, run, opt)
+		call := func(tool, name string) string {
+			w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":{"name":"` + name + `"}}}`)
+			a := w.answer()
+			if len(a.Result.Content) != 1 {
+				t.Fatalf("%+v", a)
+			}
+			return a.Result.Content[0].Text
 		}
-		return a.Result.Content[0].Text
-	}
 
-	if got := call("rule", "x"); !strings.Contains(got, "a bug") {
-		t.Errorf("a panic: %s", got)
-	}
-
-	for range 4 {
-		if got := call("rule", ""); !strings.Contains(got, "timeout after 1ms") {
-			t.Errorf("a call that does not end: %s", got)
+		if got := call("rule", "x"); !strings.Contains(got, "a bug") {
+			t.Errorf("a panic: %s", got)
 		}
-	}
 
-	if got := call("rule", ""); !strings.Contains(got, "4 calls are still running after their timeout") {
-		t.Errorf("one more: %s", got)
-	}
+		for range 4 {
+			if got := call("rule", ""); !strings.Contains(got, "timeout after 1m0s") {
+				t.Errorf("a call that does not end: %s", got)
+			}
+		}
 
-	close(finish)
-	if err := errors.Join(w.in.Close(), <-w.served); err != nil {
-		t.Error(err)
-	}
+		if got := call("rule", ""); !strings.Contains(got, "4 calls are still running after their timeout") {
+			t.Errorf("one more: %s", got)
+		}
+
+		close(finish)
+		if err := errors.Join(w.in.Close(), <-w.served); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // full is an output without room.

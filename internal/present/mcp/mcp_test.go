@@ -186,10 +186,10 @@ func TestErrors(t *testing.T) {
 	}
 
 	opt := options()
-	opt.TimeMax = 50 * time.Millisecond
+	opt.TimeMax = 500 * time.Millisecond
 	s := connect(t, run, opt)
 
-	if got, failed := call(t, s, "rule", nil); !failed || !strings.Contains(got, "timeout after 50ms") {
+	if got, failed := call(t, s, "rule", nil); !failed || !strings.Contains(got, "timeout after 500ms") {
 		t.Errorf("%s", got)
 	}
 
