@@ -175,7 +175,7 @@ ci: ## run everything that must pass for a change, in order
 	bash .ci/run
 
 .PHONY: nulls
-nulls: ## how often each rule is wrong by chance, for docs/accuracy.md; NULLSEED=7 tries other recordings
+nulls: ## how often each rule is wrong by chance, for docs/research/accuracy-rules.md; NULLSEED=7 tries other recordings
 	$(GO) test -count=1 -timeout 60m ./internal/judge/accuracy -run TestNulls -v -nulls 1000 -null-seed $(or $(NULLSEED),1) -update
 
 .PHONY: corpus

@@ -4,7 +4,7 @@
 // package turns trials into a table of precision, recall and F1 per rule and sampling.
 //
 // The generator of labelled incidents needs every engine, so it is in the package's tests, which
-// write docs/accuracy.md.
+// write docs/accuracy.md and docs/research/accuracy-rules.md.
 package accuracy
 
 import (

@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	update = flag.Bool("update", false, "try all incidents, or those of -seeds, and write docs/accuracy.md anew")
+	update = flag.Bool("update", false, "try all incidents, or those of -seeds, and write the published tables anew")
 	even   = flag.Bool("even", false, "try the seeds with even numbers only, and print each error")
 	seeds  = flag.Int("seeds", 0, "try the incidents of so many seeds and print the table")
 	step   = flag.Int("step", 1, "of each half of the seeds, try one of so many")
@@ -79,8 +79,9 @@ func tryAll(t *testing.T, n int) []*tried {
 	return out
 }
 
-// tableOf is docs/accuracy.md's table of incidents.
-func tableOf(found []*tried) string {
+// tableOf counts the claims about the incidents of each half: all rules together, and each rule of the half
+// that was kept aside unless brief.
+func tableOf(found []*tried, brief bool) string {
 	var b strings.Builder
 	for _, which := range []string{keptAside, tunedOn} {
 		var trials []accuracy.Trial
@@ -97,7 +98,7 @@ func tableOf(found []*tried) string {
 		}
 
 		fmt.Fprintf(&b, "### The half that was %s: %d runs, of which %d stall\n\n", which, n, stalls)
-		writeTable(&b, accuracy.Tabulate(trials), which == tunedOn)
+		writeTable(&b, accuracy.Tabulate(trials), brief || which == tunedOn)
 		b.WriteString("\n")
 	}
 
@@ -182,12 +183,15 @@ func TestSome(t *testing.T) {
 
 	const least = 0.85
 	if f1, _ := accuracy.Tabulate(trials)[0].F1(); f1 < least {
-		t.Errorf("at one second, F1 is %.2f, less than %.2f:\n%s", f1, least, tableOf(found))
+		t.Errorf("at one second, F1 is %.2f, less than %.2f:\n%s", f1, least, tableOf(found, false))
 	}
 }
 
-// docs is where the table is published, between two marks.
-const docs = "../../../docs/accuracy.md"
+// The totals are published on one page and each rule's rows on the other, both between these marks.
+const (
+	summaryPage = "../../../docs/accuracy.md"
+	rulesPage   = "../../../docs/research/accuracy-rules.md"
+)
 
 const begin, end = "<!-- table: go test ./internal/judge/accuracy -run TestTable -update -timeout 60m -->\n", "<!-- end of table -->"
 
@@ -203,10 +207,10 @@ func TestTable(t *testing.T) {
 
 	start := time.Now()
 	found := tryAll(t, n)
-	table := tableOf(found)
 	critical, notDisk := worstOf(found)
-	table += fmt.Sprintf("Critical findings where nothing stalls: %d. \"Not the disk\" where it is: %d.\n", len(critical), len(notDisk))
-	t.Logf("%d runs in %s\n%s\ncritical: %s\nnot the disk: %s", n, time.Since(start).Round(time.Second), table, strings.Join(critical, "; "), strings.Join(notDisk, "; "))
+	never := fmt.Sprintf("Critical findings where nothing stalls: %d. \"Not the disk\" where it is: %d.\n", len(critical), len(notDisk))
+	table := tableOf(found, false)
+	t.Logf("%d runs in %s\n%s%s\ncritical: %s\nnot the disk: %s", n, time.Since(start).Round(time.Second), table, never, strings.Join(critical, "; "), strings.Join(notDisk, "; "))
 
 	for _, r := range found {
 		for _, e := range r.errors {
@@ -220,7 +224,14 @@ func TestTable(t *testing.T) {
 		return
 	}
 
-	text, err := os.ReadFile(docs)
+	publish(t, summaryPage, begin, end, tableOf(found, true)+never)
+	publish(t, rulesPage, begin, end, table)
+}
+
+// publish writes what a page has between two marks.
+func publish(t *testing.T, page, begin, end, table string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,10 +239,10 @@ func TestTable(t *testing.T) {
 	before, rest, ok := strings.Cut(string(text), begin)
 	_, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatalf("%s lacks the table's marks", docs)
+		t.Fatalf("%s lacks the marks %q and %q", page, begin, end)
 	}
 
-	if err := os.WriteFile(docs, []byte(before+begin+"\n"+table+"\n"+end+after), 0o644); err != nil {
+	if err := os.WriteFile(page, []byte(before+begin+"\n"+strings.TrimSpace(table)+"\n\n"+end+after), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
