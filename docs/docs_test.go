@@ -386,25 +386,32 @@ func verbsOf(t *testing.T) []verb {
 
 func commandTable(verbs []verb) string {
 	var b strings.Builder
-	b.WriteString("| command | does |\n|---|---|\n")
+	b.WriteString("| `plimsoll` | does |\n|---|---|\n")
 	for _, v := range verbs {
-		fmt.Fprintf(&b, "| `plimsoll %s` | %s |\n", v.Name, v.Short)
+		fmt.Fprintf(&b, "| `%s` | %s |\n", v.Name, v.Short)
 	}
 	return b.String()
 }
 
+// jsonTable has a row for each way to get a schema, with the commands that it is for.
 func jsonTable(verbs []verb) string {
-	var b strings.Builder
-	b.WriteString("| command | schema of its output |\n|---|---|\n")
+	const bySchema, withOutput, none = "`plimsoll COMMAND --schema`", "`plimsoll COMMAND --schema -o json`", "none: one log entry per line"
+	rows := map[string][]string{}
 	for _, v := range verbs {
 		switch {
 		case v.Name == "simulate": // --schema alone is that of its input
-			b.WriteString("| `simulate` | `plimsoll simulate --schema -o json` |\n")
+			rows[withOutput] = append(rows[withOutput], v.Name)
 		case v.Schema:
-			fmt.Fprintf(&b, "| `%s` | `plimsoll %s --schema` |\n", v.Name, v.Name)
+			rows[bySchema] = append(rows[bySchema], v.Name)
 		case v.JSON:
-			fmt.Fprintf(&b, "| `%s` | none: one log entry per line |\n", v.Name)
+			rows[none] = append(rows[none], v.Name)
 		}
+	}
+
+	var b strings.Builder
+	b.WriteString("| schema of its output | command |\n|---|---|\n")
+	for _, how := range []string{bySchema, withOutput, none} {
+		fmt.Fprintf(&b, "| %s | `%s` |\n", how, strings.Join(rows[how], "`, `"))
 	}
 	return b.String()
 }

@@ -18,23 +18,32 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// The alerts in the documentation are valid rules about metrics that are served, and every metric
-// served is documented.
+// The alerts that are shipped are valid rules about metrics that are served and are on the page, and every
+// metric served is documented.
 func TestPageListsTheMetrics(t *testing.T) {
 	page, err := os.ReadFile("../../docs/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	_, rest, _ := strings.Cut(string(page), "```yaml\n")
-	alerts, _, found := strings.Cut(rest, "```")
-	groups, errs := rulefmt.Parse([]byte(alerts), false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
-	if !found || len(errs) > 0 || len(groups.Groups) != 1 || len(groups.Groups[0].Rules) < 4 {
-		t.Fatalf("the documented alerts: %v", errs)
+	alerts, err := os.ReadFile("../../deploy/watch-alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	groups, errs := rulefmt.Parse(alerts, false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
+	if len(errs) > 0 || len(groups.Groups) != 1 || len(groups.Groups[0].Rules) < 4 {
+		t.Fatalf("the alerts: %v", errs)
+	}
+
+	for _, r := range groups.Groups[0].Rules {
+		if !strings.Contains(string(page), "| `"+r.Alert+"` | ") || !strings.Contains(string(page), "| "+r.Labels["severity"]+" |") {
+			t.Errorf("docs/metrics.md has no row for %s with severity %s", r.Alert, r.Labels["severity"])
+		}
 	}
 
 	served := servedMetrics(t)
-	for _, name := range regexp.MustCompile(`plimsoll_[a-z_]+`).FindAllString(alerts, -1) {
+	for _, name := range regexp.MustCompile(`plimsoll_[a-z_]+`).FindAllString(string(alerts), -1) {
 		if !served[name] {
 			t.Errorf("the alerts are about %s, which is not served", name)
 		}

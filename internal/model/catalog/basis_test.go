@@ -82,8 +82,8 @@ func TestLatencyTable(t *testing.T) {
 	row := func(v *VolumeType, what string, c *volume.Calibration) {
 		l := c.Latency()
 		ms := func(share float64) float64 { return l.Quantile(units.Ratio(share)).Std().Seconds() * 1e3 }
-		want := fmt.Sprintf("| `%s`%s | %s | %.2g | %.2g | ", v.Name, what, v.LatencyBasis, ms(.5), ms(.99))
-		if !strings.Contains(string(page), "\n"+want) {
+		want := fmt.Sprintf("| `%s`%s | %s | %.2g | %.2g |", v.Name, what, v.LatencyBasis, ms(.5), ms(.99))
+		if !strings.Contains(string(page), "\n"+want+"\n") {
 			t.Errorf("docs/volumes.md has no row %s", want)
 		}
 	}
