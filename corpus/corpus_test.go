@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write grades.txt and the table of docs/accuracy.md anew")
+var update = flag.Bool("update", false, "write grades.txt and the published tables anew")
 
 // scoredOnce diagnoses the whole corpus with the program of this tree, once for all tests.
 var scoredOnce = sync.OnceValues(func() ([]Scored, error) {
@@ -94,26 +94,40 @@ func TestNoCriticalFindingOnHealthyCases(t *testing.T) {
 	}
 }
 
-const page, begin, end = "../docs/accuracy.md", "<!-- table: go test ./corpus -update -->\n", "<!-- end of corpus table -->"
+// The totals are published on one page and the kinds of cases on the other, both between these marks.
+const (
+	summaryPage = "../docs/accuracy.md"
+	kindsPage   = "../docs/research/accuracy-rules.md"
+	begin, end  = "<!-- table: go test ./corpus -update -->\n", "<!-- end of corpus table -->"
+)
 
 func TestTableIsPublished(t *testing.T) {
+	compare(t, summaryPage, totals(scored(t), true))
+	compare(t, kindsPage, totals(scored(t), false))
+}
+
+// compare compares what a page has between the marks, or writes it.
+func compare(t *testing.T, page, table string) {
+	t.Helper()
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	before, rest, ok := strings.Cut(string(text), begin)
 	old, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
 		t.Fatalf("%s lacks the table's marks", page)
 	}
 
-	now := "\n" + totals(scored(t)) + "\n"
+	now := "\n" + table + "\n"
 	if *update {
 		if err := os.WriteFile(page, []byte(before+begin+now+end+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
+
 	if old != now {
 		t.Errorf("%s is out of date: go test ./corpus -update", page)
 	}

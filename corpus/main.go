@@ -39,7 +39,7 @@ func run(dir, program, answers string, unread bool) error {
 		return err
 	}
 
-	_, err = fmt.Fprintf(os.Stdout, "%s\n%s", totals(scored), listing(scored, unread))
+	_, err = fmt.Fprintf(os.Stdout, "%s\n%s", totals(scored, false), listing(scored, unread))
 	return err
 }
 

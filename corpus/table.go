@@ -78,7 +78,7 @@ func (c count) row(name string) string {
 }
 
 // totals are the tables of both halves, by kind of case.
-func totals(scored []Scored) string {
+func totals(scored []Scored, brief bool) string {
 	var b strings.Builder
 	for _, half := range []struct {
 		title  string
@@ -108,7 +108,7 @@ func totals(scored []Scored) string {
 		b.WriteString("| kind | cases | right | partly | wrong | share right |\n|---|---|---|---|---|---|\n")
 		b.WriteString(all.row("**all**"))
 		for _, k := range kinds {
-			if by[k] != nil {
+			if by[k] != nil && !brief {
 				b.WriteString(by[k].row(k))
 			}
 		}
