@@ -98,7 +98,7 @@ func New(from source.File) (source.Source, error) {
 				from.Path, n)
 	}
 
-	out := &log{from: from, json: isJSON(head), prefix: lineprefix.Detect(head)}
+	out := &log{from: from, json: isJSON(head), prefix: prefixOf(head)}
 	out.sar = !out.json && isSar(head) || out.json && isSadf(head)
 	out.SetDescription(recording.Source{Kind: out.kind(), Name: from.Path})
 
@@ -116,14 +116,29 @@ func Sniff(_ string, head []byte) bool {
 		return true
 	}
 
-	for line := range bytes.Lines(lineprefix.Strip(head)) {
-		line = bytes.TrimRight(line, "\r\n")
-		if isCPUHeading(line) || isDeviceHeading(line) || isHumanHeading(line) {
+	return hasHeading(prefixOf(head).Strip(head))
+}
+
+func hasHeading(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		if isHeading(bytes.TrimRight(line, "\r\n")) {
 			return true
 		}
 	}
-
 	return false
+}
+
+func isHeading(line []byte) bool {
+	return isCPUHeading(line) || isDeviceHeading(line) || isHumanHeading(line)
+}
+
+// prefixOf returns the form of the prefix of each line, nil if there is none.
+func prefixOf(head []byte) *lineprefix.Form {
+	// Most files are something else, and looking into each line is slow.
+	if !bytes.Contains(head, []byte("Device")) && !bytes.Contains(head, []byte("avg-cpu:")) {
+		return lineprefix.Detect(head)
+	}
+	return lineprefix.For(head, func(line []byte) bool { return isHeading(line) || isBanner(line) })
 }
 
 func isJSON(head []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,15 @@ func TestPrefixIsTheTime(t *testing.T) {
 		"ts":                        "Jan 02 15:04:05 ",
 		"journalctl":                "Jan 02 15:04:05 db iostat[812]: ",
 		"a script":                  "2006-01-02 15:04:05.000000\t",
+		"a separator":               "2006-01-02 15:04:05 | ",
+		"slashes":                   "2006/01/02 15:04:05 ",
+		"the month first":           "01/02/2006 15:04:05: ",
+		"the day first":             "02.01.2006 15:04:05 ",
+		"date":                      "Mon Jan 02 15:04:05 UTC 2006 ",
+		"date with a 12-hour clock": "Mon 02 Jan 2006 03:04:05 PM UTC ",
+		"syslog of RFC 5424":        "<14>1 2006-01-02T15:04:05.000000+00:00 db iostat 812 - - ",
+		"docker compose logs -t":    "iostat-1  | 2006-01-02T15:04:05.000000000Z ",
+		"a time of day":             "[15:04:05] ",
 	} {
 		prefixed, plain := prefixedLog(func(at time.Time) string { return at.Format(layout) })
 		got, _, err := read(t, "p.log", []byte(prefixed), opt)
@@ -62,6 +72,30 @@ func TestPrefixIsTheTime(t *testing.T) {
 		a, b := irates(t, got, "node_disk_writes_completed_total"), irates(t, want, "node_disk_writes_completed_total")
 		if len(b) != 4 || !maps.Equal(a, b) {
 			t.Errorf("%s: %v, want %v", name, a, b)
+		}
+	}
+}
+
+// TestPrefixWithoutTime: names before each line are removed.
+func TestPrefixWithoutTime(t *testing.T) {
+	for _, prefix := range []string{"db1: ", "db-0 iostat ", "[pod/db-0/iostat] ", "iostat-1  | "} {
+		prefixed, plain := prefixedLog(func(time.Time) string { return prefix })
+		got, _, err := read(t, "p.log", []byte(prefixed), source.Options{Location: time.UTC})
+		if err != nil {
+			t.Errorf("%s: %v", prefix, err)
+			continue
+		}
+
+		want, _, err := read(t, "q.log", []byte(plain), source.Options{Location: time.UTC})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		// Without times the samples are elsewhere, but the rates are the same.
+		a, b := irates(t, got, "node_disk_writes_completed_total"), irates(t, want, "node_disk_writes_completed_total")
+		values := func(m map[int64]float64) []float64 { return slices.Sorted(maps.Values(m)) }
+		if len(b) != 4 || !slices.Equal(values(a), values(b)) {
+			t.Errorf("%q: %v, want %v", prefix, a, b)
 		}
 	}
 }

@@ -27,6 +27,15 @@ func (t *textReports) prefixed(line []byte) []byte {
 		return line
 	}
 
+	// A prefix may name a host only, or have a time of day that belongs to the banner's date.
+	switch {
+	case !t.prefix.HasTime():
+		return rest
+	case at.Month == 0:
+		t.at = stamp{hour: at.Hour, min: at.Minute, sec: at.Second, hasTime: true}
+		return rest
+	}
+
 	// The year of the banner is that of the log, until the months start over.
 	if d := &t.found.date; d.hasDate && !t.dated {
 		t.dated = true

@@ -16,11 +16,16 @@ type Dater struct {
 	day int
 }
 
-// Cut separates the prefix of a line from the rest. ok is false if it has none.
+// Cut separates the prefix of a line from the rest. ok is false if it has none. The time is zero if
+// the prefix has no date.
 func (d *Dater) Cut(line []byte) (at time.Time, rest []byte, ok bool) {
 	t, rest, ok := d.Form.Cut(line)
 	if !ok {
 		return at, line, false
+	}
+
+	if t.Month == 0 {
+		return at, rest, true
 	}
 
 	if t.Year == 0 {

@@ -34,6 +34,8 @@ type Time struct {
 type Form struct {
 	clock  clockForm
 	tagged bool // the names of a host and a process follow the time
+	// The shape of a prefix that was learned from lines.
+	learned learned
 }
 
 type clockForm uint8
@@ -42,6 +44,7 @@ const (
 	calendar clockForm = iota // 2026-01-05 10:00:00
 	syslog                    // Jan 15 10:00:00
 	epoch                     // 1768471200.123
+	learnedForm               // any shape; see Learn
 )
 
 // linesMin is the minimum number of lines with a prefix to recognise it.
@@ -51,8 +54,8 @@ const linesMin = 3
 // if there is none.
 func Detect(head []byte) *Form {
 	for _, clock := range []clockForm{calendar, syslog, epoch} {
-		f, lines := Form{clock, true}, 0
-		plain := Form{clock, false}
+		f, lines := Form{clock: clock, tagged: true}, 0
+		plain := Form{clock: clock}
 
 		ok := true
 		for line := range bytes.Lines(head) {
@@ -81,8 +84,10 @@ func Detect(head []byte) *Form {
 }
 
 // Strip returns a text without its prefixes. A text without prefixes is returned unchanged.
-func Strip(text []byte) []byte {
-	f := Detect(text)
+func Strip(text []byte) []byte { return Detect(text).Strip(text) }
+
+// Strip returns a text without this prefix. A nil form removes nothing.
+func (f *Form) Strip(text []byte) []byte {
 	if f == nil {
 		return text
 	}
@@ -99,6 +104,10 @@ func Strip(text []byte) []byte {
 // Cut separates the prefix of a line from the rest. ok is false if the line does not have this
 // prefix.
 func (f *Form) Cut(line []byte) (at Time, rest []byte, ok bool) {
+	if f.clock == learnedForm {
+		return f.learned.cut(line)
+	}
+
 	rest, bracket := bytes.CutPrefix(line, []byte("["))
 	switch f.clock {
 	case calendar:
@@ -321,7 +330,7 @@ func Forms() []Form {
 	var out []Form
 	for _, tagged := range []bool{true, false} {
 		for _, clock := range []clockForm{calendar, syslog, epoch} {
-			out = append(out, Form{clock, tagged})
+			out = append(out, Form{clock: clock, tagged: tagged})
 		}
 	}
 	return out

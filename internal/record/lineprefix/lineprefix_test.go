@@ -1,6 +1,7 @@
 package lineprefix
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -69,7 +70,7 @@ func FuzzCut(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte) {
 		for clock := range epoch + 1 {
 			for _, tagged := range []bool{false, true} {
-				form := Form{clock, tagged}
+				form := Form{clock: clock, tagged: tagged}
 				at, rest, ok := form.Cut(line)
 				if ok && !strings.HasSuffix(string(line), string(rest)) {
 					t.Fatalf("%q is not the end of %q", rest, line)
@@ -80,5 +81,22 @@ func FuzzCut(f *testing.F) {
 			}
 		}
 		Detect(line)
+	})
+}
+
+// FuzzLearn: a learned prefix never fails on other lines, and its rest is a part of the line.
+func FuzzLearn(f *testing.F) {
+	for _, seed := range []string{"db1: Device x\ndb1: \ndb1: sda 1\n", "Thu Jan 15 10:00:00 PM UTC 2026 Device\n",
+		"2026/01/15 10:00:00.5+01:00 | Device\n", "1768471200.1 [a] Device\n", "<14>1 15.1.26 h a 8 - - Device\n"} {
+		f.Add([]byte(seed), []byte("db1: nvme0n1 2.0"))
+	}
+	f.Fuzz(func(t *testing.T, head, line []byte) {
+		form := Learn(head, func(b []byte) bool { return bytes.HasPrefix(b, []byte("Device")) })
+		if form == nil {
+			return
+		}
+		if _, rest, ok := form.Cut(line); ok && !bytes.HasSuffix(line, rest) {
+			t.Errorf("%q is not the end of %q", rest, line)
+		}
 	})
 }

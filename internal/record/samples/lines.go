@@ -50,6 +50,12 @@ type Lines struct {
 
 // Open opens a file. The caller must close it.
 func Open(ctx context.Context, from source.File, opt source.Options) (*Lines, error) {
+	return OpenAs(ctx, from, opt, nil)
+}
+
+// OpenAs is Open for a text in which is recognises some lines. Then any prefix of the lines is
+// removed, whatever its form.
+func OpenAs(ctx context.Context, from source.File, opt source.Options, is func(line []byte) bool) (*Lines, error) {
 	in, err := from.Open()
 	if err != nil {
 		return nil, err
@@ -58,7 +64,11 @@ func Open(ctx context.Context, from source.File, opt source.Options) (*Lines, er
 	l := &Lines{ctx: ctx, in: in, br: bufio.NewReaderSize(in, LineBytesMax), progress: opt.Progress,
 		total: from.Bytes, path: from.Path}
 	head, _ := l.br.Peek(headBytes) // an error shows again when the lines are read
-	if form := lineprefix.Detect(head); form != nil {
+	form := lineprefix.Detect(head)
+	if is != nil {
+		form = lineprefix.For(head, is)
+	}
+	if form != nil {
 		l.prefix = &lineprefix.Dater{Form: form, Year: from.Modified.Year(), Location: opt.Location}
 	}
 
@@ -113,7 +123,10 @@ func (l *Lines) Next() ([]byte, bool) {
 	line = bytes.TrimRight(line, "\r\n")
 	if l.prefix != nil {
 		if at, rest, ok := l.prefix.Cut(line); ok {
-			l.Stamp, line = at, rest
+			line = rest
+			if !at.IsZero() {
+				l.Stamp = at
+			}
 		}
 	}
 

@@ -67,6 +67,10 @@ func Sniff(head []byte) bool {
 	return false
 }
 
+func isHeading(line []byte) bool {
+	return bytes.HasPrefix(line, []byte("procs ")) || headingAt(bytes.Fields(line)) == 0
+}
+
 // headingAt returns where the heading starts among the fields of a line: after a prefix's. It is -1 if
 // the line is no heading.
 func headingAt(fields [][]byte) int {
@@ -136,7 +140,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 func (f *file) pass(ctx context.Context, opt source.Options, r *reader,
 	visit func(row) error) (*samples.Lines,
 	error) {
-	lines, err := samples.Open(ctx, f.from, opt)
+	lines, err := samples.OpenAs(ctx, f.from, opt, isHeading)
 	if err != nil {
 		return nil, fmt.Errorf("vmstat output: %w", err)
 	}
