@@ -59,7 +59,7 @@ func sinceStart() rules.Rule {
 				continue
 			}
 
-			v := rules.Values{"what": rules.Called(x.what), "mean": rules.Seconds(mean)}
+			v := rules.Values{"what": rules.Called(x.what), "mean": rules.Seconds(mean), "longest": ""}
 			if mean >= slowMeanS && f.Severity == rules.Info {
 				f.Severity, opening = rules.Warning, v
 				f.Entitle("slow title", v)
