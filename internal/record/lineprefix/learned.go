@@ -229,8 +229,9 @@ func (l learned) assign() {
 		}
 		// Jan 15, or 15 Jan; the year is a number of four digits.
 		for _, k := range []int{i + 2, i - 2} {
-			if number(k) && len(l[k].text) <= 2 && !slices.ContainsFunc(l, func(e element) bool { return e.role == day }) {
+			if number(k) && len(l[k].text) <= 2 {
 				l[k].role = day
+				break
 			}
 		}
 		for k := range l {
@@ -307,6 +308,7 @@ func (l learned) cut(line []byte) (at Time, rest []byte, ok bool) {
 			if e.text == "-" {
 				zoned = -1
 			}
+
 		case digits, letters:
 			is := isDigit
 			if e.kind == letters {
@@ -325,6 +327,7 @@ func (l learned) cut(line []byte) (at Time, rest []byte, ok bool) {
 			if e.role == second || e.role == nanosecond {
 				zoned = 1
 			}
+
 		case blanks:
 			if len(rest) == 0 {
 				return at, rest, i == len(l)-1

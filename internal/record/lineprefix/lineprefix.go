@@ -41,10 +41,10 @@ type Form struct {
 type clockForm uint8
 
 const (
-	calendar clockForm = iota // 2026-01-05 10:00:00
-	syslog                    // Jan 15 10:00:00
-	epoch                     // 1768471200.123
-	learnedForm               // any shape; see Learn
+	calendar    clockForm = iota // 2026-01-05 10:00:00
+	syslog                       // Jan 15 10:00:00
+	epoch                        // 1768471200.123
+	learnedForm                  // any shape; see Learn
 )
 
 // linesMin is the minimum number of lines with a prefix to recognise it.

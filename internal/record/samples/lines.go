@@ -55,7 +55,8 @@ func Open(ctx context.Context, from source.File, opt source.Options) (*Lines, er
 
 // OpenAs is Open for a text in which is recognises some lines. Then any prefix of the lines is
 // removed, whatever its form.
-func OpenAs(ctx context.Context, from source.File, opt source.Options, is func(line []byte) bool) (*Lines, error) {
+func OpenAs(ctx context.Context, from source.File, opt source.Options,
+	is func(line []byte) bool) (*Lines, error) {
 	in, err := from.Open()
 	if err != nil {
 		return nil, err
