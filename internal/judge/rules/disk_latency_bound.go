@@ -42,7 +42,7 @@ const (
 )
 
 // pacedS is the latency above which a cap may cause a serial writer's latency, even if its rate
-// varies. Flash volumes answer in 0.2 to 2 ms (EBS promises "single-digit" for gp2 and gp3 and
+// varies a little. Flash volumes answer in 0.2 to 2 ms (EBS promises "single-digit" for gp2 and gp3 and
 // delivers 0.5 to 1; Azure's premium disks average 2), while a gp2 without credits lets one request
 // through every 10 ms.
 const pacedS = 0.004
@@ -177,7 +177,7 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 	switch {
 	case c.pinned(ops, busy, serial):
 		f.question("ambiguous", said)
-	case each >= pacedS && c.mayBePaced(serial):
+	case each >= pacedS && c.mayBePaced(serial) && !passes(ops, serial, rate/max(occupied, serialQueueLow)):
 		// Each request takes longer than on a flash volume: a cap may cause the pause.
 		f.question("paced", said)
 	case occupied < alwaysWaiting:
@@ -318,6 +318,13 @@ func (sig *Signals) mayBeCapped(serial timeline.Mask) bool {
 		}
 	}
 	return len(exceeded) == 0
+}
+
+// passes reports whether the rate is often over a cap of the given size, so that there is no such
+// cap: it lets through what it promises, and in each interval.
+func passes(ops []float64, serial timeline.Mask, limit float64) bool {
+	in := timeline.At(ops, serial)
+	return timeline.Count(in) >= pinnedCells && timeline.Quantile(in, 0.9) > pinnedPassed*limit
 }
 
 // pacedShare is the share of a serial writer's time over a limit, below which the limit does not
