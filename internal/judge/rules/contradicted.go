@@ -5,7 +5,7 @@ import "strings"
 // A HeldUp is what clients waited for in the stalled time, as counted by their database, if it was
 // not this host's storage.
 type HeldUp struct {
-	Share  float64 // of the clients, from 0 to 1
+	Share  float64 // of the clients' waiting, from 0 to 1
 	By     string  // "Lock relation, another session's lock"
 	Remote bool    // they may have waited for another host's storage
 }
@@ -77,14 +77,14 @@ func (r *Rule) Contradict(c *Case, f *Finding) error {
 			f.Fixes[i].Summary = strings.Replace(f.Fixes[i].Summary, "for this", "on this host for this", 1)
 		}
 		return r.addWords(
-			f, "{{.share}} of the clients waited for {{.by}}: that host's disk is on the path and was not judged here.",
+			f, "{{.share}} of the clients' waiting was for {{.by}}: that host's disk is on the path and was not judged here.",
 			v)
 	}
 
 	// Keep the evidence, but let the finding neither lead the verdict nor propose anything.
 	f.Weight, f.Severity, f.Foremost, f.Opening, f.Closing = 0, Info, false, "", ""
 	f.Fixes = []Fix{}
-	return r.addWords(f, "Clients did not wait for this: {{.share}} of them waited for {{.by}}.", v)
+	return r.addWords(f, "Clients did not wait for this: {{.share}} of their waiting was for {{.by}}.", v)
 }
 
 func (r *Rule) addWords(f *Finding, words string, v Values) error {

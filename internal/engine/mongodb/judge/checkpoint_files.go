@@ -25,7 +25,7 @@ const (
 
 func checkpointFiles() rules.Rule {
 	r := rules.Rule{ID: "wiredtiger/checkpoint-files",
-		Title: "Checkpoints are bound by the number of files, not by the volume", Kind: rules.Cause,
+		Title: "Checkpoints are bound by the number of files, not by the volume", Kind: rules.Cause, Storage: true,
 		When:    "plimsoll:wt_checkpoint_running:bool > 0",
 		Needs:   []*rules.Signal{},
 		AnyOf:   []*rules.Signal{CheckpointHandles, Fsyncs},

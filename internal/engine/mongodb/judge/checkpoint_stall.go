@@ -31,6 +31,7 @@ const mostlyInCheckpoints = 0.55
 func checkpointStall() rules.Rule {
 	r := rules.Rule{ID: "wiredtiger/checkpoint-stall", Title: "Checkpoints stall writes", Kind: rules.Cause,
 		Traced:  rules.BehindCheckpoint,
+		Storage: true,
 		When:    "plimsoll:wt_checkpoint_running:bool > 0",
 		Needs:   []*rules.Signal{},
 		AnyOf:   []*rules.Signal{CheckpointRunning, CheckpointTime},

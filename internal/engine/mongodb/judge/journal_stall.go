@@ -24,10 +24,11 @@ const (
 
 func journalStall() rules.Rule {
 	r := rules.Rule{ID: "wiredtiger/journal-stall", Title: "The journal's fdatasync stalls", Kind: rules.Cause,
-		When:  "plimsoll:wt_log_sync:seconds > 0.05",
-		Needs: []*rules.Signal{LogSyncTime, LogSyncs},
-		Cause: "A write that waits for the journal waits for its fdatasync, and these run one at a time. The sync itself is a few kilobytes; it is slow because the volume's queue is full of something else: page cache that the OS flushes, or a checkpoint's writes.",
-		Words: journalWords, Advice: journalAdvice}
+		Storage: true,
+		When:    "plimsoll:wt_log_sync:seconds > 0.05",
+		Needs:   []*rules.Signal{LogSyncTime, LogSyncs},
+		Cause:   "A write that waits for the journal waits for its fdatasync, and these run one at a time. The sync itself is a few kilobytes; it is slow because the volume's queue is full of something else: page cache that the OS flushes, or a checkpoint's writes.",
+		Words:   journalWords, Advice: journalAdvice}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		each := c.One(LogSync)
@@ -59,8 +60,13 @@ func journalStall() rules.Rule {
 		f.Say("under way", rules.Values{"cover": rules.Part(cover), "longest": rules.Seconds(longest),
 			"calm": rules.Seconds(calm)})
 
-		switch {
-		case behind(c, on, &f):
+		switch apart := behind(c, on, &f); {
+		case c.Stall.Class == Applying:
+			// Another thread waits for the journal and reports what is durable (4.0 and later, src/mongo/db/repl:
+			// ApplyBatchFinalizerForJournal), so no change to the journal makes batches quicker.
+			f.Effect = true
+			f.Say("applier", nil)
+		case apart:
 			f.Advise("own", nil)
 		case c.Degraded(on.And(c.Stall.Cells)):
 			// Anything on that volume waits as long, so the journal is not to blame.
@@ -109,6 +115,8 @@ var journalWords = rules.Words{
 	"not measured":                      "What it waited behind is unknown without the device's counters.",
 
 	"engine not measured": "What it waited behind is unknown without WiredTiger's own written bytes (block-manager: bytes written).",
+
+	"applier": "Batches of the oplog do not wait for it (another thread does), but it shows that this member's storage answered late.",
 
 	"degraded": "The volume itself was slow meanwhile (disk/degraded): the journal waits for it like everything else.",
 

@@ -58,6 +58,7 @@ func Knowledge() rules.Knowledge {
 		Stalls:    stalls,
 		Felt:      felt,
 		Account:   account,
+		HeldUp:    heldUp,
 		Cycle:     cycle,
 		Cluster:   &cluster,
 		Log:       rules.Log{Syncing: syncing, Apart: apart, AlsoWaited: alsoWaited},
