@@ -210,17 +210,18 @@ func sameCaps(x, y []Finding) bool {
 // incident returns the report on a judged incident of a recording.
 func (j *judged) incident(id int, whole *rules.Case, pack *rules.Pack) Incident {
 	lead := j.c.Stall
-	span := j.group.Span()
+	at := j.group.Span()
 	x := Incident{ID: id, Kind: Stalled, Class: string(lead.Class), Subject: lead.Called(),
-		From: j.whole.Grid.Start(span.First), To: j.whole.Grid.Time(span.Last), Findings: j.findings,
+		From: j.whole.Grid.Start(at.First), To: j.whole.Grid.Time(at.Last), Findings: j.findings,
 		Account: account(j.c), Measured: j.c.Traced()}
 	x.Stalls = summarise(j.c, whole.Seconds(detector(whole, j.lead()).Observed))
 	for _, rank := range j.group.Sources() {
 		s := j.whole.Symptoms[j.order[rank]]
 		x.Hurt = append(x.Hurt, hurt(j.whole, s, j.group.Cells(rank, s.AsSampled())))
 	}
-	x.Verdict = stalledSentence(x.Stalls, pack, when(Span{From: x.From, To: x.To}, whole.Whole())) +
-		why(x.Findings, x.Stalls, x.Measured, x.Account)
+	span := when(Span{From: x.From, To: x.To}, whole.Whole())
+	x.Verdict = withAdded(x.Findings, stalledSentence(x.Stalls, pack, span)+
+		why(x.Findings, x.Stalls, x.Measured, x.Account))
 	return x
 }
 

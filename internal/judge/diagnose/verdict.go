@@ -26,19 +26,12 @@ const headlineIncidents = 3
 // Findings may add opening and closing sentences. active reports whether the watched operations had
 // any load; asked is the number of the incident shown, 0 for all.
 func verdict(r *Report, pack *rules.Pack, active bool, asked int) string {
-	var parts []string
-	for _, f := range r.Findings {
-		if f.Opening != "" {
-			parts = append(parts, f.Opening)
-		}
+	before, after := added(r.Findings)
+	if ofIncidents(r, asked) {
+		before, after = r.Added()
 	}
 
-	parts = append(parts, middle(r, pack, active, asked))
-	for _, f := range r.Findings {
-		if f.Closing != "" {
-			parts = append(parts, f.Closing)
-		}
-	}
+	parts := slices.Concat(before, []string{middle(r, pack, active, asked)}, after)
 
 	// Headroom describes the whole recording. In the verdict on one incident it would be off topic.
 	if asked == 0 {

@@ -110,3 +110,16 @@ func TestVerdictNearAStall(t *testing.T) {
 		t.Error("sdb is not shown")
 	}
 }
+
+// What a finding adds about one of several incidents is in that incident's verdict. At the head of all, "no
+// volume fixes this" would be about the others, too.
+func TestAddedToOneIncident(t *testing.T) {
+	lock := diagnose.Finding{Rule: "postgres/lock-wait", Subject: "postgres", Opening: "No volume fixes this."}
+	general := diagnose.Finding{Rule: "evidence/volume-not-seen", Subject: "sources", Closing: "The volume is not here."}
+	r := &diagnose.Report{Incident: 1, Findings: []diagnose.Finding{lock, general},
+		Incidents: []diagnose.Incident{{Findings: []diagnose.Finding{lock}}, {}}}
+	before, after := r.Added()
+	if len(before) > 0 || len(after) != 1 || after[0] != general.Closing {
+		t.Errorf("before %q, after %q; want only %q", before, after, general.Closing)
+	}
+}

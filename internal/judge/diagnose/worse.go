@@ -181,12 +181,12 @@ func (j *judged) worseIncident(id int, whole *rules.Case, pack *rules.Pack) Inci
 	span := when(Span{From: out.From, To: out.To}, whole.Whole())
 
 	if slow := slowMeanwhile(j.c); slow != "" && x.Connected > 0 {
-		out.Verdict = fewerSentence(x, pack, span) + ", and " + slow + ": operations probably took longer." +
-			flushed(out.Findings) + because(out.Findings)
+		out.Verdict = withAdded(out.Findings, fewerSentence(x, pack, span)+", and "+slow+
+			": operations probably took longer."+flushed(out.Findings)+because(out.Findings))
 		return out
 	}
 
-	out.Verdict = worseSentence(x, pack, span) + because(out.Findings)
+	out.Verdict = withAdded(out.Findings, worseSentence(x, pack, span)+because(out.Findings))
 	return out
 }
 

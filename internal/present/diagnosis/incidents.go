@@ -34,16 +34,10 @@ func (d *diagnosed) verdict() (verdict string, lead []string) {
 		return verdict, nil
 	}
 
+	lead, closing := d.Added()
 	rest := d.Verdict
-	var closing []string
-	for _, f := range d.Findings {
-		if f.Opening != "" {
-			lead = append(lead, f.Opening)
-			rest = strings.TrimPrefix(rest, f.Opening+" ")
-		}
-		if f.Closing != "" {
-			closing = append(closing, f.Closing)
-		}
+	for _, text := range lead {
+		rest = strings.TrimPrefix(rest, text+" ")
 	}
 
 	for _, x := range d.Incidents[:min(len(d.Incidents), headlineIncidents)] {

@@ -69,7 +69,7 @@ func heldLock() rules.Rule {
 
 		holder(c, &f, which, stalled)
 		if weight >= noVolumeFrom {
-			f.Close("closing", nil)
+			f.Open("no volume", nil)
 		}
 
 		f.Evidence = append(f.Evidence,
@@ -86,20 +86,20 @@ func heldLock() rules.Rule {
 }
 
 var heldLockWords = rules.Words{
-	"held":     "No volume fixes this. The {{.which}} lock blocked other operations for {{.for}} ({{.times}}, {{.longest}} at most).",
-	"waited":   "Operations waited {{.waited}} for it, {{.share}} of the {{.of}} of stalled waiting.",
-	"fsync":    "An fsync command came just before, and only writers queued while readers continued: fsyncLock holds the lock until fsyncUnlock.",
-	"shared":   "Only writers queued, and readers continued: it was held in a shared mode, as by fsyncLock.",
-	"schema":   "A command that changes collections or indexes ran just before: its exclusive phase stops all operations on them.",
-	"role":     "The member's role changed or was about to change: a stepdown, an election or a rollback takes this lock exclusively, and waits for the operations and prepared transactions that hold it.",
-	"prepared": "{{.prepared}} transactions were prepared meanwhile: they hold it until their coordinator decides.",
-	"batch":    "A secondary holds it while it applies a batch of the oplog; reads that need the newest data wait for the batch.",
-	"fcv":      "setFeatureCompatibilityVersion takes it exclusively, and waits for open transactions.",
-	"unknown":  "The sources do not report which operations queued, so its mode is unknown.",
-	"closing":  "No volume fixes this: a lock was held.",
-	"open":     "{{.open}} transactions were open meanwhile: an exclusive request waits for them, and all other operations queue behind it.",
-	"all":      "Readers and writers queued alike: it was held or requested in an exclusive mode.",
-	"nothing":  "Meanwhile {{.done}} writes completed per second (usually {{.usual}}){{with .syncs}} and the journal was synced {{.}} times per second{{end}}{{with .busy}}; the busiest device was busy {{.}} of the time{{end}}.",
+	"held":      "No volume fixes this. The {{.which}} lock blocked other operations for {{.for}} ({{.times}}, {{.longest}} at most).",
+	"waited":    "Operations waited {{.waited}} for it, {{.share}} of the {{.of}} of stalled waiting.",
+	"fsync":     "An fsync command came just before, and only writers queued while readers continued: fsyncLock holds the lock until fsyncUnlock.",
+	"shared":    "Only writers queued, and readers continued: it was held in a shared mode, as by fsyncLock.",
+	"schema":    "A command that changes collections or indexes ran just before: its exclusive phase stops all operations on them.",
+	"role":      "The member's role changed or was about to change: a stepdown, an election or a rollback takes this lock exclusively, and waits for the operations and prepared transactions that hold it.",
+	"prepared":  "{{.prepared}} transactions were prepared meanwhile: they hold it until their coordinator decides.",
+	"batch":     "A secondary holds it while it applies a batch of the oplog; reads that need the newest data wait for the batch.",
+	"fcv":       "setFeatureCompatibilityVersion takes it exclusively, and waits for open transactions.",
+	"unknown":   "The sources do not report which operations queued, so its mode is unknown.",
+	"no volume": "No volume fixes this: a lock was held.",
+	"open":      "{{.open}} transactions were open meanwhile: an exclusive request waits for them, and all other operations queue behind it.",
+	"all":       "Readers and writers queued alike: it was held or requested in an exclusive mode.",
+	"nothing":   "Meanwhile {{.done}} writes completed per second (usually {{.usual}}){{with .syncs}} and the journal was synced {{.}} times per second{{end}}{{with .busy}}; the busiest device was busy {{.}} of the time{{end}}.",
 }
 
 var heldLockAdvice = map[string]rules.Advice{

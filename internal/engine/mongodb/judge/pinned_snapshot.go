@@ -52,13 +52,13 @@ func pinnedSnapshot() rules.Rule {
 		AnyOf: []*rules.Signal{PinnedByReader, PinnedIDs},
 		Cause: "WiredTiger keeps every version of a document that is newer than the oldest snapshot in use. A long transaction, a long read, or a majority that does not confirm keeps all of them. They fill the cache and spill to the history store, eviction cannot drop them, and operations have to help with eviction.",
 		Words: rules.Words{
-			"pinned":   "No volume fixes this. A snapshot was open for up to {{.pinned}}{{with .usual}} (usually {{.}}){{end}}, and no version written since then can be dropped.",
-			"majority": "The oldest version that the server itself keeps was up to {{.pinned}} old, with a window of {{.window}}: the majority's commit point did not move{{with .down}}, with {{.}}{{end}}.",
-			"updates":  "Updates held up to {{.updates}} of the cache (trigger {{.trigger}}).",
-			"history":  "{{.inserts}} versions per second went to the history store{{with .size}}, which grew to {{.}}{{end}}.",
-			"open":     "{{.open}} transactions were open{{with .idle}}, {{.}} of them between two operations{{end}}.",
-			"waited":   "Operations waited {{.waited}} for room in the cache, {{.share}} of the {{.of}} of stalled waiting.",
-			"closing":  "No volume fixes this: an open snapshot fills the cache.",
+			"pinned":    "No volume fixes this. A snapshot was open for up to {{.pinned}}{{with .usual}} (usually {{.}}){{end}}, and no version written since then can be dropped.",
+			"majority":  "The oldest version that the server itself keeps was up to {{.pinned}} old, with a window of {{.window}}: the majority's commit point did not move{{with .down}}, with {{.}}{{end}}.",
+			"updates":   "Updates held up to {{.updates}} of the cache (trigger {{.trigger}}).",
+			"history":   "{{.inserts}} versions per second went to the history store{{with .size}}, which grew to {{.}}{{end}}.",
+			"open":      "{{.open}} transactions were open{{with .idle}}, {{.}} of them between two operations{{end}}.",
+			"waited":    "Operations waited {{.waited}} for room in the cache, {{.share}} of the {{.of}} of stalled waiting.",
+			"no volume": "No volume fixes this: an open snapshot fills the cache.",
 		},
 		Advice: map[string]rules.Advice{
 			"end": {Summary: "Find the transaction or query and end it: db.currentOp({$or: [{\"transaction.timeOpenMicros\": {$gt: 1e7}}, {active: true, secs_running: {$gt: 10}}]}); db.killOp(opid), or killSessions for a transaction between two operations",
@@ -112,7 +112,7 @@ func pinnedSnapshot() rules.Rule {
 		}
 
 		if weight >= noVolumeFrom {
-			f.Close("closing", nil)
+			f.Open("no volume", nil)
 		}
 
 		if p.majority {

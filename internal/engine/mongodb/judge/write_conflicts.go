@@ -25,7 +25,7 @@ func writeConflicts() rules.Rule {
 		When:  "plimsoll:mongodb_write_conflicts:rate > 20 and on() (plimsoll:mongodb_write_conflicts:rate > 0.5 * plimsoll:mongodb_writes:rate)",
 		Cause: "Two operations change the same document at the same time: one wins, the other discards its work and retries after a growing pause. With many clients on one document (a counter, a queue's head) most attempts fail. Anything that makes operations slow makes conflicts more frequent too.",
 		Words: rules.Words{
-			"closing":   "No volume fixes this: writes change the same documents.",
+			"no volume": "No volume fixes this: writes change the same documents.",
 			"conflicts": "No volume fixes this. {{.then}} conflicts per second while stalled, {{.each}} for each write that completed{{with .usual}} (usually {{.}} per second){{end}}.",
 		},
 		Advice: map[string]rules.Advice{"spread": {Summary: "Find the hot document (the log's slow operations with many writeConflicts) and spread it: several counters that are summed, one document for each client, $inc in batches; shorter transactions",
@@ -73,7 +73,7 @@ func writeConflicts() rules.Rule {
 		}
 
 		if fraction >= noVolumeFrom {
-			f.Close("closing", nil)
+			f.Open("no volume", nil)
 		}
 
 		f.Advise("spread", nil)
