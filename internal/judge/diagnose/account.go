@@ -47,6 +47,17 @@ func accountWallClock(c *rules.Case) ([]Share, timeline.Mask) {
 		}
 	}
 
+	// Sessions by wait event divide the same time in another way.
+	waited := 0.0
+	for _, e := range c.Pack.Engines() {
+		if e.Waited == nil {
+			continue
+		}
+		for _, s := range e.Waited(c) {
+			out, waited = append(out, s), waited+s.Seconds
+		}
+	}
+
 	// Counters credit a wait when it ends, so a checkpoint also explains the cells next to it.
 	for _, k := range c.Cycles() {
 		add(duringCheckpoint, k.Cells.Widen(k.Before, k.After))
@@ -75,7 +86,7 @@ func accountWallClock(c *rules.Case) ([]Share, timeline.Mask) {
 
 	// Conditions overlap, so the remainder is not the total minus their sum.
 	rest := c.Stall.Cells.Without(explained)
-	return append(out, Share{Share: unexplained, Seconds: c.Seconds(rest), Of: of,
+	return append(out, Share{Share: unexplained, Seconds: max(0, min(c.Seconds(rest), of-waited)), Of: of,
 		Note: "none of the above held"}), rest
 }
 

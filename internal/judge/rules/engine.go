@@ -39,6 +39,9 @@ type Knowledge struct {
 	// Account attributes the stalled waiting by the engine's own wait counters; nil if the
 	// recording has none.
 	Account func(c *Case) []Spent
+	// Waited divides the stalled time by what executing sessions waited for, if the engine counts
+	// sessions and not the time of waits.
+	Waited func(c *Case) []Spent
 	// Handed is the bytes per second that the engine handed to the operating system for its files;
 	// nil if not measured.
 	Handed func(sig *Signals) []float64

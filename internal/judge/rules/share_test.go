@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"plimsoll/internal/record/timeline"
 )
 
@@ -60,4 +62,36 @@ func TestWaitShare(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whatever the counters say, and with whatever gaps, a share is from nothing to the whole.
+func TestShareNeverExceedsTheWhole(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 60).Draw(t, "cells")
+		values := func(name string) []float64 {
+			return rapid.SliceOfN(rapid.OneOf(rapid.Float64Range(0, 1e6), rapid.Just(math.NaN()), rapid.Just(0.0)),
+				n, n).Draw(t, name)
+		}
+		counter, other := &Signal{Name: "counter"}, &Signal{Name: "other"}
+		of := map[*Signal][]float64{counter: values("counter"), other: values("other")}
+
+		grid := timeline.NewGrid(time.Unix(0, 0), time.Unix(int64(n), 0), time.Second)
+		c := NewCase(nil, grid, func(s *Signal) []timeline.Track { return []timeline.Track{{Values: of[s]}} })
+		waiting := values("waiting")
+		c.Stall = Stall{Waiting: waiting, Ops: values("ops"), Active: timeline.Known(waiting),
+			Cells: rapid.SliceOfN(rapid.Bool(), n, n).Draw(t, "stalled")}
+
+		check := func(share, seconds, whole float64, ok bool) {
+			t.Helper()
+			if ok && (!(share >= 0 && share <= 1) || !(seconds >= 0 && seconds <= whole)) {
+				t.Errorf("share %g, %g s of %g s", share, seconds, whole)
+			}
+		}
+		check(c.WaitShare(counter))
+		check(c.WaitShare(counter, other))
+		check(c.WaitShareOfOwn(counter))
+		if f, in, out := c.Attributable(timeline.Mask(rapid.SliceOfN(rapid.Bool(), n, n).Draw(t, "condition"))); !(f >= 0 && f <= 1) {
+			t.Errorf("attributable %g of in %g, out %g", f, in, out)
+		}
+	})
 }

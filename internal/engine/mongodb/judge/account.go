@@ -71,32 +71,9 @@ func account(c *rules.Case) []rules.Spent {
 		return nil
 	}
 
-	out := []rules.Spent{}
-	var of, outside, inside float64
-	add := func(waits []waitCounter) (sum float64) {
-		for _, w := range waits {
-			_, seconds, whole, ok := w.by(c, w.signal)
-			if !ok || !c.Measured(w.signal) {
-				continue
-			}
-
-			// Every counter refers to the same stalled waiting, so whichever is measured gives the
-			// whole.
-			of = whole
-			out = append(out, rules.Spent{Share: w.name, Seconds: seconds, Of: whole, Overlaps: w.overlaps,
-				Note: w.note})
-
-			// An overlapping wait is part of another one in the list; adding it would count it
-			// twice.
-			if !w.overlaps {
-				sum += seconds
-			}
-		}
-		return sum
-	}
-
-	outside = add(outsideTicket)
-	inside = add(insideTicket)
+	out, outside, of := accounted(c, outsideTicket, 0)
+	more, inside, whole := accounted(c, insideTicket, outside)
+	out, of = append(out, more...), max(of, whole)
 
 	journal := ""
 	if s, ok := journalShare(c, of); ok && c.Stall.Class != rules.Reading {
@@ -123,6 +100,38 @@ func account(c *rules.Case) []rules.Spent {
 
 	return append(out, rules.Spent{Share: "unexplained", Seconds: max(0, of-outside-inside), Of: of,
 		Note: "executing, or waiting for something this version does not count" + journal})
+}
+
+// accounted returns the waits of counters that were measured, their sum, and the whole stalled
+// waiting, of which taken belongs to other counters. Shares are estimates: if they exceed what is left
+// of the whole, all are reduced in proportion.
+func accounted(c *rules.Case, waits []waitCounter, taken float64) (out []rules.Spent, sum, of float64) {
+	out = []rules.Spent{}
+	for _, w := range waits {
+		_, seconds, whole, ok := w.by(c, w.signal)
+		if !ok || !c.Measured(w.signal) {
+			continue
+		}
+
+		// Every counter refers to the same stalled waiting, so whichever is measured gives the whole.
+		of = whole
+		out = append(out, rules.Spent{Share: w.name, Seconds: seconds, Of: whole, Overlaps: w.overlaps,
+			Note: w.note})
+
+		// An overlapping wait is part of another one in the list; adding it would count it twice.
+		if !w.overlaps {
+			sum += seconds
+		}
+	}
+
+	if left := max(0, of-taken); sum > left {
+		for i := range out {
+			out[i].Seconds *= left / sum
+		}
+		sum = left
+	}
+
+	return out, sum, of
 }
 
 // worked is the total time that operations of the stalled class executed while holding a ticket. It

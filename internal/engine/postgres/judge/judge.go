@@ -28,6 +28,7 @@ func Knowledge() rules.Knowledge {
 		Scripts:   scripts,
 		Stalls:    stalls,
 		Felt:      felt,
+		Waited:    waited,
 		HeldUp:    heldUp,
 		Cycle:     cycle,
 		Cluster:   &cluster,

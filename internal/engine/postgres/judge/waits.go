@@ -142,3 +142,32 @@ func heldUp(c *rules.Case) (rules.HeldUp, bool) {
 
 	return h, true
 }
+
+// leastListed is the share of executing sessions from which the account lists a wait event.
+const leastListed = 0.05
+
+// waited divides the stalled time by what the executing sessions waited for. Without wait events, it
+// is the time in which a slow WAL fsync was in progress.
+func waited(c *rules.Case) (out []rules.Spent) {
+	if c.Stall.Class != rules.Committing {
+		return nil
+	}
+
+	of := c.Seconds(c.Stall.Cells)
+	w := waitsIn(c, c.Stall.Cells)
+	for _, k := range w.kinds {
+		if k.class != onCPU && k.share >= leastListed {
+			out = append(out, rules.Spent{Share: "waiting for " + k.name, Seconds: k.share * of, Of: of,
+				Overlaps: true, Note: "of the executing sessions"})
+		}
+	}
+
+	if !w.known && meanSync(c, c.Stall.Cells) >= slowSyncS {
+		syncing := c.Credited(c.One(WALSyncTime))
+		in := min(1, timeline.Mean(timeline.At(syncing, c.Stall.Cells)))
+		out = append(out, rules.Spent{Share: "a WAL fsync in progress", Seconds: in * of, Of: of, Overlaps: true,
+			Note: "of the wall clock", Otherwise: timeline.Mean(timeline.At(syncing, c.NotStalled()))})
+	}
+
+	return out
+}
