@@ -27,6 +27,10 @@ func slowFileWrites(first int) string {
 	return strings.Join(parts, " + ")
 }
 
+// sessions are what WiredTiger counts as application threads: every session without
+// WT_SESSION_INTERNAL (WT 7.0 evict_lru.c:2409).
+const sessions = "reads, writes and mongod's own threads"
+
 // Signals of MongoDB and its storage engine. The alternatives are the names of a counter from 3.2
 // to 8.2, newest first.
 var (
@@ -74,7 +78,7 @@ var (
 		"", "1 while flow control sees a majority lagging",
 		`mongodb_ss_flowControl_isLagged`)
 	ReplicationWait = signal("mongodb_replication_wait:ratio",
-		"s/s", "operations waiting for their write concern: seconds credited per second",
+		"s/s", "clients' writes waiting for their write concern: seconds credited per second",
 		`irate(mongodb_ss_metrics_getLastError_wtime_totalMillis[$w]) / 1e3`)
 	Members = signal("mongodb_members:count", "", "members of the replica set",
 		`count(mongodb_rs_members_state)`)
@@ -83,7 +87,7 @@ var (
 		Help:  "how far a member's last write is behind the newest write",
 		Exprs: []string{`(0 - (mongodb_rs_members_optimeDate - on() group_left() max(mongodb_rs_members_optimeDate))) / 1000`}})
 	LockWait = signal("mongodb_lock_wait:ratio",
-		"s/s", "operations waiting for a lock: seconds credited per second",
+		"s/s", "reads, writes and mongod's own threads waiting for a lock: seconds credited per second",
 		`sum(irate({__name__=~"mongodb_ss_locks_.+_timeAcquiringMicros(_[rwRW])?"}[$w])) / 1e6`)
 	CacheMax = signal("wt_cache_max:bytes", "bytes", "configured cache size",
 		`mongodb_ss_wt_cache_maximum_bytes_configured`)
@@ -100,26 +104,26 @@ var (
 		"ratio", "part of the cache holding updates (target 0.025, trigger 0.10)",
 		`mongodb_ss_wt_cache_bytes_allocated_for_updates / mongodb_ss_wt_cache_maximum_bytes_configured`)
 	AppEvictions = signal("wt_app_evictions:rate",
-		"1/s", "pages evicted by application threads per second (8.1 and later count attempts and failures)",
+		"1/s", "pages evicted per second by "+sessions+" (8.1 and later count attempts and failures)",
 		`irate(mongodb_ss_wt_cache_page_evict_attempts_by_application_threads[$w]) - irate(mongodb_ss_wt_cache_page_evict_failures_by_application_threads[$w])`,
 		`irate(mongodb_ss_wt_cache_page_evict_attempts_by_application_threads[$w])`,
 		`irate(mongodb_ss_wt_cache_pages_evicted_by_application_threads[$w])`)
 	AppEvictTime = signal("wt_app_evict_time:ratio",
-		"s/s", "application threads evicting: seconds credited per second",
+		"s/s", sessions+" evicting: seconds credited per second",
 		`irate(mongodb_ss_wt_cache_application_thread_time_evicting_usecs[$w]) / 1e6`,
 		`irate(mongodb_ss_wt_thread_yield_application_thread_time_evicting_usecs[$w]) / 1e6`)
 	CacheWait = signal("wt_cache_wait:ratio",
-		"s/s", "application threads waiting for the cache: seconds credited per second",
+		"s/s", sessions+" waiting for the cache: seconds credited per second",
 		`irate(mongodb_ss_wt_thread_yield_application_thread_time_waiting_for_cache_usecs[$w]) / 1e6`,
 		`irate(mongodb_ss_wt_cache_application_thread_time_waiting_for_cache_usecs[$w]) / 1e6`)
 	PageWait = signal("wt_page_wait:ratio",
-		"s/s", "threads sleeping until another thread is done with a page: seconds credited per second",
+		"s/s", sessions+" sleeping until another thread is done with a page: seconds credited per second",
 		`irate(mongodb_ss_wt_thread_yield_page_acquire_time_sleeping_usecs[$w]) / 1e6`)
 	AppPageReadsTime = signal("wt_app_page_reads_time:ratio",
-		"s/s", "application threads reading pages from disk: seconds credited per second",
+		"s/s", sessions+" reading pages from disk: seconds credited per second",
 		`irate(mongodb_ss_wt_cache_application_threads_page_read_from_disk_to_cache_time_usecs[$w]) / 1e6`)
 	AppPageWritesTime = signal("wt_app_page_writes_time:ratio",
-		"s/s", "application threads writing pages to disk: seconds credited per second",
+		"s/s", sessions+" writing pages to disk: seconds credited per second",
 		`irate(mongodb_ss_wt_cache_application_threads_page_write_from_cache_to_disk_time_usecs[$w]) / 1e6`)
 	CheckpointRunning = signal("wt_checkpoint_running:bool", "", "above 0 while a checkpoint runs",
 		`mongodb_ss_wt_checkpoint_progress_state`,

@@ -20,7 +20,7 @@ func lockWait(of string) string {
 
 func lockSignal(name, of, help string) *rules.Signal {
 	return signal("mongodb_"+name+"_lock_wait:ratio", "s/s",
-		"operations waiting for "+help+": seconds credited per second", lockWait(of))
+		sessions+" waiting for "+help+": seconds credited per second", lockWait(of))
 }
 
 // Signals of the waiting for each kind of lock, by the lock manager's resource types.

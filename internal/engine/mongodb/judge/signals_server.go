@@ -49,6 +49,6 @@ var (
 	CacheRead = signal("wt_cache_read:bytes", "bytes/s", "bytes read into the cache per second",
 		`irate(mongodb_ss_wt_cache_bytes_read_into_cache[$w])`)
 	AppPageReads = signal("wt_app_page_reads:rate",
-		"1/s", "pages that application threads read from disk per second",
+		"1/s", "pages read from disk per second by "+sessions,
 		`irate(mongodb_ss_wt_cache_application_threads_page_read_from_disk_to_cache_count[$w])`)
 )

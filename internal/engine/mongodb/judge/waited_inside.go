@@ -25,15 +25,15 @@ func usecs(counters ...string) string {
 var (
 	// ForcedEviction is reported up to 8.0.
 	ForcedEviction = signal("wt_forced_eviction:ratio",
-		"s/s", "operations evicting single pages that grew too large: seconds credited per second (up to 8.0)",
+		"s/s", sessions+" evicting single pages that grew too large: seconds credited per second (up to 8.0)",
 		usecs(
 			"cache_forced_eviction_pages_evicted_that_were_dirty_time", "cache_forced_eviction_pages_evicted_that_were_clean_time"),
 		usecs("cache_forced_eviction_pages_evicted_that_were_dirty_time"))
 	ForcedPages = signal("wt_forced_pages:rate",
-		"1/s", "pages per second that an operation selected for eviction because they were too large",
+		"1/s", "pages per second that any session selected for eviction because they were too large",
 		`irate(mongodb_ss_wt_cache_forced_eviction_pages_selected_count[$w])`)
 	HandleLocks = signal("wt_handle_locks:ratio",
-		"s/s", "operations waiting for WiredTiger's data handle, schema and checkpoint locks: seconds credited per second",
+		"s/s", sessions+" waiting for WiredTiger's data handle, schema and checkpoint locks: seconds credited per second",
 		usecs("lock_dhandle_lock_application_thread_time_waiting",
 			"lock_schema_lock_application_thread_wait_time", "lock_checkpoint_lock_application_thread_wait_time"),
 		usecs("lock_dhandle_lock_application_thread_time_waiting", "lock_schema_lock_application_thread_wait_time"),
@@ -64,7 +64,7 @@ func waitedInside(r rules.Rule, counter *rules.Signal, figure string,
 		more(c, &f)
 
 		if share >= noVolumeFrom {
-			f.Close("closing", nil)
+			f.Open("no volume", nil)
 		}
 
 		for _, name := range r.AdviceNames() {
@@ -82,9 +82,9 @@ func forcedEviction() rules.Rule {
 		When:  "plimsoll:wt_forced_eviction:ratio > 1",
 		Cause: "A page that grew beyond its limit, because of many versions of one hot document or many deleted documents, is evicted by the operation that finds it, whatever the cache's triggers. The operation reconciles the whole page before it may continue, and others that need the page wait.",
 		Words: rules.Words{
-			"waited":  "No volume fixes this. Operations spent {{.waited}} longer than usual evicting pages that grew too large, {{.share}} of the {{.of}} of stalled waiting.",
-			"closing": "No volume fixes this: single pages grew too large.",
-			"pages":   "{{.pages}} such pages were selected per second.",
+			"waited":    "No volume fixes this. Operations spent {{.waited}} longer than usual evicting pages that grew too large, {{.share}} of the {{.of}} of stalled waiting.",
+			"no volume": "No volume fixes this: single pages grew too large.",
+			"pages":     "{{.pages}} such pages were selected per second.",
 		},
 		Advice: map[string]rules.Advice{"spread": {Summary: "Spread the changes over more pages: a hot counter over several documents, a queue that is deleted from its head over several collections or by dropping whole ones; end snapshots that keep the versions (see wiredtiger/pinned-snapshot)",
 			Expect:   "pages stay below their limit, and eviction's own threads write them",
@@ -102,9 +102,9 @@ func handleLocks() rules.Rule {
 		When:  "plimsoll:wt_handle_locks:ratio > 1",
 		Cause: "Each collection and each index is a file with a data handle. Opening, closing, creating and dropping them, and the start of a checkpoint, take the locks of that list. With very many tables this takes long, and operations that open a table wait.",
 		Words: rules.Words{
-			"waited":  "No volume fixes this. Operations waited {{.waited}} longer than usual for the data handle, schema or checkpoint lock, {{.share}} of the {{.of}} of stalled waiting.",
-			"closing": "No volume fixes this: the list of open files is long.",
-			"open":    "{{.handles}} collections and indexes are open.",
+			"waited":    "No volume fixes this. Operations waited {{.waited}} longer than usual for the data handle, schema or checkpoint lock, {{.share}} of the {{.of}} of stalled waiting.",
+			"no volume": "No volume fixes this: the list of open files is long.",
+			"open":      "{{.handles}} collections and indexes are open.",
 		},
 		Advice: map[string]rules.Advice{"fewer": {Summary: "Have fewer tables: drop indexes that are not used and collections that are empty, keep tenants or days in one collection by a field, or spread them over more servers; create and drop at quiet times",
 			Expect: "the locks are held for milliseconds", TradeOff: "a migration of the data model",
