@@ -122,6 +122,49 @@ func (sig *Signals) Covers(of *Signal) bool {
 	return sig.Measured(of) && sig.ResolutionS(of) < coarseFromS
 }
 
+// manyLogged is how many slow calls that clients wait for are more than a few long ones.
+const manyLogged = 10.0
+
+// A SlowCalls is a kind of slow call that a finding is about.
+type SlowCalls struct {
+	Of    Logged
+	Words string // for its values: see [LoggedSum.Values]
+	// Waits means that clients wait for these calls: many of them are a warning.
+	Waits bool
+}
+
+// SlowLogged is the finding of a rule about the slow calls in a log: an effect, because a log of slow
+// calls does not say why. waits are the cells in which clients waited for one, and all is what the calls
+// took together, in seconds. It returns false if the log has none.
+func (r Rule) SlowLogged(c *Case, subject string, kinds ...SlowCalls) (f Finding, waits timeline.Mask,
+	all float64, ok bool) {
+	f = r.Finding(subject)
+	f.Severity, f.Effect = Info, true
+	running := make(timeline.Mask, c.Grid.N)
+	waits = make(timeline.Mask, c.Grid.N)
+
+	for _, k := range kinds {
+		sum := c.SumOf(k.Of)
+		if sum.N < 1 {
+			continue
+		}
+
+		f.Say(k.Words, sum.Values())
+		f.Evidence = append(f.Evidence, sum.Evidence(c, k.Of)...)
+		running, all = running.Or(sum.Running), all+sum.Seconds
+		if k.Waits {
+			waits = waits.Or(sum.Running)
+			if sum.N >= manyLogged {
+				f.Severity = Warning
+			}
+		}
+	}
+
+	f.Windows = c.Windows(running.Close(c.Cells(5e9)))
+	f.Weight = Share(running, c.Stall.Cells)
+	return f, waits, all, running.Count() > 0
+}
+
 // NothingLogged is the rule about a log without any slow call: what it does not show. limit says which
 // calls the engine logs, and which setting decides. read is a signal that every log has.
 func NothingLogged(id, product, limit string, read *Signal, all ...Logged) Rule {

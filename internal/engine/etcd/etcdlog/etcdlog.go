@@ -63,7 +63,7 @@ var Format = serverlog.Format{
 		noSpace:         {Name: "etcd_log_no_space"},
 		start:           {Name: "etcd_log_start"},
 	},
-	Is: is, Stamp: stamp, Keep: keep,
+	Is: is, Stamp: stamp, Keep: words.In,
 	New: func(e *serverlog.Events) serverlog.Parser { return &parser{events: e} },
 }
 
@@ -84,8 +84,6 @@ var (
 		"starting a new election", "finished scheduled compaction", "defragment", "NOSPACE", "space exceeded",
 		"sent database snapshot to writer", "wrote database snapshot out", "etcd-version", "etcd Version")
 )
-
-func keep(raw []byte) bool { return words.In(raw) }
 
 // is recognises a line by the part of etcd that wrote it. Other Go programs log in the same forms.
 func is(raw, text []byte) bool {

@@ -8,9 +8,6 @@ import (
 // etcdLogs says which calls etcd's log has.
 const etcdLogs = "etcd logs a WAL fdatasync only if it takes over 1 s, and a request only if it takes over 100 ms (--warning-apply-duration, since 3.5): syncs of 10 ms to 1 s, which miss etcd's criterion, leave no line."
 
-// manySlow is how many slow requests are more than a busy moment.
-const manySlow = 10.0
-
 func nothingLogged() rules.Rule {
 	return rules.NothingLogged("etcd/nothing-slow-logged", "etcd", etcdLogs, loggedSyncs.Running, loggedSyncs, loggedWrites, loggedRanges,
 		loggedHeartbeats)
@@ -39,29 +36,15 @@ func loggedSlowRequests() rules.Rule {
 		}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		writes, ranges := c.SumOf(loggedWrites), c.SumOf(loggedRanges)
-		if writes.N+ranges.N < 1 {
+		f, waits, _, ok := r.SlowLogged(c, "etcd",
+			rules.SlowCalls{Of: loggedWrites, Words: "writes", Waits: true},
+			rules.SlowCalls{Of: loggedRanges, Words: "ranges"})
+		if !ok {
 			return nil
 		}
 
-		f := r.Finding("etcd")
-		f.Severity, f.Effect = rules.Info, true
-		if writes.N >= manySlow {
-			f.Severity = rules.Warning
-		}
-
-		running := writes.Running.Or(ranges.Running)
-		f.Windows = c.Windows(running.Close(c.Cells(oneBurst)))
-		f.Weight = rules.Share(running, c.Stall.Cells)
-
-		if writes.N > 0 {
-			f.Say("writes", writes.Values())
-			f.Evidence = append(f.Evidence, writes.Evidence(c, loggedWrites)...)
-			sayLoggedWaits(c, &f, writes.Running)
-		}
-		if ranges.N > 0 {
-			f.Say("ranges", ranges.Values())
-			f.Evidence = append(f.Evidence, ranges.Evidence(c, loggedRanges)...)
+		if waits.Count() > 0 {
+			sayLoggedWaits(c, &f, waits)
 		}
 		if late := c.SumOf(loggedHeartbeats); late.N > 0 {
 			f.Say("late", late.Values())

@@ -11,9 +11,6 @@ import (
 // mongodLogs says which operations mongod's log has.
 const mongodLogs = "mongod logs an operation only if it takes over slowms (100 ms by default), and with slowOpSampleRate only some of them: waits below that leave no line. Its diagnostic.data folder has all operations of every second."
 
-// manySlow is how many slow operations are more than a few long ones.
-const manySlow = 10.0
-
 func nothingLogged() rules.Rule {
 	return rules.NothingLogged("mongodb/nothing-slow-logged", "mongod", mongodLogs, loggedWrites.Running, loggedWrites,
 		loggedReads, loggedStatus, loggedCheckpoints)
@@ -47,32 +44,15 @@ func loggedSlowOperations() rules.Rule {
 		}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		writes, reads := c.SumOf(loggedWrites), c.SumOf(loggedReads)
-		if writes.N+reads.N < 1 {
+		f, waits, all, ok := r.SlowLogged(c, "mongodb",
+			rules.SlowCalls{Of: loggedWrites, Words: "writes", Waits: true},
+			rules.SlowCalls{Of: loggedReads, Words: "reads"})
+		if !ok {
 			return nil
 		}
 
-		f := r.Finding("mongodb")
-		f.Severity, f.Effect = rules.Info, true
-		if writes.N >= manySlow {
-			f.Severity = rules.Warning
-		}
-
-		running := writes.Running.Or(reads.Running)
-		f.Windows = c.Windows(running.Close(c.Cells(5e9)))
-		f.Weight = rules.Share(running, c.Stall.Cells)
-
-		if writes.N > 0 {
-			f.Say("writes", writes.Values())
-			f.Evidence = append(f.Evidence, writes.Evidence(c, loggedWrites)...)
-		}
-		if reads.N > 0 {
-			f.Say("reads", reads.Values())
-			f.Evidence = append(f.Evidence, reads.Evidence(c, loggedReads)...)
-		}
-
-		saySpent(c, &f, writes.Seconds+reads.Seconds, running)
-		scans := sayEvents(c, &f, writes.Running)
+		saySpent(c, &f, all)
+		scans := sayEvents(c, &f, waits)
 
 		f.Say("only", nil)
 		f.Advise("data", nil)
@@ -88,7 +68,7 @@ func loggedSlowOperations() rules.Rule {
 
 // saySpent says what the slow operations spent their time on. Each line has its own operation's
 // waits, so these are parts of the same sum.
-func saySpent(c *rules.Case, f *rules.Finding, all float64, running timeline.Mask) {
+func saySpent(c *rules.Case, f *rules.Finding, all float64) {
 	v := rules.Values{"all": rules.Seconds(all)}
 	some := false
 	for _, x := range []struct {
@@ -104,7 +84,8 @@ func saySpent(c *rules.Case, f *rules.Finding, all float64, running timeline.Mas
 			continue
 		}
 		v[x.name], some = rules.Seconds(s), true
-		f.Evidence = append(f.Evidence, c.Figure("time of slow operations "+x.text, x.of, s, "seconds", running))
+		f.Evidence = append(f.Evidence,
+			c.Figure("time of slow operations "+x.text, x.of, s, "seconds", timeline.Known(c.One(x.of))))
 	}
 	if some {
 		f.Say("spent", v)

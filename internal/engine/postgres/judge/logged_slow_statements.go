@@ -8,9 +8,6 @@ import (
 // postgresLogs says which calls PostgreSQL's log has.
 const postgresLogs = "PostgreSQL logs a statement only if log_min_duration_statement is set (off by default) and it takes longer, a wait for a lock only with log_lock_waits, and a checkpoint only with log_checkpoints (on by default from 15 on). Whether they are set is not in the log."
 
-// manySlow is how many slow statements are more than a few long ones.
-const manySlow = 10.0
-
 func nothingLogged() rules.Rule {
 	return rules.NothingLogged("postgres/nothing-slow-logged", "PostgreSQL", postgresLogs, LoggedLines, loggedCommits,
 		loggedWrites, loggedStatements, loggedLocks)
@@ -40,39 +37,15 @@ func loggedSlowStatements() rules.Rule {
 		}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		f := r.Finding("postgres")
-		f.Severity, f.Effect = rules.Info, true
-		waiting, running := make(timeline.Mask, c.Grid.N), make(timeline.Mask, c.Grid.N)
-
-		for _, x := range []struct {
-			of     rules.Logged
-			words  string
-			writes bool
-		}{{loggedCommits, "commits", true}, {loggedWrites, "writes", true}, {loggedStatements, "statements",
-			false}} {
-			sum := c.SumOf(x.of)
-			if sum.N < 1 {
-				continue
-			}
-
-			f.Say(x.words, sum.Values())
-			f.Evidence = append(f.Evidence, sum.Evidence(c, x.of)...)
-			running = running.Or(sum.Running)
-			if x.writes {
-				waiting = waiting.Or(sum.Running)
-				if sum.N >= manySlow {
-					f.Severity = rules.Warning
-				}
-			}
-		}
-
-		if running.Count() == 0 {
+		f, waits, _, ok := r.SlowLogged(c, "postgres",
+			rules.SlowCalls{Of: loggedCommits, Words: "commits", Waits: true},
+			rules.SlowCalls{Of: loggedWrites, Words: "writes", Waits: true},
+			rules.SlowCalls{Of: loggedStatements, Words: "statements"})
+		if !ok {
 			return nil
 		}
 
-		f.Windows = c.Windows(running.Close(c.Cells(5e9)))
-		f.Weight = rules.Share(running, c.Stall.Cells)
-		sayMeanwhile(c, &f, waiting)
+		sayMeanwhile(c, &f, waits)
 		f.Say("only", nil)
 		f.Advise("record", nil)
 		return []rules.Finding{f}
