@@ -126,12 +126,21 @@ func leftOut(sig *rules.Signals, long timeline.Mask) (out []float64, unknown tim
 }
 
 // counted adds the sessions that a live source counts by their age. Each was executing in the cells before,
-// too.
+// too: for longWhileUsualS, and for up to two samples more, because it is counted in the first sample after it
+// has reached that age, and a sample that comes late belongs to the next cell. None was executing before the
+// oldest of all began, whose age may be a sample late, too.
 func counted(sig *rules.Signals, left []float64, unknown, long timeline.Mask) {
-	n, asUsual := sig.One(LongSessions), completedAsUsual(sig)
+	n, oldest, asUsual := sig.One(LongSessions), sig.One(OldestTransaction), completedAsUsual(sig)
 	cells := sig.Cells(longWhileUsualS * time.Second)
+	sample := sig.SampleCells(LongSessions)
+	most := cells + 2*sample
 	for k, sessions := range n {
-		from := max(0, k-cells)
+		reach := cells
+		if age := known(oldest, k); age > 0 {
+			reach = min(most, max(cells, int(math.Ceil(age/sig.Grid.StepSeconds()))+sample))
+		}
+
+		from := max(0, k-reach)
 		if !(sessions > 0) || !asUsual(from, k) {
 			continue
 		}

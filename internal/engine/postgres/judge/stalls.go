@@ -121,6 +121,8 @@ func pressure(sig *rules.Signals, who clientSessions) []float64 {
 		piled := who.executing != nil && who.executing[k] >= max(minPiledUp, usuallyActive)
 		began := func(age float64) bool { return math.Abs(age-dropped) <= period+aroundTheDrop }
 		switch {
+		case !piled && publishedLater(sig.Time, commits, usual, k):
+			// No completions are missing.
 		case piled || began(age) && !who.long[k]:
 			out[k] = age
 		case who.long[k] && began(oldest[k]) && commits[k] < nearlyNone*usual:
@@ -129,6 +131,25 @@ func pressure(sig *rules.Signals, who clientSessions) []float64 {
 	}
 
 	return out
+}
+
+const (
+	// publishedWithinS: a session adds its transactions to pg_stat_database once a second at most
+	// (PGSTAT_MIN_INTERVAL, PostgreSQL 15 to 18; 0.5 s before).
+	publishedWithinS = 1
+	// madeUp is the share of the missing completions that the next sample must contain in addition to its own.
+	madeUp = 0.5
+)
+
+// publishedLater reports whether completions that are missing in one cell appear in the next sample. Sessions
+// that commit about once a second publish nothing in one second and two commits in the next. In samples that
+// are long against that delay such a drop is not below [rules.ThroughputDrop].
+func publishedLater(t rules.Time, commits []float64, usual float64, k int) bool {
+	if t.ResolutionS(Commits)*(1-rules.ThroughputDrop) >= publishedWithinS {
+		return false
+	}
+	next := k + t.SampleCells(Commits)
+	return next < len(commits) && commits[next]-usual >= madeUp*(usual-commits[k])
 }
 
 // atMostTheOldest bounds a mean computed from sessions and completions. If almost nothing
