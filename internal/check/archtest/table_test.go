@@ -80,11 +80,14 @@ var layers = []Layer{
 		"base/jsonerror", "record/recording", "record/source",
 	}},
 	{"record/iostat", "iostat's logs, turned back into the counters they came from", []string{
-		"base/jsonerror", "record/lineprefix", "record/recording", "record/source",
+		"base/jsonerror", "record/lineprefix", "record/recording", "record/samples", "record/source",
+	}},
+	{"record/csvtable", "tables of values over time, such as Grafana exports", []string{
+		"record/lineprefix", "record/recording", "record/samples", "record/source",
 	}},
 	{"record/sources", "recognises which source an argument means", []string{
 		"base/procfs", "base/safefile", "record/address", "record/httpclient", "record/recording", "record/source", "record/exposition", "record/fio",
-		"record/benchmark", "record/host", "record/iostat", "record/diskstats", "record/promjson", "record/vmstat", "record/serverlog",
+		"record/benchmark", "record/csvtable", "record/host", "record/iostat", "record/diskstats", "record/promjson", "record/vmstat", "record/serverlog",
 	}},
 	{"record/query", "a PromQL expression over a recording that no one has described", []string{
 		"base/diagnostics", "record/recording",

@@ -136,14 +136,18 @@ func pageVerdict(r *Report, pack *rules.Pack) string {
 		return fmt.Sprintf("%s (%s): %s", f.Title, f.Subject, f.Summary)
 	}
 
-	answers := []string{}
+	answers, boot := []string{}, true
 	for _, f := range r.Findings {
 		if f.Opening != "" {
 			answers = append(answers, f.Opening)
+			boot = boot && f.Rule == rules.SinceBoot
 		}
 	}
 
-	if len(answers) > 0 {
+	switch {
+	case len(answers) > 0 && boot:
+		return strings.Join(answers, " ") + " A stall does not show in such averages."
+	case len(answers) > 0:
 		return strings.Join(answers, " ") +
 			" With one sample of each series, these are totals since the process started; when it happened is unknown."
 	}

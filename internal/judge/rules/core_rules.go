@@ -26,6 +26,7 @@ func (p *Pack) coreRules() []Rule {
 		diskLatencyBound(),
 		diskNotTheCause(),
 		diskLimitsUnused(),
+		diskSinceBoot(),
 		goodEnough(),
 
 		hostWritebackBacklog(),
@@ -36,6 +37,7 @@ func (p *Pack) coreRules() []Rule {
 		hostCPUStolen(),
 		hostIOThrottled(),
 		hostAnotherProgram(),
+		hostIOPressure(),
 
 		containerIOLimit(),
 		containerCPUThrottled(),

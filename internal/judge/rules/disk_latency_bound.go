@@ -21,6 +21,8 @@ const (
 	syncQueueHigh = 2.0
 	syncDeep      = 2.5
 	serialMinS    = 5.0
+	serialCells   = 8 // of an excerpt
+	serialFew     = 2
 	serialLongS   = 60.0
 	// If another device is saturated in most of the stalled time, clients wait for that one.
 	elsewhereShare = 0.5
@@ -137,7 +139,10 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 		demanded = writing.And(timeline.Where(queue, func(x float64) bool { return x > serialQueueLow }))
 	}
 
-	if c.Seconds(serial) < serialMinS || Share(serial, demanded) < serialShare ||
+	// An excerpt of a few reports is enough if the device was always busy with one request.
+	long := c.Seconds(serial) >= serialMinS || c.Grid.N < serialCells && serial.Count() >= serialFew &&
+		Share(serial, writing) == 1 && timeline.Quantile(timeline.At(busy, serial), 0) >= pinnedBusy
+	if !long || Share(serial, demanded) < serialShare ||
 		Share(deep, writing) > serialMaxSat || c.saturatedElsewhere(dev) {
 		return Finding{}, false
 	}

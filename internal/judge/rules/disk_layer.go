@@ -28,6 +28,9 @@ const (
 	sumsNear = 0.2
 	sumsMost = 0.9
 	sumsMin  = 8 // intervals
+	// An excerpt of few intervals must match in all of them, and more closely.
+	sumsFewNear = 0.05
+	sumsFewMin  = 2
 )
 
 // A layer is a device built on others: a stacked device.
@@ -163,8 +166,13 @@ func (c *Case) JudgedBelow() map[string]bool {
 func (c *Case) sumsTo(device string, below ...string) bool {
 	own, sum := c.For(DiskMoved, "device", device), c.sum(DiskMoved, below)
 	busy := timeline.Where(own, func(x float64) bool { return x > 0 })
-	alike := timeline.Where(ratio(sum, own), func(x float64) bool { return math.Abs(x-1) <= sumsNear })
-	return busy.Count() >= sumsMin && Share(alike, busy) >= sumsMost &&
+	near, least, most := sumsNear, sumsMin, sumsMost
+	if c.Grid.N < 2*sumsMin {
+		near, least, most = sumsFewNear, sumsFewMin, 1
+	}
+
+	alike := timeline.Where(ratio(sum, own), func(x float64) bool { return math.Abs(x-1) <= near })
+	return busy.Count() >= least && Share(alike, busy) >= most &&
 		math.Abs(timeline.Sum(sum)-timeline.Sum(own)) <= sameRates*timeline.Sum(own)
 }
 

@@ -3,6 +3,7 @@ package identity
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -50,6 +51,12 @@ func (s *splitter) compare(a, b *node) (relation, error) {
 		return elsewhere, nil
 	}
 
+	// Members log the same events at the same times, and a quiet log is like any other. Files of one
+	// log were joined before.
+	if s.logged(a) && s.logged(b) {
+		return different, nil
+	}
+
 	votes := map[relation]int{}
 	integrated := s.integrated(a) || s.integrated(b)
 
@@ -93,6 +100,11 @@ func (s *splitter) compare(a, b *node) (relation, error) {
 // at zero.
 func (s *splitter) integrated(n *node) bool {
 	return slices.ContainsFunc(s.sources[n.reader], func(x recording.Source) bool { return x.Kind == "iostat" })
+}
+
+// logged reports whether a node is a server's log.
+func (s *splitter) logged(n *node) bool {
+	return slices.ContainsFunc(s.sources[n.reader], func(x recording.Source) bool { return strings.HasSuffix(x.Kind, "-log") })
 }
 
 // pairs returns the series that two nodes have in common, ignoring the labels that distinguish

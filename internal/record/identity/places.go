@@ -94,12 +94,29 @@ func (s *splitter) oneServer(a, b *node) (one bool, note string, err error) {
 		return true, "", nil
 	case rel == follows:
 		return true, fmt.Sprintf("%s continues %s: their counters are from one server", y, x), nil
+	case rel == elsewhere && s.oneOfLogs(a, b):
+		return false, "", nil
 	case rel == elsewhere && (a.global == "" || b.global == ""):
 		return true, fmt.Sprintf("%s and %s have no metric in common: treating them as parts of one server", x, y),
 			nil
 	}
 
 	return false, "", nil
+}
+
+// oneOfLogs reports whether one of two nodes is a log, and others have logs of the same engine: nothing
+// shows to which of them the other node belongs.
+func (s *splitter) oneOfLogs(a, b *node) bool {
+	if !s.logged(a) && !s.logged(b) {
+		return false
+	}
+	logs := 0
+	for _, n := range s.nodes {
+		if n.engine == a.engine && s.logged(n) {
+			logs++
+		}
+	}
+	return logs > 1
 }
 
 // sourceName returns the name of a node's source, for notes.

@@ -163,12 +163,11 @@ func TestDamage(t *testing.T) {
 // TestUnusable: errors say what is wrong and what to do.
 func TestUnusable(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
-		"since boot only": {string(xlog(banner, stamps, sda)), "only the average since boot"},
-		"headings only":   {banner + "Device            r/s     rkB/s\n", "since boot"},
-		"not iostat":      {"hello\nworld\n", "not an iostat log"},
-		"no rows":         {banner + "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\nnonsense\n", "line 4"},
-		"empty":           {"", "not an iostat log"},
-		"other JSON":      {`{"a": 1}`, "not an iostat log"},
+		"headings only": {banner + "Device            r/s     rkB/s\n", "since boot"},
+		"not iostat":    {"hello\nworld\n", "not an iostat log"},
+		"no rows":       {banner + "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\nnonsense\n", "line 4"},
+		"empty":         {"", "not an iostat log"},
+		"other JSON":    {`{"a": 1}`, "not an iostat log"},
 	} {
 		_, _, err := read(t, "x.log", []byte(tt.text), source.Options{})
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "x.log") {

@@ -222,6 +222,10 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 	}
 
 	ck := newClock(sv, opt, l.from.Modified)
+	if sv.counted == 0 {
+		return l.readSinceBoot(ctx, w, opt, sv, ck)
+	}
+
 	it := newIntegrator(ctx, w, opt, sv)
 	place := func(r *report) error {
 		ms, ok := ck.at(r)

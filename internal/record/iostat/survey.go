@@ -196,10 +196,8 @@ func (s *survey) usable(path string) error {
 	case s.sar && !s.disks && !s.cpu:
 		return fmt.Errorf("sar report %s has no statistics of devices or CPUs: create it with sar -d -u -f FILE, or sadf -j FILE -- -d -u",
 			path)
-	case s.counted > 0:
-		return nil
 	case s.reports > 0:
-		return fmt.Errorf("iostat log %s contains only the average since boot, but no intervals: %s", path, again)
+		return nil
 	case s.found.damage.count > 0:
 		d := s.found.damage
 		return fmt.Errorf("iostat log %s contains no readable report; first error at %s: %s; %s", path, d.where(),

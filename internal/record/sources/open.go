@@ -51,6 +51,7 @@ import (
 
 	"plimsoll/internal/record/address"
 	"plimsoll/internal/record/benchmark"
+	"plimsoll/internal/record/csvtable"
 	"plimsoll/internal/record/diskstats"
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/fio"
@@ -312,6 +313,8 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 		return asInput(benchmark.Sysbench.NewLog(from), nil)
 	case benchmark.SniffYCSB(head):
 		return asInput(benchmark.YCSB.NewLog(from), nil)
+	case csvtable.Sniff(head):
+		return asInput(csvtable.New(from), nil)
 	case vmstat.Sniff(head):
 		return asInput(vmstat.New(from), nil)
 	case exposition.Sniff(path, head):

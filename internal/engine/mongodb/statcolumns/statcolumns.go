@@ -89,9 +89,8 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	if _, err := f.pass(ctx, opt, func(r row, _ time.Time) error { c.count(r); return nil }); err != nil {
 		return err
 	}
-	if c.rows < 2 {
-		return fmt.Errorf("mongostat output %s has %d lines of figures: want at least two; run mongostat 1",
-			f.from.Path, c.rows)
+	if c.rows == 0 {
+		return fmt.Errorf("mongostat output %s has no line of figures: run mongostat 1", f.from.Path)
 	}
 	c.begin(f.from.Modified)
 

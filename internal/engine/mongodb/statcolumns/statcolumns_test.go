@@ -85,7 +85,7 @@ func TestForms(t *testing.T) {
 }
 
 func TestTooShort(t *testing.T) {
-	if _, err := read(t, old[:strings.Index(old, "    *1")]); err == nil || !strings.Contains(err.Error(), "mongostat.txt") {
+	if _, err := read(t, old[:strings.Index(old, "\n")+1]); err == nil || !strings.Contains(err.Error(), "mongostat.txt") {
 		t.Errorf("error %v, want one with the file", err)
 	}
 }

@@ -1,0 +1,126 @@
+package rules
+
+import (
+	"math"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// SinceBoot is the rule about averages since boot.
+const SinceBoot = "disk/since-boot"
+
+// SinceFact is the fact with which a source says that its only sample is of averages since boot.
+const SinceFact = "averages since"
+
+// Averages since boot are a sum over days: a device that is slow in them is slow most of the time.
+const (
+	bootSlowS   = 0.050 // a rotating disk with a short queue takes 5 to 20 ms
+	bootMinRate = 1.0   // requests per second
+	bootBusy    = 0.9
+	bootQueue   = 2.0
+)
+
+// diskSinceBoot judges the averages since boot: iostat's first report, or one page of an exporter.
+func diskSinceBoot() Rule {
+	r := Rule{ID: SinceBoot, Title: "What the averages since boot show", Kind: Symptom, Sums: true,
+		Whole: true, Needs: []*Signal{}, AnyOf: []*Signal{DiskWriteAwait, DiskReadAwait},
+		NoAlert: "it judges a single report; the rules for each cause have alerts",
+		Cause:   "iostat's first report, and one page of counters, are averages since the machine started. They show what is usual. A stall of minutes disappears in days.",
+		Words: Words{
+			"busy title": "{{.device}} is busy and has a queue, on average since boot",
+			"slow title": "Requests of {{.device}} are slow, on average since boot",
+			"usual":      "On average since boot{{with .writes}}, writes of {{$.device}} took {{.}}{{end}}{{with .reads}}, reads of {{$.device}} took {{.}}{{end}}{{with .busy}}, and it was {{.}} busy with {{$.rate}} requests/s{{end}}.",
+			"more":       "These are averages since the machine started: a stall does not show in them. To see one, record while it is slow.",
+		},
+		Advice: map[string]Advice{"record": {
+			Summary:  "Record while it is slow: S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log",
+			Expect:   "when requests waited, and behind what",
+			TradeOff: "none", NoCommand: "it is not a change"}},
+	}
+
+	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
+		if !c.SinceStart {
+			return nil
+		}
+
+		below := c.JudgedBelow()
+		var out []Finding
+		for _, t := range c.Signal(DiskBusy) {
+			device := t.Labels.Get("device")
+			if below[device] {
+				continue
+			}
+			if f, ok := r.bootDevice(c, device); ok {
+				out = append(out, f)
+			}
+		}
+		return out
+	}
+
+	return r
+}
+
+func (r Rule) bootDevice(c *Case, device string) (Finding, bool) {
+	mean := func(s *Signal) float64 { return timeline.Mean(c.For(s, "device", device)) }
+	writes, reads := mean(DiskWriteAwait), mean(DiskReadAwait)
+	busy, queue := mean(DiskBusy), mean(DiskQueue)
+	said := Values{"device": Called(device), "busy": "", "writes": "", "reads": ""}
+
+	rate, slow := 0.0, false
+	for _, x := range []struct {
+		name  string
+		ops   *Signal
+		meanS float64
+	}{{"writes", DiskWrites, writes}, {"reads", DiskReads, reads}} {
+		// A handful of slow requests says nothing.
+		if ops := mean(x.ops); ops > 0 {
+			rate += ops
+			if x.meanS > 0 && ops >= bootMinRate/2 {
+				said[x.name] = Seconds(x.meanS)
+				slow = slow || x.meanS >= bootSlowS
+			}
+		}
+	}
+
+	if rate < bootMinRate || said["writes"] == "" && said["reads"] == "" {
+		return Finding{}, false
+	}
+
+	// An exporter's page does not say how long it counts.
+	exact := c.Facts[SinceFact] == "boot"
+	if exact {
+		said["busy"], said["rate"] = Part(busy), Number(rate)
+	}
+
+	f := r.Finding(device)
+	f.Severity, f.Weight = Info, 0.3
+	switch {
+	case exact && busy >= bootBusy && queue >= bootQueue:
+		f.Severity = Warning
+		f.Entitle("busy title", said)
+	case slow:
+		f.Severity = Warning
+		f.Entitle("slow title", said)
+	}
+
+	f.Say("usual", said)
+	f.Open("usual", said)
+	f.Say("more", nil)
+	f.Advise("record", nil)
+
+	whole := make(timeline.Mask, c.Grid.N).Not()
+	for _, e := range []struct {
+		what  string
+		of    *Signal
+		value float64
+		unit  string
+	}{{"mean write latency since boot", DiskWriteAwait, writes, "seconds"},
+		{"mean read latency since boot", DiskReadAwait, reads, "seconds"},
+		{"requests in the queue since boot, mean", DiskQueue, queue, ""}} {
+		if !math.IsNaN(e.value) {
+			f.Evidence = append(f.Evidence, c.Figure(e.what, e.of, e.value, e.unit, whole))
+		}
+	}
+
+	return f, true
+}
