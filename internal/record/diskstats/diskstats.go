@@ -1,7 +1,10 @@
-// Package diskstats reads saved samples of /proc/diskstats, each after a line with its time: files
+// Package diskstats reads saved samples of /proc/diskstats, mostly each after a line with its time: files
 // of pt-diskstats and pt-stalk (TS 1298130003.07), or of a loop such as
 //
 //	while sleep 1; do date +%s.%N; cat /proc/diskstats; done > diskstats.txt
+//
+// Without times, a sample begins where the first device comes again. A single sample is a sum since
+// boot, as a page of metrics is.
 //
 // The counters keep node_exporter's names, so that every rule written for it works on them. A
 // partition is skipped if its disk is in the file, because the disk counts its requests as well.
@@ -42,10 +45,10 @@ const columns = len(procfs.DiskColumns)
 // row matches the line of a device.
 var row = regexp.MustCompile(`(?m)^ *\d+ +\d+ [A-Za-z][^ ]*( +\d+){11,}\s*$`)
 
-// Sniff reports whether head, the first bytes of a file, contains a time followed by a device's
-// row.
+// Sniff reports whether head, the first bytes of a file, contains a device's row after a time, or
+// begins with one.
 func Sniff(_ string, head []byte) bool {
-	timed := false
+	timed := row.Match(head[:bytes.IndexByte(append(head[:len(head):len(head)], '\n'), '\n')])
 	for line := range bytes.Lines(head) {
 		if _, ok := timeOf(line, time.UTC); ok {
 			timed = true
@@ -105,10 +108,14 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		r.opt.Location = time.Local
 	}
 
+	if r.untimed, err = f.placed(opt.Period); err != nil {
+		return fmt.Errorf("diskstats %s: %w", f.from.Path, err)
+	}
+
 	if err := r.read(ctx, in); err != nil {
 		return fmt.Errorf("diskstats %s: %w", f.from.Path, err)
 	}
-	if r.samples < 2 {
+	if r.samples < 2 && (r.untimed == nil || r.samples == 0) {
 		return fmt.Errorf("diskstats %s: too few samples with a time and the row of a device (%d): want at least two; record them with: while sleep 1; do date +%%s.%%N; cat /proc/diskstats; done",
 			f.from.Path, r.samples)
 	}
@@ -117,6 +124,9 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		From: time.UnixMilli(r.firstMs).UTC(), To: time.UnixMilli(r.lastMs).UTC(), Period: r.usualPeriod()}
 	f.SetDescription(d)
 	w.Source(d)
+	if r.untimed != nil {
+		w.Note(r.untimed.note(f.from.Path))
+	}
 
 	return nil
 }
@@ -135,6 +145,7 @@ type reader struct {
 	times    []int64
 	counters [][]float64 // of the batch: for each device, its counters of each time in sequence
 
+	untimed         *untimed // nil if the file has times
 	line, offset    int64
 	samples         int64
 	firstMs, lastMs int64
@@ -186,6 +197,15 @@ func (r *reader) take(ctx context.Context, line []byte, whole bool) error {
 		}
 		r.at, r.now = at.Add(r.opt.ClockOffset), map[int][]float64{}
 		return nil
+	}
+
+	if r.untimed != nil {
+		if at, ok := r.untimed.begins(line); ok {
+			if err := r.sampled(ctx); err != nil {
+				return err
+			}
+			r.at, r.now = at.Add(r.opt.ClockOffset), map[int][]float64{}
+		}
 	}
 
 	row := strings.TrimSpace(string(line))

@@ -131,7 +131,30 @@ func TestField(t *testing.T) {
 	}
 }
 
+// TestWithoutTimes: samples begin with the same device and are a period apart; a single one is a sum.
+func TestWithoutTimes(t *testing.T) {
+	text := strings.Repeat(strings.TrimPrefix(sample("x", 100), "x\n"), 2) + strings.TrimPrefix(sample("x", 150), "x\n")
+	if !diskstats.Sniff("", []byte(text)) {
+		t.Error("not recognised")
+	}
+	m, src, err := read(t, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	d := src.Describe()
+	if got := last(t, m, "node_disk_writes_completed_total")["nvme0n1"]; got != 150 || d.Samples != 3 || d.Period != time.Second {
+		t.Errorf("%v %+v", got, d)
+	}
+
+	m, src, err = read(t, strings.TrimPrefix(sample("x", 100), "x\n"))
+	if got := last(t, m, "node_disk_writes_completed_total")["nvme0n1"]; err != nil || got != 100 || src.Describe().Samples != 1 {
+		t.Errorf("%v %v", got, err)
+	}
+}
+
 func FuzzRead(f *testing.F) {
+	f.Add(strings.TrimPrefix(sample("x", 1), "x\n") + strings.TrimPrefix(sample("x", 2), "x\n"))
 	f.Add(sample("TS 1767607200.07", 1) + sample("1767607201", 2))
 	f.Add(sample("Mon Jan  5 10:00:00 UTC 2026", 1)[:150])
 	f.Fuzz(func(t *testing.T, text string) {

@@ -1,0 +1,95 @@
+package diskstats
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"plimsoll/internal/base/procfs"
+	"plimsoll/internal/record/recording"
+)
+
+// assumedPeriod is the distance between samples without times, unless it is given.
+const assumedPeriod = time.Second
+
+// untimed places the samples of a file without times: each begins with the row of the same device.
+type untimed struct {
+	first  string // the device
+	next   time.Time
+	period time.Duration
+}
+
+// survey finds out whether a file has times and, if not, how many samples it has.
+func survey(in io.Reader) (timed bool, first string, samples int, err error) {
+	br := bufio.NewReaderSize(in, lineBytesMax)
+	for {
+		line, err := br.ReadSlice('\n')
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = br.ReadSlice('\n')
+			line = nil
+		}
+
+		if _, ok := timeOf(line, time.UTC); ok {
+			return true, "", 0, nil
+		}
+		if beginsWithNumber(line) && row.Match(line) {
+			d, ok, err := procfs.ParseDisk(strings.TrimSpace(string(line)))
+			switch {
+			case err != nil || !ok:
+			case first == "":
+				first, samples = d.Name, 1
+			case d.Name == first:
+				samples++
+			}
+		}
+
+		if err != nil {
+			return false, first, samples, nil // a read error shows again when the file is read
+		}
+	}
+}
+
+// placed returns the placement of a file without times; nil if it has times.
+func (f *file) placed(period time.Duration) (*untimed, error) {
+	in, err := f.from.Open()
+	if err != nil {
+		return nil, err
+	}
+
+	defer in.Close()
+	timed, first, samples, err := survey(in)
+	if err != nil || timed || samples == 0 {
+		return nil, err
+	}
+
+	if period <= 0 {
+		period = assumedPeriod
+	}
+	end := f.from.Modified.Truncate(time.Second)
+	if f.from.Modified.IsZero() || f.from.Modified.Unix() <= 0 {
+		end = time.Unix(1e9, 0)
+	}
+
+	return &untimed{first: first, next: end.Add(-time.Duration(samples-1) * period), period: period}, nil
+}
+
+// begins reports whether a row is the first of a sample, and returns the sample's time.
+func (u *untimed) begins(line []byte) (time.Time, bool) {
+	fields := bytes.Fields(line)
+	if len(fields) < 3 || string(fields[2]) != u.first {
+		return time.Time{}, false
+	}
+	at := u.next
+	u.next = at.Add(u.period)
+	return at, true
+}
+
+func (u *untimed) note(path string) recording.Note {
+	return recording.Note{Kind: recording.NoteClock, Source: path, File: path, Text: fmt.Sprintf(
+		"the samples have no times: they were placed %s apart, the last one at the file's modification time; record them with: while sleep 1; do date +%%s.%%N; cat /proc/diskstats; done",
+		u.period)}
+}
