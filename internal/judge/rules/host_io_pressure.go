@@ -74,7 +74,8 @@ func (r Rule) pressure(c *Case) []Finding {
 		f.Evidence = append(f.Evidence, c.Figure("tasks blocked on I/O, median", ProcsBlocked, tasks, "", known))
 	}
 
-	waits, swaps := usual >= pressureWait || tasks >= pressureBlocked && usual >= noPressureWait, in+out >= swapsPages
+	waits := usual >= pressureWait || tasks >= pressureBlocked && usual >= noPressureWait
+	swaps := in+out >= swapsPages
 	switch {
 	case waits || swaps:
 		f.Severity = Warning

@@ -104,7 +104,8 @@ func (s *splitter) integrated(n *node) bool {
 
 // logged reports whether a node is a server's log.
 func (s *splitter) logged(n *node) bool {
-	return slices.ContainsFunc(s.sources[n.reader], func(x recording.Source) bool { return strings.HasSuffix(x.Kind, "-log") })
+	return slices.ContainsFunc(s.sources[n.reader],
+		func(x recording.Source) bool { return strings.HasSuffix(x.Kind, "-log") })
 }
 
 // pairs returns the series that two nodes have in common, ignoring the labels that distinguish

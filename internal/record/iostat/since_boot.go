@@ -18,7 +18,8 @@ const sinceBootSpan = time.Hour
 // readSinceBoot reads a log that has only averages since boot, such as the output of iostat without
 // an interval. The last report becomes one sample of its counters, as a page of metrics is: the
 // diagnosis knows that such a sample is a sum.
-func (l *log) readSinceBoot(ctx context.Context, w recording.Writer, opt source.Options, sv *survey, ck *clock) error {
+func (l *log) readSinceBoot(ctx context.Context, w recording.Writer, opt source.Options, sv *survey,
+	ck *clock) error {
 	var at time.Time
 	var cpu *[6]float64
 	devices := map[string]rates{}
