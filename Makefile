@@ -90,7 +90,7 @@ generate: ## regenerate the dashboard, deploy/rules.yaml and generated docs
 	@mkdir -p build
 	$(GO) run ./deploy/grafana > build/plimsoll.json && \
 		mv build/plimsoll.json deploy/grafana/plimsoll.json
-	$(GO) run ./cmd/plimsoll rules export --to prometheusrule > build/rules.yaml && \
+	$(GO) run ./cmd/plimsoll rules export -o prometheusrule > build/rules.yaml && \
 		mv build/rules.yaml deploy/rules.yaml
 	$(GO) test -count=1 ./internal/model/scenario -run FieldDocs -update
 	$(GO) test -count=1 ./internal/judge/act -run PagesHave -update

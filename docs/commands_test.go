@@ -142,7 +142,7 @@ func selfContained(args []string) bool {
 
 	files := 0
 	for _, a := range args[1:] {
-		if strings.HasPrefix(a, "--record") || strings.HasPrefix(a, "--dir") || strings.Contains(a, "://") {
+		if strings.HasPrefix(a, "--out") || strings.Contains(a, "://") {
 			return false
 		}
 		if strings.HasPrefix(a, "examples/") {

@@ -346,7 +346,7 @@ type verb struct {
 func verbsOf(t *testing.T) []verb {
 	t.Helper()
 	dir := t.TempDir()
-	run(t, "man", "--dir", dir)
+	run(t, "man", "--out", dir)
 
 	files, err := filepath.Glob(filepath.Join(dir, "plimsoll-*.1"))
 	if err != nil || len(files) < 20 {

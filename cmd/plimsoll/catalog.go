@@ -109,7 +109,7 @@ func newCatalogListCommand(a *app) *cobra.Command {
 	}
 
 	addFormat(cmd, &output)
-	addChoice(cmd, &filter.provider, "provider", "", "only this provider", "aws", "gcp", "azure")
+	addChoice(cmd, &filter.provider, "platform", "", "only this cloud", "aws", "gcp", "azure")
 	cmd.Flags().Int64Var(&filter.minIOPS, "min-iops",
 		0, "only what can have this many IOPS; for instances, without a burst")
 	cmd.Flags().StringVar(&filter.like, "like", "", "only names that contain this")

@@ -19,22 +19,22 @@ func newCatalogImportCommand(a *app) *cobra.Command {
 		Use:  "import FILE...",
 		Args: needArgs(1, -1, "plimsoll catalog import --help lists the formats"),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			if to == "" && cmd.Flags().Changed("to") {
-				return usagef("leave --to out to use your own catalogue", "catalog import: --to is empty")
+			if to == "" && cmd.Flags().Changed("out") {
+				return usagef("leave --out out to use your own catalogue", "catalog import: --out is empty")
 			}
 			if to == "" {
 				to = a.catalogPath()
 			}
 			if to == "" {
 				return usagef(
-					"set $PLIMSOLL_CATALOG, or give --to", "catalog import: this user has no configuration folder")
+					"set $PLIMSOLL_CATALOG, or give --out", "catalog import: this user has no configuration folder")
 			}
 			return importCatalog(a, files, to, output)
 		},
 	}
 
 	addFormat(cmd, &output)
-	cmd.Flags().StringVar(&to, "to", "", "store prices in this file instead of your own catalogue")
+	cmd.Flags().StringVar(&to, "out", "", "store prices in this file instead of your own catalogue")
 	return cmd
 }
 
@@ -73,7 +73,7 @@ func importCatalog(a *app, files []string, to string, output choice) error {
 	// All files are written together, so an error in one of them changes nothing.
 	if err := store.Write(to); err != nil {
 		return &failure{code: exitFailure, err: fmt.Errorf("catalog import: nothing was stored: %w", err),
-			hint: "set $PLIMSOLL_CATALOG, or give --to, with a file that you can write"}
+			hint: "set $PLIMSOLL_CATALOG, or give --out, with a file that you can write"}
 	}
 
 	if err := a.showList(output, all, results.Import(all)); err != nil || output.value == "json" {

@@ -41,7 +41,7 @@ func TestDeployedRulesAreCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, stdout, stderr := testApp("rules", "export", "--to", "prometheusrule")
+	a, stdout, stderr := testApp("rules", "export", "-o", "prometheusrule")
 	if code := a.run(context.Background()); code != exitFine {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}

@@ -35,7 +35,7 @@ type emitOptions struct {
 func newEmitCommand(a *app) *cobra.Command {
 	o := &emitOptions{}
 	cmd := &cobra.Command{
-		Use:  "emit PLAN.json|SCENARIO.yaml --to TARGET...",
+		Use:  "emit PLAN.json|SCENARIO.yaml --target TARGET...",
 		Long: emitTargets(),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("move-log") {
@@ -81,9 +81,9 @@ func (o *emitOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVar(&o.sets, "set",
 		nil, "for a scenario: a value that the layout changes, volumes.data.iops=16000 (repeatable)")
-	f.StringSliceVar(&o.to, "to", nil, strings.Join(emitTargetNames(), ", ")+" (repeatable)")
-	f.StringVar(&o.dir, "dir", "", "write into this folder: new, empty, or written by an earlier emit")
-	f.BoolVar(&o.diff, "diff", false, "print how --dir would change and write nothing")
+	f.StringSliceVar(&o.to, "target", nil, strings.Join(emitTargetNames(), ", ")+" (repeatable)")
+	f.StringVar(&o.dir, "out", "", "write into this folder: new, empty, or written by an earlier emit")
+	f.BoolVar(&o.diff, "diff", false, "print how --out would change and write nothing")
 	f.BoolVar(&o.force, "force", false, "overwrite files that were edited since")
 	f.StringVar(
 		&o.statefulSet, "statefulset", "", "for kubernetes: the manifest of the StatefulSet that runs the database")
@@ -93,13 +93,13 @@ func (o *emitOptions) AddFlags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.claims, "claim",
 		nil, "the claim template of a volume, if the names differ: data=db-storage (repeatable)")
 	o.addMoveFlags(cmd)
-	complete(cmd, "to", emitTargetNames()...)
+	complete(cmd, "target", emitTargetNames()...)
 
 	for _, name := range []string{"set", "container", "claim"} {
 		complete(cmd, name)
 	}
 
-	for _, err := range []error{cmd.MarkFlagDirname("dir"),
+	for _, err := range []error{cmd.MarkFlagDirname("out"),
 		cmd.MarkFlagDirname("data"), cmd.MarkFlagDirname("mount"),
 		cmd.MarkFlagFilename("statefulset", "yaml", "yml", "json")} {
 		if err != nil {
@@ -117,8 +117,8 @@ func (o *emitOptions) Validate(cmd *cobra.Command, args []string) error {
 
 	changed := cmd.Flags().Changed
 	switch {
-	case o.dir == "" && (changed("dir") || o.diff || o.force):
-		return usagef("for example --dir layout", "emit: --dir is missing: --diff and --force need it")
+	case o.dir == "" && (changed("out") || o.diff || o.force):
+		return usagef("for example --out layout", "emit: --out is missing: --diff and --force need it")
 	case o.diff && o.force:
 		return usagef("first --diff, then --force", "emit: --diff writes nothing, so there is nothing to force")
 	case o.statefulSet == "" && (changed("statefulset") || o.container != "" || len(o.claims) > 0):
@@ -284,7 +284,7 @@ func (o *emitOptions) options(ctx context.Context) (emit.Options, error) {
 func (o *emitOptions) warn(a *app, l *emit.Layout, r *emit.Report) {
 	warn(a, []variant{{sc: l.After}})
 	for _, name := range r.Idle {
-		fmt.Fprintf(a.stderr, "plimsoll: --to %s: the layout changes nothing that this target applies\n", name)
+		fmt.Fprintf(a.stderr, "plimsoll: --target %s: the layout changes nothing that this target applies\n", name)
 	}
 	o.warnLeft(a, r)
 }

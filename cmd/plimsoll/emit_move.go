@@ -43,7 +43,7 @@ func (o *emitOptions) validateMove(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 
-	for _, name := range []string{"set", "to", "statefulset", "container", "claim"} {
+	for _, name := range []string{"set", "target", "statefulset", "container", "claim"} {
 		if changed(name) {
 			return usagef("leave it out", "emit: --%s is for a layout, and --move-log moves only a log", name)
 		}

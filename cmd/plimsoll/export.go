@@ -29,8 +29,8 @@ type exportOptions struct {
 	chosen export.Selection
 }
 
-// formatOrTime is --to of export: the format's name or, as in every verb that reads sources, a time.
-// No word is both.
+// formatOrTime is --to of export: a time, as in every verb that reads sources. A format's name is still
+// accepted there, as it was before --output; no word is both.
 type formatOrTime struct {
 	format *choice
 	time   *string
@@ -39,7 +39,7 @@ type formatOrTime struct {
 func (v formatOrTime) String() string { return "" }
 
 // Type is the name of the value in the help.
-func (v formatOrTime) Type() string { return v.format.Type() + "|TIME" }
+func (v formatOrTime) Type() string { return "string" }
 
 // Set accepts both.
 func (v formatOrTime) Set(word string) error {
@@ -50,14 +50,16 @@ func (v formatOrTime) Set(word string) error {
 }
 
 func newExportCommand(a *app) *cobra.Command {
-	return newSourcesCommand(a, "export SOURCE... --to csv|openmetrics|parquet",
+	return newSourcesCommand(a, "export SOURCE... -o csv|openmetrics|parquet",
 		&exportOptions{sourceOptions: sourceOptions{durationUnless: sampleBriefly}})
 }
 
 func (o *exportOptions) AddFlags(cmd *cobra.Command) {
+	var names []string
 	for _, f := range export.Formats {
-		o.format.among = append(o.format.among, string(f))
+		names = append(names, string(f))
 	}
+	addChoice(cmd, &o.format, "output", "o", "the format (default: by the name of --out)", names...)
 	cmd.Flags().StringVar(&o.out, "out", "", "file to write (default: stdout)")
 	cmd.Flags().BoolVar(&o.force, "force", false, "overwrite the file of --out")
 	cmd.Flags().StringArrayVar(&o.match, "match",
@@ -65,7 +67,6 @@ func (o *exportOptions) AddFlags(cmd *cobra.Command) {
 	complete(cmd, "match")
 	o.sourceOptions.AddFlags(cmd)
 	to := cmd.Flags().Lookup("to")
-	to.Usage = "the format (default: by the name of --out); as a time: only up to this time (repeatable)"
 	to.Value = formatOrTime{&o.format, &o.to}
 }
 
@@ -75,7 +76,7 @@ var formatOf = map[string]export.Format{".csv": export.CSV, ".om": export.OpenMe
 
 func (o *exportOptions) Validate(cmd *cobra.Command, args []string, now time.Time) error {
 	if _, err := parseMoment("--to", o.to, now, time.UTC); err != nil {
-		return usagef(seeHelp(cmd), "--to %q is neither a format (%s) nor a time", o.to,
+		return usagef(seeHelp(cmd), "--to %q is not a time; -o has the format, one of %s", o.to,
 			strings.Join(o.format.among, ", "))
 	}
 	if cmd.Flags().Changed("out") && o.out == "" {
@@ -87,7 +88,7 @@ func (o *exportOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 	}
 
 	if o.format.value == "" {
-		return usagef("for example --to csv", "export: no format: want --to with one of %s",
+		return usagef("for example -o csv", "export: no format: want -o with one of %s",
 			strings.Join(o.format.among, ", "))
 	}
 
@@ -106,7 +107,7 @@ func (o *exportOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 // Run reads the sources and exports what they hold.
 func (o *exportOptions) Run(ctx context.Context, a *app, args []string) error {
 	if o.format.value == string(export.Parquet) && o.out == "" && a.stdout.terminal {
-		return usagef("append --out series.parquet", "--to parquet: a terminal cannot show it")
+		return usagef("append --out series.parquet", "-o parquet: a terminal cannot show it")
 	}
 
 	r, done, err := o.reader(ctx, a, args, o.chosen.Wants)

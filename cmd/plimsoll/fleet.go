@@ -21,7 +21,6 @@ import (
 // fleetOptions are the flags of `plimsoll diagnose --prometheus`.
 type fleetOptions struct {
 	server   string
-	selects  string
 	by       []string
 	cluster  string
 	parallel int
@@ -41,8 +40,6 @@ func (o *fleetOptions) AddFlags(cmd *cobra.Command) {
 	f.StringVar(
 		&o.server, "prometheus",
 		"", "diagnose every database in the Prometheus, Thanos, Mimir or VictoriaMetrics at this URL")
-	f.StringVar(
-		&o.selects, "select", "", `with --prometheus, only series with these labels: 'cluster=~"prod-.*"'`)
 	f.StringSliceVar(&o.by, "by",
 		nil, "with --prometheus, the labels that identify a database, such as cluster or namespace,pod; host is instance without its port (default: detected)")
 	f.StringVar(
@@ -59,7 +56,7 @@ func (o *fleetOptions) AddFlags(cmd *cobra.Command) {
 	addHeader(cmd, &o.headers)
 	inGroup(cmd, fleetFlags, "force", "header")
 
-	for _, name := range []string{"prometheus", "select", "cluster", "parallel"} {
+	for _, name := range []string{"prometheus", "cluster", "parallel"} {
 		complete(cmd, name)
 	}
 
@@ -92,7 +89,7 @@ func (o *fleetOptions) asked() bool { return o.server != "" }
 // Validate checks which flags go together. given reports whether a flag is on the command line.
 func (o *fleetOptions) Validate(given func(flag string) bool, args []string) (err error) {
 	if !o.asked() {
-		for _, name := range []string{"select", "by", "cluster", "parallel", "force", "rank", "header"} {
+		for _, name := range []string{"by", "cluster", "parallel", "force", "rank", "header"} {
 			if given(name) {
 				return usagef("plimsoll diagnose --prometheus http://prometheus:9090 --"+name+" ...",
 					"--%s needs --prometheus", name)
@@ -106,13 +103,9 @@ func (o *fleetOptions) Validate(given func(flag string) bool, args []string) (er
 			"diagnose: %q beside --prometheus", args[0])
 	}
 
-	for _, name := range []string{"offset", "for", "period", "selector"} {
+	for _, name := range []string{"offset", "for", "period"} {
 		if given(name) {
-			hint := ""
-			if name == "selector" {
-				hint = "for a fleet, use --select"
-			}
-			return usagef(hint, "--%s does not go with --prometheus", name)
+			return usagef("", "--%s does not go with --prometheus", name)
 		}
 	}
 
@@ -127,17 +120,13 @@ func (o *fleetOptions) Validate(given func(flag string) bool, args []string) (er
 		}
 	}
 
-	if o.selects, _, err = parseSelector(o.selects); err != nil {
-		return err
-	}
-
 	o.header, err = parseHeaders(o.headers)
 	return err
 }
 
 // dial connects to the server.
 func (o *fleetOptions) dial(ctx context.Context, a *app, src *sourceOptions) (*recording.Server, error) {
-	opt := recording.RemoteOptions{From: src.fromAt, To: src.toAt, Selector: o.selects, Header: o.header,
+	opt := recording.RemoteOptions{From: src.fromAt, To: src.toAt, Selector: src.selector, Header: o.header,
 		Parallel: o.parallel, Transport: transport(src.insecure)}
 	// Variables for a Prometheus server take precedence over the general ones, and the two are
 	// never mixed.

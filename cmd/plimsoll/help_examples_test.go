@@ -176,7 +176,7 @@ func withoutRoot() (prefix string, ok bool) {
 }
 
 // writes are the files and folders that a line makes.
-var writes = regexp.MustCompile(`(?:> ?|--out |--record |--dir )([^\s;]+)`)
+var writes = regexp.MustCompile(`(?:> ?|--out )([^\s;]+)`)
 
 func (w *exampleWork) documented(t *testing.T, dir, example, drop string) {
 	t.Helper()

@@ -94,8 +94,8 @@ func newExampleWork(t *testing.T) *exampleWork {
 	w.programs(t)
 
 	for _, line := range []string{
-		"plimsoll simulate my-scenario.yaml --set run.duration=20min --record before",
-		"plimsoll simulate my-scenario.yaml --seed 2 --set 'volumes.journal={type: gp3, size: 10GiB}' --record after",
+		"plimsoll simulate my-scenario.yaml --set run.duration=20min --out before",
+		"plimsoll simulate my-scenario.yaml --seed 2 --set 'volumes.journal={type: gp3, size: 10GiB}' --out after",
 		"plimsoll plan telemetry.yaml --objective 'write_p99 < 25ms' -o json > plan.json",
 	} {
 		if r := w.run(t, w.shared, line); r.code != exitFine {

@@ -22,7 +22,7 @@ type flagGroup struct {
 var flagGroups = []flagGroup{
 	{title: "Source", common: true, names: []string{"from", "to", "tz", "offset", "host", "selector", "insecure",
 		"for", "period", "volume", "device", "instance"}},
-	{title: fleetFlags, names: []string{"prometheus", "select", "by", "cluster", "parallel", "rank"}},
+	{title: fleetFlags, names: []string{"prometheus", "by", "cluster", "parallel", "rank"}},
 	{title: "Tracing", names: []string{"trace", "trace-for", "trace-per-hour", "trace-slower-than"}},
 	{title: "Kubernetes", names: []string{"kubeconfig", "context", "namespace", "statefulset",
 		"container", "claim"}},
@@ -55,7 +55,7 @@ func groupOf(cmd *cobra.Command, f *pflag.Flag) string {
 		if !slices.Contains(g.names, f.Name) {
 			continue
 		}
-		// Elsewhere, --by and --select are not about a fleet.
+		// Elsewhere, --by and --parallel are not about a fleet.
 		if g.title == fleetFlags && cmd.Flags().Lookup(g.names[0]) == nil {
 			continue
 		}

@@ -25,12 +25,12 @@ import (
 
 // writers are the commands that write files. OUT is the target, IN a page of metrics.
 var writers = map[string][]string{
-	"export to CSV":         {"export", "IN", "--force", "--to", "csv", "--out", "OUT"},
-	"export to OpenMetrics": {"export", "IN", "--force", "--to", "openmetrics", "--out", "OUT"},
-	"export to Parquet":     {"export", "IN", "--force", "--to", "parquet", "--out", "OUT"},
+	"export to CSV":         {"export", "IN", "--force", "-o", "csv", "--out", "OUT"},
+	"export to OpenMetrics": {"export", "IN", "--force", "-o", "openmetrics", "--out", "OUT"},
+	"export to Parquet":     {"export", "IN", "--force", "-o", "parquet", "--out", "OUT"},
 	"record":                {"record", "IN", "--out", "OUT"},
-	"simulate":              {"simulate", "SCENARIO", "--set", "run.duration=20s", "--record", "OUT"},
-	"catalog import":        {"catalog", "import", "PRICES", "--to", "OUT"},
+	"simulate":              {"simulate", "SCENARIO", "--set", "run.duration=20s", "--out", "OUT"},
+	"catalog import":        {"catalog", "import", "PRICES", "--out", "OUT"},
 }
 
 // A scene is a folder with the inputs of the writers.
@@ -303,7 +303,7 @@ func TestBlockedPipes(t *testing.T) {
 	s, r := newScene(t), hostile.Rand(t)
 	page := filepath.Join(s.dir, "page.prom")
 	commands := [][]string{
-		{"export", page, "--to", "csv"}, {"diagnose", page, "-o", "json"}, {"query", page, "pg_stat_database_xact_commit", "-o", "csv"},
+		{"export", page, "-o", "csv"}, {"diagnose", page, "-o", "json"}, {"query", page, "pg_stat_database_xact_commit", "-o", "csv"},
 		{"simulate", filepath.Join(s.dir, "scenario.yaml")}, {"record", "host", "--period", "100ms", "--out", filepath.Join(s.dir, "blocked")},
 	}
 

@@ -100,7 +100,7 @@ func TestKilledWhileRecording(t *testing.T) {
 	url := page.URL + "/metrics"
 	for name, args := range map[string][]string{
 		"record": {"record", url, "--period", "100ms", "--out"},
-		"watch":  {"watch", url, "--every", "1s", "--web.listen-address", "127.0.0.1:0", "--dir"},
+		"watch":  {"watch", url, "--every", "1s", "--web.listen-address", "127.0.0.1:0", "--out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			after, parent := chances(t, 2*time.Second), t.TempDir()

@@ -48,10 +48,10 @@ func newLabCheckPerfCommand(a *app) *cobra.Command {
 	o.load.value = "s"
 	addChoice(cmd, &o.load, "load", "", "150, 1,000, 8,000 or 15,000 puts per second", "s", "m", "l", "xl")
 	f := cmd.Flags()
-	f.DurationVar(&o.duration, "duration", time.Minute, "how long to run; the engine's own tool takes a minute")
+	f.DurationVar(&o.duration, "for", time.Minute, "how long to run; the engine's own tool takes a minute")
 	f.Uint64Var(&o.seed, "seed", 1, "the random seed")
 
-	for _, name := range []string{"duration", "seed"} {
+	for _, name := range []string{"for", "seed"} {
 		complete(cmd, name)
 	}
 
@@ -64,7 +64,7 @@ func (o *checkPerfOptions) Validate(cmd *cobra.Command) error {
 		return usagef("for example --server "+example, "lab check-perf: which %s?", product)
 	}
 	if o.duration < time.Second || o.duration > checkPerfMost {
-		return usagef("leave it out to run for a minute", "--duration %v: want 1s to %v", o.duration, checkPerfMost)
+		return usagef("leave it out to run for a minute", "--for %v: want 1s to %v", o.duration, checkPerfMost)
 	}
 	return o.existing.Validate(cmd)
 }

@@ -54,7 +54,7 @@ func (o *serverOptions) AddFlags(cmd *cobra.Command, what string) {
 	f.StringVar(&o.tls.CACert, "cacert", "", "with an "+files+": the CA certificate")
 	f.StringVar(&o.tls.Cert, "cert", "", "with an "+files+": the client's certificate")
 	f.StringVar(&o.tls.Key, "key", "", "with an "+files+": the client certificate's key")
-	f.BoolVar(&o.keep, "keep", false, "with --server: keep what was created")
+	f.BoolVar(&o.keep, "keep-data", false, "with --server: keep what was created")
 	f.BoolVarP(&o.yes, "yes", "y", false, "with --server: do not ask before writing")
 
 	var schemes []string
@@ -79,7 +79,7 @@ func (o *serverOptions) Validate(cmd *cobra.Command) error {
 		return usagef(wanted, "--server is empty")
 	}
 
-	for _, name := range []string{"database", "cacert", "cert", "key", "keep", "yes"} {
+	for _, name := range []string{"database", "cacert", "cert", "key", "keep-data", "yes"} {
 		if o.server == "" && cmd.Flags().Changed(name) {
 			return usagef(wanted, "--%s needs --server", name)
 		}

@@ -66,7 +66,7 @@ func (o *labRunOptions) AddFlags(cmd *cobra.Command) {
 	addFormat(cmd, &o.output)
 	f := cmd.Flags()
 	f.Uint64Var(&o.seed, "seed", 0, "override the scenario's random seed")
-	f.StringVar(&o.record, "record", "", "write a recording of the measured period into this folder")
+	f.StringVar(&o.record, "out", "", "write a recording of the measured period into this folder")
 	f.IntVar(&o.powerLoss, "power-loss",
 		0, "cut the power this many times, and verify that acknowledged writes survive")
 	o.programs = addPrograms(cmd)
@@ -81,7 +81,7 @@ func (o *labRunOptions) AddFlags(cmd *cobra.Command) {
 		complete(cmd, name)
 	}
 
-	if err := cmd.MarkFlagDirname("record"); err != nil {
+	if err := cmd.MarkFlagDirname("out"); err != nil {
 		panic(err) // the flag was just added
 	}
 }

@@ -57,13 +57,13 @@ func newLabTableCommand(a *app) *cobra.Command {
 	f.IntVar(&o.runs, "runs", 1, "run each scenario this many times in the lab, and use the median")
 	f.StringSliceVar(&o.only, "only", nil, "of a suite, run only these names")
 	f.StringVar(&o.save, "save", "", "append the measurements to this file")
-	f.StringVar(&o.record, "record", "", "record each run in its own folder below this one")
+	f.StringVar(&o.record, "out", "", "record each run in its own folder below this one")
 	f.StringVar(&o.measured, "measured", "", "read the measurements from this file, and run no engine")
 	cmd.MarkFlagsMutuallyExclusive("measured", "runs")
 	cmd.MarkFlagsMutuallyExclusive("measured", "save")
-	cmd.MarkFlagsMutuallyExclusive("measured", "record")
+	cmd.MarkFlagsMutuallyExclusive("measured", "out")
 
-	if err := cmd.MarkFlagDirname("record"); err != nil {
+	if err := cmd.MarkFlagDirname("out"); err != nil {
 		panic(err) // the flag was just added
 	}
 

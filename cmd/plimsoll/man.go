@@ -25,14 +25,14 @@ func newManCommand(a *app) *cobra.Command {
 		Args:   needArgs(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" {
-				return usagef("plimsoll man --dir man", "man: --dir is missing")
+				return usagef("plimsoll man --out man", "man: --out is missing")
 			}
 			return a.writeManual(cmd.Root(), dir)
 		},
 	}
 
-	cmd.Flags().StringVar(&dir, "dir", "", "write them into this folder, which is created if needed")
-	if err := cmd.MarkFlagDirname("dir"); err != nil {
+	cmd.Flags().StringVar(&dir, "out", "", "write them into this folder, which is created if needed")
+	if err := cmd.MarkFlagDirname("out"); err != nil {
 		panic(err) // the flag was just added
 	}
 

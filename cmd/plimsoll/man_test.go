@@ -14,7 +14,7 @@ import (
 func manual(t *testing.T) (dir string, pages []string) {
 	t.Helper()
 	dir = t.TempDir()
-	a, stdout, stderr := testApp("man", "--dir", dir)
+	a, stdout, stderr := testApp("man", "--out", dir)
 	a.getenv = func(name string) string { return map[string]string{"SOURCE_DATE_EPOCH": "1795273200"}[name] }
 	if code := a.run(context.Background()); code != exitFine || stdout.Len()+stderr.Len() > 0 {
 		t.Fatalf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)

@@ -37,7 +37,7 @@ func newMarkCommand(a *app) *cobra.Command {
 	o := &markOptions{}
 	cmd := &cobra.Command{Use: "mark [TEXT]", Args: needArgs(0, 1, "")}
 	f := cmd.Flags()
-	f.StringVar(&o.to, "to", addressUnasked, "a watch's address, or the folder of a recording or a ring")
+	f.StringVar(&o.to, "in", addressUnasked, "a watch's address, or the folder of a recording or a ring")
 	f.StringVar(&o.at, "at", "", "when it was changed: RFC 3339, \"2026-07-20 15:55\", or -5m (default: now)")
 	f.StringVar(
 		&o.tz, "tz", "", "time zone of --at and of output, such as Europe/Berlin (default: this machine's)")
@@ -90,8 +90,8 @@ func (o *markOptions) validate(a *app, args []string) (zone *time.Location, err 
 
 	o.url, err = address.ParseURL(text)
 	if err != nil || o.url.Scheme != "http" && o.url.Scheme != "https" {
-		return nil, usagef("for example --to "+addressUnasked+
-			" or --to /var/lib/plimsoll", "--to: want the address of a watch, or a recording's folder")
+		return nil, usagef("for example --in "+addressUnasked+
+			" or --in /var/lib/plimsoll", "--in: want the address of a watch, or a recording's folder")
 	}
 
 	return zone, nil
@@ -119,7 +119,7 @@ func (o *markOptions) run(ctx context.Context, a *app, zone *time.Location) erro
 
 	if _, err := c.Mark(ctx, o.mark); err != nil {
 		f := &failure{code: exitFailure, err: err,
-			hint: "start plimsoll watch, or give its address or a recording's folder with --to"}
+			hint: "start plimsoll watch, or give its address or a recording's folder with --in"}
 		if refused := (*watch.RefusedError)(nil); errors.As(err, &refused) {
 			f.hint = ""
 			if refused.Status == http.StatusUnauthorized {

@@ -31,9 +31,9 @@ func newMCPCommand(a *app) *cobra.Command {
 	f.StringVar(
 		&o.answerMax, "answer-max", "48KiB", "the longest answer; a longer one is cut at the end of a line")
 	f.DurationVar(&o.timeMax, "timeout", 5*time.Minute, "how long one call may take")
-	f.IntVar(&o.atOnce, "at-once", 2, "how many calls may run at the same time")
+	f.IntVar(&o.atOnce, "parallel", 2, "how many calls may run at the same time")
 
-	for _, name := range []string{"answer-max", "timeout", "at-once"} {
+	for _, name := range []string{"answer-max", "timeout", "parallel"} {
 		complete(cmd, name)
 	}
 
@@ -66,7 +66,7 @@ func (o *mcpOptions) Validate(args []string) (mcp.Options, error) {
 	case o.timeMax <= 0:
 		return opt, usagef("for example --timeout 2m", "--timeout %s: want a duration over 0", o.timeMax)
 	case o.atOnce < 1:
-		return opt, usagef("", "--at-once %d: want 1 or more", o.atOnce)
+		return opt, usagef("", "--parallel %d: want 1 or more", o.atOnce)
 	}
 
 	taken := map[string]bool{}

@@ -29,8 +29,8 @@ func newMetricsCommand(a *app) *cobra.Command {
 
 func (o *metricsOptions) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(
-		&o.match, "match", "", "only names that this regular expression matches somewhere: disk")
-	complete(cmd, "match")
+		&o.match, "like", "", "only names that this regular expression matches somewhere: disk")
+	complete(cmd, "like")
 	o.output.value = "text"
 	addChoice(cmd, &o.output, "output", "o", "how to write the list", "text", "json", asMarkdown)
 	o.sourceOptions.AddFlags(cmd)
@@ -39,7 +39,7 @@ func (o *metricsOptions) AddFlags(cmd *cobra.Command) {
 
 func (o *metricsOptions) Validate(cmd *cobra.Command, args []string, now time.Time) (err error) {
 	if o.names, err = regexp.Compile(o.match); err != nil {
-		return usagef("for example --match '^node_disk'", "--match: %w", err)
+		return usagef("for example --like '^node_disk'", "--like: %w", err)
 	}
 	if err := o.sourceOptions.Validate(cmd, args, now); err != nil {
 		return err

@@ -125,7 +125,7 @@ func (a *app) showAs(output choice, contract any, d *document.Document, opt text
 func asGiven(cmd *cobra.Command, args []string) []string {
 	words := append(strings.Fields(cmd.CommandPath())[len(strings.Fields(cmd.Root().CommandPath())):],
 		publicWords(args)...)
-	left := []string{"output", "width", "ascii", "record", "fail-on", "verbose", "server"}
+	left := []string{"output", "width", "ascii", "out", "fail-on", "verbose", "server"}
 	return append(words, flagsAsGiven(cmd, func(name string) bool { return !slices.Contains(left, name) })...)
 }
 

@@ -115,8 +115,8 @@ func TestEvidenceOfSimulation(t *testing.T) {
 	for _, c := range commands {
 		args := words(c)
 		switch {
-		case slices.Contains(args, "--record") && recordedYet(recorded):
-		case slices.Contains(args, "--record"):
+		case slices.Contains(args, "--out") && recordedYet(recorded):
+		case slices.Contains(args, "--out"):
 			args[slices.Index(args, "DIR")] = recorded
 			out(t, exitFine, args[1:]...)
 		case args[1] == "simulate":
@@ -255,7 +255,7 @@ func TestAsGiven(t *testing.T) {
 		f.String(name, "", "")
 	}
 
-	if err := run.ParseFlags([]string{"--set", "a.b=1,2", "--set", "c=d e", "--compare-model=false", "--seed", "7", "--output", "html", "--record", "x", "--server", "postgres://u:secret@h/"}); err != nil {
+	if err := run.ParseFlags([]string{"--set", "a.b=1,2", "--set", "c=d e", "--compare-model=false", "--seed", "7", "--output", "html", "--out", "x", "--server", "postgres://u:secret@h/"}); err != nil {
 		t.Fatal(err)
 	}
 

@@ -65,12 +65,12 @@ func (t *planTarget) AddFlags(cmd *cobra.Command, until *string) {
 	to.Value = placeOrTime{&t.to, until}
 	addChoice(cmd, &t.to, "platform", "", "only layouts that can be carried out there", emit.PlatformNames()...)
 	f.StringVar(
-		&t.emit.dir, "emit",
+		&t.emit.dir, "out",
 		"", "with --platform: write the files that apply the layout into this folder: new, empty, or written by an earlier emit")
-	f.BoolVar(&t.emit.force, "force", false, "with --emit: overwrite files that were edited since")
+	f.BoolVar(&t.emit.force, "force", false, "with --out: overwrite files that were edited since")
 	f.StringVar(
 		&t.emit.statefulSet, "statefulset",
-		"", "with --emit to kubernetes: the manifest of the StatefulSet that runs the database")
+		"", "with --platform kubernetes and --out: the manifest of the StatefulSet that runs the database")
 	f.StringVar(
 		&t.emit.container, "container",
 		"", "the database's container in it (default: the one named after the engine, or the only one)")
@@ -79,7 +79,7 @@ func (t *planTarget) AddFlags(cmd *cobra.Command, until *string) {
 	complete(cmd, "container")
 	complete(cmd, "claim")
 
-	for _, err := range []error{cmd.MarkFlagDirname("emit"),
+	for _, err := range []error{cmd.MarkFlagDirname("out"),
 		cmd.MarkFlagFilename("statefulset", "yaml", "yml", "json")} {
 		if err != nil {
 			panic(err) // the flags were just added
@@ -101,13 +101,13 @@ func meantPlatform(word string) string {
 func (t *planTarget) target(cmd *cobra.Command) (plan.Target, error) {
 	for _, name := range []string{"force", "statefulset", "container", "claim"} {
 		if cmd.Flags().Changed(name) && t.emit.dir == "" {
-			return nil, usagef("add --emit DIR", "plan: --%s is for the files of --emit", name)
+			return nil, usagef("add --out DIR", "plan: --%s is for the files of --out", name)
 		}
 	}
 
 	if t.to.value == "" {
-		if cmd.Flags().Changed("emit") {
-			return nil, usagef("add --platform "+emit.PlatformNames()[0], "plan: --emit DIR needs --platform: one of %s",
+		if cmd.Flags().Changed("out") {
+			return nil, usagef("add --platform "+emit.PlatformNames()[0], "plan: --out DIR needs --platform: one of %s",
 				strings.Join(emit.PlatformNames(), ", "))
 		}
 		return nil, nil

@@ -33,7 +33,7 @@ workload: {arrivals: {poisson: 2500/s}, mix: {insert: 100%}, document: {size: 3k
 	}
 
 	data := filepath.Join(dir, "recording") // is blocks of Prometheus
-	if code, text := finished(t, "simulate", file, "--record", data); code != exitFine {
+	if code, text := finished(t, "simulate", file, "--out", data); code != exitFine {
 		t.Fatal(text)
 	}
 
@@ -78,7 +78,7 @@ workload: {arrivals: {poisson: 2500/s}, mix: {insert: 100%}, document: {size: 3k
 		t.Fatal(err)
 	}
 
-	if code, text := finished(t, "emit", made, "--to", "aws", "--dir", filepath.Join(dir, "layout")); code != exitFine {
+	if code, text := finished(t, "emit", made, "--target", "aws", "--out", filepath.Join(dir, "layout")); code != exitFine {
 		t.Errorf("%d: %s", code, text)
 	}
 }

@@ -100,7 +100,7 @@ func (o *proveOptions) findMark(all []recording.Mark, source, text string) (reco
 
 	if len(have) == 0 {
 		return recording.Mark{}, &failure{code: exitFailure, err: fmt.Errorf("%s has no mark in this time", source),
-			hint: "plimsoll mark TEXT --at TIME --to " + source + " sets one"}
+			hint: "plimsoll mark TEXT --at TIME --in " + source + " sets one"}
 	}
 
 	more := ""

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/present/results"
 )
 
-// rolloutDir is the folder of a rollout without --dir.
+// rolloutDir is the folder of a rollout without --out.
 const rolloutDir = "rollout"
 
 // rolloutOptions are the flags of `plimsoll rollout`.
@@ -81,7 +81,7 @@ func (o *rolloutOptions) Validate(cmd *cobra.Command, args []string) error {
 			"--on changes a cluster, --site this machine", "rollout: --site and --force do not go with --on")
 	case onCluster && len(o.cluster.record) == 0 && (o.dir != "" || cmd.Flags().Changed("record-for")):
 		return usagef(
-			"for example --record http://prometheus:9090", "rollout: --record is missing: what to record before and after; --dir and --record-for need it")
+			"for example --record http://prometheus:9090", "rollout: --record is missing: what to record before and after; --out and --record-for need it")
 	case modes > 1:
 		return usagef("one at a time", "rollout: --resume, --undo and --finish exclude each other")
 	case o.force && !o.finish:
@@ -127,7 +127,7 @@ func (o *rolloutOptions) Run(ctx context.Context, a *app, args []string) error {
 	if len(args) > 0 {
 		// A second plan in the same folder would overwrite what --undo needs.
 		if state != nil && state.Begun() {
-			return usagef("--resume continues, --undo goes back; a new rollout takes a new --dir",
+			return usagef("--resume continues, --undo goes back; a new rollout takes a new --out",
 				"rollout: %s holds a rollout already (%s)", o.dir, state.Direction)
 		}
 		state, err = o.begin(ctx, args[0])
@@ -236,7 +236,7 @@ func (o *rolloutOptions) with() string {
 	if o.dir == "" || o.dir == rolloutDir {
 		return ""
 	}
-	return " --dir " + shellword.Quote(o.dir)
+	return " --out " + shellword.Quote(o.dir)
 }
 
 // asFailure gives errors their exit codes.

@@ -33,7 +33,7 @@ func (o *rolloutModes) AddFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.resume, "resume", false, "continue a rollout that was killed or stopped")
 	f.BoolVar(&o.undo, "undo", false, "go back to where it began")
 	f.StringVar(
-		&o.dir, "dir",
+		&o.dir, "out",
 		"", "folder for the rollout's state and recordings (default: rollout; with --on, rollout-NAME for the recordings)")
 	f.DurationVar(&o.recordFor, "record-for",
 		10*time.Minute, "how long to record before and after, longer if that holds too few checkpoints to compare; 0: not at all")
@@ -41,7 +41,7 @@ func (o *rolloutModes) AddFlags(cmd *cobra.Command) {
 		false, "end it: remove the old log, if the recordings prove better; on a cluster nothing is removed")
 	complete(cmd, "record-for")
 
-	if err := cmd.MarkFlagDirname("dir"); err != nil {
+	if err := cmd.MarkFlagDirname("out"); err != nil {
 		panic(err) // the flag was just added
 	}
 }
@@ -67,13 +67,13 @@ func (o *clusterRollout) AddFlags(cmd *cobra.Command) {
 		"", "with --on: the database's container (default: the one named after the engine, or the only one)")
 	f.StringArrayVar(&o.claims, "claim",
 		nil, "with --on: the claim template of a volume, if the names differ: data=db-storage (repeatable)")
-	f.DurationVar(&o.patience, "patience",
+	f.DurationVar(&o.patience, "wait",
 		30*time.Minute, "with --on: how long a pod may take to be ready, or a claim to change")
 	f.StringArrayVar(&o.record, "record",
 		nil, "with --on: what to record before and after, such as a Prometheus server's address (repeatable)")
 	o.clusterOptions.AddFlags(cmd, "with --on: ")
 
-	for _, name := range []string{"on", "container", "claim", "patience", "record"} {
+	for _, name := range []string{"on", "container", "claim", "wait", "record"} {
 		complete(cmd, name)
 	}
 }
@@ -94,7 +94,7 @@ func (o *clusterRollout) Validate(args []string, modes *rolloutModes) error {
 	case o.on != "" && len(args) > 0 && modes.begun():
 		return usagef("leave the plan out", "rollout: a rollout that was begun has its plan in the cluster")
 	case o.patience <= 0:
-		return usagef("for example 30m", "rollout: --patience %s: want a length of time", o.patience)
+		return usagef("for example 30m", "rollout: --wait %s: want a length of time", o.patience)
 	}
 	return nil
 }

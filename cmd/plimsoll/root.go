@@ -85,6 +85,7 @@ func newRootCommand(a *app) *cobra.Command {
 	describe(root)
 	root.InitDefaultCompletionCmd(a.args...)
 	groupByStep(root)
+	acceptFormerFlags(root)
 	strictGroups(root)
 
 	if a.plugin {

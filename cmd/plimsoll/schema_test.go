@@ -113,7 +113,7 @@ func TestSchemasDescribeTheOutput(t *testing.T) {
 		{"casebook", "casebook"}, {"metrics", "metrics " + example},
 		{"query", "query " + example + " node_memory_Dirty_bytes"}, {"simulate", "simulate " + scenarioFile},
 		{"simulate", "simulate " + scenarioFile + " --compare a:run.duration=10s"},
-		{"plan", "plan " + scenarioFile}, {"emit", "emit " + planned + " --to etcd"}, {"fit", "fit " + example},
+		{"plan", "plan " + scenarioFile}, {"emit", "emit " + planned + " --target etcd"}, {"fit", "fit " + example},
 		{"record", "record " + example + " --out " + filepath.Join(folder, "recording")},
 	} {
 		t.Run(x.line, func(t *testing.T) {

@@ -174,7 +174,7 @@ func TestNoSecretOfServersIsShown(t *testing.T) {
 					shows(t, "lab", "run", s, "--yes", "--server", address)
 				}
 			}
-			shows(t, "lab", "check-perf", "--yes", "--duration", "1s", "--server", address)
+			shows(t, "lab", "check-perf", "--yes", "--for", "1s", "--server", address)
 			shows(t, "diagnose", "host", "--for", "1s", "--offset", address+"=1s")
 			shows(t, "diagnose", "host", "--for", "1s", "--offset", address)
 			shows(t, "diagnose", "--prometheus", address)

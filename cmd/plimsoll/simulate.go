@@ -64,7 +64,7 @@ func (o *simulateOptions) AddFlags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.compare, "compare", nil, "compare with a variant: 'name: a.b=c,d.e=f' (repeatable)")
 	f.Uint64Var(&o.seed, "seed", 0, "override the scenario's random seed")
 	f.StringVar(
-		&o.record, "record", "", "write a recording into this folder; with --compare, of the unchanged scenario")
+		&o.record, "out", "", "write a recording into this folder; with --compare, of the unchanged scenario")
 	f.BoolVar(&o.series, "series", false, "with -o json: include time series")
 	f.BoolVar(&o.schema, "schema", false, "print the JSON Schema of scenarios, for editors, and exit")
 	o.layout.AddFlags(cmd)
@@ -76,7 +76,7 @@ func (o *simulateOptions) AddFlags(cmd *cobra.Command) {
 		complete(cmd, name)
 	}
 
-	if err := cmd.MarkFlagDirname("record"); err != nil {
+	if err := cmd.MarkFlagDirname("out"); err != nil {
 		panic(err) // the flag was just added
 	}
 
@@ -92,8 +92,8 @@ func (o *simulateOptions) Validate(cmd *cobra.Command) error {
 	case len(o.compare) > variantsMax:
 		return usagef("run the command several times", "--compare: %d variants, at most %d are allowed",
 			len(o.compare), variantsMax)
-	case o.record == "" && cmd.Flags().Changed("record"):
-		return usagef("name a folder that does not exist yet", "--record is empty")
+	case o.record == "" && cmd.Flags().Changed("out"):
+		return usagef("name a folder that does not exist yet", "--out is empty")
 	case o.series && o.output.value != "json":
 		return usagef("add -o json", "--series: text already shows plots")
 	}

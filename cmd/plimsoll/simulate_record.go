@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A simulatedRecording is the folder that --record writes. All simulations start at the same time,
+// A simulatedRecording is the folder that --out writes. All simulations start at the same time,
 // so one cannot continue another as recordings of production can. Repeating one takes a second, so
 // an unfinished one is not kept.
 type simulatedRecording struct {
@@ -29,21 +29,21 @@ func createRecording(dir string) (*simulatedRecording, error) {
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case err != nil && !missing:
-		return nil, &failure{code: exitFailure, err: fmt.Errorf("--record: %w", err),
+		return nil, &failure{code: exitFailure, err: fmt.Errorf("--out: %w", err),
 			hint: "name a folder that does not exist yet"}
 	case slices.Contains(within, recording.ManifestName):
 		return nil, &failure{code: exitFailure,
-			err:  fmt.Errorf("--record: %s is already a recording, and a simulation cannot continue it", dir),
+			err:  fmt.Errorf("--out: %s is already a recording, and a simulation cannot continue it", dir),
 			hint: "name another folder, or delete this one"}
 	case len(within) > 0:
 		return nil, &failure{code: exitFailure,
-			err:  fmt.Errorf("--record: %s is not a recording, and contains %s", dir, within[0]),
+			err:  fmt.Errorf("--out: %s is not a recording, and contains %s", dir, within[0]),
 			hint: "name a folder that is empty or does not exist yet"}
 	}
 
 	r := &simulatedRecording{dir: dir, made: missing}
 	if r.disk, err = recording.Create(dir, recording.DiskOptions{}); err != nil {
-		return nil, &failure{code: exitFailure, err: fmt.Errorf("--record: %w", err),
+		return nil, &failure{code: exitFailure, err: fmt.Errorf("--out: %w", err),
 			hint: "name a folder that you can write to"}
 	}
 
@@ -77,7 +77,7 @@ func (r *simulatedRecording) close(failed error) error {
 	// kept.
 	var system syscall.Errno
 	if errors.As(err, &system) && !errors.Is(failed, context.Canceled) {
-		err = &failure{code: exitFailure, err: fmt.Errorf("--record %s: %w", r.dir, system),
+		err = &failure{code: exitFailure, err: fmt.Errorf("--out %s: %w", r.dir, system),
 			hint: "nothing was kept: name another folder"}
 	}
 	return errors.Join(err, r.remove())

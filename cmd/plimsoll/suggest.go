@@ -20,7 +20,8 @@ var flagsElsewhere = map[string]string{
 	"duration": "--for 2m", "time": "--for 2m", "interval": "--period 1s", "no-color": "--color never",
 	"no-colour": "--color never", "colour": "--color auto", "timezone": "--tz ZONE", "skip-verify": "--insecure",
 	"overwrite": "--force", "file": "--out FILE", "output-dir": "--out FOLDER", "outdir": "--out FOLDER",
-	"cloud": "--platform aws",
+	"cloud": "--platform aws", "provider": "--platform aws", "dir": "--out FOLDER", "record": "--out FOLDER",
+	"save": "--out FILE",
 }
 
 // similarFlag is the hint for a flag that a command does not have: one with a similar name, what other

@@ -68,9 +68,9 @@ func newTraceCommand(a *app) *cobra.Command {
 		&o.perfetto, "perfetto",
 		"", "write the worst calls and the disks' requests around them to this file, for ui.perfetto.dev")
 	f.BoolVar(&o.force, "force", false, "overwrite the files of --save and --perfetto")
-	f.StringVar(&o.record, "record", "", "record the stages and culprits as series into this folder")
+	f.StringVar(&o.record, "out", "", "record the stages and culprits as series into this folder")
 
-	if err := errors.Join(cmd.MarkFlagDirname("path"), cmd.MarkFlagDirname("record")); err != nil {
+	if err := errors.Join(cmd.MarkFlagDirname("path"), cmd.MarkFlagDirname("out")); err != nil {
 		panic(err) // the flags were just added
 	}
 
@@ -97,7 +97,7 @@ func (o *traceOptions) Validate(cmd *cobra.Command, args []string) error {
 	case len(args) == 1 && n > 0:
 		return usagef("", "trace: a saved trace has its target; leave out --pid, --unit, --command and --path")
 	case len(args) == 1 && (o.save != "" || o.record != ""):
-		return usagef("", "trace: --save and --record are for a trace that runs")
+		return usagef("", "trace: --save and --out are for a trace that runs")
 	case len(args) == 0 && n != 1:
 		return usagef(traceExample, "trace: what? one of --pid, --unit, --command, --path")
 	case cmd.Flags().Changed("save") && o.save == "" || cmd.Flags().Changed("perfetto") && o.perfetto == "":

@@ -106,7 +106,7 @@ func TestSignalWhileStderrIsUnread(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "recording")
 	for _, args := range [][]string{
 		{"record", "host", "--period", "20ms", "--out", out},
-		{"watch", "host", "--web.listen-address", "127.0.0.1:0", "--period", "20ms", "--dir", out + "-ring"},
+		{"watch", "host", "--web.listen-address", "127.0.0.1:0", "--period", "20ms", "--out", out + "-ring"},
 	} {
 		t.Run(args[0], func(t *testing.T) {
 			_, w := unreadPipe(t)

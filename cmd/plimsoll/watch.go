@@ -66,21 +66,21 @@ func (o *watchOptions) AddFlags(cmd *cobra.Command) {
 	o.bought = true
 	o.volumeOptions.AddFlags(cmd, "")
 	f.StringVar(
-		&o.dir, "dir",
+		&o.dir, "out",
 		"", "folder of the ring: new, empty, or a ring to continue (default: nothing is kept on disk)")
 
-	if err := cmd.MarkFlagDirname("dir"); err != nil {
+	if err := cmd.MarkFlagDirname("out"); err != nil {
 		panic(err) // the flag was added in the line above
 	}
 
-	f.Var(quantity{&o.keep, "duration"}, "keep", "how long the ring keeps samples")
+	f.Var(quantity{&o.keep, "duration"}, "keep-for", "how long the ring keeps samples")
 	f.Var(quantity{&o.keepBytes, "size"}, "keep-size", "maximum size of the ring, including its log")
 	f.Var(quantity{&o.window, "duration"}, "window", "how much recent time to diagnose")
 	f.Var(quantity{&o.every, "duration"}, "every", "time between diagnoses; longer if they are slow")
 	f.Var(quantity{&o.wait, "duration"}, "wait", "how long to wait for sources that cannot be reached yet")
 	f.StringArrayVar(&o.addresses, "web.listen-address",
 		[]string{addressUnasked}, "address to serve on (repeatable)")
-	f.StringArrayVar(&o.hosts, "host",
+	f.StringArrayVar(&o.hosts, "web.host",
 		nil, "a name under which the page is requested, such as a proxy's, besides addresses and localhost (repeatable)")
 	f.StringVar(
 		&o.webConfig, "web.config.file", "", "TLS and password configuration, in the exporters' usual format")
@@ -89,8 +89,8 @@ func (o *watchOptions) AddFlags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.offsets, "offset", nil, "add to the clock of all sources (2s) or of one (repeatable)")
 	f.BoolVar(&o.insecure, "insecure", false, "accept any TLS certificate of a source")
 
-	for _, name := range []string{"keep", "keep-size", "window", "every", "wait", "web.listen-address", "host",
-		"period", "offset"} {
+	for _, name := range []string{"keep-for", "keep-size", "window", "every", "wait", "web.listen-address",
+		"web.host", "period", "offset"} {
 		complete(cmd, name)
 	}
 
@@ -125,7 +125,7 @@ func (o *watchOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 		return usagef("the time between two windows would not be diagnosed",
 			"--every %s is longer than --window %s", o.every, o.window)
 	case o.dir != "" && o.keep < o.window:
-		return usagef("for example --keep 24h", "--keep %s is shorter than --window %s", o.keep, o.window)
+		return usagef("for example --keep-for 24h", "--keep-for %s is shorter than --window %s", o.keep, o.window)
 	case o.dir != "" && o.keepBytes < recording.RingBytesMin:
 		return usagef("for example --keep-size 2GiB", "--keep-size %s: want %s or more", o.keepBytes.Exact(),
 			units.Size(recording.RingBytesMin).Exact())
@@ -136,14 +136,14 @@ func (o *watchOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 	for i, text := range o.hosts {
 		name, err := watch.ParseHost(text)
 		if err != nil {
-			return usagef("for example --host plimsoll.example.net", "--host: %w", err)
+			return usagef("for example --web.host plimsoll.example.net", "--web.host: %w", err)
 		}
 		o.hosts[i] = name
 	}
 
-	for _, name := range []string{"keep", "keep-size"} {
+	for _, name := range []string{"keep-for", "keep-size"} {
 		if o.dir == "" && cmd.Flags().Changed(name) {
-			return usagef("for example --dir /var/lib/plimsoll", "--%s needs --dir", name)
+			return usagef("for example --out /var/lib/plimsoll", "--%s needs --out", name)
 		}
 	}
 
@@ -201,7 +201,7 @@ func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err erro
 		opt.Ring = ring
 		defer func() { err = errors.Join(err, closeRing(ring, log)) }()
 	} else {
-		log.Info("nothing is kept on disk; use --dir for a ring")
+		log.Info("nothing is kept on disk; use --out for a ring")
 	}
 
 	if o.push.url != "" {

@@ -78,7 +78,7 @@ lab() {
 	for set in "$@"; do args+=(--set "$set"); done
 	rm -rf "${dir:?}/$name"
 	show "$plimsoll" lab run "$scenario" "${program[@]}" --seed "$seed" "${args[@]}" \
-		--record "$dir/$name" --compare-model=false -o json >"$dir/$name.part"
+		--out "$dir/$name" --compare-model=false -o json >"$dir/$name.part"
 	mv "$dir/$name.part" "$dir/$name.json"
 }
 
@@ -126,7 +126,7 @@ jq -e '.chosen != null' "$dir/plan.json" >/dev/null || {
 mapfile -t sets < <(jq -r '.chosen.sets[]' "$dir/plan.json")
 
 if step emit layout/README.md; then
-	show "$plimsoll" emit "$dir/plan.json" --to sysctl --to udev --to "$target" --dir "$dir/layout"
+	show "$plimsoll" emit "$dir/plan.json" --target sysctl --target udev --target "$target" --out "$dir/layout"
 fi
 
 # The lab applies the same assignments as the files: the kernel's limits by sysctl, the queue in

@@ -67,7 +67,7 @@ sleep 3
 
 rm -rf "$OUT/recorded" "$OUT/traced"
 mkdir -p "$OUT"
-"$PLIMSOLL" trace --command etcd --for "${FOR}s" --record "$OUT/traced" >"$WORK/trace.txt" &
+"$PLIMSOLL" trace --command etcd --for "${FOR}s" --out "$OUT/traced" >"$WORK/trace.txt" &
 tracer=$!
 "$PLIMSOLL" record host http://127.0.0.1:23790/metrics --for "${FOR}s" --out "$OUT/recorded" >"$WORK/record.txt"
 wait "$tracer"

@@ -113,5 +113,5 @@ func (g *guard) refuse(rw http.ResponseWriter, name string) {
 		g.log.Warn("refusing requests for this host name; if it is a name of this server, use --host", "host", name)
 	}
 	answer(rw,
-		http.StatusMisdirectedRequest, "this server does not serve this host name: use its address, or start plimsoll watch with --host NAME")
+		http.StatusMisdirectedRequest, "this server does not serve this host name: use its address, or start plimsoll watch with --web.host NAME")
 }

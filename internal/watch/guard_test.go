@@ -34,7 +34,7 @@ func TestHostIsChecked(t *testing.T) {
 		if resp.StatusCode != want {
 			t.Errorf("Host %s: status %d, want %d", host, resp.StatusCode, want)
 		}
-		if want != 200 && (!strings.Contains(text, "--host") || strings.Contains(text, "hello")) {
+		if want != 200 && (!strings.Contains(text, "--web.host") || strings.Contains(text, "hello")) {
 			t.Errorf("Host %s: %q", host, text)
 		}
 	}

@@ -171,7 +171,7 @@ func (w *Watch) accepting(h http.HandlerFunc) http.Handler {
 		case !w.acceptsMarks():
 			answer(rw, http.StatusForbidden,
 				"marks are not accepted, because others can reach this address without a password: "+
-					"set one with --web.config.file, mark in the ring (plimsoll mark TEXT --to DIR), or send SIGUSR1")
+					"set one with --web.config.file, mark in the ring (plimsoll mark TEXT --in DIR), or send SIGUSR1")
 		case !w.markAllowed():
 			rw.Header().Set("Retry-After", "60")
 			answer(rw, http.StatusTooManyRequests, "too many marks per minute")

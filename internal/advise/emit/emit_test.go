@@ -171,7 +171,7 @@ func TestEveryChangeIsAppliedOrListed(t *testing.T) {
 	}
 
 	readme := string(r.Files[0].Text)
-	for _, says := range []string{"`volumes.data.iops` | 3000 | 6000 | **none of these files**: --to terraform, aws or kubernetes", "change it in the application", "an option of each collection"} {
+	for _, says := range []string{"`volumes.data.iops` | 3000 | 6000 | **none of these files**: --target terraform, aws or kubernetes", "change it in the application", "an option of each collection"} {
 		if !strings.Contains(readme, says) {
 			t.Errorf("the README does not say %q", says)
 		}

@@ -55,12 +55,12 @@ func TestFactsAreEmittedByNoTarget(t *testing.T) {
 
 				r, err := emit.Files(l, []string{name}, opt)
 				if err == nil && len(sets) == len(facts) && name != "budget" { // which describes the layout, not its changes
-					t.Errorf("%s, --to %s: it is emitted, and nothing changes", tt.file, name)
+					t.Errorf("%s, --target %s: it is emitted, and nothing changes", tt.file, name)
 				}
 
 				if err != nil {
 					if text := err.Error(); !strings.Contains(text, "nothing to do") && !strings.Contains(text, "nothing to emit") {
-						t.Errorf("%s, --to %s: %v", tt.file, name, err)
+						t.Errorf("%s, --target %s: %v", tt.file, name, err)
 					}
 					continue
 				}
@@ -68,7 +68,7 @@ func TestFactsAreEmittedByNoTarget(t *testing.T) {
 				for _, f := range r.Files {
 					for _, fact := range facts {
 						if of, _, _ := strings.Cut(fact, "="); strings.Contains(string(f.Text), of+": from") {
-							t.Errorf("%s, --to %s: %s has the fact %s:\n%s", tt.file, name, f.Path, fact, f.Text)
+							t.Errorf("%s, --target %s: %s has the fact %s:\n%s", tt.file, name, f.Path, fact, f.Text)
 						}
 					}
 				}

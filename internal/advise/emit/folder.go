@@ -59,7 +59,7 @@ func OpenFolder(dir string) (*Folder, error) {
 	// A new folder is created by Write, not here: a dry run must leave no trace.
 	if errors.Is(err, fs.ErrNotExist) {
 		if info, err := os.Lstat(abs); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return nil, Inputf("use a new folder", "--dir %s is a dangling symbolic link", dir)
+			return nil, Inputf("use a new folder", "--out %s is a dangling symbolic link", dir)
 		}
 		return f, nil
 	}
@@ -75,7 +75,7 @@ func OpenFolder(dir string) (*Folder, error) {
 	}
 
 	if !info.IsDir() {
-		return nil, Inputf("use a new folder", "--dir %s is not a folder", dir)
+		return nil, Inputf("use a new folder", "--out %s is not a folder", dir)
 	}
 
 	return f, f.read(dir)
@@ -111,13 +111,13 @@ func (f *Folder) read(dir string) error {
 		// Without a manifest, only an empty folder is safe to write to.
 		case !mine:
 			return Inputf(
-				"use a new folder", "--dir %s has files that emit did not write (%s), so emit does not use it",
+				"use a new folder", "--out %s has files that emit did not write (%s), so emit does not use it",
 				dir, oneLine(name))
 		case !e.Type().IsRegular():
 			return Inputf("move it elsewhere, or use another folder",
 				"%s is not a regular file: emit only writes to folders of regular files", p)
 		case len(f.is) >= entriesMax:
-			return Inputf("use another folder", "--dir %s has more than %d files", dir, entriesMax)
+			return Inputf("use another folder", "--out %s has more than %d files", dir, entriesMax)
 		}
 
 		if info, err := e.Info(); err == nil && info.Size() > fileBytesMax && !f.wrote(name) {

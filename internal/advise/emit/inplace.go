@@ -96,7 +96,7 @@ func (l *Layout) InPlace(o *Options) (*ClusterChange, error) {
 
 // inPlace adds the change of one disk.
 func (l *Layout) inPlace(c *ClusterChange, s *statefulSet, d *disk) error {
-	const steps = "use plimsoll emit --to kubernetes --statefulset FILE, which writes the steps"
+	const steps = "use plimsoll emit --target kubernetes --statefulset FILE, which writes the steps"
 	switch {
 	// The order of the cases matters: the specific reasons come before the general ones.
 	case d.action == created && d.after.snapshot:

@@ -30,7 +30,7 @@ func (l *Layout) moves(d *disk) bool {
 func (l *Layout) arrives(d *disk) string {
 	if l.moves(d) {
 		return d.path +
-			" is new and empty. The steps of `lvm` (`--to lvm` writes its scripts) create its file system, mount it next to the log, and move the log there. Do not mount it in place of the log."
+			" is new and empty. The steps of `lvm` (`--target lvm` writes its scripts) create its file system, mount it next to the log, and move the log there. Do not mount it in place of the log."
 	}
 	return fmt.Sprintf("%s is new: the `lvm` target creates its file system and mounts it. %s", d.path,
 		l.bring(d.volume))

@@ -33,7 +33,7 @@ func init() {
 	f.StringVar(&m.Data, "data", "", "")
 	f.StringVar(&m.Unit, "unit", "", "")
 	f.StringVar(&m.Filesystem, "filesystem", "xfs", "")
-	dir := f.String("dir", "", "")
+	dir := f.String("out", "", "")
 	err := f.Parse(os.Args[2:])
 
 	files, err2 := emit.MoveFiles(engines.All().Deployments(), m)

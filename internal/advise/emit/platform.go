@@ -69,7 +69,7 @@ func (d *disk) carries(target string) error {
 	refused := c.refuses(d.before, d.after)
 	switch refused {
 	case isLocal:
-		next := "leave out --to " + target + "; --to lvm creates the file system on them"
+		next := "leave out --target " + target + "; --target lvm creates the file system on them"
 		if target == "kubernetes" {
 			next += "; pods get them as local volumes (the local volume static provisioner, sigs.k8s.io/sig-storage-local-static-provisioner), which bind a pod to its machine"
 		}
@@ -82,12 +82,12 @@ func (d *disk) carries(target string) error {
 		if kind == nil || slices.Contains(c.providers, kind.provider) {
 			kind = d.after
 		}
-		return Inputf("leave out --to "+target, "%s is %s: %s only supports %s volumes", d.path, kind.kind,
+		return Inputf("leave out --target "+target, "%s is %s: %s only supports %s volumes", d.path, kind.kind,
 			target, c.whose())
 	case isRegional:
-		return Inputf("leave out --to "+target, "%s: %s", d.path, refused.text(target, &c))
+		return Inputf("leave out --target "+target, "%s: %s", d.path, refused.text(target, &c))
 	case isStripe:
-		return Inputf("use --to lvm on the nodes with a local volume, or one larger volume (gp3 supports up to 80,000 IOPS)",
+		return Inputf("use --target lvm on the nodes with a local volume, or one larger volume (gp3 supports up to 80,000 IOPS)",
 			"%s is a stripe of %d: %s", d.path, d.after.width, refused.text(target, &c))
 	}
 

@@ -137,7 +137,7 @@ func (l *Layout) queueDaemonSet(p *Part) error {
 	p.Files = append(p.Files, File{Path: path, Text: []byte(head + comments + text), Mode: plain})
 	p.Apply = append(p.Apply, "`kubectl label node NODE... plimsoll.io/queue="+l.slug()+
 		"` for the nodes that run the database and little else, then `kubectl apply -f "+path+"`. "+
-		"If privileged pods are not allowed, configure the node group instead: add a udev rule (`--to udev` writes one) to its image or user data.")
+		"If privileged pods are not allowed, configure the node group instead: add a udev rule (`--target udev` writes one) to its image or user data.")
 	p.Verify = append(p.Verify, "`kubectl logs daemonset/"+name+
 		"` lists each disk that it has set, at most 60 s after a volume was attached.")
 

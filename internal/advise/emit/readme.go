@@ -73,7 +73,7 @@ func readme(l *Layout, parts []*Part, r *Result) []byte {
 	slices.Reverse(parts)
 	section("What restarts", "", func(p *Part) []string { return p.Restarts }, "Nothing.")
 	section("Risks", "", func(p *Part) []string { return p.Risks }, "None known.")
-	b.WriteString("\n`.plimsoll-emit.json` contains the files' checksums. `plimsoll emit --dir` uses them to recognise files that you have edited, and does not overwrite them.\n")
+	b.WriteString("\n`.plimsoll-emit.json` contains the files' checksums. `plimsoll emit --out` uses them to recognise files that you have edited, and does not overwrite them.\n")
 
 	return []byte(b.String())
 }
@@ -117,28 +117,28 @@ func otherwise(l *Layout, c Change) string {
 		case d.action == removed:
 			return "stop the engine, move the volume's contents back to the data volume, then delete the volume"
 		case d.isNew() && d.member > 0:
-			return "--to lvm, terraform or " + l.rentedFrom() +
+			return "--target lvm, terraform or " + l.rentedFrom() +
 				"; in a StatefulSet, a claim template applies to every member: for a single member, create a PersistentVolumeClaim with that member's claim name before its pod"
 		case d.isNew():
-			return "--to lvm, terraform, " + l.rentedFrom() + " or kubernetes"
+			return "--target lvm, terraform, " + l.rentedFrom() + " or kubernetes"
 		}
 
-		return "--to terraform, " + l.rentedFrom() + " or kubernetes"
+		return "--target terraform, " + l.rentedFrom() + " or kubernetes"
 	}
 
 	for _, by := range []struct{ path, text string }{
 		{"workload", "change it in the application"},
-		{"host.dirty_background_bytes", "--to sysctl"}, {"host.dirty_background_ratio", "--to sysctl"},
-		{"host.dirty_bytes", "--to sysctl"}, {"host.dirty_ratio", "--to sysctl"},
-		{"host.dirty_expire", "--to sysctl"}, {"host.writeback_interval", "--to sysctl"},
-		{"host.instance", "--to aws, or --to kubernetes --statefulset FILE; in Terraform, instance_type of your aws_instance"},
-		{"host.bandwidth_weighting", "--to aws; in Terraform, network_performance_options of your aws_instance"},
+		{"host.dirty_background_bytes", "--target sysctl"}, {"host.dirty_background_ratio", "--target sysctl"},
+		{"host.dirty_bytes", "--target sysctl"}, {"host.dirty_ratio", "--target sysctl"},
+		{"host.dirty_expire", "--target sysctl"}, {"host.writeback_interval", "--target sysctl"},
+		{"host.instance", "--target aws, or --target kubernetes --statefulset FILE; in Terraform, instance_type of your aws_instance"},
+		{"host.bandwidth_weighting", "--target aws; in Terraform, network_performance_options of your aws_instance"},
 		{"host.cores", "set by the instance, or by the container's CPU limit"},
-		{"host.memory", "set by the instance, or --to kubernetes --statefulset FILE"},
-		{"host.filesystem", "needs a new volume: --to lvm or kubernetes"},
-		{"host.mount_options", "for new volumes, in fstab or a StorageClass (--to lvm or kubernetes); for a mounted volume, use mount -o remount, then change its line in fstab"},
-		{"host.scheduler", "--to udev"}, {"host.nr_requests", "--to udev"},
-		{"host.wbt_lat_usec", "--to udev, or kubernetes"},
+		{"host.memory", "set by the instance, or --target kubernetes --statefulset FILE"},
+		{"host.filesystem", "needs a new volume: --target lvm or kubernetes"},
+		{"host.mount_options", "for new volumes, in fstab or a StorageClass (--target lvm or kubernetes); for a mounted volume, use mount -o remount, then change its line in fstab"},
+		{"host.scheduler", "--target udev"}, {"host.nr_requests", "--target udev"},
+		{"host.wbt_lat_usec", "--target udev, or kubernetes"},
 		{"host", "a setting of the block layer in /sys/block/DEVICE/queue"},
 	} {
 		if !c.within(by.path) {
@@ -156,7 +156,7 @@ func otherwise(l *Layout, c Change) string {
 
 	for _, t := range l.targets {
 		if t.engine != "" && c.within("engine."+t.engine) {
-			return "--to " + t.name + ", if it is one of the engine's settings; otherwise it only affects the model"
+			return "--target " + t.name + ", if it is one of the engine's settings; otherwise it only affects the model"
 		}
 	}
 

@@ -185,11 +185,11 @@ func Files(l *Layout, names []string, o Options) (*Result, error) {
 
 	if len(parts) == 0 && len(l.changes) == 0 {
 		return nil, Inputf("use volumes with known limits",
-			"--to %s has nothing to do: no volume has a known limit", strings.Join(r.Idle, ", "))
+			"--target %s has nothing to do: no volume has a known limit", strings.Join(r.Idle, ", "))
 	}
 	if len(parts) == 0 {
 		return nil, Inputf("for "+l.changes[0].Path+": "+otherwise(l, l.changes[0]),
-			"--to %s has nothing to do: the layout only changes %s", strings.Join(r.Idle, ", "), l.inShort())
+			"--target %s has nothing to do: the layout only changes %s", strings.Join(r.Idle, ", "), l.inShort())
 	}
 
 	r.Files = append([]File{{Path: "README.md", Text: readme(l, parts, r), Mode: plain}}, r.Files...)
@@ -201,26 +201,26 @@ func choose(l *Layout, names []string, o *Options) ([]target, error) {
 	fits := l.targets.of(l.engine()).names()
 	names = l.targets.meant(names)
 	if len(names) == 0 {
-		return nil, Inputf("for example --to "+fits[0]+" --to "+
-			fits[len(fits)-1], "no target given: --to accepts %s for %s",
+		return nil, Inputf("for example --target "+fits[0]+" --target "+
+			fits[len(fits)-1], "no target given: --target accepts %s for %s",
 			strings.Join(fits, ", "), l.engine())
 	}
 
 	for _, name := range names {
 		i := slices.IndexFunc(l.targets, func(t target) bool { return t.name == name })
 		if i < 0 {
-			return nil, Inputf(meant(name, l.targets.names()), "--to %q is not a target: want one of %s", name,
+			return nil, Inputf(meant(name, l.targets.names()), "--target %q is not a target: want one of %s", name,
 				strings.Join(l.targets.names(), ", "))
 		}
 		if e := l.targets[i].engine; e != "" && e != l.engine() {
 			return nil, Inputf("the targets for it are "+strings.Join(fits, ", "),
-				"--to %s is for another engine: the scenario's engine is %s", name, l.engine())
+				"--target %s is for another engine: the scenario's engine is %s", name, l.engine())
 		}
 	}
 
 	if !slices.Contains(names, "kubernetes") && (o.StatefulSet != nil || o.Container != "" ||
 		len(o.Claims) > 0) {
-		return nil, Inputf("add --to kubernetes", "--statefulset, --container and --claim require --to kubernetes")
+		return nil, Inputf("add --target kubernetes", "--statefulset, --container and --claim require --target kubernetes")
 	}
 
 	var out []target

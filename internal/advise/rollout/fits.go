@@ -81,7 +81,7 @@ func (m *member) mounted(log fs.FileInfo) error {
 	if err != nil || !root.IsDir() {
 		return errors.Join(
 			steps.Inputf(
-				"create its file system and mount it first (plimsoll emit --to lvm writes a script)", "%s: the new volume is not mounted at %s",
+				"create its file system and mount it first (plimsoll emit --target lvm writes a script)", "%s: the new volume is not mounted at %s",
 				m.Name, m.mount), err)
 	}
 

@@ -110,7 +110,7 @@ func TestStateFolderIsReadOnly(t *testing.T) {
 	}
 	for _, dir := range []string{path, filepath.Join(path, "rollout")} {
 		_, err := OpenFolder(dir, true)
-		says(t, err, "read-only file system", "nothing was changed; use --dir to name a writable folder")
+		says(t, err, "read-only file system", "nothing was changed; use --out to name a writable folder")
 	}
 }
 

@@ -21,7 +21,7 @@ type Options struct {
 	Say func(text string)
 	// Recorder records before and after the change and compares; nil: no recordings.
 	Recorder *steps.Recorder
-	// With are the arguments that every command for this rollout needs, for hints: " --dir move".
+	// With are the arguments that every command for this rollout needs, for hints: " --out move".
 	With string
 	// At is called at every point where a test may kill the process; nil outside tests.
 	At func(point string)

@@ -88,7 +88,7 @@ func OpenFolder(path string, create bool) (*Folder, error) {
 
 	if !create {
 		if _, err := os.Stat(filepath.Join(path, stateName)); errors.Is(err, fs.ErrNotExist) {
-			return nil, steps.Inputf("use --dir to name the rollout's folder", "no rollout in %s", path)
+			return nil, steps.Inputf("use --out to name the rollout's folder", "no rollout in %s", path)
 		}
 	}
 
@@ -113,7 +113,7 @@ func OpenFolder(path string, create bool) (*Folder, error) {
 
 // unwritable returns an error for a folder to which the state cannot be written.
 func unwritable(err error) error {
-	return steps.Failf("nothing was changed; use --dir to name a writable folder",
+	return steps.Failf("nothing was changed; use --out to name a writable folder",
 		"cannot write the rollout's state: %v", err)
 }
 
@@ -134,7 +134,7 @@ func ours(path string) error {
 	for _, e := range entries {
 		if e.Name() != lockName && !safefile.IsLeftover(e.Name()) {
 			return steps.Inputf(
-				"use --dir to name a new or empty folder", "%s is not a rollout's folder: it contains %s",
+				"use --out to name a new or empty folder", "%s is not a rollout's folder: it contains %s",
 				path, e.Name())
 		}
 	}
@@ -149,7 +149,7 @@ func ViewFolder(path string) (f *Folder, busy bool, err error) {
 	}
 
 	if _, err := os.Stat(filepath.Join(path, stateName)); errors.Is(err, fs.ErrNotExist) {
-		return nil, false, steps.Inputf("use --dir to name the rollout's folder", "no rollout in %s", path)
+		return nil, false, steps.Inputf("use --out to name the rollout's folder", "no rollout in %s", path)
 	}
 
 	lock, err := os.Open(filepath.Join(path, lockName))

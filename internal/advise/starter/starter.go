@@ -107,7 +107,7 @@ func Make(e engine.With[*Template], file string, o Options) ([]byte, error) {
 	b.WriteString("seed: 1                       # of all randomness: the same seed gives the same result\n")
 	fmt.Fprintf(&b, "run: %s   # what is measured, after what is not\n\n",
 		cmp.Or(e.Part.Run, "{duration: 10min, warmup: 2min}"))
-	fmt.Fprintf(&b, "# The machine: plimsoll catalog list instances --provider %s\n", cloud.Name)
+	fmt.Fprintf(&b, "# The machine: plimsoll catalog list instances --platform %s\n", cloud.Name)
 	fmt.Fprintf(&b, "host: {instance: %s, filesystem: xfs}\n\n", cloud.Instance)
 	writeVolumes(&b, e, cloud)
 	fmt.Fprintf(&b, "# Settings, under the engine's own names too; what is left out has its default.\nengine:\n  %s:\n%s\n",

@@ -87,7 +87,7 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 	case s.Marked.Growing:
 		// The command runs when the wait is over, so the change was made that long before.
 		dir, wait := shellword.Quote(s.Marked.Folder), strings.TrimSuffix(k.remedy.Wait.String(), "0s")
-		out.compare = []string{"plimsoll mark " + k.remedy.Name + " --at -" + wait + " --to " + dir,
+		out.compare = []string{"plimsoll mark " + k.remedy.Name + " --at -" + wait + " --in " + dir,
 			"plimsoll prove " + dir + " --from " + at(s.Marked.At) + " --at-mark=" + k.remedy.Name +
 				" --settle " + wait + fix}
 	case s.Recorded != "" && live(of.Name) && s.Span.To.Sub(s.Span.From) >= needed:

@@ -65,7 +65,7 @@ func (e *MissingError) Error() string {
 // Hint says which exporters provide the metrics.
 func (e *MissingError) Hint() string {
 	var b strings.Builder
-	b.WriteString("check --select and --from; otherwise have the server scrape:")
+	b.WriteString("check --selector and --from; otherwise have the server scrape:")
 	for _, x := range e.pack.Engines() {
 		fmt.Fprintf(&b, "\n  %-11s %s", x.Short(), x.Exporter)
 	}
@@ -261,7 +261,7 @@ func (c *Census) group(all []engineSets) error {
 			strings.Join(c.By, ", "))
 	}
 	if len(members) > databasesMax {
-		return fmt.Errorf("%d databases by %s: at most %d can be read in one run; narrow --select", len(members),
+		return fmt.Errorf("%d databases by %s: at most %d can be read in one run; narrow --selector", len(members),
 			strings.Join(c.By, ", "), databasesMax)
 	}
 
@@ -372,5 +372,5 @@ func (e *TooMuchError) Error() string {
 
 // Hint says how to read less, or to read everything.
 func (e *TooMuchError) Hint() string {
-	return "shorten the time (--from, --to), narrow --select, or read all of it with --force"
+	return "shorten the time (--from, --to), narrow --selector, or read all of it with --force"
 }

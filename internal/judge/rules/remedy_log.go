@@ -11,7 +11,7 @@ func MoveLog(engine, trial string, identify []Command, data, unit, restart strin
 	folder := `~/plimsoll-move-log-` + unit
 	look := append(append([]Command{}, identify...),
 		OnShell(`systemctl show -p Id -p MainPID -p ExecStart `+unit,
-			`plimsoll emit --move-log `+engine+` --data `+data+` --unit `+unit+` --dir `+folder,
+			`plimsoll emit --move-log `+engine+` --data `+data+` --unit `+unit+` --out `+folder,
 			`sudo `+folder+`/log.sh look; lsblk -o NAME,SIZE,FSTYPE,SERIAL,MOUNTPOINTS`)...)
 	return Recipe{Places: []Place{Host},
 		Look:    look,

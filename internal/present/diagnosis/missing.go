@@ -24,7 +24,7 @@ var providers = []rules.Provider{
 	{Prefix: "container_", Ways: []rules.Way{{Text: "cAdvisor's metrics (the kubelet's /metrics/cadvisor)"}}},
 	{Prefix: "aws_ebs_csi_", Ways: []rules.Way{{Text: "the metrics of the AWS EBS CSI driver's node service"}}},
 	{Prefix: "plimsoll_trace_", Ways: []rules.Way{{Kind: "trace",
-		Text: "`sudo plimsoll trace --record DIR` during a stall, or `--trace auto`"}}},
+		Text: "`sudo plimsoll trace --out DIR` during a stall, or `--trace auto`"}}},
 	{Prefix: "fio_", Ways: []rules.Way{{Kind: "fio", Text: "the JSON output of a fio run"}}},
 }
 

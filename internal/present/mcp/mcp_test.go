@@ -82,7 +82,7 @@ func TestToolsAreVerbs(t *testing.T) {
 		{"diagnose", map[string]any{"sources": []string{"db"}, "incident": 2, "from": "-2h"}, "diagnose|-o|markdown|--incident=2|--from=-2h|--|mongodb://u:secret@db-1"},
 		{"diagnose", map[string]any{"sources": []string{"captures/night.json"}}, "diagnose|-o|markdown|--|" + dir + "/night.json"},
 		{"query", map[string]any{"sources": []string{"captures"}, "promql": "--for=1h"}, "query|-o|markdown|--|" + dir + "|--for=1h"},
-		{"metrics", map[string]any{"sources": []string{"captures"}, "match": "disk"}, "metrics|-o|markdown|--match=disk|--|" + dir},
+		{"metrics", map[string]any{"sources": []string{"captures"}, "match": "disk"}, "metrics|-o|markdown|--like=disk|--|" + dir},
 		{"simulate", map[string]any{"scenario": "version: 1", "set": []string{"seed=2"}}, "simulate|-o|markdown|--set=seed=2|--|scenario.yaml"},
 		{"plan", map[string]any{"source": "captures/night.json", "objective": []string{"write_p99 < 5ms"}, "budget": "5USD/month"},
 			"plan|-o|markdown|--objective=write_p99 < 5ms|--budget=5USD/month|--|" + dir + "/night.json"},

@@ -80,7 +80,7 @@ func (t *tools) add(s *sdk.Server) {
 
 	tool(t, s, "metrics", "List the metrics of sources with their units and time spans.",
 		func(ctx context.Context, in matching) (string, error) {
-			return t.read(ctx, in.reading, optional([]string{"metrics", "-o", "markdown"}, "--match=", in.Match))
+			return t.read(ctx, in.reading, optional([]string{"metrics", "-o", "markdown"}, "--like=", in.Match))
 		})
 
 	tool(t, s, "query", "Evaluate a PromQL expression over sources.", t.query)

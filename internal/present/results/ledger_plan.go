@@ -31,7 +31,7 @@ func (g *ledger) page(name string) string {
 		if !slices.Contains(g.Command, "--server") {
 			again = "sudo " + again // mounting volumes needs root
 		}
-		commands = []string{again + " -o json", again + " --record DIR"}
+		commands = []string{again + " -o json", again + " --out DIR"}
 	}
 	g.again = g.cite(document.Evidence{Name: name, Commands: commands})
 	return g.again

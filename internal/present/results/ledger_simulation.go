@@ -29,7 +29,7 @@ func (g *ledger) sets(i int) []string {
 func (g *ledger) run(r *simulate.Result, sets []string) string {
 	again := g.simulated(sets)
 	ran := g.cite(document.Evidence{Name: "Run: " + variantName(r),
-		Commands: []string{again + " -o json", again + " --record DIR"}})
+		Commands: []string{again + " -o json", again + " --out DIR"}})
 	if g.ran[r.Variant] = ran; g.first == "" {
 		g.first = ran
 	}

@@ -101,7 +101,7 @@ func applySection(p *plan.Plan, c *plan.Layout, g *ledger) document.Section {
 		files = document.Part{Text: "The files that apply it were written; their README says how to use them:",
 			Commands: []string{"less " + shellword.Quote(filepath.Join(g.Folder, "README.md"))}}
 	case p.To != "":
-		files.Commands = []string{g.called() + " --emit layout"}
+		files.Commands = []string{g.called() + " --out layout"}
 	}
 
 	return document.Section{ID: "apply", Title: "Next steps", Screen: document.Always,

@@ -44,7 +44,7 @@ func budgetSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 
 	return document.Section{ID: "budget", Title: "Sustained I/O budget", Parts: []document.Part{
 		{Table: tab}, {Text: "As settings of the engine and of the kernel:",
-			Commands: []string{g.called() + " -o json > plan.json", "plimsoll emit plan.json --to budget"}},
+			Commands: []string{g.called() + " -o json > plan.json", "plimsoll emit plan.json --target budget"}},
 	}}, true
 }
 

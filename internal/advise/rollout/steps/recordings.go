@@ -82,7 +82,7 @@ func Unused(dir string) error {
 	before, after := r.Folders()
 	for _, path := range []string{before, after} {
 		if _, err := os.Lstat(path); err == nil {
-			return Inputf("use --dir to name another folder for the recordings", "%s already exists", path)
+			return Inputf("use --out to name another folder for the recordings", "%s already exists", path)
 		}
 	}
 	return nil

@@ -30,7 +30,7 @@ func Deployment() emit.Deployment {
 		Reasons: reasons,
 		Elsewhere: []emit.Elsewhere{
 			{Setting: "members",
-				Text: "etcdctl member add or remove; --to kubernetes --statefulset FILE for the replicas"},
+				Text: "etcdctl member add or remove; --target kubernetes --statefulset FILE for the replicas"},
 			{Setting: "wal_segment", Text: "compiled into etcd"},
 			{Setting: "max_message", Text: "compiled into etcd"},
 			{Setting: "max_inflight", Text: "compiled into etcd"},

@@ -106,7 +106,7 @@ var walApart = &rules.Remedy{Name: "etcd-wal-apart", Title: "Put etcd's WAL on a
 			"one member, for as long as the copy takes", "One member after another, the leader last, and only while etcdctl endpoint health --cluster calls all of them healthy. If the member has --wal-dir, its log is on another path already.",
 			withTLS),
 		{Places: []rules.Place{rules.Kubernetes},
-			None: "plimsoll emit SCENARIO --set 'volumes.wal={type: gp3, size: 10GiB}' --to kubernetes --statefulset FILE writes the manifests and the steps for a StatefulSet. A static pod of a control plane: stop it, move the WAL on its host, and mount the volume in its manifest"},
+			None: "plimsoll emit SCENARIO --set 'volumes.wal={type: gp3, size: 10GiB}' --target kubernetes --statefulset FILE writes the manifests and the steps for a StatefulSet. A static pod of a control plane: stop it, move the WAL on its host, and mount the volume in its manifest"},
 		{None: "the container has to be recreated with a volume that holds a copy of the WAL, and --wal-dir: a member that does not find its WAL starts from scratch"},
 	},
 	Cost:  "its cluster runs without the member in the meantime: of three members, no other may fail",

@@ -19,13 +19,13 @@ func Deployment() emit.Deployment {
 		Places: map[string]emit.Place{
 			"data": {Mount: dataMount, Configure: setIn},
 			"wij": {Mount: wijMount, Configure: setIn,
-				MoveData: "It needs no data: IRIS creates a new write image journal when it starts with `wijdir` (`--to iris`), after a clean shutdown."},
+				MoveData: "It needs no data: IRIS creates a new write image journal when it starts with `wijdir` (`--target iris`), after a clean shutdown."},
 			"journal": {Mount: journalMount, Configure: setIn,
-				MoveData: "It needs no data: IRIS creates new journal files there once `CurrentDirectory` is set (`--to iris`). Existing ones stay where they are, for backups."},
+				MoveData: "It needs no data: IRIS creates new journal files there once `CurrentDirectory` is set (`--target iris`). Existing ones stay where they are, for backups."},
 		},
 		Elsewhere: []emit.Elsewhere{
-			{Setting: "buffers", Text: "--to iris"},
-			{Setting: "synchronous_commit", Text: "--to iris"},
+			{Setting: "buffers", Text: "--target iris"},
+			{Setting: "synchronous_commit", Text: "--target iris"},
 			{Setting: "cycle",
 				Text: "InterSystems documents no parameter for the write daemon's cycle: ask their support, or plan with --keep engine.iris.cycle"},
 			{Setting: "", Text: "it only affects the model, or is a parameter that InterSystems does not document"},

@@ -44,7 +44,7 @@ func (o *mongodOption) check(value string) error {
 		return fmt.Errorf("%s: %q is not a %s", o.path, value, o.kind)
 	}
 	if x < o.least || x > o.most {
-		return emit.Inputf("choose another value, or omit --to mongod",
+		return emit.Inputf("choose another value, or omit --target mongod",
 			"%s %s out of range for mongod: want %v to %v", o.path, value, o.least, o.most)
 	}
 

@@ -181,7 +181,7 @@ var journalOnVolume = &rules.Remedy{Name: "journal-apart", Title: "Give the jour
 			"With SELinux or AppArmor enforcing, first allow mongod access to the folder of the volume (semanage fcontext -a -e DBPATH FOLDER; restorecon).",
 			withCredentials),
 		{Places: []rules.Place{rules.Kubernetes},
-			None: "a StatefulSet's volume claims cannot be extended in place: plimsoll emit SCENARIO --set 'volumes.journal={type: gp3, size: 10GiB}' --to kubernetes --statefulset FILE writes the manifests and the steps, and plimsoll rollout --on does them"},
+			None: "a StatefulSet's volume claims cannot be extended in place: plimsoll emit SCENARIO --set 'volumes.journal={type: gp3, size: 10GiB}' --target kubernetes --statefulset FILE writes the manifests and the steps, and plimsoll rollout --on does them"},
 		{Places: []rules.Place{rules.Docker},
 			None: "the container has to be recreated with a volume mounted at journal in its dbPath that holds a copy of the journal"},
 		{Places: []rules.Place{rules.RDS, rules.Managed}, None: atlas},

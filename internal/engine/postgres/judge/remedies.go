@@ -361,7 +361,7 @@ var walApart = &rules.Remedy{Name: "wal-apart", Title: "Put pg_wal on a separate
 			`{{ask .unit "UNIT" "the systemd unit, such as postgresql@15-main"}}`,
 			"PostgreSQL, for as long as the copy takes", "With standbys, move theirs first."),
 		{Places: []rules.Place{rules.Kubernetes},
-			None: "the operator creates the volume (for example spec.walStorage). For a plain StatefulSet, plimsoll emit SCENARIO --set 'volumes.wal={type: gp3, size: 20GiB}' --to kubernetes --statefulset FILE writes the manifests and the steps"},
+			None: "the operator creates the volume (for example spec.walStorage). For a plain StatefulSet, plimsoll emit SCENARIO --set 'volumes.wal={type: gp3, size: 20GiB}' --target kubernetes --statefulset FILE writes the manifests and the steps"},
 		{Places: []rules.Place{rules.Docker},
 			None: "the container has to be recreated with a volume for pg_wal that holds a copy of it"},
 		{Places: []rules.Place{rules.RDS, rules.Managed}, None: "the service uses one volume for both"},
