@@ -174,6 +174,12 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 		return nil, err
 	}
 
+	// The samples of a live diagnosis that is read again are its own time before a fix.
+	kept := ""
+	if len(args) == 1 {
+		kept = keptAs(args[0])
+	}
+
 	t := &tally{}
 	progress := a.meter(t)
 	progress.ends = "Ctrl-C diagnoses what there is"
@@ -205,7 +211,10 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 			usagef("plimsoll diagnose host --trace auto", "--trace auto needs a live source: a recording is over")
 	}
 
+	opt := diagnose.Options{Pack: pack(), From: o.fromAt, To: o.toAt,
+		Incident: o.incident, SlowFromS: o.slowFrom.Seconds(), Known: known, Hosts: o.hosts.of(inputs)}
 	traced, err := o.trace.traceWhile(ctx, a, readers, func() error {
+		defer lookWhile(ctx, readers, opt, t)()
 		return o.readAll(ctx, inputs, diagnose.Wants(pack()), t,
 			func(i int) recording.Writer { return memories[i] })
 	})
@@ -230,8 +239,10 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 		return nil, err
 	}
 
-	opt := diagnose.Options{Pack: pack(), From: o.fromAt, To: o.toAt, Progress: t.setStage,
-		Incident: o.incident, SlowFromS: o.slowFrom.Seconds(), Known: known, Hosts: o.hosts.of(inputs)}
+	if kept == "" {
+		kept = keepLive(ctx, a, inputs, readers)
+	}
+	opt.Kept, opt.Progress = kept, t.setStage
 
 	// Only the page draws a timeline, which needs the finer slots.
 	if o.output.value == asPage {

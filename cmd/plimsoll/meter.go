@@ -32,6 +32,7 @@ type meter struct {
 	since time.Time // when it was first seen
 	from  float64   // and how much of it was done then
 	drawn bool
+	news  string // the one that was printed
 }
 
 // show starts the display. The returned function ends it and may be called again.
@@ -69,6 +70,7 @@ func (m *meter) loop(done <-chan struct{}) {
 
 		w := m.tally.sum()
 		m.observe(w)
+		m.report(w)
 
 		now := m.now()
 		switch {
@@ -80,6 +82,18 @@ func (m *meter) loop(done <-chan struct{}) {
 			fmt.Fprintf(m.out, "plimsoll: %s\n", m.text(w, now))
 		}
 	}
+}
+
+// report prints what became certain, on a line that stays.
+func (m *meter) report(w work) {
+	if w.news == "" || w.news == m.news {
+		return
+	}
+	m.news = w.news
+	if m.drawn && m.out.terminal {
+		fmt.Fprint(m.out, "\r\x1b[K")
+	}
+	fmt.Fprintf(m.out, "plimsoll: %s\n", w.news)
 }
 
 func repeat(w work) time.Duration {
@@ -127,6 +141,9 @@ func (m *meter) text(w work, now time.Time) string {
 	case unitTime:
 		if w.total > 0 {
 			text := fmt.Sprintf("%s %s of %s", w.phase, units.Seconds(w.done), units.Seconds(w.total))
+			if w.live != "" { // it changes, so it comes first where the line is narrow
+				text += "; " + w.live
+			}
 			if m.ends != "" {
 				text += "; " + m.ends
 			}

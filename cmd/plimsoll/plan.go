@@ -349,7 +349,7 @@ var readingFlags = []string{"engine", "device", "volume", "from", "to", "tz", "o
 // isSource distinguishes what can be read, as fit does (a recording, a capture, a log, an address),
 // from a scenario, which is text.
 func isSource(ctx context.Context, arg string) bool {
-	if strings.Contains(arg, "://") {
+	if strings.Contains(arg, "://") || keptAs(arg) != "" {
 		return true
 	}
 

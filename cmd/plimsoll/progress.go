@@ -16,6 +16,8 @@ type tally struct {
 	stage       string
 	things      string // what is counted, "" for steps
 	done, total int
+	// live is what live sources show so far, and news what is certain of them; "" if nothing.
+	live, news string
 	// charges are what providers may charge for sources, in words.
 	charges []string
 }
@@ -41,6 +43,13 @@ type reading struct {
 	live bool // progress is in time, otherwise in bytes
 	// done and total are bytes, or nanoseconds of a live source; total 0 is not known.
 	done, total int64
+}
+
+// setLive sets what live sources show so far, and what is certain.
+func (t *tally) setLive(text, news string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.live, t.news = text, news
 }
 
 // start counts another source and returns the function that reports its progress.
@@ -83,6 +92,7 @@ type work struct {
 	unit        string
 	things      string  // for steps, what they are; "" if their rate means nothing
 	done, total float64 // bytes, seconds, steps; total 0 is not known
+	live, news  string  // what live sources show so far, and what is certain
 }
 
 // sum adds up the work. The user waits for files; the time of live sources is shown only when
@@ -96,7 +106,7 @@ func (t *tally) sum() work {
 	}
 
 	files := work{phase: "reading", unit: unitBytes}
-	live := work{phase: "sampling", unit: unitTime}
+	live := work{phase: "sampling", unit: unitTime, live: t.live, news: t.news}
 
 	unknown, any, sampling := false, false, false
 	for _, r := range t.reads {

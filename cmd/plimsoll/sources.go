@@ -209,6 +209,9 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 func expand(args []string) ([]string, error) {
 	var out []string
 	for _, arg := range args {
+		if path := keptAs(arg); path != "" {
+			arg = path
+		}
 		found, err := opener().Expand(arg)
 		if err != nil {
 			return nil, err

@@ -66,6 +66,8 @@ type Setting struct {
 	// uses it in place of a source, which may have been a server's address, or a name without a
 	// file.
 	Recorded string
+	// Kept is the folder in which a live diagnosis keeps its samples, "" if it does not.
+	Kept string
 	// Span is the recorded time, and Incident the part that the findings are about.
 	Span, Incident rules.Span
 	Marked         Marked
@@ -320,7 +322,7 @@ func (w *where) action(c *rules.Case, k choice, s Setting) Action {
 		Keep: x.Keep, Check: x.Check, Undo: x.Undo,
 		Kept: x.Kept, NoUndo: x.NoUndo, Restart: x.Restart, Cost: costs(restarting(x.Restart),
 			p.text(m.Cost), x.Cost), Money: p.text(m.Money),
-		WaitS: m.Wait.Seconds(), Until: m.Until, Notes: x.Notes, Raises: append([]string{}, m.Raises...),
+		WaitS: m.Wait.Seconds(), Until: m.Until, Notes: append(proof.notes, x.Notes...), Raises: append([]string{}, m.Raises...),
 		Prove: proof.compare, RecordS: proof.seconds,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"plimsoll/internal/base/shellword"
+	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 )
 
@@ -46,6 +47,7 @@ type proof struct {
 	record  []string // commands before the change, if no earlier data is kept
 	compare []string
 	seconds float64 // to record after the wait
+	notes   []string
 }
 
 // proofOf compares using the source that reports clients: a comparison takes one source for each
@@ -93,6 +95,15 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 	case s.Recorded != "" && live(of.Name) && s.Span.To.Sub(s.Span.From) >= needed:
 		out.compare = []string{"plimsoll record " + name + " --out after --for " + long,
 			"plimsoll prove " + recorded + " after" + times + fix}
+	case s.Kept != "" && of.Kind != "prometheus" && live(of.Name):
+		// The fix need not wait for more: what was sampled is the time before it.
+		out.compare = []string{"plimsoll record " + name + " --out after --for " + long,
+			"plimsoll prove " + shellword.Quote(s.Kept) + " after" + fix}
+		if have := s.Span.To.Sub(s.Span.From); have < needed {
+			out.notes = []string{"The samples of this diagnosis are kept as the time before the fix. They are " +
+				units.Seconds(have.Seconds()) + ", and a full proof needs " + long + ": if that matters more than the " +
+				"stall, first run plimsoll record " + name + " --out before --for " + long}
+		}
 	case of.Kind != "prometheus" && live(of.Name):
 		out.record = []string{"plimsoll record " + name + " --out before --for " + long}
 		out.compare = []string{"plimsoll record " + name + " --out after --for " + long,

@@ -42,6 +42,9 @@ type Options struct {
 	Balances map[string]headroom.Balance
 	// BalancesOf, if not nil, are the balances of each server, by its name.
 	BalancesOf map[string]map[string]headroom.Balance
+	// Kept is the folder in which the samples of live sources are kept, for the commands to compare with
+	// them; "" if they are not.
+	Kept string
 	// Slots, if not 0, requests a [Detail] whose series have at most that many slots, and no more
 	// than [SlotsMax].
 	Slots int
@@ -121,7 +124,7 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 	}
 
 	r.Elsewhere = elsewhereOf(append(elsewhere, r.Elsewhere...))
-	r.act(all, in, markedIn(c, in))
+	r.act(all, in, markedIn(c, in), opt.Kept)
 	runs := runsOf(shown)
 	r.Runs, r.Timeline = spansOf(shown, runs), plot(shown, runs)
 
@@ -149,8 +152,8 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 }
 
 // act adds the recommended actions for each incident.
-func (r *Report) act(all []*judged, in []recording.Reader, m act.Marked) {
-	s := act.Setting{Span: r.Span, Recorded: recordedIn(in), Marked: m}
+func (r *Report) act(all []*judged, in []recording.Reader, m act.Marked, kept string) {
+	s := act.Setting{Span: r.Span, Recorded: recordedIn(in), Marked: m, Kept: kept}
 	for _, x := range r.Sources {
 		s.Sources = append(s.Sources, act.Source{Kind: x.Kind, Name: x.Name, Engine: x.Engine, Version: x.Version,
 			Host: x.Host})

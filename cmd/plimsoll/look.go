@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/recording"
+)
+
+const (
+	// lookFirst is when a live diagnosis first looks at what it has, lookEvery the time until it looks again.
+	lookFirst = 10 * time.Second
+	lookEvery = 5 * time.Second
+	// lookShare bounds the time that looks take: after each, sampling is left alone for this many times as
+	// long.
+	lookShare = 20
+	// A cause is named once it was foremost in this many looks in a row and explains this much of at least
+	// this many episodes: with a single one, whatever happened at the time explains it.
+	looksToBeSure    = 3
+	shareToBeSure    = 0.8
+	episodesToBeSure = 2
+)
+
+// lookWhile diagnoses what live sources have shown so far, again and again, for the line of progress. The
+// returned function ends it. The final diagnosis does not depend on it.
+func lookWhile(ctx context.Context, readers []recording.Reader, opt diagnose.Options, t *tally) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		seen := &looked{}
+		for wait := lookFirst; ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(wait):
+			}
+
+			began := time.Now()
+			r, err := diagnose.Each(ctx, readers, opt)
+			wait = max(lookEvery, lookShare*time.Since(began))
+			if err != nil {
+				continue // too few samples, or the end
+			}
+			t.setLive(seen.text(r))
+		}
+	})
+
+	return func() {
+		cancel()
+		looking.Wait()
+	}
+}
+
+// looked is what the looks have found.
+type looked struct {
+	rule  string // of the foremost cause
+	times int    // in a row
+}
+
+// text says what clients feel, and the cause once it is certain.
+func (l *looked) text(r *diagnose.Report) (live, news string) {
+	if now, worst := latencies(r); worst > 0 {
+		live = "worst latency " + units.Seconds(worst)
+		if now > 0 {
+			live = fmt.Sprintf("latency %s, worst %s", units.Seconds(now), units.Seconds(worst))
+		}
+	}
+	if r.Stalls.Seconds <= 0 {
+		l.rule, l.times = "", 0
+		return live, ""
+	}
+	if live != "" {
+		live += ", "
+	}
+	live += "stalled " + r.Stalls.Range()
+
+	cause := diagnose.Finding{}
+	if len(r.Findings) > 0 && r.Findings[0].Kind == diagnose.Cause && r.Findings[0].Severity != diagnose.Info {
+		cause = r.Findings[0]
+	}
+	if l.times++; cause.Rule != l.rule {
+		l.rule, l.times = cause.Rule, 1
+	}
+	if l.rule == "" || l.times < looksToBeSure || cause.Weight < shareToBeSure || r.Stalls.Episodes < episodesToBeSure {
+		return live, ""
+	}
+	return live, fmt.Sprintf("found so far: %s (%s), %s of the stall; Ctrl-C ends sampling and shows the diagnosis", cause.Title, cause.Subject,
+		units.Percent(cause.Weight))
+}
+
+// latencies are the newest and the highest latency of the first track of one; 0 if there is none.
+func latencies(r *diagnose.Report) (now, worst float64) {
+	for _, track := range r.Timeline {
+		if track.Unit != "seconds" {
+			continue
+		}
+		for _, v := range track.Values {
+			if v != nil {
+				now, worst = *v, max(worst, *v)
+			}
+		}
+		return now, worst
+	}
+	return 0, 0
+}
