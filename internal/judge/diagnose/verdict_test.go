@@ -123,3 +123,29 @@ func TestAddedToOneIncident(t *testing.T) {
 		t.Errorf("before %q, after %q; want only %q", before, after, general.Closing)
 	}
 }
+
+// Azure, Google and sar have one latency for a disk's reads and writes: it is neither's as the kernel counts it.
+func TestCombinedLatencyIsNotTheKernels(t *testing.T) {
+	const azure = `load 1m
+    azure_microsoft_compute_virtualmachines_data_disk_latency_average_milliseconds{resourceName="data"} 4x20 400x4 4x24
+    azure_microsoft_compute_virtualmachines_data_disk_queue_depth_average_count{resourceName="data"} 1x20 160x4 1x24
+    azure_microsoft_compute_virtualmachines_data_disk_read_operations_sec_average_countpersecond{resourceName="data"} 100x50
+    azure_microsoft_compute_virtualmachines_data_disk_write_operations_sec_average_countpersecond{resourceName="data"} 300x50`
+	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, azure)}, diagnose.Options{Pack: pack})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	found := 0
+	for _, f := range r.Findings {
+		if f.Kind != diagnose.Symptom || f.Subject != "data" {
+			continue
+		}
+		if found++; strings.Contains(f.Cause, "kernel") || f.Title != "The device's requests are slow" {
+			t.Errorf("%s: %s", f.Title, f.Cause)
+		}
+	}
+	if found != 1 {
+		t.Errorf("%d symptoms of the disk, want one", found)
+	}
+}

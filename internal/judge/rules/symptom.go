@@ -14,6 +14,7 @@ var symptomWords = Words{
 	"in cycle headline": "{{.device}} was slow in {{.slow}} of {{.all}} of up to {{.longest}}, but no client waited for it.",
 	"burst":             "It completed {{.more}} times as many requests as at other times: the requests of a burst wait for each other, and no source shows whether a client waited for them.",
 	"combined title":    "The device's requests are slow",
+	"combined cause":    "How long the device's requests took, reads and writes in one figure, as the source reports it. It includes waiting in the device's own queue, which is where a cap makes requests wait on a cloud volume.",
 	"combined":          "Reads and writes share one latency figure, so it is unknown which of them waited.",
 	"recurring":         "They recur every {{.period}}.",
 	"latency":           "Mean latency in a stalled interval: median {{.median}}, worst {{.worst}}{{with .calm}}; otherwise {{.}}{{end}}.",
@@ -50,6 +51,7 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 		"episodes": Things(len(eps), "episode"), "longest": Seconds(longest)})
 	if s.Combined {
 		f.Entitle("combined title", nil)
+		f.Explain("combined cause", nil)
 		f.Say("combined", nil)
 	}
 
