@@ -74,7 +74,11 @@ func (c *Case) rise(rate, ops []float64, cells timeline.Mask) float64 {
 		grown -= timeline.Sum(timeline.At(rate, calm)) / n * per(cells)
 	}
 
-	return max(0, grown) * c.Grid.StepSeconds()
+	// Hardly any calm operations make the usual growth of none in the stall unknown (Inf x 0).
+	if !(grown > 0) {
+		return 0
+	}
+	return grown * c.Grid.StepSeconds()
 }
 
 // Cells this close to a stall may be credited with its waits. If little time is further away, closer

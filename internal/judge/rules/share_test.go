@@ -68,9 +68,13 @@ func TestWaitShare(t *testing.T) {
 func TestShareNeverExceedsTheWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 60).Draw(t, "cells")
-		values := func(name string) []float64 {
-			return rapid.SliceOfN(rapid.OneOf(rapid.Float64Range(0, 1e6), rapid.Just(math.NaN()), rapid.Just(0.0)),
-				n, n).Draw(t, name)
+		values := func(name string) (out []float64) {
+			for _, x := range rapid.SliceOfN(rapid.IntRange(-1, 1e6), n, n).Draw(t, name) {
+				if out = append(out, float64(x)); x < 0 {
+					out[len(out)-1] = math.NaN() // no sample
+				}
+			}
+			return out
 		}
 		counter, other := &Signal{Name: "counter"}, &Signal{Name: "other"}
 		of := map[*Signal][]float64{counter: values("counter"), other: values("other")}
