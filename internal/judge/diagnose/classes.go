@@ -238,6 +238,8 @@ func (h *classes) slotFor(c *rules.Case, p percentile, atMost int) time.Duration
 	whole := c.Grid.Time(c.Grid.N - 1).Sub(c.Grid.Start(0))
 	for _, factor := range []int{1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600} {
 		try := time.Duration(factor) * least
+
+		// Coarser slots would no longer show when the latency rose, which is what the series is for.
 		if factor > 1 && whole/try < fewestSlots {
 			break
 		}
@@ -323,6 +325,8 @@ func percentilePlots(c *rules.Case, all []*classes, slots int) []Plot {
 // enough operations.
 func instancesPlot(c *rules.Case, all []*classes, slots int) Plot {
 	p := Plot{Title: all[0].subject + " p99", Unit: "seconds", Signal: all[0].signal.Name, Percentiles: true}
+
+	// Curves are compared point by point, so all instances use the coarsest slot that any of them needs.
 	slot := time.Duration(0)
 	for _, h := range all {
 		slot = max(slot, h.slotFor(c, p99, slots))
@@ -359,6 +363,9 @@ func slowest(all []*classes, atMost int) []*classes {
 	ranked := slices.Clone(all)
 	slices.SortStableFunc(ranked, func(a, b *classes) int { return cmp.Compare(p99s[b], p99s[a]) })
 	ranked = ranked[:min(len(ranked), atMost)]
+
+	// Rank only to choose: in their original order, instances keep their places from one report to the
+	// next.
 	return slices.DeleteFunc(slices.Clone(all), func(h *classes) bool { return !slices.Contains(ranked, h) })
 }
 

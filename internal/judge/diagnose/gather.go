@@ -229,6 +229,8 @@ func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline
 	}
 
 	err := g.Wait()
+
+	// Signals are evaluated concurrently; sort so that the report does not depend on which finished first.
 	slices.SortFunc(s.tooLarge, func(a, b rules.Trouble) int { return strings.Compare(a.Text, b.Text) })
 	return s, err
 }
@@ -341,6 +343,8 @@ func alternative(h held, exprs []string) (string, parser.Expr) {
 func byEngine(ctx context.Context, r recording.Reader, grid timeline.Grid,
 	e parser.Expr) ([]timeline.Track, error) {
 	var out []timeline.Track
+
+	// Query each run separately: a range over a hole would evaluate steps that the grid does not have.
 	for _, run := range grid.Runs() {
 		series, err := r.Range(ctx, e.String(), grid.Time(run.First), grid.Time(run.Last), grid.Step(), 0)
 		if err != nil {

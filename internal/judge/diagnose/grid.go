@@ -81,6 +81,9 @@ func covered(metrics []recording.Metric) (first, last time.Time) {
 func chooseGrid(metrics []recording.Metric, in []recording.Reader, opt Options) (timeline.Grid, error) {
 	from, to := opt.From, opt.To
 	first, last := covered(metrics)
+
+	// Either the time or the sources are wrong, and the user has to correct a different thing in each
+	// case.
 	if len(metrics) == 0 && (!from.IsZero() || !to.IsZero()) {
 		return timeline.Grid{},
 			fmt.Errorf("%w: the sources contain no sample of any metric the rules read between --from and --to",
@@ -92,6 +95,7 @@ func chooseGrid(metrics []recording.Metric, in []recording.Reader, opt Options) 
 			between(in))
 	}
 
+	// One sample with a wrong clock would stretch the grid over years.
 	first, last = usualSpan(metrics, first, last)
 	if !from.IsZero() && from.After(first) {
 		first = from
@@ -169,6 +173,7 @@ func holesOf(in []recording.Reader) []timeline.Hole {
 				return nil
 			}
 
+			// A source covers its time except for its gaps: add the stretches between them.
 			at := s.From
 			slices.SortFunc(gaps[s.Name], func(a, b recording.Note) int { return a.From.Compare(b.From) })
 
@@ -190,6 +195,8 @@ func holesOf(in []recording.Reader) []timeline.Hole {
 		if i == 0 {
 			continue
 		}
+
+		// Carry the latest end along: a short stretch inside a long one must not open a hole behind it.
 		covered[i].To = maxTime(c.To, covered[i-1].To)
 		if c.From.After(covered[i-1].To) {
 			out = append(out, timeline.Hole{From: covered[i-1].To, To: c.From})

@@ -66,6 +66,7 @@ func conditions(ctx context.Context, c *rules.Case, sig *signals, pack *rules.Pa
 	g.SetLimit(runtime.GOMAXPROCS(0))
 
 	for i, rule := range all {
+		// A rule that cannot be judged stays unknown, which differs from a condition that never held.
 		if !concerns(c, rule) || len(lacks(c, rule)) > 0 {
 			continue
 		}
@@ -95,6 +96,7 @@ func detectors(c *rules.Case) (order []int, sources []incident.Source) {
 		}
 	}
 
+	// Client latency comes first, because waiting clients are what a stall is. Devices are a substitute.
 	rank := func(i int) int {
 		s := c.Symptoms[i]
 		switch {
@@ -120,6 +122,8 @@ func detectors(c *rules.Case) (order []int, sources []incident.Source) {
 
 	for _, i := range order {
 		s := c.Symptoms[i]
+
+		// Where a database reports its latency, a slow device is at most a cause and starts no incident.
 		stalled := s.AsSampled()
 		if !s.IsDatabase {
 			stalled = stalled.Without(watched)
@@ -256,6 +260,8 @@ func saturatedRate(c *rules.Case) []float64 {
 // contextOf returns the cells included in judging an incident.
 func contextOf(c *rules.Case, g incident.Group, at func(int) int) timeline.Episode {
 	e := g.Span()
+
+	// Compare times rather than cells: the grid leaves out stretches without samples.
 	around := max(c.Cells(contextSpan), contextLengths*e.Cells())
 	out := e
 	for out.First > 0 && at(e.First)-at(out.First-1) <= around {

@@ -110,6 +110,9 @@ func Run(ctx context.Context, given []recording.Reader, opt Options) (*Report, e
 
 	more += cut
 	all = append(all, worse...)
+
+	// Stalls of devices that no judged database uses are listed separately: they explain none of its
+	// waiting.
 	all, elsewhere := ownershipOf(c).without(all)
 	if opt.Incident > max(len(all), 1) {
 		return nil, &UnknownIncidentError{Asked: opt.Incident, Have: len(all)}
@@ -162,6 +165,8 @@ func (r *Report) act(all []*judged, in []recording.Reader, m act.Marked, kept st
 	r.Actions = []Action{}
 	for i := range r.Incidents {
 		x := &r.Incidents[i]
+
+		// What only became slower has no cause by definition, so there is nothing to fix yet.
 		if x.Actions = []Action{}; all[i].worse {
 			continue
 		}
@@ -300,6 +305,7 @@ func newCase(in []recording.Reader, sig *signals, opt Options) *rules.Case {
 		}
 	}
 
+	// What a source states about its machine takes precedence over what its series imply.
 	if t := c.MachineType(); t != "" && c.Facts[rules.FactMachine] == "" {
 		c.Facts[rules.FactMachine] = t
 	}
@@ -314,6 +320,8 @@ func newCase(in []recording.Reader, sig *signals, opt Options) *rules.Case {
 
 	c.Symptoms = detect(c)
 	c.Stall = primary(c.Symptoms)
+
+	// Rules index these masks even if no class of operation was watched.
 	if c.Stall.Cells == nil {
 		c.Stall.Cells = make(timeline.Mask, c.Grid.N)
 		c.Stall.Active = make(timeline.Mask, c.Grid.N)

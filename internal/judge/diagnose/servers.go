@@ -111,6 +111,9 @@ func Judge(ctx context.Context, parts []identity.Part, opt Options) (*Report, id
 	var failed error
 	for _, p := range parts {
 		r, err := Run(ctx, p.Readers, first.of(p))
+
+		// A server with nothing to judge becomes a note. Any other error would make the ranking
+		// incomplete.
 		if err != nil && !errors.Is(err, ErrNothing) {
 			return nil, p, fmt.Errorf("%s: %w", p.Name, err)
 		}
@@ -137,6 +140,7 @@ func Judge(ctx context.Context, parts []identity.Part, opt Options) (*Report, id
 		names[i] = r.Server.Name
 	}
 
+	// The comparison adds findings to the reports of slow members, so it comes before the ranking.
 	if err := CompareMembers(all, names, opt); err != nil {
 		return nil, parts[0], err
 	}

@@ -21,6 +21,8 @@ func summarise(c *rules.Case, watchedS float64) StallSummary {
 	if s.PeriodS > coarseS {
 		out.IntervalS, out.AtMost = s.PeriodS, cells.Count() > 0
 		out.LeastS, out.MostS = c.StalledRange(s, s.Observed.Without(c.Others))
+
+		// The upper bounds of intervals add up, but there is no more stalled time than time watched.
 		out.MostS = min(out.MostS, max(watchedS, out.Seconds))
 	}
 
@@ -31,6 +33,7 @@ func summarise(c *rules.Case, watchedS float64) StallSummary {
 		out.LongestS = max(out.LongestS, float64(e.Cells())*c.Grid.StepSeconds())
 	}
 
+	// A stall that pauses for a few seconds is one stall: counting its parts would shorten the period.
 	out.PeriodS = c.Period(cells.Close(c.Cells(5 * time.Second)))
 	out.Windows = c.Windows(cells)
 	return out
@@ -85,6 +88,8 @@ func plot(c *rules.Case, runs []timeline.Episode) []Track {
 		add(c.Stall.Subject, "1/s", c.Stall.Ops)
 	}
 
+	// The slots of a percentile divide the whole time evenly, so they cannot be split at the holes between
+	// runs.
 	if len(runs) == 1 {
 		out = append(out, plotP99(allClasses(c), c)...)
 	}

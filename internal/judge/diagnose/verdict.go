@@ -59,6 +59,7 @@ func soonReached(r *Report) []string {
 // middle is the verdict without the sentences that findings add.
 func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 	switch {
+	// Incidents may have different causes, so a list of them takes the place of one explanation.
 	case len(r.Incidents) > 1 && asked == 0:
 		return headline(r)
 	case asked > 0 && len(r.Incidents) > 0, len(r.Incidents) == 1 && r.Incidents[0].Kind == Worse:
@@ -88,6 +89,7 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 		b.WriteString("The figures cover a whole run, so a short stall in it can be neither located nor ruled out.")
 	case r.Stalls.Of == 0:
 		b.WriteString("No source reports how long writes took, so a stall can be neither detected nor ruled out.")
+	// Without load nothing could stall: a bare "no stall" would be an all-clear that nothing supports.
 	case r.Stalls.Seconds == 0 && !active:
 		fmt.Fprintf(&b, "No stall in %s: there were no %s.", units.Seconds(r.Stalls.Of), r.Stalls.Signal)
 	case r.Stalls.Seconds == 0 && r.Stalls.UndeterminedS > 0:
@@ -112,6 +114,7 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 		b.WriteString(stalledSentence(r.Stalls, pack, ""))
 	}
 
+	// A claim of no stall is only as fine as the sampling, so it names what would not show.
 	if r.Stalls.Seconds == 0 && active && r.Stalls.IntervalS > 0 {
 		b.WriteString(hidden(r.Stalls))
 	}
@@ -244,6 +247,7 @@ func why(findings []Finding, stalls StallSummary, measured *Measured, account []
 			most = max(most, f.Weight)
 		}
 
+		// A cause can hold without a stall, and a cause of a small part of the stall is not its reason.
 		why := "Why"
 		if stalls.Seconds == 0 {
 			why = "Also found"
@@ -309,6 +313,7 @@ func probably(account []Share, stalls StallSummary) string {
 		return always(account, none)
 	}
 
+	// Checkpoints recur, so a longer recording can settle whether they are the cause.
 	share := units.Percent(best.Seconds / best.Of)
 	switch {
 	case best.Share == duringCheckpoint && stalls.Episodes <= fewStalls:

@@ -133,6 +133,8 @@ const (
 func still(t *document.Timeline, c document.Chart) template.HTML {
 	d := newDrawing(stillWidth, stillHeight, c.Title+" over time, "+c.Most())
 	steps, top := niceSteps(max(c.High(), 0), 3)
+
+	// A share is read against the whole, so its axis ends at 100 %.
 	if c.Unit == "ratio" && c.High() > 0.5 && c.High() <= 1 {
 		steps, top = []float64{0, 0.5, 1}, 1
 	}
@@ -204,6 +206,8 @@ func decadesAround(low, high float64) (from, to float64) {
 // trace returns the path of a series, with the maximum of each column.
 func trace(t *document.Timeline, c document.Chart, s document.Series, x, y scale) string {
 	columns := make([]float64, stillSlots)
+
+	// A column without a value breaks the line, so that a gap stays a gap.
 	for i := range columns {
 		columns[i] = math.NaN()
 	}

@@ -90,6 +90,8 @@ func caveatOf(prefix string, l *plan.Layout) string {
 // files are.
 func applySection(p *plan.Plan, c *plan.Layout, g *ledger) document.Section {
 	again := g.simulated(c.Sets)
+
+	// A scenario that was fitted to sources has to be created before it can be simulated.
 	if g.Made != "" {
 		again = g.Made + " && " + again
 	}
@@ -187,6 +189,7 @@ func plainName(figure string) string {
 
 // againstNow is the difference between a layout's price and the current one.
 func againstNow(now, then *plan.Layout) string {
+	// Less than half a cent is rounding.
 	if math.Abs(then.MonthlyUSD-now.MonthlyUSD) < 0.005 {
 		return "same as now"
 	}
@@ -262,6 +265,7 @@ func predictedSection(p *plan.Plan, g *ledger) document.Section {
 		names = append(names, o.Name+"_seconds")
 	}
 
+	// What the objectives ask for comes first, then the other figures in a fixed order.
 	for _, n := range []string{"write_p50_seconds", "write_p99_seconds", "write_max_seconds", "read_p99_seconds",
 		"checkpoint_median_seconds", "operations_per_second"} {
 		if !slices.Contains(names, n) {
@@ -300,6 +304,7 @@ func predictedSection(p *plan.Plan, g *ledger) document.Section {
 	}
 
 	if shown == nil {
+		// No layout was found, so there is nothing to compare the current figures with.
 		tab.Columns = tab.Columns[:2]
 		for i, row := range tab.Rows {
 			tab.Rows[i] = row[:2]
@@ -349,6 +354,7 @@ func planWords(p *plan.Plan, g *ledger) []document.Section {
 			Columns: []document.Column{{Text: "layout", Ref: g.lost(p.Now.Sets)}, {Text: "a month", Number: true},
 				{Text: "why not"}}}
 
+		// Fewest changes first: a reader wants to know why the simple fix is not enough.
 		shown := slices.Clone(p.Rejected)
 		slices.SortStableFunc(shown, func(a,
 			b plan.Rejected) int {

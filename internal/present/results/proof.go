@@ -119,6 +119,8 @@ func figuresSection(r *prove.Report, q *document.Queries) document.Section {
 	for i := range r.Figures {
 		f := &r.Figures[i]
 		name := document.Cell{Text: f.Title}
+
+		// All signals are in the list of queries, but a name can link to only one of them.
 		for i, signal := range f.Signals {
 			if link := q.Link(signal); i == 0 {
 				name.Href = link
@@ -250,6 +252,8 @@ func sidesSection(r *prove.Report, loc *time.Location) document.Section {
 		}
 
 		unit += ", " + units.Seconds(s.UsedSeconds) + " in total"
+
+		// Less than a sample is rounding, not time that was left out.
 		if s.LeftSeconds >= s.StepSeconds && s.LeftSeconds > 0 {
 			unit += "; " + units.Seconds(s.LeftSeconds) + " outside them were not used"
 		}
@@ -295,6 +299,7 @@ func basisTable(r *prove.Report) *document.Table {
 				100*f.Resolution, prove.Percent(r.Method.Margin))
 		}
 
+		// Figures with the same basis share a row.
 		if k, ok := index[text]; ok {
 			tab.Rows[k][0].Text += ", " + f.Title
 			continue

@@ -33,12 +33,14 @@ func (p *page) table(t *document.Table) {
 			piece = p.dropped(g, piece)
 		}
 
+		// A column that is narrowed in one piece may have room in another.
 		g := g.copied()
 		p.cut(g, piece)
 		p.widen(g, piece)
 		p.headings(g, piece)
 
 		for i, row := range t.Rows {
+			// "and 1 more" would take as much room as the row itself.
 			if i == t.Short && t.Short > 0 && !p.verbose && len(t.Rows) > t.Short+1 {
 				p.line(p.indent, p.paint(fmt.Sprintf("and %s more", units.Count(int64(len(t.Rows)-i))), dim))
 				p.shortened = true
@@ -165,6 +167,8 @@ func (p *page) cut(g grid, some []int) {
 			g.widths[i] = max(cutMin, g.widths[i]-over)
 		}
 	}
+
+	// Words wrap and stay readable, so their columns give way before those of numbers, which are cut.
 	var long []int
 	for _, i := range some {
 		if !g.Columns[i].Number {
@@ -183,6 +187,9 @@ func (p *page) narrow(g grid, all, some []int, least int) {
 		if g.widths[widest] <= least {
 			return
 		}
+
+		// Only down to the second widest: no column should become narrower than the others for lack of
+		// room.
 		second := least
 		for _, i := range some {
 			if i != widest {

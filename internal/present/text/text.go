@@ -184,6 +184,8 @@ func (p *page) facts(all []document.Fact) {
 	for _, f := range all {
 		labels, values = max(labels, columns(p.clean(f.Label))), max(values, columns(p.clean(f.Value)))
 	}
+
+	// One long label must not take the room of all notes.
 	labels, values = min(labels, p.width/3), min(values, p.width/4)
 	for _, f := range all {
 		value := right(p.fit(f.Value, values), values)

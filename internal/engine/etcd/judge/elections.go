@@ -144,6 +144,7 @@ func electionFinding(r rules.Rule, c *rules.Case, cells timeline.Mask, changes, 
 	f.Severity = rules.Info
 
 	switch {
+	// A member that was not read may have the slow disk, so the claim is critical only without one.
 	case changes >= manyChanges && serious && unread == 0:
 		f.Severity = rules.Critical
 	case changes >= manyChanges && changes > restarted, changes > 0 && serious,
@@ -152,6 +153,8 @@ func electionFinding(r rules.Rule, c *rules.Case, cells timeline.Mask, changes, 
 	}
 
 	f.Foremost = true
+
+	// Without stalled time there is nothing to take a share of, and the changes are the whole symptom.
 	if f.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells); !c.Stall.Any() && changes > 0 {
 		f.Weight = 1
 	}
@@ -275,6 +278,8 @@ func slowestRoundTrip(c *rules.Case, cells timeline.Mask, changes float64) (seco
 	near := cells.Widen(c.Cells(probeEvery), c.Cells(probeEvery))
 	for _, t := range c.Signal(PeerRoundTripTo) {
 		typical := timeline.Quantile(t.Values, 0.5)
+
+		// A round trip that is slow only around a change explains it better than the usual one.
 		if mean := timeline.Mean(timeline.At(t.Values, near)); changes > 0 && mean > typical {
 			typical = mean
 		}

@@ -79,6 +79,8 @@ func memberSyncs(c *rules.Case) []memberSync {
 		inst := t.Labels.Get("instance")
 		m := memberSync{track: t, median: timeline.Quantile(c.For(WALFsync, "instance", inst), 0.5),
 			p99: c.P99(WALFsyncClasses, inst)}
+
+		// Without a sync there is no duration to compare.
 		if !(timeline.Sum(t.Values) > 0) || math.IsNaN(m.median) && math.IsNaN(m.p99) {
 			continue
 		}
@@ -94,6 +96,7 @@ func memberSyncs(c *rules.Case) []memberSync {
 		out = append(out, m)
 	}
 
+	// The fastest member is known only once all have been read.
 	for i := range out {
 		out[i].best, out[i].bestP99 = best, bestP99
 		out[i].onlyTail = !isSlow(out[i].median, best)
@@ -168,6 +171,7 @@ func (q quorum) judge(f *rules.Finding, m memberSync, led float64) {
 
 	f.Severity = rules.Warning
 	switch {
+	// Even if all members that were not read are fast, they are too few for a majority.
 	case quick+unread < majority:
 		f.Say("no majority", v)
 		if f.Weight = 1; !m.onlyTail {

@@ -48,6 +48,7 @@ func tailOf(c *rules.Case, instance string) tail {
 		t.above = append(t.above, max(0, math.Round(t.all-timeline.Sum(x.Values)*step)))
 	}
 
+	// Sources list buckets in any order; sort both slices by edge.
 	order := make([]int, len(t.edges))
 	for i := range order {
 		order[i] = i
@@ -64,7 +65,12 @@ func tailOf(c *rules.Case, instance string) tail {
 		if i > 0 {
 			below = t.edges[i-1]
 		}
+
+		// A sync above an edge took at least that long, so the steps between the edges add up to a lower
+		// bound.
 		t.seconds += n * (t.edges[i] - below)
+
+		// Edges are parsed from text, so they are compared with a tolerance.
 		if math.Abs(t.edges[i]-lateEdgeS) < 1e-9 {
 			t.late = n
 		}
@@ -153,6 +159,8 @@ func walFsyncTail() rules.Rule {
 			all = append(all, tailOf(c, m.Labels.Get("instance")))
 		}
 
+		// Without stalled time, a member weighs as much as its late syncs compared with the worst
+		// member's.
 		most := 0.0
 		for _, t := range all {
 			most = max(most, t.seconds)
@@ -201,6 +209,7 @@ func (x role) severity(t tail) rules.Severity {
 	case !follows && x.counted && x.changes > 0 && (lost || recurs),
 		!x.counted && !follows && t.lost >= tailRecurs:
 		return rules.Critical
+	// A single long sync that cost no leader may be one event on the host.
 	case !recurs && x.counted && x.changes == 0:
 		return rules.Info
 	}
@@ -269,6 +278,8 @@ func tailFinding(r rules.Rule, c *rules.Case, t tail, all []tail, most float64,
 	}
 
 	role.describe(&f)
+
+	// -1 means that there is no other member; 0 is one without late syncs.
 	peer := tail{late: -1}
 	for _, o := range all {
 		if o.instance != t.instance && o.late > peer.late {

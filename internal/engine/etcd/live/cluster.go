@@ -83,6 +83,8 @@ func (a *address) cluster(ctx context.Context, config *tls.Config) ([]*member, *
 	}
 
 	asking.Wait()
+
+	// Membership is replicated, so any member's list is as good as another's.
 	best := slices.IndexFunc(lists, func(l *roll) bool { return l != nil })
 	if best < 0 {
 		return members, nil, errs[0]
@@ -91,6 +93,8 @@ func (a *address) cluster(ctx context.Context, config *tls.Config) ([]*member, *
 	for _, x := range lists[best].members {
 		i := slices.IndexFunc(members,
 			func(m *member) bool { return m.id == x.ID || m.id == 0 && serves(x, m.endpoint) })
+
+		// The address need not name every member: the others are found in the list.
 		if i < 0 {
 			e := firstEndpoint(x)
 			if e == "" || len(members) >= membersMax {
@@ -163,6 +167,8 @@ func (a *address) ask(ctx context.Context, config *tls.Config, m *member) (*roll
 
 	defer c.Close()
 	var refused error
+
+	// A cached token may have expired, which shows only when it is refused.
 	for try := range tokenTries {
 		kept, err := a.authenticate(ctx, c, m)
 		if err != nil {
@@ -173,6 +179,8 @@ func (a *address) ask(ctx context.Context, config *tls.Config, m *member) (*roll
 		if list, refused = m.identify(withToken(ctx, a.token.get()), c); refused == nil {
 			return list, nil
 		}
+
+		// A token that is new cannot be stale, so another attempt would be refused as well.
 		if !kept || try > 0 || !staleToken(refused) {
 			break
 		}
@@ -254,6 +262,8 @@ func (k *keptToken) set(text string) {
 // explain describes why a member could not be asked and what to do, without the password.
 func (a *address) explain(endpoint string, err error) error {
 	text := status.Convert(err).Message()
+
+	// The password must not appear in an error, whatever the server puts into its text.
 	if a.password != "" {
 		text = strings.ReplaceAll(text, a.password, "***")
 	}

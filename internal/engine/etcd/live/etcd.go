@@ -92,6 +92,7 @@ func (c *cluster) Read(ctx context.Context, w recording.Writer, opt source.Optio
 	}
 
 	if err != nil {
+		// The members in the address can be read without the list.
 		w.Note(recording.Note{Kind: recording.NoteLimit, Source: c.desc.Name,
 			Text: fmt.Sprintf("cannot read the member list: %v", err)})
 	}
@@ -103,6 +104,7 @@ func (c *cluster) Read(ctx context.Context, w recording.Writer, opt source.Optio
 		}
 	}
 
+	// Fail now if no member can be read at all: from here on, failures are gaps.
 	if err := c.probe(ctx, pages, w); err != nil {
 		return err
 	}
@@ -120,6 +122,8 @@ func (c *cluster) open(m *member) (source.Source, error) {
 	transport := httpclient.Base(false)
 	transport.TLSClientConfig = c.config.Clone()
 	transport.Proxy = nil
+
+	// One connection, so that requests to a stalled member do not pile up.
 	transport.MaxConnsPerHost = 1
 	about := exposition.Member{Instance: m.endpoint, AddFacts: func(d *recording.Source) {
 		d.Kind, d.Engine = "etcd", "etcd"
@@ -153,6 +157,7 @@ func (c *cluster) probe(ctx context.Context, pages []source.Source, w recording.
 		return nil //nolint:nilerr // likewise
 	}
 
+	// One readable member is enough to begin with; the others are tried again.
 	if slices.Contains(errs, nil) {
 		for i, err := range errs {
 			if err != nil {

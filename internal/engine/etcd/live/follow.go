@@ -81,6 +81,7 @@ func (f *follower) join(list []*etcdserverpb.Member, group source.Membership) {
 }
 
 func (f *follower) leave(list []*etcdserverpb.Member, group source.Membership) {
+	// Backwards, because members are removed from the list on the way.
 	for i := len(f.members) - 1; i >= 0; i-- {
 		m := f.members[i]
 		if slices.ContainsFunc(list, m.matches) || m.id == 0 {

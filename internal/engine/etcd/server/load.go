@@ -32,6 +32,8 @@ func (s *Server) load(ctx context.Context, l *links, documents uint64, progress 
 		return fmt.Errorf("documents of %s: etcd accepts at most %s per request", s.mean.Exact(),
 			requestBytes.Exact())
 	}
+
+	// At its quota etcd refuses every write, so loading would fail halfway.
 	if all := float64(documents) * float64(s.mean); all > float64(s.cfg.Quota) {
 		return fmt.Errorf("%d documents of %s exceed engine.etcd.quota of %s: raise it, or use fewer documents",
 			documents, s.mean.Exact(), s.cfg.Quota.Exact())

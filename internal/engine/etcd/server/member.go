@@ -42,6 +42,7 @@ func lay(m *lab.Machine, n int, user *process.User) ([]place, error) {
 			owned = append(owned, above)
 		}
 
+		// The members run as an unprivileged user, which must own its folders and be able to reach them.
 		for _, dir := range owned {
 			if err := user.Own(dir); err != nil {
 				return nil, err
@@ -52,6 +53,7 @@ func lay(m *lab.Machine, n int, user *process.User) ([]place, error) {
 		}
 	}
 
+	// A member listens on two ports: for clients and for its peers.
 	ports, err := freePorts(2 * n)
 	if err != nil {
 		return nil, err
@@ -113,6 +115,7 @@ func healthy(ctx context.Context, p *place, proc *process.Process) error {
 		}
 
 		select {
+		// A process that has exited will never serve: its error says more than a timeout would.
 		case <-proc.Done():
 			return fmt.Errorf("member %s: %w", p.name, proc.Err())
 		case <-ctx.Done():

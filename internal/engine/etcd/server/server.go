@@ -87,6 +87,8 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	}
 
 	var err error
+
+	// etcd runs as root as well, so a missing user is only logged.
 	if s.user, err = process.Unprivileged("nobody"); err != nil {
 		s.log("etcd runs as root: " + err.Error())
 	}
@@ -142,6 +144,7 @@ func (s *Server) begin(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("starting etcd: %w", err), l.close())
 	}
 
+	// Writers use the connections as soon as they are stored, so the leader is in place before.
 	s.links.Store(l)
 	return nil
 }

@@ -87,6 +87,7 @@ func slotKeeps(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 		least = minKept // max_wal_size is unknown
 	}
 
+	// Only what is retained at the end matters: a slot may have caught up since.
 	if last < 0 || kept[last] < least {
 		return rules.Finding{}, false
 	}
@@ -175,6 +176,8 @@ func archiverBehind(r rules.Rule, c *rules.Case) (rules.Finding, bool) {
 
 	first, last := ends(size)
 	sum := func(rate []float64) float64 { return timeline.Sum(rate) * c.Grid.StepSeconds() }
+
+	// The archiver counts files, and the WAL is counted in bytes.
 	done, all := sum(archived)*segment, sum(written)
 	least := math.Max(minKept, timeline.Max(c.One(MaxWALSize)))
 	if math.IsNaN(least) {

@@ -40,6 +40,7 @@ func (t *target) explain(err error) error {
 		return err
 	}
 
+	// Exceeding a bound breaks the connection, and the driver reports only that: the bound is the reason.
 	if spent := t.budget.Err(); spent != nil {
 		err = spent
 	}

@@ -136,6 +136,8 @@ func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Op
 			opt.Progress(int64(time.Since(begin)), int64(opt.For))
 		}
 
+		// Times that a late answer missed are skipped: catching up would load a server that is already
+		// slow.
 		next := time.Now().Truncate(period).Add(period)
 		if ctx.Err() != nil || opt.For > 0 && next.After(begin.Add(opt.For)) {
 			break
@@ -150,6 +152,7 @@ func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Op
 		t.Stop()
 	}
 
+	// The end of the recording also ends a gap.
 	r.gap(time.Now())
 	r.describe(period)
 	return nil
@@ -194,10 +197,13 @@ func (r *reading) once(ctx context.Context, at time.Time, within time.Duration) 
 	}
 
 	if err != nil {
+		// The answer may still arrive on this connection, and would then be taken for the next one.
 		r.close()
 		if ctx.Err() != nil {
 			return nil // the recording ended: not a gap
 		}
+
+		// A failure before the first sample is an error of the setup; later ones are gaps.
 		if r.n == 0 {
 			return fmt.Errorf("reading PostgreSQL's statistics: %w", err)
 		}
@@ -226,6 +232,7 @@ func (r *reading) connect(ctx context.Context) error {
 		return err
 	}
 
+	// The server may have restarted with another version or other settings.
 	r.conn, r.text, r.of, r.own = c, "", nil, nil
 	for _, v := range viewsOf(r.s.database) {
 		if v.relation != "" {
@@ -239,6 +246,7 @@ func (r *reading) connect(ctx context.Context) error {
 			}
 		}
 
+		// A sample is one transaction, which a single denied query would fail: try each query by itself.
 		if r.s.spare {
 			if err := c.Exec(ctx, v.query).Close(); denied(err) {
 				r.leaveOut(v, err)
