@@ -107,7 +107,7 @@ func want150(path string) (func(string) bool, error) {
 }
 
 // inflate reads the files and inflates each chunk into the same memory: the least that any reader
-// must do. It knows of the format where the data lie, no more, and takes files that are whole.
+// must do. Of the format it knows only where the chunks are, and it expects undamaged files.
 func inflate(path string, open func(io.Reader) (io.ReadCloser, error)) error {
 	files, err := filesOf(path)
 	if err != nil {

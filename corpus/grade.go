@@ -110,7 +110,7 @@ func gradeSick(t Truth, a Answer) (string, string) {
 			at = i
 			break
 		}
-		// A further true claim does not displace the cause, and a mild one is no claim.
+		// A further true claim does not displace the cause, and a mild one is not a claim.
 		if serious(c) && !slices.Contains(t.Also, c.Cause) {
 			first = false
 		}

@@ -18,7 +18,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the generated parts of the documents anew")
+var update = flag.Bool("update", false, "rewrite the generated parts of the documents")
 
 // root is the repository's root, relative to this package's folder.
 const root = ".."

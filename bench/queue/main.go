@@ -30,7 +30,7 @@ import (
 
 const (
 	iops = 3000
-	load = 0.9 // meanGap says it too
+	load = 0.9 // meanGap repeats it
 )
 
 // quantiles are a latency with a tail, about that of gp3: share and seconds.

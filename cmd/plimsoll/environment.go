@@ -119,9 +119,9 @@ func (set *credentialSet) server(named, variable string, all []*address.Address)
 		return users[0], nil
 	}
 
-	return "", usagef(fmt.Sprintf("say which by %s=%s, or give each server's user and password in its address",
+	return "", usagef(fmt.Sprintf("name the server with %s=%s, or give each server's user and password in its address",
 		envServer, could[0]),
-		"%s is one server's, and could be for %s", variable, strings.Join(could, " or "))
+		"%s is for one server, but could be for %s", variable, strings.Join(could, " or "))
 }
 
 func hostOnly(hostPort string) string {

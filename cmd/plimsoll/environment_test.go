@@ -16,14 +16,14 @@ func TestCredentialsAreOneServers(t *testing.T) {
 		"none":                   {nil, []string{mongo, page}, "00"},
 		"one server":             {map[string]string{"PLIMSOLL_PASSWORD": "x"}, []string{"host", page, "a.log"}, "111"},
 		"the same server":        {map[string]string{"PLIMSOLL_PASSWORD": "x"}, []string{page, "http://db:9216/other/metrics"}, "11"},
-		"several":                {map[string]string{"PLIMSOLL_PASSWORD": "x"}, []string{page, other, "host"}, "PLIMSOLL_PASSWORD is one server's, and could be for db:9216 or else"},
-		"several, a token":       {map[string]string{"PLIMSOLL_TOKEN": "x"}, []string{mongo, other}, "PLIMSOLL_TOKEN is one server's, and could be for db:27017 or else"},
+		"several":                {map[string]string{"PLIMSOLL_PASSWORD": "x"}, []string{page, other, "host"}, "PLIMSOLL_PASSWORD is for one server, but could be for db:9216 or else"},
+		"several, a token":       {map[string]string{"PLIMSOLL_TOKEN": "x"}, []string{mongo, other}, "PLIMSOLL_TOKEN is for one server, but could be for db:27017 or else"},
 		"named":                  {map[string]string{"PLIMSOLL_PASSWORD": "x", "PLIMSOLL_SERVER": "else"}, []string{page, other}, "01"},
 		"named by host and port": {map[string]string{"PLIMSOLL_PASSWORD": "x", "PLIMSOLL_SERVER": "db:9216"}, []string{mongo, page, other}, "010"},
 		"another is named":       {map[string]string{"PLIMSOLL_PASSWORD": "x", "PLIMSOLL_SERVER": "db:1"}, []string{mongo, page}, "00"},
 		"one has a user":         {map[string]string{"PLIMSOLL_PASSWORD": "x"}, []string{"mongodb://me@db:27017/", page}, "10"},
 		"the others have one":    {map[string]string{"PLIMSOLL_PASSWORD": "x"}, []string{"http://me:y@a/metrics", other}, "01"},
-		"Prometheus":             {map[string]string{"PLIMSOLL_PROMETHEUS_TOKEN": "x"}, []string{"http://a:9090", "http://b:9090"}, "PLIMSOLL_PROMETHEUS_TOKEN is one server's"},
+		"Prometheus":             {map[string]string{"PLIMSOLL_PROMETHEUS_TOKEN": "x"}, []string{"http://a:9090", "http://b:9090"}, "PLIMSOLL_PROMETHEUS_TOKEN is for one server"},
 		"Prometheus and others":  {map[string]string{"PLIMSOLL_PROMETHEUS_TOKEN": "x"}, []string{"http://a:9090", mongo}, "10"},
 	} {
 		getenv := func(key string) string { return x.env[key] }

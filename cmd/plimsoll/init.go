@@ -107,7 +107,7 @@ func (o *initOptions) Run(a *app, args []string) error {
 		return err
 	}
 	if _, err := language().Parse(shown, text, nil); err != nil {
-		return asPlanFailure(fmt.Errorf("init: what the flags say is no scenario of %s:\n%w", e.Key, err))
+		return asPlanFailure(fmt.Errorf("init: the flags do not make a valid scenario for %s:\n%w", e.Key, err))
 	}
 
 	if file == "-" {

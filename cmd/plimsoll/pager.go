@@ -44,5 +44,5 @@ func (a *app) paged(write func(io.Writer) error) error {
 		_, err = a.stdout.Write(text.Bytes())
 		return err
 	}
-	return nil // how the user left the pager is no result of the command
+	return nil // how the user left the pager is not a result of the command
 }

@@ -53,7 +53,7 @@ func newPlanCommand(a *app) *cobra.Command {
 		reading: fitOptions{sourceOptions: sourceOptions{durationUnless: sampleUnasked}}}
 	cmd := &cobra.Command{
 		Use:  "plan SCENARIO|SOURCE...",
-		Args: needArgs(1, -1, "plimsoll simulate --schema prints what a scenario may say"),
+		Args: needArgs(1, -1, "plimsoll simulate --schema prints what a scenario may contain"),
 	}
 
 	o.AddFlags(cmd)

@@ -208,7 +208,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 func similarCommands(cmd *cobra.Command, name string) []string {
 	name = strings.ToLower(name)
 	if len(name) > 40 {
-		return nil // it is no command
+		return nil // it is not a command
 	}
 
 	best := max(1, len(name)/3)

@@ -38,7 +38,7 @@ func newSimulateCommand(a *app) *cobra.Command {
 			if o.schema {
 				return needArgs(0, 0, "")(cmd, args)
 			}
-			return needArgs(1, 1, "plimsoll simulate --schema prints what a scenario may say")(cmd, args)
+			return needArgs(1, 1, "plimsoll simulate --schema prints what a scenario may contain")(cmd, args)
 		},
 	}
 

@@ -126,7 +126,7 @@ func TestSimulateWarns(t *testing.T) {
 	if code := a.run(context.Background()); code != exitFine {
 		t.Fatal(code, stderr)
 	}
-	if got := stderr.String(); !strings.Contains(got, `warning: variant "fast": --set: volumes.wal.iops: 60,000 IOPS are more than m6i.large lets pass`) || strings.Contains(got, "small") {
+	if got := stderr.String(); !strings.Contains(got, `warning: variant "fast": --set: volumes.wal.iops: 60,000 IOPS is more than m6i.large allows`) || strings.Contains(got, "small") {
 		t.Errorf("%q", got)
 	}
 }

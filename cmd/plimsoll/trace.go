@@ -99,7 +99,7 @@ func (o *traceOptions) Validate(cmd *cobra.Command, args []string) error {
 	case len(args) == 1 && (o.save != "" || o.record != ""):
 		return usagef("", "trace: --save and --out are for a trace that runs")
 	case len(args) == 0 && n != 1:
-		return usagef(traceExample, "trace: what? one of --pid, --unit, --command, --path")
+		return usagef(traceExample, "trace: no target: want one of --pid, --unit, --command, --path")
 	case cmd.Flags().Changed("save") && o.save == "" || cmd.Flags().Changed("perfetto") && o.perfetto == "":
 		return usagef("for example --save calls.trace", "trace: --save or --perfetto is empty")
 	case o.force && o.save == "" && o.perfetto == "":

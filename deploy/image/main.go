@@ -94,11 +94,11 @@ func run(args []string, epoch string) error {
 func static(program []byte) error {
 	f, err := elf.NewFile(bytes.NewReader(program))
 	if err != nil {
-		return errors.New("is no program for Linux")
+		return errors.New("is not a program for Linux")
 	}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
-			return errors.New("is no static program")
+			return errors.New("is not a static program")
 		}
 	}
 	return nil

@@ -127,7 +127,7 @@ func TestProgramsThatCannotRun(t *testing.T) {
 	pem := filepath.Join(dir, "ca.crt")
 
 	out := filepath.Join(dir, "image.tar")
-	for want, text := range map[string]string{"no program for Linux": "#!/bin/sh\n", "": string(program(t))} {
+	for want, text := range map[string]string{"not a program for Linux": "#!/bin/sh\n", "": string(program(t))} {
 		if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.WriteFile(pem, []byte("PEM"), 0o600)); err != nil {
 			t.Fatal(err)
 		}

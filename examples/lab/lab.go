@@ -1,5 +1,5 @@
 // Package lab holds the scenarios of the error table and what was measured of them, so that the
-// program can hold its models against real engines where there is no checkout and no root:
+// program can compare its models with real engines where there is no checkout and no root:
 // `plimsoll casebook` does.
 package lab
 

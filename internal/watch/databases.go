@@ -140,7 +140,7 @@ func (w *Watch) checkStalls(ctx context.Context, s *schedule, now time.Time) tim
 
 	began := w.opt.CPU()
 
-	// Servers are divided anew with each diagnosis. Before the first one, there are none yet.
+	// Servers are divided again with each diagnosis. Before the first one, there are none yet.
 	if len(w.databases) == 0 {
 		if err := w.divide(ctx, in); err != nil {
 			return w.opt.CPU() - began

@@ -159,7 +159,7 @@ func write(ctx context.Context, of *mongo.Collection, ledger string) error {
 
 				key := draw.IntN(documents/connections)*connections + conn
 				if err := update(of, key, n); err != nil {
-					// It is stopped: what was due meanwhile is given up.
+					// The server is stopped: drop the writes that were due meanwhile.
 					due = time.Now().Add(100 * time.Millisecond)
 					continue
 				}

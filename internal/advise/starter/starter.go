@@ -74,7 +74,7 @@ const SchemaFile = "scenario.schema.json"
 func Make(e engine.With[*Template], file string, o Options) ([]byte, error) {
 	i := slices.IndexFunc(Clouds, func(c Cloud) bool { return c.Name == o.On })
 	if i < 0 {
-		return nil, fmt.Errorf("no cloud %q: want one of %s", o.On, strings.Join(CloudNames(), ", "))
+		return nil, fmt.Errorf("unknown cloud %q: want one of %s", o.On, strings.Join(CloudNames(), ", "))
 	}
 	cloud := Clouds[i]
 

@@ -71,7 +71,7 @@ func (n EngineName) in(plain, whole string) bool {
 	return n.Within != "" && strings.Contains(plain, n.Within)
 }
 
-// marks stand between the parts of a name.
+// marks separate the parts of a name.
 var marks = strings.NewReplacer("_", "", "-", "", " ", "")
 
 func inFolder(dir, engine string) bool {

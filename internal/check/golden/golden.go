@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-var update = flag.Bool("update", false, "write golden files anew")
+var update = flag.Bool("update", false, "rewrite golden files")
 
 // A T is a test or a benchmark.
 type T interface {
@@ -40,6 +40,6 @@ func Compare(t T, name, got string) {
 	}
 
 	if string(want) != got {
-		t.Errorf("%s is otherwise (-update writes it anew):\n%s", path, got)
+		t.Errorf("%s differs (-update rewrites it):\n%s", path, got)
 	}
 }

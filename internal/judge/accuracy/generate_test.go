@@ -168,7 +168,7 @@ func (c chance) host(in *incident) string {
 	return "host: {" + strings.Join(words, ", ") + "}\n"
 }
 
-// disks adds the claims about volumes, each of which may be named by its rule.
+// disks adds the claims about volumes; a rule may name each of them.
 func (in *incident) disks(volumes ...drawn) {
 	var iops, bytes, burst, perfect, more, quick, steady []string
 	for _, v := range volumes {

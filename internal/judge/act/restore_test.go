@@ -318,7 +318,7 @@ func TestIOLimitRestored(t *testing.T) {
 	b.restores(func() string { return read(t, filepath.Join(group, "io.max")) })
 }
 
-// The speed of a resync comes back: the limit of all arrays, or the array's own.
+// The speed of a resync is restored: the limit of all arrays, or the array's own.
 func TestSyncSpeedRestored(t *testing.T) {
 	// The kernel shows the written value with its scope; "system" removes the array's own limit.
 	const tee = `#!/bin/sh

@@ -93,7 +93,7 @@ func detailed(t testing.TB, in recording.Reader) *diagnose.Report {
 	return r
 }
 
-// percentilesOf is the one plot of percentiles.
+// percentilesOf returns the only plot of percentiles.
 func percentilesOf(t testing.TB, r *diagnose.Report) *diagnose.Plot {
 	t.Helper()
 	for i := range r.Detail.Plots {

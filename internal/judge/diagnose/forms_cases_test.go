@@ -157,8 +157,8 @@ func TestCachePressureAtCheckpoints(t *testing.T) {
 	}
 }
 
-// An etcd that writes as fast as one fdatasync after the other goes: 1,105 a second of 0.7 to 1.4 ms on
-// a volume that is always busy. More IOPS buy nothing.
+// An etcd that makes one fdatasync after the other, 1,105 per second at 0.7 to 1.4 ms each, keeps its
+// volume busy all the time. More IOPS would not help.
 func TestOneSyncAfterTheOther(t *testing.T) {
 	edges := []string{"0.001", "0.002", "0.004", "0.008", "0.016", "0.032", "0.064", "0.128", "0.256", "0.512", "1.024", "2.048", "4.096", "8.192"}
 	under := func(s float64) bool { return s >= 1200 && s < 2400 }

@@ -35,7 +35,7 @@ func (w *written) google(name string, of func(s float64) did) *written {
 	return w
 }
 
-// A disk that stands at its limit is no calm one, whichever provider reports it.
+// A disk that stays at its limit is not a calm one, whichever provider reports it.
 func TestCapByProviders(t *testing.T) {
 	at := capped(4200, 3000, 0.0008, 16, 0.3)
 	for form, r := range map[string]*diagnose.Report{

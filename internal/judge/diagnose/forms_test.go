@@ -241,7 +241,7 @@ func show(t *testing.T, form string, r *diagnose.Report) {
 	}
 }
 
-// A volume that stands at its limit for the whole recording is no calm one, in whatever form.
+// A volume that stays at its limit for the whole recording is not a calm one, in whatever form.
 func TestCapForTheWholeRecording(t *testing.T) {
 	for form, r := range inForms(t, time.Hour, capped(4200, 3000, 0.0008, 16, 0.3)) {
 		t.Run(form, func(t *testing.T) {
@@ -277,7 +277,7 @@ func TestThroughputCapForTheFirstHours(t *testing.T) {
 	}
 }
 
-// Reads that go from 0.5 to 3 ms at the same load are no calm time.
+// Reads that go from 0.5 to 3 ms at the same load are not a calm time.
 func TestReadsGetSlower(t *testing.T) {
 	reads := func(each float64) func(s float64) did {
 		return func(s float64) did {
@@ -317,7 +317,7 @@ func TestFirstScanIsSlow(t *testing.T) {
 	}
 }
 
-// Transactions that halve while the clients stay are no calm time.
+// Transactions that halve while the clients stay are not a calm time.
 func TestWorkHalves(t *testing.T) {
 	for _, active := range []float64{12, 64} {
 		commits := func(s float64) float64 {

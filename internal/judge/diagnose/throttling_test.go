@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// The rule on writeback throttling speaks by the setting and the file system that the host reports:
-// only where it is off, and only for a pair of engine and file system on which it helped.
+// The rule on writeback throttling depends on the setting and the file system that the host reports. It
+// applies only if the throttling is off, and only to engines and file systems for which it helped.
 func TestWritebackThrottling(t *testing.T) {
 	for _, x := range []struct {
 		name, engine string

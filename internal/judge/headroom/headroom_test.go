@@ -136,7 +136,7 @@ func TestTwoBuckets(t *testing.T) {
 	}
 }
 
-// A rate that stands at the baseline while requests queue has no credits left.
+// A rate that stays at the baseline while requests queue has no credits left.
 func TestSpentCredits(t *testing.T) {
 	burst := func(s float64) float64 { return map[bool]float64{true: 150, false: 100}[s >= 300] }
 	r := record(time.Second, 600).add(rules.DiskOps, "device", "data", burst).add(rules.DiskMoved, "device", "data", always(150*8192)).

@@ -51,7 +51,7 @@ type durations struct {
 	samples           int
 }
 
-// MemberOf returns what a case shows of its server as a member of a cluster; nil if it is none, or if
+// MemberOf returns what a case shows of its server as a member of a cluster; nil if it is not one, or if
 // the recording is a single page, whose means do not show how durations vary.
 func MemberOf(c *Case) *Member {
 	for _, e := range c.Pack.Engines() {

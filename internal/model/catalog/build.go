@@ -173,32 +173,32 @@ func (o *Order) CheckOn(on *InstanceType) diagnostics.List {
 
 	switch t := types[i]; {
 	case t.Local && on.Disk.Count == 0:
-		l.Addf("type", "%s has no local disks; types that have: those with a d, as %s", on.Name, on.withDisks())
+		l.Addf("type", "%s has no local disks; types with a d in their name do, such as %s", on.Name, on.withDisks())
 	case t.Local && o.Members() > on.Disk.Count:
 		l = append(l, diagnostics.Problem{
-			Field: "stripe", Text: fmt.Sprintf("over %d local disks: %s has %d", o.Members(), on.Name, on.Disk.Count),
+			Field: "stripe", Text: fmt.Sprintf("%d local disks: %s has %d", o.Members(), on.Name, on.Disk.Count),
 			Limit: fmt.Sprint(on.Disk.Count), Source: on.Source.String(), Nearest: fmt.Sprint(on.Disk.Count),
 		})
 	case t.Local && o.Size > on.Disk.Size:
 		l = append(l, diagnostics.Problem{
-			Field: "size", Text: fmt.Sprintf("%s: a local disk of %s is smaller", o.Size.Exact(), on.Name),
+			Field: "size", Text: fmt.Sprintf("%s is more than a local disk of %s has", o.Size.Exact(), on.Name),
 			Limit: on.Disk.Size.Exact(), Source: on.Source.String(), Nearest: on.Disk.Size.Exact(),
 		})
 	case !t.Local && t.Provider == "aws" && on.Attachments > 0 && o.Members() > on.Attachments:
 		l = append(l, diagnostics.Problem{
-			Field: "stripe", Text: fmt.Sprintf("over %d volumes: %s attaches %d at most", o.Members(), on.Name,
+			Field: "stripe", Text: fmt.Sprintf("%d volumes: %s can attach at most %d", o.Members(), on.Name,
 				on.Attachments),
 			Limit: fmt.Sprint(on.Attachments), Source: on.Source.String(), Nearest: fmt.Sprint(on.Attachments),
 		})
 	case t.Provider != "any" && t.Provider != on.Of():
-		l.Addf("type", "%s is a volume of %s, and %s a machine of %s", t.Name, t.Provider, on.Name, on.Of())
+		l.Addf("type", "%s is a volume of %s, but %s is a machine of %s", t.Name, t.Provider, on.Name, on.Of())
 	case t.Provider == on.Of() && on.Refuses(t) != "":
 		l = append(l, diagnostics.Problem{
 			Field: "type", Text: t.Name + ": " + on.Refuses(t), Limit: "one of " + on.diskTypes(),
 			Source: seriesDocs.String(),
 		})
 	case o.Card >= max(on.Cards, 1):
-		l.Addf("card", "card %d: %s has %d, from 0", o.Card, on.Name, max(on.Cards, 1))
+		l.Addf("card", "card %d: %s has %d cards, counted from 0", o.Card, on.Name, max(on.Cards, 1))
 	}
 
 	return l

@@ -71,10 +71,10 @@ func (c *checker) size() {
 		c.add("size", "missing, or 0: limits and price depend on it",
 			"from "+least.Value.Exact()+" to "+most.Value.Exact(), least.Source, "")
 	case o.Size != 0 && least.Known() && o.Size < least.Value:
-		c.add("size", fmt.Sprintf("%s is less than %s has", o.Size.Exact(), t.Name),
+		c.add("size", fmt.Sprintf("%s is less than the minimum of %s", o.Size.Exact(), t.Name),
 			"at least "+least.Value.Exact(), least.Source, least.Value.Exact())
 	case most.Known() && o.Size > most.Value:
-		c.add("size", fmt.Sprintf("%s is more than %s has", o.Size.Exact(), t.Name), "at most "+most.Value.Exact(),
+		c.add("size", fmt.Sprintf("%s is more than the maximum of %s", o.Size.Exact(), t.Name), "at most "+most.Value.Exact(),
 			most.Source, most.Value.Exact())
 	}
 }
@@ -88,7 +88,7 @@ func (c *checker) iops() {
 	}
 
 	if o.IOPS != 0 && o.IOPSPerGB != 0 {
-		c.add("iops_per_gb", fmt.Sprintf("given besides iops: one of the two; %s per GiB on %s are %s", o.IOPSPerGB,
+		c.add("iops_per_gb", fmt.Sprintf("set in addition to iops: set only one of them; %s per GiB on %s is %s", o.IOPSPerGB,
 			o.Size.Exact(), units.Count(int64(o.IOPSPerGB)*o.gib())), "",
 			Source{}, "")
 	}
@@ -105,14 +105,14 @@ func (c *checker) iops() {
 	asked := o.asked(t)
 	if !t.ChoosesIOPS {
 		if asked != 0 {
-			c.add(field, fmt.Sprintf("not chosen on %s: %s", t.Name, c.rule()), "", c.ruleSource(), "")
+			c.add(field, fmt.Sprintf("cannot be set on %s: %s", t.Name, c.rule()), "", c.ruleSource(), "")
 		}
 		return
 	}
 
 	if asked == 0 {
 		if t.IOPSMin.Known() && !t.IOPSIncluded.Known() {
-			c.add("iops", fmt.Sprintf("missing: %s has none without", t.Name),
+			c.add("iops", fmt.Sprintf("missing: %s has no default", t.Name),
 				fmt.Sprintf("from %s to %s", t.IOPSMin.Value, t.IOPSMax.Value), t.IOPSMin.Source,
 				nearestIOPS(max(t.IOPSMin.Value, t.IOPSLeastPerGiB.Value*IOPS(o.gib()))))
 		}
@@ -147,7 +147,7 @@ func (c *checker) iopsBounds(field string, asked IOPS) {
 		if perGiB.Known() && o.Size > 0 {
 			nearest = min(nearest, bySize)
 		}
-		c.add(field, text+": more than "+t.Name+" has", "at most "+t.IOPSMax.Value.String()+" IOPS",
+		c.add(field, text+": more than the maximum of "+t.Name, "at most "+t.IOPSMax.Value.String()+" IOPS",
 			t.IOPSMax.Source, down(nearest))
 	case t.IOPSMin.Known() && asked < t.IOPSMin.Value:
 		nearest := t.IOPSMin.Value
@@ -155,15 +155,15 @@ func (c *checker) iopsBounds(field string, asked IOPS) {
 			// Round up: rounding down would again be below the minimum.
 			nearest = (nearest + gib - 1) / gib
 		}
-		c.add(field, text+": fewer than "+t.Name+" can have", "at least "+t.IOPSMin.Value.String()+" IOPS",
+		c.add(field, text+": fewer than the minimum of "+t.Name, "at least "+t.IOPSMin.Value.String()+" IOPS",
 			t.IOPSMin.Source, nearestIOPS(nearest))
 	case t.IOPSLeastPerGiB.Known() && o.Size > 0 && asked < t.IOPSLeastPerGiB.Value*gib:
 		least := t.IOPSLeastPerGiB.Value
-		c.add(field, fmt.Sprintf("%s on %d GiB: fewer than %s of the size can have", text, gib, t.Name),
+		c.add(field, fmt.Sprintf("%s on %d GiB: fewer than the minimum of %s of that size", text, gib, t.Name),
 			fmt.Sprintf("at least %s IOPS per GiB", least), t.IOPSLeastPerGiB.Source,
 			nearestIOPS(least*map[bool]IOPS{true: gib, false: 1}[field == "iops"]))
 	case perGiB.Known() && o.Size > 0 && asked > bySize:
-		c.add(field, fmt.Sprintf("%s on %d GiB: more than %s of the size has; they take %d GiB", text, gib, t.Name,
+		c.add(field, fmt.Sprintf("%s on %d GiB: more than the maximum of %s of that size; they need %d GiB", text, gib, t.Name,
 			(asked+perGiB.Value-1)/perGiB.Value),
 			fmt.Sprintf("%s IOPS per GiB", perGiB.Value), perGiB.Source, down(bySize))
 	}
@@ -174,7 +174,7 @@ func nearestIOPS(n IOPS) string { return fmt.Sprint(int64(n)) }
 // rule is a type's first rule on how its limits follow from others.
 func (c *checker) rule() string {
 	if len(c.t.Rules) == 0 {
-		return "it follows from the rest"
+		return "it follows from the other settings"
 	}
 	return c.t.Rules[0].Value
 }
@@ -195,7 +195,7 @@ func (c *checker) throughput() {
 		return
 	case o.Throughput == 0:
 		if t.ThroughputMin.Known() && !t.ThroughputIncluded.Known() {
-			c.add("throughput", fmt.Sprintf("missing: %s has none without", t.Name),
+			c.add("throughput", fmt.Sprintf("missing: %s has no default", t.Name),
 				fmt.Sprintf("from %s to %s", rate(t.ThroughputMin.Value), rate(t.ThroughputMax.Value)),
 				t.ThroughputMin.Source, written(max(t.ThroughputMin.Value, bySize)))
 		}
@@ -206,7 +206,7 @@ func (c *checker) throughput() {
 		if len(rules) == 0 {
 			rules = t.Rules
 		}
-		c.add("throughput", fmt.Sprintf("not chosen on %s: %s", t.Name, rules[0].Value), "", rules[0].Source, "")
+		c.add("throughput", fmt.Sprintf("cannot be set on %s: %s", t.Name, rules[0].Value), "", rules[0].Source, "")
 		return
 	}
 
@@ -225,23 +225,23 @@ func (c *checker) throughput() {
 		if byIOPS = max(byIOPS, t.ThroughputIncluded.Value); per.Known() && byIOPS < most {
 			nearest, limit = byIOPS, fmt.Sprintf("%s, and with %s IOPS %s", limit, iops, rate(byIOPS))
 		}
-		c.add("throughput", rate(o.Throughput)+": more than "+t.Name+" has", limit, t.ThroughputMax.Source,
+		c.add("throughput", rate(o.Throughput)+": more than the maximum of "+t.Name, limit, t.ThroughputMax.Source,
 			written(nearest))
 	case t.ThroughputMin.Known() && o.Throughput < t.ThroughputMin.Value:
-		c.add("throughput", rate(o.Throughput)+": less than "+t.Name+" can have",
+		c.add("throughput", rate(o.Throughput)+": less than the minimum of "+t.Name,
 			"at least "+rate(t.ThroughputMin.Value), t.ThroughputMin.Source, written(t.ThroughputMin.Value))
 	case o.Throughput < bySize:
 		least := t.ThroughputLeastPerGiB
-		c.add("throughput", fmt.Sprintf("%s on %s: it takes at least %s", rate(o.Throughput), o.Size.Exact(),
+		c.add("throughput", fmt.Sprintf("%s on %s: it needs at least %s", rate(o.Throughput), o.Size.Exact(),
 			rate(bySize)), least.Note, least.Source, written(bySize))
 	case o.Throughput < t.throughputLeast(iops):
 		least := t.ThroughputLeastPerIOPS
-		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it takes at least %s", rate(o.Throughput), iops,
+		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it needs at least %s", rate(o.Throughput), iops,
 			rate(t.throughputLeast(iops))), least.Note, least.Source, written(t.throughputLeast(iops)))
 	case per.Known() && o.Throughput > max(byIOPS, t.ThroughputIncluded.Value):
 		// Rounded up, because fewer IOPS would not allow all of the throughput.
 		need := (int64(o.Throughput) + int64(per.Value) - 1) / int64(per.Value)
-		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it takes %s IOPS", rate(o.Throughput), iops,
+		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it needs %s IOPS", rate(o.Throughput), iops,
 			units.Count(need)), per.Note, per.Source, written(byIOPS))
 	}
 }
@@ -261,7 +261,7 @@ func (c *checker) attached() {
 			diagnostics.Nearest(string(o.Caching),
 				[]string{string(NoCaching), string(CachedReads), string(CachedBoth)}))
 	case t.Provider != "azure":
-		c.add("caching", fmt.Sprintf("%s has none: host caching is Azure's", t.Name), "", Source{}, "")
+		c.add("caching", fmt.Sprintf("%s has no host caching: only Azure's disks do", t.Name), "", Source{}, "")
 	case o.Caching.on() && t.Name != "premium-ssd" && t.Name != "standard-ssd" && t.Name != "standard-hdd":
 		c.add("caching", fmt.Sprintf("%s cannot be cached by the host", t.Name), "", azureDocs, string(NoCaching))
 	case o.Caching.on() && o.Size >= uncachedFrom:
@@ -272,14 +272,14 @@ func (c *checker) attached() {
 	switch {
 	case !o.OnDemandBursting:
 	case t.Name != "premium-ssd":
-		c.add("on_demand_bursting", t.Name+" has none: it is Azure's Premium SSD's", "", azureBursting, "")
+		c.add("on_demand_bursting", t.Name+" has no on-demand bursting: only Azure's Premium SSD does", "", azureBursting, "")
 	case o.Size > 0 && o.Size <= burstsByCredits:
 		c.add("on_demand_bursting", o.Size.Exact()+" is too small", "more than "+burstsByCredits.Exact(),
 			azureBursting, "")
 	}
 
 	if o.Card < 0 || o.Card > 0 && t.Provider != "aws" {
-		c.add("card", fmt.Sprintf("card %d of %s: EBS cards are machines' of AWS, counted from 0", o.Card, t.Name),
+		c.add("card", fmt.Sprintf("card %d of %s: only AWS machines have EBS cards, counted from 0", o.Card, t.Name),
 			"", Source{}, "0")
 	}
 }
@@ -288,21 +288,21 @@ func (c *checker) stripe() {
 	o := c.o
 	lvm := Source{"lvmcreate's stripes, lvm2 2.03", "2024"}
 	if o.Stripe < 0 || o.Stripe > membersMax {
-		c.add("stripe", fmt.Sprintf("over %d volumes", o.Stripe), fmt.Sprintf("from 1 to %d", membersMax), lvm,
+		c.add("stripe", fmt.Sprintf("%d volumes out of range", o.Stripe), fmt.Sprintf("from 1 to %d", membersMax), lvm,
 			fmt.Sprint(min(max(o.Stripe, 1), membersMax)))
 	}
 
 	if u := o.StripeUnit; u != 0 && (u < 512 || u > units.GiB) {
-		c.add("stripe_unit", u.Exact(), "from 512B, a sector, to 1GiB", Source{},
+		c.add("stripe_unit", u.Exact(), "from 512B (a sector) to 1GiB", Source{},
 			min(max(u, 512), units.GiB).Exact())
 	}
 
 	if o.StripeUnit != 0 && o.Stripe < 2 {
-		c.add("stripe_unit", "given without a stripe over 2 volumes or more", "", Source{}, "")
+		c.add("stripe_unit", "needs a stripe of 2 or more volumes", "", Source{}, "")
 	}
 
 	if o.QueueSlots < 0 || o.QueueSlots > 1<<20 {
 		c.add("queue_slots", fmt.Sprintf("%d requests in flight", o.QueueSlots),
-			"from 0, which is no bound, to 1048576", Source{}, fmt.Sprint(min(max(o.QueueSlots, 0), 1<<20)))
+			"from 0 (unlimited) to 1048576", Source{}, fmt.Sprint(min(max(o.QueueSlots, 0), 1<<20)))
 	}
 }

@@ -30,7 +30,7 @@ func (c *checker) customOnly() {
 		{"merge", o.Merge}, {"flush_is_operation", o.FlushIsOperation},
 	} {
 		if f.given {
-			c.add(f.name, fmt.Sprintf("%s decides that itself: for your own limits, use type: custom", c.t.Name), "",
+			c.add(f.name, fmt.Sprintf("%s sets that itself: for your own limits, use type: custom", c.t.Name), "",
 				Source{}, "")
 		}
 	}
@@ -39,12 +39,12 @@ func (c *checker) customOnly() {
 func (c *checker) custom() {
 	o := c.o
 	if o.Operation < 0 || o.Operation > units.GiB {
-		c.add("operation", o.Operation.Exact(), "from 1B to 1GiB; without it an operation is of any length",
+		c.add("operation", o.Operation.Exact(), "from 1B to 1GiB; leave it out for operations of any size",
 			Source{}, units.GiB.Exact())
 	}
 
 	if o.Merge && o.Operation == 0 {
-		c.add("merge", "needs operation: how much one carries, 256KiB on SSD volumes of AWS", "", Source{}, "")
+		c.add("merge", "needs operation, the size of one; example: 256KiB, as on SSD volumes of AWS", "", Source{}, "")
 	}
 
 	for _, r := range []struct {
@@ -58,7 +58,7 @@ func (c *checker) custom() {
 
 	if o.Latency == nil || (o.Latency.Like == "" && o.Latency.Read == nil && o.Latency.Write == nil) {
 		c.add("latency",
-			"missing: a custom volume has none by itself; latency: {like: gp3} takes that of a type, {write: {p50: 700us, p99: 2ms}} says one", "",
+			"missing: a custom volume has no default; latency: {like: gp3} uses that of a type, {write: {p50: 700us, p99: 2ms}} sets one", "",
 			Source{}, "")
 	}
 
@@ -71,17 +71,17 @@ func (c *checker) burst() {
 	b, o := c.o.Burst, c.o
 	switch {
 	case (b.IOPS != 0) == (b.Throughput != 0):
-		c.add("burst", "one of iops and throughput: what the credits count", "", Source{}, "")
+		c.add("burst", "set one of iops and throughput: what the credits count", "", Source{}, "")
 	case b.IOPS < 0 || b.Throughput < 0:
 		c.add("burst", "negative", "", Source{}, "")
 	case b.IOPS != 0 && (o.asked(c.t) == 0 || b.IOPS <= o.asked(c.t)):
 		c.add("burst.iops",
-			fmt.Sprintf("%s IOPS while there are credits, %s without: it must be more than iops, which must be given",
+			fmt.Sprintf("%s IOPS while credits last, %s without: must be more than iops, which must be set",
 				b.IOPS, o.asked(c.t)), "",
 			Source{}, "")
 	case b.Throughput != 0 && (o.Throughput == 0 || b.Throughput <= o.Throughput):
 		c.add("burst.throughput",
-			fmt.Sprintf("%s while there are credits, %s without: it must be more than throughput, which must be given",
+			fmt.Sprintf("%s while credits last, %s without: must be more than throughput, which must be set",
 				rate(b.Throughput), rate(o.Throughput)), "",
 			Source{}, "")
 	}
@@ -108,7 +108,7 @@ func (c *checker) latency() {
 				p.Field = "latency.like"
 				c.List = append(c.List, p)
 			case t.Write == nil:
-				c.add("latency.like", "a custom volume has no latency to be like", "", Source{}, "gp3")
+				c.add("latency.like", "a custom volume has no default latency", "", Source{}, "gp3")
 			}
 		}
 		for _, q := range []struct {

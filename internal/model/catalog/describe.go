@@ -116,7 +116,7 @@ func (i *InstanceType) check() error {
 		return fmt.Errorf("%q: %d local disks of %s", i.Name, i.Disk.Count, i.Disk.Size.Exact())
 	case !i.HasEBS:
 		if (i.Baseline != volume.Rate{}) || (i.Maximum != volume.Rate{}) {
-			return fmt.Errorf("%q: EBS limits of an instance of which they are not known", i.Name)
+			return fmt.Errorf("%q: has EBS limits, but is marked as having unknown ones", i.Name)
 		}
 	case i.Baseline.IOPS < 1 || i.Baseline.Throughput < 1:
 		return fmt.Errorf("%q: EBS limits of %v IOPS and %v", i.Name, float64(i.Baseline.IOPS),
@@ -145,7 +145,7 @@ func (p *InstancePrice) check() error {
 		return err
 	}
 	if !(p.Hourly > 0 && p.Hourly <= hourlyMax) {
-		return fmt.Errorf("a price of %v USD an hour: more than 0, to %v", float64(p.Hourly), float64(hourlyMax))
+		return fmt.Errorf("price of %v USD per hour out of range: want more than 0, at most %v", float64(p.Hourly), float64(hourlyMax))
 	}
 	return nil
 }
@@ -153,11 +153,11 @@ func (p *InstancePrice) check() error {
 // checkName accepts names as clouds give them to instance types and regions.
 func checkName(name string) error {
 	if name == "" || len(name) > nameBytesMax {
-		return fmt.Errorf("a name of %d characters: from 1 to %d", len(name), nameBytesMax)
+		return fmt.Errorf("name of %d characters: want 1 to %d", len(name), nameBytesMax)
 	}
 	for _, r := range name {
 		if !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_') {
-			return fmt.Errorf("%q is not a name as clouds give them", name)
+			return fmt.Errorf("%q is not a valid name of an instance type", name)
 		}
 	}
 	return nil

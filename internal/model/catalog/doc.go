@@ -83,7 +83,7 @@ func ParseIOPS(s string) (IOPS, error) {
 	n := math.Round(x * factor)
 	switch {
 	case n > float64(iopsOrderMax):
-		return 0, fmt.Errorf("%q is more IOPS than anything has: at most %d", s, iopsOrderMax)
+		return 0, fmt.Errorf("%q is too many IOPS: want at most %d", s, iopsOrderMax)
 	case math.Abs(n-float64(x*factor)) > 1e-6:
 		return 0, fmt.Errorf("%q is not a whole number of IOPS", s)
 	}

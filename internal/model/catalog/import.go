@@ -33,7 +33,7 @@ type Import struct {
 
 	count  int
 	today  string            // a price that begins later is none yet
-	meters map[string]string // of Azure: how good the row is that a meter's price is from
+	meters map[string]string // Azure: the rank of the row that a meter's price came from
 }
 
 // A NamedPrice is a price of a type of instance.
@@ -94,7 +94,7 @@ func ReadImport(file string, text []byte, today string) (*Import, error) {
 	case len(trimmed) == 0:
 		return nil, fail(-1, errors.New("empty"))
 	case !utf8.Valid(text):
-		return nil, fail(-1, errors.New("not text in UTF-8"))
+		return nil, fail(-1, errors.New("not UTF-8 text"))
 	case trimmed[0] == '{' || trimmed[0] == '[':
 		r := &jsonReader{in: in, base: int64(len(text) - len(trimmed)),
 			d: json.NewDecoder(bytes.NewReader(trimmed)), length: int64(len(trimmed))}
@@ -102,7 +102,7 @@ func ReadImport(file string, text []byte, today string) (*Import, error) {
 			return nil, fail(at, err)
 		}
 	case len(text) > listBytesMax:
-		return nil, fail(-1, fmt.Errorf("neither JSON nor a list of prices of %s at most",
+		return nil, fail(-1, fmt.Errorf("neither JSON nor a list of prices of at most %s",
 			units.Bytes(listBytesMax)))
 	default:
 		if err := in.list(bytes.NewReader(text)); err != nil {
@@ -111,7 +111,7 @@ func ReadImport(file string, text []byte, today string) (*Import, error) {
 	}
 
 	if len(in.Instances)+len(in.InstancePrices)+len(in.VolumePrices) == 0 {
-		return nil, fail(-1, fmt.Errorf("nothing in it that the catalogue has: %d entries passed over", in.Skipped))
+		return nil, fail(-1, fmt.Errorf("contains nothing that the catalogue has: skipped %d entries", in.Skipped))
 	}
 
 	return in, nil
@@ -124,7 +124,7 @@ func (in *Import) begun(at string) bool {
 }
 
 func tooLarge() error {
-	return fmt.Errorf("over %s: take less at once, as with --filters", units.Bytes(float64(ImportBytesMax)))
+	return fmt.Errorf("larger than %s: request less at a time, for example with --filters", units.Bytes(float64(ImportBytesMax)))
 }
 
 // A jsonReader reads JSON element by element, so that an error has a position and a large list is
@@ -210,7 +210,7 @@ func (r *jsonReader) object() (int64, error) {
 		return r.where(err)
 	}
 	if !known && refused != "" {
-		return r.base, fmt.Errorf("no prices, but an error of the provider: %q", refused)
+		return r.base, fmt.Errorf("the provider's error instead of prices: %q", refused)
 	}
 	if !known {
 		return r.base, errors.New("JSON without a list called InstanceTypes, PriceList, Items or skus")
@@ -243,7 +243,7 @@ func (r *jsonReader) elements(of string) (int64, error) {
 			var syntax *json.SyntaxError
 			var kind *json.UnmarshalTypeError
 			if errors.As(err, &kind) {
-				err = fmt.Errorf("%s is a %s, which it never is in what that tool prints", kind.Field, kind.Value)
+				err = fmt.Errorf("%s is a %s, which that tool never prints", kind.Field, kind.Value)
 			} else if errors.As(err, &syntax) {
 				err = fmt.Errorf("in its text: %w", err)
 			}
@@ -306,7 +306,7 @@ func (r *jsonReader) where(err error) (int64, error) {
 		// SyntaxError counts the bytes read, including the offending one.
 		at = syntax.Offset - 1
 	case err.Error() == "EOF" || err.Error() == "unexpected EOF":
-		at, err = r.length, errors.New("it ends before the JSON does: is it cut off?")
+		at, err = r.length, errors.New("the JSON is incomplete: was the file cut off?")
 	}
 	return r.base + at, err
 }

@@ -130,9 +130,9 @@ func TestImportRefuses(t *testing.T) {
 		"empty":        {" \n", "empty"},
 		"prose":        {"It was a dark and stormy night;\n", "header"},
 		"other JSON":   {`{"Reservations": []}`, "line 1, byte 0: JSON without a list"},
-		"refused":      {`{"error": {"code": 403, "message": "The request is missing a valid API key.", "status": "PERMISSION_DENIED"}}`, `no prices, but an error of the provider: "The request is missing a valid API key."`},
-		"cut":          {typesJSON[:400], "line 5, byte 400: it ends before the JSON does"},
-		"cut early":    {typesJSON[:30], "is it cut off?"},
+		"refused":      {`{"error": {"code": 403, "message": "The request is missing a valid API key.", "status": "PERMISSION_DENIED"}}`, `the provider's error instead of prices: "The request is missing a valid API key."`},
+		"cut":          {typesJSON[:400], "line 5, byte 400: the JSON is incomplete"},
+		"cut early":    {typesJSON[:30], "was the file cut off?"},
 		"broken":       {"{\n\"InstanceTypes\": [ }", "line 2, byte"},
 		"no list":      {`{"InstanceTypes": 5}`, "not a list"},
 		"wrong kind":   {strings.Replace(typesJSON, "8192", `"much"`, 1), "line 5, byte 317: InstanceTypes[1]: MemoryInfo.SizeInMiB is a string"},
@@ -140,20 +140,20 @@ func TestImportRefuses(t *testing.T) {
 		"huge":         {strings.Replace(typesJSON, "8192", "9000000000000000000", 1), "a memory of 9000000000000000000 MiB"},
 		"IOPS":         {strings.Replace(typesJSON, "7000", "-1", 1), "EBS limits of -1 IOPS"},
 		"maximum":      {strings.Replace(typesJSON, "40000", "10", 1), "at least the baseline"},
-		"name":         {strings.Replace(typesJSON, "m9z.large", "m9z\\u001b[31m", 1), "not a name as clouds give them"},
-		"no name":      {strings.Replace(typesJSON, "m9z.large", "", 1), "a name of 0 characters"},
+		"name":         {strings.Replace(typesJSON, "m9z.large", "m9z\\u001b[31m", 1), "not a valid name of an instance type"},
+		"no name":      {strings.Replace(typesJSON, "m9z.large", "", 1), "name of 0 characters"},
 		"twice":        {strings.Replace(typesJSON, "m9z.large", "m6i.xlarge", 1), "m6i.xlarge is there twice"},
 		"more":         {typesJSON + "{}", "something follows"},
-		"nothing":      {`{"InstanceTypes": []}`, "nothing in it"},
-		"price":        {strings.Replace(pricesJSON, "0.214", "lots", 1), `PriceList[5]: m6i.xlarge in eu-west-1: "lots" is no price`},
+		"nothing":      {`{"InstanceTypes": []}`, "contains nothing"},
+		"price":        {strings.Replace(pricesJSON, "0.214", "lots", 1), `PriceList[5]: m6i.xlarge in eu-west-1: "lots" is not a price`},
 		"JSON in JSON": {`["{\"product\": "]`, "PriceList[0]: in its text"},
-		"CSV price":    {"instance_type,usd_per_hour\na.b,1\na.c,\n", `line 3: "" is no price`},
+		"CSV price":    {"instance_type,usd_per_hour\na.b,1\na.c,\n", `line 3: "" is not a price`},
 		"CSV fields":   {"instance_type,usd_per_hour\na.b,1,5\n", "line 2"},
-		"CSV negative": {"instance_type,usd_per_hour\na.b,-1\n", "line 2: a price of -1"},
+		"CSV negative": {"instance_type,usd_per_hour\na.b,-1\n", "line 2: price of -1"},
 		"CSV columns":  {"a,b\n1,2\n", "header needs instance_type and usd_per_hour"},
-		"CSV twice":    {"instance_type,usd_per_hour\na.b,1\na.b,1\na.b,2\n", "line 4: a.b in us-east-1 costs 2 USD an hour, and 1 before"},
-		"endless line": {strings.Repeat("a", listBytesMax+1), "neither JSON nor a list of prices of 33.6 MB at most"},
-		"binary":       {"\xff\xfe\x00", "not text"},
+		"CSV twice":    {"instance_type,usd_per_hour\na.b,1\na.b,1\na.b,2\n", "line 4: a.b in us-east-1 costs 2 USD per hour, but 1 in an earlier line"},
+		"endless line": {strings.Repeat("a", listBytesMax+1), "neither JSON nor a list of prices of at most 33.6 MB"},
+		"binary":       {"\xff\xfe\x00", "not UTF-8"},
 	} {
 		_, err := ReadImport("in.json", []byte(c.text), "")
 		var at *ImportError
@@ -169,7 +169,7 @@ func TestStoreRefuses(t *testing.T) {
 		{`{"version": 1, "instances": [{"name": "x", "vcpu": 1, "memory": "1B"}]}`, "instances[0]"},
 		{`{"version": 1, "instance_prices": [{"instance": "x", "price": {"region": "r", "hourly": "20000USD"}}]}`, "instance_prices[0]"},
 		{`{"version": 1, "volume_prices": [{"type": "gp9"}]}`, "volume_prices[0]"},
-		{`{"version": 1, "volume_prices": [{"type": "io2", "prices": {"region": "r", "iops": [{"over": "5"}, {"over": "5"}]}}]}`, "do not ascend"},
+		{`{"version": 1, "volume_prices": [{"type": "io2", "prices": {"region": "r", "iops": [{"over": "5"}, {"over": "5"}]}}]}`, "not in ascending order"},
 	} {
 		path := filepath.Join(t.TempDir(), "catalog.json")
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
@@ -300,12 +300,12 @@ func TestReadImportClouds(t *testing.T) {
 	}
 
 	for name, c := range map[string]struct{ text, want string }{
-		"euros":    {strings.Replace(azureJSON, `"currencyCode": "USD"`, `"currencyCode": "EUR"`, 1), `Items[0]: Premium LRS Provisioned Capacity in westeurope: a price in "EUR", and the catalogue's are in USD`},
-		"yen":      {strings.Replace(googleJSON, `"currencyCode": "USD"`, `"currencyCode": "JPY"`, 1), `skus[0]: Hyperdisk Balanced Capacity in Frankfurt: a price in "JPY"`},
-		"yuan":     {strings.Replace(pricesJSON, `"USD":"0.0055"`, `"CNY":"0.04"`, 1), `PriceList[1]: gp3 in eu-west-1: a price in "CNY"`},
-		"torn":     {azureJSON[:400], "it ends before the JSON does: is it cut off?"},
-		"negative": {strings.Replace(azureJSON, "0.000123", "-1", 1), "-1 is no price"},
-		"a day's":  {strings.Replace(googleJSON, "GiBy.mo", "GiBy.d", 1), `a price for each "GiBy.d"`},
+		"euros":    {strings.Replace(azureJSON, `"currencyCode": "USD"`, `"currencyCode": "EUR"`, 1), `Items[0]: Premium LRS Provisioned Capacity in westeurope: price in "EUR", but the catalogue's prices are in USD`},
+		"yen":      {strings.Replace(googleJSON, `"currencyCode": "USD"`, `"currencyCode": "JPY"`, 1), `skus[0]: Hyperdisk Balanced Capacity in Frankfurt: price in "JPY"`},
+		"yuan":     {strings.Replace(pricesJSON, `"USD":"0.0055"`, `"CNY":"0.04"`, 1), `PriceList[1]: gp3 in eu-west-1: price in "CNY"`},
+		"torn":     {azureJSON[:400], "the JSON is incomplete: was the file cut off?"},
+		"negative": {strings.Replace(azureJSON, "0.000123", "-1", 1), "-1 is not a price"},
+		"a day's":  {strings.Replace(googleJSON, "GiBy.mo", "GiBy.d", 1), `price per "GiBy.d"`},
 	} {
 		if _, err := ReadImport(name, []byte(c.text), "2026-11-21"); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)

@@ -104,11 +104,11 @@ func (i *InstanceType) Weighted(weighting string) (*InstanceType, error) {
 		return i, nil
 	case ebsWeighting:
 	default:
-		return nil, fmt.Errorf("%q is no bandwidth weighting: default or %s", weighting, ebsWeighting)
+		return nil, fmt.Errorf("%q is not a bandwidth weighting: want default or %s", weighting, ebsWeighting)
 	}
 
 	if !i.Weighting {
-		return nil, fmt.Errorf("%s has no bandwidth weighting; types that have: most of families m8, c8, r8 and x8",
+		return nil, fmt.Errorf("%s has no bandwidth weighting; most types of the families m8, c8, r8 and x8 do",
 			i.Name)
 	}
 

@@ -61,7 +61,7 @@ type NoPriceError struct {
 }
 
 func (e *NoPriceError) Error() string {
-	text := fmt.Sprintf("no prices of %s for %s here", e.Of, e.Region)
+	text := fmt.Sprintf("no known price of %s in %s", e.Of, e.Region)
 	if len(e.Known) > 0 {
 		known := e.Known
 		if len(known) > 8 {
@@ -268,7 +268,7 @@ func (c *Catalog) Instance(name string) (*InstanceType, error) {
 	i, ok := c.find(name)
 	if !ok {
 		if name == "" {
-			return nil, diagnostics.Problem{Field: "instance", Text: "missing: an instance type, as m6i.xlarge"}
+			return nil, diagnostics.Problem{Field: "instance", Text: "missing: an instance type, such as m6i.xlarge"}
 		}
 		return nil, unknownInstance(name, c.InstanceNames())
 	}

@@ -65,7 +65,7 @@ func (in *Import) add(element []byte) error {
 
 	usd, err := strconv.ParseFloat(d.PricePerUnit["USD"], 64)
 	if err != nil || !(usd >= 0 && usd <= float64(hourlyMax)) {
-		return fmt.Errorf("%s%s in %s: %q is no price in USD", instance, volumeType, region, d.PricePerUnit["USD"])
+		return fmt.Errorf("%s%s in %s: %q is not a price in USD", instance, volumeType, region, d.PricePerUnit["USD"])
 	}
 
 	switch {
@@ -236,7 +236,7 @@ func (in *Import) list(r io.Reader) error {
 		line, _ := c.FieldPos(0)
 		price, err := strconv.ParseFloat(strings.TrimPrefix(row[usd], "$"), 64)
 		if err != nil {
-			return fmt.Errorf("line %d: %q is no price in USD an hour", line, row[usd])
+			return fmt.Errorf("line %d: %q is not a price in USD per hour", line, row[usd])
 		}
 
 		region := Region
@@ -246,7 +246,7 @@ func (in *Import) list(r io.Reader) error {
 
 		of := row[name] + " in " + region
 		if before, twice := said[of]; twice && before != units.USD(price) {
-			return fmt.Errorf("line %d: %s costs %v USD an hour, and %v before: which of them is meant?", line, of,
+			return fmt.Errorf("line %d: %s costs %v USD per hour, but %v in an earlier line", line, of,
 				price, float64(before))
 		}
 

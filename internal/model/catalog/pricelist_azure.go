@@ -63,7 +63,7 @@ func (in *Import) addAzure(element []byte) error {
 	}
 	if !(m.RetailPrice >= 0 && m.RetailPrice <= float64(hourlyMax)) ||
 		!(m.TierMinimumUnits >= 0 && m.TierMinimumUnits <= 1e9) {
-		return fmt.Errorf("%s in %s: %v is no price", m.Meter, m.Region, m.RetailPrice)
+		return fmt.Errorf("%s in %s: %v is not a price", m.Meter, m.Region, m.RetailPrice)
 	}
 
 	t, err := Type(name)
@@ -123,7 +123,7 @@ func (in *Import) azureMeter(t *VolumeType, p *Prices, m *retailItem, usd units.
 // currency refuses prices in another currency: the catalogue compares dollars.
 func (in *Import) currency(code, how string) error {
 	if code != "USD" {
-		return fmt.Errorf("a price in %q, and the catalogue's are in USD: %s", code, how)
+		return fmt.Errorf("price in %q, but the catalogue's prices are in USD: %s", code, how)
 	}
 	return nil
 }

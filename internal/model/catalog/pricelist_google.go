@@ -121,7 +121,7 @@ func (in *Import) googlePrice(k *sku) (units.USD, error) {
 	whole, err := strconv.ParseInt("0"+p.Units, 10, 64)
 	usd := float64(whole) + float64(p.Nanos)/1e9
 	if err != nil || !(usd > 0 && usd <= float64(hourlyMax)) {
-		return 0, fmt.Errorf("units %q and %d nanos are no price", p.Units, p.Nanos)
+		return 0, fmt.Errorf("units %q and %d nanos are not a price", p.Units, p.Nanos)
 	}
 
 	switch {
@@ -131,5 +131,5 @@ func (in *Import) googlePrice(k *sku) (units.USD, error) {
 		return units.USD(float64(usd * Hours)), nil
 	}
 
-	return 0, fmt.Errorf("a price for each %q: neither a month's nor an hour's", x.Unit)
+	return 0, fmt.Errorf("price per %q: want per month or per hour", x.Unit)
 }

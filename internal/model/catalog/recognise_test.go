@@ -131,7 +131,7 @@ func TestRecognise(t *testing.T) {
 		{"a stripe", catalog.Seen{Provider: "aws", Size: 100 * units.GiB, SizeKnown: true, Parts: 4, IOPS: 11_980, MostIOPS: 12_000}, "{type: gp3, size: 100GiB, stripe: 4}", true},
 		{"P10 by its size", catalog.Seen{Provider: "azure", Size: 128 * units.GiB, SizeKnown: true, IOPS: 499, MostIOPS: 505}, "{type: premium-ssd, size: 128GiB}", true},
 		{"io2 by its throughput", catalog.Seen{Type: "io2", Size: 100 * units.GiB, Throughput: 256 * units.MiBps}, "{type: io2, size: 100GiB, iops: 1000}", false},
-		{"more than anything has", catalog.Seen{Provider: "aws", Size: 100 * units.GiB, MostIOPS: 1e6}, "", false},
+		{"more than the maximum of anything", catalog.Seen{Provider: "aws", Size: 100 * units.GiB, MostIOPS: 1e6}, "", false},
 	} {
 		matches := catalog.Recognise(c.seen)
 		if c.want == "" {

@@ -21,7 +21,7 @@ func ParseScale(s string) (Scale, error) {
 		x /= 100
 	}
 	if err != nil || !(x > 0 && x <= scaleMax) {
-		return 0, fmt.Errorf("%q is not a factor over 0, to %d: write it as 150%% or 1.5", s, scaleMax)
+		return 0, fmt.Errorf("%q is not a factor: want more than 0, at most %d, such as 150%% or 1.5", s, scaleMax)
 	}
 	return Scale(x), nil
 }

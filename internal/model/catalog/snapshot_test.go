@@ -18,7 +18,7 @@ func TestOrdersBesideFigures(t *testing.T) {
 		"{type: pd-ssd, size: 100GiB, from_snapshot: true}":                             "not known here",
 		"{type: premium-ssd, size: 1TiB, on_demand_bursting: true}":                     "",
 		"{type: premium-ssd, size: 512GiB, on_demand_bursting: true}":                   "too small",
-		"{type: premium-v2, size: 1TiB, on_demand_bursting: true}":                      "premium-v2 has none",
+		"{type: premium-v2, size: 1TiB, on_demand_bursting: true}":                      "premium-v2 has no on-demand bursting",
 	} {
 		o := order(t, text)
 		switch problems := o.Check(); {

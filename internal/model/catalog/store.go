@@ -146,7 +146,7 @@ func (v *NamedPrices) check() error {
 	for i, t := range v.Prices.IOPS {
 		amounts = append(amounts, t.Each)
 		if t.Over < 0 || (i > 0 && t.Over <= v.Prices.IOPS[i-1].Over) {
-			return errors.New("tiers that do not ascend")
+			return errors.New("tiers are not in ascending order")
 		}
 	}
 
@@ -160,7 +160,7 @@ func (v *NamedPrices) check() error {
 	for i, z := range v.Prices.Sizes {
 		amounts = append(amounts, z.Each)
 		if z.Most <= 0 || i > 0 && z.Most <= v.Prices.Sizes[i-1].Most {
-			return errors.New("sizes that do not ascend")
+			return errors.New("sizes are not in ascending order")
 		}
 	}
 
@@ -215,7 +215,7 @@ func (s *Store) Add(in *Import) ([]Change, error) {
 		func(p *NamedPrices) string { return p.Type + " " + p.Prices.Region })
 	if len(s.Instances) > importedMax || len(s.InstancePrices) > importedMax ||
 		len(s.VolumePrices) > regionsMax*len(types) {
-		return nil, fmt.Errorf("with what was imported before, more than %s entries", units.Count(importedMax))
+		return nil, fmt.Errorf("together with earlier imports, more than %s entries", units.Count(importedMax))
 	}
 
 	return changes(before, s.Catalog(), in), nil

@@ -48,7 +48,7 @@ func (i *InstanceType) Refuses(t *VolumeType) string {
 
 	if i == nil {
 		if t.Name == extremeName {
-			return fmt.Sprintf("it takes a machine of %d vCPUs or more, and host.instance does not name one",
+			return fmt.Sprintf("it needs a machine with %d or more vCPUs: name one with host.instance",
 				leastExtremeCores())
 		}
 		return ""
@@ -64,9 +64,9 @@ func (i *InstanceType) Refuses(t *VolumeType) string {
 		return ""
 	// A capital letter means that the series takes the disk on request, which is not a refusal.
 	case !strings.Contains(strings.ToLower(takes), letter):
-		return fmt.Sprintf("%s is of series %s, which does not take it", i.Name, strings.ToUpper(series))
+		return fmt.Sprintf("%s is of series %s, which does not support it", i.Name, strings.ToUpper(series))
 	case t.Name == extremeName && i.VCPU < least:
-		return fmt.Sprintf("%s has %d vCPUs, and series %s takes it from %d on", i.Name, i.VCPU,
+		return fmt.Sprintf("%s has %d vCPUs, but series %s supports it only from %d on", i.Name, i.VCPU,
 			strings.ToUpper(series), least)
 	}
 
@@ -79,7 +79,7 @@ func (i *InstanceType) refusesPersistent(t *VolumeType) string {
 		return ""
 	}
 	if series, _, _ := strings.Cut(i.Name, "-"); hyperdiskOnly[series] {
-		return fmt.Sprintf("%s is of series %s, which takes only Hyperdisk", i.Name, strings.ToUpper(series))
+		return fmt.Sprintf("%s is of series %s, which supports only Hyperdisk", i.Name, strings.ToUpper(series))
 	}
 	return ""
 }

@@ -16,20 +16,20 @@ func TestWhichDisksAMachineTakes(t *testing.T) {
 		order   Order
 		want    string // "" if it takes it
 	}{
-		{"c3-standard-44", extreme, "c3-standard-44 has 44 vCPUs, and series C3 takes it from 88 on"},
+		{"c3-standard-44", extreme, "c3-standard-44 has 44 vCPUs, but series C3 supports it only from 88 on"},
 		{"c3-standard-88", extreme, ""},
-		{"c3d-standard-30", extreme, "takes it from 60 on"},
+		{"c3d-standard-30", extreme, "supports it only from 60 on"},
 		{"c3d-standard-60", extreme, ""},
-		{"n2-standard-64", extreme, "takes it from 80 on"},
+		{"n2-standard-64", extreme, "supports it only from 80 on"},
 		{"n2-standard-80", extreme, ""},
-		{"n2d-standard-128", extreme, "series N2D, which does not take it"},
-		{"c2-standard-16", balanced, "series C2, which does not take it"},
+		{"n2d-standard-128", extreme, "series N2D, which does not support it"},
+		{"c2-standard-16", balanced, "series C2, which does not support it"},
 		{"c3-standard-8", balanced, ""},
 		{"n2-standard-8", balanced, ""}, // after an agreement
 		{"n2-standard-8", Order{Type: "pd-ssd", Size: units.TiB}, ""},
-		{"n4-standard-8", Order{Type: "pd-ssd", Size: units.TiB}, "series N4, which takes only Hyperdisk"},
+		{"n4-standard-8", Order{Type: "pd-ssd", Size: units.TiB}, "series N4, which supports only Hyperdisk"},
 		{"n4-standard-8", balanced, ""},
-		{"c4-standard-8", Order{Type: "pd-balanced", Size: units.TiB}, "series C4, which takes only Hyperdisk"},
+		{"c4-standard-8", Order{Type: "pd-balanced", Size: units.TiB}, "series C4, which supports only Hyperdisk"},
 		{"e2-standard-4", Order{Type: "pd-balanced", Size: units.TiB}, ""},
 		{"n2-standard-8", Order{Type: "hyperdisk-throughput", Size: 2 * units.TiB, Throughput: 100 * units.MiBps}, ""},
 		{"n2-standard-8", Order{Type: "gp3", Size: units.TiB}, "gp3 is a volume of aws"},

@@ -10,7 +10,7 @@ import (
 
 // If another device does most of the host's writing, a file is written out long before it
 // is too old, because its device's share of the background limit is small. What the flusher had
-// begun with gets one more chunk at its next look, and its half minute begins anew.
+// begun with gets one more chunk at its next look, and its half minute begins again.
 func TestDeviceShare(t *testing.T) {
 	const dirty = 300 * units.MiB
 	written := func(apart bool) func(second int) units.Size {

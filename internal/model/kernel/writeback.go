@@ -167,7 +167,7 @@ func (w *flusher) run() {
 		}
 
 		// This part of the file is clean. Once the whole file is, it leaves the list; if it became
-		// dirty again meanwhile, its time starts anew.
+		// dirty again meanwhile, its time starts again.
 		if !ok {
 			w.device.handles.end(&w.handle)
 			if !w.seek(f) {

@@ -78,9 +78,9 @@ func (c *checker) add(p diagnostics.Problem) { c.problems = append(c.problems, p
 
 func (c *checker) check() {
 	if c.Version != Version {
-		text := fmt.Sprintf("version %d is not known to this program", c.Version)
+		text := fmt.Sprintf("unknown version %d", c.Version)
 		if !c.wrote("plimsoll") {
-			text = "missing: the version of the format, which is " + strconv.Itoa(Version)
+			text = "missing: the version of the format is " + strconv.Itoa(Version)
 		}
 		c.add(diagnostics.Problem{Field: "plimsoll", Text: text, Nearest: strconv.Itoa(Version)})
 	}
@@ -96,7 +96,7 @@ func (c *checker) check() {
 
 	for _, b := range c.Objective.Bounds() {
 		if b.Most <= 0 {
-			c.add(diagnostics.Problem{Field: "objective." + b.Name, Text: "a latency of 0 is never met",
+			c.add(diagnostics.Problem{Field: "objective." + b.Name, Text: "a latency of 0 cannot be met",
 				Nearest: "1ms"})
 		}
 	}
@@ -114,7 +114,7 @@ func (c *checker) mounted() {
 func (c *checker) zeros() {
 	zero := func(field string, is bool, without string) {
 		if is && c.wrote(field) {
-			c.add(diagnostics.Problem{Field: field, Text: "0 is none: leave it out for " + without})
+			c.add(diagnostics.Problem{Field: field, Text: "must not be 0: leave it out for " + without})
 		}
 	}
 
@@ -193,7 +193,7 @@ func (c *checker) host() {
 
 	if c.Host.Instance == "" && c.Host.BandwidthWeighting != "" {
 		c.add(diagnostics.Problem{Field: "host.bandwidth_weighting",
-			Text: "it is an instance's: name one with host.instance"})
+			Text: "needs an instance: set host.instance"})
 	}
 
 	for _, pair := range eitherOr {
@@ -210,7 +210,7 @@ func (c *checker) host() {
 	// Less memory than the instance has is allowed, more cannot exist.
 	if i := c.instance; i != nil && c.Host.Memory > i.Memory && i.Memory > 0 {
 		c.add(diagnostics.Problem{
-			Field: "host.memory", Text: fmt.Sprintf("%s are more than %s has", c.Host.Memory.Exact(), i.Name),
+			Field: "host.memory", Text: fmt.Sprintf("%s is more than %s has", c.Host.Memory.Exact(), i.Name),
 			Limit: i.Memory.Exact(), Source: i.Source.String(), Nearest: i.Memory.Exact(),
 		})
 	}
@@ -219,7 +219,7 @@ func (c *checker) host() {
 func (c *checker) volumes() {
 	if len(c.Volumes) == 0 {
 		c.add(diagnostics.Problem{Field: "volumes",
-			Text: "missing: an engine needs at least one, {data: {type: gp3, size: 500GiB}} for instance"})
+			Text: "missing: an engine needs at least one volume, for example {data: {type: gp3, size: 500GiB}}"})
 	}
 	if len(c.Volumes) > volumesMax {
 		c.add(diagnostics.Problem{Field: "volumes", Text: fmt.Sprintf("%d volumes", len(c.Volumes)),
@@ -294,7 +294,7 @@ func (c *checker) overInstance(at string, o *catalog.Order) {
 	if iops := l.Sustained.IOPS * units.Frequency(n); share.Maximum.IOPS > 0 && iops > share.Maximum.IOPS {
 		c.warnings = append(c.warnings, diagnostics.Problem{
 			Field: at + ".iops",
-			Text: fmt.Sprintf("%s are more than %s lets pass to all its volumes together: the instance is the cap",
+			Text: fmt.Sprintf("%s is more than %s allows for all its volumes together: the instance is the limit",
 				inFull(iops), i.Name),
 			Limit: capped(inFull(share.Maximum.IOPS), inFull(share.Baseline.IOPS)), Source: i.Source.String(),
 		})
@@ -304,7 +304,7 @@ func (c *checker) overInstance(at string, o *catalog.Order) {
 		rate > share.Maximum.Throughput {
 		c.warnings = append(c.warnings, diagnostics.Problem{
 			Field: at + ".throughput",
-			Text: fmt.Sprintf("%s are more than %s lets pass to all its volumes together: the instance is the cap",
+			Text: fmt.Sprintf("%s is more than %s allows for all its volumes together: the instance is the limit",
 				rate, i.Name),
 			Limit:  capped(share.Maximum.Throughput.String(), share.Baseline.Throughput.String()),
 			Source: i.Source.String(),
@@ -326,7 +326,7 @@ func inFull(f units.Frequency) string { return catalog.IOPS(f).String() + " IOPS
 // workload resolves the workload. What an engine says about its database is the workload's default.
 func (c *checker) workload() {
 	if !c.wrote("workload") {
-		c.add(diagnostics.Problem{Field: "workload", Text: "missing: {preset: telemetry} for instance"})
+		c.add(diagnostics.Problem{Field: "workload", Text: "missing: for example {preset: telemetry}"})
 		return
 	}
 
@@ -365,7 +365,7 @@ func (c *checker) operations(load *workload.Workload) {
 	}
 
 	p := diagnostics.Problem{
-		Field: "run.duration", Text: fmt.Sprintf("%s for %s, warm-up included, are %.3g operations",
+		Field: "run.duration", Text: fmt.Sprintf("%s for %s, including the warm-up, is %.3g operations",
 			load.Rate(), whole, n),
 		Limit: fmt.Sprintf("%.3g operations", float64(operationsMax)), Source: sourceOwn,
 	}
@@ -382,7 +382,7 @@ func (c *checker) operations(load *workload.Workload) {
 
 func (c *checker) members() {
 	if len(c.Members) > 0 && !c.isCluster() && len(c.chosen) == 1 {
-		c.add(diagnostics.Problem{Field: "members", Text: c.Engine.Name() + " has no members here; " +
+		c.add(diagnostics.Problem{Field: "members", Text: c.Engine.Name() + " has no members: only " +
 			strings.Join(c.clusters(), " and ") + " has"})
 		return
 	}
@@ -390,7 +390,7 @@ func (c *checker) members() {
 		k, err := strconv.Atoi(m.Name)
 		if err != nil || k < 1 || (c.isCluster() && k > c.MemberCount()) {
 			c.add(diagnostics.Problem{Field: "members." + m.Name,
-				Text: fmt.Sprintf("there is no such member: they are 1 to %d", c.MemberCount())})
+				Text: fmt.Sprintf("no such member: want 1 to %d", c.MemberCount())})
 		}
 	}
 }

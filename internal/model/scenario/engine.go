@@ -131,7 +131,7 @@ func (c *checker) engine() {
 			return // an unknown engine is named, which is reported elsewhere
 		}
 		c.add(diagnostics.Problem{Field: "engine", Text: "missing: exactly one of " + strings.Join(c.keys(), ", ") +
-			", {" + c.keys()[0] + ": {}} for instance"})
+			"; for example {" + c.keys()[0] + ": {}}"})
 		return
 	case 1:
 	default:

@@ -60,8 +60,8 @@ func TestLoneProblems(t *testing.T) {
 		"a type":        {"type: gp9\nsize: 10GiB\n", nil, "v.yaml:1:7: type"},
 		"an instance":   {"type: gp3\nsize: 10GiB\ninstance: m5.lrage\n", nil, "v.yaml:3:11: instance"},
 		"an assignment": {"type: gp3\nsize: 10GiB\n", []string{"iops=90000"}, "iops: 90,000 IOPS"},
-		"no assignment": {"type: gp3\nsize: 10GiB\n", []string{"iops"}, "is no assignment"},
-		"an empty one":  {"type: gp3\nsize: 10GiB\n", []string{""}, "is no assignment"},
+		"no assignment": {"type: gp3\nsize: 10GiB\n", []string{"iops"}, "is not an assignment"},
+		"an empty one":  {"type: gp3\nsize: 10GiB\n", []string{""}, "is not an assignment"},
 	} {
 		_, err := language.NewFile("v.yaml", []byte(c.text)).ParseVolumes(c.sets)
 		var problems scenario.Problems

@@ -73,7 +73,7 @@ func (d *draft) scenario() (*Scenario, error) {
 
 	if d.root.Kind == yamltree.Null {
 		read.Fail("", yamltree.Position{Line: 1,
-			Column: 1}, "the file says nothing: a scenario has volumes, an engine and a workload")
+			Column: 1}, "the file is empty: a scenario has volumes, an engine and a workload")
 	}
 
 	// Decoding overwrites only what is written, so the defaults above remain elsewhere.

@@ -205,7 +205,7 @@ func TestNoText(t *testing.T) {
 // TestNoAssignment: an empty assignment is reported as such, not as a mistake in the file.
 func TestNoAssignment(t *testing.T) {
 	_, err := language.Parse("f.yaml", []byte(right), []string{""})
-	if err == nil || !strings.HasPrefix(err.Error(), "--set: is no assignment") {
+	if err == nil || !strings.HasPrefix(err.Error(), "--set: is not an assignment") {
 		t.Errorf("%v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// Version is the version of the format: additions leave it.
+// Version is the version of the format. Additions do not change it.
 const Version = 1
 
 // A Scenario is what is deployed, read and checked. Its fields are what was written with defaults
@@ -208,7 +208,7 @@ func (o *Objective) Bounds() []Bound {
 	return out
 }
 
-// orders are those of a machine's volumes.
+// orders returns the orders of a machine's volumes.
 func orders(volumes Keyed[catalog.Order]) []*catalog.Order {
 	out := make([]*catalog.Order, len(volumes))
 	for i := range volumes {

@@ -62,7 +62,7 @@ func (s Set) value() (*yamltree.Node, error) {
 	case unassigned:
 		// A position without an assignment would be read as one in the file.
 		at := yamltree.Position{Line: 1, Column: 1, Set: cmp.Or(s.Path, "''")}
-		return nil, &yamltree.Unreadable{At: at, Text: "is no assignment: write it as " + like}
+		return nil, &yamltree.Unreadable{At: at, Text: "is not an assignment: write it as " + like}
 	case string:
 		return yamltree.Assigned(s.Path, v, noun, s.String(), like)
 	}
@@ -121,7 +121,7 @@ func (s *Scenario) YAML() ([]byte, error) {
 
 func (d *draft) with(sets []Set) (*Scenario, error) {
 	if len(sets) > setsMax {
-		return nil, fmt.Errorf("scenario %s: %d assignments are more than %d", d.src.File, len(sets), setsMax)
+		return nil, fmt.Errorf("scenario %s: %d assignments: want at most %d", d.src.File, len(sets), setsMax)
 	}
 
 	// Assignments and the file may name the engine differently.

@@ -21,7 +21,7 @@ type meter struct {
 	waits                         [latency.Classes]waitSum
 	// of the operation acknowledged last, if [meter.done] worked them out
 	causes           engine.Waits
-	sync, syncBefore syncWaits // of the syncs done last and before that
+	sync, syncBefore syncWaits // of the latest syncs, and of those before
 	syncAt           vtime.Instant
 	before           shares // those of syncBefore, if known
 	known            bool

@@ -26,7 +26,7 @@ import (
 
 var language = scenario.NewLanguage(engines.All().Models())
 
-var update = flag.Bool("update", false, "write golden files anew")
+var update = flag.Bool("update", false, "rewrite golden files")
 
 func load(t testing.TB, name string, sets ...string) *scenario.Scenario {
 	t.Helper()

@@ -110,16 +110,16 @@ func (c *Config) Check() error {
 
 	switch {
 	case c.Size < 0:
-		return fmt.Errorf("volume %q: a size of %d bytes: at least 0, which is unbounded", c.Name, int64(c.Size))
+		return fmt.Errorf("volume %q: size of %d bytes out of range: want 0 (unbounded) or more", c.Name, int64(c.Size))
 	case c.Operation < 0:
-		return fmt.Errorf("volume %q: operations of %d bytes: at least 0, which is without a bound", c.Name,
+		return fmt.Errorf("volume %q: operation size of %d bytes out of range: want 0 (unbounded) or more", c.Name,
 			int64(c.Operation))
 	case c.Slots < 0 || c.Slots > slotsMax:
-		return fmt.Errorf("volume %q: %d queue slots: from 0, which is unlimited, to %d", c.Name, c.Slots, slotsMax)
+		return fmt.Errorf("volume %q: %d queue slots: want 0 (unlimited) to %d", c.Name, c.Slots, slotsMax)
 	case c.Slack < 0 || c.Slack > slackMax:
-		return fmt.Errorf("volume %q: a slack of %v: from 0s to %v", c.Name, c.Slack, slackMax)
+		return fmt.Errorf("volume %q: slack %v out of range: want 0s to %v", c.Name, c.Slack, slackMax)
 	case c.Merge && c.Operation == 0:
-		return fmt.Errorf("volume %q: requests merge into operations of no size: say how much one carries, 256KiB on SSD volumes of AWS",
+		return fmt.Errorf("volume %q: merge needs an operation size; example: 256KiB, as on SSD volumes of AWS",
 			c.Name)
 	}
 
@@ -131,7 +131,7 @@ func (c *Config) Check() error {
 
 	if i := c.Initialization; i != nil {
 		if what := i.check(); what != "" {
-			return fmt.Errorf("volume %q: %s is out of bounds", c.Name, what)
+			return fmt.Errorf("volume %q: %s is out of range", c.Name, what)
 		}
 	}
 
@@ -147,10 +147,10 @@ func (c *Config) Check() error {
 func (r Rate) check() error {
 	// Written so that NaN is refused.
 	if i := r.IOPS; i != 0 && !(i >= iopsMin && i <= iopsMax) {
-		return fmt.Errorf("IOPS of %v: 0, which is no limit, or from %v to %v", i, iopsMin, iopsMax)
+		return fmt.Errorf("IOPS %v out of range: want 0 (no limit), or %v to %v", i, iopsMin, iopsMax)
 	}
 	if t := r.Throughput; t != 0 && (t < throughputMin || t > throughputMax) {
-		return fmt.Errorf("throughput of %v: 0, which is no limit, or from %v to %v", t, throughputMin,
+		return fmt.Errorf("throughput %v out of range: want 0 (no limit), or %v to %v", t, throughputMin,
 			throughputMax)
 	}
 	return nil
@@ -168,20 +168,20 @@ func (b *Burst) check(sustained Rate) error {
 
 	switch {
 	case refill == 0:
-		return fmt.Errorf("burst credits of a volume without a sustained limit: there is nothing to burst over")
+		return errors.New("burst credits need a sustained limit to burst over")
 	case b.Refill != 0 && b.Refill != refill:
-		return fmt.Errorf("burst credits refill by %v/s: by the sustained limit, %v/s, or 0, which means that",
+		return fmt.Errorf("burst credits refill at %v/s: want the sustained limit, %v/s, or 0, which means the same",
 			float64(b.Refill), float64(refill))
 	case !(b.Capacity > 0 && b.Capacity <= creditsMax):
-		return fmt.Errorf("a bucket of %v burst credits: more than 0, to %v", float64(b.Capacity),
+		return fmt.Errorf("bucket of %v burst credits out of range: want more than 0, at most %v", float64(b.Capacity),
 			float64(creditsMax))
 	case b.BytesCapacity != 0 && (b.Bytes || sustained.Throughput == 0):
-		return errors.New("a second bucket, of bytes, takes a first one of operations and a sustained throughput")
+		return errors.New("a bucket of bytes needs a bucket of operations and a sustained throughput")
 	case !(b.BytesCapacity >= 0 && b.BytesCapacity <= creditsMax):
-		return fmt.Errorf("a bucket of %v burst credits of bytes: from 0 to %v", float64(b.BytesCapacity),
+		return fmt.Errorf("bucket of %v bytes of burst credits out of range: want 0 to %v", float64(b.BytesCapacity),
 			float64(creditsMax))
 	case !(b.Initial >= 0 && b.Initial <= b.Capacity):
-		return fmt.Errorf("%v burst credits at the start: from 0 to the bucket's %v", float64(b.Initial),
+		return fmt.Errorf("%v burst credits at the start: want 0 to the bucket's %v", float64(b.Initial),
 			float64(b.Capacity))
 	}
 
@@ -191,12 +191,12 @@ func (b *Burst) check(sustained Rate) error {
 func (e *Episodes) check() error {
 	switch {
 	case e.Every < episodeMin || e.Every > episodeMax:
-		return fmt.Errorf("bad episodes every %v: from %v to %v", e.Every, episodeMin, episodeMax)
+		return fmt.Errorf("bad episodes every %v: want %v to %v", e.Every, episodeMin, episodeMax)
 	case e.Lasts[0] < 0 || e.Lasts[1] < e.Lasts[0] || e.Lasts[1] > episodeMax:
-		return fmt.Errorf("bad episodes that last from %v to %v: from 0s, ascending, to %v", e.Lasts[0],
+		return fmt.Errorf("bad episodes that last from %v to %v: want an ascending range from 0s to %v", e.Lasts[0],
 			e.Lasts[1], episodeMax)
 	case e.Latency[0] < 0 || e.Latency[1] < e.Latency[0] || e.Latency[1] > latencyMax:
-		return fmt.Errorf("bad episodes with latencies from %v to %v: from 0s, ascending, to %v", e.Latency[0],
+		return fmt.Errorf("bad episodes with latencies from %v to %v: want an ascending range from 0s to %v", e.Latency[0],
 			e.Latency[1], latencyMax)
 	}
 	return nil

@@ -81,14 +81,14 @@ func (c *InstanceConfig) Check() error {
 
 	switch {
 	case c.Maximum.IOPS != 0 && (c.Baseline.IOPS == 0 || c.Maximum.IOPS < c.Baseline.IOPS):
-		return fmt.Errorf("instance %q: maximum IOPS of %v: at least the baseline's %v, which must be given with it",
+		return fmt.Errorf("instance %q: maximum IOPS %v: want at least the baseline's %v, which must be set too",
 			c.Name, c.Maximum.IOPS, c.Baseline.IOPS)
 	case c.Maximum.Throughput != 0 && (c.Baseline.Throughput == 0 ||
 		c.Maximum.Throughput < c.Baseline.Throughput):
-		return fmt.Errorf("instance %q: maximum throughput of %v: at least the baseline's %v, which must be given with it",
+		return fmt.Errorf("instance %q: maximum throughput %v: want at least the baseline's %v, which must be set too",
 			c.Name, c.Maximum.Throughput, c.Baseline.Throughput)
 	case c.BurstFor != 0 && (c.BurstFor < burstMin || c.BurstFor > burstMax):
-		return fmt.Errorf("instance %q: a burst of %v: 0, which is %v, or from %v to %v", c.Name, c.BurstFor,
+		return fmt.Errorf("instance %q: burst of %v out of range: want 0 (which means %v), or %v to %v", c.Name, c.BurstFor,
 			burstFor, burstMin, burstMax)
 	}
 

@@ -56,15 +56,15 @@ func NewLatency(quantiles ...Quantile) (Latency, error) {
 	for i, q := range quantiles {
 		switch {
 		case !(q.Share >= 0 && q.Share <= 1):
-			return Latency{}, fmt.Errorf("latency: quantile %v: from 0 to 1", float64(q.Share))
+			return Latency{}, fmt.Errorf("latency: quantile %v out of range: want 0 to 1", float64(q.Share))
 		case q.Takes < 0 || q.Takes > latencyMax:
-			return Latency{}, fmt.Errorf("latency: %v at quantile %v: from 0s to %v", q.Takes,
+			return Latency{}, fmt.Errorf("latency: %v at quantile %v out of range: want 0s to %v", q.Takes,
 				float64(q.Share), latencyMax)
 		case i > 0 && q.Share <= quantiles[i-1].Share:
-			return Latency{}, fmt.Errorf("latency: quantile %v after %v: they ascend", float64(q.Share),
+			return Latency{}, fmt.Errorf("latency: quantile %v after %v: want ascending quantiles", float64(q.Share),
 				float64(quantiles[i-1].Share))
 		case i > 0 && q.Takes < quantiles[i-1].Takes:
-			return Latency{}, fmt.Errorf("latency: %v at quantile %v, less than %v at %v: they ascend", q.Takes,
+			return Latency{}, fmt.Errorf("latency: %v at quantile %v is less than %v at %v: want ascending latencies", q.Takes,
 				float64(q.Share), quantiles[i-1].Takes, float64(quantiles[i-1].Share))
 		}
 	}

@@ -180,11 +180,11 @@ func TestLatencyTail(t *testing.T) {
 
 func TestLatencyRefuses(t *testing.T) {
 	for want, quantiles := range map[string][]Quantile{
-		"quantile 1.5: from 0 to 1":  {{1.5, 1}},
-		"quantile NaN: from 0 to 1":  {{units.Ratio(math.NaN()), 1}},
-		"to 1h":                      {{.5, -1}},
-		"0.5 after 0.5: they ascend": {{.5, 1}, {.5, 2}},
-		"less than":                  {{.5, 2}, {.6, 1}},
+		"quantile 1.5 out of range":     {{1.5, 1}},
+		"quantile NaN out of range":     {{units.Ratio(math.NaN()), 1}},
+		"to 1h":                         {{.5, -1}},
+		"0.5 after 0.5: want ascending": {{.5, 1}, {.5, 2}},
+		"less than":                     {{.5, 2}, {.6, 1}},
 	} {
 		if _, err := NewLatency(quantiles...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want %q", quantiles, err, want)

@@ -26,10 +26,10 @@ type Stripe struct {
 // default.
 func NewStripe(unit units.Size, members ...Volume) (*Stripe, error) {
 	if len(members) < 1 || len(members) > membersMax {
-		return nil, fmt.Errorf("a stripe of %d volumes: from 1 to %d", len(members), membersMax)
+		return nil, fmt.Errorf("stripe of %d volumes: want 1 to %d", len(members), membersMax)
 	}
 	if unit < 512 || unit > units.GiB {
-		return nil, fmt.Errorf("a stripe unit of %d bytes: from 512B, a sector, to %s; LVM's default is 64KiB",
+		return nil, fmt.Errorf("stripe unit of %d bytes: want 512B (a sector) to %s; LVM's default is 64KiB",
 			int64(unit), units.GiB.Exact())
 	}
 	return &Stripe{members: members, unit: unit}, nil
@@ -39,7 +39,7 @@ func NewStripe(unit units.Size, members ...Volume) (*Stripe, error) {
 // limits in cfg are those of one of them.
 func StripeOf(n int, unit units.Size, cfg Config, seed random.Seed, on *Instance) (*Stripe, error) {
 	if n < 1 || n > membersMax {
-		return nil, fmt.Errorf("volume %q: a stripe of %d volumes: from 1 to %d", cfg.Name, n, membersMax)
+		return nil, fmt.Errorf("volume %q: stripe of %d volumes: want 1 to %d", cfg.Name, n, membersMax)
 	}
 
 	members := make([]Volume, n)

@@ -128,7 +128,7 @@ func (r Request) Check(size units.Size) error {
 	case r.Offset < 0 || r.Length <= 0:
 		return fmt.Errorf("%s of %d bytes at %d", r.Op, r.Length, r.Offset)
 	case size > 0 && r.Length > size-r.Offset:
-		return fmt.Errorf("%s of %d bytes at %d goes over the end of a volume of %s", r.Op, r.Length, r.Offset,
+		return fmt.Errorf("%s of %d bytes at %d is beyond the end of a volume of %s", r.Op, r.Length, r.Offset,
 			size.Exact())
 	}
 	return nil

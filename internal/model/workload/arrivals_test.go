@@ -204,8 +204,8 @@ func bar(x, most float64) string {
 	return strings.Repeat("#", int(math.Round(50*x/max(most, 1e-9))))
 }
 
-// plotBucket prints how large the documents are that readings are pushed into, and how many are
-// inserted.
+// plotBucket prints the sizes of the documents that readings are pushed into, and how many documents
+// are inserted.
 func plotBucket(w *Workload, seconds int) string {
 	cell := time.Duration(seconds) * time.Second / plotRows
 	var inserts, pushes [plotRows]int

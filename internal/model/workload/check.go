@@ -45,21 +45,21 @@ func (c *checker) add(p diagnostics.Problem) { *c.problems = append(*c.problems,
 func (c *checker) parts() {
 	if c.Arrivals == nil {
 		c.problems.Addf(
-			"arrivals", "missing: say when operations come, {poisson: 2000/s} for instance, or name a preset")
+			"arrivals", "missing: set when operations arrive, for example {poisson: 2000/s}, or name a preset")
 	}
 
 	if c.Mix == nil {
-		c.problems.Addf("mix", "missing: say what operations do, {insert: 100%%} for instance, or name a preset")
+		c.problems.Addf("mix", "missing: set what operations do, for example {insert: 100%%}, or name a preset")
 	}
 
 	if c.Document == nil && c.Buckets == nil {
 		c.problems.Addf(
-			"document", "missing: say how large documents are, {size: 1kB} for instance, or name a preset")
+			"document", "missing: set how large documents are, for example {size: 1kB}, or name a preset")
 	}
 
 	c.between("connections", c.Connections, connectionsMax)
 	if d := c.Duration; d < 0 || d > durationMax {
-		c.add(diagnostics.Problem{Field: "duration", Text: d.String() + " is over a month", Limit: "31 days",
+		c.add(diagnostics.Problem{Field: "duration", Text: d.String() + " is longer than a month", Limit: "31 days",
 			Source: sourceProgram, Nearest: "31d"})
 	}
 }
@@ -72,7 +72,7 @@ func (c *checker) between(field string, n, most int) {
 	if n > most {
 		near = most
 	}
-	c.add(diagnostics.Problem{Field: field, Text: fmt.Sprintf("%d is none of 1 ... %d", n, most),
+	c.add(diagnostics.Problem{Field: field, Text: fmt.Sprintf("%d out of range: want 1 to %d", n, most),
 		Source: sourceProgram, Nearest: fmt.Sprint(near)})
 }
 
@@ -81,14 +81,14 @@ func (c *checker) rate(field string, f units.Frequency, pause bool) {
 	switch {
 	case f == 0 && pause:
 	case !(f >= RateMin):
-		text := fmt.Sprintf("%s is no rate that would be seen in a run", f)
+		text := fmt.Sprintf("%s is too rare to occur in a run", f)
 		if f == 0 {
-			text = "a rate of 0 asks for nothing"
+			text = "a rate of 0 makes no requests"
 		}
 		c.add(diagnostics.Problem{Field: field, Text: text, Limit: "at least 1/d", Source: sourceProgram,
 			Nearest: "1/d"})
 	case f > RateMax:
-		c.add(diagnostics.Problem{Field: field, Text: f.String() + " is more than any one server does",
+		c.add(diagnostics.Problem{Field: field, Text: f.String() + " is more than a single server can serve",
 			Limit: "at most 10,000,000/s", Source: sourceProgram, Nearest: "10000000/s"})
 	}
 }
@@ -109,7 +109,7 @@ func (c *checker) arrivals() {
 
 	if kinds != 1 {
 		c.problems.Addf(
-			"arrivals", "%d ways to arrive: give one of poisson, constant, steps, ramp, daily, recorded and clients",
+			"arrivals", "%d kinds of arrivals: set only one of poisson, constant, steps, ramp, daily, recorded and clients",
 			kinds)
 		return
 	}
@@ -133,14 +133,14 @@ func (c *checker) arrivals() {
 		c.rate("arrivals.ramp.to", a.Ramp.To, true)
 		c.length("arrivals.ramp.over", a.Ramp.Over, second)
 		if a.Ramp.From == 0 && a.Ramp.To == 0 {
-			c.problems.Addf("arrivals.ramp", "from 0 to 0 asks for nothing")
+			c.problems.Addf("arrivals.ramp", "a ramp from 0 to 0 makes no requests")
 		}
 	case a.Daily != nil:
 		c.rate("arrivals.daily.low", a.Daily.Low, true)
 		c.rate("arrivals.daily.high", a.Daily.High, false)
 		c.length("arrivals.daily.period", a.Daily.Period, periodMin)
 		if a.Daily.Low > a.Daily.High {
-			c.problems.Addf("arrivals.daily.low", "%s is over high, %s", a.Daily.Low, a.Daily.High)
+			c.problems.Addf("arrivals.daily.low", "%s is more than high, %s", a.Daily.Low, a.Daily.High)
 		}
 	}
 
@@ -154,7 +154,7 @@ func (c *checker) length(field string, d, least units.Duration) {
 		c.add(diagnostics.Problem{Field: field, Text: d.String() + " is too short",
 			Limit: "at least " + least.String(), Source: sourceProgram, Nearest: least.Std().String()})
 	case d > durationMax:
-		c.add(diagnostics.Problem{Field: field, Text: d.String() + " is over a month", Limit: "31 days",
+		c.add(diagnostics.Problem{Field: field, Text: d.String() + " is longer than a month", Limit: "31 days",
 			Source: sourceProgram, Nearest: "31d"})
 	}
 }
@@ -189,11 +189,11 @@ func (c *checker) steps(a *Arrivals) {
 	switch {
 	case clients > 0 && clients < len(a.Steps):
 		c.problems.Addf(
-			"arrivals.steps", "some are rates and some are numbers of clients: the loop is open or closed, not both")
+			"arrivals.steps", "mixes rates (an open loop) and numbers of clients (a closed loop): use only one of them")
 	case len(a.Steps) > 0 && pauses == len(a.Steps):
-		c.problems.Addf("arrivals.steps", "all of them are pauses")
+		c.problems.Addf("arrivals.steps", "all steps are pauses")
 	case len(a.Steps) > 0 && c.stepsLast() > durationMax:
-		c.problems.Addf("arrivals.steps", "together they last over 31 days")
+		c.problems.Addf("arrivals.steps", "the steps last longer than 31 days in total")
 	}
 }
 
@@ -230,7 +230,7 @@ func (c *checker) mix() {
 	var sum float64
 	for k, share := range c.Mix.shares() {
 		if !(share >= 0 && share <= 1) {
-			c.add(diagnostics.Problem{Field: "mix." + Kind(k).String(), Text: share.String() + " is no share",
+			c.add(diagnostics.Problem{Field: "mix." + Kind(k).String(), Text: share.String() + " is not a share",
 				Limit: "0 % ... 100 %", Nearest: "100%"})
 			return
 		}
@@ -242,7 +242,7 @@ func (c *checker) mix() {
 	}
 
 	if n := c.Mix.ScanDocuments; n > 1_000_000 {
-		c.add(diagnostics.Problem{Field: "mix.scan_documents", Text: n.String() + " documents are no short scan",
+		c.add(diagnostics.Problem{Field: "mix.scan_documents", Text: n.String() + " documents are too many for a short scan",
 			Limit: "1M", Source: sourceProgram, Nearest: "1M"})
 	}
 }

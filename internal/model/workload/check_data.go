@@ -15,7 +15,7 @@ func (c *checker) keys() {
 	switch k.Distribution {
 	case zipfKeys, latestKeys:
 		if !(k.Theta > 0 && k.Theta <= random.ZipfThetaMax) {
-			c.add(diagnostics.Problem{Field: "keys.theta", Text: fmt.Sprintf("%g is no exponent of zipf", k.Theta),
+			c.add(diagnostics.Problem{Field: "keys.theta", Text: fmt.Sprintf("%g is not a valid exponent for zipf", k.Theta),
 				Limit: fmt.Sprintf("over 0, at most %d", random.ZipfThetaMax), Source: sourceProgram, Nearest: "0.99"})
 		}
 	case hotsetKeys:
@@ -24,7 +24,7 @@ func (c *checker) keys() {
 	case uniformKeys, sequentialKeys:
 	default:
 		c.add(diagnostics.Problem{Field: "keys.distribution",
-			Text:    "there is no " + k.Distribution + ", but uniform, zipf, latest, hotset and sequential",
+			Text:    "unknown distribution " + k.Distribution + ": want uniform, zipf, latest, hotset or sequential",
 			Nearest: diagnostics.Nearest(k.Distribution, names)})
 	}
 
@@ -36,7 +36,7 @@ func (c *checker) keys() {
 
 func (c *checker) share(field string, r units.Ratio) {
 	if !(r > 0 && r <= 1) {
-		c.add(diagnostics.Problem{Field: field, Text: r.String() + " is no share of them",
+		c.add(diagnostics.Problem{Field: field, Text: r.String() + " is not a share",
 			Limit: "over 0 %, at most 100 %", Nearest: "100%"})
 	}
 }
@@ -44,10 +44,10 @@ func (c *checker) share(field string, r units.Ratio) {
 func (c *checker) size(field string, s units.Size) {
 	switch {
 	case s < 1:
-		c.add(diagnostics.Problem{Field: field, Text: s.String() + " is no size of a document",
+		c.add(diagnostics.Problem{Field: field, Text: s.String() + " is not a valid document size",
 			Limit: "at least 1 B", Nearest: "1B"})
 	case s > documentMax:
-		c.add(diagnostics.Problem{Field: field, Text: s.String() + " is more than engines take",
+		c.add(diagnostics.Problem{Field: field, Text: s.String() + " is more than engines accept",
 			Limit: documentMax.Exact(), Source: sourceField, Nearest: documentMax.Exact()})
 	}
 }
@@ -67,12 +67,12 @@ func (c *checker) document() {
 
 	switch {
 	case ways != 1:
-		c.problems.Addf("document", "%d ways to say a size: give one of size, uniform and quantiles", ways)
+		c.problems.Addf("document", "%d kinds of sizes: set only one of size, uniform and quantiles", ways)
 	case d.Uniform != nil:
 		c.size("document.uniform.from", d.Uniform.From)
 		c.size("document.uniform.to", d.Uniform.To)
 		if d.Uniform.From > d.Uniform.To {
-			c.problems.Addf("document.uniform", "from %s is over to, %s", d.Uniform.From, d.Uniform.To)
+			c.problems.Addf("document.uniform", "from %s is more than to, %s", d.Uniform.From, d.Uniform.To)
 		}
 	case len(d.Quantiles) > 0:
 		c.quantiles(d.Quantiles)
@@ -92,7 +92,7 @@ func (c *checker) document() {
 	c.size("document.largest", d.Largest)
 	if n := c.documents(); n > growingMax {
 		c.add(diagnostics.Problem{Field: "document.growth",
-			Text:  fmt.Sprintf("is remembered for each document, and %s are many", n),
+			Text:  fmt.Sprintf("is stored for each document, and %s documents are too many", n),
 			Limit: fmt.Sprintf("%d documents", growingMax), Source: sourceProgram})
 	}
 }
@@ -100,7 +100,7 @@ func (c *checker) document() {
 func (c *checker) quantiles(q []SizeQuantile) {
 	if len(q) < 2 || len(q) > quantilesMax || q[0].Share != 0 || q[len(q)-1].Share != 1 {
 		c.problems.Addf(
-			"document.quantiles", "give 2 to %d of them, the first at 0%% (the smallest), the last at 100%% (the largest)",
+			"document.quantiles", "want 2 to %d quantiles, the first at 0%% (the smallest), the last at 100%% (the largest)",
 			quantilesMax)
 		return
 	}
@@ -123,7 +123,7 @@ func (c *checker) buckets() {
 	}
 
 	if b.Sensors < 1 || b.Sensors > sensorsMax {
-		c.add(diagnostics.Problem{Field: "buckets.sensors", Text: b.Sensors.String() + " is none of 1 ... 1M",
+		c.add(diagnostics.Problem{Field: "buckets.sensors", Text: b.Sensors.String() + " out of range: want 1 to 1M",
 			Source: sourceProgram, Nearest: min(max(b.Sensors, 1), sensorsMax).String()})
 	}
 
@@ -159,7 +159,7 @@ func (c *checker) buckets() {
 
 	if m := c.Mix; m != nil && (m.Insert > 0 || m.Update > 0 || m.Scan > 0) {
 		c.problems.Addf(
-			"mix", "of buckets is push, optionally with read: a sensor's first reading of a span is the insert")
+			"mix", "must be push with buckets, optionally with read: a sensor's first reading of a span is the insert")
 	}
 }
 
@@ -173,7 +173,7 @@ func (c *checker) together() {
 	mean := c.meanSize()
 	switch {
 	case c.WorkingSet > 0 && c.Keys.Count > 0 && c.Buckets == nil:
-		c.problems.Addf("working_set", "says how many documents there are, and so does keys.count: give one")
+		c.problems.Addf("working_set", "and keys.count both set the number of documents: set only one of them")
 		return
 	case c.WorkingSet > 0 && c.WorkingSet < mean:
 		c.add(diagnostics.Problem{Field: "working_set",
@@ -186,16 +186,16 @@ func (c *checker) together() {
 	}
 
 	if c.Keys.Count = c.documents(); c.Keys.Count > CountMax {
-		c.problems.Addf("working_set", "makes %d documents: %d is the most", uint64(c.Keys.Count), uint64(CountMax))
+		c.problems.Addf("working_set", "results in %d documents: want at most %d", uint64(c.Keys.Count), uint64(CountMax))
 	}
 
 	if c.Keys.Count == 0 && c.Buckets == nil && (m.Read > 0 || m.Update > 0 || m.Push > 0 || m.Scan > 0) {
 		c.problems.Addf(
-			"keys.count", "missing: of no documents none can be read or changed; give it, or working_set")
+			"keys.count", "missing: reads and updates need documents; set it or working_set")
 	}
 
 	if m.Push > 0 && c.Buckets == nil && (c.Document == nil || c.Document.Growth == 0) {
-		c.problems.Addf("mix.push", "lets documents grow: say by how much, document.growth, or give buckets")
+		c.problems.Addf("mix.push", "makes documents grow: set document.growth or buckets")
 	}
 }
 

@@ -35,9 +35,9 @@ func ParseCount(s string) (Count, error) {
 		product := float64(x * u.of)
 		switch n := math.Round(product); {
 		case err != nil || math.IsNaN(x) || x < 0:
-			return 0, fmt.Errorf("%q is not a number of things: write it as 150000, 150k or 10M", s)
+			return 0, fmt.Errorf("%q is not a count: write it as 150000, 150k or 10M", s)
 		case n > float64(CountMax):
-			return 0, fmt.Errorf("%q is over %d", s, CountMax)
+			return 0, fmt.Errorf("%q is too large: want at most %d", s, CountMax)
 		case math.Abs(n-product) > 1e-6:
 			return 0, fmt.Errorf("%q is not a whole number", s)
 		default:

@@ -54,9 +54,9 @@ func readRecorded(r io.Reader) ([]piece, error) {
 		case at <= last:
 			return nil, fmt.Errorf("line %d: %g s comes after %g s: times must ascend", n, at, last)
 		case at-first > recordedSecondsMax:
-			return nil, fmt.Errorf("line %d: %g s after the first line: a century is the most", n, at-first)
+			return nil, fmt.Errorf("line %d: %g s after the first line: want at most a century", n, at-first)
 		case len(rows) == recordedRowsMax:
-			return nil, fmt.Errorf("line %d: over %d rates: thin them out", n, recordedRowsMax)
+			return nil, fmt.Errorf("line %d: more than %d rates: remove some", n, recordedRowsMax)
 		}
 
 		last = at
@@ -69,7 +69,7 @@ func readRecorded(r io.Reader) ([]piece, error) {
 	case err != nil:
 		return nil, fmt.Errorf("line %d: %w", n+1, err)
 	case len(rows) < 2:
-		return nil, fmt.Errorf("%d rates: two lines at least say for how long", len(rows))
+		return nil, fmt.Errorf("%d rates: want at least two lines", len(rows))
 	}
 
 	return endings(rows)
@@ -91,7 +91,7 @@ func endings(rows []piece) ([]piece, error) {
 	}
 
 	if !some {
-		return nil, errors.New("no rate is over 0")
+		return nil, errors.New("all rates are 0")
 	}
 
 	return rows, nil
@@ -104,11 +104,11 @@ func recordedRow(text string) (at float64, rate units.Frequency, err error) {
 	}
 	at, err = strconv.ParseFloat(strings.TrimSpace(left), 64)
 	if err != nil || math.IsNaN(at) || math.Abs(at) > 1e12 {
-		return 0, 0, fmt.Errorf("%.40q is no time in seconds", left)
+		return 0, 0, fmt.Errorf("%.40q is not a time in seconds", left)
 	}
 	x, err := strconv.ParseFloat(strings.TrimSpace(right), 64)
 	if err != nil || !(x >= 0) || x > float64(RateMax) {
-		return 0, 0, fmt.Errorf("%.40q is no rate: operations a second, 0 ... %g", right, float64(RateMax))
+		return 0, 0, fmt.Errorf("%.40q is not a rate: want operations per second, 0 to %g", right, float64(RateMax))
 	}
 	return at, units.Frequency(x), nil
 }

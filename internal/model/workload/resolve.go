@@ -104,7 +104,7 @@ func (s *Spec) fromPreset(problems *diagnostics.List) {
 			names[i] = p.Name
 		}
 		*problems = append(*problems, diagnostics.Problem{
-			Field: "preset", Text: "there is no preset " + s.Preset + ", but " + strings.Join(names, ", "),
+			Field: "preset", Text: "unknown preset " + s.Preset + ": want one of " + strings.Join(names, ", "),
 			Nearest: diagnostics.Nearest(s.Preset, names),
 		})
 		return
@@ -299,7 +299,7 @@ func scheduled(a *Arrivals) schedule {
 
 func recordedFile(open OpenFile, name string) ([]piece, error) {
 	if open == nil {
-		return nil, fmt.Errorf("%s: no files are read here", name)
+		return nil, fmt.Errorf("%s: files cannot be read here", name)
 	}
 	f, err := open(name)
 	if err != nil {

@@ -62,7 +62,7 @@ func (p Population) Enough(q float64) bool { return math.Round(p.Total())*(1-q) 
 
 // Quantile returns the latency within which a share q of the operations completed, and its class;
 // -1 if below all classes. It interpolates within the class like Prometheus' histogram_quantile. In
-// the first and the last class it is their only bound.
+// the first and the last class the result is the one bound that the class has.
 func (h Density) Quantile(p Population, q float64) (x float64, class int) {
 	rank := q * p.Total()
 	if p.Unseen >= rank {

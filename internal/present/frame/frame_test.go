@@ -123,7 +123,7 @@ func TestFramesFit(t *testing.T) {
 	})
 }
 
-// stalling is a MongoDB on a volume that stands at 3,000 IOPS while writes take a second.
+// stalling is a MongoDB on a volume that stays at 3,000 IOPS while writes take a second.
 func stalling(t *testing.T, from, to, seconds int) recording.Reader {
 	t.Helper()
 	mem := recording.NewMemory(recording.MemoryOptions{})

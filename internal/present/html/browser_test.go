@@ -445,7 +445,7 @@ func toggles(browser context.Context, t *testing.T, page string) {
 	p.quiet()
 }
 
-// prints looks at the page as paper has it: light, and the charts as drawings.
+// prints looks at the page as it is printed: light, and the charts as drawings.
 func prints(browser context.Context, t *testing.T, page string) {
 	p := open(browser, t, page, media("print", "dark"))
 	if got := js[string](p, `getComputedStyle(document.body).backgroundColor`); got != "rgb(255, 255, 255)" {

@@ -66,7 +66,7 @@ func orderText(l *plan.Layout) string {
 	return strings.Join(out, " ")
 }
 
-// walked cites where the model's figure of a case is in the result of one of its variants.
+// walked cites the place of the model's figure: a field in the result of one of the case's variants.
 func (g *ledger) walked(c *casebook.Case, f casebook.WalkedFigure) string {
 	if f.Got == nil {
 		return ""

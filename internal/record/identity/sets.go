@@ -93,7 +93,7 @@ func jobOf(n *node) string {
 func stem(pod string) string { return strings.TrimRight(pod, "0123456789") }
 
 // deviceHosts returns the hosts of the nodes of a set if several of them have a device of the same
-// name: the nodes are judged together, but their devices are different ones.
+// name: the nodes are judged together, but the devices differ.
 func (s *splitter) deviceHosts(nodes []*node) map[*node]string {
 	if !slices.ContainsFunc(nodes, func(n *node) bool { return n.engine >= 0 && s.opt.Engines[n.engine].Sets }) {
 		return nil

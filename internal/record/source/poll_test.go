@@ -43,8 +43,8 @@ func (s *server) AddFacts(d *recording.Source) {
 	d.Version = fmt.Sprint("asked ", s.asked)
 }
 
-// paper records everything that is written, as text: times since the start of the bubble.
-type paper struct {
+// transcript records everything that is written, as text: times since the start of the bubble.
+type transcript struct {
 	mu    sync.Mutex
 	lines []string
 	full  bool
@@ -59,13 +59,13 @@ func since(t time.Time) string {
 	return t.Sub(midnight).String()
 }
 
-func (p *paper) put(format string, args ...any) {
+func (p *transcript) put(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lines = append(p.lines, fmt.Sprintf(format, args...))
 }
 
-func (p *paper) Append(_ context.Context, b *recording.Batch) error {
+func (p *transcript) Append(_ context.Context, b *recording.Batch) error {
 	if p.full {
 		return errors.New("no space left on device")
 	}
@@ -73,15 +73,15 @@ func (p *paper) Append(_ context.Context, b *recording.Batch) error {
 	return nil
 }
 
-func (p *paper) Note(n recording.Note) {
+func (p *transcript) Note(n recording.Note) {
 	p.put("%s %s to %s: %s", n.Kind, since(n.From), since(n.To), n.Text)
 }
 
-func (p *paper) Source(d recording.Source) {
+func (p *transcript) Source(d recording.Source) {
 	p.put("%s %s: %d from %s to %s", d.Name, d.Version, d.Samples, since(d.From), since(d.To))
 }
 
-func (p *paper) is(t *testing.T, want string) {
+func (p *transcript) is(t *testing.T, want string) {
 	t.Helper()
 	if got := strings.Join(p.lines, "\n"); got != strings.TrimSpace(want) {
 		t.Errorf("written:\n%s\nwant:\n%s", got, want)
@@ -98,7 +98,7 @@ func TestSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(300 * time.Millisecond)
 		var told []int64
-		w, s := &paper{}, &server{answer: func(n int) (time.Duration, error) {
+		w, s := &transcript{}, &server{answer: func(n int) (time.Duration, error) {
 			if n == 3 {
 				return 2500 * time.Millisecond, nil // a stall
 			}
@@ -129,7 +129,7 @@ db asked 5: 5 from 300ms to 6s`)
 // A database that restarts leaves a gap with its times and its reason, and is sampled again.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, s := &paper{}, &server{answer: func(n int) (time.Duration, error) {
+		w, s := &transcript{}, &server{answer: func(n int) (time.Duration, error) {
 			switch n {
 			case 3, 4:
 				return 0, errAway
@@ -163,7 +163,7 @@ db asked 8: 5 from 1m0s to 1m17s`)
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
-		w, s := &paper{}, &server{answer: func(n int) (time.Duration, error) {
+		w, s := &transcript{}, &server{answer: func(n int) (time.Duration, error) {
 			asked = append(asked, since(time.Now()))
 			if n > 1 {
 				return 0, errAway
@@ -199,7 +199,7 @@ func TestFirstSample(t *testing.T) {
 			}}
 		}
 
-		w := &paper{}
+		w := &transcript{}
 		if err := source().Poll(t.Context(), w, Options{}, away(1)); !errors.Is(err, errAway) || len(w.lines) > 0 {
 			t.Errorf("%v, %q", err, w.lines)
 		}
@@ -228,7 +228,7 @@ func TestEnd(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), after)
 			s := &server{answer: func(int) (time.Duration, error) { return 200 * time.Millisecond, nil }}
 			src := source()
-			if err := src.Poll(ctx, &paper{}, Options{}, s); err != nil {
+			if err := src.Poll(ctx, &transcript{}, Options{}, s); err != nil {
 				t.Errorf("after %s: %v", after, err)
 			}
 			cancel()
@@ -236,7 +236,7 @@ func TestEnd(t *testing.T) {
 				t.Errorf("after %s: %d samples", after, n)
 			}
 		}
-		if err := source().Poll(t.Context(), &paper{full: true}, Options{}, &server{}); err == nil || err.Error() != "no space left on device" {
+		if err := source().Poll(t.Context(), &transcript{full: true}, Options{}, &server{}); err == nil || err.Error() != "no space left on device" {
 			t.Errorf("a full disk: %v", err)
 		}
 	})
@@ -245,7 +245,7 @@ func TestEnd(t *testing.T) {
 // A clock that is set, forward or back, is reported. Samples continue, and their times ascend.
 func TestClockStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, src := &paper{}, source()
+		w, src := &transcript{}, source()
 		machine := machineClock()
 		src.clock = func() (time.Time, time.Duration) {
 			wall, elapsed := machine()
@@ -279,7 +279,7 @@ db asked 5: 5 from 0s to 1h0m8s`)
 // with a note. A wait that is slightly too long does not.
 func TestStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, src := &paper{}, source()
+		w, src := &transcript{}, source()
 		machine := machineClock()
 		src.clock = func() (time.Time, time.Duration) {
 			wall, elapsed := machine()
@@ -349,7 +349,7 @@ func TestGroup(t *testing.T) {
 		}
 		away := func(int) (time.Duration, error) { return 0, errAway }
 		slow := func(int) (time.Duration, error) { return 5 * time.Second, nil }
-		w := &paper{}
+		w := &transcript{}
 
 		g := NewGroup(recording.Source{Name: "cluster"}, []Source{member("a", away), member("b", nil), member("c", slow)}, nil)
 		if err := g.Read(t.Context(), w, Options{For: 2 * time.Second}); err != nil || !g.Live() || g.Describe().Name != "cluster" {
@@ -371,7 +371,7 @@ gap ? to ?: no samples: connection refused`)
 			t.Errorf("a cluster that is away: %v", err)
 		}
 
-		if err := NewGroup(recording.Source{}, []Source{member("a", away), member("b", nil)}, nil).Read(t.Context(), &paper{full: true}, Options{}); err == nil || !isWriteError(err) {
+		if err := NewGroup(recording.Source{}, []Source{member("a", away), member("b", nil)}, nil).Read(t.Context(), &transcript{full: true}, Options{}); err == nil || !isWriteError(err) {
 			t.Errorf("a full disk: %v", err)
 		}
 	})

@@ -40,7 +40,7 @@ func values(at time.Time, series int) recording.Batch {
 func TestImpossibleTimes(t *testing.T) {
 	year2100 := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 	synctest.Test(t, func(t *testing.T) {
-		w, src := &paper{}, source()
+		w, src := &transcript{}, source()
 		s := &dated{at: func(n int, now time.Time) []recording.Batch {
 			switch n {
 			case 1:
@@ -81,18 +81,18 @@ func TestWrongClock(t *testing.T) {
 		ahead := &dated{at: func(_ int, now time.Time) []recording.Batch {
 			return []recording.Batch{values(now.Add(3*time.Hour), 4)}
 		}}
-		err := source().Poll(t.Context(), &paper{}, Options{For: time.Second}, ahead)
+		err := source().Poll(t.Context(), &transcript{}, Options{For: time.Second}, ahead)
 		if err == nil || !strings.Contains(err.Error(), "db: all values have an impossible time: the first, odd, has the time 2000-01-01T03:00:00Z, 3h0m0s ahead of this machine's clock: correct the wrong clock, or give --offset") {
 			t.Errorf("error %v", err)
 		}
 
-		w := &paper{}
+		w := &transcript{}
 		if err := source().Poll(t.Context(), w, Options{For: time.Second, ClockOffset: -3 * time.Hour}, ahead); err != nil || strings.Contains(strings.Join(w.lines, ""), "dropped") {
 			t.Errorf("with the offset: %v, %q", err, w.lines)
 		}
 
 		// An offset for times of this machine's own clock, which is wrong.
-		w = &paper{}
+		w = &transcript{}
 		if err := source().Poll(t.Context(), w, Options{For: time.Second, ClockOffset: 3 * time.Hour}, &server{}); err != nil || strings.Contains(strings.Join(w.lines, ""), "dropped") {
 			t.Errorf("own times with an offset: %v, %q", err, w.lines)
 		}
@@ -111,7 +111,7 @@ func TestGroupDropped(t *testing.T) {
 
 		g := NewGroup(recording.Source{Name: "g"}, []Source{bad(), bad()}, nil)
 		for range 2 {
-			if err := g.Read(t.Context(), &paper{}, Options{For: 500 * time.Millisecond}); err != nil {
+			if err := g.Read(t.Context(), &transcript{}, Options{For: 500 * time.Millisecond}); err != nil {
 				t.Fatal(err)
 			}
 		}

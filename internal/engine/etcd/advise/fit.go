@@ -42,9 +42,9 @@ func (f fitting) fit() error {
 	}
 
 	if puts == nil {
-		return &fit.MissingError{What: "what is asked of the cluster",
+		return &fit.MissingError{What: "the load of the cluster",
 			Metrics: []string{"etcd_server_proposals_committed_total"},
-			From:    "etcd's own page gives it: http://MEMBER:2379/metrics, of all members at once if you can"}
+			From:    "etcd's own metrics page, http://MEMBER:2379/metrics, of all members together if possible"}
 	}
 
 	if err := f.EnoughForRates(puts); err != nil {
@@ -76,12 +76,12 @@ func (f fitting) fit() error {
 		f.Add(key+"rtt", fit.Duration(rtt), fit.Measured, "the round trip between members, median")
 	} else if len(instances) > 1 {
 		f.Add(key+"rtt", fit.Duration(model.Defaults().RTT.Std().Seconds()), fit.Assumed,
-			"the round trip between members; that within a zone taken").AsDefault().
+			"the round trip between members; that within a zone is assumed").AsDefault().
 			ToKnow("etcd_network_peer_round_trip_time_seconds, or ping")
 	}
 
 	f.Add(key+"snapshot_count", fit.Count(10_000), fit.Assumed,
-		"--snapshot-count; 10,000 taken, as etcd 3.6 has it (100,000 before)").AsDefault()
+		"--snapshot-count; 10,000 is assumed, the default of etcd 3.6 (100,000 before)").AsDefault()
 	return nil
 }
 
@@ -125,13 +125,13 @@ func (f fitting) members(instances []string, lead string) {
 // entries enters the size of a put, derived from the log's growth per put.
 func (f fitting) entries(lead string, puts float64) {
 	f.Add("workload.connections", fit.Count(100), fit.Assumed,
-		"how many requests clients have under way at most; 100 taken").AsDefault().ToKnow("the clients' concurrency")
+		"the most requests that clients have in flight; 100 is assumed").AsDefault().ToKnow("the clients' concurrency")
 	const ask = "etcdctl get KEY, or etcd_debugging_mvcc_total_put_size_in_bytes over etcd_mvcc_put_total"
 	overhead := float64(model.Defaults().Overhead)
 	each := fit.Per(timeline.Mean(f.byInstance(judge.WALWritten)[lead]), puts)
 	if math.IsNaN(each) || each <= overhead+1 {
 		f.Add("workload.document.size", fit.Exactly(float64(units.KiB)), fit.Assumed,
-			"the size of keys and values together; 1 KiB taken").ToKnow(ask)
+			"the size of keys and values together; 1 KiB is assumed").ToKnow(ask)
 		return
 	}
 	size := each - overhead

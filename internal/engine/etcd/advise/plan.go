@@ -17,7 +17,7 @@ func Plan(sc *scenario.Scenario) plan.Profile {
 		ExtraVolumes: []plan.ExtraVolume{plan.NewExtraVolume("wal", 0)},
 		Members:      memberCounts(c.Members), MembersKey: "members",
 		Loss: func(string) string {
-			return "The member is removed and added anew; all of them are on such disks, so the loss of a majority at once is the loss of the cluster: keep snapshots elsewhere"
+			return "The member has to be removed and added again. All members are on such disks, so losing a majority at the same time loses the cluster: keep snapshots elsewhere"
 		},
 	}
 	if c.BatchInterval < units.Duration(500*time.Millisecond) {

@@ -49,7 +49,7 @@ func answers(ctx context.Context, m *rollout.Member) error {
 // server/etcdserver/api/etcdhttp/health.go).
 func healthy(ctx context.Context, m *rollout.Member) error {
 	if m.Address == "" {
-		return errors.New("the site has no address of the member: whether it serves cannot be known")
+		return errors.New("the site file has no address for the member, so its health is unknown")
 	}
 	return healthyAt(ctx, m, m.Address)
 }
@@ -140,7 +140,7 @@ func othersWell(ctx context.Context, m *rollout.Member) error {
 	}
 
 	if majority := voters/2 + 1; well < majority && len(ill) > 0 {
-		return fmt.Errorf("the cluster has %d voters and only %d are well without this member: %w", voters, well,
+		return fmt.Errorf("the cluster has %d voters and only %d are healthy without this member: %w", voters, well,
 			errors.Join(ill...))
 	}
 

@@ -148,7 +148,7 @@ func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criteri
 
 // quickWAL reports whether a member's WAL meets its criterion in some cells. Writes are acknowledged
 // once the WAL has them, before the backend commits them: if it is quick and nothing stalls, slow
-// commits of the backend are no emergency until they hold up heartbeats.
+// commits of the backend are not an emergency until they hold up heartbeats.
 func quickWAL(c *rules.Case, instance string, cells timeline.Mask) bool {
 	p99 := c.For(WALFsyncP99, "instance", instance)
 	return p99 != nil && timeline.Quantile(timeline.At(p99, cells), 0.5) <= fsyncCriterionS

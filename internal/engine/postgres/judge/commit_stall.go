@@ -84,8 +84,7 @@ func SessionsUsedUp(sig *rules.Signals) timeline.Mask {
 	return timeline.Where(active, func(x float64) bool { return x-1 >= usedUpShare*(most-1) })
 }
 
-// usedUpInStall returns the evidence that all sessions were in use in a good part of the given
-// cells.
+// usedUpInStall returns the evidence that all sessions were in use in many of the given cells.
 func usedUpInStall(c *rules.Case, cells timeline.Mask, f *rules.Finding) []rules.Evidence {
 	used := SessionsUsedUp(&c.Signals)
 	share := rules.Share(used, cells)

@@ -272,7 +272,7 @@ func (b *bench) hold(begin, end string) func() {
 	return func() { _ = c.Close(context.WithoutCancel(b.t.Context())) }
 }
 
-// Autovacuum and a dump are no clients that wait: commits are as quick as ever, and the report says
+// Autovacuum and a dump are not waiting clients: commits are as quick as ever, and the report says
 // so.
 func TestRealBackgroundIsNoStall(t *testing.T) {
 	if testing.Short() {

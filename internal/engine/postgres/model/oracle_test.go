@@ -95,7 +95,7 @@ func TestOracle(t *testing.T) {
 
 		least, most := 1/2.5, 2.5
 		switch {
-		case m.paced: // on the machine measured other programs ran; here none does
+		case m.paced: // other programs ran on the measured machine, but none runs here
 			least, most = 1.0/15, 2
 		case m.slots == 0:
 			least, most = 1.0/4, 4

@@ -211,7 +211,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 	})
 }
 
-// TestBuffersAsAMap holds the cache's hash table against a map.
+// TestBuffersAsAMap compares the cache's hash table with a map.
 func TestBuffersAsAMap(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := newBuffers(rapid.IntRange(1, 60).Draw(rt, "buffers"))

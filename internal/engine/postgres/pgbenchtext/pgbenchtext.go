@@ -104,7 +104,8 @@ func (p *report) Line(text []byte, _ func(benchmark.Interval)) error {
 	return nil
 }
 
-// epochFrom is the least number of seconds that is a time, not a distance: --progress-timestamp.
+// epochFrom is the smallest number of seconds that is a time since 1970 (--progress-timestamp) and not a
+// time since the start.
 const epochFrom = 1e9
 
 // busyShare is the share of the clients that must have a transaction in progress, by Little's law in
