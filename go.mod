@@ -2,7 +2,11 @@ module plimsoll
 
 go 1.26.0
 
+// Initialized before all other packages: see its comment.
+replace early.internal => ./tools/early
+
 require (
+	early.internal v0.0.0
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/aws/aws-sdk-go-v2/service/cloudwatch v1.71.0
 	github.com/chromedp/cdproto v0.159.0

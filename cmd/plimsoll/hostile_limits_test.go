@@ -8,6 +8,27 @@ import (
 	"testing"
 )
 
+// TestFewFiles starts the program with hardly any files. Below some number it cannot work, and it says so
+// in one line, whichever library opens files before main.
+func TestFewFiles(t *testing.T) {
+	refused := 0
+	for limit := 3; limit <= 16; limit++ {
+		o := triedAs(t, nil, nil, "sh", "-c", fmt.Sprintf(`ulimit -n %d; exec plimsoll catalog show gp3`, limit))
+		if why := o.wrong(); why != "" || strings.Count(o.errors, "\n") > 1 {
+			t.Errorf("ulimit -n %d: %s, exit code %d: %.500s", limit, why, o.code, o.text)
+		}
+		if o.code != exitFine {
+			refused++
+			if !strings.Contains(o.errors, "ulimit -n") {
+				t.Errorf("ulimit -n %d: exit code %d without the limit's name: %.500s", limit, o.code, o.text)
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("the program works with three files, which are its own streams: is the limit set?")
+	}
+}
+
 // TestFewResources starts the program with few files and with little memory. Either it works, or
 // it says why not in one line.
 func TestFewResources(t *testing.T) {

@@ -23,6 +23,8 @@ import (
 	"time"
 	_ "time/tzdata" // --tz works on machines without a zone database, such as containers
 
+	_ "early.internal"
+
 	"plimsoll/internal/base/safefile"
 	"plimsoll/internal/base/spare"
 )

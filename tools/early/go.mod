@@ -1,0 +1,3 @@
+module early.internal
+
+go 1.26.0
