@@ -95,6 +95,7 @@ generate: ## regenerate the dashboard, deploy/rules.yaml and generated docs
 	$(GO) test -count=1 ./internal/model/scenario -run FieldDocs -update
 	$(GO) test -count=1 ./internal/judge/act -run PagesHave -update
 	$(GO) test -count=1 ./internal/check/archtest -run TestTree -update
+	$(GO) test -count=1 ./internal/check/licences -run TestLicences -update
 	$(GO) test -count=1 ./cmd/plimsoll -run 'TestSchemas$$' -update
 	$(GO) run ./internal/check/prose vocabulary
 	$(GO) test -count=1 ./docs -run 'TestSamples|TestGenerated' -update

@@ -25,6 +25,7 @@ var layers = []Layer{
 	{"check/prose", "extracts the sentences of the code, for Vale and for people who read samples of them", nil},
 	{"check/hostile", "the inputs and servers that an attacker or a bad day would choose", nil},
 	{"check/golden", "golden files of tests, and how they are written anew", nil},
+	{"check/licences", "lists the licences of the modules that the program is linked with", nil},
 	{"check/portable", "finds what would make a model's result differ between machines", nil},
 
 	{"record/address", "parses a server's address in one place and hides what is secret in it", nil},
