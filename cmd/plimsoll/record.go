@@ -95,7 +95,7 @@ func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
 		defer a.closing.Store(false)
 	}
 
-	err = errors.Join(err, disk.Close())
+	err = recording.Ended(o.out, err, disk.Close())
 	stop()
 	if w.samples == 0 {
 		if errors.Is(statErr, os.ErrNotExist) && recording.IsRecording(o.out) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -150,10 +151,26 @@ func decode(next line) (jsonrpc.Message, []byte) {
 	}
 
 	if err != nil {
-		return nil, refusal(idOf(next.text), jsonrpc.CodeInvalidRequest, "not a request: "+err.Error())
+		return nil, refusal(idOf(next.text), jsonrpc.CodeInvalidRequest, "not a request: "+malformed(next.text))
 	}
 
 	return message, nil
+}
+
+// malformed says what is wrong with an object that is not a request.
+func malformed(text []byte) string {
+	var m struct{ JSONRPC, ID, Method json.RawMessage }
+	err := json.Unmarshal(text, &m)
+
+	switch {
+	case err == nil && (len(m.Method) == 0 || m.Method[0] != '"'):
+		return "method: want a string"
+	case err == nil && len(m.ID) > 0 && strings.IndexByte("[{tf", m.ID[0]) >= 0:
+		return "id: want a number or a string"
+	case err == nil && string(m.JSONRPC) != `"2.0"`:
+		return `jsonrpc: want "2.0"`
+	}
+	return "want an object of JSON-RPC 2.0: jsonrpc, id, method, params"
 }
 
 // idOf returns the ID of an object that is not a valid request, if a response can use it.

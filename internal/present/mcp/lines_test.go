@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"plimsoll/internal/check/hostile"
 	"plimsoll/internal/present/mcp"
 )
 
@@ -102,6 +103,8 @@ func TestNoRequest(t *testing.T) {
 		w.send(line)
 		if a := w.answer(); a.Error.Code != want.code || a.ID != want.id || a.Error.Message == "" {
 			t.Errorf("%.60q: answered %+v, want %+v", line, a, want)
+		} else if word := hostile.Internal(a.Error.Message); word != "" {
+			t.Errorf("%.60q: the answer says %q: %s", line, word, a.Error.Message)
 		}
 		w.send(`{"jsonrpc":"2.0","id":"still","method":"ping"}`)
 		if a := w.answer(); a.ID != "still" || a.Error.Code != 0 {

@@ -85,13 +85,13 @@ func Open(o Options) (*Client, error) {
 			Next: "give --kubeconfig FILE, or set KUBECONFIG; in a pod, Plimsoll uses its service account"}
 	}
 	if err != nil {
-		return nil, &AccessError{Text: "cannot use the kubeconfig: " + err.Error(),
+		return nil, &AccessError{Text: "cannot use the kubeconfig" + unusable(err),
 			Next: "kubectl config get-contexts lists the contexts", err: err}
 	}
 
 	namespace, _, err := loader.Namespace()
 	if err != nil {
-		return nil, &AccessError{Text: "cannot use the kubeconfig: " + err.Error(),
+		return nil, &AccessError{Text: "cannot use the kubeconfig" + unusable(err),
 			Next: "give -n NAMESPACE", err: err}
 	}
 
@@ -149,7 +149,7 @@ func open(config *rest.Config, namespace string, perSecond int) (*Client, error)
 
 	sender, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, &AccessError{Text: "cannot use the kubeconfig: " + err.Error(), err: err}
+		return nil, &AccessError{Text: "cannot use the kubeconfig" + unusable(err), err: err}
 	}
 
 	// An API server never redirects, and client-go would send the token to the target of a
@@ -157,7 +157,7 @@ func open(config *rest.Config, namespace string, perSecond int) (*Client, error)
 	sender.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	client, err := rest.UnversionedRESTClientForConfigAndClient(config, sender)
 	if err != nil {
-		return nil, &AccessError{Text: "cannot use the kubeconfig: " + err.Error(), err: err}
+		return nil, &AccessError{Text: "cannot use the kubeconfig" + unusable(err), err: err}
 	}
 
 	host := config.Host
