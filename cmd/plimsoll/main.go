@@ -18,6 +18,7 @@ import (
 	"log" //nolint:depguard // to silence what the standard library writes there
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"syscall"
 	"time"
@@ -53,6 +54,12 @@ func runProcess() int {
 		spare.Release()
 	}
 
+	// The pages of a long simulation hold no pointers: collecting more often costs little time, and waiting
+	// until the heap has doubled would cost a gigabyte.
+	if a.runs("simulate") && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(simulationBytes)
+	}
+
 	if !a.runs("watch") && !signal.Ignored(syscall.SIGHUP) {
 		ends = append(ends, syscall.SIGHUP)
 	}
@@ -68,6 +75,9 @@ func runProcess() int {
 
 	return a.runUntil(ctx)
 }
+
+// simulationBytes is the memory from which on a simulation collects garbage more often.
+const simulationBytes = 800 << 20
 
 // sameSignal is the time within which two signals count as one.
 const sameSignal = 300 * time.Millisecond

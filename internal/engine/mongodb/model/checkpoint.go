@@ -126,7 +126,7 @@ func (k *checkpoint) write(now vtime.Instant) {
 		}
 
 		k.at = i + 1
-		if t.pages[i].state&dirty != 0 { // otherwise eviction has written it
+		if t.pages.at(i).state&dirty != 0 { // otherwise eviction has written it
 			if until := e.prepare(k.tree, i); until > now {
 				e.env.Clock.At(until, k, 0)
 				return

@@ -65,8 +65,8 @@ func TestAccounts(t *testing.T) {
 		var memory, dirtyBytes, updates int64
 		for _, tree := range b.engine.trees {
 			owner := map[int32]bool{}
-			for i := range tree.pages {
-				p := &tree.pages[i]
+			for i := range tree.pages.count {
+				p := tree.pages.at(i)
 				if p.state&cached != 0 {
 					memory += p.memory()
 				} else if p.state&dirty != 0 || p.updates != 0 {

@@ -123,7 +123,7 @@ func (e *Engine) evict() (until vtime.Instant, ok bool) {
 		}
 
 		t := e.trees[x.tree]
-		p := &t.pages[x.page]
+		p := t.pages.at(int(x.page))
 		if p.state&dirty == 0 {
 			p.state &^= queued
 			continue
@@ -155,13 +155,13 @@ const dropLook = 4096
 func (e *Engine) drop() bool {
 	for range dropLook {
 		t := e.trees[e.hand]
-		if t.hand++; t.hand >= len(t.pages) {
+		if t.hand++; t.hand >= t.pages.count {
 			t.hand = -1
 			e.hand = (e.hand + 1) % len(e.trees)
 			continue
 		}
 
-		p := &t.pages[t.hand]
+		p := t.pages.at(t.hand)
 		if p.state&(cached|dirty) != cached {
 			continue
 		}

@@ -22,8 +22,8 @@ func (e *Engine) loaded() {
 		t.file.SetAllocated(end - dirty)
 		t.file.Write(end-dirty, dirty)
 		// One after the other, because the page cache gives back first what was loaded first.
-		for i := range t.pages {
-			t.pages[i].passed = uint16(e.cfg.Loading.Std().Seconds() * float64(i) / float64(len(t.pages)))
+		for i := range t.pages.count {
+			t.pages.at(i).passed = uint16(e.cfg.Loading.Std().Seconds() * float64(i) / float64(t.pages.count))
 		}
 	}
 }

@@ -103,8 +103,8 @@ func (e *Engine) addServer() {
 // warmServer returns the shares of the other tables and of the oplog that fit in the cache.
 func (e *Engine) warmServer(room float64) (others, oplog float64) {
 	size := 0.0
-	for i := range e.oplog.pages {
-		size += float64(e.oplog.pages[i].image)
+	for i := range e.oplog.pages.count {
+		size += float64(e.oplog.pages.at(i).image)
 	}
 	oplog = min(oplogShare*room/max(size, 1), 1)
 	return min((room-float64(oplog*size))/max(float64(e.inFiles)-size, 1), 1), oplog
@@ -140,7 +140,7 @@ func (e *Engine) inPageCache(p *page) bool {
 func (e *Engine) keepHistory(t *tree, i int, replaced int32) {
 	if e.history == nil || t == e.history {
 		if t == e.history && t != nil { // history pages are evicted as soon as they are written
-			p := &t.pages[i]
+			p := t.pages.at(i)
 			if p.state&cached != 0 {
 				p.state &^= cached | touched
 				e.memory -= p.memory()
@@ -154,16 +154,16 @@ func (e *Engine) keepHistory(t *tree, i int, replaced int32) {
 	}
 
 	e.kept += e.cfg.kept(units.Size(replaced))
-	had := len(e.history.pages)
+	had := e.history.pages.count
 	j := e.historyLeaf(i)
 
 	// A full leaf is split, and its new half is written too.
-	for k := had; k < len(e.history.pages); k++ {
+	for k := had; k < e.history.pages.count; k++ {
 		e.dirtyPage(e.historyAt, k, e.historyLeafSize()/2, 0)
-		e.history.pages[k].state &^= touched
+		e.history.pages.at(k).state &^= touched
 	}
 
-	h := &e.history.pages[j]
+	h := e.history.pages.at(j)
 	e.dirtyPage(e.historyAt, j, max(e.historyLeafSize()-units.Size(h.image), 0), 0)
 	h.state &^= touched
 }
@@ -187,11 +187,11 @@ func (e *Engine) prepare(tree, i int) (until vtime.Instant) {
 // is available.
 func (e *Engine) fetchHistory(tree, i int) (until vtime.Instant) {
 	now := e.env.Clock.Now()
-	if e.history == nil || tree != 0 || e.trees[0].pages[i].state&replacing == 0 {
+	if e.history == nil || tree != 0 || e.trees[0].pages.at(i).state&replacing == 0 {
 		return now
 	}
 	j := e.historyLeaf(i)
-	h := &e.history.pages[j]
+	h := e.history.pages.at(j)
 	if h.state&cached != 0 || h.block < 0 {
 		return now
 	}
@@ -201,9 +201,9 @@ func (e *Engine) fetchHistory(tree, i int) (until vtime.Instant) {
 // historyLeaf returns the leaf of the history store for a leaf of the collection. There are as many
 // as the kept versions fill, up to one for each.
 func (e *Engine) historyLeaf(i int) int {
-	n := int(min(e.kept/e.historyLeafSize()+1, units.Size(len(e.trees[0].pages))))
+	n := int(min(e.kept/e.historyLeafSize()+1, units.Size(e.trees[0].pages.count)))
 	e.history.grow(n - 1)
-	return i * n / max(len(e.trees[0].pages), 1)
+	return i * n / max(e.trees[0].pages.count, 1)
 }
 
 // prepared is the engine as the handler of a page that can be written now. The argument combines
@@ -214,7 +214,7 @@ type prepared Engine
 func (r *prepared) Fire(_ vtime.Instant, arg uint64) {
 	e := (*Engine)(r)
 	t, i := e.trees[arg>>32], int(arg&(1<<32-1))
-	if t.pages[i].state&dirty != 0 {
+	if t.pages.at(i).state&dirty != 0 {
 		e.write(t, i)
 	}
 }

@@ -35,7 +35,7 @@ const unit = 4 * units.KiB
 // A tree is a file with its leaves in key order.
 type tree struct {
 	file    *kernel.File
-	pages   []page
+	pages   leaves
 	perPage uint64 // entries per leaf, or of two leaves together if second > 0
 	second  uint64 // entries of every second leaf; 0: all leaves are alike
 	// The leaf of the last requested key, and the first key on it. The next key is often on the
@@ -109,8 +109,8 @@ func (t *tree) on(i int) uint64 {
 
 // grow adds leaves up to the i-th, empty and in the cache.
 func (t *tree) grow(i int) {
-	for len(t.pages) <= i && len(t.pages) < pagesMax {
-		t.pages = append(t.pages, page{block: -1, state: cached | touched})
+	for t.pages.count <= i && t.pages.count < pagesMax {
+		t.pages.add(page{block: -1, state: cached | touched})
 	}
 }
 

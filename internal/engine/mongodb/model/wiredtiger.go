@@ -103,13 +103,10 @@ func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
 		t.halve()
 	}
 
-	n := t.leaves(entries)
-	t.pages = make([]page, n, n+n/4+1024) // with room for inserts
-
-	for i := range t.pages {
+	for i := range t.leaves(entries) {
 		image := int32(min(units.Size(t.on(i))*size, 1<<30))
 		length := uint16(min(max((units.Size(float64(image)*float64(e.cfg.Compression))+unit-1)/unit, 1), 1<<16-1))
-		t.pages[i] = page{image: image, block: t.end, length: length, epoch: 1<<16 - 1}
+		t.pages.add(page{image: image, block: t.end, length: length, epoch: 1<<16 - 1})
 		t.end += int32(length)
 		e.inFiles += int64(image)
 		e.onDisk += units.Size(length) * unit
@@ -142,10 +139,10 @@ func (e *Engine) warm() {
 		if t == e.oplog {
 			share = ofOplog
 		}
-		for i := range t.pages {
+		for i := range t.pages.count {
 			if share == 1 || e.chance.Float() < share {
-				t.pages[i].state |= cached
-				e.memory += t.pages[i].memory()
+				t.pages.at(i).state |= cached
+				e.memory += t.pages.at(i).memory()
 			}
 		}
 	}
@@ -189,7 +186,7 @@ func (e *Engine) reach(p *pending, part int) {
 
 	t.grow(i)
 	if part == 0 {
-		pg := &t.pages[i]
+		pg := t.pages.at(i)
 		if pg.state&cached == 0 {
 			if until := e.read(t, i); until > p.ready {
 				p.waits[engine.WaitRead] += int64(until.Sub(p.ready))
@@ -208,7 +205,7 @@ func (e *Engine) reach(p *pending, part int) {
 // it.
 func (e *Engine) read(t *tree, i int) (done vtime.Instant) {
 	now := e.env.Clock.Now()
-	p := &t.pages[i]
+	p := t.pages.at(i)
 	p.state |= cached | touched
 	e.memory += p.memory()
 	e.c.readIn++
@@ -280,17 +277,17 @@ func (e *Engine) change(op *workload.Op, i int) {
 
 	e.dirtyPage(0, i, grown, carried)
 	if op.Kind != workload.Insert {
-		e.trees[0].pages[i].state |= replacing
+		e.trees[0].pages.at(i).state |= replacing
 	}
 
 	if op.Kind == workload.Insert {
 		for k := range e.cfg.Indexes {
 			t := e.trees[1+k]
-			if len(t.pages) == 0 {
+			if t.pages.count == 0 {
 				t.grow(0)
 			}
-			j := int(e.chance.Below(uint64(len(t.pages))))
-			if t.pages[j].state&cached == 0 {
+			j := int(e.chance.Below(uint64(t.pages.count)))
+			if t.pages.at(j).state&cached == 0 {
 				e.read(t, j) // simplified: the insert does not wait for an index's leaf
 			}
 			e.dirtyPage(1+k, j, e.cfg.IndexEntry, e.cfg.IndexEntry)
@@ -300,7 +297,7 @@ func (e *Engine) change(op *workload.Op, i int) {
 	if e.oplog != nil {
 		entry := carried + OplogEntry
 		e.oplogFill += entry
-		j := len(e.oplog.pages) - 1
+		j := e.oplog.pages.count - 1
 		// Oplog entries are appended, so a new leaf begins when the last one is full.
 		if j < 0 || e.oplogFill > min(e.cfg.leaf(), e.cfg.LeafPage) {
 			e.oplogFill = entry
@@ -331,7 +328,7 @@ func (e *Engine) change(op *workload.Op, i int) {
 // dirtyPage accounts for a change of a page: the growth of its image, and the update's size in
 // memory.
 func (e *Engine) dirtyPage(tree, i int, grown, carried units.Size) {
-	p := &e.trees[tree].pages[i]
+	p := e.trees[tree].pages.at(i)
 	if p.state&cached == 0 {
 		// The page was dropped after it was read; the real engine pins it.
 		p.state |= cached
@@ -362,7 +359,7 @@ func (e *Engine) dirtyPage(tree, i int, grown, carried units.Size) {
 
 // clean writes a dirty page, for eviction or a checkpoint.
 func (e *Engine) clean(t *tree, i int) units.Size {
-	p := &t.pages[i]
+	p := t.pages.at(i)
 	replaced := int32(0)
 	if p.state&replacing != 0 {
 		replaced = p.updates
