@@ -4,7 +4,7 @@
 //
 // The tests that use it are a fixed, small sample in an ordinary run. With CI_FULL set (make
 // nightly) each parser gets [ParserTries] inputs and each process [ProcessTries] tries, from a new
-// seed, which is logged. PLIMSOLL_SEED repeats a run.
+// seed, which is logged. PLIMSOLL_SEED repeats a run, and PLIMSOLL_TRIES sets the number of tries.
 package hostile
 
 import (
@@ -34,8 +34,11 @@ const (
 // Full reports whether this is a nightly run.
 func Full() bool { return os.Getenv("CI_FULL") != "" }
 
-// Tries returns nightly in a nightly run, and otherwise few.
+// Tries returns PLIMSOLL_TRIES if that is set, nightly in a nightly run, and otherwise few.
 func Tries(few, nightly int) int {
+	if tries, err := strconv.Atoi(os.Getenv("PLIMSOLL_TRIES")); err == nil {
+		return tries
+	}
 	if Full() {
 		return nightly
 	}
