@@ -24,7 +24,8 @@ type untimed struct {
 }
 
 // survey finds out whether a file has times and, if not, how many samples it has.
-func survey(in io.Reader) (timed bool, first string, samples int, err error) {
+// A read error shows again when the file is read.
+func survey(in io.Reader) (timed bool, first string, samples int) {
 	br := bufio.NewReaderSize(in, lineBytesMax)
 	for {
 		line, err := br.ReadSlice('\n')
@@ -34,12 +35,12 @@ func survey(in io.Reader) (timed bool, first string, samples int, err error) {
 		}
 
 		if _, ok := timeOf(line, time.UTC); ok {
-			return true, "", 0, nil
+			return true, "", 0
 		}
 		if beginsWithNumber(line) && row.Match(line) {
-			d, ok, err := procfs.ParseDisk(strings.TrimSpace(string(line)))
+			d, ok, bad := procfs.ParseDisk(strings.TrimSpace(string(line)))
 			switch {
-			case err != nil || !ok:
+			case bad != nil || !ok:
 			case first == "":
 				first, samples = d.Name, 1
 			case d.Name == first:
@@ -48,7 +49,7 @@ func survey(in io.Reader) (timed bool, first string, samples int, err error) {
 		}
 
 		if err != nil {
-			return false, first, samples, nil // a read error shows again when the file is read
+			return false, first, samples
 		}
 	}
 }
@@ -61,9 +62,9 @@ func (f *file) placed(period time.Duration) (*untimed, error) {
 	}
 
 	defer in.Close()
-	timed, first, samples, err := survey(in)
-	if err != nil || timed || samples == 0 {
-		return nil, err
+	timed, first, samples := survey(in)
+	if timed || samples == 0 {
+		return nil, nil
 	}
 
 	if period <= 0 {
