@@ -21,6 +21,8 @@ type Criterion struct {
 	Source string // "etcd's hardware page"
 	// Classes and Count are the signals with the durations; nil if no recording has them.
 	Classes, Count *Signal
+	// Took is the signal with their sum per second; nil if there is none.
+	Took *Signal
 	// Sync means that each call is one fdatasync after a small write, so a benchmark of such calls
 	// can answer the question.
 	Sync bool
@@ -57,9 +59,11 @@ func (k Criterion) Judge(t Totals) Verdict {
 		return MissesBulk
 	case to <= k.LimitS:
 		return Meets
+	case t.SumExceeds(0.5, k.LimitS):
+		return MissesBulk
 	case (1-k.Quantile)*t.All < leastForQuantile && t.All < 100*leastForQuantile:
 		return Undetermined
-	case from >= k.LimitS:
+	case from >= k.LimitS, t.SumExceeds(k.Quantile, k.LimitS):
 		return MissesTail
 	case from == 0 || to > 2*from*(1+1e-9):
 		return Undetermined // classes around the limit are missing
@@ -89,6 +93,7 @@ func MissesCriterion(id, product string, criteria []Criterion, advice map[string
 			"title, unknown": "It is unknown whether {{.calls}} meet the criterion",
 			"meets":          "{{.what}} meets the criterion ({{.source}}): {{.q}} is {{.value}} against {{.limit}}, over {{.all}} {{.calls}}.",
 			"unknown":        "It is unknown whether {{.lower}} meets the criterion of {{.limit}} at {{.q}} ({{.source}}): for {{.all}} {{.calls}}, this histogram shows only that {{.q}} is between {{.from}} and {{.to}}.",
+			"mean":           "Their mean is {{.mean}}, which shows it although classes around the limit are missing.",
 			"since":          "These figures cover all calls since the process started; when the slow ones happened is unknown.",
 		},
 		Advice: advice,
@@ -107,6 +112,9 @@ func MissesCriterion(id, product string, criteria []Criterion, advice map[string
 		for _, k := range criteria {
 			for _, inst := range c.instances(k.Classes) {
 				t := c.TotalsOf(k.Classes, k.Count, inst)
+				if k.Took != nil {
+					t.SumS = max(0, timeline.Sum(c.For(k.Took, "instance", inst))*c.Grid.StepSeconds())
+				}
 				switch v := k.Judge(t); v {
 				case MissesBulk, MissesTail:
 					out = append(out, missFinding(r, c, k, t, v, instanceOf(product, inst)))
@@ -172,6 +180,13 @@ func missFinding(r Rule, c *Case, k Criterion, t Totals, v Verdict, subject stri
 			"share": nearlyWhole(over / t.All), "edge": Seconds(edge)})
 	}
 
+	if unaided := t; v == MissesBulk || v == MissesTail {
+		unaided.SumS = 0
+		if k.Judge(unaided) != v {
+			f.Say("mean", Values{"mean": Seconds(t.SumS / t.All)})
+		}
+	}
+
 	f.Say("since", nil)
 	whole := make(timeline.Mask, c.Grid.N).Not()
 	f.Evidence = []Evidence{
@@ -199,6 +214,8 @@ func (k Criterion) values(t Totals) Values {
 		value = "over " + Seconds(from)
 	case from == 0:
 		value = "at most " + Seconds(to)
+	case to > 2*from*(1+1e-9):
+		value = "between " + Seconds(from) + " and " + Seconds(to)
 	}
 
 	upTo := Value("infinity")
@@ -263,6 +280,8 @@ func medianText(t Totals) Value {
 		return "over " + Seconds(from)
 	case from == 0:
 		return "at most " + Seconds(to)
+	case to > 2*from*(1+1e-9):
+		return "between " + Seconds(from) + " and " + Seconds(to)
 	}
 	return Seconds(t.Quantile(0.5))
 }

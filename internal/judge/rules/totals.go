@@ -17,6 +17,7 @@ type Totals struct {
 	All   float64   // operations
 	Edges []float64 // finite upper edges in seconds, ascending
 	UpTo  []float64 // operations that took at most as long as the edge
+	SumS  float64   // their durations, summed; 0 if unknown
 }
 
 // TotalsOf sums a signal whose series are classes. counted, which may be nil, counts all
@@ -63,6 +64,33 @@ func (t Totals) Within(q float64) (from, to float64) {
 		from = t.Edges[i]
 	}
 	return from, math.Inf(1)
+}
+
+// longestS is the longest duration to expect of an operation in the last class, which has no edge.
+const longestS = 60.0
+
+// SumExceeds reports whether the sum of the durations is too high for a quantile of at most limitS:
+// it shows what missing classes hide.
+func (t Totals) SumExceeds(q, limitS float64) bool {
+	if t.SumS == 0 || t.All == 0 {
+		return false
+	}
+
+	// At most: those up to the quantile take limitS, unless their class is lower, all others their
+	// class's edge.
+	most, at := 0.0, 0.0
+	add := func(n, edge float64) {
+		within := min(max(q*t.All-at, 0), n)
+		most += within*min(edge, limitS) + (n-within)*edge
+		at += n
+	}
+
+	for i, n := range t.UpTo {
+		add(n-at, t.Edges[i])
+	}
+	add(t.All-at, max(longestS, limitS))
+
+	return t.SumS > most
 }
 
 // Quantile interpolates as histogram_quantile does; NaN if no finite class contains the quantile.

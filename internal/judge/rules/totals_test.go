@@ -34,6 +34,15 @@ func TestCriterionByTotals(t *testing.T) {
 		}
 	}
 
+	// The sum shows what missing classes hide, and proves nothing that it does not.
+	wide := Totals{All: 20001, Edges: []float64{0.004, 0.064}, UpTo: []float64{100, 20000}}
+	for sumS, want := range map[float64]Verdict{900: MissesBulk, 350: MissesTail, 150: Undetermined} {
+		wide.SumS = sumS
+		if got := k.Judge(wide); got != want {
+			t.Errorf("sum %v s: %s, want %s", sumS, got, want)
+		}
+	}
+
 	if from, to := (Totals{All: 10, Edges: []float64{1}, UpTo: []float64{5}}).Within(0.99); from != 1 || to != inf {
 		t.Errorf("within %g to %g", from, to)
 	}

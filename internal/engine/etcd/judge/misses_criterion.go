@@ -7,10 +7,10 @@ import "plimsoll/internal/judge/rules"
 var criteria = []rules.Criterion{
 	{Key: "wal_fsync", What: "the WAL's fdatasync", Calls: "WAL fdatasyncs", Quantile: 0.99,
 		LimitS: fsyncCriterionS, SlowS: heartbeat,
-		Source: "etcd.io, FAQ", Classes: WALFsyncClasses, Count: WALFsyncs, Sync: true},
+		Source: "etcd.io, FAQ", Classes: WALFsyncClasses, Count: WALFsyncs, Took: WALFsyncTime, Sync: true},
 	{Key: "backend_commit", What: "the backend's commit", Calls: "backend commits", Quantile: 0.99,
 		LimitS: commitCriterionS, SlowS: heartbeat,
-		Source: "etcd.io, FAQ", Classes: BackendCommitClasses, Count: BackendCommits},
+		Source: "etcd.io, FAQ", Classes: BackendCommitClasses, Count: BackendCommits, Took: BackendCommitTime},
 }
 
 func missesCriterion() rules.Rule {
