@@ -140,6 +140,12 @@ func TestSplit(t *testing.T) {
 		{"one page twice", nil, []recording.Reader{
 			of(t, page("db.prom"), "db_ops_total 5 1 0"), of(t, page("copy.prom"), "db_ops_total 5 1 0"),
 		}, []string{"db db.prom: 2"}, "contain the same server"},
+		{"logs of two members with the same events", nil, []recording.Reader{
+			of(t, serverLog("1.log"), "db_ops_total 0 1 0"), of(t, serverLog("2.log"), "db_ops_total 0 1 0"), of(t, page("db.prom"), "db_waits_total 5 1 0"),
+		}, []string{"db 1.log: 1", "db 2.log: 1", "db db.prom: 1"}, ""},
+		{"a log and its server's page", nil, []recording.Reader{
+			of(t, serverLog("1.log"), "db_ops_total 0 1 0"), of(t, page("db.prom"), "db_waits_total 5 1 0"),
+		}, []string{"db 1.log: 2"}, "no metric in common"},
 		{"a page that continues another", nil, []recording.Reader{
 			of(t, page("1.prom"), "db_ops_total 5 1 0"), of(t, page("2.prom"), "db_ops_total 107 1 102"),
 		}, []string{"db 1.prom: 2"}, "2.prom continues 1.prom"},
@@ -312,4 +318,8 @@ func TestDevicesOfASetsHosts(t *testing.T) {
 			}
 		})
 	}
+}
+
+func serverLog(name string) recording.Source {
+	return recording.Source{Kind: "db-log", Name: "dir/" + name, Engine: "db"}
 }
