@@ -126,7 +126,7 @@ func (o *recordOptions) nothing(ctx context.Context, a *app, args []string, what
 
 // record reads sources, and copies those that are already recordings.
 func (o *recordOptions) record(ctx context.Context, inputs []input, w *countedWriter, t *tally) error {
-	// What the folder has already is of the servers that it names.
+	// Samples that are already in the folder belong to the servers named there.
 	var before []recording.Reader
 	if recording.IsRecording(o.out) {
 		if r, err := recording.Open(o.out); err == nil {

@@ -81,8 +81,8 @@ func TestMonthsApart(t *testing.T) {
 	}
 }
 
-// The stalls of a server whose runs lie months apart do not recur every so many of the seconds that
-// were watched.
+// If a server was recorded in runs months apart, its stalls have no period: only the seconds that were
+// recorded count, and between them the time is unknown.
 func TestMonthsApartNoPeriod(t *testing.T) {
 	start := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	mem := recording.NewMemory(recording.MemoryOptions{})

@@ -138,7 +138,7 @@ var (
 	googleLimits = Source{"Google Cloud documentation, Persistent Disk limits by machine type, as gcpdiag has them; Hyperdisk Balanced HA: Compute Engine release notes of 2025-09-04; cores and memory of E2, N1, N4 and C4: gcosts, 2026-08", "2024-08-21"}
 )
 
-// machines parses both tables, once. A test reads them, so an error is a mistake of the build.
+// machines parses both tables, once. A test reads them, so an error means a broken build.
 var machines = sync.OnceValue(func() []InstanceType {
 	rows, err := decodeMachines(machineTable, azurePriceTable, googlePriceTable)
 	if err != nil {

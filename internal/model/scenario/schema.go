@@ -127,7 +127,7 @@ func (m *schemaMaker) of(t reflect.Type) map[string]any {
 	case reflect.Struct:
 		name := m.name(t)
 		if _, ok := m.defs[name]; !ok {
-			m.defs[name] = map[string]any{} // stops a circle
+			m.defs[name] = map[string]any{} // ends the recursion of a type that contains itself
 			m.defs[name] = m.object(t)
 		}
 		return map[string]any{"$ref": "#/$defs/" + name}

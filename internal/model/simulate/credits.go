@@ -13,7 +13,7 @@ import (
 // A Credit is a bucket of burst credits that a load empties.
 type Credit struct {
 	Text   string
-	Empty  time.Duration // when that is, from a full bucket on
+	Empty  time.Duration // time until the bucket is empty, starting full
 	Demand float64       // a second, on average over the run
 	Refill float64       // a second
 }

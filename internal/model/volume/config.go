@@ -83,7 +83,7 @@ type Episodes struct {
 	Reads   bool              // reads suffer as well as writes and flushes
 }
 
-// Bounds on a Config. A simulation outside them computes nothing that anybody rents.
+// Bounds on a Config. No volume for rent is outside them.
 const (
 	iopsMin       units.Frequency  = 1
 	iopsMax       units.Frequency  = 1e9
