@@ -342,11 +342,13 @@ var notCauses = map[string]string{
 	"disk/latency-bound":            refutes,
 	"disk/limits-unused":            refutes,
 	"disk/not-the-cause":            refutes,
+	"disk/since-boot":               sinceBegin,
 	"disk/slow-reads":               theStall,
 	"disk/slow-writes":              theStall,
 	"evidence/gap":                  aboutSources,
 	"evidence/got-worse":            "compares the clients' own latency at the same load; no condition is claimed",
 	"evidence/volume-not-seen":      aboutSources,
+	"host/io-pressure":              sinceBegin,
 	"mongodb/saturated-server":      theStall,
 	"mongodb/slow-apply":            theStall,
 	"mongodb/slow-commands":         theStall,
@@ -362,6 +364,7 @@ const (
 	refutes      = "the cases of clients that wait for a volume try it"
 	theStall     = "finds the clients' waiting itself; the case of a load that is always quick tries it"
 	aboutSources = "says what the sources lack"
+	sinceBegin   = "reports a host's own sums, whether or not anything stalls"
 )
 
 // Every rule is tried on its own evidence at other times, or on its own cases at twice the load and on a
