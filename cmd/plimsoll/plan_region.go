@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 
 	"plimsoll/internal/model/catalog"
@@ -27,10 +29,11 @@ func reportedRegion(in []recording.Reader) string {
 }
 
 // regionFor returns the region of the prices: the requested one, otherwise the one that the sources
-// report. If no prices are known there, it says so and uses the default.
+// report. If no prices are known there, it says so and uses the default: volumes cost about the same
+// everywhere relative to each other, which is what a plan compares.
 func (o *planOptions) regionFor(a *app, sc *scenario.Scenario) string {
-	is := o.reading.region
-	if o.region != "" || o.unpriced || is == "" {
+	is := cmp.Or(o.region, o.reading.region)
+	if o.unpriced || is == "" {
 		return o.region
 	}
 
@@ -41,12 +44,12 @@ func (o *planOptions) regionFor(a *app, sc *scenario.Scenario) string {
 		}
 
 		// One volume without a price makes the whole layout unpriced, so all volumes must have one.
-		if _, err := v.Value.Monthly(is); err != nil {
-			region := catalog.DefaultRegion(t.Provider)
-			fmt.Fprintf(
-				a.stderr, "plimsoll: note: prices are those of %s: the volumes are in %s, and %s. --region %s says how to import them\n",
-				region, printable(is), printable(err.Error()), printable(is))
-			return o.region
+		region := catalog.DefaultRegion(t.Provider)
+		var lacks *catalog.NoPriceError
+		if _, err := v.Value.Monthly(is); errors.As(err, &lacks) && is != region {
+			fmt.Fprintf(a.stderr, "plimsoll: note: prices are those of %s: %s\nhint: %s\n", region, printable(err.Error()),
+				printable(lacks.Importing()))
+			return ""
 		}
 	}
 

@@ -35,7 +35,8 @@ func TestRegionOfThePrices(t *testing.T) {
 		{"us-central1", "us-central1", "", []string{"us-east1"}},
 		{"", "", "", []string{"us-east1", "us-central1"}},
 		{"", "", "", nil},
-		{"", "", "prices are those of us-central1: the volumes are in europe-west9, and no known price of hyperdisk-balanced in europe-west9", []string{"europe-west9"}},
+		{"", "", "prices are those of us-central1: no known price of hyperdisk-balanced in europe-west9", []string{"europe-west9"}},
+		{"europe-west9", "", "hint: import them: curl ", nil},
 	} {
 		m := recording.NewMemory(recording.MemoryOptions{})
 		for i, region := range c.reported {

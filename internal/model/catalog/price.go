@@ -75,13 +75,13 @@ func (e *NoPriceError) Error() string {
 // Hint explains how to obtain prices.
 func (e *NoPriceError) Hint() string {
 	if len(e.Known) > 0 {
-		return "--region " + e.Known[0] + ", or " + e.importing()
+		return "--region " + e.Known[0] + ", or " + e.Importing()
 	}
-	return e.importing()
+	return e.Importing()
 }
 
-// importing explains how to import prices.
-func (e *NoPriceError) importing() string {
+// Importing explains how to import prices.
+func (e *NoPriceError) Importing() string {
 	region := e.Region
 
 	// us-east-1 is the default for all clouds; suggest the equivalent region of this one.
