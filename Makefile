@@ -85,6 +85,10 @@ rule: ## check one rule and write its page's commands: RULE=postgres/checkpoint-
 	$(GO) test -count=1 ./internal/judge/act -run 'PagesRepeat|AdviceIsNot|AdviceHas|RemediesAre|UndoHas'
 	$(GO) test -count=1 ./internal/judge/ruletest -run TestCoverageIsComplete
 
+.PHONY: new-rule
+new-rule: ## write the files of a new rule, to fill in: RULE=postgres/short-timeout
+	@$(GO) run ./internal/check/newrule "$(RULE)"
+
 .PHONY: generate
 generate: ## regenerate the dashboard, deploy/rules.yaml and generated docs
 	@mkdir -p build
