@@ -27,7 +27,8 @@ const (
 
 // lookWhile diagnoses what live sources have shown so far, again and again, for the line of progress. The
 // returned function ends it. The final diagnosis does not depend on it.
-func lookWhile(ctx context.Context, readers []recording.Reader, opt diagnose.Options, t *tally) (stop func()) {
+func lookWhile(ctx context.Context, readers []recording.Reader, opt diagnose.Options,
+	t *tally) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var looking sync.WaitGroup
 	looking.Go(func() {

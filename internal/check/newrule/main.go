@@ -1,6 +1,6 @@
-// Command newrule writes the three files that a rule consists of, for a contributor to fill in, and says which
-// lines in other files enter it: make new-rule RULE=GROUP/CLAIM. It is not part of the program:
-// its users do not write rules.
+// Command newrule writes the three files that a rule consists of, for a contributor to fill in, and says
+// which lines in other files enter it: make new-rule RULE=GROUP/CLAIM. It is not part of the program: its
+// users do not write rules.
 package main
 
 import (

@@ -322,8 +322,9 @@ func (w *where) action(c *rules.Case, k choice, s Setting) Action {
 		Keep: x.Keep, Check: x.Check, Undo: x.Undo,
 		Kept: x.Kept, NoUndo: x.NoUndo, Restart: x.Restart, Cost: costs(restarting(x.Restart),
 			p.text(m.Cost), x.Cost), Money: p.text(m.Money),
-		WaitS: m.Wait.Seconds(), Until: m.Until, Notes: append(proof.notes, x.Notes...), Raises: append([]string{}, m.Raises...),
-		Prove: proof.compare, RecordS: proof.seconds,
+		WaitS: m.Wait.Seconds(), Until: m.Until, Notes: append(proof.notes, x.Notes...),
+		Raises: append([]string{}, m.Raises...),
+		Prove:  proof.compare, RecordS: proof.seconds,
 	}
 }
 

@@ -54,7 +54,7 @@ type proof struct {
 // side.
 func proofOf(c *rules.Case, k choice, s Setting) proof {
 	if len(s.Sources) == 0 {
-		return proof{record: []string{}, compare: []string{}}
+		return proof{record: []string{}, compare: []string{}, notes: []string{}}
 	}
 
 	database := ""
@@ -84,7 +84,7 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 	times := " --from " + at(span.From) + " --before-to " + at(span.To)
 	name, recorded := shellword.Quote(of.Name), shellword.Quote(s.Recorded)
 
-	out := proof{record: []string{}, seconds: needed.Seconds()}
+	out := proof{record: []string{}, notes: []string{}, seconds: needed.Seconds()}
 	switch {
 	case s.Marked.Growing:
 		// The command runs when the wait is over, so the change was made that long before.
