@@ -39,11 +39,14 @@ func budgets(l *Layout, _ *Options) (*Part, error) {
 
 	if text := l.dirtyText(&data); text != "" {
 		p.Files = append(p.Files, Text("budget/90-dirty-bytes.conf", text))
+		apply, back := sysctlSteps("budget/90-dirty-bytes.conf", "budget",
+			[]string{"vm.dirty_background_ratio", "vm.dirty_background_bytes", "vm.dirty_ratio", "vm.dirty_bytes"})
 		p.Apply = append(
-			p.Apply, "`budget/90-dirty-bytes.conf` is for /etc/sysctl.d: it limits dirty data in the page cache to what the volume writes in a second (Linux, Documentation/admin-guide/sysctl/vm.rst).")
+			p.Apply, "`budget/90-dirty-bytes.conf` limits dirty data in the page cache to what the volume writes in a second (Linux, Documentation/admin-guide/sysctl/vm.rst). On each machine, as root; the first line saves the present values, once:\n\n"+apply)
+		p.Back = append(p.Back, "The kernel's limits, on each machine, as root:\n\n"+back)
 	}
 
-	sysctl := "Linux applies the dirty limits with `sysctl --system`, without a restart."
+	sysctl := "Linux applies the dirty limits without a restart."
 	if l.others != nil {
 		files, apply, restarts := l.others(l, data)
 		p.Files, p.Apply = append(p.Files, files...), append(p.Apply, apply...)
@@ -52,7 +55,7 @@ func budgets(l *Layout, _ *Options) (*Part, error) {
 
 	p.Restarts = append(p.Restarts, sysctl)
 	p.Verify = []string{"`iostat -x 1`: during a checkpoint the volume stays below the limits in `budget/volumes.yaml`."}
-	p.Back = []string{"Restore the previous settings; none of these files changes data."}
+	p.Back = append(p.Back, "Restore the previous settings; none of these files changes data.")
 
 	return p, nil
 }

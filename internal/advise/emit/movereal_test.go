@@ -502,6 +502,10 @@ func TestMoveOfEtcd(t *testing.T) {
 	ctl := func(args string) string {
 		return `ETCDCTL_API=3 etcdctl --endpoints=` + ports[0] + ` --dial-timeout=300ms --command-timeout=2s ` + args
 	}
+	// A write waits for as long as a busy machine takes.
+	patient := func(args string) string {
+		return `ETCDCTL_API=3 etcdctl --endpoints=` + ports[0] + ` --dial-timeout=60s --command-timeout=60s ` + args
+	}
 	m := newRealMove(t, "etcd", data, "member/wal",
 		`kill -0 $(cat `+dir+`/pid) 2>/dev/null && exit; setsid etcd --unsafe-no-fsync --heartbeat-interval=10 --election-timeout=100 --name=m --data-dir=`+data+` --listen-client-urls=`+ports[0]+` --advertise-client-urls=`+ports[0]+
 			` --listen-peer-urls=`+ports[1]+` --initial-advertise-peer-urls=`+ports[1]+` --initial-cluster=m=`+ports[1]+` </dev/null >>`+dir+`/log 2>&1 & echo $! >`+dir+`/pid; `+
@@ -514,8 +518,8 @@ func TestMoveOfEtcd(t *testing.T) {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	m.write = func() string { return shell(ctl(fmt.Sprintf("put k%06d v", m.written)) + ` >/dev/null`) }
-	m.count = func() string { return shell(ctl("get k --prefix --keys-only") + ` | grep -c k; true`) }
+	m.write = func() string { return shell(patient(fmt.Sprintf("put k%06d v", m.written)) + ` >/dev/null`) }
+	m.count = func() string { return shell(patient("get k --prefix --keys-only") + ` | grep -c k; true`) }
 
 	m.systemctl("start")
 	m.property("etcd", "etcd-wal-apart")

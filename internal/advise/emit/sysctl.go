@@ -3,6 +3,7 @@ package emit
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"plimsoll/internal/base/units"
@@ -15,7 +16,7 @@ func sysctl(l *Layout, _ *Options) (*Part, error) {
 	b, a := &l.Before.Host, &l.After.Host
 	p := &Part{}
 	text := l.Head("#", "Limits on dirty pages in the kernel's page cache.")
-	undo := ""
+	var names []string
 	var wrong error
 	pair := func(path string, was, is units.Size, wasRatio, isRatio units.Ratio, name string) {
 		if was == is && (is != 0 || wasRatio == isRatio) {
@@ -34,7 +35,7 @@ func sysctl(l *Layout, _ *Options) (*Part, error) {
 		}
 
 		text += "\n" + l.Comments(at) + limit(name, is, isRatio)
-		undo += "    sysctl -w " + inWords(limit(name, was, wasRatio)) + "\n"
+		names = append(names, name+"_ratio", name+"_bytes")
 		p.Applies = append(p.Applies, path+"_bytes", path+"_ratio")
 	}
 
@@ -46,7 +47,7 @@ func sysctl(l *Layout, _ *Options) (*Part, error) {
 			return
 		}
 		text += "\n" + l.Comments(path) + fmt.Sprintf("%s = %d\n", name, centiseconds(is))
-		undo += fmt.Sprintf("    sysctl -w %s=%d\n", name, centiseconds(was))
+		names = append(names, name)
 		p.Applies = append(p.Applies, path)
 	}
 
@@ -61,12 +62,10 @@ func sysctl(l *Layout, _ *Options) (*Part, error) {
 
 	const name = "90-plimsoll.conf"
 	p.Files = []File{{Path: "sysctl/" + name, Text: []byte(text), Mode: plain}}
-	p.Apply = []string{"On each machine (in Kubernetes on each node, because containers do not have these settings), as root:\n\n" +
-		"    install -m 644 sysctl/" + name + " /etc/sysctl.d/" + name + "\n    sysctl -p /etc/sysctl.d/" + name}
+	apply, back := sysctlSteps("sysctl/"+name, "layout", names)
+	p.Apply = []string{"On each machine (in Kubernetes on each node, because containers do not have these settings), as root. The first line saves the present values, once:\n\n" + apply}
 	p.Verify = []string{"`grep -E 'Dirty|Writeback:' /proc/meminfo` once a second: Dirty stays near the background limit. `plimsoll diagnose host` draws it."}
-	p.Back = []string{"`rm /etc/sysctl.d/" + name +
-		"`, and restore the previous values (those that the scenario has):\n\n" +
-		undo[:len(undo)-1]}
+	p.Back = []string{"On each machine, as root, restore what was saved:\n\n" + back}
 	p.Risks = []string{"The limits apply to the whole machine: they also slow down anything else that writes heavily, a backup for example. " +
 		"Earlier writeback merges fewer writes: in the lab, a limit of 8 MB made the volume write 40 % more bytes."}
 
@@ -81,13 +80,18 @@ func limit(name string, bytes units.Size, ratio units.Ratio) string {
 	return fmt.Sprintf("%s_ratio = %d\n", name, int64(math.Round(float64(ratio)*100)))
 }
 
-// inWords turns a line of sysctl.d into an argument of sysctl -w.
-func inWords(line string) string {
-	var name, value string
-	if _, err := fmt.Sscanf(line, "%s = %s", &name, &value); err != nil {
-		return line
-	}
-	return name + "=" + value
+// sysctlSteps returns the lines that save the present values, install a file in /etc/sysctl.d and apply
+// it, and those that undo it. of says what the file is part of. Files there apply in the order of their
+// names, and 99-sysctl.conf is /etc/sysctl.conf on Debian. Of a pair, the ratio must come first in names:
+// writing one sets the other to 0, and the kernel rejects 0 bytes.
+func sysctlSteps(file, of string, names []string) (apply, back string) {
+	saved, installed := "~/plimsoll-sysctl-"+of+".before", "/etc/sysctl.d/99-zz-plimsoll-"+of+".conf"
+	apply = "    F=" + saved + `; test -s "$F" || { sysctl ` + strings.Join(names, " ") +
+		` > "$F.new" && mv "$F.new" "$F"; }; cat "$F"` + "\n" +
+		"    cat " + saved + " && install -m 644 " + file + " " + installed + " && sysctl -p " + installed
+	back = "    rm -f " + installed + "\n" +
+		"    test -s " + saved + " && grep -v '_bytes = 0$' " + saved + " | sysctl -p - && rm " + saved
+	return apply, back
 }
 
 // centiseconds converts to the kernel's unit, rounded to the nearest.

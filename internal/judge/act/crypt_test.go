@@ -2,59 +2,63 @@ package act_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	"plimsoll/internal/judge/act"
 	"plimsoll/internal/judge/rules"
 )
 
-// fakeCryptsetup knows one mapping, of the type in $TYPE, and keeps flags in the header only for
-// LUKS2.
+// fakeCryptsetup keeps one mapping's flags as cryptsetup does: refresh replaces all of them, and only a LUKS2
+// has a header to keep them in.
 const fakeCryptsetup = `#!/bin/sh
+. "$STATE"
 case "$1" in
-status) printf '/dev/mapper/data is active and is in use.\n  type:    %s\n  flags:   discards\n' "$TYPE" ;;
-refresh)
-	case "$TYPE $*" in
-	LUKS2*) ;;
-	*--persistent*) echo 'Device activated but cannot make flags persistent.' >&2; exit 1 ;;
-	esac
-	echo "$@" ;;
+status)
+	printf '/dev/mapper/data is active and is in use.\n  type:    %s\n' "$TYPE"
+	[ -z "$FLAGS" ] || echo "  flags:   $FLAGS"
+	exit ;;
+refresh) shift ;;
+*) exit 1 ;;
 esac
+FLAGS= PERSISTENT=
+for o; do
+	case "$o" in
+	--persistent) PERSISTENT=y ;;
+	--allow-discards) FLAGS="$FLAGS discards" ;;
+	--perf-same_cpu_crypt | --perf-submit_from_crypt_cpus | --perf-no_read_workqueue | --perf-no_write_workqueue)
+		f=${o#--perf-}
+		case " $FLAGS " in *" $f "*) ;; *) FLAGS="$FLAGS $f" ;; esac ;;
+	data) ;;
+	*) echo "unknown option $o" >&2; exit 1 ;;
+	esac
+done
+FLAGS=${FLAGS# }
+if [ -n "$PERSISTENT" ]; then
+	[ "$TYPE" = LUKS2 ] || { echo 'Device activated but cannot make flags persistent.' >&2; exit 1; }
+	HEADER=$FLAGS
+fi
+printf "TYPE='%s' FLAGS='%s' HEADER='%s'\n" "$TYPE" "$FLAGS" "$HEADER" >"$STATE"
 `
 
-// Undoing the bypass of dm-crypt's queues works for both kinds of LUKS and for plain mappings. It
-// keeps discards, and removes the flags from the header of LUKS2.
-func TestUndoOfCryptQueues(t *testing.T) {
-	sh, err := exec.LookPath("sh")
-	if err != nil {
-		t.Skip("no shell here")
-	}
-
-	dir := t.TempDir()
-	for name, text := range map[string]string{"sudo": "#!/bin/sh\nexec \"$@\"\n", "cryptsetup": fakeCryptsetup} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+// Bypassing dm-crypt's queues keeps a mapping's other flags, and undo restores all of them, in the header of
+// LUKS2, too.
+func TestCryptQueuesRestored(t *testing.T) {
+	for _, former := range []string{
+		"TYPE='LUKS2' FLAGS='discards' HEADER='discards'",
+		"TYPE='LUKS2' FLAGS='' HEADER=''",
+		"TYPE='LUKS2' FLAGS='discards same_cpu_crypt no_read_workqueue' HEADER='discards same_cpu_crypt no_read_workqueue'",
+		"TYPE='LUKS1' FLAGS='discards' HEADER=''",
+		"TYPE='PLAIN' FLAGS='submit_from_crypt_cpus' HEADER=''",
+	} {
+		state := filepath.Join(t.TempDir(), "state")
+		if err := os.WriteFile(state, []byte(former+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-	}
-
-	var undo []string
-	for _, m := range pack.Remedies() {
-		if m.Name == "crypt-queues" {
-			undo = act.Describe(pack, "", m, rules.Values{"mapping": "data"}).Ways[0].Undo
+		b := newBench(t, "crypt-queues", rules.Host, rules.Values{"mapping": "data"}, map[string]string{"cryptsetup": fakeCryptsetup})
+		b.env = append(b.env, "STATE="+state)
+		if former[6:11] != "LUKS2" {
+			b.way.Keep = nil // its note says how to keep it
 		}
-	}
-
-	for kind, want := range map[string]string{
-		"LUKS2": "refresh --persistent --allow-discards data", "LUKS1": "refresh --allow-discards data", "PLAIN": "refresh --allow-discards data",
-	} {
-		cmd := exec.CommandContext(t.Context(), sh, "-c", strings.Join(undo, "\n"))
-		cmd.Env = []string{"TYPE=" + kind, "PATH=" + dir + ":" + os.Getenv("PATH")}
-		out, err := cmd.CombinedOutput()
-		if got := strings.TrimSpace(string(out)); err != nil || got != want {
-			t.Errorf("%s: %q, %v, want %q", kind, got, err, want)
-		}
+		b.restores(func() string { return read(t, state) })
 	}
 }

@@ -102,6 +102,7 @@ func TestEvictionRestored(t *testing.T) {
 
 			b := benchOf(t, way, map[string]string{"mongosh": mongosh})
 			b.env = append(b.env, "SERVER="+server, "PORT=27117")
+			b.brief = name != "in several ways"
 			b.restores(func() string { return b.run([]string{"mongosh --state"}) })
 		})
 	}

@@ -1,12 +1,17 @@
 package act_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"plimsoll/internal/engine/postgres/postgrestest"
 	"plimsoll/internal/judge/act"
@@ -27,7 +32,9 @@ func TestServerSettingsRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	s, err := postgrestest.Start(filepath.Join(dir, "pg"), postgrestest.Options{Conf: "fsync = off\ncheckpoint_flush_after = 0\n"})
+	s, err := postgrestest.Start(filepath.Join(dir, "pg"), postgrestest.Options{
+		Conf:  "fsync = off\ncheckpoint_flush_after = 0\ninclude = 'more.conf'\n",
+		Files: map[string][]byte{"more.conf": []byte("bgwriter_lru_maxpages = 200\nlog_temp_files = '2GB'\n")}})
 	if errors.Is(err, postgrestest.ErrMissing) {
 		t.Skip(err)
 	}
@@ -38,11 +45,9 @@ func TestServerSettingsRestored(t *testing.T) {
 
 	t.Cleanup(func() { _ = s.Stop() })
 
-	// sudo -u postgres psql: this server trusts everyone who may open its socket.
-	tools := t.TempDir()
-	if err := os.WriteFile(filepath.Join(tools, "sudo"), []byte("#!/bin/sh\nshift 2\nexec \"$@\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	tools := sudoTo(t)
+	refusesCommandLine(t, s, tools)
+	ends(t, s, tools, "end-blocker", "drop-slot")
 
 	exec := func(statement string) string {
 		t.Helper()
@@ -60,7 +65,7 @@ func TestServerSettingsRestored(t *testing.T) {
 		{"default and postgresql.conf", "pace-checkpoint", nil},
 		{"ALTER SYSTEM", "pace-checkpoint", []string{"ALTER SYSTEM SET checkpoint_completion_target = 0.5", "ALTER SYSTEM SET checkpoint_flush_after = '1MB'"}},
 		{"a text with quotes elsewhere", "more-wal", []string{"ALTER SYSTEM SET max_wal_size = '2GB'", `ALTER SYSTEM SET log_line_prefix = '%m ''it'' '`}},
-		{"three, of which one is set", "background-writer", []string{"ALTER SYSTEM SET bgwriter_delay = '300ms'"}},
+		{"three: ALTER SYSTEM, an included file, default", "background-writer", []string{"ALTER SYSTEM SET bgwriter_delay = '300ms'"}},
 		{"idle sessions", "idle-in-transaction", nil},
 		{"compression", "wal-compression", nil},
 		{"a delay", "commit-delay", []string{"ALTER SYSTEM SET commit_delay = 50000"}},
@@ -77,12 +82,118 @@ func TestServerSettingsRestored(t *testing.T) {
 				exec(statement)
 			}
 
-			b := benchOf(t, postgresWay(t, c.remedy, rules.Host), map[string]string{})
-			b.env = append(b.env, "PATH="+tools+":"+os.Getenv("PATH"), "PGUSER=postgres", "PGHOST="+s.Dir, fmt.Sprintf("PGPORT=%d", s.Port))
+			b := onServer(t, s, c.remedy, tools)
+			if c.name == "ALTER SYSTEM" || c.name == "for the next start" {
+				b.boot = func() { restart(t, s) }
+			}
+			b.brief = b.boot == nil
 			b.restores(func() string {
 				return exec("SELECT string_agg(name || '=' || setting || ' in ' || sourcefile, ', ' ORDER BY name, seqno) FROM pg_file_settings WHERE name <> 'port'")
 			})
 		})
+	}
+}
+
+// onServer makes a bench whose commands reach a server.
+func onServer(t *testing.T, s *postgrestest.Server, remedy, tools string) *bench {
+	t.Helper()
+	b := benchOf(t, postgresWay(t, remedy, rules.Host), map[string]string{})
+	b.env = append(b.env, "PATH="+tools+":"+os.Getenv("PATH"), "PGUSER=postgres", "PGHOST="+s.Dir, fmt.Sprintf("PGPORT=%d", s.Port))
+	return b
+}
+
+func restart(t *testing.T, s *postgrestest.Server) {
+	t.Helper()
+	if err := errors.Join(s.Stop(), s.Start()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sudoTo is a stand-in for sudo -u postgres: this server trusts everyone who may open its socket.
+func sudoTo(t *testing.T) (tools string) {
+	t.Helper()
+	tools = t.TempDir()
+	if err := os.WriteFile(filepath.Join(tools, "sudo"), []byte("#!/bin/sh\nshift 2\nexec \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return tools
+}
+
+// A value from the command line outranks ALTER SYSTEM: look shows it, and the change is refused.
+func refusesCommandLine(t *testing.T, s *postgrestest.Server, tools string) {
+	t.Helper()
+	s.Args = []string{"-c", "checkpoint_completion_target=0.7"}
+	restart(t, s)
+	b := onServer(t, s, "pace-checkpoint", tools)
+	if out, _ := b.try(b.way.Look); !strings.Contains(out, "| command line") {
+		t.Errorf("look does not say so: %s", out)
+	}
+
+	if out, err := b.try(b.way.Do); err == nil || !strings.Contains(out, "No such file") {
+		t.Errorf("do: %v, %s", err, out)
+	}
+
+	auto, err := s.Exec("SELECT name FROM pg_file_settings WHERE sourcefile LIKE '%auto.conf'")
+	if err != nil || len(auto) > 0 {
+		t.Errorf("it sets %s, %v", auto, err)
+	}
+
+	_, _ = b.try(b.way.Undo) // there is nothing to undo
+	s.Args = nil
+	restart(t, s)
+}
+
+// ends checks the fixes that end something on a server, and for which there is no undo: the session that
+// others wait for, and a slot.
+func ends(t *testing.T, s *postgrestest.Server, tools, session, slot string) {
+	t.Helper()
+	b := onServer(t, s, session, tools)
+	var sessions [2]*pgconn.PgConn
+	for i := range sessions {
+		c, err := pgconn.Connect(t.Context(), s.Socket("postgres", "postgres"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close(context.Background()) }()
+		sessions[i] = c
+	}
+
+	_, err := s.Exec("CREATE TABLE t ()")
+	_, err2 := sessions[0].Exec(t.Context(), "BEGIN; LOCK TABLE t").ReadAll()
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+
+	waited := make(chan error, 1)
+	go func() {
+		_, err := sessions[1].Exec(t.Context(), "SELECT FROM t").ReadAll()
+		waited <- err
+	}()
+
+	pid := strconv.FormatUint(uint64(sessions[0].PID()), 10)
+	for !strings.Contains(b.run(b.way.Look), pid) {
+		time.Sleep(10 * time.Millisecond)
+	}
+
+	b.env = append(b.env, "PID="+pid)
+	b.run(b.way.Do)
+	if err := <-waited; err != nil {
+		t.Errorf("the session that waited: %v", err)
+	}
+	b.run(b.way.Check)
+
+	if _, err := s.Exec("SELECT pg_create_physical_replication_slot('old', true)"); err != nil {
+		t.Fatal(err)
+	}
+
+	b = onServer(t, s, slot, tools)
+	if out := b.run(b.way.Look); !strings.Contains(out, "old") {
+		t.Errorf("look does not show the slot: %s", out)
+	}
+	b.env = append(b.env, "SLOT=old")
+	b.run(b.way.Do)
+	if out := b.run(b.way.Check); strings.Contains(out, "old") {
+		t.Errorf("the slot is left: %s", out)
 	}
 }
 
@@ -92,7 +203,7 @@ func postgresWay(t *testing.T, remedy string, place rules.Place) act.Way {
 	return wayOf(t, "postgres", remedy, place)
 }
 
-// wayOf returns a remedy's way in a place, without values.
+// wayOf returns a remedy's way in a place that has steps, without values.
 func wayOf(t *testing.T, database, remedy string, place rules.Place) act.Way {
 	t.Helper()
 	for _, m := range pack.Remedies() {
@@ -100,7 +211,7 @@ func wayOf(t *testing.T, database, remedy string, place rules.Place) act.Way {
 			continue
 		}
 		for _, w := range act.Describe(pack, database, m, nil).Ways {
-			if w.Place == string(place) {
+			if w.Place == string(place) && w.None == "" {
 				return w
 			}
 		}

@@ -1,6 +1,7 @@
 package act
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"text/template"
@@ -64,11 +65,16 @@ func (p printer) text(text string) string {
 func (p printer) lines(all []rules.Command) []string {
 	out := []string{}
 	var statements []string
+	needs := ""
 	flush := func() {
-		if len(statements) > 0 {
-			out = append(out, p.ask(statements)...)
+		calls := p.ask(statements)
+		if needs != "" && len(calls) > 0 {
+			// It shows the state, or that there is none.
+			out = append(out, "cat "+p.stateFile(needs)+" && "+strings.Join(calls, " && "))
+		} else if len(statements) > 0 {
+			out = append(out, calls...)
 		}
-		statements = nil
+		statements, needs = nil, ""
 	}
 
 	for _, c := range all {
@@ -77,22 +83,19 @@ func (p printer) lines(all []rules.Command) []string {
 			continue
 		}
 
-		if c.State != "" {
+		if c.State != "" && !c.Needs {
 			flush()
 			out = append(out, p.state(c, text))
 			continue
 		}
 
 		if c.By == rules.ByClient {
+			needs = c.State
 			statements = append(statements, text)
 			continue
 		}
 
 		flush()
-		if c.By == rules.OnKernel {
-			text = p.kernel(text)
-		}
-
 		out = append(out, text)
 	}
 
@@ -100,9 +103,12 @@ func (p printer) lines(all []rules.Command) []string {
 	return out
 }
 
-// state is a command that saves a state in a file, unless an earlier look did, or that restores it.
-func (p printer) state(c rules.Command, text string) string {
-	file := `~/plimsoll-` + c.State
+// variable matches a value that the user sets in the shell.
+var variable = regexp.MustCompile(`"\$\{([A-Z_]+):\?[^"]*\}"`)
+
+// stateFile is the file that saves a state: one for each server.
+func (p printer) stateFile(state string) string {
+	file := `~/plimsoll-` + state
 	switch p.w.place {
 	case rules.Kubernetes:
 		file += p.text(`-{{ask .pod "POD" "the pod of the database"}}`)
@@ -112,10 +118,18 @@ func (p printer) state(c rules.Command, text string) string {
 		// Each of several servers on one host gets its own file.
 		if port, err := strconv.ParseUint(p.w.facts["server.port"], 10, 16); err == nil && port > 0 {
 			file += "-" + strconv.FormatUint(port, 10)
+		} else if calls := p.ask([]string{""}); len(calls) > 0 {
+			if v := variable.FindStringSubmatch(calls[0]); v != nil { // the port that the client asks for
+				file += `-"${` + v[1] + `:?}"`
+			}
 		}
 	}
+	return file + ".before"
+}
 
-	file += ".before"
+// state is a command that saves a state in a file, unless an earlier look did, or that restores it.
+func (p printer) state(c rules.Command, text string) string {
+	file := p.stateFile(c.State)
 
 	call := strings.Join(p.ask([]string{text}), "; ")
 	if c.Restores && c.Text == rules.Saved {
@@ -135,14 +149,6 @@ func (p printer) state(c rules.Command, text string) string {
 	// of the state, which the next look would take for all of it.
 	return `F=` + file + `; test -s "$F" || { ` + call + ` > "$F.out" && grep ` + shellword.Quote("^"+c.Lines) +
 		` "$F.out" > "$F.new" && mv "$F.new" "$F" && rm "$F.out"; }; cat "$F"`
-}
-
-func (p printer) kernel(text string) string {
-	if p.w.place == rules.Kubernetes {
-		return `kubectl debug node/"${NODE:?the node that the database runs on}" -it --profile=sysadmin --image=busybox -- chroot /host ` +
-			text
-	}
-	return "sudo " + text
 }
 
 // ask returns the calls of the engine's client, run inside the database's container if there is

@@ -55,6 +55,7 @@ func TestPodResizeRestored(t *testing.T) {
 				b := newBench(t, remedy, rules.Kubernetes, rules.Values{"pod": "db-0", "namespace": "prod", "container": "mongod"},
 					map[string]string{"kubectl": strings.ReplaceAll(kubectlLocal, "REAL", kubectl)})
 				b.env = append(b.env, "PODFILE="+pod)
+				b.brief = name != "guaranteed"
 				b.restores(func() string { return containers(t, pod) })
 
 				b.run(b.way.Look, b.way.Do)

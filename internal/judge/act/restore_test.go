@@ -1,11 +1,14 @@
 package act_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"plimsoll/internal/judge/act"
@@ -21,6 +24,8 @@ type bench struct {
 	home     string
 	env      []string
 	replaced *strings.Replacer
+	boot     func() // restarts what the steps change; nil if nothing can be
+	brief    bool   // without interruptions, which another case has, unless CI_FULL is set
 }
 
 func newBench(t *testing.T, remedy string, place rules.Place, values rules.Values, programs map[string]string, replaced ...string) *bench {
@@ -58,21 +63,169 @@ func newBenchIn(t *testing.T, remedy string, place rules.Place, cloud rules.Clou
 	return nil
 }
 
+// killing runs a program after counting its calls; before the call KILL_AT it kills the shell and all that the
+// shell runs.
+const killing = `#!/bin/bash
+printf x >>"$CALLS" # of a pipe, several run at the same time
+n=$(<"$CALLS")
+[[ ${#n} != "${KILL_AT:-}" ]] || kill -9 -- "-$KILL_GROUP"
+PATH=${PATH#*:} exec NAME "$@"
+`
+
+// killable makes the bench's programs killable and returns a function that runs lines up to a call of one of
+// them, and reports how many calls there were and whether it came to that call.
+func (b *bench) killable() func(at int, lines []string) (calls int, killed bool) {
+	b.t.Helper()
+	dir := b.t.TempDir()
+	for _, name := range []string{"awk", "aws", "az", "cat", "cryptsetup", "docker", "gcloud", "grep", "kubectl", "lsblk", "mongosh", "mv", "psql", "rm", "sed", "sudo", "sysctl", "systemctl", "tar", "tee"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.ReplaceAll(killing, "NAME", name)), 0o700); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+
+	path := ""
+	for _, v := range b.env {
+		if after, ok := strings.CutPrefix(v, "PATH="); ok {
+			path = after // the last one counts
+		}
+	}
+
+	counter := filepath.Join(dir, "calls")
+	return func(at int, lines []string) (int, bool) {
+		b.t.Helper()
+		if err := os.WriteFile(counter, nil, 0o600); err != nil {
+			b.t.Fatal(err)
+		}
+
+		cmd := exec.CommandContext(b.t.Context(), "sh", "-c", b.replaced.Replace("KILL_GROUP=$$; export KILL_GROUP\n"+strings.Join(lines, "\n")))
+		cmd.Env = append(slices.Clone(b.env), "PATH="+dir+":"+path, "CALLS="+counter, "KILL_AT="+strconv.Itoa(at))
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		_ = cmd.Run() // what it ends with is up to the step
+		return len(read(b.t, counter)), cmd.ProcessState.ExitCode() == -1
+	}
+}
+
+// interrupted kills the steps before each call of a program (some of them, unless CI_FULL is set). Afterwards
+// the machine may boot. Then a user either continues, or gives up and runs the undo. In the end the state is as
+// before.
+func (b *bench) interrupted(state func() string) {
+	b.t.Helper()
+	was := state()
+	run := b.killable()
+	steps := [][]string{b.way.Look, b.way.Do, b.way.Keep, b.way.Undo}
+	calls := make([]int, len(steps))
+	for n, lines := range steps {
+		calls[n], _ = run(0, lines)
+	}
+
+	total := 0
+	for _, c := range calls {
+		total += 2 * c
+	}
+
+	every, points := min(13, total), 0
+	if os.Getenv("CI_FULL") != "" {
+		every = 1
+	}
+
+	for n := range steps {
+		for at := 1; at <= calls[n]; at++ {
+			for _, goOn := range []bool{false, true} {
+				if points++; points%every == 0 {
+					run(0, slices.Concat(steps[:n]...))
+					run(at, steps[n])
+					b.resumed(was, state, fmt.Sprintf("step %d killed at %d, continued: %v", n, at, goOn), goOn)
+				}
+			}
+		}
+	}
+}
+
+// resumed continues or gives up after a kill.
+func (b *bench) resumed(was string, state func() string, what string, goOn bool) {
+	b.t.Helper()
+	if b.boot != nil {
+		b.boot()
+	}
+
+	if goOn {
+		b.run(b.way.Look, b.way.Do)
+	}
+
+	run := b.killable()
+	run(0, b.way.Undo)
+	run(0, b.way.Undo) // again: there is nothing to undo
+	if got := state(); got != was {
+		b.t.Fatalf("%s: it was %q, and after undo %q", what, was, got)
+	}
+
+	left, err := filepath.Glob(filepath.Join(b.home, "*.before*"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, f := range left {
+		if !strings.HasSuffix(f, ".new") && !strings.HasSuffix(f, ".out") {
+			b.t.Fatalf("%s: undo leaves %s, which the next change would mistake for the previous state", what, f)
+		}
+	}
+}
+
+// full runs the steps on a full disk: nothing may change whose former state could not be saved.
+func (b *bench) full(state func() string) {
+	b.t.Helper()
+	was := state()
+	b.run(b.way.Look)
+	saved, err := os.ReadDir(b.home)
+	if err != nil || len(saved) == 0 {
+		b.t.Fatalf("look saves nothing: %v", err)
+	}
+
+	b.run(b.way.Undo)
+	for _, f := range saved {
+		if err := os.Symlink("/dev/full", filepath.Join(b.home, f.Name()+".new")); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+
+	run := b.killable()
+	run(0, b.way.Look)
+	run(0, b.way.Do)
+	if got := state(); got != was {
+		b.t.Fatalf("on a full disk: it was %q, now it is %q, and nothing has saved what it was", was, got)
+	}
+
+	left, err := filepath.Glob(filepath.Join(b.home, "*"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, f := range left {
+		if err := os.Remove(f); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
 // run runs lines in one shell, as if pasted.
 func (b *bench) run(lines ...[]string) string {
 	b.t.Helper()
-	text := b.replaced.Replace(strings.Join(slices.Concat(lines...), "\n"))
-	cmd := exec.CommandContext(b.t.Context(), "sh", "-c", text)
+	out, err := b.try(lines...)
+	if err != nil {
+		b.t.Fatalf("%v\n%s\nof\n%s", err, out, slices.Concat(lines...))
+	}
+	return out
+}
+
+// try is like run for lines that may fail.
+func (b *bench) try(lines ...[]string) (string, error) {
+	b.t.Helper()
+	cmd := exec.CommandContext(b.t.Context(), "sh", "-c", b.replaced.Replace(strings.Join(slices.Concat(lines...), "\n")))
 	cmd.Env = b.env
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		b.t.Fatalf("%v\n%s\nof\n%s", err, out, text)
-	}
-	return string(out)
+	return string(out), err
 }
 
 // restores checks that Do changes the state, that Undo restores it, and that both can be repeated.
-// Looking again after the change must not lose the previous state.
+// Looking again after the change must not lose the previous state. Nor may a full disk or a kill.
 func (b *bench) restores(state func() string) {
 	b.t.Helper()
 	was := state()
@@ -98,6 +251,11 @@ func (b *bench) restores(state func() string) {
 		if left, _ := os.ReadDir(b.home); len(left) > 0 {
 			b.t.Fatalf("undo leaves %s behind, which the next change would mistake for the previous state", left[0].Name())
 		}
+	}
+
+	if !b.brief || os.Getenv("CI_FULL") != "" {
+		b.full(state)
+		b.interrupted(state)
 	}
 }
 
@@ -148,6 +306,57 @@ func TestDirtyBytesRestored(t *testing.T) {
 		if _, err := os.Stat(kept); err == nil {
 			t.Error("undo leaves the file that makes it permanent")
 		}
+	}
+}
+
+// kubectlDebug runs the node's programs here, and prints as kubectl does: a line of its own first, and a
+// terminal's line ends. It does not report how the program ended.
+const kubectlDebug = `#!/bin/sh
+case "$*" in
+"debug node/n1 -it --profile=sysadmin --image=busybox -- chroot /host "*) ;;
+*) echo "unknown: $*" >&2; exit 1 ;;
+esac
+shift 8
+echo "Creating debugging pod node-debugger-n1-x with container debugger on node n1."
+"$@" | sed 's/$/\r/'
+`
+
+// The same on a Kubernetes node, by a debugging pod.
+func TestNodeRestored(t *testing.T) {
+	disk := t.TempDir()
+	file := filepath.Join(disk, "wbt_lat_usec")
+	for _, former := range []string{"0", "75000"} {
+		if err := os.WriteFile(file, []byte(former+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b := newBench(t, "writeback-throttling", rules.Kubernetes, rules.Values{"disk": "sdb"}, map[string]string{"kubectl": kubectlDebug}, "/sys/block/sdb/queue/wbt_lat_usec", file)
+		b.env = append(b.env, "NODE=n1")
+		b.restores(func() string { return read(t, file) })
+	}
+
+	// sysctl keeps two figures, of which writing one sets the other to 0.
+	const sysctl = `#!/bin/sh
+. "$STATE"
+if [ "$1" = -w ]; then
+	case "$2" in
+	vm.dirty_background_bytes=0) exit 1 ;;
+	vm.dirty_background_bytes=*) BYTES=${2#*=} RATIO=0 ;;
+	*) BYTES=0 RATIO=${2#*=} ;;
+	esac
+	echo "BYTES=$BYTES RATIO=$RATIO" >"$STATE"
+	echo "${2%=*} = ${2#*=}"
+	exit
+fi
+printf 'vm.dirty_background_bytes = %s\nvm.dirty_background_ratio = %s\n' "$BYTES" "$RATIO"
+`
+	for _, former := range []string{"BYTES=67108864 RATIO=0", "BYTES=0 RATIO=7", "BYTES=0 RATIO=0"} {
+		state := filepath.Join(disk, "state")
+		if err := os.WriteFile(state, []byte(former+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b := newBench(t, "dirty-bytes", rules.Kubernetes, nil, map[string]string{"kubectl": kubectlDebug, "sysctl": sysctl})
+		b.env = append(b.env, "NODE=n1", "STATE="+state)
+		b.restores(func() string { return read(t, state) })
 	}
 }
 

@@ -382,6 +382,39 @@ func TestSchemaAzure(t *testing.T) {
 	})
 }
 
+// docker and kubectl know each option that is printed, in their own list for the command.
+func TestSchemaContainers(t *testing.T) {
+	for program, least := range map[string]int{"docker": 5, "kubectl": 5} {
+		path, err := exec.LookPath(program)
+		if err != nil {
+			t.Logf("%s is not installed", program)
+			continue
+		}
+
+		help := map[string]string{}
+		check(t, program, least, func(words []string) error {
+			command := words[0]
+			if help[command] == "" {
+				text, err := exec.CommandContext(t.Context(), path, command, "--help").CombinedOutput()
+				if err != nil {
+					return fmt.Errorf("an unknown command: %s", text)
+				}
+				help[command] = string(text)
+			}
+			for _, w := range words[1:] {
+				if w == "--" || command == "exec" && !strings.HasPrefix(w, "-") && program == "docker" {
+					break // what follows runs in the container
+				}
+				option, _, _ := strings.Cut(w, "=")
+				if strings.HasPrefix(w, "--") && !regexp.MustCompile(option+"[ =,]").MatchString(help[command]) {
+					return fmt.Errorf("no option %s", option)
+				}
+			}
+			return nil
+		})
+	}
+}
+
 // check applies a check to each call of a program.
 func check(t *testing.T, program string, least int, of func(words []string) error) {
 	t.Helper()

@@ -14,6 +14,7 @@ const (
 	withStandIn = "run with a stand-in for the program, which rejects what the program's source or API rejects"
 	localOnly   = "run with the real kubectl on a local pod manifest, without a cluster"
 	onHostOnly  = "the statements ran on a host (%s); the call into the container did not"
+	notThere    = "the statements ran on a host (%s), not on this service"
 	schemaOnly  = "not run: commands, options and values checked with %s"
 	readOnly    = "from documentation: a shell has parsed every command, but none has run"
 )
@@ -33,7 +34,12 @@ var trials = []trial{
 	{"TestServerSettingsRestored", onRealThing, rules.Host, "", []string{
 		"pace-checkpoint", "more-wal", "background-writer", "idle-in-transaction", "wal-compression",
 		"commit-delay", "log-temp-files",
-		"slower-autovacuum", "bound-slots", "shared-buffers", "wal-buffers", "seldom-checkpoint"}},
+		"slower-autovacuum", "bound-slots", "shared-buffers", "wal-buffers", "seldom-checkpoint",
+		"end-blocker", "drop-slot"}},
+	{"TestClusterMaintained", onRealThing, rules.Host, "",
+		[]string{"move-leader", "defragment", "disarm-no-space"}},
+	{"TestNodeRestored", withStandIn, rules.Kubernetes, "", []string{"dirty-bytes", "writeback-throttling"}},
+	{"TestCryptQueuesRestored", withStandIn, rules.Host, "", []string{"crypt-queues"}},
 	{"TestDockerLimitsRestored", withStandIn, rules.Docker, "", []string{"cpu-limit", "memory-limit"}},
 	{"TestUnitLimitsRestored", withStandIn, rules.Host, "", []string{"cpu-limit", "memory-limit"}},
 	{"TestPodResizeRestored", localOnly, rules.Kubernetes, "", []string{"cpu-limit", "memory-limit"}},
@@ -58,6 +64,12 @@ func tested(remedy string, place rules.Place, r *rules.Recipe) string {
 		return onRealThing
 	}
 
+	// On a Docker host the lines are those of any host, if none runs in the container.
+	if place == rules.Docker && slices.Contains(r.Places, rules.Host) &&
+		!slices.ContainsFunc(slices.Concat(r.Look, r.Do, r.Undo), asksClient) {
+		place = rules.Host
+	}
+
 	for _, x := range trials {
 		if x.place == place && slices.Contains(x.remedies, remedy) &&
 			(x.cloud == "" || slices.Contains(clouds, x.cloud)) {
@@ -65,12 +77,16 @@ func tested(remedy string, place rules.Place, r *rules.Recipe) string {
 		}
 	}
 
-	if place == rules.Docker || place == rules.Kubernetes {
+	if !slices.ContainsFunc(r.Do, func(c rules.Command) bool { return !asksClient(c) }) {
 		for _, x := range trials {
-			// The statements for a database's client are the same, in a container or not.
-			if testsClient[x.test] && slices.Contains(x.remedies, remedy) {
+			// The statements for a database's client are the same everywhere.
+			if !testsClient[x.test] || !slices.Contains(x.remedies, remedy) {
+				continue
+			}
+			if place == rules.Docker || place == rules.Kubernetes {
 				return fmt.Sprintf(onHostOnly, x.how)
 			}
+			return fmt.Sprintf(notThere, x.how)
 		}
 	}
 
@@ -86,6 +102,8 @@ func tested(remedy string, place rules.Place, r *rules.Recipe) string {
 	return readOnly
 }
 
+func asksClient(c rules.Command) bool { return c.By == rules.ByClient }
+
 // described are the providers' programs, with what describes their options.
 var described = []struct{ program, by string }{
 	{"aws", "the API description of AWS' own clients (botocore)"},
@@ -94,4 +112,5 @@ var described = []struct{ program, by string }{
 }
 
 // testsClient are the trials of statements for a database's client.
-var testsClient = map[string]bool{"TestServerSettingsRestored": true, "TestEvictionRestored": true}
+var testsClient = map[string]bool{
+	"TestServerSettingsRestored": true, "TestEvictionRestored": true, "TestClusterMaintained": true}

@@ -150,9 +150,11 @@ func (l layer) calledLayer() Value {
 }
 
 const (
-	cryptName = `{{ask .mapping "MAPPING" "the name of the encrypted mapping, as dmsetup ls --target crypt shows it"}}`
-	// cryptKeeps is the option that a mapping already has and that refresh would otherwise remove.
-	cryptKeeps = `$(sudo cryptsetup status ` + cryptName + ` | grep -qw discards && echo --allow-discards)`
+	cryptName   = `{{ask .mapping "MAPPING" "the name of the encrypted mapping, as dmsetup ls --target crypt shows it"}}`
+	cryptBefore = `~/plimsoll-crypt-` + cryptName + `.before`
+	// cryptFlags are the options for the flags that the mapping had: refresh removes those it is not given.
+	cryptFlags = `$(sed -n 's/^ *flags: *//p' ` + cryptBefore +
+		` | sed 's/discards/--allow-discards/; s/[a-z]*_[a-z_]*/--perf-&/g')`
 	// cryptHeader is the option that removes flags from the volume's header, which only LUKS2 has.
 	cryptHeader = `$(sudo cryptsetup status ` + cryptName + ` | grep -qw LUKS2 && echo --persistent)`
 	theArray    = `{{ask .disk "ARRAY" "the array, such as md0"}}`
@@ -166,16 +168,17 @@ var bypassCryptQueues = &Remedy{
 	Name: "crypt-queues", Title: "Bypass dm-crypt's queues",
 	Recipes: []Recipe{
 		{Places: []Place{Host, Docker},
-			Look: OnShell(`sudo cryptsetup status `+cryptName, `uname -r`),
-			Do: OnShell(`sudo cryptsetup refresh ` + cryptKeeps +
-				` --perf-no_read_workqueue --perf-no_write_workqueue ` + cryptName),
-			Keep: OnShell(`sudo cryptsetup refresh --persistent ` + cryptKeeps +
-				` --perf-no_read_workqueue --perf-no_write_workqueue ` + cryptName),
+			Look: append(once(cryptBefore, `sudo cryptsetup status `+cryptName), OnShell(`uname -r`)...),
+			Do: having(cryptBefore, `sudo cryptsetup refresh `+cryptFlags+
+				` --perf-no_read_workqueue --perf-no_write_workqueue `+cryptName),
+			Keep: having(cryptBefore, `sudo cryptsetup refresh --persistent `+cryptFlags+
+				` --perf-no_read_workqueue --perf-no_write_workqueue `+cryptName),
 			Check: OnShell(`sudo cryptsetup status ` + cryptName),
-			Undo:  OnShell(`sudo cryptsetup refresh ` + cryptHeader + ` ` + cryptKeeps + ` ` + cryptName),
+			Undo: having(cryptBefore, `sudo cryptsetup refresh `+cryptHeader+` `+cryptFlags+` `+cryptName+
+				` && rm `+cryptBefore),
 			Notes: []string{"It needs Linux 5.9 and cryptsetup 2.3.4, and prompts for the passphrase unless you pass --key-file. The mapping stays in use.",
 				"--persistent needs LUKS2. For LUKS1 and plain mappings, keep it by adding no-read-workqueue,no-write-workqueue to the mapping's options in /etc/crypttab; to undo it, remove them again.",
-				"If the status shows same_cpu_crypt or submit_from_crypt_cpus, pass these options to refresh, too: it removes flags that it is not given."}},
+				"The undo writes the flags that were active into the header of LUKS2, also those that came from /etc/crypttab."}},
 		{Places: []Place{Kubernetes},
 			None: "the mapping belongs to the node: open it with these options there, in the node group's configuration"},
 		{Places: []Place{RDS, Managed}, None: notOurHost},
@@ -196,7 +199,7 @@ var slowSync = &Remedy{
 		{Places: []Place{Host, Docker},
 			Look: append(once(syncBefore, `cat `+syncFolder+`/sync_speed_max`),
 				OnShell(`cat `+syncFolder+`/sync_action `+syncFolder+`/sync_completed `+syncFolder+`/sync_speed_min`)...),
-			Do:    OnShell(`echo 10000 | sudo tee ` + syncFolder + `/sync_speed_max`),
+			Do:    having(syncBefore, `echo 10000 | sudo tee `+syncFolder+`/sync_speed_max`),
 			Check: OnShell(`cat ` + syncFolder + `/sync_speed ` + syncFolder + `/sync_speed_max /proc/mdstat`),
 			// The file shows "200000 (system)", or "10000 (local)" if the array has its own limit.
 			Undo: OnShell(`read -r SPEED SCOPE < ` + syncBefore +

@@ -78,6 +78,9 @@ type Command struct {
 	// lines saved. With Restores the file is read: its content replaces [Saved] in Text.
 	State, Lines string
 	Restores     bool
+	// With Needs, State names the file without which the statement must not run: what it changes could
+	// not be undone.
+	Needs bool
 }
 
 // Saved is the placeholder for the saved state in a statement that restores it.
@@ -86,23 +89,19 @@ const Saved = "$SAVED"
 // By is who runs a command.
 type By int
 
-// The ways to run a command: on any machine with the provider's tools; on the database's host; as root
-// on the host's kernel, whatever the place; by the engine's client.
+// The ways to run a command: on any machine with the provider's tools; on the database's host; by the
+// engine's client.
 const (
 	Anywhere By = iota
 	OnHost
-	OnKernel
 	ByClient
 )
 
-// Tool, OnShell, Kernel and Ask make the commands of a recipe.
+// Tool, OnShell and Ask make the commands of a recipe.
 func Tool(lines ...string) []Command { return commands(Anywhere, lines) }
 
 // OnShell is described at Tool.
 func OnShell(lines ...string) []Command { return commands(OnHost, lines) }
-
-// Kernel is described at Tool: each line is one program with its arguments, run as root.
-func Kernel(lines ...string) []Command { return commands(OnKernel, lines) }
 
 // Ask is described at Tool: all lines are statements for one call of the engine's client.
 func Ask(lines ...string) []Command { return commands(ByClient, lines) }
@@ -111,6 +110,15 @@ func Ask(lines ...string) []Command { return commands(ByClient, lines) }
 // given prefix. They are saved in the named file, which a second look does not overwrite.
 func Save(file, lines string, statements ...string) []Command {
 	return []Command{{By: ByClient, Text: strings.Join(statements, "; "), State: file, Lines: lines}}
+}
+
+// AskSaved is like [Ask], but the statements run only if the named file has saved the present state.
+func AskSaved(file string, lines ...string) []Command {
+	out := commands(ByClient, lines)
+	for i := range out {
+		out[i].State, out[i].Needs = file, true
+	}
+	return out
 }
 
 // Restore makes a statement of the engine's client that sets what the file contains.

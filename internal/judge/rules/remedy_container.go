@@ -23,8 +23,13 @@ const (
 // replace the previous state. The file appears only once it is complete, so that a command that fails or
 // a full disk leaves no part of the state. It then shows what was saved.
 func once(file, command string) []Command {
-	return OnShell(`F=` + file + `; test -s "$F" || { ` + command + ` > "$F.new" && mv "$F.new" "$F"; }; cat "$F"`)
+	return OnShell(`F=` + file + `; test -s "$F" || { ` + command +
+		` > "$F.new" && test -s "$F.new" && mv "$F.new" "$F"; }; cat "$F"`)
 }
+
+// having is a command that runs only if the present state was saved, which it shows: without it there is no
+// undo.
+func having(file, command string) []Command { return OnShell(`cat ` + file + ` && ` + command) }
 
 // resizePod changes a running container's limit in place, without a restart: Kubernetes' pod resize
 // (KEP-1287), on by default from 1.33 on and stable in 1.35. `kubectl set resources` on the owner
@@ -46,7 +51,7 @@ func resizePod(resource, amount string) Recipe {
 			`BOTH=$(`+get+own("spec.containers", ".requests."+resource)+`='`+`'`+
 				own("spec.containers", ".limits."+resource)+`')`,
 			`REQUEST=; test "${BOTH%=*}" != "${BOTH#*=}" || REQUEST=',"requests":{"`+resource+`":"`+amount+`"}'`,
-			patch+`{"limits":{"`+resource+`":"`+amount+`"}'"$REQUEST"'}}]}}'`),
+			`cat `+saved+` && `+patch+`{"limits":{"`+resource+`":"`+amount+`"}'"$REQUEST"'}}]}}'`),
 		Check: Tool(get+own("status.containerStatuses", "")+`'; echo`,
 			`kubectl get pod`+inNamespace+` `+thePod+
 				` -o jsonpath='{.status.conditions[?(@.type=="PodResizePending")].message}'; echo`),
@@ -79,7 +84,7 @@ func setProperty(resource, show string, properties ...string) Recipe {
 			// Without drop-ins, the list and the archive are empty.
 			`F=`+saved+`; test -e "$F" || { ls -d /etc/systemd/system.control/`+theUnit+`.d /run/systemd/system.control/`+
 				theUnit+`.d 2>/dev/null | tar -PT - -cf "$F.new" && mv "$F.new" "$F"; }`),
-		Do:    OnShell(`sudo systemctl set-property --runtime ` + set),
+		Do:    OnShell(`ls ` + saved + ` && sudo systemctl set-property --runtime ` + set),
 		Keep:  OnShell(`sudo systemctl set-property ` + set),
 		Check: OnShell(`systemctl show -p ` + show + ` ` + theUnit),
 		Undo: OnShell(`test -e ` + saved + ` && sudo rm -f ` + strings.Join(names, " ") +
@@ -98,16 +103,16 @@ var raiseCPU = &Remedy{
 			Look: once(dockerCPU,
 				`docker inspect -f '{{"{{"}}.HostConfig.NanoCpus{{"}}"}} {{"{{"}}.HostConfig.CpuQuota{{"}}"}} {{"{{"}}.HostConfig.CpuPeriod{{"}}"}}' `+
 					theName),
-			Do: OnShell(`read -r NANO QUOTA PERIOD < `+dockerCPU,
-				`if [ "$QUOTA" -gt 0 ]; then docker update --cpu-period 100000 --cpu-quota {{.percent}}000 `+theName+
-					`; else docker update --cpus {{.cpus}} `+theName+`; fi`),
+			Do: OnShell(`read -r NANO QUOTA PERIOD < ` + dockerCPU +
+				` && if [ "$QUOTA" -gt 0 ]; then docker update --cpu-period 100000 --cpu-quota {{.percent}}000 ` + theName +
+				`; else docker update --cpus {{.cpus}} ` + theName + `; fi`),
 			Check: OnShell(
 				`docker inspect -f '{{"{{"}}.HostConfig.NanoCpus{{"}}"}} {{"{{"}}.HostConfig.CpuQuota{{"}}"}} {{"{{"}}.HostConfig.CpuPeriod{{"}}"}}' `+
 					theName, `docker stats --no-stream `+theName),
-			Undo: OnShell(`read -r NANO QUOTA PERIOD < `+dockerCPU,
-				`if [ "$QUOTA" -gt 0 ]; then docker update --cpu-period "$PERIOD" --cpu-quota "$QUOTA" `+theName+
-					`; else docker update --cpus "$(awk -v n="$NANO" 'BEGIN { print n / 1e9 }')" `+theName+
-					`; fi && rm `+dockerCPU),
+			Undo: OnShell(`read -r NANO QUOTA PERIOD < ` + dockerCPU +
+				` && if [ "$QUOTA" -gt 0 ]; then docker update --cpu-period "$PERIOD" --cpu-quota "$QUOTA" ` + theName +
+				`; else docker update --cpus "$(awk -v n="$NANO" 'BEGIN { print n / 1e9 }')" ` + theName +
+				`; fi && rm ` + dockerCPU),
 			Kept: "also set it where the container is created: docker run --cpus, or compose's cpus"},
 		setProperty("cpu", "CPUQuotaPerSecUSec", "CPUQuota={{.percent}}%"),
 		providersLimit,
@@ -141,13 +146,13 @@ var raiseMemory = &Remedy{
 			Look: append(once(dockerMemory,
 				`docker inspect -f '{{"{{"}}.HostConfig.Memory{{"}}"}} {{"{{"}}.HostConfig.MemorySwap{{"}}"}}' `+theName),
 				OnShell(`free -m`)...),
-			Do: OnShell(`read -r MEMORY SWAP < `+dockerMemory,
-				// MemorySwap is memory plus swap; -1 is unlimited. The swap part must not change.
-				`test "$SWAP" -le 0 || SWAP=$(({{.mib}} * 1048576 + SWAP - MEMORY))`,
-				`docker update --memory {{.mib}}m --memory-swap "$SWAP" `+theName),
+			// MemorySwap is memory plus swap; -1 is unlimited. The swap part must not change.
+			Do: OnShell(`read -r MEMORY SWAP < ` + dockerMemory +
+				` && { test "$SWAP" -le 0 || SWAP=$(({{.mib}} * 1048576 + SWAP - MEMORY)); }` +
+				` && docker update --memory {{.mib}}m --memory-swap "$SWAP" ` + theName),
 			Check: OnShell(`docker stats --no-stream ` + theName),
-			Undo: OnShell(`read -r MEMORY SWAP < `+dockerMemory,
-				`docker update --memory "$MEMORY" --memory-swap "$SWAP" `+theName+` && rm `+dockerMemory),
+			Undo: OnShell(`read -r MEMORY SWAP < ` + dockerMemory +
+				` && docker update --memory "$MEMORY" --memory-swap "$SWAP" ` + theName + ` && rm ` + dockerMemory),
 			Kept: "also set it where the container is created: docker run --memory, or compose's mem_limit",
 			Cost: lowerMemory},
 		withCost(setProperty("memory", "MemoryMax,MemoryHigh,MemoryCurrent", "MemoryHigh=infinity",
@@ -188,13 +193,13 @@ var liftIO = &Remedy{
 	Recipes: []Recipe{
 		{Places: []Place{Host, Docker},
 			Look: once(groupLimits, `cat `+theGroup+`/io.max`),
-			Do: OnShell(
-				`echo "$(lsblk -dno MAJ:MIN {{ask .device "DEVICE" "the device, /dev/..."}} | tr -d ' ') {{.lift}}" | sudo tee ` +
-					theGroup + `/io.max`),
+			Do: having(groupLimits,
+				`echo "$(lsblk -dno MAJ:MIN {{ask .device "DEVICE" "the device, /dev/..."}} | tr -d ' ') {{.lift}}" | sudo tee `+
+					theGroup+`/io.max`),
 			Check: OnShell(`cat ` + theGroup + `/io.max ` + theGroup + `/io.pressure`),
 			// The kernel takes one device with its limits at a time (Documentation/admin-guide/cgroup-v2.rst).
-			Undo: OnShell(`while read -r LIMIT; do echo "$LIMIT" | sudo tee ` + theGroup + `/io.max; done < ` +
-				groupLimits + ` && rm ` + groupLimits),
+			Undo: OnShell(`(while read -r LIMIT; do echo "$LIMIT" | sudo tee ` + theGroup +
+				`/io.max || exit 1; done < ` + groupLimits + `) && rm ` + groupLimits),
 			Kept:  "also lift it where it was set (systemd's IOWriteIOPSMax=, docker run --device-write-iops), or it comes back at the next start",
 			Notes: []string{"With cgroup v1, use the blkio.throttle files; see the rule's page."}},
 		{Places: []Place{Kubernetes},

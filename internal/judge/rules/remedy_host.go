@@ -15,6 +15,13 @@ const notOurHost = "the host and its kernel belong to the provider"
 const (
 	dirtyKept   = `/etc/sysctl.d/99-zz-plimsoll.conf`
 	dirtyBefore = `~/plimsoll-dirty-bytes.before`
+	dirtyOfNode = `~/plimsoll-dirty-bytes-` + theNode + `.before`
+)
+
+// onNode runs a program on a Kubernetes node, as root.
+const (
+	onNode  = `kubectl debug node/` + theNode + ` -it --profile=sysadmin --image=busybox -- chroot /host `
+	theNode = `"${NODE:?the node that the database runs on}"`
 )
 
 // BoundDirtyBytes makes the kernel write early. The bytes and the ratio of each limit exclude each
@@ -26,7 +33,7 @@ var BoundDirtyBytes = &Remedy{
 	Recipes: []Recipe{
 		{Places: []Place{Host, Docker},
 			Look: once(dirtyBefore, `sysctl vm.dirty_background_bytes vm.dirty_background_ratio`),
-			Do:   Kernel(`sysctl -w vm.dirty_background_bytes={{.bytes}}`),
+			Do:   having(dirtyBefore, `sudo sysctl -w vm.dirty_background_bytes={{.bytes}}`),
 			Keep: OnShell(`echo 'vm.dirty_background_bytes = {{.bytes}}' | sudo tee `+
 				dirtyKept, `grep -s dirty_background /etc/sysctl.conf /etc/sysctl.d/*.conf`),
 			Check: OnShell(`sysctl vm.dirty_background_bytes; grep -E '^(Dirty|Writeback):' /proc/meminfo`),
@@ -35,10 +42,13 @@ var BoundDirtyBytes = &Remedy{
 				`; } | sudo sysctl -p - && rm `+dirtyBefore),
 			Notes: []string{"A later line for vm.dirty_background_ratio in /etc/sysctl.conf would win after a reboot: the last command under \"keep\" shows every file that sets one."}},
 		{Places: []Place{Kubernetes},
-			Look:  Kernel(`sysctl vm.dirty_background_bytes vm.dirty_background_ratio`),
-			Do:    Kernel(`sysctl -w vm.dirty_background_bytes={{.bytes}}`),
-			Check: Kernel(`sysctl vm.dirty_background_bytes`),
-			Undo:  Kernel(`sysctl -w {{ask .undo "FORMER" "what the first command showed and was not 0, such as vm.dirty_background_ratio=10"}}`),
+			Look: once(dirtyOfNode,
+				onNode+`sysctl vm.dirty_background_bytes vm.dirty_background_ratio | tr -d '\r' | grep ^vm`),
+			Do:    having(dirtyOfNode, onNode+`sysctl -w vm.dirty_background_bytes={{.bytes}}`),
+			Check: OnShell(onNode + `sysctl vm.dirty_background_bytes`),
+			// kubectl debug does not report how the command ended: only what it printed shows it.
+			Undo: OnShell(`WAS=$(grep -v ' = 0$' ` + dirtyOfNode + ` || grep ratio ` + dirtyOfNode + `) && ` + onNode +
+				`sysctl -w "$(echo "$WAS" | tr -d ' ')" | tr -d '\r' | grep -F "$WAS" && rm ` + dirtyOfNode),
 			Kept:  "it belongs in the node group's configuration (user data, a tuning DaemonSet): a new node starts without it, and a pod cannot set it",
 			Cost:  "it affects every pod on the node; kubectl debug leaves a finished pod node-debugger-... behind: delete it",
 			Notes: []string{"kubectl debug --profile=sysadmin needs kubectl 1.30."}},
@@ -79,15 +89,7 @@ func sizeDirtyBytes(c *Case, _ *Finding) Values {
 		bytes = backgroundBytes(rate)
 	}
 
-	// undo is for places where nothing can be saved.
-	out := Values{"bytes": Value(fmt.Sprintf("%.0f", bytes)), "undo": ""}
-	for _, k := range []string{"vm.dirty_background_bytes", "vm.dirty_background_ratio"} {
-		if n, err := strconv.ParseInt(c.Facts[k], 10, 64); err == nil && n > 0 {
-			out["undo"] = Value(fmt.Sprintf("%s=%d", k, n))
-		}
-	}
-
-	return out
+	return Values{"bytes": Value(fmt.Sprintf("%.0f", bytes))}
 }
 
 // throttleWriteback turns the kernel's writeback throttling on for one device.
@@ -97,7 +99,7 @@ var throttleWriteback = &Remedy{
 	Recipes: []Recipe{
 		{Places: []Place{Host, Docker},
 			Look: append(once(wbtBefore, `cat `+wbtFile), OnShell(`cat `+queueFolder+`/scheduler; uname -r`)...),
-			Do:   OnShell(`echo 2000 | sudo tee ` + wbtFile),
+			Do:   having(wbtBefore, `echo 2000 | sudo tee `+wbtFile),
 			Keep: OnShell(
 				`SERIAL=$(udevadm info --query=property --name=`+theDisk+` | sed -n 's/^ID_SERIAL=//p')`,
 				`test -n "$SERIAL" && echo 'ACTION=="add|change", SUBSYSTEM=="block", ENV{DEVTYPE}=="disk", ENV{ID_SERIAL}=="'"$SERIAL"'", ATTR{queue/wbt_lat_usec}="2000"' | sudo tee `+
@@ -109,11 +111,11 @@ var throttleWriteback = &Remedy{
 				"The udev rule recognises the disk by its serial number, because names change at boot. A disk without a serial number cannot be recognised.",
 			}},
 		{Places: []Place{Kubernetes},
-			Look:  Kernel(`cat ` + wbtFile),
-			Do:    Kernel(`sh -c 'echo 2000 > ` + wbtFile + `'`),
-			Check: Kernel(`cat ` + wbtFile),
-			Undo: Kernel(`sh -c "echo "{{ask .was "FORMER" "the figure that the first command showed"}}" > ` +
-				wbtFile + `"`),
+			Look:  once(wbtOfNode, onNode+`cat `+wbtFile+` | tr -d '\r' | grep '^[0-9]'`),
+			Do:    having(wbtOfNode, onNode+`sh -c 'echo 2000 > "$0"' `+wbtFile),
+			Check: OnShell(onNode + `cat ` + wbtFile),
+			Undo: OnShell(`WAS=$(cat ` + wbtOfNode + `) && ` + onNode + `sh -c 'echo "$1" > "$0" && cat "$0"' ` +
+				wbtFile + ` "$WAS" | tr -d '\r' | grep -x "$WAS" && rm ` + wbtOfNode),
 			Kept:  "it belongs in the node group's configuration, as a udev rule: a new node starts without it",
 			Cost:  "it affects every pod on the node; kubectl debug leaves a finished pod node-debugger-... behind: delete it",
 			Notes: []string{"Do not use it with the bfq scheduler or on a 4.18 kernel. kubectl debug --profile=sysadmin needs kubectl 1.30."}},
@@ -122,18 +124,15 @@ var throttleWriteback = &Remedy{
 	Cost: "fewer and smaller writes: a restore or a bulk load takes longer; if Dirty in /proc/meminfo then grows from checkpoint to checkpoint, the volume needs more IOPS too",
 	Wait: 2 * time.Minute, Until: "a checkpoint has passed",
 	Raises: []string{"page_cache_dirty"},
-	Size: func(c *Case, f *Finding) Values {
-		v := Values{"disk": "", "was": ""}
+	Size: func(_ *Case, f *Finding) Values {
+		v := Values{"disk": ""}
 		if dev := f.Subject; dev != "" && strings.Trim(dev, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" {
 			v["disk"] = Called(dev)
-		}
-		if n, err := strconv.Atoi(c.Facts["wbt_lat_usec."+f.Subject]); err == nil {
-			v["was"] = Value(strconv.Itoa(n))
 		}
 		return v
 	},
 	Needed:  func(_ *Case, v Values) bool { return v["disk"] != "" },
-	Example: Values{"disk": "nvme1n1", "was": "0"},
+	Example: Values{"disk": "nvme1n1"},
 }
 
 const (
@@ -141,5 +140,6 @@ const (
 	queueFolder = `/sys/block/` + theDisk + `/queue`
 	wbtFile     = queueFolder + `/wbt_lat_usec`
 	wbtBefore   = `~/plimsoll-wbt-` + theDisk + `.before`
+	wbtOfNode   = `~/plimsoll-wbt-` + theNode + `-` + theDisk + `.before`
 	wbtKept     = `/etc/udev/rules.d/61-plimsoll-wbt-` + theDisk + `.rules`
 )

@@ -28,11 +28,23 @@ const (
 const (
 	volumeID     = `{{ask .volume "VOLUME" "the id of the volume, vol-..."}}`
 	claimsVolume = `VOLUME=$(kubectl get pv "$(kubectl get pvc{{with .namespace}} -n {{q .}}{{end}} {{ask .claim "CLAIM" "the volume claim of the database"}} -o jsonpath='{.spec.volumeName}')" -o jsonpath='{.spec.csi.volumeHandle}'); echo "$VOLUME"`
-	ownCloud     = "The commands are for EBS, because no source shows which cloud this is. In other clouds, order the same figures from the provider."
-	instanceToo  = "The machine has a limit, too: aws ec2 describe-instance-types shows it under EbsInfo. More than that buys nothing."
-	fourADay     = "EBS accepts the next change to a volume only when this one has completed, and four in 24 hours: the undo has to wait for that, too; the volume can be slower until it has completed"
-	byClass      = "The claim's class does not include this change: order new volumes the same way, through a StorageClass or a VolumeAttributesClass."
+	// ofClaim stops the commands in a shell in which look has not run.
+	ofClaim     = `"${VOLUME:?look sets it}"`
+	ownCloud    = "The commands are for EBS, because no source shows which cloud this is. In other clouds, order the same figures from the provider."
+	instanceToo = "The machine has a limit, too: aws ec2 describe-instance-types shows it under EbsInfo. More than that buys nothing."
+	fourADay    = "EBS accepts the next change to a volume only when this one has completed, and four in 24 hours: the undo has to wait for that, too; the volume can be slower until it has completed"
+	byClass     = "The claim's class does not include this change: order new volumes the same way, through a StorageClass or a VolumeAttributesClass."
 )
+
+// load reads the saved state. Without it the first variable is empty, whatever an earlier command left in it.
+func load(variables, saved string) []Command {
+	first, _, _ := strings.Cut(variables, " ")
+	return OnShell(first + `=; read -r ` + variables + ` < ` + saved)
+}
+
+// ordered removes the saved state once the API accepted the order. It may refuse the undo for hours, because
+// the change before it has not completed.
+func ordered(modify, saved string) []Command { return OnShell(`{ ` + modify + `; } && rm ` + saved) }
 
 // An order is what to order for a volume: IOPS, MiB/s, or both.
 type order struct{ iops, mibs bool }
@@ -48,9 +60,9 @@ func modifyVolume(o order) []Recipe {
 			None: "the host is in none of the clouds that Plimsoll knows: this is set where its storage is administered"},
 		aws, o.onAzure(`{{ask .volume "DISK" "the disk's resource id, /subscriptions/..."}}`, nil, Host, Docker),
 		o.onGoogle(nil, Host, Docker), unknown,
-		o.onEBS(`"$VOLUME"`, Tool(claimsVolume), AWS, Kubernetes),
-		o.onAzure(`"$VOLUME"`, Tool(claimsVolume), Kubernetes), o.onGoogle(Tool(claimsVolume), Kubernetes),
-		withNotes(o.onEBS(`"$VOLUME"`, Tool(claimsVolume), "", Kubernetes), ownCloud),
+		o.onEBS(ofClaim, Tool(claimsVolume), AWS, Kubernetes),
+		o.onAzure(ofClaim, Tool(claimsVolume), Kubernetes), o.onGoogle(Tool(claimsVolume), Kubernetes),
+		withNotes(o.onEBS(ofClaim, Tool(claimsVolume), "", Kubernetes), ownCloud),
 		o.onRDS(),
 		{Places: []Place{Managed}, None: "the provider sells its own sizes"},
 	}
@@ -78,12 +90,12 @@ func (o order) onEBS(volume string, first []Command, cloud Cloud, places ...Plac
 				`test "$TYPE" != gp3 || { test "$MIBS" -ge {{.mibs}} || MIBS={{.mibs}}; test "$IOPS" -ge $((MIBS * 4)) || IOPS=$((MIBS * 4)); }`)...)
 	}
 
-	modify := OnShell(`case "$TYPE" in gp3) aws ec2 modify-volume --volume-id ` + volume +
+	modify := `case "$TYPE" in gp3) aws ec2 modify-volume --volume-id ` + volume +
 		` --iops "$IOPS" --throughput "$MIBS" ;; io1|io2) aws ec2 modify-volume --volume-id ` + volume +
-		` --iops "$IOPS" ;; *) echo "$TYPE has nothing to order: change it to gp3 first" ;; esac`)
+		` --iops "$IOPS" ;; '') false ;; *) echo "$TYPE has nothing to order: change it to gp3 first" ;; esac`
 
 	// Both Do and Undo start from the saved state, so running Do twice does not order more.
-	load := OnShell(`read -r TYPE SIZE IOPS MIBS < ` + saved)
+	load := load(`TYPE SIZE IOPS MIBS`, saved)
 	changes := `aws ec2 describe-volumes-modifications --filters Name=volume-id,Values=` + volume +
 		` --query 'VolumesModifications[0].[ModificationState,Progress,StartTime]' --output text`
 	r := Recipe{
@@ -91,8 +103,8 @@ func (o order) onEBS(volume string, first []Command, cloud Cloud, places ...Plac
 		Look: append(append(slices.Clone(first),
 			once(saved, `aws ec2 describe-volumes --volume-ids `+volume+
 				` --query 'Volumes[0].[VolumeType,Size,Iops,Throughput]' --output text`)...), Tool(changes)...),
-		Do: slices.Concat(load, want, modify), Check: Tool(changes),
-		Undo: slices.Concat(load, modify, OnShell(`rm `+saved)), Kept: "it lasts",
+		Do: slices.Concat(load, want, OnShell(modify)), Check: Tool(changes),
+		Undo: slices.Concat(load, ordered(modify, saved)), Kept: "it lasts",
 		Cost:  fourADay,
 		Notes: []string{instanceToo},
 	}
@@ -121,19 +133,20 @@ func (o order) onAzure(disk string, first []Command, places ...Place) Recipe {
 		want = append(want, OnShell(`test "$MBPS" -ge {{.mibs}} || MBPS={{.mibs}}`)...)
 	}
 
-	modify := func(tier string) []Command {
-		return OnShell(`case "$SKU" in PremiumV2*|UltraSSD*) az disk update --ids ` + disk +
-			` --disk-iops-read-write "$IOPS" --disk-mbps-read-write "$MBPS" ;; *) az disk update --ids ` + disk +
-			` --set tier=` + tier + ` ;; esac`)
+	modify := func(tier string) string {
+		return `case "$SKU" in PremiumV2*|UltraSSD*) az disk update --ids ` + disk +
+			` --disk-iops-read-write "$IOPS" --disk-mbps-read-write "$MBPS" ;; Premium_*) az disk update --ids ` + disk +
+			` --set tier=` + tier + ` ;; '') false ;; *) echo "$SKU has nothing to order" ;; esac`
 	}
 
-	load := OnShell(`read -r SKU IOPS MBPS TIER < ` + saved)
+	load := load(`SKU IOPS MBPS TIER`, saved)
 	r := Recipe{
 		Places: places, Clouds: []Cloud{Azure},
-		Look:  slices.Concat(first, once(saved, show)),
-		Do:    slices.Concat(load, want, modify(`"${HIGHER_TIER:?a tier above the present one, such as P40}"`)),
+		Look: slices.Concat(first, once(saved, show)),
+		Do: slices.Concat(load, want,
+			OnShell(modify(`"${HIGHER_TIER:?a tier above the present one, such as P40}"`))),
 		Check: Tool(show),
-		Undo:  slices.Concat(load, modify(`"$TIER"`), OnShell(`rm `+saved)),
+		Undo:  slices.Concat(load, ordered(modify(`"$TIER"`), saved)),
 		Kept:  "it lasts",
 		Cost:  "a tier can be lowered at most once in 12 hours, and a Premium SSD v2 changed four times in 24 hours: the undo has to wait for that, too",
 		Notes: []string{"The machine has a limit, too: its size's \"max uncached disk throughput\". More than that buys nothing.",
@@ -153,7 +166,7 @@ func (o order) onGoogle(first []Command, places ...Place) Recipe {
 	disk, zone := `{{ask .volume "DISK" "the name of the disk"}}`, `"${ZONE:?the zone of the disk}"`
 	if len(first) > 0 {
 		first = append(first, OnShell(`DISK=${VOLUME##*/}; ZONE=${VOLUME%/disks/*}; ZONE=${ZONE##*/}`)...)
-		disk, zone = `"$DISK"`, `"$ZONE"`
+		disk, zone = `"${DISK:?look sets it}"`, `"${ZONE:?look sets it}"`
 	}
 
 	saved := `~/plimsoll-google-disk-` + zone + `-` + disk + `.before` // names are unique only within a zone
@@ -172,15 +185,15 @@ func (o order) onGoogle(first []Command, places ...Place) Recipe {
 		options += ` --provisioned-throughput "$MIBS"`
 	}
 
-	modify := OnShell(`case "$TYPE" in hyperdisk-*) ` + update + options +
-		` ;; *) echo "the limits of $TYPE follow its size: a Hyperdisk has limits to order" ;; esac`)
-	load := OnShell(`read -r TYPE IOPS MIBS < ` + saved)
+	modify := `case "$TYPE" in hyperdisk-*) ` + update + options +
+		` ;; '') false ;; *) echo "the limits of $TYPE follow its size: a Hyperdisk has limits to order" ;; esac`
+	load := load(`TYPE IOPS MIBS`, saved)
 	r := Recipe{
 		Places: places, Clouds: []Cloud{Google},
 		Look:  slices.Concat(first, once(saved, show)),
-		Do:    slices.Concat(load, want, modify),
+		Do:    slices.Concat(load, want, OnShell(modify)),
 		Check: Tool(show),
-		Undo:  slices.Concat(load, modify, OnShell(`rm `+saved)),
+		Undo:  slices.Concat(load, ordered(modify, saved)),
 		Kept:  "it lasts",
 		Cost:  "a Hyperdisk's limits can be changed once in four hours: the undo has to wait for that, too",
 		Notes: []string{"The machine has a limit, too, which depends on its type and number of vCPUs. More than that buys nothing."},
@@ -212,18 +225,15 @@ func (o order) onRDS() Recipe {
 			`test "$MIBS" -ge 500 || MIBS=500`)...)
 	}
 
-	modify := OnShell(
-		`if [ "$TYPE" = gp3 ] && [ "$SIZE" -ge 400 ]; then aws rds modify-db-instance --db-instance-identifier ` +
-			db + ` --allocated-storage "$SIZE"` +
-			options +
-			` --apply-immediately; else echo "$TYPE of $SIZE GiB: nothing to order below 400 GiB of gp3, and storage cannot shrink again"; fi`)
-
-	load := OnShell(`read -r TYPE SIZE IOPS MIBS STATUS < ` + saved)
+	modify := `if [ "$TYPE" = gp3 ] && [ "$SIZE" -ge 400 ]; then aws rds modify-db-instance --db-instance-identifier ` +
+		db + ` --allocated-storage "$SIZE"` + options + ` --apply-immediately; else test -n "$TYPE" &&` +
+		` echo "$TYPE of $SIZE GiB: nothing to order below 400 GiB of gp3, and storage cannot shrink again"; fi`
+	load := load(`TYPE SIZE IOPS MIBS STATUS`, saved)
 	return Recipe{Places: []Place{RDS},
 		Look:  once(saved, show),
-		Do:    slices.Concat(load, want, modify),
+		Do:    slices.Concat(load, want, OnShell(modify)),
 		Check: Tool(show),
-		Undo:  slices.Concat(load, modify, OnShell(`rm `+saved)),
+		Undo:  slices.Concat(load, ordered(modify, saved)),
 		Kept:  "it lasts",
 		Cost:  "the instance stays in the state storage-optimization for hours, can be slower meanwhile, and its storage cannot be changed again for six hours: the undo has to wait for that, too, and the API may round a figure that is lowered up to 10 % above the present one: check after it; storage never shrinks",
 		Notes: []string{"IOPS and throughput can be ordered only for instances with gp3 of 400 GiB or more (Oracle: 200). Growing a smaller one to 400 GiB gives 12,000 IOPS, and cannot be undone."}}
@@ -334,7 +344,7 @@ var toGP3 = &Remedy{
 	Name: "gp3", Title: "Change a gp2 volume to gp3, which has no credits",
 	Relieves: []Resource{VolumeIOPS, VolumeThroughput},
 	Recipes: []Recipe{
-		gp3Of(volumeID, nil, Host, Docker), gp3Of(`"$VOLUME"`, Tool(claimsVolume), Kubernetes),
+		gp3Of(volumeID, nil, Host, Docker), gp3Of(ofClaim, Tool(claimsVolume), Kubernetes),
 		{Places: []Place{Host, Docker, Kubernetes}, Clouds: []Cloud{Azure, Google, NoCloud},
 			None: "gp2 and gp3 are Amazon's"},
 		{Places: []Place{RDS},
@@ -351,11 +361,11 @@ var toGP3 = &Remedy{
 func gp3Of(volume string, first []Command, places ...Place) Recipe {
 	r := order{}.onEBS(volume, first, AWS, places...)
 	saved := `~/plimsoll-volume-` + volume + `.before`
-	load := OnShell(`read -r TYPE SIZE IOPS MIBS < ` + saved)
+	load := load(`TYPE SIZE IOPS MIBS`, saved)
 	r.Do = slices.Concat(load, OnShell(`test "$TYPE" != gp2 || aws ec2 modify-volume --volume-id `+volume+
 		` --volume-type gp3 --iops "$((SIZE * 3 > 16000 ? 16000 : SIZE * 3 > 3000 ? SIZE * 3 : 3000))" --throughput "$((SIZE > 170 ? 250 : 125))"`))
-	r.Undo = slices.Concat(load, OnShell(`test "$TYPE" != gp2 || aws ec2 modify-volume --volume-id `+volume+
-		` --volume-type gp2`, `rm `+saved))
+	r.Undo = slices.Concat(load, ordered(`test "$TYPE" != gp2 || aws ec2 modify-volume --volume-id `+volume+
+		` --volume-type gp2`, saved))
 	r.Clouds = []Cloud{AWS}
 	r.Notes = nil
 	if len(first) > 0 {

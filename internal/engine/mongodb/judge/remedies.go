@@ -59,7 +59,7 @@ func runtime(config, target string, byDefault string) []rules.Recipe {
 			`f = function(k, d) { m = c.match(new RegExp("(^|[,(])" + k + "=[^,()]+", "g")); return m ? m.pop().replace(/^[,(]/, "") : k + "=" + d }`,
 			`print(f("`+target+`", `+byDefault+
 				`) + ",eviction=(" + f("threads_min", 4) + "," + f("threads_max", 4) + ")")`)),
-			Do: rules.Ask(set(config)),
+			Do: rules.AskSaved(stateOf(target), set(config)),
 			Check: rules.Ask(`c = db.serverStatus().wiredTiger.cache`,
 				`m = c["maximum bytes configured"]`, `[c["bytes currently in the cache"] / m, c["tracked dirty bytes in the cache"] / m, (c["bytes allocated for updates"] || 0) / m]`),
 			Undo: rules.Restore(stateOf(target), set(rules.Saved)),
@@ -120,7 +120,7 @@ var cacheWithin = &rules.Remedy{Name: "cache-within", Title: "Set the cache to h
 		{Places: []rules.Place{rules.RDS, rules.Managed}, None: atlas},
 		{Look: slices.Concat(rules.Ask(identity), rules.Save("cache-within", "cache_size",
 			`print("cache_size=" + Math.round(db.serverStatus().wiredTiger.cache["maximum bytes configured"] / 1048576) + "M")`)),
-			Do: rules.Ask(`db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: "cache_size={{.mib}}M"})`),
+			Do: rules.AskSaved("cache-within", `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: "cache_size={{.mib}}M"})`),
 			Check: rules.Ask(
 				`c = db.serverStatus().wiredTiger.cache`, `[c["maximum bytes configured"], c["bytes currently in the cache"]]`),
 			Undo: rules.Restore("cache-within", `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: "`+

@@ -76,9 +76,13 @@ func sqlWord(statement string) string {
 	return b.String() + shellword.Quote(statement[end:])
 }
 
-// A setting is a PostgreSQL setting with the value to set (a template, in SQL syntax) and the name
-// of its former value. inRDS is the value in the unit of an RDS parameter group.
-type setting struct{ name, value, was, inRDS string }
+// A setting is a PostgreSQL setting with the value to set: a template in SQL syntax, and inRDS the same in
+// the unit of an RDS parameter group.
+type setting struct{ name, value, inRDS string }
+
+// bySession are the settings that a database or a role can have, too.
+var bySession = []string{
+	"commit_delay", "idle_in_transaction_session_timeout", "log_temp_files", "wal_compression"}
 
 const (
 	operatorSets = "If an operator manages the server, it refuses or reverts ALTER SYSTEM: set the value in the operator's resource, such as spec.postgresql.parameters."
@@ -87,41 +91,70 @@ const (
 	ofProvider = "the provider sets it. Azure: az postgres flexible-server parameter set -g GROUP -s SERVER -n NAME -v VALUE, after parameter show for the former value (checkpoint_flush_after is read-only there). " +
 		"Cloud SQL: gcloud sql instances describe INSTANCE --format='value(settings.databaseFlags)' first, then gcloud sql instances patch INSTANCE --database-flags with every listed flag and the new one, because omitted flags are unset; the instance may restart"
 	aurora      = "Aurora host names also end in .rds.amazonaws.com. Aurora has cluster parameter groups, its own storage and none of these settings: if the first step shows none, change nothing."
-	commandLine = "A value from the server's command line (source = command line) overrides ALTER SYSTEM: change it there. Standbys have their own settings: repeat the change on each."
+	commandLine = "A value from the server's command line outranks ALTER SYSTEM: then look saves no state, and the change refuses to run. Change it there. Standbys have their own settings: repeat the change on each."
 )
+
+const (
+	reload   = "SELECT pg_reload_conf()"
+	ofServer = "ALTER SYSTEM persists it in postgresql.auto.conf"
+)
+
+// onServer returns the recipe that sets settings by ALTER SYSTEM, with what else to look at first. The server
+// reads the file again after the change and after the undo; without that, pending_restart would not show a
+// setting that waits for a restart.
+func onServer(look []string, all ...setting) rules.Recipe {
+	file := all[0].name
+	var change []string
+	for _, s := range all {
+		change = append(change, "ALTER SYSTEM SET "+s.name+" = "+s.value)
+	}
+
+	return rules.Recipe{
+		Look: slices.Concat(rules.Ask(slices.Concat(showSettings(all), look)...),
+			rules.Save(file, " *ALTER SYSTEM", formerly(all))),
+		Do:    rules.AskSaved(file, append(change, reload)...),
+		Check: rules.Ask(showSettings(all)...),
+		Undo:  slices.Concat(rules.Restore(file, rules.Saved), rules.Ask(reload)),
+		Kept:  ofServer, Notes: []string{operatorSets, commandLine}}
+}
+
+// afterRestart returns the recipe for a setting that takes effect when the server starts (context
+// postmaster).
+func afterRestart(look []string, s setting) rules.Recipe {
+	r := onServer(look, s)
+	r.Places = []rules.Place{rules.Host, rules.Docker}
+	r.Notes = []string{commandLine}
+	r.Restart = "PostgreSQL, after the change and after the undo; neither takes effect before"
+	return r
+}
 
 // reloaded returns the recipes for settings that take effect on a reload (context sighup in
 // pg_settings).
 func reloaded(all ...setting) []rules.Recipe {
-	var names, set, parameters, all2 []string
+	var names, parameters, all2 []string
 	for _, s := range all {
-		names = append(names, "'"+s.name+"'")
-		set = append(set, "ALTER SYSTEM SET "+s.name+" = "+s.value)
+		names = append(names, s.name)
 		parameters = append(parameters, "'ParameterName="+s.name+",ParameterValue="+s.inRDS+
 			",ApplyMethod=immediate'")
 		all2 = append(all2, "'ParameterName="+s.name+",ApplyMethod=immediate'")
 	}
 
-	const reload,
-		group = "SELECT pg_reload_conf()", ` --db-parameter-group-name {{ask .group "GROUP" "the parameter group of the instance"}}`
-	show, file := showSettings(names), "postgres-"+all[0].name
+	const group = ` --db-parameter-group-name {{ask .group "GROUP" "the parameter group of the instance"}}`
+	server := onServer(nil, all...)
+	server.Places = []rules.Place{rules.Host, rules.Docker, rules.Kubernetes}
 
 	// The file keeps the parameters set before; an empty file means that none was set.
 	kept := `~/plimsoll-rds-` + all[0].name + `.before`
 	inGroup := `aws rds describe-db-parameters` + group + ` --source user --query "Parameters[?contains('` +
-		strings.ReplaceAll(strings.Join(names, " "), "'", "") +
+		strings.Join(names, " ") +
 		`', ParameterName)].[ParameterName,ParameterValue]" --output text`
 	return []rules.Recipe{
-		{Places: []rules.Place{rules.Host, rules.Docker, rules.Kubernetes},
-			Look: slices.Concat(rules.Ask(show...), rules.Save(file, " *ALTER SYSTEM", formerly(names))),
-			Do:   rules.Ask(append(slices.Clone(set), reload)...), Check: rules.Ask(show...),
-			Undo: slices.Concat(rules.Restore(file, rules.Saved), rules.Ask(reload)),
-			Kept: "ALTER SYSTEM persists it in postgresql.auto.conf", Notes: []string{operatorSets, commandLine}},
+		server,
 		{Places: []rules.Place{rules.RDS},
 			Look: rules.Tool(`F=` + kept + `; test -e "$F" || { ` + inGroup +
 				` > "$F.new" && mv "$F.new" "$F"; }; cat "$F"`), Do: rules.Tool(`aws rds modify-db-parameter-group` + group +
 				` --parameters ` + strings.Join(parameters, " ")),
-			Check: rules.Ask(show...), Undo: rules.Tool(`test -e ` + kept + ` && aws rds reset-db-parameter-group` +
+			Check: rules.Ask(showSettings(all)...), Undo: rules.Tool(`test -e ` + kept + ` && aws rds reset-db-parameter-group` +
 				group + ` --parameters ` + strings.Join(all2, " ") +
 				` && (while read -r n v; do aws rds modify-db-parameter-group` + group +
 				` --parameters "ParameterName=$n,ParameterValue=$v,ApplyMethod=immediate" </dev/null || exit 1; done <` +
@@ -134,66 +167,55 @@ func reloaded(all ...setting) []rules.Recipe {
 // identity is the query that shows which server answers.
 const identity = "SELECT name, setting FROM pg_settings WHERE name IN ('data_directory', 'port', 'cluster_name')"
 
+// named returns settings as SQL values.
+func named(all []setting) string {
+	var names []string
+	for _, s := range all {
+		names = append(names, "'"+s.name+"'")
+	}
+	return strings.Join(names, ", ")
+}
+
 // showSettings returns the queries that identify the server and show the settings and where they
-// are set.
-func showSettings(names []string) []string {
-	return []string{identity,
-		"SELECT name, setting, unit, source, pending_restart FROM pg_settings WHERE name IN (" +
-			strings.Join(names, ", ") + ")"}
+// are set. A database's or a role's value outranks the server's if sessions may set it.
+func showSettings(all []setting) []string {
+	show := []string{"SELECT name, setting, unit, concat_ws(' ', source, sourcefile || ':' || sourceline) AS source, pending_restart FROM pg_settings WHERE name IN ('data_directory', 'port', " +
+		named(all) + ")"}
+	if slices.Contains(bySession, all[0].name) {
+		show = append(show, "SELECT datname, setrole::regrole AS role, value FROM pg_db_role_setting LEFT JOIN pg_database d ON d.oid = setdatabase, unnest(setconfig) AS value WHERE split_part(value, '=', 1) IN ("+
+			named(all)+")")
+	}
+	return show
 }
 
 // formerly returns the query that prints the statements for the undo: they restore each name's last
 // line in postgresql.auto.conf, or reset it if it has none. Without a line there, the value of
-// postgresql.conf, the command line or the default applies again.
-func formerly(names []string) string {
+// postgresql.conf or the default applies again. It prints nothing if one is set on the command line: ALTER
+// SYSTEM would have no effect until the next start without it, so the change must not run.
+func formerly(all []setting) string {
 	return "SELECT 'ALTER SYSTEM ' || coalesce('SET ' || n || ' = ' || quote_literal((SELECT setting FROM pg_file_settings WHERE name = n AND sourcefile LIKE '%/postgresql.auto.conf' ORDER BY seqno DESC LIMIT 1)), 'RESET ' || n)" +
-		" FROM unnest(ARRAY[" + strings.Join(names, ", ") + "]) AS n"
-}
-
-// recorded returns the settings found in the recording, in SQL syntax; "" if unknown.
-func recorded(c *rules.Case) rules.Values {
-	out := rules.Values{}
-	for _, s := range []struct {
-		name   string
-		signal *rules.Signal
-		text   func(float64) string
-	}{
-		{"target", CheckpointCompletionTarget,
-			func(x float64) string { return strconv.FormatFloat(x, 'g', 3, 64) }},
-		{"flush", CheckpointFlushAfter, func(x float64) string { return fmt.Sprintf("%.0fkB", x/1024) }},
-		{"timeout", CheckpointTimeout, func(x float64) string { return fmt.Sprintf("%.0fs", x) }},
-		{"wal", MaxWALSize, func(x float64) string { return fmt.Sprintf("%.0fMB", x/mib) }},
-		{"buffers", SharedBuffers, func(x float64) string { return fmt.Sprintf("%.0fMB", x/mib) }},
-	} {
-		out[s.name] = ""
-		if x := timeline.Max(c.One(s.signal)); !math.IsNaN(x) {
-			out[s.name] = rules.Value(s.text(x))
-		}
-	}
-
-	return out
+		" FROM unnest(ARRAY[" + named(all) + "]) AS n WHERE NOT EXISTS (SELECT FROM pg_settings WHERE source = 'command line' AND name IN (" + named(all) + "))"
 }
 
 const mib = 1 << 20
 
 var (
 	paceCheckpoints = &rules.Remedy{Name: "pace-checkpoint", Title: "Pace the checkpoint",
-		Recipes: reloaded(setting{"checkpoint_completion_target", "0.9", "target", "0.9"},
-			setting{"checkpoint_flush_after", "'256kB'", "flush", "32"}),
+		Recipes: reloaded(setting{"checkpoint_completion_target", "0.9", "0.9"},
+			setting{"checkpoint_flush_after", "'256kB'", "32"}),
 		Cost: "by design the checkpoint takes most of the interval",
 		Wait: 10 * time.Minute, Until: "the current checkpoint and one more have ended",
 		Raises: []string{"checkpoint"},
 		Settings: []string{"postgresql.checkpoint_completion_target", "postgresql.checkpoint_flush_after",
 			CheckpointCompletionTarget.Name, CheckpointFlushAfter.Name},
-		Size: func(c *rules.Case, _ *rules.Finding) rules.Values { return recorded(c) },
 		Needed: func(c *rules.Case, _ rules.Values) bool {
 			return !(timeline.Max(c.One(CheckpointCompletionTarget)) >= 0.9 &&
 				timeline.Max(c.One(CheckpointFlushAfter)) > 0)
 		}}
 
 	seldomCheckpoints = &rules.Remedy{Name: "seldom-checkpoint", Title: "Run checkpoints less often",
-		Recipes: reloaded(setting{"checkpoint_timeout", "'15min'", "timeout", "900"},
-			setting{"max_wal_size", "'{{.need}}MB'", "wal", "{{.need}}"}),
+		Recipes: reloaded(setting{"checkpoint_timeout", "'15min'", "900"},
+			setting{"max_wal_size", "'{{.need}}MB'", "{{.need}}"}),
 		Cost: "longer crash recovery; {{.need}} MB of disk space for WAL, more in a burst: check that it is free",
 		Wait: 45 * time.Minute, Until: "three checkpoints have completed",
 		Raises: []string{"checkpoint"},
@@ -206,7 +228,7 @@ var (
 
 	moreWAL = &rules.Remedy{Name: "more-wal",
 		Title:   "Raise max_wal_size, so that checkpoint_timeout triggers checkpoints",
-		Recipes: reloaded(setting{"max_wal_size", "'{{.need}}MB'", "wal", "{{.need}}"}),
+		Recipes: reloaded(setting{"max_wal_size", "'{{.need}}MB'", "{{.need}}"}),
 		Cost:    "longer crash recovery; {{.need}} MB of disk space for WAL, more in a burst: check that it is free",
 		Wait:    15 * time.Minute, Until: "checkpoint_timeout has triggered two checkpoints",
 		Raises:   []string{"checkpoint"},
@@ -215,7 +237,7 @@ var (
 
 	endIdle = &rules.Remedy{Name: "idle-in-transaction",
 		Title:   "Terminate sessions that stay idle in a transaction",
-		Recipes: reloaded(setting{"idle_in_transaction_session_timeout", "'60s'", "idle", "60000"}),
+		Recipes: reloaded(setting{"idle_in_transaction_session_timeout", "'60s'", "60000"}),
 		Cost:    "a client that pauses for a minute in a transaction loses its connection and the transaction: first check what such clients do",
 		Wait:    10 * time.Minute, Until: "the stall would normally have recurred",
 		Settings: []string{"postgresql.idle_in_transaction_session_timeout"}}
@@ -233,7 +255,7 @@ var (
 	// Every version knows "on". If 15 or later is set to one of its compression methods, nothing is
 	// needed.
 	compressWAL = &rules.Remedy{Name: "wal-compression", Title: "Compress full-page images in the WAL",
-		Recipes: reloaded(setting{"wal_compression", "'on'", "compression", "on"}),
+		Recipes: reloaded(setting{"wal_compression", "'on'", "on"}),
 		Cost:    "CPU in the sessions that write; lz4 and zstd, which servers from 15 on may offer, cost less",
 		Wait:    15 * time.Minute, Until: "two checkpoints have completed",
 		Settings: []string{"postgresql.wal_compression"},
@@ -243,7 +265,7 @@ var (
 		}}
 
 	noCommitDelay = &rules.Remedy{Name: "commit-delay", Title: "Set commit_delay to 0",
-		Recipes: reloaded(setting{"commit_delay", "0", "commitdelay", "0"}),
+		Recipes: reloaded(setting{"commit_delay", "0", "0"}),
 		Cost:    "more WAL syncs under load",
 		Wait:    10 * time.Minute, Until: "the stall would normally have recurred",
 		Settings: []string{"postgresql.commit_delay", CommitDelay.Name}}
@@ -261,7 +283,7 @@ var (
 		Wait: 10 * time.Minute, Until: "a checkpoint has completed, which removes the WAL"}
 
 	boundSlots = &rules.Remedy{Name: "bound-slots", Title: "Limit the WAL that slots retain (13 and later)",
-		Recipes: reloaded(setting{"max_slot_wal_keep_size", "'{{.keep}}MB'", "keep", "{{.keep}}"}),
+		Recipes: reloaded(setting{"max_slot_wal_keep_size", "'{{.keep}}MB'", "{{.keep}}"}),
 		Cost:    "a slot that is further behind is lost, and its consumer has to start from scratch",
 		Wait:    10 * time.Minute, Until: "a checkpoint has completed",
 		Settings: []string{"postgresql.max_slot_wal_keep_size", MaxSlotKept.Name}, Size: sizeSlots,
@@ -270,13 +292,13 @@ var (
 
 	logTempFiles = &rules.Remedy{Name: "log-temp-files",
 		Title:   "Log the queries that write large temporary files",
-		Recipes: reloaded(setting{"log_temp_files", "'64MB'", "temp", "65536"}),
+		Recipes: reloaded(setting{"log_temp_files", "'64MB'", "65536"}),
 		Cost:    "a line in the server's log for each such file",
 		Wait:    30 * time.Minute, Until: "the stall would normally have recurred"}
 
 	slowerAutovacuum = &rules.Remedy{Name: "slower-autovacuum",
 		Title:    "Slow autovacuum down",
-		Recipes:  reloaded(setting{"autovacuum_vacuum_cost_limit", "{{.cost}}", "cost", "{{.cost}}"}),
+		Recipes:  reloaded(setting{"autovacuum_vacuum_cost_limit", "{{.cost}}", "{{.cost}}"}),
 		Cost:     "vacuums take twice as long: check that tables do not bloat and that the age of unfrozen transactions does not keep growing",
 		Wait:     30 * time.Minute,
 		Until:    "autovacuum has run again; up to version 15 a worker picks up the new limit with its next table",
@@ -285,9 +307,9 @@ var (
 
 	cleanEarlier = &rules.Remedy{Name: "background-writer",
 		Title: "Let the background writer clean more buffers",
-		Recipes: reloaded(setting{"bgwriter_lru_maxpages", "1000", "pages", "1000"},
-			setting{"bgwriter_delay", "'50ms'", "delay", "50"},
-			setting{"bgwriter_lru_multiplier", "4.0", "multiplier", "4.0"}),
+		Recipes: reloaded(setting{"bgwriter_lru_maxpages", "1000", "1000"},
+			setting{"bgwriter_delay", "'50ms'", "50"},
+			setting{"bgwriter_lru_multiplier", "4.0", "4.0"}),
 		Cost: "some pages are written more than once between two checkpoints",
 		Wait: 10 * time.Minute, Until: "a checkpoint has completed",
 		Raises: []string{"iops", "throughput", "utilisation"}}
@@ -298,7 +320,7 @@ var (
 // max_wal_size covers the WAL of one and a half to two cycles.
 func sizeWAL(timeout time.Duration) func(*rules.Case, *rules.Finding) rules.Values {
 	return func(c *rules.Case, _ *rules.Finding) rules.Values {
-		out := recorded(c)
+		out := rules.Values{}
 		have, rate := timeline.Max(c.One(MaxWALSize)), timeline.Mean(c.One(WALGenerated))
 		seconds := timeout.Seconds()
 		if seconds == 0 {
@@ -377,17 +399,8 @@ var walApart = &rules.Remedy{Name: "wal-apart", Title: "Put pg_wal on a separate
 var cacheWithin = &rules.Remedy{Name: "shared-buffers",
 	Title: "Set shared_buffers to a quarter of the memory limit",
 	Recipes: []rules.Recipe{
-		{Places: []rules.Place{rules.Host, rules.Docker},
-			Look: slices.Concat(rules.Ask(identity, "SHOW shared_buffers", "SHOW max_connections",
-				"SHOW work_mem"), rules.Save("postgres-shared_buffers", " *ALTER SYSTEM",
-				formerly([]string{"'shared_buffers'"}))),
-			// The reload is needed so that pending_restart shows the change.
-			Do:    rules.Ask("ALTER SYSTEM SET shared_buffers = '{{.mib}}MB'", "SELECT pg_reload_conf()"),
-			Check: rules.Ask(showSettings([]string{"'shared_buffers'"})...),
-			Undo: slices.Concat(rules.Restore("postgres-shared_buffers", rules.Saved),
-				rules.Ask("SELECT pg_reload_conf()")),
-			Kept:    "ALTER SYSTEM persists it in postgresql.auto.conf",
-			Restart: "PostgreSQL, after the change and after the undo; neither takes effect before"},
+		afterRestart([]string{"SHOW max_connections", "SHOW work_mem"},
+			setting{"shared_buffers", "'{{.mib}}MB'", ""}),
 		{Places: []rules.Place{rules.Kubernetes},
 			None: "set shared_buffers in the operator's resource; the operator then restarts the servers"},
 		{Places: []rules.Place{rules.RDS, rules.Managed}, None: "the service derives it from the instance size"},
@@ -396,7 +409,7 @@ var cacheWithin = &rules.Remedy{Name: "shared-buffers",
 	Wait: 15 * time.Minute, Until: "the cache is warm again",
 	Settings: []string{"postgresql.shared_buffers", SharedBuffers.Name},
 	Size: func(c *rules.Case, _ *rules.Finding) rules.Values {
-		out := recorded(c)
+		out := rules.Values{}
 		limit := timeline.Max(c.One(rules.ContainerMemoryLimit))
 		if !(limit > 0) {
 			limit, _ = strconv.ParseFloat(c.Facts["memory_bytes"], 64)
@@ -414,15 +427,7 @@ var cacheWithin = &rules.Remedy{Name: "shared-buffers",
 // largerWALBuffers needs a restart: wal_buffers has context postmaster.
 var largerWALBuffers = &rules.Remedy{Name: "wal-buffers", Title: "Set wal_buffers to 64 MB",
 	Recipes: []rules.Recipe{
-		{Places: []rules.Place{rules.Host, rules.Docker},
-			Look: slices.Concat(rules.Ask(identity, "SHOW wal_buffers"),
-				rules.Save("postgres-wal_buffers", " *ALTER SYSTEM", formerly([]string{"'wal_buffers'"}))),
-			Do:    rules.Ask("ALTER SYSTEM SET wal_buffers = '64MB'", "SELECT pg_reload_conf()"),
-			Check: rules.Ask(showSettings([]string{"'wal_buffers'"})...),
-			Undo: slices.Concat(rules.Restore("postgres-wal_buffers", rules.Saved),
-				rules.Ask("SELECT pg_reload_conf()")),
-			Kept:    "ALTER SYSTEM persists it in postgresql.auto.conf",
-			Restart: "PostgreSQL, after the change and after the undo; neither takes effect before"},
+		afterRestart(nil, setting{"wal_buffers", "'64MB'", ""}),
 		{Places: []rules.Place{rules.Kubernetes},
 			None: "set wal_buffers in the operator's resource; the operator then restarts the servers"},
 		{Places: []rules.Place{rules.RDS, rules.Managed},

@@ -37,6 +37,8 @@ const patience = time.Minute
 type Server struct {
 	Dir  string // the folder it was started in, with the socket
 	Port int
+	// Args are more arguments of the server, from its next start on.
+	Args []string
 	bin  string
 	user *process.User
 	proc *process.Process
@@ -230,7 +232,7 @@ func (s *Server) Program(name string) string { return filepath.Join(s.bin, name)
 // Start starts the server again after [Server.Stop] and waits until it accepts connections.
 func (s *Server) Start() error {
 	p, err := process.Start(process.Options{
-		Path: filepath.Join(s.bin, "postgres"), Args: []string{"-D", s.data()}, User: s.user,
+		Path: filepath.Join(s.bin, "postgres"), Args: append([]string{"-D", s.data()}, s.Args...), User: s.user,
 		DeathSignal: syscall.SIGQUIT, // the postmaster ends its children with it
 	})
 	if err != nil {
