@@ -74,8 +74,8 @@ func (c *checker) size() {
 		c.add("size", fmt.Sprintf("%s is less than the minimum of %s", o.Size.Exact(), t.Name),
 			"at least "+least.Value.Exact(), least.Source, least.Value.Exact())
 	case most.Known() && o.Size > most.Value:
-		c.add("size", fmt.Sprintf("%s is more than the maximum of %s", o.Size.Exact(), t.Name), "at most "+most.Value.Exact(),
-			most.Source, most.Value.Exact())
+		c.add("size", fmt.Sprintf("%s is more than the maximum of %s", o.Size.Exact(), t.Name),
+			"at most "+most.Value.Exact(), most.Source, most.Value.Exact())
 	}
 }
 
@@ -288,8 +288,8 @@ func (c *checker) stripe() {
 	o := c.o
 	lvm := Source{"lvmcreate's stripes, lvm2 2.03", "2024"}
 	if o.Stripe < 0 || o.Stripe > membersMax {
-		c.add("stripe", fmt.Sprintf("%d volumes out of range", o.Stripe), fmt.Sprintf("from 1 to %d", membersMax), lvm,
-			fmt.Sprint(min(max(o.Stripe, 1), membersMax)))
+		c.add("stripe", fmt.Sprintf("%d volumes out of range", o.Stripe),
+			fmt.Sprintf("from 1 to %d", membersMax), lvm, fmt.Sprint(min(max(o.Stripe, 1), membersMax)))
 	}
 
 	if u := o.StripeUnit; u != 0 && (u < 512 || u > units.GiB) {

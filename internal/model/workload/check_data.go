@@ -15,7 +15,8 @@ func (c *checker) keys() {
 	switch k.Distribution {
 	case zipfKeys, latestKeys:
 		if !(k.Theta > 0 && k.Theta <= random.ZipfThetaMax) {
-			c.add(diagnostics.Problem{Field: "keys.theta", Text: fmt.Sprintf("%g is not a valid exponent for zipf", k.Theta),
+			c.add(diagnostics.Problem{Field: "keys.theta",
+				Text:  fmt.Sprintf("%g is not a valid exponent for zipf", k.Theta),
 				Limit: fmt.Sprintf("over 0, at most %d", random.ZipfThetaMax), Source: sourceProgram, Nearest: "0.99"})
 		}
 	case hotsetKeys:
@@ -123,7 +124,8 @@ func (c *checker) buckets() {
 	}
 
 	if b.Sensors < 1 || b.Sensors > sensorsMax {
-		c.add(diagnostics.Problem{Field: "buckets.sensors", Text: b.Sensors.String() + " out of range: want 1 to 1M",
+		c.add(diagnostics.Problem{Field: "buckets.sensors",
+			Text:   b.Sensors.String() + " out of range: want 1 to 1M",
 			Source: sourceProgram, Nearest: min(max(b.Sensors, 1), sensorsMax).String()})
 	}
 

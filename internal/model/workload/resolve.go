@@ -23,9 +23,9 @@ type Workload struct {
 // start.
 type OpenFile func(name string) (io.ReadCloser, error)
 
-// Resolve fills in the preset and defaults and checks the whole; open is nil if files
-// of recorded rates cannot be read. Problems name fields relative to the specification ("arrivals.steps[2].rate"). If
-// there are any, the workload is nil.
+// Resolve fills in the preset and defaults and checks the whole; open is nil if files of recorded rates
+// cannot be read. Problems name fields relative to the specification ("arrivals.steps[2].rate"). If there
+// are any, the workload is nil.
 func (s Spec) Resolve(open OpenFile) (*Workload, diagnostics.List) {
 	var problems diagnostics.List
 	w := &Workload{spec: s}

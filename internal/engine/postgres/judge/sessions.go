@@ -125,10 +125,10 @@ func leftOut(sig *rules.Signals, long timeline.Mask) (out []float64, unknown tim
 	return out, unknown
 }
 
-// counted adds the sessions that a live source counts by their age. Each was executing in the cells before,
-// too: for longWhileUsualS, and for up to two samples more, because it is counted in the first sample after it
-// has reached that age, and a sample that comes late belongs to the next cell. None was executing before the
-// oldest of all began, whose age may be a sample late, too.
+// counted adds the sessions that a live source counts by their age. Each was executing in the cells
+// before, too: for longWhileUsualS, and for up to two samples more, because it is counted in the first
+// sample after it has reached that age, and a sample that comes late belongs to the next cell. None was
+// executing before the oldest of all began, whose age may be a sample late, too.
 func counted(sig *rules.Signals, left []float64, unknown, long timeline.Mask) {
 	n, oldest, asUsual := sig.One(LongSessions), sig.One(OldestTransaction), completedAsUsual(sig)
 	cells := sig.Cells(longWhileUsualS * time.Second)
