@@ -200,14 +200,13 @@ func roleOf(c *rules.Case, instance string) role {
 	return x
 }
 
-// severity returns critical only if the leader changed and this member may have led, or if no
-// source reports either and the syncs recur.
+// severity returns critical only if the leader changed and this member may have led. Where no source
+// counts changes, long syncs may have cost none: one in a million recurs every few hours on a busy member.
 func (x role) severity(t tail) rules.Severity {
 	follows, lost := x.led == 0, t.lost >= tailLost
 	recurs := t.lost >= tailRecurs || t.late >= tailLate && t.late >= tailLateShare*t.all
 	switch {
-	case !follows && x.counted && x.changes > 0 && (lost || recurs),
-		!x.counted && !follows && t.lost >= tailRecurs:
+	case !follows && x.counted && x.changes > 0 && (lost || recurs):
 		return rules.Critical
 	// A single long sync that cost no leader may be one event on the host.
 	case !recurs && x.counted && x.changes == 0:
