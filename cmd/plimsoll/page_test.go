@@ -251,7 +251,7 @@ func TestAsGiven(t *testing.T) {
 	f.Bool("compare-model", true, "")
 	f.Uint64("seed", 0, "")
 
-	for _, name := range []string{"output", "record", "server", "etcd"} {
+	for _, name := range []string{"output", "out", "server", "etcd"} {
 		f.String(name, "", "")
 	}
 
