@@ -309,7 +309,7 @@ func TestDirtyBytesRestored(t *testing.T) {
 	}
 }
 
-// kubectlDebug runs the node's programs here, and prints as kubectl does: a line of its own first, and a
+// kubectlDebug runs the node's programs here, and prints as kubectl does: its own line first, and a
 // terminal's line ends. It does not report how the program ended.
 const kubectlDebug = `#!/bin/sh
 case "$*" in

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ofIncidents reports whether the verdict consists of incidents' verdicts, which have the sentences
-// of their own findings.
+// ofIncidents reports whether the verdict consists of the verdicts of incidents, to which their findings
+// have added sentences.
 func ofIncidents(r *Report, asked int) bool {
 	return len(r.Incidents) > 1 || asked > 0 && len(r.Incidents) > 0 ||
 		len(r.Incidents) == 1 && r.Incidents[0].Kind == Worse
