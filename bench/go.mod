@@ -3,7 +3,7 @@ module plimsoll/bench
 go 1.26.0
 
 require (
-	github.com/klauspost/compress v1.20.0
+	github.com/klauspost/compress v1.20.2
 	golang.org/x/sync v0.24.0
 	plimsoll v0.0.0
 )

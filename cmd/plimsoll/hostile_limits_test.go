@@ -12,7 +12,9 @@ import (
 // in one line, whichever library opens files before main.
 func TestFewFiles(t *testing.T) {
 	refused := 0
-	for limit := 3; limit <= 16; limit++ {
+
+	// With three the loader of a test that is built with cgo cannot even open the C library.
+	for limit := 4; limit <= 16; limit++ {
 		o := triedAs(t, nil, nil, "sh", "-c", fmt.Sprintf(`ulimit -n %d; exec plimsoll catalog show gp3`, limit))
 		if why := o.wrong(); why != "" || strings.Count(o.errors, "\n") > 1 {
 			t.Errorf("ulimit -n %d: %s, exit code %d: %.500s", limit, why, o.code, o.text)
@@ -25,7 +27,7 @@ func TestFewFiles(t *testing.T) {
 		}
 	}
 	if refused == 0 {
-		t.Error("the program works with three files, which are its own streams: is the limit set?")
+		t.Error("the program works with four files, three of which are its own streams: is the limit set?")
 	}
 }
 

@@ -13,11 +13,12 @@ import (
 	"syscall"
 )
 
-// filesFree is how many files a command opens at least: a pipe, and a pair for Go's poller.
-const filesFree = 4
+// pipesFree is how many pipes must fit: one of go-fuse's, and as much again for Go's poller. Pipes need no
+// file system: an image from scratch may lack even /dev/null.
+const pipesFree = 2
 
 func init() {
-	if err := free(filesFree); err != nil {
+	if err := free(pipesFree); err != nil {
 		text := "plimsoll: cannot open files: " + err.Error()
 		var limit syscall.Rlimit
 		if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) == nil {
@@ -28,14 +29,18 @@ func init() {
 	}
 }
 
-// free reports whether this many files can be opened.
+// free reports whether this many pipes can be opened at once.
 func free(count int) error {
 	for range count {
-		file, err := syscall.Open("/dev/null", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-		if err != nil {
+		var ends [2]int
+		if err := syscall.Pipe2(ends[:], syscall.O_CLOEXEC); err != nil {
 			return err
 		}
-		defer func() { _ = syscall.Close(file) }()
+
+		defer func() {
+			_ = syscall.Close(ends[0])
+			_ = syscall.Close(ends[1])
+		}()
 	}
 	return nil
 }
