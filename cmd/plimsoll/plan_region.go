@@ -29,8 +29,7 @@ func reportedRegion(in []recording.Reader) string {
 }
 
 // regionFor returns the region of the prices: the requested one, otherwise the one that the sources
-// report. If no prices are known there, it says so and uses the default: volumes cost about the same
-// everywhere relative to each other, which is what a plan compares.
+// report. If no prices are known there, it says so and uses the default.
 func (o *planOptions) regionFor(a *app, sc *scenario.Scenario) string {
 	is := cmp.Or(o.region, o.reading.region)
 	if o.unpriced || is == "" {

@@ -29,7 +29,7 @@ func init() {
 	}
 }
 
-// free reports whether this many pipes can be opened at once.
+// free reports whether this many pipes can be open together.
 func free(count int) error {
 	for range count {
 		var ends [2]int

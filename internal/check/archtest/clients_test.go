@@ -69,22 +69,13 @@ func TestBytesAreListed(t *testing.T) {
 		if f.Test || strings.HasPrefix(dir, "check/") {
 			continue
 		}
-		for _, d := range f.AST.Decls {
-			g, ok := d.(*ast.GenDecl)
-			if !ok || g.Tok != token.CONST {
+		for name, expr := range constants(f.AST) {
+			if !strings.HasSuffix(name, "ytesMax") || strings.Contains(page, "| `"+dir+"."+name+"` |") {
 				continue
 			}
-			for _, s := range g.Specs {
-				for i, name := range s.(*ast.ValueSpec).Names {
-					values := s.(*ast.ValueSpec).Values
-					if !strings.HasSuffix(name.Name, "ytesMax") || i >= len(values) || strings.Contains(page, "| `"+dir+"."+name.Name+"` |") {
-						continue
-					}
-					// The table has only numbers that need no other package.
-					if v, err := types.Eval(token.NewFileSet(), nil, token.NoPos, types.ExprString(values[i])); err == nil && v.Value != nil {
-						t.Errorf("%s: %s = %s is not in %s", f.Path, name.Name, v.Value, boundsPage)
-					}
-				}
+			// The table has only numbers that need no other package.
+			if v, err := types.Eval(token.NewFileSet(), nil, token.NoPos, types.ExprString(expr)); err == nil && v.Value != nil {
+				t.Errorf("%s: %s = %s is not in %s", f.Path, name, v.Value, boundsPage)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"iter"
 	"path"
 	"regexp"
 	"strings"
@@ -179,7 +180,19 @@ func constantExpr(t *Tree, pkg, name string) ast.Expr {
 		if within(f.Dir()) != pkg || f.Test {
 			continue
 		}
-		for _, d := range f.AST.Decls {
+		for n, expr := range constants(f.AST) {
+			if n == name {
+				return expr
+			}
+		}
+	}
+	return nil
+}
+
+// constants yields the names and expressions of the constants that a file declares with one.
+func constants(f *ast.File) iter.Seq2[string, ast.Expr] {
+	return func(yield func(string, ast.Expr) bool) {
+		for _, d := range f.Decls {
 			g, ok := d.(*ast.GenDecl)
 			if !ok || g.Tok != token.CONST {
 				continue
@@ -188,14 +201,13 @@ func constantExpr(t *Tree, pkg, name string) ast.Expr {
 			for _, s := range g.Specs {
 				v := s.(*ast.ValueSpec)
 				for i, n := range v.Names {
-					if n.Name == name && i < len(v.Values) {
-						return v.Values[i]
+					if i < len(v.Values) && !yield(n.Name, v.Values[i]) {
+						return
 					}
 				}
 			}
 		}
 	}
-	return nil
 }
 
 // plainNumber parses a number written for people: "11,000", "64 KiB".

@@ -144,7 +144,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 // notes say what was not read.
 func (t *table) notes(out *samples.Writer) {
 	if len(t.dropped) > 0 {
-		out.Note(recording.NoteDropped, fmt.Sprintf("skipped %d columns that are not named after a metric: %s", len(t.dropped),
+		out.Note(recording.NoteDropped, fmt.Sprintf("skipped %d series that are not named after a metric: %s", len(t.dropped),
 			t.names()))
 	}
 	if t.damaged > 0 {
@@ -330,8 +330,13 @@ func (t *table) row(number int, fields []string) {
 	}
 
 	if t.long {
-		if s := t.seriesOf(fields[0]); s != nil && len(fields) == 3 {
+		_, seen := t.known[strings.TrimSpace(fields[0])]
+		s := t.seriesOf(fields[0])
+		switch {
+		case s != nil && len(fields) == 3:
 			t.add(number, at, s, fields[2])
+		case s == nil && !seen && len(t.dropped) < columnsMax:
+			t.dropped = append(t.dropped, fmt.Sprintf("%.80q", fields[0]))
 		}
 		return
 	}

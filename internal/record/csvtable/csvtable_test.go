@@ -64,6 +64,13 @@ func TestLegends(t *testing.T) {
 	if err != nil || len(m.Notes()) != 1 || !strings.Contains(m.Notes()[0].Text, `"cpu"`) {
 		t.Error(m.Notes(), err)
 	}
+
+	// In the older form a legend is in each of its lines.
+	const older = "Series;Time;Value\na_b;1767607200;1\nwrite latency;1767607200;2\nwrite latency;1767607215;3\n"
+	m, _, err = read(t, older)
+	if err != nil || len(m.Notes()) != 1 || !strings.Contains(m.Notes()[0].Text, `1 series that are not named after a metric: "write latency"`) {
+		t.Error(m.Notes(), err)
+	}
 }
 
 func FuzzRead(f *testing.F) {

@@ -3,7 +3,6 @@ package lineprefix
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -302,7 +301,7 @@ func (l learned) cut(line []byte) (at Time, rest []byte, ok bool) {
 		n := 0
 		switch e.kind {
 		case literal:
-			if n = len(e.text); !strings.HasPrefix(string(rest[:min(n, len(rest))]), e.text) {
+			if n = len(e.text); len(rest) < n || string(rest[:n]) != e.text {
 				return at, line, false
 			}
 			if e.text == "-" {

@@ -114,3 +114,36 @@ func doubled(values []float64) (out []float64) {
 	}
 	return out
 }
+
+// Whether missing commits are only published later does not depend on the size of the load or on the grid of
+// another source, and in samples of ten seconds a second's delay explains no drop.
+func TestPublishedLaterIsInvariant(t *testing.T) {
+	later := 0
+	rapid.Check(t, func(t *rapid.T) {
+		commits := rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 20), func(n int) float64 { return float64(n) }), 12, 12).Draw(t, "commits")
+		usual := timeline.Quantile(commits, 0.5)
+		at := func(stepMs int64, n int, periodS float64) rules.Time {
+			return rules.Time{Grid: timeline.Grid{StepMs: stepMs, N: n}, Periods: map[string]float64{Commits.Name: periodS}}
+		}
+
+		for k := range commits {
+			got := publishedLater(at(1000, 12, 1), commits, usual, k)
+			if got && commits[k] < usual {
+				later++
+			}
+			if twice := publishedLater(at(1000, 12, 1), doubled(commits), 2*usual, k); twice != got {
+				t.Errorf("cell %d: %v, and %v at twice the load", k, got, twice)
+			}
+			if fine := publishedLater(at(100, 120, 1), tenfold(commits), usual, 10*k); fine != got {
+				t.Errorf("cell %d: %v, and %v on a finer grid", k, got, fine)
+			}
+			if publishedLater(at(10_000, 12, 10), commits, usual, k) {
+				t.Errorf("cell %d: published ten seconds later", k)
+			}
+		}
+	})
+
+	if later == 0 {
+		t.Error("no commit was published later")
+	}
+}
