@@ -4,6 +4,8 @@
 //	go run ./internal/check/prose mirror build/prose   # for Vale: one text file per Go file
 //	go run ./internal/check/prose sample 200 7         # 200 random sentences by seed 7, to read aloud
 //	go run ./internal/check/prose vocabulary           # Vale's rule from the table in CONTRIBUTING.md
+//	go run ./internal/check/prose count                # comments and blank lines in function bodies
+//	go run ./internal/check/prose same main            # whether only comments differ from a revision
 //
 // A sentence is a string literal of at least four words, or a comment. Test files count with their
 // comments only: their strings are inputs and expectations.
@@ -35,7 +37,7 @@ func main() {
 	}
 }
 
-const usage = "want mirror FOLDER, sample COUNT SEED, or vocabulary"
+const usage = "want mirror FOLDER, sample COUNT SEED, vocabulary, count, or same REVISION"
 
 func run(args []string, w io.Writer) error {
 	if len(args) == 0 {
@@ -62,6 +64,10 @@ func run(args []string, w io.Writer) error {
 		return sample(files, count, seed, w)
 	case args[0] == "vocabulary" && len(args) == 1:
 		return vocabulary("CONTRIBUTING.md", "tools/vale/styles/Plimsoll/Dialect.yml")
+	case args[0] == "count" && len(args) == 1:
+		return count(files, w)
+	case args[0] == "same" && len(args) == 2:
+		return same(args[1], w)
 	}
 
 	return errors.New(usage)
