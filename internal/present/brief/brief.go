@@ -85,6 +85,7 @@ var cuts = []func(*form){
 func Of(d *document.Document, opt Options) *document.Document {
 	f := whole
 	out := f.apply(d, opt.Rest)
+	// Cuts add up. What one saves depends on the document, so the result is made again after each.
 	for _, cut := range cuts {
 		if opt.Fits(out) {
 			break
@@ -103,6 +104,7 @@ func (f *form) apply(d *document.Document, rest string) *document.Document {
 	s.findings()
 	s.reliability()
 
+	// Results without findings have no terms; their key figures are the facts.
 	if len(s.terms) > 0 {
 		out.Summary = s.terms
 	} else {
@@ -172,6 +174,7 @@ func (s *screen) sections() (out []document.Section) {
 	parts := 0
 	for _, section := range s.from.Sections {
 		switch {
+		// The terms and the fix already have what matters of findings and tasks.
 		case !section.Only.Has(document.Terminal) || isFindings(section):
 		case section.Screen == document.Always:
 			out = append(out, section)
@@ -182,6 +185,7 @@ func (s *screen) sections() (out []document.Section) {
 				out = append(out, s.timeline(section))
 			}
 		default:
+			// A copy: the document is laid out again for each cut, and once in full.
 			short := section
 			short.Parts = nil
 			for _, p := range section.Parts {
@@ -231,6 +235,7 @@ func shown(p document.Part) bool {
 // part shortens the tables of a part.
 func (s *screen) part(p document.Part) document.Part {
 	if p.Table != nil {
+		// Also a copy, for the same reason.
 		t := *p.Table
 		if n := len(t.Rows) - s.rows; n > 0 {
 			t.Rows = t.Rows[:s.rows]

@@ -108,6 +108,7 @@ func titles(all []document.Finding) string {
 			names = append(names, name)
 		}
 	}
+	// "1 more" takes as much room as a title.
 	if n := len(names); n > titlesMax+1 {
 		names = append(names[:titlesMax], document.Counted(float64(n-titlesMax))+" more")
 	}
@@ -141,6 +142,7 @@ func (s *screen) fix() []document.Section {
 	}
 
 	var all []document.Task
+	// The first task is in Now; the others are in a section further down.
 	for _, section := range append([]document.Section{*s.from.Now}, s.from.Sections...) {
 		for _, p := range section.Parts {
 			all = append(all, p.Tasks...)
@@ -152,6 +154,7 @@ func (s *screen) fix() []document.Section {
 	}
 
 	first := all[0]
+	// The section has no heading on this screen, so the title says what it is.
 	first.Title = s.from.Now.Title + ": " + lowerFirst(first.Title)
 	first.Steps = s.steps(first.Steps)
 	out := document.Section{ID: s.from.Now.ID, Parts: []document.Part{{Tasks: []document.Task{first}}}}
@@ -184,6 +187,7 @@ func (s *screen) steps(all []document.Step) (out []document.Step) {
 	notes := 0
 	label := ""
 	for _, x := range all {
+		// A step without a label continues the one before it.
 		if x.Label != "" {
 			label = x.Label
 		}
@@ -203,6 +207,7 @@ func (s *screen) steps(all []document.Step) (out []document.Step) {
 				notes++
 			}
 			continue
+		// What a fix brings and costs decides whether to look at its commands at all.
 		case !s.commands && label != "expect" && label != "costs":
 			continue
 		case x.Label == "expect" && !s.detail:

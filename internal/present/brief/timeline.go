@@ -11,6 +11,7 @@ import (
 // cause.
 func (s *screen) timeline(section document.Section) document.Section {
 	all := section.Parts[0].Timeline
+	// A copy: the full document has all charts.
 	t := *all
 	t.Charts = nil
 	if !s.axis {
@@ -46,6 +47,7 @@ func companion(t *document.Timeline, cause *document.Finding) *document.Chart {
 		if x < contrastLeast {
 			continue
 		}
+		// A contrast of values that are not negative is at most 1, so any chart of the subject wins.
 		if cause.Subject != "" && strings.Contains(c.Title, cause.Subject) {
 			x++
 		}
@@ -59,6 +61,7 @@ func companion(t *document.Timeline, cause *document.Finding) *document.Chart {
 // contrast is the difference of the means inside and outside of the windows, as a share of the
 // highest value; 0 if one of them is unknown.
 func contrast(c *document.Chart, when []document.Cell) float64 {
+	// With several series it is not clear which one the cause is about.
 	if len(c.Series) != 1 {
 		return 0
 	}
@@ -69,6 +72,7 @@ func contrast(c *document.Chart, when []document.Cell) float64 {
 			continue
 		}
 		high = max(high, v)
+		// The middle of the interval decides on which side it counts.
 		at := c.FromS + (float64(k)+0.5)*c.StepS
 		if within(at, when) {
 			in, inside = in+v, inside+1

@@ -22,6 +22,7 @@ func (d *diagnosed) doNow() *document.Section {
 	}
 
 	parts := []document.Part{{Tasks: []document.Task{action(&d.Actions[0], 1)}}}
+	// Only names here: two fixes applied together cannot be judged separately.
 	if rest := d.Actions[1:]; len(rest) > 0 {
 		var names []string
 		for i := range rest {
@@ -69,11 +70,13 @@ func action(a *diagnose.Action, n int) document.Task {
 	add("check", a.Check, "")
 	add("undo", a.Undo, a.NoUndo)
 	add("expect", nil, a.Expect)
+	// Steps from here on are minor: a short text may leave them out.
 	minor := len(out.Steps)
 	add("keep", a.Keep, a.Kept)
 	add("for", nil, a.Rule+" ("+a.Subject+")")
 	where := places[a.Place]
 
+	// Commands for the wrong place would fail or do harm, so the assumption is stated.
 	if !a.PlaceKnown {
 		where = "the sources do not show where the database runs: these commands are for a Linux host"
 	} else if a.Host != "" {

@@ -19,6 +19,7 @@ func (d *diagnosed) seconds(t time.Time) float64 {
 		switch real := document.ClockSeconds(t, d.loc); {
 		case real >= to:
 			at -= to - from
+		// A time within a gap is placed where the gap was cut.
 		case real > from:
 			at -= real - from
 		}
@@ -45,6 +46,8 @@ func (d *diagnosed) series(c *document.Chart, tracks []diagnose.Track, toS float
 		}
 
 		i, ok := at[x.Name]
+		// Without cuts, tracks of the same name are separate series: they are concurrent, not
+		// one after the other.
 		if !ok || len(d.Runs) == 0 {
 			i = len(c.Series)
 			at[x.Name] = i
@@ -64,6 +67,7 @@ func (d *diagnosed) series(c *document.Chart, tracks []diagnose.Track, toS float
 			if v == nil || first+k < 0 || first+k >= len(c.Series[i].Values) {
 				continue
 			}
+			// Where one run ends and the next begins, both may have a value for a point.
 			if was := &c.Series[i].Values[first+k]; math.IsNaN(*was) || *v > *was {
 				*was = *v
 			}

@@ -49,6 +49,7 @@ func (c Clock) Window(from, to time.Time) string {
 		return "from " + c.At(from)
 	}
 
+	// A window shorter than a second is printed as one time.
 	a, b := c.At(from), c.At(to)
 	switch {
 	case a == b:

@@ -57,6 +57,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 		Host: cmp.Or(hosts(r.Sources), opt.Host)}
 	p.Verdict, p.Lead = d.verdict()
 
+	// Lost samples come before other remarks, because every figure depends on them.
 	for _, l := range d.Lost {
 		p.Lead = append(p.Lead,
 			fmt.Sprintf("LOST: %s of the samples of %s are missing, possibly the worst ones: %s.",
@@ -73,6 +74,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 				Parts: []document.Part{{Timeline: d.charts}}})
 	}
 
+	// The timeline must be built before these: they link to it only if there is one.
 	p.Now = d.doNow()
 	p.Facts, p.Summary = d.facts(), d.summary()
 	p.Sections = append(p.Sections, d.marks()...)
@@ -91,6 +93,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	}
 
 	causes, symptoms := d.ofKind(diagnose.Cause), d.ofKind(diagnose.Symptom)
+	// Without a latency to judge, "none" would claim too much.
 	if len(causes)+len(symptoms) == 0 && r.Stalls.Of > 0 {
 		p.Sections = append(p.Sections,
 			document.Section{ID: "why", Title: "Findings", Screen: document.IfItFits,
@@ -226,6 +229,7 @@ func (d *diagnosed) percentileFacts() []document.Fact {
 	for i, x := range d.Detail.Latencies {
 		h, _ := d.densityOfSpread(x)
 		all := h.Everything("")
+		// A latency without a signal has only means, from which no percentile follows.
 		if x.Signal == "" || len(h.BoundsS) < 2 || !all.Enough(document.P99) {
 			continue
 		}
@@ -263,6 +267,7 @@ func (d *diagnosed) timeline() *document.Timeline {
 	}
 
 	from, to := d.Span.From, d.Span.To
+	// With cuts, the axis only covers the runs.
 	if n := len(d.Runs); n > 0 {
 		from, to = d.Runs[0].From, d.Runs[n-1].To
 	}
@@ -282,6 +287,7 @@ func (d *diagnosed) timeline() *document.Timeline {
 		if p.Percentiles {
 			percentiles(&c, p)
 		} else {
+			// Points of percentiles have their own step, which their chart states.
 			slot = max(slot, c.StepS)
 		}
 
@@ -316,6 +322,7 @@ func (d *diagnosed) timeline() *document.Timeline {
 	}
 
 	for _, m := range d.Marks {
+		// A mark after the last sample is drawn at the end.
 		t.Marks = append(t.Marks, document.Mark{AtS: min(d.seconds(m.At), t.ToS), Text: m.Text,
 			Clock: d.clock.At(m.At)})
 	}
@@ -374,6 +381,7 @@ func (d *diagnosed) account() []document.Section {
 			Overlaps: s.Overlaps}
 		if s.Of > 0 {
 			row.Part = s.Seconds / s.Of
+			// How much is unexplained says how far to trust the rest, however small it is.
 			row.Minor = s.Seconds < smallShare*s.Of && s.Share != "unexplained"
 		}
 		shares.Rows = append(shares.Rows, row)
@@ -423,6 +431,7 @@ func (d *diagnosed) latency() []document.Section {
 			}
 		}
 
+		// Only the source and no figure: nothing to show.
 		if len(parts) < 2 {
 			continue
 		}

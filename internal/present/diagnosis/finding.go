@@ -115,6 +115,7 @@ func (d *diagnosed) when(s diagnose.Span) document.Cell {
 // throughout reports whether evidence covers nearly the entire span, so that its window adds no
 // information.
 func (d *diagnosed) throughout(e diagnose.Evidence) bool {
+	// Sources start and end at slightly different times.
 	slack := d.Span.To.Sub(d.Span.From) / 50
 	return e.From.Sub(d.Span.From).Abs() <= slack && e.To.Sub(d.Span.To).Abs() <= slack
 }

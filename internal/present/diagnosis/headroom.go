@@ -33,6 +33,8 @@ func (d *diagnosed) headroomLines() (out []string) {
 		case h.Limit == nil:
 		case h.Ends != nil && h.Ends.InS <= endsSoonS:
 			out = append(out, d.endLine(h))
+		// With a stall, its cause says more than this. A limit that was only seen is one that
+		// was reached, so a burst at it is no news.
 		case h.Bursts != nil && h.LimitFrom != headroom.Seen && h.Bursts.MinuteRatio < hiddenRatio &&
 			d.Stalls.Seconds == 0:
 			out = append(out, d.burstLine(h))
@@ -86,6 +88,7 @@ func (d *diagnosed) headroom() []document.Section {
 	var unknown []string
 	for _, h := range d.Headroom {
 		if h.Limit == nil {
+			// A volume of which one limit is known needs no further options.
 			known := slices.ContainsFunc(d.Headroom,
 				func(o headroom.Headroom) bool { return o.Subject == h.Subject && o.Limit != nil })
 			if !known && !slices.Contains(unknown, h.Subject) {
@@ -111,6 +114,7 @@ func (d *diagnosed) headroom() []document.Section {
 
 	s := document.Section{ID: "headroom", Title: "Headroom",
 		Aside: "peak use of each limit, in the finest intervals available", Parts: []document.Part{{Table: t}}}
+	// Markdown omits a table without rows together with its notes, so they become text.
 	if len(t.Rows) == 0 {
 		s.Aside, s.Parts = "no limit is known", nil
 		for _, n := range t.Notes {

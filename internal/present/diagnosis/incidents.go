@@ -36,6 +36,7 @@ func (d *diagnosed) verdict() (verdict string, lead []string) {
 
 	lead, closing := d.Added()
 	rest := d.Verdict
+	// What Added names has its own line.
 	for _, text := range lead {
 		rest = strings.TrimPrefix(rest, text+" ")
 	}
@@ -75,6 +76,8 @@ func (d *diagnosed) incidents() []document.Section {
 			}
 		}
 
+		// These operations were slower than usual but did not stall, so their stalled time
+		// means nothing.
 		if x.Kind == diagnose.Worse {
 			row[3].Text = "slower"
 		}

@@ -86,6 +86,7 @@ func contract(r *diagnose.Report) *diagnose.Report {
 		return t
 	})
 
+	// The contract omits these four if they do not apply, instead of an empty array.
 	if r.Runs != nil {
 		out.Runs = mapped(r.Runs, utcSpan)
 	}

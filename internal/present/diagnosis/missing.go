@@ -73,6 +73,7 @@ func (k known) recordFor(missing []string) string {
 		if text := joinWays(ways); !slices.Contains(each, text) {
 			each = append(each, text)
 		}
+		// all is the intersection: the ways that have every missing metric.
 		if i == 0 {
 			all = ways
 		} else {
@@ -111,6 +112,7 @@ func (k known) waysTo(metric string) []rules.Way {
 	switch {
 	case len(ways) > 0:
 		return ways
+	// Every way is present and lacks the metric.
 	case listed:
 		return []rules.Way{{Text: "not available: these versions of the sources do not report it"}}
 	}

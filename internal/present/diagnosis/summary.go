@@ -24,6 +24,7 @@ func (d *diagnosed) summary() []document.Term {
 	span := "unknown"
 	if !d.Span.From.IsZero() && !d.Span.To.IsZero() {
 		span = fmt.Sprintf("%s (%s)", d.clock.Whole(d.Span), units.Seconds(d.Span.Seconds()))
+		// Otherwise a long span with few samples would look like a long observation.
 		if watched := d.watchedS(); watched < gapShare*d.Span.Seconds() {
 			span += ", " + units.Seconds(watched) + " of it watched"
 		}

@@ -21,6 +21,8 @@ func (h Density) Tabulate(t *Timeline, subject string) *Table {
 	from := first
 	for _, end := range ends {
 		text := h.Between(end)
+		// A group of several classes goes from the lower bound of its first to the upper bound
+		// of its last.
 		if from > 0 && from < end && end < len(h.BoundsS) {
 			text = bound(h.BoundsS[from-1]) + " to " + bound(h.BoundsS[end])
 		} else if end < len(h.BoundsS) && from == 0 {

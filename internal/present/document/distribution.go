@@ -71,6 +71,8 @@ func (h Density) Quantile(p Population, q float64) (x float64, class int) {
 
 	sum := p.Unseen
 	for class, n := range p.Counts {
+		// The factor absorbs rounding of the sum, which would move an exact rank to the next
+		// class.
 		if n <= 0 || sum+n < rank*(1-1e-12) {
 			sum += n
 			continue

@@ -123,6 +123,7 @@ func (t *Timeline) Clock(s float64) string {
 		return elapsed(s)
 	}
 
+	// The axis leaves gaps out; the clock must not.
 	skipped := 0.0
 	for _, c := range t.Cuts {
 		if s >= c.AtS {
@@ -131,6 +132,7 @@ func (t *Timeline) Clock(s float64) string {
 	}
 
 	at := time.UnixMilli(int64(math.Round((s + skipped) * 1000))).UTC()
+	// Runs may be months apart, so that only the full date is unambiguous.
 	if len(t.Cuts) > 0 {
 		return at.Format("2006-01-02 15:04")
 	}
@@ -194,6 +196,7 @@ func (t *Timeline) Tabulate() *Table {
 		from := t.FromS + float64(i)*whole/tableRows
 		row := []Cell{{Text: t.Clock(from), Href: "#timeline", Zoom: &Window{from, from + whole/tableRows}}}
 
+		// Columns of values are in the order in which they were added above.
 		k := 0
 		for _, c := range t.Charts {
 			for range c.Series {

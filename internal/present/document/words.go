@@ -21,6 +21,8 @@ func Visible(s string) string {
 			b.WriteByte(' ')
 		case unicode.Is(unicode.Cc, r):
 			fmt.Fprintf(&b, `\x%02x`, r)
+		// Format characters can reorder or hide text on a terminal (bidirectional overrides).
+		// The zero-width joiner stays: emoji and some scripts need it.
 		case unicode.Is(unicode.Cf, r) && r != '\u200d', r == '\u2028', r == '\u2029':
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:

@@ -29,6 +29,8 @@ func (s *screen) body(m *Moment, room int) {
 
 	all = slices.DeleteFunc(all, func(x section) bool { return len(x.rows) == 0 })
 	given := make([]int, len(all))
+	// use gives section i up to n more rows. The first row also needs a line for the heading,
+	// so that no heading is shown without a row.
 	use := func(i, n int) {
 		for n > 0 && given[i] < len(all[i].rows) {
 			need := 1
@@ -48,6 +50,8 @@ func (s *screen) body(m *Moment, room int) {
 		use(i, x.min)
 	}
 
+	// First come the rows that each section must have, in order of importance. What is left is
+	// then given out one row per section and round, so that one long list does not take it all.
 	for grown := true; grown && room > 0; {
 		grown = false
 		for i := range all {
@@ -74,6 +78,7 @@ var levels = map[Level]Style{Unknown: Plain, Good: Ok, Warning: Warn, Critical: 
 func (s *screen) now(m *Moment) section {
 	out := section{min: 3}
 	text := s.clean(m.Now.Text)
+	// The words repeat what the colour says, for terminals without colours.
 	if m.Now.Level == Critical {
 		head := "ONGOING  " // the incident is between two of its stalls
 		if slices.ContainsFunc(m.Clients, func(c Client) bool { return c.Stalled }) || len(m.Clients) == 0 {
@@ -83,6 +88,8 @@ func (s *screen) now(m *Moment) section {
 	}
 
 	out.rows = append(out.rows, Line{{text, levels[m.Now.Level]}})
+	// These two lines belong together: which server this is means little without the state of
+	// the others.
 	if m.Server != "" {
 		out.min++
 		out.rows = append(out.rows, Line{{"server ", Dim}, {s.clean(m.Server), Bold},
@@ -104,6 +111,7 @@ func (s *screen) now(m *Moment) section {
 		out.rows = append(out.rows, l)
 	}
 
+	// Only the newest mark: it is the change most likely to explain what happens now.
 	if len(m.Marks) > 0 {
 		x := m.Marks[0]
 		out.rows = append(out.rows, Line{{"changed ", Dim},
@@ -133,6 +141,7 @@ func (s *screen) heads(first string, n int, others ...string) Line {
 
 func (s *screen) clients(m *Moment) section {
 	out := section{min: 3, head: s.heads("CLIENTS", nameColumns, "ops/s", "mean", "worst", "usual", "stalled")}
+	// The name and five figures come first; the spark line gets what is left, or is omitted.
 	spark := min(sparkMost, s.Width-nameColumns-5*figureColumns-2)
 	if spark >= sparkLeast {
 		out.head = append(out.head, Part{"  " + s.left("last minute", spark), Bold})
@@ -156,6 +165,8 @@ func (s *screen) clients(m *Moment) section {
 		out.rows = append(out.rows, l)
 	}
 
+	// The place of the section stays taken, so that missing latencies are not mistaken for
+	// calm.
 	if len(out.rows) == 0 {
 		out.head = nil
 		out.rows = []Line{{{"clients: not measured; no source reports how long operations take", Dim}}}
@@ -172,6 +183,7 @@ var (
 // spark draws values as a row of blocks, with the maximum for each column, scaled to their maximum
 // or the threshold, whichever is higher.
 func (s *screen) spark(values []float64, threshold float64, width int) string {
+	// Below the threshold the bars stay low, so that noise does not look like a stall.
 	full := threshold
 	for _, v := range values {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
@@ -184,11 +196,13 @@ func (s *screen) spark(values []float64, threshold float64, width int) string {
 		chars = ramp
 	}
 
+	// Values are right-aligned: the newest is always in the last column.
 	n := min(width, len(values))
 	out := []rune(strings.Repeat(" ", width-n))
 	for i := range n {
 		high := math.NaN()
 		for _, v := range values[i*len(values)/n : (i+1)*len(values)/n] {
+			// The negated comparison also holds for the first value, while high is NaN.
 			if !math.IsNaN(v) && !(high >= v) {
 				high = v
 			}
@@ -197,6 +211,7 @@ func (s *screen) spark(values []float64, threshold float64, width int) string {
 		switch {
 		case math.IsNaN(high):
 			out = append(out, ' ')
+		// A measured zero is a low bar; only what was not measured is blank.
 		case full <= 0 || high <= 0:
 			out = append(out, chars[0])
 		default:
@@ -245,6 +260,7 @@ func (s *screen) devices(m *Moment) section {
 		return cmp.Or(cmp.Compare(order(b, s.Sort), order(a, s.Sort)), strings.Compare(a.Name, b.Name))
 	})
 
+	// Idle devices only take room, unless the idle device is the only one.
 	idle := 0
 	for _, d := range all {
 		if d.Idle && len(all) > 1 {
@@ -253,6 +269,8 @@ func (s *screen) devices(m *Moment) section {
 		}
 
 		style := Plain
+		// A device that is busy all the time may still serve more requests in parallel, so only
+		// a limit that is reached is red.
 		switch most := max(known(d.Busy), known(d.SharedIOPS), known(d.SharedBytesS)); {
 		case known(d.SharedIOPS) >= full, known(d.SharedBytesS) >= full:
 			style = Bad
@@ -321,6 +339,7 @@ func (s *screen) limits(m *Moment) section {
 		}
 		l := Line{{s.left(x.Subject+": "+x.Title, names), Plain}, {"[" + s.bar(x.Part, bars) + "]", style},
 			{s.right(share(x.Part), 6), style}}
+		// Only a limit that is approached over time has an end, such as credits or space.
 		if !math.IsNaN(x.EndsS) {
 			l = append(l, Part{"  ends in " + units.Seconds(x.EndsS), Warn})
 		}

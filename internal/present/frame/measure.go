@@ -25,6 +25,8 @@ func (a *cursor) clients() (out []Client) {
 		c := Client{Name: s.Subject, Rate: a.recent(s.Ops), Mean: a.recent(s.Latency),
 			Worst: timeline.Max(a.last(s.Latency, worstSpan)),
 			Usual: math.NaN(), Recent: slices.Clone(a.last(s.Latency, recentSpan)), Threshold: s.Threshold}
+		// The figures are those that were known at the moment: later cells are not used, so
+		// that going back in time shows what was visible then.
 		if a.k < len(s.Latency) {
 			c.Usual = timeline.Quantile(s.Latency[:a.k+1], 0.5)
 		}
@@ -55,6 +57,7 @@ func rankOf(s rules.Stall) int {
 // otherwise those that were seen to bind.
 func (a *cursor) devices(r *diagnose.Report) (out []Device) {
 	var names []string
+	// Some sources report only one of the two.
 	for _, s := range []*rules.Signal{rules.DiskBusy, rules.DiskOps} {
 		for _, t := range a.Signal(s) {
 			if dev := t.Labels.Get("device"); dev != "" && !slices.Contains(names, dev) {
@@ -63,6 +66,7 @@ func (a *cursor) devices(r *diagnose.Report) (out []Device) {
 		}
 	}
 
+	// Limits come from a diagnosis of the whole recording; the rates are those of the moment.
 	caps := capsOf(r)
 	for _, dev := range names {
 		at := func(s *rules.Signal) float64 { return a.recent(a.For(s, "device", dev)) }
@@ -77,6 +81,7 @@ func (a *cursor) devices(r *diagnose.Report) (out []Device) {
 			d.LimitIOPS, d.LimitBytesS = limit(x.IOPS), limit(x.Throughput)
 		}
 
+		// Headroom prefers a limit that was given or reported, so it replaces the one in a finding.
 		for _, h := range headroomOf(r) {
 			switch {
 			case h.Limit == nil || h.Subject != dev:
@@ -87,6 +92,7 @@ func (a *cursor) devices(r *diagnose.Report) (out []Device) {
 			}
 		}
 
+		// An unknown rate or limit is NaN, and makes the share NaN.
 		d.SharedIOPS, d.SharedBytesS = d.IOPS/d.LimitIOPS, d.BytesS/d.LimitBytesS
 		out = append(out, d)
 	}
@@ -120,6 +126,7 @@ func limits(r *diagnose.Report) (out []Limit) {
 			h.Resource == volumeThroughput {
 			continue
 		}
+		// A limit that is far away is still shown if it will be reached.
 		if *h.Most.Ratio < shownRatio && h.Ends == nil {
 			continue
 		}
@@ -138,6 +145,8 @@ func limits(r *diagnose.Report) (out []Limit) {
 func await(reads, readS, writes, writeS float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, x := range [][2]float64{{reads, readS}, {writes, writeS}} {
+		// Without requests there is no time of a request: such a side has no say in the mean.
+		// NaN fails both comparisons.
 		if x[0] > 0 && x[1] >= 0 {
 			sum, n = sum+x[0]*x[1], n+x[0]
 		}
@@ -171,6 +180,8 @@ func capsOf(r *diagnose.Report) map[string]rules.Cap {
 		if f.Cap == nil {
 			continue
 		}
+		// Several findings may each have seen a limit bind. A device has served the highest of these
+		// rates, so its limit is not below that.
 		x := out[f.Subject]
 		x.IOPS, x.Throughput = max(x.IOPS, f.Cap.IOPS), max(x.Throughput, f.Cap.Throughput)
 		out[f.Subject] = x
@@ -199,6 +210,7 @@ func (a *cursor) host() (out []Figure) {
 		}
 	}
 
+	// A checkpoint is shown only while it runs.
 	if cycles := a.Cycles(); len(cycles) > 0 && a.k < len(cycles[0].Cells) && cycles[0].Cells[a.k] {
 		out = append(out, Figure{"checkpoint", "running"})
 	}

@@ -151,6 +151,7 @@ func At(c *rules.Case, r *diagnose.Report, at time.Time) *Moment {
 		for _, x := range r.Incidents {
 			m.Begins = append(m.Begins, x.From)
 		}
+		// Marks are in order of time; the screen wants the newest first.
 		for i := len(r.Marks) - 1; i >= 0; i-- {
 			if !r.Marks[i].At.After(m.At) {
 				m.Marks = append(m.Marks, r.Marks[i])
@@ -167,6 +168,8 @@ func At(c *rules.Case, r *diagnose.Report, at time.Time) *Moment {
 
 // cellAt returns the last cell that ends at or before a time; the first cell if there is none.
 func cellAt(c *rules.Case, at time.Time) int {
+	// The invariant: low is the first cell or ends by then, and everything after high ends
+	// later.
 	low, high := 0, c.Grid.N-1
 	for low < high {
 		if mid := (low + high + 1) / 2; c.Grid.Time(mid).After(at) {
@@ -186,6 +189,8 @@ type cursor struct {
 
 // recent is the newest known value, if it is not too old.
 func (a *cursor) recent(values []float64) float64 {
+	// A fine grid has empty cells between the samples of a slow source; a coarse one may have
+	// no cell within the span.
 	reach := max(knownCells, a.Cells(knownSpan))
 	for k := a.k; k >= 0 && k > a.k-reach && k < len(values); k-- {
 		if !math.IsNaN(values[k]) {

@@ -111,6 +111,7 @@ func Render(m *Moment, v View) []Line {
 		room--
 	}
 
+	// Unlimited height: more lines than any moment has.
 	if v.Height == 0 {
 		room = 1 << 20
 	}
@@ -122,12 +123,14 @@ func Render(m *Moment, v View) []Line {
 	}
 
 	if v.Keys || v.Message != "" {
+		// The keys stay on the last line, however short the rest is.
 		for v.Height > 0 && len(s.lines) < v.Height-1 {
 			s.lines = append(s.lines, nil)
 		}
 		s.lines = append(s.lines, last)
 	}
 
+	// Names from outside may be of any length, so that every line is cut here, once.
 	for i := range s.lines {
 		s.lines[i] = s.fit(s.lines[i])
 	}
@@ -140,6 +143,7 @@ func small(v View) []Line {
 	s := &screen{View: v}
 	text := []string{"too small:", "need at least 40 x 8"}
 	for _, t := range text {
+		// Even this text must not be higher than the screen, or the terminal scrolls.
 		if v.Height == 0 || len(s.lines) < v.Height {
 			s.lines = append(s.lines, s.fit(Line{{t, Plain}}))
 		}
@@ -167,6 +171,7 @@ func (s *screen) fit(l Line) Line {
 			p.Text = plainer.Replace(p.Text)
 		}
 
+		// Width in columns, not in characters: a CJK character takes two.
 		if w := cells.StringWidth(p.Text); w > left {
 			p.Text = cells.Truncate(p.Text, left, s.ellipsis(left))
 		}
@@ -231,6 +236,7 @@ func (s *screen) title(m *Moment) {
 	head := " plimsoll top  "
 	room := s.Width - len(head) - cells.StringWidth(state) - 1
 	text := head
+	// The time is needed to read the rest of the screen, so that the sources give way first.
 	if room > 0 {
 		text += s.left(s.Sources, room) + " "
 	}

@@ -26,9 +26,12 @@ func underWay(r *diagnose.Report, at time.Time) (best *diagnose.Incident) {
 
 // lastStall is when an incident last stalled up to a time, according to its windows.
 func lastStall(x *diagnose.Incident, at time.Time) time.Time {
+	// An incident ends with its last stall.
 	if !x.To.After(at) {
 		return x.To
 	}
+	// Otherwise the last window that began by then counts, up to the time itself: the end of a
+	// window that lasts longer is in the future.
 	last := x.From
 	for _, w := range x.Stalls.Windows {
 		if !w.From.After(at) && w.To.After(last) {
@@ -51,12 +54,14 @@ func isNow(x *diagnose.Incident, at time.Time) bool {
 func now(m *Moment, r *diagnose.Report, x *diagnose.Incident) Now {
 	stalled := slices.IndexFunc(m.Clients, func(c Client) bool { return c.Stalled })
 	switch {
+	// Slower is not stalled: clients still make progress.
 	case x != nil && x.Kind == diagnose.Worse:
 		why, fix := why(x.Findings)
 		return Now{Warning, "slower than usual: " + x.Subject + ": " + why, fix}
 	case x != nil:
 		why, fix := why(x.Findings)
 		return Now{Critical, x.Subject + ": " + why + traced(x.Measured), fix}
+	// Clients are stalled, but the last diagnosis has no incident at this moment.
 	case stalled >= 0:
 		c := m.Clients[stalled]
 		text := c.Name
@@ -64,10 +69,14 @@ func now(m *Moment, r *diagnose.Report, x *diagnose.Incident) Now {
 			text += " rose from " + units.Seconds(c.Usual) + " to " + units.Seconds(c.Worst)
 		}
 		return Now{Critical, text + "; looking for the cause", ""}
+	// Without a latency or a device there is nothing in which a stall could be seen, so "no
+	// stall" would be a false all-clear.
 	case len(m.Clients) == 0 && len(m.Devices) == 0:
 		return Now{Unknown, "these sources report nothing that could stall", ""}
 	}
 
+	// A warning counts only if it still holds and the screen shows the present: nothing is
+	// known about how long it held at an earlier moment.
 	if r != nil {
 		for _, f := range r.Findings {
 			if f.Kind == diagnose.Cause && f.Severity == diagnose.Warning && f.Ongoing && !m.At.Before(m.To) {
@@ -78,6 +87,7 @@ func now(m *Moment, r *diagnose.Report, x *diagnose.Incident) Now {
 	}
 
 	n := Now{Good, "no stall", ""}
+	// Devices alone do not show whether clients waited.
 	if len(m.Clients) == 0 {
 		n.Text = "no device stall; no source reports how long clients wait"
 	}
@@ -92,6 +102,7 @@ func now(m *Moment, r *diagnose.Report, x *diagnose.Incident) Now {
 // why returns the first cause of an incident and its first fix.
 func why(findings []diagnose.Finding) (cause, fix string) {
 	for _, f := range findings {
+		// Findings are ranked, most important first. One that is only information explains no stall.
 		if f.Kind == diagnose.Cause && f.Severity != diagnose.Info {
 			if len(f.Fixes) > 0 {
 				fix = f.Fixes[0].Summary
@@ -141,6 +152,7 @@ func incidentsAt(r *diagnose.Report, at time.Time) (out []Incident) {
 		in := Incident{ID: x.ID, From: x.From, To: x.To, Now: isNow(x, at), Who: x.Subject, Why: why,
 			StalledS: x.Stalls.Seconds, WorstS: math.NaN()}
 		for _, h := range x.Hurt {
+			// The negated comparison also holds while WorstS is NaN.
 			if h.WorstS != nil && !(in.WorstS >= *h.WorstS) {
 				in.WorstS = *h.WorstS
 			}

@@ -33,14 +33,18 @@ func changes(c document.Changes) template.HTML {
 		}
 	}
 
+	// Some room beyond the largest change, so that its mark is not at the very edge.
 	reach = min(reach*1.15, changesMost)
 	height := 14 + changesRow*float64(len(rows)) + 20
 	d := newDrawing(changesWidth, height, fmt.Sprintf("Changes of %d figures with their intervals", len(rows)))
 	x := scale{from: 1 / reach, to: reach, start: changesLeft, end: changesWidth - changesRight, change: true}
 	bottom := height - 18
+	// The margin is the same factor down and up, so its upper end is 1/(1-margin).
 	d.rect("margin", x.at(1-c.Margin), 6, x.at(1/(1-c.Margin))-x.at(1-c.Margin), bottom-6)
 	d.text("tick", "middle", x.at(1), height-4, "as before")
 
+	// The ticks are in order of importance: each is labelled only if none before it is too
+	// close.
 	named := []float64{x.at(1)}
 	for _, tick := range []float64{10, 0.1, 100, 0.01, 2, 0.5, 1.1, 0.9, 1000, 0.001} {
 		at := x.at(tick)
@@ -64,6 +68,7 @@ func changes(c document.Changes) template.HTML {
 // change draws one figure's interval and mark in a row.
 func (d *drawing) change(f document.RatioRow, x scale, y float64) {
 	inside := func(v float64) float64 { return math.Min(math.Max(v, x.from), x.to) }
+	// An end that is unknown or outside of the axis is drawn at the axis' end.
 	low, high := x.from, x.to
 	if f.Low != nil && *f.Low > 0 {
 		low = inside(*f.Low)

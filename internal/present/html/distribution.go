@@ -33,6 +33,7 @@ func distribution(p document.Distribution) template.HTML {
 	h := p.Density
 	first, last, _ := h.Used()
 	all := p.Shown[0]
+	// With n operations, shares above 1-1/n are of less than one operation.
 	top := min(ninesMost, max(1, ninesOf(1-1/all.Total())))
 	d := newDrawing(densityWidth, distributionHeight, "Distribution of the latency of "+p.Subject)
 	x := scale{from: h.Lower(first), to: h.Upper(last), start: densityLeft, end: densityWidth - 26, log: true}
@@ -57,6 +58,7 @@ func distribution(p document.Distribution) template.HTML {
 	for _, q := range document.Quantiles {
 		for i, shown := range p.Shown {
 			value, class := h.Quantile(shown, q.Q)
+			// The last class has no upper bound, so a quantile in it has no place on the axis.
 			if shown.Enough(q.Q) && class >= 0 && class < len(h.BoundsS) && ninesOf(q.Q) < top {
 				d.marker(i, x.at(value), y.at(ninesOf(q.Q)))
 			}
@@ -80,6 +82,8 @@ func curve(p document.Population, h document.Density, x, y scale) string {
 
 	sum := p.Unseen
 	for class, n := range p.Counts {
+		// Classes outside of this range have no operations in any population and are not on the
+		// axis.
 		if class >= first && class <= last {
 			lower, upper := h.Lower(class), h.Upper(class)
 			parts := 1 + int(curveParts*math.Log2(upper/lower)) // a linear interpolation is curved on this axis

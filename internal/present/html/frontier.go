@@ -28,6 +28,7 @@ func frontier(f document.Frontier) template.HTML {
 		low, high = min(low, x.LowSeconds), max(high, x.HighSeconds)
 	}
 
+	// A logarithmic axis cannot show zero; errors may reach that far down.
 	if low <= 0 {
 		low = all[len(all)-1].Seconds / 10
 	}
@@ -53,6 +54,7 @@ func frontier(f document.Frontier) template.HTML {
 	d.line("limit", x.start, y.at(f.MostSeconds), x.end, y.at(f.MostSeconds))
 	d.text("mark-text", "end", x.end, y.at(f.MostSeconds)-4, f.Objective+" < "+units.Seconds(f.MostSeconds))
 
+	// A staircase: until the next price, more money does not help.
 	var steps strings.Builder
 	for i, p := range all {
 		if i == 0 {

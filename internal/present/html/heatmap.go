@@ -35,6 +35,7 @@ func heatMap(m document.HeatMap) template.HTML {
 		d.text("tick", "end", densityLeft-6, y.at(v)+4, units.Tick(v, "seconds"))
 	}
 
+	// One path per colour: a tag for each cell would make the page several times as large.
 	traces := make([]strings.Builder, heatLevels)
 	for i, column := range h.Counts {
 		left := x.at(h.FromS + float64(i)*h.StepS)
@@ -61,6 +62,7 @@ func heatMap(m document.HeatMap) template.HTML {
 // heatLevel is 0 for the fewest and heatLevels-1 for the most.
 func heatLevel(n, most float64) int {
 	level := heatLevels - 1
+	// The caption says that a level is about five times the previous one.
 	for bound := most / 2; n <= bound && level > 0; bound /= 5 {
 		level--
 	}

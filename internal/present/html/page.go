@@ -139,6 +139,7 @@ func policy(style string, scripts []string, form bool) string {
 	for _, s := range scripts {
 		b.WriteString(" " + source(s))
 	}
+	// Only `plimsoll watch` has a server to send a form to.
 	target := "'none'"
 	if form {
 		target = "'self'"

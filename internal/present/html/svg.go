@@ -83,6 +83,7 @@ func niceSteps(high float64, atMost int) (steps []float64, top float64) {
 			for i := 0; ; i++ {
 				v := float64(i) * step
 				steps = append(steps, v)
+				// The slack is for steps such as 0.1, whose multiples are not exact.
 				if v >= high*(1-1e-9) {
 					return steps, v
 				}
@@ -109,6 +110,7 @@ func (s scale) at(x float64) float64 {
 		far := math.Sqrt(math.Abs(math.Log(x)) / math.Log(b))
 		return (s.start+s.end)/2 + math.Copysign(far, x-1)*(s.end-s.start)/2
 	}
+	// What is below the axis, such as zero, is drawn at its start.
 	if s.log {
 		a, b, x = math.Log(a), math.Log(b), math.Log(max(x, s.from))
 	}
@@ -124,9 +126,11 @@ func (s scale) decades(room float64) []float64 {
 	per := math.Abs(s.end-s.start) / max(1e-9, math.Log10(s.to/s.from))
 	for e := math.Floor(math.Log10(s.from)); e <= math.Ceil(math.Log10(s.to)); e++ {
 		for _, m := range []float64{1, 3} {
+			// per is the length of a decade; 3 is about its middle.
 			if m == 3 && per < 2*room {
 				continue
 			}
+			// The slack is for powers that are not exact.
 			if v := m * math.Pow(10, e); v >= s.from*0.999 && v <= s.to*1.001 {
 				out = append(out, v)
 			}

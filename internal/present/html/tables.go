@@ -61,6 +61,7 @@ func gapsTable(all []document.Gap) *document.Table {
 		Columns: []document.Column{{Text: "rule"}, {Text: "missing"}, {Text: "what to record next time"}}}
 	for _, g := range all {
 		for i, m := range g.Rules {
+			// One advice covers the group; repeating it would hide where the next one starts.
 			advice := "same as above"
 			if i == 0 {
 				advice = g.Advice
@@ -114,6 +115,7 @@ func stacks(t *document.Table) bool {
 			if i >= len(row) {
 				continue
 			}
+			// Bars are only useful below each other.
 			if row[i].Bar != nil {
 				return false
 			}

@@ -88,6 +88,7 @@ func (p points) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			out = append(out, ',')
 		}
+		// JSON has neither; null is a gap on the page.
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			out = append(out, "null"...)
 			continue
@@ -98,6 +99,7 @@ func (p points) MarshalJSON() ([]byte, error) {
 }
 
 func shortest(x float64) string {
+	// Counts up to four digits are exact anyway.
 	if x == math.Trunc(x) && math.Abs(x) < 1e4 {
 		return strconv.FormatFloat(x, 'f', -1, 64)
 	}
@@ -164,6 +166,7 @@ func still(t *document.Timeline, c document.Chart) template.HTML {
 		d.text("tick", "end", stillLeft-6, y.at(v)+4, units.Tick(v, c.Unit))
 	}
 
+	// A limit far above the values would press them flat, so it does not extend the axis.
 	if c.Limit > y.from && c.Limit < top {
 		d.line("limit", x.start, y.at(c.Limit), x.end, y.at(c.Limit))
 	}
@@ -194,6 +197,7 @@ func decadesAround(low, high float64) (from, to float64) {
 	case low < 1.02*from: // a line at the very edge would be invisible
 		from *= 0.3
 	}
+	// As at the lower end: less empty room.
 	if high <= 0.3*to {
 		to *= 0.3
 	}
@@ -223,6 +227,8 @@ func trace(t *document.Timeline, c document.Chart, s document.Series, x, y scale
 		}
 		from := (c.FromS + float64(k)*c.StepS - t.FromS) / whole * stillSlots
 		to := from + c.StepS/whole*stillSlots
+		// A value covers every column that its interval touches, at least one. The slack is for
+		// the precision of seconds since 1970.
 		for i := max(0, int(from+1e-9)); i <= min(stillSlots-1,
 			max(int(from+1e-9), int(math.Ceil(to-1e-9))-1)); i++ {
 			if math.IsNaN(columns[i]) || v > columns[i] {

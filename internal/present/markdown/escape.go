@@ -21,6 +21,8 @@ func inline(s string) string {
 			b.WriteByte('\\')
 			b.WriteRune(r)
 		case '_':
+			// An underscore inside a word is no markup on GitHub, and metric names stay
+			// readable without the escape.
 			if !(i > 0 && i+1 < len(runes) && alphanumeric(runes[i-1]) && alphanumeric(runes[i+1])) {
 				b.WriteByte('\\')
 			}
@@ -50,6 +52,7 @@ func guard(out string) string {
 	if out == "" {
 		return ""
 	}
+	// "1." and "1)" start a numbered list.
 	digits := len(out) - len(strings.TrimLeft(out, "0123456789"))
 	switch {
 	case strings.ContainsRune("+-=:", rune(out[0])):
@@ -75,6 +78,7 @@ func code(s string) string {
 		return ""
 	}
 
+	// Between backticks nothing can be escaped: a backtick would end the code, and | the cell.
 	if !strings.ContainsAny(s, "|`\\") {
 		return "`" + s + "`"
 	}
@@ -93,6 +97,7 @@ func code(s string) string {
 
 // fence writes lines unchanged, as a code block.
 func (p *page) fence(language string, lines []string) {
+	// A fence must be longer than any run of backticks inside of it.
 	longest, run := 0, 0
 	var b strings.Builder
 	for _, l := range lines {

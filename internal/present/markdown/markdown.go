@@ -81,6 +81,7 @@ type page struct{ out strings.Builder }
 
 // para writes a block.
 func (p *page) para(block string) {
+	// "****" is an empty bold text.
 	if block == "" || block == "****" {
 		return
 	}

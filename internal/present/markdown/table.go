@@ -15,6 +15,7 @@ func (p *page) table(t *document.Table) {
 		return
 	}
 
+	// The copy without Fold ends the recursion.
 	if t.Fold != "" {
 		unfolded := *t
 		unfolded.Fold = ""

@@ -68,6 +68,7 @@ func (l *lines) scan() {
 	r := bufio.NewReaderSize(l.in, 64<<10)
 	for {
 		text, long, err := oneLine(r)
+		// Empty lines are allowed between messages.
 		if len(text) > 0 || long {
 			if !l.hand(line{text: text, long: long}) {
 				return
@@ -84,6 +85,8 @@ func (l *lines) scan() {
 func oneLine(r *bufio.Reader) (text []byte, long bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
+		// The rest of a long line is read and dropped, so that the next line starts where it
+		// should.
 		if len(text)+len(part) > requestMax+1 {
 			long = true
 		} else {
@@ -146,6 +149,7 @@ func decode(next line) (jsonrpc.Message, []byte) {
 	}
 
 	message, err := jsonrpc.DecodeMessage(next.text)
+	// The decoder takes an object with an ID and without a method for a response.
 	if r, ok := message.(*jsonrpc.Response); ok && r.Result == nil && r.Error == nil {
 		err = errors.New("missing method")
 	}
@@ -220,6 +224,7 @@ func (l *lines) Write(_ context.Context, m jsonrpc.Message) error {
 	if err != nil {
 		return fmt.Errorf("MCP answer: %w", err)
 	}
+	// An answer that could not be written counts as given too: nothing waits for it.
 	err = l.send(text)
 	if answer, ok := m.(*jsonrpc.Response); ok {
 		l.mu.Lock()
@@ -250,6 +255,7 @@ func (l *lines) send(text []byte) error {
 func (l *lines) waitForAnswers(ctx context.Context) {
 	for {
 		l.mu.Lock()
+		// Both are read under one lock, so that an answer in between closes this very channel.
 		n, changed := len(l.pending), l.changed
 		l.mu.Unlock()
 

@@ -51,6 +51,7 @@ the effect of a change, and "plan" finds the cheapest layout that meets an objec
 func Serve(ctx context.Context, run Command, opt Options, in io.Reader, out io.Writer) error {
 	stream := newLines(in, out)
 	err := newServer(run, opt).Run(ctx, stream)
+	// A failed write is the reason; the SDK's own error is a consequence of it.
 	if failed := stream.err(); failed != nil {
 		return failed
 	}
@@ -97,12 +98,14 @@ func (t *tools) call(ctx context.Context, args ...string) (string, error) {
 			t.opt.TimeMax)
 	}
 
+	// Abandoned calls hold no slot, so they are bounded separately.
 	if n := t.late.Load(); n >= lateMax {
 		return "", fmt.Errorf("%d calls are still running after their timeout: try again later", n)
 	}
 
 	text, err := t.inTime(ctx, args)
 	switch {
+	// The verb's own error would only say that its context ended.
 	case err != nil && ctx.Err() != nil:
 		return "", fmt.Errorf("timeout after %s: request a shorter span or fewer series", t.opt.TimeMax)
 	case err != nil:

@@ -44,6 +44,7 @@ func (t *tools) argument(name string) (string, error) {
 			continue
 		}
 
+		// The name comes from a client: a Root keeps "..", and links, inside of the folder.
 		root, err := os.OpenRoot(s.Argument)
 		if err != nil {
 			return "", fmt.Errorf("source %q: cannot read its folder", name)

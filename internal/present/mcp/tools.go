@@ -137,6 +137,7 @@ func (t *tools) diagnose(ctx context.Context, in judging, format string) (string
 
 // incidents returns as many incidents of a diagnosis as fit in an answer.
 func (t *tools) incidents(ctx context.Context, in reading) (string, error) {
+	// The JSON must be whole to be parsed; only the answer is bounded.
 	unbounded := *t
 	unbounded.opt.AnswerMax = 64 << 20
 	text, err := unbounded.diagnose(ctx, judging{reading: in}, "json")
@@ -195,6 +196,7 @@ func (t *tools) read(ctx context.Context, in reading, args []string, last ...str
 	args = optional(args, "--from=", in.From)
 	args = optional(args, "--to=", in.To)
 	args = optional(args, "--for=", in.For)
+	// After "--" a source's name cannot be taken for a flag.
 	args = append(append(args, "--"), given...)
 	return t.call(ctx, append(args, last...)...)
 }
@@ -204,6 +206,7 @@ func (t *tools) scenario(ctx context.Context, in running, args []string) (string
 	if (in.Scenario == "") == (in.Source == "") {
 		return "", errors.New("set either scenario (YAML) or source (the name of its file)")
 	}
+	// A scenario from a client must not read files that are not among the sources.
 	if namesFile(in) {
 		return "",
 			errors.New("arrivals.recorded reads a file: put the scenario into the same folder and name it in source")

@@ -35,6 +35,7 @@ func Case(pack *rules.Pack, k *casebook.Walk, origin Origin) *document.Document 
 	for i, s := range k.Steps {
 		out := document.Section{ID: "step" + strconv.Itoa(i+1), Title: sentenceCase(s.Step),
 			Parts: []document.Part{{Text: s.Text}}}
+		// The published cause stands next to what the rules find without knowing it.
 		if s.Step == "cause" && k.Diagnosis != nil {
 			out.Parts = append(out.Parts, document.Part{Text: "Diagnosis of the simulated recording: " +
 				k.Diagnosis.Verdict},
@@ -143,11 +144,13 @@ func walkedTable(c *casebook.Case, figures []casebook.WalkedFigure, g *ledger) *
 		if f.Got != nil {
 			got = units.Value(*f.Got, f.Unit)
 		} else if f.Model != "" {
+			// The case maps the figure to the model, but this result has no value for it.
 			got = "not measurable"
 		}
 
 		if f.Deviation != nil {
 			deviation = fmt.Sprintf("%+.0f %%", 100**f.Deviation)
+			// Two published values are a range.
 			if len(f.Published) == 2 && *f.Deviation == 0 {
 				deviation = "within"
 			}
@@ -190,6 +193,7 @@ func triedSection(all []casebook.Tried, g *ledger) document.Section {
 }
 
 func caseTrust(k *casebook.Walk, g *ledger) document.Section {
+	// Agreement with a case that the model was calibrated on would prove nothing.
 	text := "No parameter of the model was fitted to this case's figures: every deviation is an error of the model or of the publication."
 	if k.Case.Calibrated != "" {
 		text = "Calibrated on this case: " + k.Case.Calibrated

@@ -17,6 +17,7 @@ func caseEnd(k *casebook.Walk, q *document.Queries, g *ledger) []document.Sectio
 	}
 	p := planOf(k.Plan)
 	out := []document.Section{casePlan(k.Plan, p, g)}
+	// Without a change there is nothing to write or to prove.
 	if p.Chosen == nil || len(p.Chosen.Changes) == 0 {
 		return out
 	}

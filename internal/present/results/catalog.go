@@ -72,6 +72,7 @@ func Instances(all []*catalog.InstanceType) *document.Document {
 		texts := []string{fmt.Sprint(t.VCPU), t.Memory.Exact(), "", "", "", "", "", ""}
 		if t.HasEBS {
 			texts[2], texts[3] = catalog.IOPS(t.Baseline.IOPS).String(), megabytes(t.Baseline.Throughput)
+			// A type without a burst has no second pair of limits.
 			if t.Bursts() {
 				texts[4], texts[5] = catalog.IOPS(t.Maximum.IOPS).String(), megabytes(t.Maximum.Throughput)
 			}
@@ -200,6 +201,7 @@ func (p *product) example(o *catalog.Order, region string) error {
 
 	var missing *catalog.NoPriceError
 	switch {
+	// Limits are useful without a price, so this is no failure.
 	case errors.As(err, &missing):
 		parts = append(parts, document.Part{Text: "cost: " + missing.Error()})
 	case err != nil:
@@ -352,6 +354,7 @@ func firstLimits(i *catalog.InstanceType) *document.Table {
 		Columns: []document.Column{{Text: "each", Number: true}, {Text: "a second", Number: true},
 			{Text: "MB/s", Number: true}, {Text: "limited by"}}}
 	for _, kib := range []int64{4, 8, 16, 64, 256} {
+		// Whichever allows fewer requests of this size is reached first.
 		byRate := float64(i.Baseline.Throughput) / float64(kib*1024)
 		iops, by := float64(i.Baseline.IOPS), "IOPS"
 		if byRate < iops {

@@ -61,6 +61,7 @@ func comparedFigures(results []*simulate.Result, g *ledger) []compared {
 
 // outsideCycles is the p99 of writes outside checkpoints; nil if there are no checkpoints.
 func outsideCycles(r *simulate.Result) *float64 {
+	// Then "outside" would repeat the figure of all writes.
 	if r.Writes.DuringCheckpoint.Operations == 0 {
 		return nil
 	}
@@ -121,6 +122,7 @@ func compareSection(results []*simulate.Result, g *ledger) document.Section {
 			row = append(row, document.Cell{Text: optional(x, f.unit), Number: true,
 				Note: change(f.of(base), x, f.unit)})
 		}
+		// A row that no variant has a value for would be all dashes.
 		if some {
 			tab.Rows = append(tab.Rows, linked(f.evidence(), row))
 		}

@@ -18,6 +18,8 @@ const elsewhere = document.Page | document.Markdown
 func Emit(r *emit.Report) *document.Document {
 	d := &document.Document{Kind: "Layout", Title: "Files of a layout"}
 	var written, files []document.File
+	// A terminal gets paths of the operating system, to copy; a page gets slashes, the same
+	// everywhere.
 	for _, f := range r.Files {
 		written = append(written, document.File{Path: filepath.Join(r.Dir, filepath.FromSlash(f.Path))})
 		files = append(files, document.File{Path: path.Join(filepath.ToSlash(r.Dir), f.Path),

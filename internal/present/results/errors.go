@@ -48,6 +48,7 @@ func ErrorRows(rows []table.Row) *document.Table {
 	for i := range rows {
 		r := &rows[i]
 		name := r.Scenario
+		// The name is written once for its rows.
 		if name == last {
 			name = ""
 		}

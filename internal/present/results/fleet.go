@@ -123,6 +123,7 @@ func fleetFinding(r *fleet.Report, g *fleet.Group, n int) document.Finding {
 		out.Level, out.Word = document.Not, "ruled out"
 	}
 
+	// The group has the worst severity of its databases; this says how many have it.
 	if g.Critical > 0 && g.Critical < len(g.Names) {
 		out.Subject += fmt.Sprintf(", critical in %d", g.Critical)
 	}

@@ -59,6 +59,7 @@ func frontierSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 		switch {
 		case x.chosen:
 			name += " (chosen)"
+		// Without assignments the name already is "as is".
 		case x.now && len(x.Sets) > 0:
 			name += " (now)"
 		}

@@ -48,6 +48,7 @@ func LabRun(r LabResult, origin Origin) *document.Document {
 		p.Verdict = "The lab could not keep up, so this result is invalid."
 	}
 
+	// Lost writes matter more than an invalid measurement, and hold regardless of it.
 	if r.Failure != "" {
 		if r.Saturated {
 			p.Lead = append(p.Lead, p.Verdict)

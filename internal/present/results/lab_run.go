@@ -62,6 +62,8 @@ func emulatedTable(volumes []run.Emulation) *document.Table {
 		}
 
 		note := ""
+		// The kernel's own measurement includes the path to the emulator, which the emulator
+		// cannot see.
 		if v.Kernel != nil {
 			note = fmt.Sprintf("the kernel saw reads and writes take %s on average, %s was requested",
 				units.Seconds(*v.Kernel), units.Seconds(*v.Asked))

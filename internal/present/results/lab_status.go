@@ -38,6 +38,7 @@ func LabStatus(all ...*mount.Status) *document.Document {
 				row("", "full", fmt.Sprintf("%d writes were refused: no space left for the image", v.Refused))
 			}
 
+			// Without requests there is no lateness to report.
 			if v.Requests["read"]+v.Requests["write"] == 0 {
 				continue
 			}

@@ -58,6 +58,7 @@ func newLedger(o Origin) *ledger {
 
 // cite returns the address of a piece of evidence, adding it only once.
 func (g *ledger) cite(e document.Evidence) string {
+	// Many figures of a page come from the same place.
 	key := e.Name + strings.Join(e.Fields, " ") + strings.Join(e.Commands, " ")
 	if href, ok := g.index[key]; ok {
 		return href
@@ -142,6 +143,7 @@ func (g *ledger) where(keys ...string) []document.Cell {
 	lines := g.lines()
 	for _, path := range keys {
 		top, entry, _ := strings.Cut(path, ".")
+		// at is the line found so far, from 1 on; 0 if none.
 		at := 0
 		for i, line := range lines {
 			switch indented := strings.TrimLeft(line, " "); {

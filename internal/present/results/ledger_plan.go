@@ -73,6 +73,7 @@ func (g *ledger) walked(c *casebook.Case, f casebook.WalkedFigure) string {
 	}
 	i := max(0, slices.IndexFunc(c.Variants, func(v casebook.Variant) bool { return v.Name == f.Variant }))
 	text := "From the model, in results[" + strconv.Itoa(i) + "] (" + c.Variants[i].Name + ")."
+	// A position after "variant:" names its variant itself.
 	if strings.Contains(f.Model, ":") {
 		text = "From the model, in the variants named."
 	}

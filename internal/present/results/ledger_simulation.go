@@ -48,6 +48,8 @@ type figureSource struct {
 // figure cites the evidence of a figure of the runs.
 func (g *ledger) figure(f figureSource) string {
 	if g.real {
+		// Only the clients' latencies have the same metric in the lab's recording as in the
+		// model's.
 		f.promQL = slices.DeleteFunc(f.promQL,
 			func(q string) bool { return !strings.Contains(q, "plimsoll_client_latency") })
 		if len(f.promQL) == 0 {

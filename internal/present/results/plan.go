@@ -201,6 +201,7 @@ func changesTable(p *plan.Plan, c *plan.Layout, g *ledger) *document.Table {
 		Columns: []document.Column{{Text: "setting"}, {Text: "now"}, {Text: "then"},
 			{Text: "a month", Number: true}, {Text: "requires"}}}
 	for _, x := range c.Changes {
+		// It removes a setting that was not set, so nothing changes.
 		if x.From == "" && x.To == "" {
 			continue
 		}

@@ -26,6 +26,7 @@ func planHeadline(p *plan.Plan, c *plan.Layout) string {
 			continue
 		}
 		effect := plainName(o.Name) + " " + units.Seconds(then.Value)
+		// The current layout may have no such figure, for example if no operation completed.
 		if now, ok := p.Now.Predicted[name]; ok {
 			effect = plainName(o.Name) + " " + units.Seconds(now.Value) + " to " + units.Seconds(then.Value)
 		}
@@ -78,6 +79,7 @@ func changeWords(x plan.Change) string {
 	}
 
 	v := newVolume.FindStringSubmatch(x.To)
+	// Only a volume that did not exist before is "a separate volume".
 	if v == nil || x.From != "" {
 		return raw
 	}

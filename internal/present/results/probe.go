@@ -125,6 +125,7 @@ func stagesTable(stages []probe.StageResult) *document.Table {
 			}
 
 			for j := range st.While {
+				// A companion that was on all the time leaves nothing to compare with.
 				if w := &st.While[j]; w.Off.Operations > 0 {
 					row("", "while "+w.Companion+" on", "", "", &w.On, "", "")
 					row("", "while off", "", "", &w.Off, "", "")

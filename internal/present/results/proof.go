@@ -54,6 +54,8 @@ func proofFacts(r *prove.Report) []document.Fact {
 	shown := 0
 	for i := range r.Figures {
 		f := &r.Figures[i]
+		// Figures for which neither direction is better, such as the load, explain the verdict
+		// but are not the result.
 		if f.Wanted == "neither" || f.Before.Value == nil || f.After.Value == nil || shown == 3 {
 			continue
 		}
@@ -87,6 +89,7 @@ func requiredFact(all []prove.Requirement) (document.Fact, bool) {
 		if all[i].Outcome == prove.Met {
 			met++
 		} else if out.Level == "good" {
+			// The first requirement that is not met decides.
 			out.Value, out.Level, out.Note = string(all[i].Outcome), "critical", all[i].Text
 		}
 	}
@@ -352,6 +355,7 @@ func changesOf(r *prove.Report) document.Changes {
 	out := document.Changes{Margin: r.Method.Margin}
 	for i := range r.Figures {
 		f := &r.Figures[i]
+		// A figure that was zero before has a difference but no ratio.
 		if f.Ratio.Value == nil || !(*f.Ratio.Value >= 0) {
 			continue
 		}

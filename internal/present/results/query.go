@@ -60,6 +60,7 @@ func seriesTable(r *query.Result) *document.Table {
 
 	for _, s := range r.Series {
 		last := s.Points[len(s.Points)-1].F
+		// At one moment all four would be the same value.
 		values := []float64{last}
 		if !moment {
 			least, mean, most := extent(s)

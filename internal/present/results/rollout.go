@@ -69,6 +69,7 @@ func proofOf(r *rollout.Report) (out []string) {
 		out = append(out, "Nothing is recorded (--record-for 0), so only --finish --force removes the old log.")
 	}
 
+	// The old log is the way back, so its removal is only offered once the change is proved.
 	if r.Done && r.Proof == steps.Better && len(r.OldLog) > 0 {
 		out = append(out, "To remove the old logs: "+strings.Join(r.OldLog, "; "))
 	}
@@ -144,6 +145,7 @@ func clusterState(r *rollout.Report) string {
 func left(r *rollout.Report) int {
 	n := 0
 	for _, s := range r.Steps {
+		// While undoing, a step without a phase was never done, so it needs no undo.
 		if r.Direction == "forward" && s.Phase != "done" ||
 			r.Direction == "undoing" && s.Phase != "undone" && s.Phase != "" {
 			n++

@@ -43,6 +43,7 @@ func Rule(r *rules.Description, page []byte, fixes ...[]byte) *document.Document
 		section := document.Section{ID: anchor(title), Title: title, Parts: []document.Part{{}}}
 
 		prose := &section.Parts[0].Prose
+		// A fix is one section here, so its own headings become lines of text.
 		for _, s := range parts {
 			if s.Title != "" {
 				*prose = append(*prose, "", s.Title+":", "")
@@ -85,6 +86,7 @@ func sectionsOf(page []byte) (title string, sections []document.Section) {
 			continue // for the authors of the page
 		}
 
+		// In a code block, "# " starts a comment, not a heading.
 		if strings.HasPrefix(strings.TrimSpace(line), "```") {
 			fenced = !fenced
 		}
@@ -109,6 +111,7 @@ func sectionsOf(page []byte) (title string, sections []document.Section) {
 		}
 
 		prose := &sections[len(sections)-1].Parts[0].Prose
+		// The blank line below a heading is dropped; those within the text stay.
 		if line != "" || len(*prose) > 0 {
 			*prose = append(*prose, line)
 		}

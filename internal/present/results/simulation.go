@@ -103,6 +103,7 @@ func verdictOf(r *simulate.Result) string {
 		switch {
 		case o.Met:
 			met = append(met, text)
+		// The figure is within the objective, but something says that it does not hold.
 		case o.Caveat != "":
 			within = append(within, text)
 		default:
@@ -125,6 +126,8 @@ func verdictOf(r *simulate.Result) string {
 			optional(r.Reads.All.P50Seconds, "seconds"), optional(r.Reads.All.P99Seconds, "seconds"))
 	}
 
+	// Latencies only count operations that started in the measured time, so all of them can be
+	// missing while others complete.
 	if r.DonePerSec > 0 {
 		return fmt.Sprintf("The engine does not keep up: %s operations per second completed, all of them started during warm-up; none started in the measured %s completed.",
 			units.Number(r.DonePerSec), units.Seconds(r.Seconds))
@@ -201,6 +204,7 @@ func resultFacts(r *simulate.Result, g *ledger) []document.Fact {
 	}
 
 	name, class := "write", &r.Writes
+	// A read-only workload has its headline in reads.
 	if class.All.Operations == 0 {
 		name, class = "read", &r.Reads
 	}
@@ -263,6 +267,7 @@ func simulatedTimeline(results []*simulate.Result, g *ledger) *document.Timeline
 		c := document.Chart{ID: "c" + strconv.Itoa(len(t.Charts)+1), Title: title, Unit: unit, Limit: limit,
 			StepS: r.Series.StepSeconds}
 		for i, x := range shown {
+			// Another step would not line up with the shared axis.
 			if x.Series == nil || x.Series.StepSeconds != c.StepS {
 				continue
 			}
@@ -373,6 +378,7 @@ func waitSection(r *simulate.Result, g *ledger) document.Section {
 			{Text: "per slow write", Number: true}, {Text: "root wait", Number: true}}}
 
 	for _, w := range r.Waits {
+		// Below 0.1 % everywhere a row is noise.
 		if w.Share < 0.001 && w.SlowShare < 0.001 && w.SlowCauseShare < 0.001 {
 			continue
 		}

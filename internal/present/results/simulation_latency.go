@@ -32,6 +32,7 @@ const coarse = 8
 
 // densityOf counts writes in time slots that are wide enough to be visible.
 func densityOf(s *simulate.Series) document.Density {
+	// Rounded up, so that there are at most heatColumns slots.
 	per := (len(s.Writes) + heatColumns - 1) / heatColumns
 	out := document.Density{StepS: float64(per) * s.StepSeconds,
 		Counts: make([][]float64, (len(s.Writes)+per-1)/per)}
@@ -42,6 +43,7 @@ func densityOf(s *simulate.Series) document.Density {
 	}
 
 	for i := range classes {
+		// ClassTop is the highest whole nanosecond of a class, so the bound is one more.
 		out.BoundsS = append(out.BoundsS, float64(latency.ClassTop((i+1)*coarse-1)+1)/1e9)
 	}
 
@@ -85,6 +87,7 @@ type curve struct {
 // outside checkpoints.
 func curves(results []*simulate.Result) []curve {
 	var out []curve
+	// Variants are compared by what they change most, the writes; a chart has no room for more.
 	if len(results) > 1 {
 		for _, r := range results[:min(len(results), chartedMax)] {
 			out = append(out, curve{variantName(r), &r.Writes.All})

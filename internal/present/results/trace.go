@@ -57,6 +57,7 @@ func traceVerdict(r *chain.Report) string {
 
 	var parts []string
 	for i, c := range r.Causes() {
+		// A sentence has room for the main causes only.
 		if i == 4 || i > 0 && c.Share < 0.01 {
 			break
 		}
@@ -69,6 +70,7 @@ func traceVerdict(r *chain.Report) string {
 
 // callsPhrase is the number and kind of the slow calls: "412 fdatasyncs".
 func callsPhrase(r *chain.Report) string {
+	// If all slow calls are of one kind, its name says more than "call".
 	kinds, only := 0, events.Other
 	for _, k := range r.Kinds {
 		if k.Slow > 0 {
@@ -96,6 +98,7 @@ func callerPhrase(r *chain.Report) string {
 	}
 	name, files := r.Callers[0].Comm, r.Callers[0].Files
 	for _, c := range r.Callers[1:] {
+		// Several programs: the target is what they have in common.
 		if c.Comm != name {
 			return r.Header.Target
 		}
@@ -152,6 +155,7 @@ func culpritPhrase(c *chain.Culprit) string {
 	pages := "pages of " + file
 	if c.Self {
 		pages = "its own pages"
+		// For a sync the file is the one being synced, so naming it would repeat the call.
 		if file != "" && !(c.Why == chain.WhyFsync) {
 			pages = "its own pages of " + file
 		}
@@ -162,6 +166,8 @@ func culpritPhrase(c *chain.Culprit) string {
 		written = " that " + who + " wrote"
 	}
 
+	// Joins the reason: "pages that X wrote and the kernel flushed", or "pages that the kernel
+	// flushed".
 	and := " that"
 	if written != "" {
 		and = written + " and"
@@ -417,6 +423,8 @@ func linksOf(c *chain.Chain) (out []link, rest time.Duration) {
 	for i := range c.Segments {
 		s := &c.Segments[i]
 		l := link{place: s.Place, stage: s.Stage, took: s.Took(), stack: s.Stack}
+		// A device's own time has no culprit. Otherwise the largest share stands for the
+		// segment.
 		if len(s.Shares) > 0 && s.Stage != chain.DeviceOwn {
 			l.culprit, l.requests, l.bytes = s.Shares[0].Culprit, s.Shares[0].Requests, s.Shares[0].Bytes
 		}

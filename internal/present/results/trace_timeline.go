@@ -28,6 +28,7 @@ func longest(d *document.Document, r *chain.Report) []document.Part {
 		s := &c.Segments[i]
 		band := &bands[1]
 		switch s.Stage {
+		// In these stages the call waits for others; in the rest it waits for its own work.
 		case chain.DeviceQueue, chain.Scheduler, chain.TagWait, chain.WBT, chain.CgroupWait, chain.Throttle,
 			chain.LockWait, chain.HandleWait:
 			band = &bands[0]
@@ -35,6 +36,7 @@ func longest(d *document.Document, r *chain.Report) []document.Part {
 		}
 
 		from, to := seconds(s.From), seconds(s.To)
+		// Adjacent segments of one kind are one band.
 		if n := len(band.Spans); n > 0 && band.Spans[n-1][1] >= from {
 			band.Spans[n-1][1] = to
 			continue

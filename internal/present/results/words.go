@@ -27,6 +27,7 @@ func change(base, x *float64, unit string) string {
 		return "+" + units.Dollars(*x-*base)
 	case unit == "USD":
 		return "−" + units.Dollars(*base-*x)
+	// There is no ratio to zero.
 	case *base == 0:
 		return ""
 	case *x > 0 && *base/(*x) >= 10:

@@ -31,6 +31,7 @@ type changeMarks struct{ certain, uncertain, line, from, to, axis rune }
 func (p *page) changes(c document.Changes) bool {
 	wide := min(p.width-len(indent3)-changesName-1, changesMost)
 	wide -= 1 - wide%2 // an odd width has a middle column
+	// The caller falls back to the table.
 	if wide < changesLeast || len(c.Rows) == 0 {
 		return false
 	}
@@ -60,6 +61,7 @@ func reachOf(rows []document.RatioRow) (reach float64) {
 	for _, r := range rows {
 		for _, x := range []*float64{&r.Ratio, r.Low, r.High} {
 			if x != nil && *x > 0 && !math.IsInf(*x, 0) {
+				// A factor of 0.1 is as far from "no change" as a factor of 10.
 				far = max(far, *x, 1/(*x))
 			}
 		}
@@ -93,6 +95,8 @@ func (a changesAxis) ticks() string {
 	out := []rune(strings.Repeat(" ", a.columns))
 	put := func(ratio float64, text string) {
 		start := min(max(a.column(ratio)-len(text)/2, 0), a.columns-len(text))
+		// A label needs two free columns on each side. The order of the calls decides which
+		// labels win.
 		for _, c := range out[max(start-2, 0):min(start+len(text)+2, a.columns)] {
 			if c != ' ' {
 				return
@@ -121,6 +125,7 @@ func (m changeMarks) row(r document.RatioRow, a changesAxis) string {
 	last, value := a.columns-1, a.column(r.Ratio)
 	low, high := value, value
 
+	// An end that is nil is unknown, so the interval is drawn up to the edge.
 	if r.Interval {
 		low, high = -1, a.columns
 		if r.Low != nil {
@@ -149,6 +154,8 @@ func (m changeMarks) row(r document.RatioRow, a changesAxis) string {
 		mark = m.uncertain
 	}
 
+	// The mark is drawn over the interval and the axis. An arrow at the edge is drawn over the
+	// mark: that the end is not visible matters more.
 	out[min(max(value, 0), last)] = mark
 	if low < 0 {
 		out[0] = '<'

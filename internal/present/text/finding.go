@@ -31,6 +31,7 @@ func (p *page) findings(all []document.Finding) {
 			p.blank()
 		}
 
+		// A refutation has an x in place of its number: it is nothing to act on.
 		if f.Level == document.Not {
 			p.finding(p.paint("x", red)+"  ", f)
 			if p.verbose && f.Cause != "" {
@@ -53,6 +54,7 @@ func (p *page) findings(all []document.Finding) {
 			p.fixes(f)
 		default:
 			p.shortened = true
+			// Here the observations are the finding: without them its title says nothing.
 			if f.Essential {
 				p.observations(f)
 			}
@@ -69,6 +71,7 @@ func (p *page) finding(lead string, f document.Finding) {
 	p.para(indent, indent, f.Summary, plain)
 	if names := f.Among; len(names) > 0 {
 		more := ""
+		// "and 1 more" takes as much room as the name.
 		if len(names) > amongMax+1 && !p.verbose {
 			more = fmt.Sprintf(" and %d more", len(names)-amongMax)
 			names, p.shortened = names[:amongMax], true
@@ -114,6 +117,7 @@ func (p *page) observations(f document.Finding) {
 			label = "evidence"
 		}
 
+		// As above, only two or more are summarised.
 		if i == observationsMax && !p.verbose && len(f.Observations) > observationsMax+1 {
 			p.labelled(findingIndent, bodyColumn, label, fmt.Sprintf("and %d more", len(f.Observations)-i), dim)
 			p.shortened = true
@@ -129,11 +133,14 @@ func (p *page) observations(f document.Finding) {
 			text += " [" + o.Metric + "]"
 		}
 
+		// Evidence without a number uses the column of numbers too.
 		if o.Value == "" {
 			p.labelled(findingIndent, bodyColumn, label, text, plain)
 			continue
 		}
 
+		// Values are right-aligned to the longest one, but a long one must leave room for the
+		// text.
 		value := right(p.fit(o.Value, p.width/3), min(wide, p.width/3))
 		column := bodyColumn + columns(value) + 2
 		pad := strings.Repeat(" ", max(1, bodyColumn-findingIndent-len(label)))

@@ -33,6 +33,7 @@ func (p *page) frontier(f document.Frontier) bool {
 	}
 
 	for _, x := range f.Points {
+		// With a single latency, or one of zero, there is no scale: all bars are full.
 		n := bars
 		if most > least && least > 0 {
 			n = 1 + int(math.Round(float64(bars-1)*math.Log(x.Seconds/least)/math.Log(most/least)))

@@ -41,6 +41,7 @@ func (p *page) timeline(t *document.Timeline) {
 		names = max(names, columns(p.clean(b.Name)))
 	}
 
+	// Each row is: indent, name, gap, slots, gap, highest value.
 	names = min(names, nameColumns)
 	slots := p.width - 2 - names - 2 - 2 - mostColumns
 	if slots < 10 || !(t.ToS > t.FromS) {
@@ -48,6 +49,8 @@ func (p *page) timeline(t *document.Timeline) {
 	}
 
 	p.blank()
+	// A logarithmic series needs height to be readable, so it is drawn in several rows; the
+	// first such series only, because a terminal has few rows.
 	if r := slices.IndexFunc(rows,
 		func(r row) bool { return r.chart.Log && len(r.chart.Series) == 1 }); r >= 0 &&
 		p.tall(t, rows[r], names, slots) {
@@ -71,6 +74,7 @@ func (p *page) timeline(t *document.Timeline) {
 
 	p.marked(t, names, slots)
 	from, to := p.clean(t.From), p.clean(t.To)
+	// A brief page leaves out the axis.
 	if gap := slots - columns(from) - columns(to); gap > 0 && from != "" {
 		column := units.Seconds((t.ToS-t.FromS)/float64(slots)) + "/column"
 		p.line(strings.Repeat(" ", names+4), p.paint(from+strings.Repeat(" ", gap)+to, dim), "  ",
@@ -94,6 +98,7 @@ func (p *page) marked(t *document.Timeline, names, slots int) {
 	}
 
 	for _, m := range t.Marks {
+		// A mark at the very end belongs to the last slot.
 		at[max(0, min(slots-1, int((m.AtS-t.FromS)/(t.ToS-t.FromS)*float64(slots))))] = pointer
 	}
 
@@ -139,6 +144,7 @@ func (p *page) draw(t *document.Timeline, r row, slots int) (drawn, most string)
 		switch {
 		case math.IsNaN(v):
 			b.WriteByte(' ')
+		// Zero was measured, so it is drawn; a blank means that nothing was.
 		case full <= 0 || v <= 0:
 			b.WriteRune(ramp[0])
 		default:
@@ -184,6 +190,8 @@ func slotMax(t *document.Timeline, r row, slots int) []float64 {
 			continue
 		}
 		from := r.chart.FromS + float64(k)*step
+		// A value covers every slot that its interval touches. If the interval is shorter than
+		// a slot, last may be before first.
 		first := clamp(math.Floor(at(from)+slack), slots)
 		last := clamp(math.Ceil(at(from+step)-slack)-1, slots)
 		for i := max(0, first); i <= min(slots-1, max(first, last)); i++ {

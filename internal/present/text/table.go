@@ -76,6 +76,7 @@ func (p *page) grid(t *document.Table) grid {
 			g.columns = append(g.columns, i)
 		}
 
+		// A heading may wrap at spaces, so it only needs the width of its longest word.
 		w := min(columns(p.clean(c.Text)), headMax)
 		for _, word := range words(p.clean(c.Text)) {
 			w = max(w, min(columns(word), headMax))
@@ -86,6 +87,8 @@ func (p *page) grid(t *document.Table) grid {
 				continue
 			}
 			w = max(w, columns(p.clean(row[i].Text)))
+			// Notes of other columns are written across the full width, so they do not widen
+			// the column.
 			if g.number(i) {
 				w = max(w, columns(p.clean(row[i].Note)))
 			}
@@ -110,6 +113,7 @@ func (g grid) copied() grid {
 func (p *page) widen(g grid, some []int) {
 	for _, i := range some {
 		more := columns(p.clean(g.Columns[i].Text)) - g.widths[i]
+		// Room is given out from left to right; a heading that gets none wraps.
 		if more > 0 && p.total(g, some)+more <= p.width {
 			g.widths[i] += more
 		}
@@ -134,6 +138,7 @@ func (p *page) pieces(g grid) [][]int {
 	var out [][]int
 	piece := slices.Clone(first)
 	for _, i := range g.columns[len(first):] {
+		// A piece has at least one column of its own, even if that one is too wide.
 		if p.total(g, append(slices.Clone(piece), i)) > p.width && len(piece) > len(first) {
 			out, piece = append(out, piece), slices.Clone(first)
 		}
@@ -147,6 +152,7 @@ func (p *page) dropped(g grid, some []int) []int {
 	for p.total(g, some) > p.width {
 		worst := -1
 		for k, i := range some {
+			// A higher Drop goes first; 0 must stay.
 			if d := g.Columns[i].Drop; d > 0 && (worst < 0 || d > g.Columns[some[worst]].Drop) {
 				worst = k
 			}

@@ -27,6 +27,7 @@ func (p *page) tall(t *document.Timeline, r row, names, slots int) bool {
 	}
 
 	bottom, top := math.Floor(math.Log10(low)), math.Ceil(math.Log10(high))
+	// All values within one decade's bound: the axis still needs a height.
 	if top <= bottom {
 		top = bottom + 1
 	}
@@ -34,9 +35,11 @@ func (p *page) tall(t *document.Timeline, r row, names, slots int) bool {
 	perRow := (top - bottom) / tallRows
 	labels := make([]string, tallRows)
 	for d := bottom; d <= top; d++ {
+		// If there are more decades than rows, a later label replaces an earlier one.
 		labels[min(int((d-bottom)/perRow+0.5), tallRows-1)] = units.Tick(math.Pow(10, d), r.chart.Unit)
 	}
 
+	// The top row comes first and also has the series' name and its highest value.
 	for i := tallRows - 1; i >= 0; i-- {
 		name, most := "", ""
 		if i == tallRows-1 {
@@ -65,6 +68,8 @@ func (p *page) slice(values []float64, i int, bottom, perRow float64) string {
 		}
 
 		switch {
+		// In the bottom row a positive value always has a mark, so that it differs from one
+		// that was not measured.
 		case !(x > 0) || height <= 0 && i > 0:
 			b.WriteByte(' ')
 		case height >= 1:
@@ -86,6 +91,7 @@ func (p *page) marks(t *document.Timeline, b document.Band, slots int) string {
 	}
 	at := func(s float64) float64 { return (s - t.FromS) / (t.ToS - t.FromS) * float64(slots) }
 	for _, s := range b.Spans {
+		// A band shorter than a slot still marks one.
 		from := min(clamp(at(s[0]), slots), slots-1)
 		to := min(clamp(math.Ceil(at(s[1])), slots), slots)
 		for i := max(0, from); i < min(slots, max(to, from+1)); i++ {

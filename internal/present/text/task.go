@@ -15,6 +15,7 @@ const stepColumn = 10
 func (p *page) tasks(all []document.Task) {
 	indent := strings.Repeat(" ", findingIndent)
 	for i, a := range all {
+		// Tasks without steps are a list of titles, without blank lines between them.
 		if i > 0 && (len(a.Steps) > 0 || len(all[i-1].Steps) > 0) {
 			p.blank()
 		}

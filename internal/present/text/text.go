@@ -78,6 +78,7 @@ func render(d *document.Document, opt Options) string {
 	if d.Next != "" {
 		p.blank()
 		text := d.Next
+		// A first screen names its own way to see the rest.
 		if p.shortened && !p.verbose && !d.Short {
 			text += ". Add -v to see everything."
 		}
@@ -204,6 +205,7 @@ func (p *page) terms(all []document.Term) {
 		column = max(column, 2+columns(p.clean(t.Label))+2)
 	}
 
+	// One long label must not take the room of all values.
 	column = min(column, p.width/3)
 	for _, t := range all {
 		for i, l := range t.Lines {

@@ -43,6 +43,7 @@ func (p *page) clean(s string) string {
 // wrap breaks text at spaces into lines, the first of at most first columns, the others of at most
 // rest. Wider words are cut. It returns at least one line.
 func wrap(text string, first, rest int) []string {
+	// Less than 8 columns would break nearly every word; lines then stick out instead.
 	width, rest := max(first, 8), max(rest, 8)
 	var lines []string
 
@@ -59,6 +60,7 @@ func wrap(text string, first, rest int) []string {
 		}
 
 		for w > width {
+			// A word that is wider than a line, such as a path, is cut at the edge.
 			head := cells.Truncate(word, width, "")
 			if head == "" {
 				break // a single character wider than the line sticks out
