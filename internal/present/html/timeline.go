@@ -149,6 +149,7 @@ func still(t *document.Timeline, c document.Chart) template.HTML {
 		steps, top = y.decades(16), y.to
 	}
 
+	// Bands come first, so that lines are drawn over them.
 	for _, b := range t.Bands {
 		for _, s := range b.Spans {
 			from, to := x.at(s[0]), x.at(s[1])

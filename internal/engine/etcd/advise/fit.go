@@ -97,6 +97,7 @@ func (f fitting) byInstance(signal *rules.Signal) map[string][]float64 {
 // members enters the number of members and the leader.
 func (f fitting) members(instances []string, lead string) {
 	n := len(instances)
+	// An even number of members means that at least one does not report.
 	odd := n
 	if odd%2 == 0 {
 		odd++
@@ -112,6 +113,7 @@ func (f fitting) members(instances []string, lead string) {
 		v.Evidence = fmt.Sprintf("%d members report, and a cluster has an odd number", n)
 	}
 
+	// The first member leads by default.
 	if i := slices.Index(instances, lead); i > 0 {
 		f.Add("engine.etcd.leader", fit.Count(float64(i+1)), fit.Measured, "%s led", lead)
 	}
@@ -129,6 +131,8 @@ func (f fitting) entries(lead string, puts float64) {
 	const ask = "etcdctl get KEY, or etcd_debugging_mvcc_total_put_size_in_bytes over etcd_mvcc_put_total"
 	overhead := float64(model.Defaults().Overhead)
 	each := fit.Per(timeline.Mean(f.byInstance(judge.WALWritten)[lead]), puts)
+	// No more than the headers: the log was not measured, or its counter does not fit the
+	// proposals.
 	if math.IsNaN(each) || each <= overhead+1 {
 		f.Add("workload.document.size", fit.Exactly(float64(units.KiB)), fit.Assumed,
 			"the size of keys and values together; 1 KiB is assumed").ToKnow(ask)

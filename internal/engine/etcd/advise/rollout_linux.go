@@ -38,6 +38,7 @@ func Procedure() rollout.Procedure {
 func answers(ctx context.Context, m *rollout.Member) error {
 	_, err := call(ctx, m, m.Address, "/version", nil)
 	var status *statusError
+	// Any HTTP status is an answer: the process runs.
 	if errors.As(err, &status) {
 		return nil
 	}
@@ -116,16 +117,19 @@ func othersWell(ctx context.Context, m *rollout.Member) error {
 	voters, well := 0, 0
 	var ill []error
 	for _, o := range list.Members {
+		// Learners do not vote, so they do not count for a majority.
 		if o.IsLearner {
 			continue
 		}
 
 		voters++
+		// The member that answers is the one to be stopped.
 		if o.ID == list.Header.MemberID {
 			continue
 		}
 
 		err := errors.New(o.Name + " was never started")
+		// One healthy address is enough. A member that was never started reports none.
 		for _, at := range o.ClientURLs {
 			if err = healthyAt(ctx, m, at); err == nil {
 				break
@@ -139,6 +143,8 @@ func othersWell(ctx context.Context, m *rollout.Member) error {
 		}
 	}
 
+	// A single member, or one of two, never leaves a majority behind; only unhealthy members
+	// are a reason to wait.
 	if majority := voters/2 + 1; well < majority && len(ill) > 0 {
 		return fmt.Errorf("the cluster has %d voters and only %d are healthy without this member: %w", voters, well,
 			errors.Join(ill...))
@@ -169,6 +175,7 @@ func call(ctx context.Context, m *rollout.Member, at, path string, body []byte) 
 	files := endpoint.Files{Cert: os.Getenv("ETCDCTL_CERT"), Key: os.Getenv("ETCDCTL_KEY"),
 		CACert: os.Getenv("ETCDCTL_CACERT")}
 	secure := u.Scheme == "https"
+	// etcdctl's variables may be set for another cluster; plain HTTP ignores them.
 	if !secure {
 		files = endpoint.Files{}
 	}
@@ -221,6 +228,7 @@ func configure(file string, text []byte, dir string) ([]byte, error) {
 	var out []string
 	set := false
 	for l := range strings.SplitSeq(strings.TrimRight(string(text), "\n"), "\n") {
+		// A key that is set twice keeps one line, so that the old folder cannot win.
 		if strings.HasPrefix(l, key) {
 			if set {
 				continue

@@ -113,6 +113,7 @@ func Run(ctx context.Context, v *etcd.Existing, opt Options) (r *Result, err err
 	}
 
 	defer func() {
+		// Keys are also removed after Ctrl-C, when ctx has ended.
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		if e := v.Stop(ending); e != nil {
@@ -140,6 +141,7 @@ func Run(ctx context.Context, v *etcd.Existing, opt Options) (r *Result, err err
 
 	asked, _ := d.Result() // which operations failed is a criterion here
 	after, gone := v.Histograms(ctx, fsyncMetric, commitMetric)
+	// The histograms are needed on both ends of the run.
 	if missing == nil {
 		missing = gone
 	}
@@ -194,6 +196,7 @@ func figuresOf(ops []latency.Operation, within time.Duration) figures {
 		f.slowest = max(f.slowest, units.Duration(op.Took))
 		sum += float64(op.Took) / 1e9
 		n++
+		// Throughput only counts what was answered while the load ran.
 		if op.At+vtime.Instant(op.Took) <= vtime.At(within) {
 			f.inside++
 		}

@@ -39,6 +39,7 @@ func (p *Play) kubelet(ctx context.Context, pod *corev1.Pod) error {
 			continue
 		}
 		claim, err := cluster.Claims.Get(ctx, p.C, ns, v.PersistentVolumeClaim.ClaimName)
+		// Not bound yet: a later turn tries again.
 		if err != nil || claim.Status.Phase != corev1.ClaimBound {
 			return err
 		}
@@ -84,6 +85,7 @@ func (p *Play) alone(ctx context.Context, pod *corev1.Pod) error {
 		up[pods[i].Name] = ready(&pods[i]) && pods[i].DeletionTimestamp == nil
 	}
 	for name := range p.Restarts {
+		// Only what ran before can be down.
 		if name != pod.Name && !up[name] {
 			p.Down = append(p.Down, name+" with "+pod.Name)
 		}
@@ -102,6 +104,7 @@ func on(c *corev1.Container, folders map[string]string, path string) string {
 	out := ""
 	for _, m := range c.VolumeMounts {
 		rest, ok := strings.CutPrefix(path, m.MountPath)
+		// The longest mount path wins, because mounts may be nested.
 		if ok && (rest == "" || rest[0] == '/') && len(m.MountPath) > len(best) && folders[m.Name] != "" {
 			best, out = m.MountPath, filepath.Join(folders[m.Name], rest)
 		}
@@ -113,6 +116,7 @@ func on(c *corev1.Container, folders map[string]string, path string) string {
 // of this machine, as one in a container leads to a path of the container.
 func (p *Play) run(c *corev1.Container, folders map[string]string) (code int, out string) {
 	args := slices.Clone(c.Command)
+	// The arguments from the fifth on are the script's own.
 	for i := 4; i < len(args); i++ {
 		if strings.HasPrefix(args[i], "/") {
 			args[i] = on(c, folders, args[i])
@@ -185,6 +189,7 @@ func (p *Play) begin(pod *corev1.Pod, folders map[string]string) {
 			os.WriteFile(filepath.Join(filepath.Dir(log), "database"), []byte("db"), 0o600)); err != nil {
 			p.Lost = append(p.Lost, err.Error())
 		}
+	// The log must have exactly what was acknowledged, no less and no more.
 	case err != nil || string(text) != p.acked[pod.Name]:
 		p.Lost = append(p.Lost, fmt.Sprintf("%s started on %q (%v), and %q was acknowledged", pod.Name, text, err,
 			p.acked[pod.Name]))

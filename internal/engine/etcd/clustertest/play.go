@@ -87,6 +87,8 @@ func (p *Play) Turn(ctx context.Context) error {
 		return err2
 	}
 
+	// A rollout changes the same objects. The real controllers also meet conflicts and missing
+	// objects, and try again later.
 	if err := p.collect(ctx, pods); err != nil && !cluster.IsConflict(err) && !cluster.IsMissing(err) {
 		return fmt.Errorf("garbage collector: %w", err)
 	}
@@ -126,6 +128,7 @@ func (p *Play) control(ctx context.Context, set *appsv1.StatefulSet, pods []core
 	for i := range pods {
 		pod := &pods[i]
 		byName[pod.Name] = pod
+		// A set that was recreated adopts the pods that its predecessor left.
 		if metav1.GetControllerOf(pod) == nil && pod.DeletionTimestamp == nil {
 			pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set,
 				appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
@@ -157,6 +160,7 @@ func (p *Play) control(ctx context.Context, set *appsv1.StatefulSet, pods []core
 		return nil
 	}
 
+	// A rolling update goes from the highest ordinal down, one pod per turn.
 	for i := int(*set.Spec.Replicas) - 1; i >= 0; i-- {
 		pod := byName[fmt.Sprintf("%s-%d", p.Name, i)]
 		if pod.Labels[appsv1.StatefulSetRevisionLabel] != revision(set) {
@@ -283,6 +287,7 @@ func (p *Play) create(ctx context.Context, set *appsv1.StatefulSet, name string,
 		pod.Spec.Volumes = append(pod.Spec.Volumes, claimVolume(t.Name, claim.Name))
 	}
 
+	// Stands in for the scheduler, which this play does not have.
 	pod.Spec.NodeName = fmt.Sprintf("%s%d", p.Nodes, ordinal)
 	_, err := cluster.Pods.Create(ctx, p.C, ns, pod, false)
 	return err

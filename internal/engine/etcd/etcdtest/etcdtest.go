@@ -100,6 +100,7 @@ func start(dir string, members int, sealed bool, flags []string) (*Cluster, erro
 		}
 	}
 
+	// Each member has a port for clients, one for peers and one for metrics.
 	ports, err := freePorts(3 * members)
 	if err != nil {
 		return nil, err
@@ -215,6 +216,8 @@ func (c *Cluster) Replace(dir string, k int) (endpoint string, err error) {
 	}
 
 	var initial []string
+	// The new member must be started with exactly the members that the cluster has, or it
+	// refuses to join.
 	for _, m := range left {
 		initial = append(initial, m.Name+"="+m.PeerURLs[0])
 	}
@@ -290,6 +293,7 @@ func freePorts(n int) ([]string, error) {
 		}
 	}()
 
+	// Listeners stay open until all ports are chosen, so that none is chosen twice.
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

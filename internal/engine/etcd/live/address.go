@@ -74,6 +74,7 @@ func parse(text string, getenv func(string) string) (*address, error) {
 			len(a.endpoints), membersMax)
 	}
 
+	// Certificates make no sense without TLS.
 	a.secure = a.secure || a.files != endpoint.Files{}
 	return a, nil
 }
@@ -83,6 +84,7 @@ func parse(text string, getenv func(string) string) (*address, error) {
 func (a *address) credentials(parsed *location.Address, getenv func(string) string) {
 	if parsed.UserInfo == "" {
 		user, password, has := strings.Cut(getenv("ETCDCTL_USER"), ":")
+		// ETCDCTL_USER may be "user:password", or only the user.
 		if !has {
 			password = getenv("ETCDCTL_PASSWORD")
 		}
@@ -103,6 +105,7 @@ func (a *address) parameters(query string) error {
 	}
 
 	for key, v := range values {
+		// The last one wins, as with flags.
 		value := v[len(v)-1]
 		switch key {
 		case "cacert":
@@ -153,6 +156,7 @@ func (a *address) page(endpoint string) string {
 	}
 	if a.metrics != nil {
 		host := a.metrics.Hostname()
+		// "http://:2381" means this port on every member.
 		if host == "" {
 			host, _, _ = net.SplitHostPort(endpoint)
 		}

@@ -123,6 +123,7 @@ func (c *Config) Check() diagnostics.List {
 	}
 
 	count("members", c.Members, 1, membersMax, "members: etcd's FAQ recommends 7 at most")
+	// Outside the range, the problem above is enough.
 	if c.Members > 0 && c.Members <= membersMax && c.Members%2 == 0 {
 		l = append(l, diagnostics.Problem{
 			Field: "members", Text: strconv.Itoa(c.Members) + " members tolerate no more failures than " +

@@ -90,6 +90,7 @@ func (v *Existing) Describe() string { return "etcd " + v.version }
 // connect opens n links, to all endpoints in turn.
 func (v *Existing) connect(n int) (*links, error) {
 	l := &links{}
+	// One connection per host for status requests, then the ones for the workload.
 	for i := range max(n, len(v.hosts)) + len(v.hosts) {
 		c, err := dialTo(v.hosts[i%len(v.hosts)], v.tls, &v.token)
 		if err != nil {
@@ -126,6 +127,7 @@ func (v *Existing) InspectFor(ctx context.Context, size units.Size,
 	}
 
 	defer func() { _ = l.close() }()
+	// The quota holds for each member, so the largest database is the first to reach it.
 	for i := range l.members {
 		asking, cancel := context.WithTimeout(ctx, answerWithin)
 		s, err := etcdserverpb.NewMaintenanceClient(l.members[i]).Status(asking, &etcdserverpb.StatusRequest{})
@@ -144,6 +146,7 @@ func (v *Existing) InspectFor(ctx context.Context, size units.Size,
 	switch {
 	case err != nil:
 		return nil, v.explain(err)
+	// Keys that were there before must not be removed afterwards.
 	case got.Count > 0:
 		return nil,
 			fmt.Errorf("%d keys already begin with %s: use another name, or remove them (etcdctl del --prefix %s)",
@@ -195,6 +198,7 @@ func (v *Existing) unreachable(ctx context.Context, host string, err error) erro
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	// These come from etcd itself, so it is the right program.
 	if text := err.Error(); strings.Contains(text, "permission denied") ||
 		strings.Contains(text, "user name is empty") || strings.Contains(text, "authenticating as") {
 		return v.explain(err)
@@ -240,6 +244,8 @@ func (v *Existing) Do(ctx context.Context, conn int, op *lab.Op) error {
 	if l == nil {
 		return errNotRunning
 	}
+	// A full database would raise an alarm and stop the writes of all clients. Reads do no
+	// harm.
 	if err := v.guard.full(); err != nil && op.Kind.Writes() {
 		return err
 	}
@@ -318,6 +324,8 @@ func (v *Existing) remove(ctx context.Context, l *links) error {
 		if err != nil || len(got.Kvs) == 0 {
 			return err
 		}
+		// The end of a range is exclusive; the last key with a zero byte is the next possible
+		// key.
 		last := append(slices.Clone(got.Kvs[len(got.Kvs)-1].Key), 0)
 		if _, err := kv.DeleteRange(ctx,
 			&etcdserverpb.DeleteRangeRequest{Key: got.Kvs[0].Key, RangeEnd: last}); err != nil {

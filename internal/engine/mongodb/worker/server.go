@@ -150,6 +150,8 @@ func (s *server) makeFolders(m *lab.Machine) (place, error) {
 		at.journal = filepath.Join(dir, "journal")
 	}
 
+	// The order matters: by default the journal's folder is inside home, which must be empty
+	// first.
 	for _, dir := range []string{at.home, at.journal} {
 		if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 && dir == at.home {
 			return place{}, fmt.Errorf("%s is not empty: the volumes of a new database must be empty", dir)
@@ -199,6 +201,7 @@ func (s *server) load(ctx context.Context, w *worker, load *workload.Workload, p
 
 	c := newCaller()
 	for first := uint64(0); first < s.cfg.Documents; {
+		// One message per loadMax documents, so that progress shows and a message stays small.
 		n := min(loadMax, s.cfg.Documents-first)
 		_, err := w.call(ctx, c, kindLoad, func(b []byte) ([]byte, error) {
 			b = binary.LittleEndian.AppendUint64(b, first)
@@ -251,6 +254,7 @@ func (s *server) Do(ctx context.Context, conn int, op *lab.Op) error {
 		document = size
 	}
 
+	// Checked before the request is sent, so that the error names the document.
 	if op.Key >= keyEnd || document > documentBytesMax {
 		return fmt.Errorf("document %d of %s: WiredTiger's worker accepts keys below 2^62 and documents of up to 64 MiB",
 			op.Key, document)
@@ -279,6 +283,7 @@ func (s *server) Do(ctx context.Context, conn int, op *lab.Op) error {
 	}
 
 	if op.Kind == workload.Read {
+		// A document that was read back damaged is an error of the engine.
 		if _, _, _, err := parseRead(body); err != nil {
 			return err
 		}
@@ -330,6 +335,7 @@ func (s *server) Crash() error {
 	err := w.kill()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// The worker can no longer report the end of a checkpoint.
 	if n := len(s.cycles); n > 0 && s.cycles[n-1].To.IsZero() {
 		s.cycles[n-1].To = time.Now()
 	}
