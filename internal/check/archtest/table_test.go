@@ -72,6 +72,7 @@ var layers = []Layer{
 	{"record/serverlog", "the logs of database servers: lines, prefixes, times and events by second", []string{
 		"record/lineprefix", "record/recording", "record/source",
 	}},
+	{"record/synclog", "what the logs of Redis and ZooKeeper say about slow syncs", []string{"record/lineprefix", "record/serverlog"}},
 	{"record/diskstats", "samples of /proc/diskstats that a script kept", []string{
 		"base/procfs", "record/lineprefix", "record/recording", "record/source",
 	}},
@@ -89,7 +90,7 @@ var layers = []Layer{
 	}},
 	{"record/sources", "recognises which source an argument means", []string{
 		"base/procfs", "base/safefile", "record/address", "record/httpclient", "record/recording", "record/source", "record/exposition", "record/fio",
-		"record/benchmark", "record/csvtable", "record/host", "record/iostat", "record/diskstats", "record/promjson", "record/vmstat", "record/serverlog",
+		"record/benchmark", "record/csvtable", "record/host", "record/iostat", "record/diskstats", "record/promjson", "record/vmstat", "record/serverlog", "record/synclog",
 	}},
 	{"record/query", "a PromQL expression over a recording that no one has described", []string{
 		"base/diagnostics", "record/recording",

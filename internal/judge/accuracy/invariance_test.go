@@ -17,7 +17,7 @@ import (
 // invariant are rules that no null recording tries: what a log has, sums since a start, what a benchmark's
 // clients felt, and a device or a member compared with itself and with others.
 var invariant = []string{
-	"clients/slow-operations", "disk/slow-member", "disk/write-bursts",
+	"clients/slow-operations", "disk/logged-slow-syncs", "disk/slow-member", "disk/write-bursts",
 	"etcd/logged-no-space", "etcd/logged-slow-requests", "etcd/logged-slow-syncs", "etcd/nothing-slow-logged",
 	"mongodb/logged-slow-operations", "mongodb/nothing-slow-logged", "mongodb/since-start",
 	"postgres/logged-checkpoints", "postgres/logged-failures", "postgres/logged-slow-statements",

@@ -27,6 +27,7 @@ func (p *Pack) coreRules() []Rule {
 		diskNotTheCause(),
 		diskLimitsUnused(),
 		diskSinceBoot(),
+		diskLoggedSyncs(),
 		goodEnough(),
 
 		hostWritebackBacklog(),

@@ -1,6 +1,11 @@
 package rules
 
-import "plimsoll/internal/record/timeline"
+import (
+	"math"
+	"strconv"
+
+	"plimsoll/internal/record/timeline"
+)
 
 // The CPUs' share that waits for I/O depends on how many there are: one thread that always waits is
 // 25 % of four CPUs. Blocked tasks do not.
@@ -12,6 +17,9 @@ const (
 	// Below these at all times, nothing waits for I/O.
 	noPressureWait    = 0.05
 	noPressureBlocked = 0.5
+	// leastIdle is the share of idle CPUs from which iowait shows waiting tasks: a CPU with other work
+	// does not count it.
+	leastIdle = 0.1
 	// swapsPages is how many pages per second are swapped in and out while memory is short.
 	swapsPages   = 25.0
 	noSwapsPages = 1.0
@@ -24,13 +32,17 @@ func hostIOPressure() Rule {
 		NoAlert: "it is for sources without the latency of a device; other rules judge those that have it",
 		Cause:   "A CPU is in iowait while it has nothing to run and a task waits for a device. It shows that something waits for storage, but not for which device or how long.",
 		Words: Words{
-			"calm title": "The host hardly waits for I/O",
-			"swap title": "The host swaps: memory is short",
-			"swap":       "{{.out}} pages per second were swapped out and {{.in}} in (means): memory is short, and the swap device adds I/O.",
-			"calm":       "The host shows no sign of waiting for storage: the CPUs waited for I/O at most {{.most}} of an interval{{with .tasks}}, at most {{.}} tasks were blocked{{end}}{{if .noswap}}, and nothing was swapped{{end}}.",
-			"pressure":   "Tasks wait for I/O: the CPUs waited for it {{.wait}} of the time (median){{with .blocked}}, with {{.}} tasks blocked{{end}}.",
-			"opening":    "{{if .swaps}}The host swaps: {{.out}} pages per second were swapped out and {{.in}} in (means).{{if .waits}} {{end}}{{end}}{{if .waits}}Tasks wait for I/O: the CPUs waited for it {{.wait}} of the time (median).{{end}}",
-			"which":      "Which device they wait for, and how long, does not show in these sources.",
+			"calm title":   "The host hardly waits for I/O",
+			"swap title":   "The host swaps: memory is short",
+			"swap":         "{{.out}} pages per second were swapped out and {{.in}} in (means): memory is short, and the swap device adds I/O.",
+			"calm":         "The host shows no sign of waiting for storage: the CPUs waited for I/O at most {{.most}} of an interval{{with .bound}}, {{.}} of one task's time{{end}}{{with .tasks}}, at most {{.}} tasks were blocked{{end}}{{if .noswap}}, and nothing was swapped{{end}}.",
+			"some title":   "Few tasks wait for I/O",
+			"some":         "The CPUs waited for I/O at most {{.most}} of an interval. On {{.cpus}} CPUs that is as long as {{.always}} tasks that wait all the time would take, so a single thread, such as the one that writes a log, may have waited all the time.",
+			"hidden title": "Whether a task waits for I/O is unknown",
+			"hidden":       "The CPUs waited for I/O at most {{.most}} of an interval. {{if .cpus}}They had too little idle time to count it, and the number of blocked tasks is unknown.{{else}}Neither the number of CPUs nor that of blocked tasks is known: one thread that always waits is 100 % of one CPU, and 1 % of a hundred.{{end}} A thread that waits all the time cannot be ruled out.",
+			"pressure":     "Tasks wait for I/O: the CPUs waited for it {{.wait}} of the time (median){{with .blocked}}, with {{.}} tasks blocked{{end}}.",
+			"opening":      "{{if .swaps}}The host swaps: {{.out}} pages per second were swapped out and {{.in}} in (means).{{if .waits}} {{end}}{{end}}{{if .waits}}Tasks wait for I/O: the CPUs waited for it {{.wait}} of the time (median).{{end}}",
+			"which":        "Which device they wait for, and how long, does not show in these sources.",
 		},
 		Advice: map[string]Advice{
 			"record": {Summary: "Record the devices: S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log",
@@ -62,7 +74,7 @@ func (r Rule) pressure(c *Case) []Finding {
 	// A share over half of the time shows in the median.
 	usual, tasks := timeline.Quantile(wait, 1-pressureShare), timeline.Quantile(blocked, 1-pressureShare)
 	v := Values{"wait": Part(usual), "blocked": "", "in": Number(max(0, in)), "out": Number(max(0, out)),
-		"most": Part(timeline.Max(wait)), "tasks": "", "noswap": "", "waits": "", "swaps": ""}
+		"most": Part(timeline.Max(wait)), "tasks": "", "noswap": "", "waits": "", "swaps": "", "bound": "", "cpus": "", "always": ""}
 	if tasks == tasks {
 		v["blocked"], v["tasks"] = Number(tasks), Number(timeline.Max(blocked))
 	}
@@ -95,7 +107,30 @@ func (r Rule) pressure(c *Case) []Finding {
 		f.Advise("record", nil)
 	case timeline.Max(wait) < noPressureWait && !(timeline.Quantile(blocked, 0.9) > noPressureBlocked) &&
 		!(in+out > noSwapsPages):
-		f.Kind, f.Severity = Refutation, Info
+		f.Severity = Info
+		if tasks != tasks {
+			most, cpus := c.alwaysWaiting(wait)
+			if cpus > 0 {
+				v["cpus"] = Number(cpus)
+			}
+			v["bound"], v["always"] = Part(most), Number(most)
+
+			key := ""
+			switch {
+			case most != most:
+				key = "hidden"
+			case most >= noPressureBlocked:
+				key = "some"
+			}
+			if key != "" {
+				f.Entitle(key+" title", v)
+				f.Say(key, v)
+				f.Advise("record", nil)
+				return []Finding{f}
+			}
+		}
+
+		f.Kind = Refutation
 		if in+out <= noSwapsPages {
 			v["noswap"] = "so"
 		}
@@ -107,4 +142,41 @@ func (r Rule) pressure(c *Case) []Finding {
 	}
 
 	return []Finding{f}
+}
+
+// alwaysWaiting is how many tasks that always wait explain the CPUs' iowait, at most, and how many CPUs the
+// host has. A CPU is in iowait only while it has nothing else to run, so the share is of the idle time. NaN if
+// the CPUs are not known or hardly idle, and 0 CPUs if they are not known.
+func (c *Case) alwaysWaiting(wait []float64) (tasks, cpus float64) {
+	cpus, err := strconv.ParseFloat(c.Facts["cores"], 64)
+	if err != nil || !(cpus >= 1) {
+		cpus = timeline.Max(c.One(CPUCores))
+	}
+	if !(cpus >= 1) {
+		return math.NaN(), 0
+	}
+
+	busy, stolen := c.One(CPUBusy), c.One(CPUStolen)
+	if len(busy) == 0 {
+		return math.NaN(), cpus
+	}
+
+	for i, share := range wait {
+		if share != share {
+			continue
+		}
+
+		idle := 1 - busy[i]
+		if len(stolen) > 0 && stolen[i] == stolen[i] {
+			idle -= stolen[i]
+		}
+		if !(idle >= leastIdle) {
+			return math.NaN(), cpus
+		}
+		if n := share * cpus / idle; !(n <= tasks) {
+			tasks = n
+		}
+	}
+
+	return tasks, cpus
 }

@@ -23,6 +23,7 @@
 //	samples of /proc/diskstats       while sleep 1; do date +%s.%N; cat /proc/diskstats; done; pt-diskstats' files
 //	a Prometheus response            curl -G http://prometheus:9090/api/v1/query_range ...
 //	a CloudWatch answer              aws cloudwatch get-metric-data, get-metric-statistics
+//	a log of Redis or ZooKeeper      its slow syncs
 //	a database's log                 also with the prefixes of journald, docker and Kubernetes
 //	a benchmark's report             output of etcdctl check perf and pg_test_fsync
 //	a benchmark's clients            output of sysbench and YCSB
@@ -46,6 +47,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,6 +63,7 @@ import (
 	"plimsoll/internal/record/promjson"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/synclog"
 	"plimsoll/internal/record/vmstat"
 )
 
@@ -285,7 +288,7 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 		return asInput(iostat.New(from))
 	}
 
-	for _, l := range o.logs {
+	for _, l := range slices.Concat(o.logs, synclog.Formats()) {
 		if l.Sniff(head) {
 			return asInput(l.Open(from), nil)
 		}
