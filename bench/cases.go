@@ -144,7 +144,7 @@ func inflate(path string, open func(io.Reader) (io.ReadCloser, error)) error {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 
-			// _id and type take 23 bytes, the head of the field data 11 more.
+			// _id and type take 23 bytes, the header of the field data 11 more.
 			if doc[19] != 1 {
 				continue
 			}

@@ -21,8 +21,8 @@ func cpuSeconds() float64 {
 
 // peakKB is the largest resident size this process has had.
 func peakKB() int64 {
-	// Where there is one, the kernel's own account, which begins with the program; that of
-	// getrusage begins with the process it was forked from.
+	// VmHWM in /proc starts with the program, if there is a /proc; getrusage also counts the
+	// process that it was forked from.
 	status, err := os.ReadFile("/proc/self/status")
 	if err == nil {
 		for line := range strings.Lines(string(status)) {

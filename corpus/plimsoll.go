@@ -14,7 +14,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// report is what this package reads of `plimsoll diagnose -o json`.
+// report has the fields of `plimsoll diagnose -o json` that this package reads.
 type report struct {
 	Verdict  string    `json:"verdict"`
 	Findings []finding `json:"findings"`

@@ -176,7 +176,7 @@ func TestIrrelevantChanges(t *testing.T) {
 	}
 }
 
-// sameAnswer compares how long what stalled, and each cause and refutation.
+// sameAnswer compares the stalled time of each operation, and all causes and refutations.
 func sameAnswer(t *testing.T, truth, got *diagnose.Report) {
 	t.Helper()
 	if truth.Stalls.Seconds != got.Stalls.Seconds || truth.Stalls.Signal != got.Stalls.Signal {

@@ -26,7 +26,7 @@ func manual(t *testing.T) (dir string, pages []string) {
 	return dir, pages
 }
 
-// Each command that help shows has a page, which says how it is called and what its flags are.
+// Each command in the help has a manual page with its usage and its flags.
 func TestManualIsComplete(t *testing.T) {
 	dir, pages := manual(t)
 	a, _, _ := testApp()

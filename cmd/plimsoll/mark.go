@@ -81,7 +81,7 @@ func (o *markOptions) validate(a *app, args []string) (zone *time.Location, err 
 	text := o.to
 	if _, err := os.Stat(text); err == nil || !strings.Contains(text, "://") &&
 		(strings.ContainsAny(text, `/\`) || !strings.Contains(text, ":")) {
-		return zone, nil // a folder, or what would be one
+		return zone, nil // a folder, or a path that could become one
 	}
 
 	if !strings.Contains(text, "://") {

@@ -15,8 +15,9 @@ const unreadAfter = 300 * time.Millisecond
 // errUnread is the error of an output that no process reads, when the command is interrupted.
 var errUnread = fmt.Errorf("the output is not read: %w", context.Canceled)
 
-// interruptible is an output whose writes end when the command is interrupted, also if its reader has
-// stopped reading: a write to a full pipe cannot be cancelled, so it is left behind in its goroutine.
+// interruptible is an output whose writes end when the command is interrupted, even if its reader
+// has stopped reading: a write to a full pipe cannot be cancelled, so it is left behind in its
+// goroutine.
 type interruptible struct {
 	w     io.Writer
 	ended <-chan struct{} // the command was interrupted

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// A receiver that takes a request and never answers is a failure, also if the user ends the waiting.
+// A receiver that accepts a request and never answers is a failure, even if the user interrupts the
+// wait.
 func TestPushToSilence(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()

@@ -111,7 +111,7 @@ func fixPages(fixes []act.Fix) (out [][]byte) {
 	return out
 }
 
-// tested are the fixes' steps with how they were tested: remedy, place, how.
+// tested lists how the steps of the fixes were tested, as rows of remedy, place and method.
 func tested(fixes []act.Fix) (out [][3]string) {
 	for _, f := range fixes {
 		for _, m := range f.Remedies {

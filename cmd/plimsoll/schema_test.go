@@ -165,8 +165,9 @@ func compareSchema(t *testing.T, cmd *cobra.Command, name string, types []reflec
 	}
 }
 
-// schemaOf is the schema of one of some types, described by their doc comments. Readers accept fields that
-// are not in it, because fields are added; a strict one does not, so that a test finds them.
+// schemaOf returns the schema of the named type among types, described by their doc comments.
+// Readers must accept unknown fields, because fields are added; a strict schema rejects them, so
+// that a test notices.
 func schemaOf(t *testing.T, name string, types []reflect.Type, strict bool) *jsonschema.Schema {
 	t.Helper()
 	text := &jsonschema.Schema{Type: "string"}

@@ -39,7 +39,7 @@ func metricsPage() http.Handler {
 	})
 }
 
-// listening is the address in a log of watch.
+// listening returns the address that watch logged.
 var listening = regexp.MustCompile(`address=(127\.0\.0\.1:\d+)`)
 
 // watchGet asks a watch for a path until the answer has the status: watch-get LOG PATH STATUS FILE.

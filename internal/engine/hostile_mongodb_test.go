@@ -181,7 +181,7 @@ func overTLS(serve func(c *conn)) func(c *conn) {
 	return func(c *conn) { serve(&conn{tls.Server(c.Conn, certified()), c.sent}) }
 }
 
-// crowd is a member of a set of so many.
+// crowd is a member of a set with the given number of members.
 func crowd(members int) func(c *conn) {
 	var hosts bson.A
 	for i := range members {

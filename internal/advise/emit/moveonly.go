@@ -39,7 +39,8 @@ func Movers(of Engines) []string {
 }
 
 var (
-	// plainPath matches what may stand in a shell's assignment, in fstab and in a systemd unit without quotes.
+	// plainPath matches what needs no quotes in a shell's assignment, in fstab and in a systemd
+	// unit.
 	plainPath = regexp.MustCompile(`^(/[A-Za-z0-9._@:+-]+)+$`)
 	unitName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@:-]*$`)
 )

@@ -192,7 +192,7 @@ func TestProductsUntold(t *testing.T) {
 			t.Errorf("%s is %s, want %s: %s", c.order, v.Text, c.want, v.Evidence)
 		}
 
-		// The user knows more: then it is that product, with the figures that were reached.
+		// If the user names the product, it is that product with the figures that were reached.
 		told, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{
 			Pack: pack, Engines: engines.All().Fits(),
 			Engine: "streams", Volumes: map[string]catalog.Order{"data": {Type: "gp3", Size: 300 * units.GiB}},

@@ -108,8 +108,8 @@ workload: {arrivals: {poisson: 3000/s}, mix: {read: 60%, update: 40%}}
 		words: map[string]string{"volumes.data.type": "gp3", "volumes.wij.type": "gp3", "volumes.journal.type": "gp3"},
 	},
 	{
-		// At its limit of bytes, the writeback's requests have a constant rate, far below the
-		// volume's: that is not a limit.
+		// When throughput is the limit, writeback has a constant rate of requests, far below the
+		// volume's IOPS. That rate is not a limit.
 		name: "WiredTiger behind the kernel's writeback",
 		yaml: `plimsoll: 1
 run: {duration: 5min, warmup: 2min}

@@ -44,8 +44,8 @@ func TestMeant(t *testing.T) {
 	}
 }
 
-// A fix whose settings are the same in both recordings was not applied: the report states that, and
-// figures that got worse are not as meant.
+// A fix whose settings are the same in both recordings was not applied. The report says so, and
+// does not excuse figures that got worse.
 func TestFixThatIsNotInEffect(t *testing.T) {
 	with := func(word, percent string) *side {
 		s := made{seed: 1, cells: 100}.side(word)

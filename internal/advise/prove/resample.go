@@ -80,7 +80,7 @@ func permute(a, b measure, block, permutations int, s *random.Stream) float64 {
 		}
 
 		c := math.Abs(contrast(both.estimate(in), both.estimate(out)))
-		if !(c < seen-rounding) { // also if it is NaN
+		if !(c < seen-rounding) { // NaN counts too
 			asFar++
 		}
 	}

@@ -12,8 +12,9 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// scraped is an hour of a database whose writes take 2 ms, and 400 ms in a second every 20 s or so, as an
-// exporter scraped every so many seconds shows it; next to it an idle device, sampled every second.
+// scraped is an hour of a database whose writes take 2 ms, and 400 ms in about one second of every
+// 20, as seen by an exporter that is scraped at the given interval. It includes an idle device,
+// sampled every second.
 func scraped(t *testing.T, seed random.Seed, every int) []recording.Reader {
 	t.Helper()
 	const seconds, rate = 3600, 1000.0

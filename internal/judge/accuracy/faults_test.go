@@ -13,7 +13,7 @@ import (
 // fewAndLong is the rule for operations that are long by themselves.
 const fewAndLong = "queries/few-and-long"
 
-// aQuota stands in a scenario for a quota that is drawn once the load is known.
+// aQuota is a placeholder in a scenario for a quota that is drawn once the load is known.
 const aQuota = "QUOTA"
 
 // underQuota is a machine with cores to spare, more of which change nothing.
@@ -23,8 +23,8 @@ func (c chance) underQuota(in *incident) string {
 	return fmt.Sprintf("cores: 8, memory: %dGiB, cpu_quota: %s", pick(c, 8, 16, 32), aQuota)
 }
 
-// withQuota draws the CPU quota of the container that the database runs in, around what the load
-// takes at its highest: so many operations per second, each of so many microseconds.
+// withQuota draws the CPU quota of the database's container, around the peak demand of the load:
+// rate operations per second, each of which takes the given number of microseconds.
 func (c chance) withQuota(text string, rate, takes int) string {
 	if !strings.Contains(text, aQuota) {
 		return text
@@ -62,8 +62,7 @@ func (in incident) longByThemselves(ctx context.Context, base time.Duration, lim
 	return accuracy.Refutation(base, stalledIn(felt, limit)) == accuracy.Right, nil
 }
 
-// saidLong reports whether a report has long operations of few clients as a fact, and nothing that
-// stalled.
+// saidLong reports whether a report mentions long operations of a few clients and no stall.
 func saidLong(r *diagnose.Report) (f diagnose.Finding, yes bool) {
 	for _, i := range r.Incidents {
 		if i.Kind == diagnose.Stalled {

@@ -187,7 +187,7 @@ func (in *incident) disks(volumes ...drawn) {
 
 	in.granted["disk/latency-bound"], in.needs["disk/latency-bound"] = more, quick
 	in.granted["disk/not-the-cause"] = perfect
-	if in.instance { // its limit is one of the volumes' as well
+	if in.instance { // its limit also applies to the volumes
 		in.granted["disk/not-the-cause"] = append(slices.Clone(perfect), "host.instance=")
 	}
 }

@@ -127,7 +127,8 @@ func (r *nullRecording) bounded(x []float64) []float64 {
 	return x
 }
 
-// cappedDisk stands at a limit of requests where on, as still as cv, with a queue that varies.
+// cappedDisk is at a limit of requests in the cells that are on, with a rate that varies by cv and
+// a queue that varies more.
 func (r *nullRecording) cappedDisk(on []bool, limit, cv float64) disk {
 	d := r.idleDisk()
 	ops, queue := r.flat(limit, cv), r.flat(30, 0.3)
@@ -142,7 +143,7 @@ func (r *nullRecording) cappedDisk(on []bool, limit, cv float64) disk {
 	return d
 }
 
-// cvs are the variations of devices without any cap.
+// cvs are the coefficients of variation of devices without a cap.
 var cvs = []float64{0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5}
 
 var capRules = []string{"disk/iops-capped", "disk/throughput-capped", "disk/machine-capped", "disk/burst-exhausted", "disk/instance-burst-exhausted"}

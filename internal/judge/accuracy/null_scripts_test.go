@@ -24,7 +24,7 @@ const (
 	scriptNullHours     = 4
 )
 
-// intervals is how long the recordings of a case are.
+// intervals is the length of a case's recordings.
 func (n *scriptNull) intervals() int {
 	return min(scriptNullIntervals, int(scriptNullHours*time.Hour/n.step))
 }
@@ -295,7 +295,7 @@ var waitedForIn = map[string][]string{
 	"wiredtiger/cache-pressure":  {"the cache is full; names up to 7.0", "8.x; a fifth of the cache is dirty, updates hold an eighth"},
 	"wiredtiger/pinned-snapshot": {"an open transaction, by its read timestamp", "a member is down, and the majority's commit point does not move"},
 	"wiredtiger/ticket-queue":    {"8.0 counts the time queued, in microseconds", "7.0 has one queue, without a priority", "scraped every 15 s by an exporter that names 8.x as before; no sample shows the tickets gone"},
-	// A failed check of the volume is a fault, also if no client waits.
+	// A failed check of the volume is a fault even if no client waits.
 	"disk/volume-stalled": {"two minutes without a completed request, and commits wait"},
 }
 
@@ -332,7 +332,7 @@ var notTried = map[string]string{
 
 const (
 	aboutDevice = "judges a device by its own figures; the cases of devices without any cap try it"
-	byItself    = "a fault by itself, also if no client waits"
+	byItself    = "a fault even if no client waits"
 	sameFigures = "the figures that show the waiting are its evidence"
 )
 

@@ -35,7 +35,7 @@ func run(ctx context.Context, text string, sets ...string) (*recording.Memory, e
 	return m, err
 }
 
-// resampled keeps the samples of a coarser sampling: one in so many seconds.
+// resampled simulates coarser sampling: it keeps one sample per interval.
 func resampled(ctx context.Context, m *recording.Memory, every time.Duration) (recording.Reader, error) {
 	if every <= time.Second {
 		return m, nil
@@ -83,7 +83,7 @@ type tried struct {
 	incident
 	skipped bool
 	stalled time.Duration
-	// quiet says that no second came near a stall.
+	// quiet means that no second came close to a stall.
 	quiet  bool
 	trials []accuracy.Trial
 	// errors are the claims that are wrong or missing, for tuning rules.

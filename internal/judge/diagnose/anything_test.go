@@ -95,7 +95,7 @@ func leaves(t *testing.T) []leaf {
 	return out
 }
 
-// anyShape draws the values of a series: still, steady, with bursts, with holes.
+// anyShape draws the values of a series: idle, steady, bursty, or with gaps.
 func anyShape(t *rapid.T, n int, counter bool) []float64 {
 	scale := math.Pow(10, float64(rapid.IntRange(-3, 10).Draw(t, "scale")))
 	shape := rapid.SampledFrom([]string{"zero", "steady", "burst", "holes", "late", "wild"}).Draw(t, "shape")

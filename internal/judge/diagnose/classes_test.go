@@ -150,7 +150,7 @@ func TestPercentilesOverTime(t *testing.T) {
 				}
 
 				if on := p.Operations.Values[i]; math.Abs(*on-n) > 1e-6 {
-					rt.Fatalf("%s stands on %v, is told to stand on %v", track.Name, n, *on)
+					rt.Fatalf("%s is based on %v operations, and the report says %v", track.Name, n, *on)
 				}
 
 				exact := durations[int(math.Ceil(share[track.Name]*n-1e-9))-1]

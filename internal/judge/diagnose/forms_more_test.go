@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// histogram is one of Prometheus' client libraries: so many operations a second, of which the share of
-// each class took up to its edge. Edges and shares are of equal length and cumulative.
+// histogram is one of Prometheus' client libraries: rate operations per second, of which each
+// class's share took up to its edge. Edges and shares have the same length and are cumulative.
 func (w *written) histogram(name, member string, rate func(s float64) float64, edges []string, upTo func(s float64) []float64, mean func(s float64) float64) *written {
 	for k, le := range append(slices.Clone(edges), "+Inf") {
 		w.counter(func(s float64) float64 {
@@ -123,7 +123,8 @@ func TestTheSlowMemberIsFirst(t *testing.T) {
 	}
 }
 
-// mongod is a MongoDB as mongodb_exporter writes it: so many writes a second, of so many seconds each.
+// mongod is a MongoDB as mongodb_exporter writes it: rate writes per second, each of which takes
+// latency seconds.
 func (w *written) mongod(rate, latency func(s float64) float64) *written {
 	for _, op := range []string{"writes", "reads", "commands"} {
 		share := 1.0

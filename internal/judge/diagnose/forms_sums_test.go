@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/judge/diagnose"
 )
 
-// sums is a volume in CloudWatch's sums of so many seconds, new each so many seconds, sampled more
-// often than that, with all metrics or some.
+// sums is a volume in CloudWatch's sums over periodS seconds, published every everyS seconds and
+// sampled more often than that, with all metrics or some.
 func (w *written) sums(id string, periodS, everyS float64, of func(s float64) did, some ...string) *written {
 	for name, x := range map[string]func(d did) float64{
 		"read_ops_sum": func(d did) float64 { return periodS * d.reads }, "write_ops_sum": func(d did) float64 { return periodS * d.writes },

@@ -177,8 +177,8 @@ func iostat(t *testing.T, step, length time.Duration, device string, of func(s f
 	return r
 }
 
-// A volume that serves a limit of requests and makes the rest wait: so many are asked for, each takes
-// base alone. A queue of at most 64 forms.
+// capped is a volume that serves up to limit requests per second and queues the rest, at most 64. A
+// request that does not queue takes base.
 func capped(asked, limit, base, kib, readShare float64) func(s float64) did {
 	return func(s float64) did {
 		want := asked * jitter(s, "asked", 0.08)

@@ -344,7 +344,8 @@ func Describe(in []recording.Reader) []Source {
 	return out
 }
 
-// withDamage adds to an error what could not be read of a damaged source: that may be the reason.
+// withDamage adds to an error which parts of a damaged source could not be read, because that may
+// be the reason.
 func withDamage(err error, in []recording.Reader) error {
 	for _, t := range trouble(in) {
 		if t.Kind == string(recording.NoteDamage) {

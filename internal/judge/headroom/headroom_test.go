@@ -24,7 +24,7 @@ var (
 	began = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
 )
 
-// recorded is a case of signals that are given by cell.
+// recorded is a case whose signals are given cell by cell.
 type recorded struct {
 	*rules.Case
 	tracks map[*rules.Signal][]timeline.Track

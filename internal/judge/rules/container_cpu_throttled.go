@@ -26,7 +26,7 @@ func containerCPUThrottled() Rule {
 				TradeOff: "its neighbours may get less CPU; without a limit, a pod no longer has the QoS class Guaranteed",
 				Do:       []*Remedy{raiseCPU}},
 			"threads": {Summary: "Configure the engine for the number of CPUs it really has{{.hints}}",
-				Expect:   "fewer threads use up the quota at the same time: the same work, with shorter stops",
+				Expect:   "fewer threads use up the quota at the same time: the same work, with shorter pauses",
 				TradeOff: "almost none", NoCommand: "it is set where the program is started"},
 		}}
 

@@ -39,7 +39,7 @@ const (
 	Undetermined Verdict = "undetermined"
 )
 
-// leastForQuantile is how many operations have to lie beyond a quantile before it means anything.
+// leastForQuantile is how many operations must be beyond a quantile before it means anything.
 const leastForQuantile = 3.0
 
 // Judge compares a distribution with a criterion. The verdict is Undetermined if the classes around

@@ -30,7 +30,7 @@ func MoveLog(engine, trial string, identify []Command, data, unit, restart strin
 // newDevice is the device of a volume that was just attached, which no source shows.
 const newDevice = `{{ask "" "DEVICE" "the new, empty volume that lsblk shows, /dev/..."}}`
 
-// Folder returns a path if it can stand in scripts, fstab and a unit without quotes, and "" otherwise: then
+// Folder returns a path if it needs no quotes in scripts, fstab and a unit, and "" otherwise: then
 // the reader sets it.
 func Folder(path string) Value {
 	plain := !strings.ContainsFunc(path, func(r rune) bool {

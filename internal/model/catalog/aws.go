@@ -100,8 +100,8 @@ func gp3() *VolumeType {
 		ThroughputPerIOPS: said(256*units.KiB, ebsGuide, "0.25 MiB/s for each IOPS"),
 		Operation:         ssdOperation, Merge: true,
 		Rules: []Figure[string]{
-			said("no burst: at least 90 % of the IOPS 99 % of a year", ebsGuide),
-			said("RDS joins four of them from 400 GiB on (Oracle 200, SQL Server never): 12,000 IOPS and 500 MiB/s; write it as stripe: 4 of a quarter of the size each",
+			said("no burst: delivers at least 90 % of its IOPS 99 % of the time in a year", ebsGuide),
+			said("from 400 GiB on RDS stripes four of them (Oracle from 200 GiB on, SQL Server never): 12,000 IOPS and 500 MiB/s; enter it as stripe: 4, each with a quarter of the size",
 				rdsGuide),
 		},
 		Read: &volume.GP3, Write: &volume.GP3, LatencyBasis: Measured, LatencyNote: "reads as writes (assumed)",
@@ -142,11 +142,11 @@ func gp2() *VolumeType {
 		Operation:     ssdOperation, Merge: true,
 		Rules: []Figure[string]{
 			said("3 IOPS per GiB, at least 100, at most 16,000", ebsGuide),
-			said("below 1,000 GiB 3,000 IOPS while there are credits: 5,400,000 at the start and at most, one an operation, refilled at the baseline",
+			said("below 1,000 GiB 3,000 IOPS while credits last: the bucket holds 5,400,000 and starts full, an operation costs one, and it refills at the baseline rate",
 				ebsGuide),
-			said("throughput 128 MiB/s up to 170 GiB, 250 MiB/s over it (from 170 to 334 GiB only with credits, which the IOPS see to)",
+			said("throughput 128 MiB/s up to 170 GiB, 250 MiB/s above (from 170 to 334 GiB only with credits, which the IOPS limit accounts for)",
 				ebsGuide),
-			said("at least 90 % of the IOPS 99 % of a year", ebsGuide),
+			said("delivers at least 90 % of its IOPS 99 % of the time in a year", ebsGuide),
 		},
 		Read: &volume.GP2, Write: &volume.GP2, LatencyBasis: Measured,
 		LatencyNote: "with credits; reads as writes (assumed)",
@@ -182,8 +182,8 @@ func io2() *VolumeType {
 		ThroughputPerIOPS: said(units.Size(268_435), ebsGuide, "0.256 MiB/s for each IOPS"),
 		Operation:         ssdOperation, Merge: true,
 		Rules: []Figure[string]{
-			said("throughput is not chosen: 0.256 MiB/s for each IOPS, at most 4,000 MiB/s", ebsGuide),
-			said("at least 90 % of the IOPS 99.9 % of a year; under 500 us on average at 16 KiB", ebsGuide),
+			said("throughput follows from the IOPS: 0.256 MiB/s per IOPS, at most 4,000 MiB/s", ebsGuide),
+			said("delivers at least 90 % of its IOPS 99.9 % of the time in a year; under 500 us on average at 16 KiB", ebsGuide),
 		},
 		Read: &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyBasis: Promised,
 		LatencyNote: "reads as writes (assumed)",
@@ -208,9 +208,9 @@ func io1() *VolumeType {
 		IOPSPerGiB: said(IOPS(50), ebsGuide), ThroughputMax: said(1000*units.MiBps, ebsGuide),
 		Operation: ssdOperation, Merge: true,
 		Rules: []Figure[string]{
-			said("throughput is not chosen: 256 KiB for each IOPS up to 500 MiB/s, and over 32,000 IOPS 16 KiB for each, at most 1,000 MiB/s",
+			said("throughput follows from the IOPS: 256 KiB/s per IOPS up to 500 MiB/s, above 32,000 IOPS 16 KiB/s per IOPS, at most 1,000 MiB/s",
 				ebsGuide),
-			said("at least 90 % of the IOPS 99.9 % of a year", ebsGuide),
+			said("delivers at least 90 % of its IOPS 99.9 % of the time in a year", ebsGuide),
 		},
 		Read: &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyBasis: Assumed,
 		LatencyNote: "io2's (assumed: no figures of io1 are known here)",
@@ -231,9 +231,9 @@ func st1() *VolumeType {
 	t := hdd(40, 250, 500, 500)
 	t.Name, t.Title = "st1", "EBS Throughput Optimized HDD"
 	t.Rules = []Figure[string]{
-		said("40 MiB/s per TiB, at most 500; 250 MiB/s per TiB, at most 500, while there are credits", ebsGuide),
-		said("credits of 1 TiB per TiB of size, full at the start, refilled at the baseline", ebsGuide),
-		said("an operation is up to 1 MiB of sequential I/O, and takes 1 MiB of credits however small it is",
+		said("40 MiB/s per TiB, at most 500; 250 MiB/s per TiB, at most 500, while credits last", ebsGuide),
+		said("the credit bucket holds 1 TiB per TiB of size, starts full, and refills at the baseline rate", ebsGuide),
+		said("an operation is up to 1 MiB of sequential I/O, and costs 1 MiB of credits even if it is smaller",
 			ebsIO),
 	}
 	t.Prices = []Prices{{Region: "us-east-1", Source: ebsPrices, PerGiB: 0.045}}
@@ -244,9 +244,9 @@ func sc1() *VolumeType {
 	t := hdd(12, 80, 192, 250)
 	t.Name, t.Title = "sc1", "EBS Cold HDD"
 	t.Rules = []Figure[string]{
-		said("12 MiB/s per TiB, at most 192; 80 MiB/s per TiB, at most 250, while there are credits", ebsGuide),
-		said("credits of 1 TiB per TiB of size, full at the start, refilled at the baseline", ebsGuide),
-		said("an operation is up to 1 MiB of sequential I/O, and takes 1 MiB of credits however small it is",
+		said("12 MiB/s per TiB, at most 192; 80 MiB/s per TiB, at most 250, while credits last", ebsGuide),
+		said("the credit bucket holds 1 TiB per TiB of size, starts full, and refills at the baseline rate", ebsGuide),
+		said("an operation is up to 1 MiB of sequential I/O, and costs 1 MiB of credits even if it is smaller",
 			ebsIO),
 	}
 	t.Prices = []Prices{{Region: "us-east-1", Source: ebsPrices, PerGiB: 0.015}}

@@ -43,7 +43,7 @@ func gcpTypes() []*VolumeType {
 	regional := hyperdiskBalanced("hyperdisk-balanced-ha", "Hyperdisk Balanced High Availability", 100_000, 1200,
 		regionalDocs)
 	regional.Rules = append(regional.Rules,
-		said("what a size and IOPS allow is taken from Hyperdisk Balanced; that each write is in two zones is in no latency here (assumed)",
+		said("the ranges of size and IOPS are those of Hyperdisk Balanced; the latency does not include that each write goes to two zones (assumed)",
 			Source{Text: "assumed"}))
 	balanced := persistentDisk("pd-balanced", "Balanced Persistent Disk", 3000, 6, 80_000, 140, 28)
 	balanced.LatencyBasis, balanced.LatencyNote = Assumed, likePDSSD
@@ -88,7 +88,7 @@ func gcpTypes() []*VolumeType {
 // machineBound is the rule that every Hyperdisk has: its figures do not include the machine's
 // limits.
 func machineBound(s Source) Figure[string] {
-	return said("the machine bounds IOPS and throughput further; plimsoll catalog show MACHINE has what is known of that",
+	return said("the machine limits IOPS and throughput further; see plimsoll catalog show MACHINE",
 		s)
 }
 
@@ -121,7 +121,7 @@ func hyperdiskExtreme() *VolumeType {
 		IOPSMin:     said(IOPS(128), extremeDocs), IOPSMax: said(IOPS(350_000), extremeDocs),
 		IOPSPerGiB: said(IOPS(1200), extremeDocs), IOPSLeastPerGiB: said(IOPS(2), extremeDocs),
 		ThroughputMax: said(most, extremeDocs),
-		Rules: []Figure[string]{said("throughput is 250 MiB/s for each 1,000 IOPS, at most 5,000 MiB/s",
+		Rules: []Figure[string]{said("throughput is 250 MiB/s per 1,000 IOPS, at most 5,000 MiB/s",
 			extremeDocs), machineBound(extremeDocs)},
 		Read: &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyBasis: Assumed,
 		LatencyNote: likeIO2,
@@ -147,8 +147,8 @@ func hyperdiskThroughput() *VolumeType {
 		ThroughputMax:         said(2400*units.MiBps, hyperdisks, "since 2025-08-05; 600 before"),
 		ThroughputLeastPerGiB: said(10*units.KiB, bySizeDocs, "10 MiB/s for each TiB"),
 		Rules: []Figure[string]{
-			said("4 IOPS for each MiB/s of throughput", bySizeDocs),
-			said("a size bounds its throughput from above as well; that is not checked here", bySizeDocs),
+			said("4 IOPS per MiB/s of throughput", bySizeDocs),
+			said("the size also limits the throughput; this is not checked here", bySizeDocs),
 			machineBound(hyperdisks),
 		},
 		Read: &volume.HyperdiskThroughput, Write: &volume.HyperdiskThroughput, LatencyBasis: Promised,
@@ -166,9 +166,9 @@ func hyperdiskML() *VolumeType {
 		IOPSMax:           said(IOPS(33_554_432), hyperdisks),
 		ThroughputMin:     said(400*units.MiBps, mlDocs), ThroughputMax: said(2_097_152*units.MiBps, hyperdisks),
 		Rules: []Figure[string]{
-			said("16 IOPS for each MiB/s of throughput", mlDocs),
-			said("a size bounds its throughput from both sides as well; that is not checked here", mlDocs),
-			said("once it is read-only, which several machines that share it need, it stays so", hyperdisks),
+			said("16 IOPS per MiB/s of throughput", mlDocs),
+			said("the size also sets a minimum and a maximum throughput; these are not checked here", mlDocs),
+			said("sharing it among machines requires making it read-only, which cannot be undone", hyperdisks),
 			machineBound(hyperdisks),
 		},
 		Read: &volume.GP3, Write: &volume.GP3, LatencyBasis: Assumed, LatencyNote: likeGP3,
@@ -206,7 +206,7 @@ func persistentDisk(name, title string, base, perGiB, most IOPS, baseMiBps, hund
 			said(base.String()+" IOPS and "+perGiB.String()+" per GiB, at most "+most.String(), pdDocs),
 			said(units.Count(baseMiBps)+" MiB/s and 0."+units.Count(hundredths)+
 				" per GiB, at most 1,200 MiB/s", pdDocs),
-			said("these are a machine's: they count the size of all its volumes of the type, which share them, and any one may use all",
+			said("these limits belong to the machine: they follow from the total size of its volumes of this type, which share them; one volume may use all of it",
 				pdDocs),
 		},
 		Read: &volume.PDSSD, Write: &volume.PDSSD, LatencyBasis: Measured, LatencyNote: "reads as writes (assumed)",
@@ -257,11 +257,11 @@ func azureTypes() []*VolumeType {
 		ThroughputMax: said(900*units.MBps, azureDocs),
 		Operation:     said(256*units.KiB, azureDocs),
 		Rules: []Figure[string]{
-			said("limits and price are those of the next tier in size, P1 (4 GiB, 120 IOPS, 25 MB/s) to P80 (32 TiB, 20,000 IOPS, 900 MB/s)",
+			said("a size is rounded up to the next tier for limits and price: P1 (4 GiB, 120 IOPS, 25 MB/s) to P80 (32 TiB, 20,000 IOPS, 900 MB/s)",
 				azureDocs),
-			said("over 512 GiB, on_demand_bursting gives 30,000 IOPS and 1,000 MB/s; it costs a fee a month and each operation over the disk's own figures, neither of which is known here",
+			said("above 512 GiB, on_demand_bursting allows 30,000 IOPS and 1,000 MB/s; it has a monthly fee and a fee per operation above the disk's own limits, and neither price is known here",
 				azureBursting),
-			said("up to 512 GiB (P20) 3,500 IOPS and 170 MB/s while there are credits: a full bucket lasts 30 minutes",
+			said("up to 512 GiB (P20) 3,500 IOPS and 170 MB/s while credits last: a full bucket lasts 30 minutes",
 				azureDocs, "Operations and bytes have a bucket each."),
 		},
 		Read: &volume.PremiumSSDRead, Write: &volume.PremiumSSDWrite, LatencyBasis: Measured,
@@ -330,12 +330,12 @@ func anyTypes() []*VolumeType {
 	return []*VolumeType{{
 		Name: LocalType, Provider: "any", Title: "local NVMe of an instance", Local: true,
 		Rules: []Figure[string]{
-			said("one local disk of the instance, with the limits measured on its type; a stripe takes several",
+			said("one local disk of the instance, with the limits measured on its type; use a stripe for several",
 				measuredNVMe),
-			said("where none were measured 200,000 IOPS and 2,000 MB/s", typicalNVMe),
+			said("without measurements 200,000 IOPS and 2,000 MB/s are assumed", typicalNVMe),
 			said("its data is lost when the instance stops",
 				Source{"Amazon EC2 user guide, \"Instance store\"", "2025"}),
-			said("Google's has a cache that a sync empties: reads and synchronous writes together took 1.5 ms on average; give it latency.flush",
+			said("Google's local disk has a cache that each sync flushes: a mix of reads and synchronous writes took 1.5 ms on average; set latency.flush for it",
 				nuvoloso),
 		},
 		Read: &volume.LocalNVMeRead, Write: &volume.LocalNVMeWrite, LatencyBasis: Measured,
@@ -343,7 +343,7 @@ func anyTypes() []*VolumeType {
 	}, {
 		Name: "custom", Provider: "any", Title: "your own limits",
 		ChoosesIOPS: true, ChoosesThroughput: true,
-		Rules: []Figure[string]{said("limits, burst, operation size and latency are what the order says; without a latency operations take no time, so one must be given",
+		Rules: []Figure[string]{said("limits, burst, operation size and latency are as specified; a latency is required, because operations would otherwise take no time",
 			Source{Text: "by definition"})},
 		limits: custom,
 	}}

@@ -12,8 +12,8 @@ import (
 // Seen holds what was observed of a volume. [Recognise] searches the catalogue for orders that
 // match it.
 type Seen struct {
-	Provider string // whose it is; "": not known
-	Type     string // the product that a person says it is; "": not known
+	Provider string // the cloud provider; "" if unknown
+	Type     string // the product as the user names it; "" if unknown
 	// Size of one volume. If it is not known, the size to assume for types whose limits do not
 	// depend on it.
 	Size      units.Size

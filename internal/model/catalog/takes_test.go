@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Machines of Google take the disks that its documentation says, and no others.
+// Google Cloud's machines accept the disk types that its documentation lists, and no others.
 func TestWhichDisksAMachineTakes(t *testing.T) {
 	extreme := Order{Type: "hyperdisk-extreme", Size: units.TiB, IOPS: 50_000}
 	balanced := Order{Type: "hyperdisk-balanced", Size: units.TiB}

@@ -60,9 +60,9 @@ func (d *crowdDone) Fire(now vtime.Instant, thread uint64) {
 	c.clock.At(now.Add(c.think), c, thread)
 }
 
-// What 64 threads got from a volume of 3,000 IOPS through 32 slots in the lab (examples/lab,
-// streams-randread-limit), with some 50 us between an answer and the next request. With first come,
-// first served, all of it would be 21.3 ms.
+// Latencies of 64 threads on a volume of 3,000 IOPS with 32 slots, as measured in the lab
+// (examples/lab, streams-randread-limit), with about 50 us between a reply and the next request. If
+// requests were served in order of arrival, all latencies would be 21.3 ms.
 func TestThreadsCompeteForSlots(t *testing.T) {
 	var clock vtime.Clock
 	h := NewHost(Defaults(), &clock, 1)

@@ -175,7 +175,8 @@ func (s *Scenario) VolumesOf(k int) Keyed[catalog.Order] {
 	return out
 }
 
-// A Bound is an objective: a latency that a share of a class of operations is to keep.
+// A Bound is an objective: the latency within which a given share of a class of operations must
+// complete.
 type Bound struct {
 	Name string // "write_p99"
 	Most units.Duration

@@ -35,8 +35,8 @@ func CreditsOf(sc *scenario.Scenario, r *Result) []Credit {
 	return append(out, machine...)
 }
 
-// feltCredit is the credit whose end clients feel first, nil if none do. A cluster does not wait for a
-// minority of its members, unless its leader is among them.
+// feltCredit is the credit whose exhaustion clients notice first; nil if they notice none. A
+// cluster does not wait for a minority of its members, unless its leader is among them.
 func feltCredit(sc *scenario.Scenario, r *Result) *Credit {
 	cluster := sc.Engine.Cluster
 	var first []Credit // of each member whose credits run out

@@ -60,7 +60,7 @@ func StripeOf(n int, unit units.Size, cfg Config, seed random.Seed, on *Instance
 	return NewStripe(unit, members...)
 }
 
-// Instance returns what its members share with other volumes, nil if nothing.
+// Instance returns the limits that its members share with other volumes; nil if there are none.
 func (s *Stripe) Instance() *Instance {
 	if m, ok := s.members[0].(interface{ Instance() *Instance }); ok {
 		return m.Instance()

@@ -461,7 +461,7 @@ func prints(browser context.Context, t *testing.T, page string) {
 	}
 }
 
-// sheetsMax is how many sheets of paper a page is to stay below.
+// sheetsMax is the number of sheets of paper that a page must stay below.
 const sheetsMax = 8
 
 // sheets counts the sheets of paper of a page.

@@ -29,7 +29,7 @@ func TestFiguresHaveEvidence(t *testing.T) {
 
 		top, _, _ = strings.Cut(top, "</dl>")
 		for _, m := range fact.FindAllStringSubmatch(top, -1) {
-			if !ref.MatchString(m[2]) && !strings.HasPrefix(m[1], "published claims") { // which is a count of the page's own
+			if !ref.MatchString(m[2]) && !strings.HasPrefix(m[1], "published claims") { // the page itself counts these
 				t.Errorf("%s: %s has no evidence: %s", name, m[1], m[2])
 			}
 		}

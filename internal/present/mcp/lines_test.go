@@ -144,8 +144,8 @@ func TestAnswersAfterTheInputEnds(t *testing.T) {
 	}
 }
 
-// A call that cannot be ended does not keep its client, or others, from an answer; only so many are left to
-// themselves.
+// A call that cannot be cancelled does not keep its client, or others, from an answer. The number
+// of such calls is bounded.
 func TestCallThatDoesNotEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		finish := make(chan struct{})

@@ -133,7 +133,7 @@ func (g *ledger) volumeEvidence(r *simulate.Result, name string) string {
 		return g.figure(f)
 	}
 
-	f.text = "Requests a second, and busy in its worst 10 s."
+	f.text = "Requests per second, and busy in its worst 10 s."
 	if run := g.ran[r.Variant]; len(g.ran) > 1 && run != "" && run != g.first {
 		f.text += " In the run of [" + document.EvidenceNumber(run) + "]."
 	}

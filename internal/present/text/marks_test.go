@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/present/text"
 )
 
-// Marks stand below the series at their time, the newest with their words; one beyond the end is at the
-// end.
+// Marks are drawn below the series at their time, the newest with their text. A mark after the end
+// is drawn at the end.
 func TestMarksOnTheAxis(t *testing.T) {
 	values := make([]float64, 100)
 	for i := range values {

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// assumedPeriod is the distance between samples without times, unless it is given.
+// assumedPeriod is the interval between samples without times, unless the user gives one.
 const assumedPeriod = time.Second
 
 // untimed places the samples of a file without times: each begins with the row of the same device.

@@ -59,7 +59,7 @@ func withBinding(levels []level, limit func(level) (float64, bool), sample func(
 	}
 }
 
-// least returns the level with the lowest limit: the innermost of several, and also if there is no
+// least returns the level with the lowest limit: the innermost of several, or of all if none has a
 // limit.
 func least(levels []level, limit func(level) (float64, bool)) level {
 	at, best := levels[0], math.Inf(1)

@@ -218,14 +218,14 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Several servers in one recording are distinct like in their files, and two sources never share a
-// series.
+// Servers that are merged into one recording stay as distinct as in separate files, and two sources
+// never share a series.
 func TestLabel(t *testing.T) {
 	page := func(name string) recording.Source { return recording.Source{Kind: "openmetrics", Name: name} }
 	for _, x := range []struct {
 		name string
 		in   []recording.Reader
-		want []string // the parts of one recording of all
+		want []string // the parts of the recording that merges all
 	}{
 		{"one server needs no label", []recording.Reader{of(t, page("db.prom"), "db_ops_total 5 1 0"), of(t, page("node.prom"), "disk_io{device=sda} 5 1 0")}, nil},
 		{"two servers without labels", []recording.Reader{of(t, page("a.prom"), "db_ops_total 5 1 0", "disk_io{device=sda} 5 1 0"), of(t, page("b.prom"), "db_ops_total 5 0 0", "disk_io{device=sda} 9 1 0")},

@@ -52,7 +52,7 @@ func (r *Server) callOnce(ctx context.Context, limit time.Duration, f func(conte
 		return ctx.Err()
 	}
 
-	// A silent server is given up soon, also if the first missing answer was not necessary.
+	// A silent server is abandoned quickly, even if the first missing answer was not necessary.
 	if r.silent.Load() {
 		limit = min(limit, silentTimeout)
 	}

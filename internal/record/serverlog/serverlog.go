@@ -36,7 +36,7 @@ import (
 type Format struct {
 	// Kind and Engine describe the source: "etcd-log", "etcd".
 	Kind, Engine string
-	// Product is its name for people.
+	// Product is its display name.
 	Product string
 	// Series are the kinds of events that a Parser records, by index.
 	Series []Series

@@ -14,7 +14,7 @@ type Budget struct {
 	left atomic.Int64
 }
 
-// NewBudget returns a budget of so many bytes per request.
+// NewBudget returns a budget of the given number of bytes per request.
 func NewBudget(bytes int64) *Budget {
 	b := &Budget{max: bytes}
 	b.Renew()

@@ -333,7 +333,7 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 	return Input{}, fmt.Errorf("%s %s", path, o.looksLike(head, p.kind))
 }
 
-// openURL recognises what an address is.
+// openURL opens an address by its scheme, and recognises what answers there.
 func (o *Opener) openURL(ctx context.Context, arg, scheme string, opt OpenOptions) (Input, error) {
 	switch scheme {
 	case "http", "https":

@@ -301,7 +301,7 @@ func (f fitting) collection(c fit.Cycles, cache, size float64, oplog bool) {
 
 	if why == "" {
 		known, why = fit.Assumed,
-			fmt.Sprintf("the number of documents; as many as fill the %s in the cache are assumed",
+			fmt.Sprintf("the number of documents, assumed to be as many as fill the %s in the cache",
 				units.Bytes(held))
 		low = math.NaN()
 	}

@@ -176,7 +176,7 @@ func TestCapturesAreNoBombs(t *testing.T) {
 	}
 }
 
-// counter counts values in the same way as output.
+// counter counts values the way output does.
 type counter struct{ values int64 }
 
 func (c *counter) Append(_ context.Context, b *recording.Batch) error {

@@ -30,7 +30,7 @@ func heldUp(c *rules.Case) (rules.HeldUp, bool) {
 	case most == held:
 		return rules.HeldUp{Share: held, By: "flow control, because a majority of the members lags", Remote: true}, true
 	default:
-		return rules.HeldUp{Share: concern, By: "their write concern, other members' acknowledgement", Remote: true}, true
+		return rules.HeldUp{Share: concern, By: "their write concern, which waits for other members", Remote: true}, true
 	}
 }
 

@@ -138,7 +138,7 @@ type pin struct {
 	majority bool
 }
 
-// long reports whether the pin is far longer than quick operations make it.
+// long reports whether a snapshot is pinned far longer than quick operations would pin it.
 func (p pin) long() bool {
 	// The server keeps the history window by itself, without any fault.
 	if p.majority {

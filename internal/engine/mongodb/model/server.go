@@ -41,8 +41,8 @@ const (
 	dropOplog = 0.2
 	// oplogShare is the oplog's measured share of the cache.
 	oplogShare = 0.4
-	// missing is the percentage of a leaf in each of the two requests that reading it takes from
-	// the volume: requests had 20 KB, blocks 38.
+	// missing is the percentage of a leaf that each of the two requests for it reads from the
+	// volume: requests had 20 KB, blocks 38 KB.
 	missing = 50
 	// unusedFor is how long the host's page cache keeps everything. If loading had taken 8 s, the
 	// volume was hardly read until 10 s later; after 17 s of loading, until 6 to 8 s later; after

@@ -112,7 +112,7 @@ func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
 		e.onDisk += units.Size(length) * unit
 	}
 
-	// Room to grow by half plus 64 GB, because files lie one after the other on the volume.
+	// Room to grow by half plus 64 GB, because files are laid out one after another on the volume.
 	t.file = e.env.Host.Create(name, e.device, units.Size(t.end)*unit*3/2+64*units.GiB)
 	t.file.SetAllocated(units.Size(t.end) * unit)
 	e.trees = append(e.trees, t)

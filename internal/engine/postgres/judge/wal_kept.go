@@ -37,7 +37,7 @@ func walKept() rules.Rule {
 		Refutes: rules.DiskResources,
 		Cause:   "After a checkpoint PostgreSQL removes WAL only if it is archived and no replication slot needs it. A slot without a consumer, or a failing archive_command, retains all of it: pg_wal grows past max_wal_size until the file system is full. Then the server stops with a PANIC and cannot start again until there is room.",
 		Words: rules.Words{
-			"no volume": "No volume fixes this, a larger one only fills later:",
+			"no volume": "No volume fixes this; a larger one only fills up later:",
 			"slot":      "{{with .slots}}{{.}} without a consumer{{else}}a replication slot without a consumer{{end}} retained {{.kept}} of WAL{{with .grows}}, growing by {{.}} per hour{{end}}.",
 			"archiver":  "the archiver failed {{.failed}} times{{with .since}} in {{.}}{{end}} and has archived nothing since the first failure.",
 			"behind":    "the archiver is slower than the WAL: it archived {{.archived}} of the {{.written}} written in {{.for}}, without a failure.",

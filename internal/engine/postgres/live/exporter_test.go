@@ -115,7 +115,7 @@ func TestSameAsTheExporter(t *testing.T) {
 	}
 
 	ours := func() map[string]float64 {
-		// Sizes come with a later sample: they are asked on another connection.
+		// Sizes come with a later sample, because another connection queries them.
 		p, err := read(t, address, 1, Options{})
 		if err != nil {
 			t.Fatal(err)

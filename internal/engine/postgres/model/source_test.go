@@ -60,7 +60,7 @@ func TestNapsOverSkippedPages(t *testing.T) {
 		t.Fatalf("after 10 s it is in phase %d and has skipped %d of %d pages", c.phase, c.skipped, pages)
 	}
 
-	// It is where the time says: 10 s of 0.9 minutes.
+	// The checkpoint is on schedule: 10 s of 0.9 minutes.
 	progress, due := float64(c.next)/float64(pages), 10/(cfg.CheckpointTimeout.Std().Seconds()*float64(cfg.CheckpointCompletionTarget))
 	if math.Abs(progress-due) > .02 {
 		t.Errorf("after 10 s it is through %.3f of its pages, want %.3f", progress, due)

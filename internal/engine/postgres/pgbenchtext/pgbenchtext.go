@@ -217,8 +217,8 @@ func SniffLog(head []byte) bool {
 	})
 }
 
-// SniffAggregated reports whether a text is the log of -l with --aggregate-interval: means lie
-// between the minimum and the maximum.
+// SniffAggregated reports whether a text is the log of -l with --aggregate-interval, in which means
+// are between the minimum and the maximum.
 func SniffAggregated(head []byte) bool {
 	return sniffLog(head, func(n [6]int64, fields int) bool {
 		count, sum, least, most := float64(n[1]), float64(n[2]), float64(n[4]), float64(n[5])

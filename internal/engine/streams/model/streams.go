@@ -58,7 +58,7 @@ func (c *Config) Check() diagnostics.List {
 	}
 
 	if c.File < units.MiB {
-		l = append(l, diagnostics.Problem{Field: "file", Text: c.File.Exact() + " is too small for a log's file",
+		l = append(l, diagnostics.Problem{Field: "file", Text: c.File.Exact() + " is too small for a log file",
 			Limit: "at least 1MiB", Nearest: "1MiB"})
 	}
 
