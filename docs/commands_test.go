@@ -190,7 +190,7 @@ func TestProse(t *testing.T) {
 
 const (
 	guideLinesMax = 150
-	totalBytesMax = 232 << 10
+	totalBytesMax = 219 << 10
 )
 
 // reference are pages whose tables are as long as what they list.
