@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"plimsoll/internal/record/address"
@@ -79,11 +80,23 @@ func (a *app) run(ctx context.Context) int {
 	root.SetArgs(a.args)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	err := cmp.Or(root.ExecuteContext(ctx), a.helpless)
+	err := cmp.Or(root.ExecuteContext(context.WithValue(ctx, appKey{}, a)), a.helpless)
 	if err == nil {
 		return exitFine
 	}
 	f := asFailure(ctx, err)
 	f.print(a.stderr, wantsJSON(a.args), a.secrets)
 	return f.code
+}
+
+// appKey is the key of the app in a command's context.
+type appKey struct{}
+
+// appOf returns the app that runs a command, for what only has the command.
+func appOf(cmd *cobra.Command) *app {
+	a, ok := cmd.Context().Value(appKey{}).(*app)
+	if !ok {
+		panic("command " + cmd.Name() + " runs without an app")
+	}
+	return a
 }

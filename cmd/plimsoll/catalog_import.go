@@ -18,10 +18,7 @@ func newCatalogImportCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:  "import FILE...",
 		Args: needArgs(1, -1, "plimsoll catalog import --help lists the formats"),
-		RunE: func(cmd *cobra.Command, files []string) error {
-			if to == "" && cmd.Flags().Changed("out") {
-				return usagef("leave --out out to use your own catalogue", "catalog import: --out is empty")
-			}
+		RunE: func(_ *cobra.Command, files []string) error {
 			if to == "" {
 				to = a.catalogPath()
 			}

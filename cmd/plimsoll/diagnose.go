@@ -177,7 +177,7 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 	// The samples of a live diagnosis that is read again are its own time before a fix.
 	kept := ""
 	if len(args) == 1 {
-		kept = keptAs(args[0])
+		kept = a.keptAs(args[0])
 	}
 
 	t := &tally{}

@@ -79,10 +79,6 @@ func (o *exportOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 		return usagef(seeHelp(cmd), "--to %q is not a time; -o has the format, one of %s", o.to,
 			strings.Join(o.format.among, ", "))
 	}
-	if cmd.Flags().Changed("out") && o.out == "" {
-		return usagef("for example --out series.csv", "--out is empty")
-	}
-
 	if o.format.value == "" {
 		o.format.value = string(formatOf[filepath.Ext(o.out)])
 	}

@@ -63,10 +63,7 @@ func (o *fitOptions) addReading(cmd *cobra.Command, of string) {
 }
 
 func (o *fitOptions) Validate(cmd *cobra.Command, args []string, now time.Time) error {
-	switch {
-	case o.out == "" && cmd.Flags().Changed("out"):
-		return usagef("for example --out scenario.yaml", "--out is empty")
-	case o.force && o.out == "":
+	if o.force && o.out == "" {
 		return usagef("give the file with --out FILE", "--force: there is no file to overwrite")
 	}
 	if err := replaces("--out", o.out, o.force); err != nil {

@@ -49,14 +49,14 @@ func keptIn(folder string) (paths []string) {
 
 // keptAs is the folder of the newest samples that were kept, if an argument asks for them and is no file;
 // "" otherwise.
-func keptAs(arg string) string {
+func (a *app) keptAs(arg string) string {
 	if arg != lastKept {
 		return ""
 	}
 	if _, err := os.Lstat(arg); err == nil {
 		return ""
 	}
-	if all := keptIn(keptFolder(os.Getenv)); len(all) > 0 {
+	if all := keptIn(keptFolder(a.getenv)); len(all) > 0 {
 		return all[len(all)-1]
 	}
 	return ""

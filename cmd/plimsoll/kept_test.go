@@ -23,12 +23,12 @@ func (liveSource) Live() bool { return true }
 // Live samples are kept where only their user reads them, and the oldest make room.
 func TestLiveSamplesAreKept(t *testing.T) {
 	cache := t.TempDir()
-	t.Setenv("XDG_CACHE_HOME", cache)
+	environment := map[string]string{"XDG_CACHE_HOME": cache} // of the app, not of the test's process
 	t.Chdir(t.TempDir())
 	a, _, stderr := testApp()
-	a.getenv = os.Getenv
+	a.getenv = func(name string) string { return environment[name] }
 
-	if got := keptAs("last"); got != "" {
+	if got := a.keptAs("last"); got != "" {
 		t.Errorf("nothing is kept yet, and last is %s", got)
 	}
 
@@ -49,8 +49,8 @@ func TestLiveSamplesAreKept(t *testing.T) {
 		}
 	}
 
-	if all := keptIn(keptFolder(os.Getenv)); len(all) != keptMost || all[len(all)-1] != newest || keptAs("last") != newest {
-		t.Errorf("kept are %v, last is %s, the newest %s", all, keptAs("last"), newest)
+	if all := keptIn(keptFolder(a.getenv)); len(all) != keptMost || all[len(all)-1] != newest || a.keptAs("last") != newest {
+		t.Errorf("kept are %v, last is %s, the newest %s", all, a.keptAs("last"), newest)
 	}
 	if info, err := os.Stat(newest); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v: mode %v", err, info.Mode())
@@ -69,12 +69,12 @@ func TestLiveSamplesAreKept(t *testing.T) {
 	if err := os.WriteFile("last", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := keptAs("last"); got != "" {
+	if got := a.keptAs("last"); got != "" {
 		t.Errorf("a file named last is %s", got)
 	}
 
 	// Without a place, there is a note or nothing, and never an error.
-	t.Setenv("XDG_CACHE_HOME", filepath.Join(newest, recording.ManifestName))
+	environment["XDG_CACHE_HOME"] = filepath.Join(newest, recording.ManifestName)
 	if got := keepLive(t.Context(), a, inputs, []recording.Reader{m}); got != "" || stderr.Len() == 0 {
 		t.Errorf("kept in %q: %s", got, stderr)
 	}

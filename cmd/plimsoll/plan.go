@@ -264,7 +264,7 @@ type deployment struct {
 // produced them.
 func (o *planOptions) deployed(cmd *cobra.Command, a *app, args []string,
 	sets []scenario.Set) (*deployment, error) {
-	i := slices.IndexFunc(args, func(arg string) bool { return !isSource(cmd.Context(), arg) })
+	i := slices.IndexFunc(args, func(arg string) bool { return !a.isSource(cmd.Context(), arg) })
 	switch {
 	case i < 0:
 		return o.recorded(cmd, a, args, sets)
@@ -348,8 +348,8 @@ var readingFlags = []string{"engine", "device", "volume", "from", "to", "tz", "o
 
 // isSource distinguishes what can be read, as fit does (a recording, a capture, a log, an address),
 // from a scenario, which is text.
-func isSource(ctx context.Context, arg string) bool {
-	if strings.Contains(arg, "://") || keptAs(arg) != "" {
+func (a *app) isSource(ctx context.Context, arg string) bool {
+	if strings.Contains(arg, "://") || a.keptAs(arg) != "" {
 		return true
 	}
 

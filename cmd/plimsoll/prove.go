@@ -236,6 +236,9 @@ func (o *proveOptions) Run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := partial(ctx, "this comparison covers"); err != nil {
+		return err
+	}
 
 	return o.verdict(r)
 }
@@ -250,6 +253,9 @@ func (o *proveOptions) prove(ctx context.Context, a *app, args []string) (*prove
 	opt.Hosts, opt.Progress = map[string]string{}, t.setStage
 
 	for i := range sides {
+		if err := ctx.Err(); err != nil {
+			return nil, err // without the second side there is nothing to compare
+		}
 		readers, hosts, done, err := o.side(i).readers(ctx, a, args[i:i+1], t)
 		if err != nil {
 			return nil, err
@@ -259,11 +265,13 @@ func (o *proveOptions) prove(ctx context.Context, a *app, args []string) (*prove
 		maps.Copy(opt.Hosts, hosts)
 	}
 
-	if err := ctx.Err(); err != nil {
-		return nil, err // a live source that was interrupted ends without an error
+	// A live source that was interrupted ends without an error, and what it sampled is compared.
+	comparing, cancel := afterReading(ctx)
+	defer cancel()
+	r, err := prove.Compare(comparing, sides[0], sides[1], opt)
+	if err != nil && interrupted(ctx) {
+		return nil, ctx.Err() // too few samples
 	}
-
-	r, err := prove.Compare(ctx, sides[0], sides[1], opt)
 
 	// A recording without usable series may be of another system; name it if it is recognised.
 	if errors.Is(err, diagnose.ErrNothing) {

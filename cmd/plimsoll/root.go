@@ -22,7 +22,12 @@ func newRootCommand(a *app) *cobra.Command {
 		Args:          cobra.ArbitraryArgs,
 	}
 
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.applySettings(cmd) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := checkOutputs(cmd); err != nil {
+			return err
+		}
+		return a.applySettings(cmd)
+	}
 	root.SetOut(a.stdout) // cobra's completion command keeps it
 	var version bool
 	root.Flags().BoolVar(&version, "version", false, "print the version and exit; also: plimsoll version")
@@ -253,4 +258,15 @@ func needArgs(least, most int, hint string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// checkOutputs refuses an output that was given as "": an unset variable in a script would otherwise write
+// nowhere, and nothing would say so.
+func checkOutputs(cmd *cobra.Command) error {
+	for _, name := range []string{"out", "save", "perfetto", "images"} {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
+			return usagef("name a file or a folder, or leave --"+name+" out", "%s: --%s is empty", verb(cmd), name)
+		}
+	}
+	return nil
 }

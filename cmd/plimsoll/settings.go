@@ -3,13 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"reflect"
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/base/safefile"
 	"plimsoll/internal/base/yamltree"
 )
 
@@ -52,15 +53,18 @@ func (a *app) settingsPath() string {
 }
 
 // readSettings reads the settings' file. A file that does not exist is empty, unless the environment
-// names it.
+// names it. A service's HOME is often another user's: a file there that cannot be read does not stop it.
 func (a *app) readSettings(path string) (f settingsFile, found bool, err error) {
 	if path == "" {
 		return f, false, nil
 	}
 
-	text, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && a.getenv(settingsVariable) == "":
+	text, err := readShort(path)
+	switch unnamed := a.getenv(settingsVariable) == ""; {
+	case errors.Is(err, fs.ErrNotExist) && unnamed:
+		return f, false, nil
+	case err != nil && unnamed:
+		fmt.Fprintf(a.stderr, "plimsoll: warning: no settings are used: %s\n", printable(err.Error()))
 		return f, false, nil
 	case err != nil:
 		return f, false, usagef("correct "+settingsVariable+", or remove it", "settings: %w", err)
@@ -80,6 +84,16 @@ func (a *app) readSettings(path string) (f settingsFile, found bool, err error) 
 	}
 
 	return f, true, nil
+}
+
+// readShort reads a regular file, no more of it than [yamltree.Parse] accepts.
+func readShort(path string) ([]byte, error) {
+	f, err := safefile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, yamltree.BytesMax+1))
 }
 
 // applySettings gives a command the settings that no flag overrides: those of the environment, then

@@ -92,8 +92,6 @@ func (o *simulateOptions) Validate(cmd *cobra.Command) error {
 	case len(o.compare) > variantsMax:
 		return usagef("run the command several times", "--compare: %d variants, at most %d are allowed",
 			len(o.compare), variantsMax)
-	case o.record == "" && cmd.Flags().Changed("out"):
-		return usagef("name a folder that does not exist yet", "--out is empty")
 	case o.series && o.output.value != "json":
 		return usagef("add -o json", "--series: text already shows plots")
 	}

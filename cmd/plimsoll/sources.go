@@ -94,7 +94,7 @@ func (o *sourceOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 		return usagef("", "--from %s is not before --to %s", o.from, o.to)
 	}
 
-	if args, err = expand(args); err != nil { // it may name a file in a folder
+	if args, err = appOf(cmd).expand(args); err != nil { // it may name a file in a folder
 		return err
 	}
 
@@ -148,7 +148,7 @@ func knowsMachine(name string) bool {
 // open opens all sources concurrently. The error is that of the first argument that cannot be
 // opened.
 func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]input, error) {
-	args, err := expand(args)
+	args, err := a.expand(args)
 	if err != nil {
 		return nil, err
 	}
@@ -206,10 +206,10 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 }
 
 // expand replaces a folder of sources by its contents.
-func expand(args []string) ([]string, error) {
+func (a *app) expand(args []string) ([]string, error) {
 	var out []string
 	for _, arg := range args {
-		if path := keptAs(arg); path != "" {
+		if path := a.keptAs(arg); path != "" {
 			arg = path
 		}
 		found, err := opener().Expand(arg)

@@ -100,8 +100,6 @@ func (o *traceOptions) Validate(cmd *cobra.Command, args []string) error {
 		return usagef("", "trace: --save and --out are for a trace that runs")
 	case len(args) == 0 && n != 1:
 		return usagef(traceExample, "trace: no target: want one of --pid, --unit, --command, --path")
-	case cmd.Flags().Changed("save") && o.save == "" || cmd.Flags().Changed("perfetto") && o.perfetto == "":
-		return usagef("for example --save calls.trace", "trace: --save or --perfetto is empty")
 	case o.force && o.save == "" && o.perfetto == "":
 		return usagef("give a file with --save or --perfetto", "--force: there is no file to overwrite")
 	case o.target.PID < 0 || len(args) == 0 && o.target == (target.Choice{}):

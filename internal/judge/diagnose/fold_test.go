@@ -136,3 +136,57 @@ func TestMonthsApartNoPeriod(t *testing.T) {
 		}
 	}
 }
+
+// TestShortGap: a pause of the recorder that is too short for a hole in the series counts as watched only if
+// it stalled.
+func TestShortGap(t *testing.T) {
+	for _, c := range []struct {
+		name                     string
+		gapMicros                float64 // mean latency of the operations in the pause
+		wantWatched, wantStalled float64
+	}{{"calm", 1000, 48, 0}, {"stalled", 900_000, 60, 12}} {
+		t.Run(c.name, func(t *testing.T) {
+			start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			mem := recording.NewMemory(recording.MemoryOptions{})
+			src := recording.Source{Kind: "host", Name: "host", Engine: "mongodb", From: start, To: start.Add(time.Minute)}
+			b := &recording.Batch{Columns: []recording.Column{
+				{Labels: labels.FromStrings("__name__", "mongodb_ss_opLatencies_ops", "op_type", "writes")},
+				{Labels: labels.FromStrings("__name__", "mongodb_ss_opLatencies_latency", "op_type", "writes")},
+			}}
+
+			const gapFrom, gapTo = 20, 32
+			ops, micros := 0.0, 0.0
+			for s := range 61 {
+				mean := 1000.0
+				if s > gapFrom && s <= gapTo {
+					mean = c.gapMicros
+				}
+				if ops += 100; s > 0 {
+					micros += 100 * mean
+				}
+				if s > gapFrom && s < gapTo {
+					continue // counted, but not sampled
+				}
+				b.TimesMs = append(b.TimesMs, start.Add(time.Duration(s)*time.Second).UnixMilli())
+				b.Columns[0].Values = append(b.Columns[0].Values, ops)
+				b.Columns[1].Values = append(b.Columns[1].Values, micros)
+			}
+
+			if err := mem.Append(t.Context(), b); err != nil {
+				t.Fatal(err)
+			}
+			mem.Source(src)
+			mem.Note(recording.Note{Kind: recording.NoteGap, Source: src.Name,
+				From: start.Add(gapFrom * time.Second), To: start.Add(gapTo * time.Second), Text: "this program did not run for 11s"})
+
+			r, err := diagnose.Run(t.Context(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Stalls.Of != c.wantWatched || r.Stalls.Seconds != c.wantStalled || r.WatchedS != c.wantWatched {
+				t.Errorf("stalled %v s of %v s (%v s watched), want %v of %v: %s", r.Stalls.Seconds, r.Stalls.Of, r.WatchedS,
+					c.wantStalled, c.wantWatched, r.Verdict)
+			}
+		})
+	}
+}

@@ -206,6 +206,24 @@ func holesOf(in []recording.Reader) []timeline.Hole {
 	return out
 }
 
+// within marks the cells that are entirely inside a hole; nil without holes.
+func within(g timeline.Grid, holes []timeline.Hole) timeline.Mask {
+	if len(holes) == 0 {
+		return nil
+	}
+
+	out := make(timeline.Mask, g.N)
+	i := 0
+	for k := range out {
+		for i < len(holes) && holes[i].To.Before(g.Time(k)) {
+			i++
+		}
+		out[k] = i < len(holes) && !holes[i].From.After(g.Start(k))
+	}
+
+	return out
+}
+
 // trouble lists the notes of the sources, and sources that do not overlap in time.
 func trouble(in []recording.Reader) []rules.Trouble {
 	var out []rules.Trouble

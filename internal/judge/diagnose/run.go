@@ -285,6 +285,7 @@ func newCase(in []recording.Reader, sig *signals, opt Options) *rules.Case {
 	c.SlowFrom(opt.SlowFromS)
 	c.Sampled(sig.periodsS())
 	c.Trouble = trouble(in)
+	c.Unsampled = within(sig.grid, holesOf(in))
 
 	seen := map[string]bool{}
 	for _, r := range in {

@@ -91,6 +91,12 @@ func detect(c *rules.Case) []rules.Stall {
 	}
 
 	c.Pinpoint(out)
+	for i := range out {
+		s := &out[i]
+		s.Observed = s.Observed.Without(c.Unsampled.Without(s.AsSampled()))
+		s.Active = s.Active.And(s.Observed)
+	}
+
 	return out
 }
 

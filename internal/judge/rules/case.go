@@ -28,6 +28,9 @@ type Case struct {
 	slow *[]*slowdown
 	// Trouble is the gaps and damage that the sources reported.
 	Trouble []Trouble
+	// Unsampled marks the cells in gaps that every source noted. A counter's mean over such a gap shows a
+	// long stall in it but rules none out, so only stalled cells of it count as watched.
+	Unsampled timeline.Mask
 	// SinceStart is true if the recording is a single page of metrics: its rates are then means
 	// since the processes started.
 	SinceStart bool
@@ -108,6 +111,7 @@ func (c *Case) Slice(first, last int) *Case {
 
 	out.Stall = c.Stall.Slice(first, last)
 	out.Others = slices.Clone(part(c.Others, first, last))
+	out.Unsampled = part(c.Unsampled, first, last)
 	out.Symptoms = make([]Stall, len(c.Symptoms))
 
 	for i, s := range c.Symptoms {

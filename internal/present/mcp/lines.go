@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -158,7 +159,72 @@ func decode(next line) (jsonrpc.Message, []byte) {
 		return nil, refusal(idOf(next.text), jsonrpc.CodeInvalidRequest, "not a request: "+malformed(next.text))
 	}
 
+	request, ok := message.(*jsonrpc.Request)
+	if !ok || !request.IsCall() {
+		return message, nil
+	}
+	if !exactID(next.text) {
+		return nil, refusal(nil, jsonrpc.CodeInvalidRequest, "not a request: id: want a whole number below 2^53 or a string")
+	}
+	if why := badParams(request); why != "" {
+		return nil, refusal(request.ID.Raw(), jsonrpc.CodeInvalidParams, why)
+	}
+
 	return message, nil
+}
+
+// exactID reports whether the SDK, which reads numbers as float64 and rounds them, returns a request's ID as
+// it was sent.
+func exactID(text []byte) bool {
+	var m struct{ ID json.RawMessage }
+	if json.Unmarshal(text, &m) != nil || len(m.ID) > 0 && m.ID[0] == '"' {
+		return true
+	}
+	n, err := strconv.ParseInt(string(m.ID), 10, 64)
+	return err == nil && n == int64(float64(n)) && n < 1<<53 && n > -1<<53
+}
+
+// badParams returns what is wrong with a request's parameters, in words that the SDK has only Go's types for;
+// "" if nothing is.
+func badParams(r *jsonrpc.Request) string {
+	is := func(value json.RawMessage, first byte) bool {
+		value = bytes.TrimSpace(value)
+		return len(value) == 0 || string(value) == "null" || value[0] == first
+	}
+	if !is(r.Params, '{') {
+		return "params: want an object"
+	}
+
+	var call struct{ Name, Arguments json.RawMessage }
+	if r.Method != "tools/call" || len(r.Params) == 0 || json.Unmarshal(r.Params, &call) != nil {
+		return ""
+	}
+
+	switch {
+	case !is(call.Name, '"'):
+		return "params.name: want a string"
+	case !is(call.Arguments, '{'):
+		return "params.arguments: want an object"
+	}
+	return ""
+}
+
+// readable replaces what the SDK says in words of Go's decoder, and the code 0, which JSON-RPC does not have.
+func readable(m jsonrpc.Message) jsonrpc.Message {
+	answer, ok := m.(*jsonrpc.Response)
+	if !ok || answer.Error == nil {
+		return m
+	}
+
+	said := &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: answer.Error.Error()}
+	if wire := (*jsonrpc.Error)(nil); errors.As(answer.Error, &wire) && wire.Code != 0 {
+		said.Code = wire.Code
+	}
+	if strings.Contains(said.Message, "unmarshal") {
+		said.Code, said.Message = jsonrpc.CodeInvalidParams, "params: a value has a type that this method does not accept"
+	}
+
+	return &jsonrpc.Response{ID: answer.ID, Error: said}
 }
 
 // malformed says what is wrong with an object that is not a request.
@@ -220,7 +286,7 @@ func (l *lines) begin(m jsonrpc.Message) {
 
 // Write implements [sdk.Connection].
 func (l *lines) Write(_ context.Context, m jsonrpc.Message) error {
-	text, err := jsonrpc.EncodeMessage(m)
+	text, err := jsonrpc.EncodeMessage(readable(m))
 	if err != nil {
 		return fmt.Errorf("MCP answer: %w", err)
 	}

@@ -110,6 +110,16 @@ func IsRecording(dir string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+// A NoRecordingError refuses a folder that has other files.
+type NoRecordingError struct{ Dir string }
+
+func (e *NoRecordingError) Error() string {
+	return e.Dir + " is not a recording: it has no " + ManifestName
+}
+
+// Hint returns what to do.
+func (*NoRecordingError) Hint() string { return "to record, name a folder that is new or empty" }
+
 // readManifest reads and validates recording.json in dir.
 func readManifest(dir string) (*manifest, error) {
 	file := filepath.Join(dir, ManifestName)
@@ -118,7 +128,7 @@ func readManifest(dir string) (*manifest, error) {
 		if _, missing := os.Stat(dir); missing != nil {
 			return nil, missing
 		}
-		return nil, fmt.Errorf("%s is not a recording: it has no %s", dir, ManifestName)
+		return nil, &NoRecordingError{Dir: dir}
 	}
 
 	if err != nil {

@@ -275,12 +275,13 @@ func (p *Pusher) send(ctx context.Context, series []*prompb.TimeSeries) error {
 		patience = min(patience, p.opt.Timeout)
 	}
 
+	began := time.Now()
 	retry := httpclient.Retry{Patience: patience, Wait: p.opt.RetryWait}
 	err = retry.Do(ctx, func(ctx context.Context) error { return p.post(ctx, body) })
 
 	var unavailable *unavailableError
 	if errors.As(err, &unavailable) {
-		return fmt.Errorf("%w (tried for %s)", err, patience)
+		return fmt.Errorf("%w (tried for %s)", err, time.Since(began).Round(time.Second))
 	}
 
 	return err

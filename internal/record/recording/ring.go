@@ -54,8 +54,9 @@ func (e *NoRingError) Error() string {
 }
 
 // Hint returns what to do.
-func (*NoRingError) Hint() string {
-	return "give a new folder for the ring; plimsoll diagnose shows what this one contains"
+func (e *NoRingError) Hint() string {
+	return "plimsoll watch SOURCE... --out " + e.Dir + "-ring keeps a ring next to it; plimsoll diagnose " + e.Dir +
+		" shows what it contains"
 }
 
 // forgets reports whether old samples are removed.
