@@ -58,10 +58,14 @@ func TestCheckExpr(t *testing.T) {
 		{nested("(", ")", 100_000), "200001 bytes: want at most 32768"},
 		{nested("(", ")", 201), "nested 201 levels deep: want at most 200"},
 		{nested("sum(", ")", 200), ""},
+		{"x" + strings.Repeat(" + x", 1000), ""},
+		{"x" + strings.Repeat("+x", 1001), "1001 binary operators: want at most 1000"},
+		{"sum(x" + strings.Repeat(" or x", 5000) + ")", "5000 binary operators"},
+		{"x" + strings.Repeat(" + x", 2000) + ")", ""}, // the parser's own error is reported later
 		{nested("- ", "", 201), "nested 201 levels"},
 		{nested("-(", ")", 150), "nested 300 levels"},
 		{`x{a=~"` + strings.Repeat("(", 300) + `\"",b='(` + "`" + `'} # ` + strings.Repeat("(", 300), ""},
-		{"x" + strings.Repeat("+(x-x)*-x", 1000), ""},
+		{"x" + strings.Repeat("+(x-x)*-x", 300), ""},
 		{`x{a="` + strings.Repeat("[", 300), ""}, // the parser reports the missing quote
 	} {
 		err := recording.CheckExpr(c.text)
