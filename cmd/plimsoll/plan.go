@@ -40,6 +40,7 @@ type planOptions struct {
 	ephemeral  bool
 	allowBurst bool
 	unpriced   bool
+	isNew      bool
 	target     planTarget
 	reading    fitOptions // for sources, as in fit
 	output     choice
@@ -92,6 +93,8 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 		false, "allow layouts that meet the objective only until their burst credits run out")
 	f.BoolVar(&o.unpriced, "unpriced",
 		false, "ignore prices: minimise IOPS beyond what is included, then throughput, then size")
+	f.BoolVar(&o.isNew, "new",
+		false, "before buying: nothing is deployed yet, so the plan has no \"now\", and sizes the machine and the volumes")
 	o.reading.addReading(cmd, "for sources, ")
 	o.target.AddFlags(cmd, &o.reading.to)
 	o.layout.AddFlags(cmd)
@@ -192,11 +195,10 @@ func (o *planOptions) Run(cmd *cobra.Command, a *app, args []string, opt plan.Op
 		return err
 	}
 
-	o.region = o.regionFor(a, d.scenario)
-	opt.Region = o.region
 	t := &tally{}
+	on := ""
 	opt.Progress = func(runs int, monthly units.USD) {
-		at := fmt.Sprintf("at %s a month, ", units.Dollars(float64(monthly)))
+		at := fmt.Sprintf("%sat %s a month, ", on, units.Dollars(float64(monthly)))
 		if opt.Unpriced {
 			at = ""
 		}
@@ -204,8 +206,14 @@ func (o *planOptions) Run(cmd *cobra.Command, a *app, args []string, opt plan.Op
 	}
 
 	t.setStage("simulating what is deployed now", 0, 0)
+	if o.isNew {
+		t.setStage("looking for a machine that is large enough", 0, 0)
+	}
 	stop := a.meter(t).show()
-	p, err := plan.Make(ctx, d.scenario, path, opt)
+	p, err := o.makePlan(ctx, a, d, path, opt, func(platform string) {
+		on = platform + ": "
+		t.setStage(on+"looking for a machine that is large enough", 0, 0)
+	})
 	stop()
 
 	if err != nil {
@@ -250,6 +258,13 @@ func (o *planOptions) origin(path string, p *plan.Plan, command string) results.
 		}
 	}
 	out.Prices = pricesOf(o.region, all...)
+	for _, x := range p.Platforms {
+		for _, l := range []*plan.Layout{x.Chosen, x.Nearest} {
+			if l != nil && l.Scenario != nil {
+				out.Prices = append(out.Prices, pricesOf(x.Region, l.Scenario)...)
+			}
+		}
+	}
 	return out
 }
 
@@ -258,6 +273,8 @@ type deployment struct {
 	scenario *scenario.Scenario
 	text     func() []byte // without what --set adds
 	command  string        // that recreates a recording's scenario; "": it was read from a file
+	added    []string      // assignments for what the scenario of a new deployment leaves out
+	unsized  bool          // the size of its data is one of them
 }
 
 // deployed reads what to plan for: a scenario file, or, for sources, the scenario that would have
@@ -266,6 +283,9 @@ func (o *planOptions) deployed(cmd *cobra.Command, a *app, args []string,
 	sets []scenario.Set) (*deployment, error) {
 	i := slices.IndexFunc(args, func(arg string) bool { return !a.isSource(cmd.Context(), arg) })
 	switch {
+	case i < 0 && o.isNew:
+		return nil, usagef("leave --new out, or give a scenario: plimsoll init writes one",
+			"plan: --new is for a deployment that does not exist yet, and %s is a source", args[0])
 	case i < 0:
 		return o.recorded(cmd, a, args, sets)
 	case len(args) > 1:
@@ -290,6 +310,11 @@ func (o *planOptions) deployed(cmd *cobra.Command, a *app, args []string,
 	file, err := openScenario(cmd.Context(), args[0])
 	if err != nil {
 		return nil, err
+	}
+
+	if o.isNew {
+		sc, added, unsized, err := o.parseNew(file)
+		return &deployment{scenario: sc, text: file.Text, added: added, unsized: unsized}, asPlanFailure(err)
 	}
 
 	sc, err := file.Parse(o.sets)

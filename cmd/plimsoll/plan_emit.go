@@ -11,19 +11,20 @@ import (
 
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/plan"
+	"plimsoll/internal/advise/starter"
 	engines "plimsoll/internal/engine"
 )
 
 // A planTarget is where a plan is to be carried out, and the folder for the files that do it.
 type planTarget struct {
-	to   choice
+	to   platformList
 	emit emitOptions // what emit takes besides a plan and its targets
 }
 
 // placeOrTime is --to of plan: as in every verb that reads sources, a time. A platform's name is still
 // accepted there, as it was before --platform; no word is both.
 type placeOrTime struct {
-	place *choice
+	place *platformList
 	time  *string
 }
 
@@ -63,7 +64,10 @@ func (t *planTarget) AddFlags(cmd *cobra.Command, until *string) {
 	to := f.Lookup("to")
 	to.Usage = "for sources, only up to this time"
 	to.Value = placeOrTime{&t.to, until}
-	addChoice(cmd, &t.to, "platform", "", "only layouts that can be carried out there", emit.PlatformNames()...)
+	t.to.among = emit.PlatformNames()
+	f.Var(&t.to, "platform", "only layouts that can be carried out there: "+strings.Join(emit.PlatformNames(), ", ")+
+		"; several clouds, aws,azure,gcp, are compared")
+	complete(cmd, "platform", append(emit.PlatformNames(), strings.Join(starter.CloudNames(), ","))...)
 	f.StringVar(
 		&t.emit.dir, "out",
 		"", "with --platform: write the files that apply the layout into this folder: new, empty, or written by an earlier emit")
@@ -113,11 +117,18 @@ func (t *planTarget) target(cmd *cobra.Command) (plan.Target, error) {
 		return nil, nil
 	}
 
-	p, err := emit.PlatformNamed(t.to.value)
+	if len(t.to.names()) > 1 {
+		return nil, nil // each has its own plan
+	}
+	return t.named(t.to.value)
+}
+
+// named returns a platform as a plan's target.
+func (t *planTarget) named(name string) (plan.Target, error) {
+	p, err := emit.PlatformNamed(name)
 	if err != nil {
 		return nil, asEmitFailure(err)
 	}
-
 	return p, nil
 }
 
@@ -134,7 +145,7 @@ func (t *planTarget) write(ctx context.Context, a *app, d *deployment, p *plan.P
 	}
 
 	chosen := &emit.Plan{File: p.Scenario.File, Text: string(d.text()), Facts: p.Scenario.Facts,
-		Sets: p.Chosen.Sets}
+		Sets: p.Chosen.Sets, New: p.New}
 	layout, err := chosen.Layout(engines.All().Deployments())
 	if err != nil {
 		return asEmitFailure(err)
@@ -146,7 +157,7 @@ func (t *planTarget) write(ctx context.Context, a *app, d *deployment, p *plan.P
 	}
 
 	opt.Skip = true // the platform has a target for each
-	platform, err := emit.PlatformNamed(t.to.value)
+	platform, err := emit.PlatformNamed(p.To)
 	if err != nil {
 		return asEmitFailure(err)
 	}

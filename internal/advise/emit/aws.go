@@ -122,7 +122,7 @@ func ofStripe(width int) string {
 func (l *Layout) awsMachine(p *Part, b *strings.Builder) bool {
 	const stays = "-"
 	was, will, why := [2]string{stays, stays}, [2]string{stays, stays}, []string{}
-	if l.Changed("host.instance") && l.After.Host.Instance != "" {
+	if l.Changed("host.instance") && !l.isNew && l.After.Host.Instance != "" {
 		will[0] = l.After.Instance().Name
 		// Without an old type, undo leaves the instance's type alone.
 		if l.Before.Host.Instance != "" {

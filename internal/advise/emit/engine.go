@@ -87,6 +87,9 @@ func (l *Layout) bring(volume string) string {
 	if text := l.place(volume).MoveData; text != "" {
 		return text
 	}
+	if l.isNew {
+		return "Mount the new " + volume + " volume before the engine creates its first files."
+	}
 	return "Move the data on the old " + volume +
 		" volume to the new one: either with the engine stopped (`rsync -a`), or by an initial sync of one replica at a time. Keep the old volume until you are satisfied with the new one."
 }

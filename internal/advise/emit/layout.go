@@ -21,6 +21,7 @@ type Layout struct {
 	File          string   // the scenario's file, for comments
 	Sets          []string // the assignments from Before to After, in the grammar of `simulate --set`
 
+	isNew      bool // nothing of Before exists
 	targets    targets
 	others     func(l *Layout, data budget.Budget) (files []File, apply []string, restarts string)
 	deployment Deployment

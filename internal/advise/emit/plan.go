@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"plimsoll/internal/base/jsonerror"
+	"plimsoll/internal/model/scenario"
 )
 
 // Bounds of a plan. A plan contains every layout of its frontier, which emit does not use.
@@ -49,6 +50,7 @@ type Plan struct {
 	// Facts are assignments that describe the current deployment, so that nothing has to be done for them.
 	Facts []string
 	Sets  []string // assignments that make up the layout, including the facts
+	New   bool     // nothing of it exists yet
 }
 
 // IsPlan reports whether a text is a plan (a JSON object) rather than a scenario (YAML in block
@@ -72,6 +74,7 @@ func ReadPlan(name string, text []byte) (*Plan, error) {
 			Text  string   `json:"text"`
 			Facts []string `json:"facts"`
 		} `json:"scenario"`
+		New    bool            `json:"new"`
 		Chosen json.RawMessage `json:"chosen"`
 	}
 
@@ -112,7 +115,8 @@ func ReadPlan(name string, text []byte) (*Plan, error) {
 		return nil, Inputf(again, "%s: too many assignments: %d, want at most %d", name, n, planSetsMax)
 	}
 
-	return &Plan{File: p.Scenario.File, Text: p.Scenario.Text, Facts: p.Scenario.Facts, Sets: chosen.Sets}, nil
+	return &Plan{File: p.Scenario.File, Text: p.Scenario.Text, Facts: p.Scenario.Facts, Sets: chosen.Sets,
+		New: p.New}, nil
 }
 
 func lacking(version int, text string) string {
@@ -137,5 +141,33 @@ func (p *Plan) Layout(of Engines) (*Layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewLayout(of, before, after, p.File, p.Sets)
+	if p.New {
+		before = unbuilt(after)
+	}
+
+	l, err := NewLayout(of, before, after, p.File, p.Sets)
+	if err == nil {
+		l.isNew = p.New
+	}
+	return l, err
+}
+
+// unbuilt is what a deployment that does not exist yet differs from: no volumes, no machine, and the defaults
+// of the engine and the kernel.
+func unbuilt(after *scenario.Scenario) *scenario.Scenario {
+	before := *after
+	// With defaults that do not make a scenario, there is nothing that the settings could differ from.
+	if plain, err := after.With(scenario.Set{Path: "engine." + after.Engine.Name(), Value: "{}"}); err == nil {
+		before.Engine = plain.Engine
+	}
+	host := "{instance: " + after.Host.Instance + "}"
+	if after.Host.Instance == "" {
+		host = fmt.Sprintf("{cores: %d, memory: %s}", after.Host.Cores, after.Host.Memory.Exact())
+	}
+	if plain, err := after.With(scenario.Set{Path: "host", Value: host}); err == nil {
+		before.Host = plain.Host
+	}
+	before.Host.Instance, before.Host.FileSystem = "", after.Host.FileSystem
+	before.Volumes, before.Members = nil, nil
+	return &before
 }

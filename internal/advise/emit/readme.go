@@ -58,14 +58,18 @@ func readme(l *Layout, parts []*Part, r *Result) []byte {
 		}
 	}
 
-	section("Apply",
-		ways(parts)+
-			"First record the current state: `plimsoll record SOURCE... --for 30m --out before`, under the load that causes the problem.",
+	first := "First record the current state: `plimsoll record SOURCE... --for 30m --out before`, under the load that causes the problem."
+	verify := "Under the same load: `plimsoll record SOURCE... --for 30m --out after`, then `plimsoll prove before after` shows what improved, by how much and with what confidence."
+	if l.isNew {
+		first = l.machines()
+		verify = "Under the expected load: `plimsoll diagnose SOURCE... --for 10m` shows whether writes stall, and how much headroom each limit has."
+	}
+
+	section("Apply", ways(parts)+first,
 		func(p *Part) []string { return p.Apply }, "Nothing.")
 
 	section("Verify",
-		"Under the same load: `plimsoll record SOURCE... --for 30m --out after`, then `plimsoll prove before after` shows what improved, by how much and with what confidence."+
-			goals(l),
+		verify+goals(l),
 		func(p *Part) []string { return p.Verify }, "Nothing more.")
 
 	slices.Reverse(parts) // undo in reverse order: the log moves back before its disk is detached
@@ -76,6 +80,30 @@ func readme(l *Layout, parts []*Part, r *Result) []byte {
 	b.WriteString("\n`.plimsoll-emit.json` contains the files' checksums. `plimsoll emit --out` uses them to recognise files that you have edited, and does not overwrite them.\n")
 
 	return []byte(b.String())
+}
+
+// machines returns how to create the machines of a new deployment, which the files then take.
+func (l *Layout) machines() string {
+	t := l.After.Instance()
+	if t == nil {
+		return "First set up the machines: each with the memory and the cores of the scenario."
+	}
+
+	n, name := l.After.MemberCount(), l.slug()
+	command := map[string]string{
+		"aws": fmt.Sprintf(`aws ec2 run-instances --instance-type %s --count %d --image-id "${IMAGE:?id of an AMI}" --subnet-id "${SUBNET:?id of a subnet}" --key-name "${KEY:?name of a key pair}"`,
+			t.Spelling(), n),
+		"gcp": fmt.Sprintf(`gcloud compute instances create $(seq -f '%s-%%g' %d) --machine-type %s --zone "${ZONE:?such as us-central1-a}" --image-family debian-12 --image-project debian-cloud`,
+			name, n, t.Spelling()),
+		"azure": fmt.Sprintf(`az vm create --resource-group "${RESOURCE_GROUP:?}" --name %s --count %d --size %s --image Debian:debian-12:12-gen2:latest --zone "${ZONE:?such as 1}"`,
+			name, n, t.Spelling()),
+	}[t.Of()]
+	if n == 1 {
+		command = strings.Replace(command, " --count 1", "", 1)
+	}
+
+	return fmt.Sprintf("First create the machines, %d of type %s, and install the engine on them. On Kubernetes, create a node pool of that type. The files need the machines' ids:\n\n    %s",
+		n, t.Spelling(), command)
 }
 
 // ways returns a warning if targets are alternatives: using more than one would apply a change twice.
@@ -131,7 +159,7 @@ func otherwise(l *Layout, c Change) string {
 		{"host.dirty_background_bytes", "--target sysctl"}, {"host.dirty_background_ratio", "--target sysctl"},
 		{"host.dirty_bytes", "--target sysctl"}, {"host.dirty_ratio", "--target sysctl"},
 		{"host.dirty_expire", "--target sysctl"}, {"host.writeback_interval", "--target sysctl"},
-		{"host.instance", "--target aws, or --target kubernetes --statefulset FILE; in Terraform, instance_type of your aws_instance"},
+		{"host.instance", l.instanceBy()},
 		{"host.bandwidth_weighting", "--target aws; in Terraform, network_performance_options of your aws_instance"},
 		{"host.cores", "set by the instance, or by the container's CPU limit"},
 		{"host.memory", "set by the instance, or --target kubernetes --statefulset FILE"},
@@ -161,6 +189,14 @@ func otherwise(l *Layout, c Change) string {
 	}
 
 	return "it only affects the model"
+}
+
+// instanceBy returns what changes the machine's type, if no target does.
+func (l *Layout) instanceBy() string {
+	if l.isNew {
+		return "created first, see *Apply*"
+	}
+	return "--target aws, or --target kubernetes --statefulset FILE; in Terraform, instance_type of your aws_instance"
 }
 
 // cell escapes text for a Markdown table.

@@ -43,6 +43,8 @@ type Profile struct {
 	// avoid, and that no volume can merge with the previous read. If unknown, it is nil or returns 0.
 	FirstReads func(come simulate.Arrivals) int64
 
+	// DataMost is the size at which the engine accepts no more data; 0: none.
+	DataMost units.Size
 	// KeptLog is the default size of the log that a member retains for other members. KeptLogHow is the
 	// arithmetic behind it.
 	KeptLog    units.Size

@@ -55,6 +55,7 @@ func makeSpace(now *scenario.Scenario, opt *Options) (*Space, error) {
 	s.barriers = m.barriers
 	s.unattached = m.unattached
 	s.atOnce = opt.atOnce()
+	s.isNew = opt.New
 
 	return s, nil
 }
@@ -313,6 +314,9 @@ func (m *spaceMaker) instances() []axis {
 	}
 
 	m.cap(now)
+	if m.opt.New && !m.opt.Unpriced && !m.machineUnpriced {
+		return m.machinesToBuy(now)
+	}
 
 	// Without prices, a larger machine would look free and always win.
 	if m.opt.Unpriced || m.machineUnpriced {

@@ -104,7 +104,7 @@ func localDisks(o *catalog.Order, n int) catalog.Order {
 // the target.
 func (g *volumeGrid) add(out *[]option, o catalog.Order, need Need) {
 	sets := orderSets(g.path, g.now, &o)
-	if len(sets) == 0 || len(o.Check()) > 0 || g.space.kept(sets) || g.space.barred(g.now, &o) {
+	if len(sets) == 0 || len(o.Check()) > 0 || g.space.kept(sets) || g.space.barred(g.before(), &o) {
 		return
 	}
 
@@ -123,6 +123,14 @@ func (g *volumeGrid) add(out *[]option, o catalog.Order, need Need) {
 	if !slices.ContainsFunc(*out, func(other option) bool { return slices.Equal(other.sets, op.sets) }) {
 		*out = append(*out, op)
 	}
+}
+
+// before returns what the volume is now, for the target; nil: it does not exist yet.
+func (g *volumeGrid) before() *catalog.Order {
+	if g.space.opt.New {
+		return nil
+	}
+	return g.now
 }
 
 // need returns what it takes to change the current order to another. EBS can change the type, IOPS and

@@ -17,6 +17,8 @@ import (
 // A Layout is a deployment, described by assignments over the scenario, with its changes, cost and
 // predicted effects.
 type Layout struct {
+	// Platform is where the layout is, if the plan compares several platforms.
+	Platform string `json:"platform,omitempty"`
 	// in the grammar of `simulate --set`; empty: the current deployment
 	Sets       []string `json:"sets"`
 	MonthlyUSD float64  `json:"monthly_usd"`
@@ -143,6 +145,10 @@ func (p *planner) layout(o *outcome) *Layout {
 
 	if sc, err := p.now.With(sets...); err == nil {
 		l.Scenario, l.Risks, l.Budget = sc, p.risks(sc, o), budget.Of(sc, 1)
+	}
+
+	if p.opt.New {
+		l.Changes = p.purchases(l, o)
 	}
 
 	return l

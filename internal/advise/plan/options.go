@@ -23,6 +23,11 @@ type Options struct {
 	Budget units.USD
 	// Keep are paths that must not change: "host.instance", "volumes.data.type".
 	Keep []string
+	// New: nothing is deployed yet. The plan has no "now", machines may be smaller than the scenario's, and the
+	// data volume gets the size that it needs.
+	New bool
+	// Unsized, with New: the size of the data volume in the scenario is a placeholder.
+	Unsized bool
 	// Region selects the prices; "": the provider's default region in the catalogue.
 	Region string
 	// Unpriced ignores prices. Instead it compares layouts by the IOPS that they provision beyond

@@ -27,6 +27,10 @@ type Plan struct {
 	BudgetUSD  *float64    `json:"budget_usd"` // null: none
 	// To is the platform that the layout must be feasible on: "kubernetes"; "": any.
 	To string `json:"to,omitempty"`
+	// New: the plan is for a deployment that does not exist yet, and Now is null.
+	New bool `json:"new,omitempty"`
+	// Platforms are the results on each of several platforms; the rest of the plan is the cheapest of them.
+	Platforms []PlatformPlan `json:"platforms,omitempty"`
 	// Unpriced: the plan ignores prices, so its dollar figures are meaningless.
 	Unpriced bool    `json:"unpriced,omitempty"`
 	Now      *Layout `json:"now"`
@@ -86,14 +90,16 @@ type planner struct {
 	space  *Space
 	sim    *simulator
 
-	grows   bool       // the data volume gets a new size
-	before  dollars    // price of the current deployment, as written
-	written *outcome   // outcome of the current deployment, as written
-	current *outcome   // outcome of the current deployment with its new size; equals written without one
-	boosted []*outcome // current, with the maximum IOPS for one volume
-	found   *searchResult
-	extra   []*outcome    // runs beyond the search, for the frontier
-	asked   time.Duration // the scenario's own duration if the planner had to extend it; else 0
+	grows    bool       // the data volume gets a new size
+	before   dollars    // price of the current deployment, as written
+	written  *outcome   // outcome of the current deployment, as written
+	current  *outcome   // outcome of the current deployment with its new size; equals written without one
+	boosted  []*outcome // current, with the maximum IOPS for one volume
+	found    *searchResult
+	extra    []*outcome    // runs beyond the search, for the frontier
+	size     *Growth       // what the data volume must hold; nil: what the scenario says
+	excluded []string      // machines that are too small for a new deployment, with the reason
+	asked    time.Duration // the scenario's own duration if the planner had to extend it; else 0
 }
 
 // Make finds the cheapest layout of a scenario that meets its objectives. name is the scenario's
@@ -136,16 +142,23 @@ func (p *planner) prepare() error {
 
 	// Only what --size adds beyond this point is a change that a layout reports.
 	given := len(base)
-	if s := p.opt.Size; s != nil {
-		grown, err := s.sets(p.now, &p.engine)
+	if p.size, err = p.needed(); err != nil {
+		return err
+	}
+	if s := p.size; s != nil {
+		grown, err := s.sets(p.now, &p.engine, p.opt.New)
 		if err != nil {
 			return err
 		}
+		if p.opt.New {
+			grown = sizedInPlace(base, grown)
+		}
 		base = append(base, grown...)
+		p.grows = true
 	}
 
 	sized := p.now
-	if p.grows = len(base) > given; p.grows {
+	if p.grows = p.grows && (p.opt.New || len(base) > given); p.grows {
 		if sized, err = p.now.With(base...); err != nil {
 			return err
 		}
@@ -156,6 +169,7 @@ func (p *planner) prepare() error {
 		return err
 	}
 
+	p.grows = p.grows && !p.opt.New
 	p.before = p.space.price(make([]int, len(p.space.axes)))
 	if p.grows {
 		// The deployment as written is priced at its old size, so that the report shows what growth
@@ -195,6 +209,13 @@ func (p *planner) run(ctx context.Context) error {
 		return fmt.Errorf("plan: cannot simulate the scenario as written: %w", err)
 	}
 
+	if p.opt.New {
+		if err := p.runNew(ctx, &present); err != nil {
+			return err
+		}
+		return p.report(ctx)
+	}
+
 	// The report shows the current deployment even if the search never reaches it. Its run starts now,
 	// alongside the search. The deferred calls cancel it and wait, so that no goroutine outlives run.
 	running, stop := context.WithCancel(ctx)
@@ -204,13 +225,7 @@ func (p *planner) run(ctx context.Context) error {
 	defer started.Wait()
 	defer stop()
 
-	var progress func(int, dollars)
-	if p.opt.Progress != nil {
-		progress = func(runs int, at dollars) { p.opt.Progress(runs, units.USD(at.usd())) }
-	}
-
-	var err error
-	if p.found, err = search(ctx, p.space, p.sim, p.opt.workers(), p.opt.most(), progress); err != nil {
+	if err := p.search(ctx); err != nil {
 		return err
 	}
 
@@ -227,6 +242,35 @@ func (p *planner) run(ctx context.Context) error {
 	}
 
 	return p.report(ctx)
+}
+
+// search runs the search.
+func (p *planner) search(ctx context.Context) (err error) {
+	var progress func(int, dollars)
+	if p.opt.Progress != nil {
+		progress = func(runs int, at dollars) { p.opt.Progress(runs, units.USD(at.usd())) }
+	}
+
+	p.found, err = search(ctx, p.space, p.sim, p.opt.workers(), p.opt.most(), progress)
+	return err
+}
+
+// runNew searches the layouts of a new deployment. There is no current one to compare with: what stands in
+// for it is the space's first layout, with the run that the search made of it, if any.
+func (p *planner) runNew(ctx context.Context, first *candidate) error {
+	if err := p.tooSmall(ctx); err != nil {
+		return err
+	}
+	if err := p.search(ctx); err != nil {
+		return err
+	}
+
+	first.price = p.space.now
+	p.current = p.found.include(&outcome{candidate: first})
+	if p.found.chosen == nil && !p.found.complete {
+		return p.settle(ctx)
+	}
+	return nil
 }
 
 // ended returns a run's error, or the context's cause if cancellation ended all runs.
@@ -270,10 +314,10 @@ func (p *planner) plan(name string) *Plan {
 	out := &Plan{
 		Version: Version, Scenario: Document{File: name, Facts: texts(p.opt.Sets)}, Region: p.region(),
 		Unpriced: p.opt.Unpriced,
-		Now:      p.nowLayout(), Objectives: []Objective{}, Frontier: []*Layout{}, Rejected: []Rejected{},
+		Now:      p.nowLayout(), New: p.opt.New, Objectives: []Objective{}, Frontier: []*Layout{}, Rejected: []Rejected{},
 		Statements: []Statement{},
 		Searched:   SearchStats{Space: p.space.size(), Simulated: p.found.runs, Complete: p.found.complete},
-		ModelError: p.current.result.ModelError,
+		ModelError: p.modelError(),
 	}
 
 	if p.opt.To != nil {
@@ -310,12 +354,22 @@ func (p *planner) plan(name string) *Plan {
 	}
 
 	out.Statements = slices.Concat(p.statements(), p.buckets(), p.targetStatements(), p.machineStatements(),
-		p.latencyStatements(), p.priceStatements(), p.runs())
-	if p.opt.Size != nil {
-		out.Sizing = p.opt.Size.table(p.now, &p.engine)
+		p.latencyStatements(), p.priceStatements(), p.newStatements(), p.runs())
+	if p.size != nil {
+		out.Sizing = p.size.table(p.now, &p.engine, p.opt.New)
 	}
 
 	return out
+}
+
+// modelError returns the sentence about the model's error, which all runs share.
+func (p *planner) modelError() string {
+	for _, o := range append([]*outcome{p.current}, p.whole()...) {
+		if o.result != nil {
+			return o.result.ModelError
+		}
+	}
+	return ""
 }
 
 // region returns the region whose prices apply: the requested one, or otherwise the default region of the
@@ -333,6 +387,9 @@ func (p *planner) region() string {
 
 // nowLayout returns the deployment as written.
 func (p *planner) nowLayout() *Layout {
+	if p.opt.New {
+		return nil
+	}
 	return &Layout{
 		Sets: texts(p.opt.Sets), MonthlyUSD: p.before.usd(), Changes: []Change{},
 		Predicted: predicted(p.written.result), MeasuredSeconds: measured(p.written.result),

@@ -61,6 +61,10 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 				v.Name)
 		}
 
+		if p.opt.New { // nothing is moved or modified
+			continue
+		}
+
 		if v.Value.Local() { // the engine resyncs it; it is not restored from a snapshot
 			continue
 		}
@@ -93,7 +97,7 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 		add("credits", "%s", c.Text)
 	}
 
-	if m := sc.MemberCount(); m < p.now.MemberCount() {
+	if m := sc.MemberCount(); m < p.now.MemberCount() && !p.opt.New {
 		add("members", "%d members instead of %d", m, p.now.MemberCount())
 	}
 

@@ -64,7 +64,7 @@ func (p *planner) runs() []Statement {
 		}
 	}
 
-	if sc, err := p.now.With(p.space.sets(shown.choice)...); err == nil {
+	if sc, err := p.now.With(p.space.sets(shown.choice)...); err == nil && !p.opt.New {
 		out = append(out, fills(sc)...)
 	}
 

@@ -52,6 +52,9 @@ func (s *searchResult) include(present *outcome) *outcome {
 		return s.chosen
 	}
 	if i := slices.IndexFunc(s.rejected, func(o *outcome) bool { return o.isPresent() }); i >= 0 {
+		if present.result == nil && present.problem == nil {
+			return s.rejected[i] // a new deployment has no run of its own
+		}
 		full := *present
 		full.candidate = s.rejected[i].candidate
 		s.rejected[i] = &full

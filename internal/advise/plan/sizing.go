@@ -26,7 +26,9 @@ type Growth struct {
 	Headroom units.Ratio
 	Round    units.Size // round up to a multiple of this; 0: see roundStep
 
-	KeptSet bool
+	KeptSet, PerMonthSet bool
+
+	dataHow string // what Data is computed from; "": the user said it
 
 	keptNames []string // the engines' names for the retained log
 }
@@ -97,11 +99,17 @@ func ParseGrowth(text string, engines []engine.With[Profiler]) (*Growth, error) 
 		}
 	}
 
-	if g.Data <= 0 {
-		return nil, inputf(how, "--size: missing key data, the current amount of data")
+	if seen["data"] && g.Data <= 0 {
+		return nil, g.noData()
 	}
 
 	return g, nil
+}
+
+// noData is the error of a growth without the amount of data. A new deployment does not need it: the
+// scenario says how many documents there are.
+func (g *Growth) noData() error {
+	return inputf("add data=800GB", "--size: missing key data, the current amount of data")
 }
 
 func (g *Growth) put(key, value string) error {
@@ -127,6 +135,7 @@ func (g *Growth) put(key, value string) error {
 	case "data":
 		return size(&g.Data, value)
 	case "growth":
+		g.PerMonthSet = true
 		return size(&g.PerMonth, strings.TrimSuffix(value, "/month"))
 	case "months":
 		n, err := strconv.Atoi(value)
@@ -182,7 +191,7 @@ func (g *Growth) rows(e *Profile) []SizingRow {
 	}
 
 	grown := units.Size(g.Months) * g.PerMonth
-	add("data", "", g.Data)
+	add("data", g.dataHow, g.Data)
 	add("growth", fmt.Sprintf("%d months x %s", g.Months, g.PerMonth.Exact()), grown)
 	kept, how := g.Kept, ""
 
@@ -233,8 +242,8 @@ func (g *Growth) bytes(e *Profile) units.Size {
 }
 
 // sets returns the assignments that enlarge the data volume; none if it is already large enough,
-// because volumes cannot shrink.
-func (g *Growth) sets(sc *scenario.Scenario, e *Profile) ([]scenario.Set, error) {
+// because volumes cannot shrink. A new volume has exactly the size that it needs.
+func (g *Growth) sets(sc *scenario.Scenario, e *Profile, isNew bool) ([]scenario.Set, error) {
 	data := sc.Volumes.Get("data")
 	if data == nil {
 		return nil, inputf("", "--size: the scenario has no volume called data")
@@ -243,7 +252,14 @@ func (g *Growth) sets(sc *scenario.Scenario, e *Profile) ([]scenario.Set, error)
 	// The scenario has the size of each volume of a stripe.
 	n := units.Size(data.Members())
 	each := (g.bytes(e) + n - 1) / n
-	if each <= data.Size {
+	if isNew {
+		if t, err := catalog.Type(data.Type); err == nil && t.SizeMin.Known() {
+			each = max(each, t.SizeMin.Value)
+		}
+		// Providers sell whole GiB.
+		each = (each + units.GiB - 1) / units.GiB * units.GiB
+	}
+	if each <= data.Size && !isNew {
 		return nil, nil
 	}
 
@@ -259,11 +275,16 @@ func (g *Growth) sets(sc *scenario.Scenario, e *Profile) ([]scenario.Set, error)
 }
 
 // table returns the sizing, with the limits that the volume's type has at that size.
-func (g *Growth) table(sc *scenario.Scenario, e *Profile) *Sizing {
+func (g *Growth) table(sc *scenario.Scenario, e *Profile, isNew bool) *Sizing {
 	out := &Sizing{Rows: g.rows(e), Bytes: int64(g.bytes(e)), Limits: []string{}}
 	if data := sc.Volumes.Get("data"); data != nil {
 		o := *data
-		o.Size = max(o.Size, units.Size(out.Bytes)/units.Size(o.Members()))
+		// A volume cannot shrink, but a new one may be smaller than the scenario's.
+		if each := units.Size(out.Bytes) / units.Size(o.Members()); isNew {
+			o.Size = each
+		} else {
+			o.Size = max(o.Size, each)
+		}
 		out.Limits = coupled(&o, sc.Instance())
 	}
 	return out

@@ -42,7 +42,7 @@ func TestPublishedSizing(t *testing.T) {
 		}
 	}
 
-	sets, err := g.sets(sc, &Profile{})
+	sets, err := g.sets(sc, &Profile{}, false)
 	if err != nil || len(sets) != 1 || sets[0].String() != "volumes.data.size=2500GB" {
 		t.Errorf("%v, %v", sets, err)
 	}
@@ -58,7 +58,7 @@ func TestSizeNeverShrinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sets, err := g.sets(sc, &Profile{}); len(sets) != 0 || err != nil {
+	if sets, err := g.sets(sc, &Profile{}, false); len(sets) != 0 || err != nil {
 		t.Errorf("%v, %v", sets, err)
 	}
 }

@@ -63,8 +63,10 @@ type Space struct {
 	atOnce int // the maximum number of settings that may differ
 	// assignments of every layout, such as a new size, unless its options override them
 	base []scenario.Set
-	now  dollars // price of the current deployment
-	most dollars // more expensive layouts are not considered; 0: unlimited
+	// isNew: nothing is deployed, so only settings count as changes.
+	isNew bool
+	now   dollars // price of the current deployment
+	most  dollars // more expensive layouts are not considered; 0: unlimited
 	// barriers are the reasons why options were excluded as infeasible on the plan's target.
 	barriers []string
 	// unattached are the volume types that cannot be attached to the machine, each with the reason.
@@ -338,10 +340,13 @@ func (s *Space) candidate(paid, settings []int, price dollars) candidate {
 			c.choice[i] = settings[i]
 		}
 		o := &a.options[c.choice[i]]
+		c.danger += o.danger
+		if s.isNew && !a.setting {
+			continue
+		}
 		c.values += len(o.sets)
 		c.worst = max(c.worst, o.need)
 		c.needs += int(o.need)
-		c.danger += o.danger
 	}
 
 	if s.amounts != nil {

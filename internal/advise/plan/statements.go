@@ -19,7 +19,7 @@ import (
 type Statement struct {
 	// Kind is tune-first, more-iops, instance-cap, credits, margin, nothing-to-change, unmet,
 	// incomplete, buckets, buckets-run, target, machine-volumes, latency, unpriced, machine-unpriced, settled,
-	// extended, processor, fills.
+	// extended, processor, fills, lasts, too-small, clouds.
 	Kind     string     `json:"kind"`
 	Text     string     `json:"text"`
 	Evidence []Evidence `json:"evidence"`
@@ -51,6 +51,8 @@ func (p *planner) verdict() []Statement {
 	spent := c.price - p.current.price
 	free := p.freeChanges(c)
 	switch {
+	case p.opt.New && p.found.complete:
+		return nil
 	case !p.found.complete:
 		return []Statement{{"incomplete",
 			fmt.Sprintf("this layout meets the objective, and no cheaper layout that differs in a single value does; but only the %d cheapest layouts were simulated, so a cheaper one may exist",
@@ -168,6 +170,9 @@ func mostHeld(r *simulate.Result) (name, limit string, seconds float64) {
 // IOPS help is decided by simulation, not by argument. A run that would repeat the current
 // deployment's is skipped.
 func (p *planner) mostIOPS() []*job {
+	if p.opt.New {
+		return nil // there is no volume that more IOPS could be bought for
+	}
 	var out []*job
 	on := p.now.Instance()
 	for _, v := range p.now.Volumes {
@@ -318,7 +323,7 @@ func (p *planner) unhelped(name string) string {
 func (p *planner) instanceCap() []Statement {
 	var out []Statement
 	for _, o := range []*outcome{p.current, p.found.chosen} {
-		if o == nil || o.result == nil || o == p.found.chosen && o.values == 0 {
+		if o == nil || p.opt.New && o != p.found.chosen || o.result == nil || o == p.found.chosen && o.values == 0 {
 			continue
 		}
 
@@ -370,8 +375,10 @@ func (p *planner) burst() []Statement {
 		}
 	}
 
-	add("now", p.current)
-	if c := p.found.chosen; c != nil && c.values > 0 && c.result != nil {
+	if !p.opt.New {
+		add("now", p.current)
+	}
+	if c := p.found.chosen; c != nil && (c.values > 0 || p.opt.New) && c.result != nil {
 		add("chosen", c)
 	}
 

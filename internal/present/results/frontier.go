@@ -29,7 +29,7 @@ func frontierSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 	var all []plottedLayout
 	for _, l := range p.Frontier {
 		if f, ok := l.Predicted[name]; ok && f.Value > 0 {
-			all = append(all, plottedLayout{l, f, slices.Equal(l.Sets, p.Now.Sets),
+			all = append(all, plottedLayout{l, f, p.Now != nil && slices.Equal(l.Sets, p.Now.Sets),
 				p.Chosen != nil && slices.Equal(l.Sets, p.Chosen.Sets)})
 		}
 	}
@@ -55,7 +55,11 @@ func frontierSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 			word = "now"
 		}
 
-		name := setsText(x.Layout)
+		text := setsText(x.Layout)
+		if p.New || x.Platform != "" {
+			text = orderedText(x.Layout)
+		}
+		name := text
 		switch {
 		case x.chosen:
 			name += " (chosen)"
@@ -72,7 +76,7 @@ func frontierSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 			{Text: units.Dollars(x.MonthlyUSD), Number: true, Href: g.priced()},
 			{Text: units.Seconds(x.figure.Value), Number: true, Href: run},
 			{Text: units.Seconds(x.figure.Low) + " to " + units.Seconds(x.figure.High), Number: true,
-				Href: g.accurate()}, {Text: setsText(x.Layout), Roles: "code long", Note: word}})
+				Href: g.accurate()}, {Text: text, Roles: "code long", Note: word}})
 	}
 
 	const none = "No layout that was simulated in full is both cheaper and better than one of these."

@@ -27,6 +27,8 @@ func Plan(p *plan.Plan, origin Origin) *document.Document {
 
 	c := p.Chosen
 	switch {
+	case c != nil && p.New:
+		out.Verdict = newHeadline(p, c) + caveatOf("", c)
 	case c == nil:
 		out.Verdict = "No layout considered reaches " + goal + "." + caveatOf("The nearest: ", p.Nearest)
 	case len(c.Changes) == 0 && p.Unpriced:
@@ -46,9 +48,16 @@ func Plan(p *plan.Plan, origin Origin) *document.Document {
 	out.Lead = []string{fmt.Sprintf("%s, %s. Considered %s layouts: simulated %d, ruled out %d without simulation.",
 		p.Scenario.File, where, units.Count(p.Searched.Space), p.Searched.Simulated, p.Searched.Pruned)}
 	out.Facts = planFacts(p, g)
+	if s, ok := platformsSection(p, g); ok {
+		out.Sections = append(out.Sections, s)
+	}
 	if c != nil && len(c.Changes) > 0 {
+		title := "What to change"
+		if p.New {
+			title = "What to buy"
+		}
 		out.Sections = append(out.Sections,
-			document.Section{ID: "changes", Title: "What to change", Screen: document.Always,
+			document.Section{ID: "changes", Title: title, Screen: document.Always,
 				Parts: []document.Part{{Table: changesTable(p, c, g)}}})
 	}
 
@@ -112,10 +121,12 @@ func applySection(p *plan.Plan, c *plan.Layout, g *ledger) document.Section {
 
 // morePrice compares the price of a layout with the current one.
 func morePrice(p *plan.Plan, then float64) string {
+	if p.Unpriced {
+		return "without prices"
+	}
+
 	now := p.Now.MonthlyUSD
 	switch {
-	case p.Unpriced:
-		return "without prices"
 	case math.Abs(then-now) < 0.005:
 		return "at the same price"
 	case then > now:
@@ -146,7 +157,7 @@ func planFacts(p *plan.Plan, g *ledger) []document.Fact {
 	}
 
 	var out []document.Fact
-	if !p.Unpriced {
+	if !p.Unpriced && p.Now != nil {
 		out = append(out, document.Fact{Label: "now, a month", Value: units.Dollars(p.Now.MonthlyUSD),
 			Ref: g.priced()})
 	}
@@ -172,7 +183,7 @@ func planFacts(p *plan.Plan, g *ledger) []document.Fact {
 		}
 
 		note := units.Seconds(f.Low) + " to " + units.Seconds(f.High) + " with the model's error"
-		if before, ok := p.Now.Predicted[o.Name+"_seconds"]; ok {
+		if before, ok := predictedNow(p, o.Name+"_seconds"); ok {
 			note += "; now " + units.Seconds(before.Value)
 		}
 
@@ -183,6 +194,15 @@ func planFacts(p *plan.Plan, g *ledger) []document.Fact {
 	return out
 }
 
+// predictedNow returns a figure of the current deployment; false for a new one.
+func predictedNow(p *plan.Plan, figure string) (plan.Prediction, bool) {
+	if p.Now == nil {
+		return plan.Prediction{}, false
+	}
+	f, ok := p.Now.Predicted[figure]
+	return f, ok
+}
+
 func plainName(figure string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(figure, "_seconds"), "_", " ")
 }
@@ -190,6 +210,9 @@ func plainName(figure string) string {
 // againstNow is the difference between a layout's price and the current one.
 func againstNow(now, then *plan.Layout) string {
 	// Less than half a cent is rounding.
+	if now == nil {
+		return ""
+	}
 	if math.Abs(then.MonthlyUSD-now.MonthlyUSD) < 0.005 {
 		return "same as now"
 	}
@@ -208,6 +231,8 @@ func changesTable(p *plan.Plan, c *plan.Layout, g *ledger) *document.Table {
 
 		cost := "free"
 		switch {
+		case x.USD > 0 && p.New:
+			cost = units.Dollars(x.USD)
 		case x.USD > 0:
 			cost = "+" + units.Dollars(x.USD)
 		case x.USD < 0:
@@ -217,6 +242,14 @@ func changesTable(p *plan.Plan, c *plan.Layout, g *ledger) *document.Table {
 		tab.Rows = append(tab.Rows, []document.Cell{{Text: x.Path, Roles: "code"},
 			{Text: orWord(x.From, "–"), Roles: "code"}, {Text: orWord(x.To, "(not set)"), Roles: "code"},
 			priceCell(p, cost, g), {Text: needText(x.Needs)}})
+	}
+
+	if p.New {
+		tab.Columns = slices.Delete(tab.Columns, 1, 2)
+		tab.Columns[0].Text, tab.Columns[1].Text = "what", "order"
+		for i, row := range tab.Rows {
+			tab.Rows[i] = slices.Delete(row, 1, 2)
+		}
 	}
 
 	for _, r := range c.Risks {
@@ -253,7 +286,10 @@ func predictedSection(p *plan.Plan, g *ledger) document.Section {
 		shown, word = p.Nearest, "nearest"
 	}
 
-	now, then, off := g.layout(p.Now), "", ""
+	now, then, off := "", "", ""
+	if p.Now != nil {
+		now = g.layout(p.Now)
+	}
 	if shown != nil {
 		then, off = g.layout(shown), g.accurate()
 	}
@@ -280,7 +316,7 @@ func predictedSection(p *plan.Plan, g *ledger) document.Section {
 			unit = "1/s"
 		}
 
-		before, was := p.Now.Predicted[name]
+		before, was := predictedNow(p, name)
 		row := []document.Cell{{Text: label}, {Text: "–", Number: true}, {Text: "–", Number: true}, {Number: true},
 			{Number: true}}
 		if was {
@@ -304,7 +340,13 @@ func predictedSection(p *plan.Plan, g *ledger) document.Section {
 		}
 	}
 
-	if shown == nil {
+	if p.Now == nil {
+		// A new deployment has no "now" and no change from it.
+		tab.Columns = slices.Delete(tab.Columns[:4], 1, 2)
+		for i, row := range tab.Rows {
+			tab.Rows[i] = slices.Delete(row[:4], 1, 2)
+		}
+	} else if shown == nil {
 		// No layout was found, so there is nothing to compare the current figures with.
 		tab.Columns = tab.Columns[:2]
 		for i, row := range tab.Rows {
@@ -352,7 +394,7 @@ func planWords(p *plan.Plan, g *ledger) []document.Section {
 
 	if len(p.Rejected) > 0 {
 		tab := &document.Table{Caption: "Layouts that would be preferred but are not enough",
-			Columns: []document.Column{{Text: "layout", Ref: g.lost(p.Now.Sets)}, {Text: "a month", Number: true},
+			Columns: []document.Column{{Text: "layout", Ref: g.lost(setsNow(p))}, {Text: "a month", Number: true},
 				{Text: "why not"}}}
 
 		// Fewest changes first: a reader wants to know why the simple fix is not enough.
@@ -383,6 +425,14 @@ func planWords(p *plan.Plan, g *ledger) []document.Section {
 	}
 
 	return out
+}
+
+// setsNow are the assignments of the current deployment; none of a new one.
+func setsNow(p *plan.Plan) []string {
+	if p.Now == nil {
+		return nil
+	}
+	return p.Now.Sets
 }
 
 // rejectedUnfolded is how many rejected layouts are shown without unfolding.

@@ -17,7 +17,11 @@ func planHeadline(p *plan.Plan, c *plan.Layout) string {
 		text = sentenceCase(text) // a setting keeps its spelling
 	}
 
-	text += ", " + morePrice(p, c.MonthlyUSD)
+	return withEffects(p, c, text+", "+morePrice(p, c.MonthlyUSD))
+}
+
+// withEffects adds what a layout achieves to a sentence about it.
+func withEffects(p *plan.Plan, c *plan.Layout, text string) string {
 	var effects []string
 	for _, o := range p.Objectives {
 		name := o.Name + "_seconds"
@@ -27,7 +31,7 @@ func planHeadline(p *plan.Plan, c *plan.Layout) string {
 		}
 		effect := plainName(o.Name) + " " + units.Seconds(then.Value)
 		// The current layout may have no such figure, for example if no operation completed.
-		if now, ok := p.Now.Predicted[name]; ok {
+		if now, ok := predictedNow(p, name); ok {
 			effect = plainName(o.Name) + " " + units.Seconds(now.Value) + " to " + units.Seconds(then.Value)
 		}
 		effects = append(effects, effect+", objective "+units.Seconds(o.MostSeconds))

@@ -15,6 +15,7 @@ func Plan(sc *scenario.Scenario) plan.Profile {
 	p := plan.Profile{
 		LogWait: true, LogRecord: plan.Payload(sc),
 		ExtraVolumes: []plan.ExtraVolume{plan.NewExtraVolume("wal", 0)},
+		DataMost:     c.Quota,
 		Members:      memberCounts(c.Members), MembersKey: "members",
 		Loss: func(string) string {
 			return "The member has to be removed and added again. All members are on such disks, so losing a majority at the same time loses the cluster: keep snapshots elsewhere"
