@@ -19,7 +19,7 @@ import (
 var invariant = []string{
 	"clients/slow-operations", "disk/logged-slow-syncs", "disk/slow-member", "disk/write-bursts",
 	"etcd/logged-no-space", "etcd/logged-slow-requests", "etcd/logged-slow-syncs", "etcd/nothing-slow-logged",
-	"mongodb/logged-slow-operations", "mongodb/nothing-slow-logged", "mongodb/since-start",
+	"mongodb/logged-scans", "mongodb/logged-slow-operations", "mongodb/nothing-slow-logged", "mongodb/since-start",
 	"postgres/logged-checkpoints", "postgres/logged-failures", "postgres/logged-slow-statements",
 	"postgres/nothing-slow-logged",
 }

@@ -14,6 +14,9 @@ const (
 	pressureBlocked = 2.0
 	pressureShare   = 0.5 // of the time
 	pressureMinS    = 3.0
+	// Waiting this obvious shows in a single interval.
+	pressureObvious     = 0.5
+	pressureManyBlocked = 8.0
 	// Below these at all times, nothing waits for I/O.
 	noPressureWait    = 0.05
 	noPressureBlocked = 0.5
@@ -67,12 +70,13 @@ func (r Rule) pressure(c *Case) []Finding {
 	wait, blocked := c.One(CPUIowait), c.One(ProcsBlocked)
 	in, out := timeline.Mean(c.One(SwapIn)), timeline.Mean(c.One(SwapOut))
 	known := timeline.Known(wait).Or(timeline.Known(blocked))
-	if c.Seconds(known) < pressureMinS {
+	// A share over half of the time shows in the median.
+	usual, tasks := timeline.Quantile(wait, 1-pressureShare), timeline.Quantile(blocked, 1-pressureShare)
+	obvious := usual >= pressureObvious || tasks >= pressureManyBlocked
+	if c.Seconds(known) < pressureMinS && !(obvious && known.Count() > 0) {
 		return nil
 	}
 
-	// A share over half of the time shows in the median.
-	usual, tasks := timeline.Quantile(wait, 1-pressureShare), timeline.Quantile(blocked, 1-pressureShare)
 	v := Values{"wait": Part(usual), "blocked": "", "in": Number(max(0, in)), "out": Number(max(0, out)),
 		"most": Part(timeline.Max(wait)), "tasks": "", "noswap": "", "waits": "", "swaps": "", "bound": "", "cpus": "", "always": ""}
 	if tasks == tasks {

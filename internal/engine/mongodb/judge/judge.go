@@ -52,6 +52,7 @@ func Knowledge() rules.Knowledge {
 			backgroundRule(),
 			collectionScans(),
 			loggedSlowOperations(),
+			loggedScansRule(),
 			nothingLogged(),
 		},
 		Scripts:   scripts,

@@ -6,6 +6,8 @@ import "plimsoll/internal/judge/rules"
 var (
 	loggedWrites = signals.Logged("mongodb_logged_writes", "mongodb_log_slow_write", "slow writes")
 	loggedReads  = signals.Logged("mongodb_logged_reads", "mongodb_log_slow_read", "slow reads")
+	loggedScans  = signals.Logged("mongodb_logged_scanning", "mongodb_log_scan",
+		"operations that examined far more than they returned")
 	loggedStatus = signals.Logged("mongodb_logged_status", "mongodb_log_slow_status",
 		"serverStatus calls of over 1 s")
 	loggedCheckpoints = signals.Logged("mongodb_logged_checkpoints", "mongodb_log_long_checkpoint",

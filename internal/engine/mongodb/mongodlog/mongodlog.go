@@ -11,6 +11,7 @@
 //	                              room in the cache, for WiredTiger's and mongod's locks, for flow
 //	                              control and for the write concern, added when each ended
 //	mongodb_log_collscan_total    slow operations that scanned a collection
+//	mongodb_log_scan*             slow operations that examined far more than they returned
 //	mongodb_log_checkpoint_start_total   checkpoints that started (4.4 and later)
 //	mongodb_log_long_checkpoint*  checkpoints of over 20 s, which WiredTiger logs with their duration
 //	mongodb_log_slow_status*      serverStatus taking over 1 s
@@ -44,6 +45,7 @@ const (
 	flowWait
 	concernWait
 	collscan
+	scan
 	checkpointStart
 	longCheckpoint
 	slowStatus
@@ -68,6 +70,7 @@ var Format = serverlog.Format{
 		flowWait:        {Name: "mongodb_log_flow_control_seconds"},
 		concernWait:     {Name: "mongodb_log_write_concern_seconds"},
 		collscan:        {Name: "mongodb_log_collscan"},
+		scan:            {Name: "mongodb_log_scan", Timed: true},
 		checkpointStart: {Name: "mongodb_log_checkpoint_start"},
 		longCheckpoint:  {Name: "mongodb_log_long_checkpoint", Timed: true},
 		slowStatus:      {Name: "mongodb_log_slow_status", Timed: true},
@@ -226,6 +229,8 @@ var (
 	ofCommand = regexp.MustCompile(` command: (\w+)`)
 	reading   = regexp.MustCompile(`timeReadingMicros: (\d+)`)
 	cacheText = regexp.MustCompile(`timeWaitingMicros: \{[^}]*cache: (\d+)`)
+	scanned   = regexp.MustCompile(`(?:keys|docs)Examined:(\d+)`)
+	gave      = regexp.MustCompile(`(?:nreturned|nMatched|nModified|ndeleted):(\d+)`)
 	flowText  = regexp.MustCompile(`flowControl:\{[^}]*timeAcquiringMicros: (\d+)`)
 )
 

@@ -20,7 +20,7 @@ var versions = map[string]string{
 {"t":{"$date":"2026-01-05T10:00:40.000+00:00"},"s":"I",  "c":"WTCHKPT",  "id":22430,   "ctx":"Checkpointer","msg":"WiredTiger message","attr":{"message":{"msg":"Checkpoint ran for 30 seconds and wrote: 8000 pages (140 MB)"}}}
 {"t":{"$date":"2026-01-05T10:00:41.000+00:00"},"s":"I",  "c":"WRITE",    "id":51803,   "ctx":"conn42","msg":"Slow query","attr":{"type":"update","ns":"shop.orders","command":{"q":{"_id":1},"u":{"$set":{"a":1}}},"planSummary":"IDHACK","locks":{"Global":{"acquireCount":{"w":1},"timeAcquiringMicros":{"w":200000}}},"flowControl":{"acquireCount":1,"timeAcquiringMicros":100000},"storage":{"data":{"bytesRead":4096,"timeReadingMicros":300000},"timeWaitingMicros":{"cache":400000,"schemaLock":50000}},"durationMillis":1500}}
 {"t":{"$date":"2026-01-05T10:00:41.001+00:00"},"s":"I",  "c":"COMMAND",  "id":51803,   "ctx":"conn42","msg":"Slow query","attr":{"type":"command","ns":"shop.$cmd","command":{"update":"orders","updates":[]},"durationMillis":1501}}
-{"t":{"$date":"2026-01-05T10:00:42.000+00:00"},"s":"I",  "c":"COMMAND",  "id":51803,   "ctx":"conn43","msg":"Slow query","attr":{"type":"command","ns":"shop.orders","command":{"find":"orders","filter":{"a":1}},"planSummary":"COLLSCAN","storage":{},"durationMillis":500}}
+{"t":{"$date":"2026-01-05T10:00:42.000+00:00"},"s":"I",  "c":"COMMAND",  "id":51803,   "ctx":"conn43","msg":"Slow query","attr":{"type":"command","ns":"shop.orders","command":{"find":"orders","filter":{"a":1}},"planSummary":"COLLSCAN","docsExamined":50000,"nreturned":2,"storage":{},"durationMillis":500}}
 {"t":{"$date":"2026-01-05T10:00:43.000+00:00"},"s":"I",  "c":"COMMAND",  "id":51803,   "ctx":"conn44","msg":"Slow query","attr":{"type":"command","ns":"local.oplog.rs","command":{"getMore":7},"durationMillis":5000}}
 {"t":{"$date":"2026-01-05T10:00:44.000+00:00"},"s":"I",  "c":"COMMAND",  "id":51803,   "ctx":"conn45","msg":"Slow query","attr":{"type":"command","ns":"admin.$cmd","command":{"hello":1},"durationMillis":10000}}
 {"t":{"$date":"2026-01-05T10:00:45.000+00:00"},"s":"I",  "c":"COMMAND",  "id":20499,   "ctx":"ftdc","msg":"serverStatus was very slow","attr":{"timeStats":{"after basic":0,"at end":2500}}}
@@ -34,7 +34,7 @@ var versions = map[string]string{
 2026-01-05T10:00:40.000+0000 I  STORAGE  [WTCheckpointThread] WiredTiger message [1767607240:1][1:0x7fd], WT_SESSION.checkpoint: Checkpoint ran for 30 seconds and wrote: 8000 pages (140 MB)
 2026-01-05T10:00:41.000+0000 I  WRITE    [conn42] update shop.orders command: { q: { _id: 1 }, u: { $set: { a: 1 } } } planSummary: IDHACK keysExamined:1 flowControl:{ acquireCount: 1, timeAcquiringMicros: 100000 } storage:{ data: { bytesRead: 4096, timeReadingMicros: 300000 }, timeWaitingMicros: { cache: 400000 } } 1500ms
 2026-01-05T10:00:41.001+0000 I  COMMAND  [conn42] command shop.$cmd command: update { update: "orders", ordered: true } numYields:0 reslen:60 protocol:op_msg 1501ms
-2026-01-05T10:00:42.000+0000 I  COMMAND  [conn43] command shop.orders appName: "app" command: find { find: "orders", filter: { a: 1 } } planSummary: COLLSCAN keysExamined:0 storage:{} protocol:op_msg 500ms
+2026-01-05T10:00:42.000+0000 I  COMMAND  [conn43] command shop.orders appName: "app" command: find { find: "orders", filter: { a: 1 } } planSummary: COLLSCAN keysExamined:0 docsExamined:50000 nreturned:2 storage:{} protocol:op_msg 500ms
 2026-01-05T10:00:45.000+0000 I  COMMAND  [ftdc] serverStatus was very slow: { after basic: 0, after asserts: 0, at end: 2500 }
 2026-01-05T10:00:46.000+0000 W  STORAGE  [FlowControlRefresher] Flow control is engaged and the sustainer point is not moving. Please check the health of all secondaries.
 2026-01-05T10:00:47.000+0000 I  ELECTION [replexec-1] election succeeded, assuming primary role in term 4
@@ -62,7 +62,7 @@ func TestVersions(t *testing.T) {
 				"mongodb_log_slow_read_total": 1, "mongodb_log_slow_read_seconds_total": 0.5,
 				"mongodb_log_disk_read_seconds_total": 0.3, "mongodb_log_cache_wait_seconds_total": 0.4,
 				"mongodb_log_flow_control_seconds_total": 0.1, "mongodb_log_lock_wait_seconds_total": locks,
-				"mongodb_log_collscan_total": 1, "mongodb_log_checkpoint_start_total": 1,
+				"mongodb_log_collscan_total": 1, "mongodb_log_scan_seconds_total": 0.5, "mongodb_log_checkpoint_start_total": 1,
 				"mongodb_log_long_checkpoint_total": 1, "mongodb_log_long_checkpoint_running_seconds_total": 30,
 				"mongodb_log_slow_status_seconds_total": 2.5, "mongodb_log_flow_control_engaged_total": 1,
 				"mongodb_log_election_total": 1, "mongodb_log_stepdown_total": 1, "mongodb_log_index_build_total": 1,

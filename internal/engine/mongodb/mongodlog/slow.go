@@ -3,6 +3,8 @@ package mongodlog
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -10,7 +12,7 @@ import (
 // verbs are the commands of clients that count, and whether they write. Others wait by design or
 // belong to the server itself.
 var verbs = map[string]bool{"find": false, "aggregate": false, "count": false, "distinct": false,
-	"query":  false,
+	"query": false, "mapreduce": false,
 	"insert": true, "update": true, "delete": true, "remove": true, "findandmodify": true, "bulkwrite": true,
 	"committransaction": true}
 
@@ -27,6 +29,9 @@ func (p *parser) slow(at time.Time, attr json.RawMessage) {
 		Locks       map[string]struct{ TimeAcquiringMicros map[string]float64 }
 		FlowControl struct{ TimeAcquiringMicros float64 }
 		Concern     float64 `json:"waitForWriteConcernDurationMillis"`
+
+		KeysExamined, DocsExamined               float64
+		NReturned, NMatched, NModified, NDeleted float64
 	}
 
 	// mongod's fields begin with small letters, and encoding/json ignores case.
@@ -56,9 +61,29 @@ func (p *parser) slow(at time.Time, attr json.RawMessage) {
 
 	p.waited(at, x.Storage.Data.TimeReadingMicros, x.Storage.TimeWaitingMicros["cache"], locks,
 		x.FlowControl.TimeAcquiringMicros, 1000*x.Concern)
-	if strings.HasPrefix(x.PlanSummary, "COLLSCAN") {
+	whole := strings.HasPrefix(x.PlanSummary, "COLLSCAN")
+	if whole {
 		p.events.Add(collscan, at, 1)
 	}
+	if scans(whole, max(x.KeysExamined, x.DocsExamined), max(x.NReturned, x.NMatched, x.NModified, x.NDeleted)) {
+		p.took(scan, at, x.DurationMillis)
+	}
+}
+
+// An operation scans if it examines many documents or keys for each that it returns or changes. A scan
+// of a small collection is slow for another reason.
+const (
+	scanLeast      = 10_000.0
+	scanWholeLeast = 1_000.0
+	scanPerResult  = 100.0
+)
+
+func scans(whole bool, examined, results float64) bool {
+	least := scanLeast
+	if whole {
+		least = scanWholeLeast
+	}
+	return examined >= least && examined >= scanPerResult*results
 }
 
 // slowText handles a slow operation in a line of text; false if it is none.
@@ -83,11 +108,25 @@ func (p *parser) slowText(at time.Time, rest string) bool {
 	cache, _ := number(rest, cacheText)
 	flow, _ := number(rest, flowText)
 	p.waited(at, read, cache, 0, flow, 0)
-	if strings.Contains(rest, "planSummary: COLLSCAN") {
+	whole := strings.Contains(rest, "planSummary: COLLSCAN")
+	if whole {
 		p.events.Add(collscan, at, 1)
+	}
+	if scans(whole, most(rest, scanned), most(rest, gave)) {
+		p.took(scan, at, ms)
 	}
 
 	return true
+}
+
+// most is the largest number that a pattern finds in a line.
+func most(text string, of *regexp.Regexp) (out float64) {
+	for _, m := range of.FindAllStringSubmatch(text, -1) {
+		if x, err := strconv.ParseFloat(m[1], 64); err == nil {
+			out = max(out, x)
+		}
+	}
+	return out
 }
 
 // operation adds a slow operation; false if it does not count. A command of several updates or

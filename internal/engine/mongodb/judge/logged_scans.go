@@ -1,0 +1,80 @@
+package judge
+
+import (
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// Logged scans are a warning if they ran for much of the log's time and are most of what was slow. Others
+// are reports or maintenance.
+const (
+	scansRunFor  = 0.05
+	scansOfSlow  = 0.5
+	scansLongest = 1.0 // seconds, or
+	scansMany    = 10.0
+)
+
+func loggedScansRule() rules.Rule {
+	r := rules.Rule{ID: "mongodb/logged-scans", Title: "Logged operations examine far more than they return",
+		Kind:    rules.Cause,
+		When:    "plimsoll:mongodb_logged_scanning_running:ratio > 0",
+		Needs:   []*rules.Signal{loggedScans.Running},
+		NoAlert: "it is about a log that was read; mongodb/collection-scans has an alert",
+		Cause:   "A query without a fitting index examines a whole collection, or many index keys, for each result. It occupies a core while it runs, and reads what it examines through the cache.",
+		Words: rules.Words{
+			"scans": "{{.n}} logged {{if eq .n \"1\"}}operation{{else}}operations{{end}} examined far more documents or index keys than they returned, {{.share}} of the time of all slow operations; the longest took {{.longest}} (until {{.at}} UTC).",
+			"disk":  "All slow operations spent {{.disk}} of their {{.all}} reading from disk: more memory or a quicker volume shortens only that.",
+			"cpu":   "{{with .disk}}All slow operations spent {{.}} of their time reading from disk: no volume shortens the rest.{{else}}The log names no time reading from disk.{{end}}",
+		},
+		Advice: map[string]rules.Advice{
+			"index": {Summary: "Give these queries a fitting index (planSummary, docsExamined and keysExamined in the log name them); until then bound them with maxTimeMS or send them to a secondary",
+				Expect:    "a lookup instead of a scan",
+				TradeOff:  "an index costs memory and a write with each change of its keys",
+				NoCommand: "which index helps depends on the queries: explain shows it"},
+		}}
+
+	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+		sum := c.SumOf(loggedScans)
+		if sum.N < 1 {
+			return nil
+		}
+
+		step := c.Grid.StepSeconds()
+		total := c.SumOf(loggedReads).Seconds + c.SumOf(loggedWrites).Seconds
+		share := min(1, sum.Seconds/total)
+		disk := timeline.Sum(c.One(LoggedDiskReads)) * step
+		running := rules.Share(sum.Running, timeline.Known(c.One(loggedScans.Running)))
+
+		f := r.Finding("queries")
+		f.Windows, f.Severity = c.Windows(sum.Running.Close(c.Cells(5e9))), rules.Info
+		if f.Weight = rules.Share(sum.Running, c.Stall.Cells); !c.Stall.Any() {
+			f.Weight = share
+		}
+		if running >= scansRunFor && share >= scansOfSlow && (sum.Longest >= scansLongest || sum.N >= scansMany) {
+			f.Severity = rules.Warning
+			// Waits that metrics measured lead.
+			f.Foremost = c.Stall.Observed.Count() == 0 || c.Stall.Logged
+		}
+
+		v := sum.Values()
+		v["share"] = rules.Part(share)
+		f.Say("scans", v)
+		part := rules.Values{"disk": "", "all": rules.Seconds(total)}
+		if disk >= scansOfSlow*total {
+			part["disk"] = rules.Seconds(disk)
+			f.Say("disk", part)
+		} else {
+			if disk > 0 {
+				part["disk"] = rules.Part(disk / total)
+			}
+			f.Say("cpu", part)
+		}
+
+		f.Evidence = append(sum.Evidence(c, loggedScans), c.Figure("share of the time of all slow operations",
+			loggedScans.Time, share, "ratio", sum.Running))
+		f.Advise("index", nil)
+		return []rules.Finding{f}
+	}
+
+	return r
+}
