@@ -35,21 +35,6 @@ const (
 	formatsLeast = 10
 )
 
-// written are files of formats that no folder has one of.
-var written = map[string]string{
-	"diskstats": "1790000000.5\n 259 0 nvme0n1 10 0 80 5 100 3 1600 90 0 50 95 0 0 0 0 7 3\n 8 0 sda 1 0 8 1 1 0 8 1 0 1 2\n" +
-		"1790000001.5\n 259 0 nvme0n1 20 0 160 9 200 5 3200 190 1 99 195 0 0 0 0 9 4\n 8 0 sda 2 0 16 2 2 0 16 2 0 2 4\n",
-	"Prometheus' JSON": `{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"node_disk_writes_completed_total",` +
-		`"device":"nvme0n1","instance":"db-1:9100"},"values":[[1790000000,"100"],[1790000015.5,"NaN"],[1790000030,"2e3"]]}]}}`,
-	"pg_test_fsync": "5 seconds per test\nO_DIRECT supported on this platform for open_datasync and open_sync.\n\n" +
-		"Compare file sync methods using one 8kB write:\n(in \"wal_sync_method\" preference order, except fdatasync is Linux's default)\n" +
-		"        open_datasync                      1525.311 ops/sec     656 usecs/op\n" +
-		"        fdatasync                          1493.120 ops/sec     670 usecs/op\n" +
-		"        fsync                               732.554 ops/sec    1365 usecs/op\n",
-	"check perf": "60 / 60 Boooooooooooooooooooooooooooooooooooooooooooooooooooooooooooo! 100.00% 1m0s\n" +
-		"PASS: Throughput is 150 writes/s\nPASS: Slowest request took 0.087509s\nPASS: Stddev is 0.007104s\nPASS\n",
-}
-
 func opener() *sources.Opener {
 	return sources.For(engines.All().Sources()).With(amazon.Cloud{}, azure.Cloud{}, google.Cloud{})
 }

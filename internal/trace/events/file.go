@@ -2,6 +2,7 @@ package events
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -34,32 +35,39 @@ func Save(w io.Writer, h *Header, b *Batch) error {
 	enc := json.NewEncoder(z)
 	h.Version = Version
 
-	errs := []error{enc.Encode(h)}
+	// The first error ends it: a full disk fails every later write with the same text.
+	err := enc.Encode(h)
+	put := func(l line) {
+		if err == nil {
+			err = enc.Encode(l)
+		}
+	}
+
 	for i := range b.Files {
-		errs = append(errs, enc.Encode(line{File: &b.Files[i]}))
+		put(line{File: &b.Files[i]})
 	}
 
 	for i := range b.Commits {
-		errs = append(errs, enc.Encode(line{Commit: &b.Commits[i]}))
+		put(line{Commit: &b.Commits[i]})
 	}
 
 	for i := range b.Handles {
-		errs = append(errs, enc.Encode(line{Handle: &b.Handles[i]}))
+		put(line{Handle: &b.Handles[i]})
 	}
 
 	for i := range b.Requests {
-		errs = append(errs, enc.Encode(line{Request: &b.Requests[i]}))
+		put(line{Request: &b.Requests[i]})
 	}
 
 	for i := range b.Waits {
-		errs = append(errs, enc.Encode(line{Wait: &b.Waits[i]}))
+		put(line{Wait: &b.Waits[i]})
 	}
 
 	for i := range b.Calls {
-		errs = append(errs, enc.Encode(line{Call: &b.Calls[i]}))
+		put(line{Call: &b.Calls[i]})
 	}
 
-	return errors.Join(append(errs, z.Close())...)
+	return cmp.Or(err, z.Close())
 }
 
 // SaveFile writes a trace to a file, either completely or not at all. An existing file is an error, unless
@@ -70,7 +78,7 @@ func SaveFile(path string, h *Header, b *Batch, replace bool) error {
 		return err
 	}
 	out := bufio.NewWriter(f)
-	if err := errors.Join(Save(out, h, b), out.Flush()); err != nil {
+	if err := cmp.Or(Save(out, h, b), out.Flush()); err != nil {
 		return errors.Join(err, f.Discard())
 	}
 	return f.Commit()

@@ -79,3 +79,19 @@ func TestSaveFileKeepsExisting(t *testing.T) {
 		t.Errorf("the link's target was overwritten: %+v, %v", h, err)
 	}
 }
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// TestSaveFailsOnce: a full disk is one error, however many events are left.
+func TestSaveFailsOnce(t *testing.T) {
+	b := &Batch{Calls: make([]Call, 100_000)}
+	for i := range b.Calls {
+		b.Calls[i].Enter = int64(i) * 7919 * int64(i) // hard to compress
+	}
+	if err := Save(full{}, &Header{}, b); err == nil || err.Error() != "no space left on device" {
+		t.Errorf("%.200v", err)
+	}
+}
