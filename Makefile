@@ -160,6 +160,7 @@ fuzz: ## run each fuzz target for FUZZTIME seconds (10)
 .PHONY: hostile
 hostile: ## 10,000 damaged inputs of each format, 200 tries of each hostile server, writer and moment; half an hour
 	CI_FULL=1 $(GO) test -count=1 -timeout 60m -v ./internal/check/hostile
+	CI_FULL=1 $(GO) test -count=1 -timeout 60m -v -run HostileAnswers ./internal/record/... ./internal/engine/...
 	CI_FULL=1 $(GO) test -count=1 -timeout 90m -v ./cmd/plimsoll \
 		-run 'Hostile|KilledWriters|FullDisks|OddTargets|TwoWriters|BlockedPipes|ClockJumps'
 

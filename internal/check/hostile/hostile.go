@@ -4,7 +4,8 @@
 //
 // The tests that use it are a fixed, small sample in an ordinary run. With CI_FULL set (make
 // nightly) each parser gets [ParserTries] inputs and each process [ProcessTries] tries, from a new
-// seed, which is logged. PLIMSOLL_SEED repeats a run, and PLIMSOLL_TRIES sets the number of tries.
+// seed, which is logged. PLIMSOLL_SEED repeats a run, and PLIMSOLL_TRIES sets the number of tries; "few" is
+// that of an ordinary run, for the steps of a nightly run that are for something else.
 package hostile
 
 import (
@@ -31,12 +32,15 @@ const (
 	Within = 60 * time.Second
 )
 
-// Full reports whether this is a nightly run.
-func Full() bool { return os.Getenv("CI_FULL") != "" }
+// triesVariable is the number of tries, or "few".
+const triesVariable = "PLIMSOLL_TRIES"
+
+// Full reports whether this is the step of a nightly run that has all tries.
+func Full() bool { return os.Getenv("CI_FULL") != "" && os.Getenv(triesVariable) != "few" }
 
 // Tries returns PLIMSOLL_TRIES if that is set, nightly in a nightly run, and otherwise few.
 func Tries(few, nightly int) int {
-	if tries, err := strconv.Atoi(os.Getenv("PLIMSOLL_TRIES")); err == nil {
+	if tries, err := strconv.Atoi(os.Getenv(triesVariable)); err == nil {
 		return tries
 	}
 	if Full() {
