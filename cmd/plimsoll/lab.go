@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -244,7 +245,12 @@ func realPath(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.EvalSymlinks(abs)
+	real, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		// It names no path if a parent is a file.
+		return "", fmt.Errorf("%s: %w", dir, cmp.Or(errors.Unwrap(err), err))
+	}
+	return real, nil
 }
 
 func newLabUmountCommand(a *app) *cobra.Command {

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -64,8 +65,9 @@ func OpenFolder(dir string) (*Folder, error) {
 		return f, nil
 	}
 
+	// EvalSymlinks names no path if a parent is a file.
 	if err != nil {
-		return nil, err
+		return nil, Inputf("use a new folder", "--out %s: %v", dir, cmp.Or(errors.Unwrap(err), err))
 	}
 
 	f.path = real

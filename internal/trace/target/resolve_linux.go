@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -132,7 +133,8 @@ func findPath(path string) (*Found, error) {
 	}
 
 	if err != nil {
-		return nil, &Error{fmt.Sprintf("--path %s: %v", path, errors.Unwrap(err)), "specify an existing folder"}
+		// EvalSymlinks has no path to unwrap if a parent is a file.
+		return nil, &Error{fmt.Sprintf("--path %s: %v", path, cmp.Or(errors.Unwrap(err), err)), "specify an existing folder"}
 	}
 
 	var st unix.Stat_t
