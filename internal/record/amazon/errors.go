@@ -2,11 +2,13 @@ package amazon
 
 import (
 	"context"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/credentials/ssocreds"
@@ -79,9 +81,22 @@ func explainNetwork(err error, action, region string) error {
 			dns.Name, region)
 	case errors.As(err, &at):
 		return fmt.Errorf("AWS: %s in %s: no answer: %w", action, region, at.Err)
+	case undecoded(err):
+		return fmt.Errorf("AWS: %s in %s: the answer is damaged, or not from AWS: check proxies and AWS_ENDPOINT_URL",
+			action, region)
 	}
 
 	return fmt.Errorf("AWS: %s in %s: %w", action, region, err)
+}
+
+// undecoded reports whether an answer could not be decoded. Such errors are in words of the decoder, and quote
+// the answer.
+func undecoded(err error) bool {
+	var sdk *smithy.DeserializationError
+	var number *strconv.NumError
+	var syntax *xml.SyntaxError
+	var value xml.UnmarshalError
+	return errors.As(err, &sdk) || errors.As(err, &number) || errors.As(err, &syntax) || errors.As(err, &value)
 }
 
 // hostOf returns " from HOST" for the server of a failed request, or "" if it is unknown.
