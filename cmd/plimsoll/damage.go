@@ -12,20 +12,26 @@ const damageShown = 3
 // reportDamage says on stderr what of the sources could not be read or was dropped, so that values are not
 // taken for all there are.
 func (a *app) reportDamage(readers []recording.Reader) {
-	n := 0
+	var lost []recording.Note
 	for _, r := range readers {
 		if r == nil {
 			continue
 		}
 		for _, note := range r.Notes() {
 			// Other notes are remarks about data that was read completely.
-			if note.Kind != recording.NoteDamage && note.Kind != recording.NoteDropped && note.Lost == 0 {
-				continue
-			}
-			if n++; n <= damageShown {
-				fmt.Fprintf(a.stderr, "plimsoll: warning: %s: %s\n", note.Source, note.Text)
+			if note.Kind == recording.NoteDamage || note.Kind == recording.NoteDropped || note.Lost > 0 {
+				lost = append(lost, note)
 			}
 		}
+	}
+	a.reportLost(lost)
+}
+
+// reportLost prints the first notes about what was lost, and the number of the others.
+func (a *app) reportLost(notes []recording.Note) {
+	n := len(notes)
+	for _, note := range notes[:min(n, damageShown)] {
+		fmt.Fprintf(a.stderr, "plimsoll: warning: %s: %s\n", note.Source, note.Text)
 	}
 
 	if n > damageShown {

@@ -178,6 +178,7 @@ func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitte
 	}
 
 	defer done()
+	a.reportDamage(in)
 	opt.Hosts = hosts
 	o.region = reportedRegion(in)
 

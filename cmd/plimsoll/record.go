@@ -97,6 +97,7 @@ func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
 
 	err = recording.Ended(o.out, err, disk.Close())
 	stop()
+	a.reportLost(w.damaged)
 	if w.samples == 0 {
 		if errors.Is(statErr, os.ErrNotExist) && recording.IsRecording(o.out) {
 			err = errors.Join(err, os.RemoveAll(o.out)) // created by this run, and empty
@@ -183,6 +184,17 @@ type countedWriter struct {
 	pushed       int64 // by another pusher than the one that is written to
 	fromMs, toMs int64
 	sources      map[string]recording.Source
+	damaged      []recording.Note
+}
+
+// Note keeps what says that a source is damaged, for the user.
+func (w *countedWriter) Note(n recording.Note) {
+	w.Writer.Note(n)
+	if n.Kind == recording.NoteDamage {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.damaged = append(w.damaged, n)
+	}
 }
 
 // Append counts the batch's values once they are kept.
