@@ -94,7 +94,7 @@ func changed(t *testing.T, m *recording.Memory, change func(s recording.Series) 
 	}
 
 	for _, x := range metrics {
-		all, err := m.Samples(t.Context(), x.Name, x.From, x.To)
+		all, err := m.Samples(t.Context(), recording.MetricSelector(x.Name), x.From, x.To)
 		if err != nil {
 			t.Fatal(err)
 		}

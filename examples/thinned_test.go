@@ -34,7 +34,7 @@ func thinned(ctx context.Context, m *recording.Memory, every, phase time.Duratio
 	}
 
 	for _, name := range metrics {
-		all, err := m.Samples(ctx, name.Name, name.From, name.To)
+		all, err := m.Samples(ctx, recording.MetricSelector(name.Name), name.From, name.To)
 		if err != nil {
 			return nil, err
 		}

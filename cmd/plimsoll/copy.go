@@ -40,7 +40,7 @@ func copyReader(ctx context.Context, r recording.Reader, w recording.Writer, fro
 			continue // the metric has none in the requested time
 		}
 
-		err := recording.Walk(ctx, r, recording.Selector(m.Name), first, last,
+		err := recording.Walk(ctx, r, recording.MetricSelector(m.Name), first, last,
 			func(l labels.Labels, points []promql.FPoint) error {
 				return w.Append(ctx, batchOf(l, points))
 			})

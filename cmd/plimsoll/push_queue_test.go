@@ -66,7 +66,7 @@ func TestSilentReceiverDoesNotStopRecording(t *testing.T) {
 	}
 
 	defer func() { _ = r.Close() }()
-	series, err := r.Samples(t.Context(), "m", start, start.Add(samples*time.Second))
+	series, err := r.Samples(t.Context(), recording.MetricSelector("m"), start, start.Add(samples*time.Second))
 	if err != nil || len(series) != 1 || len(series[0].Points) != samples {
 		t.Fatalf("%d series, %v: want one with %d samples", len(series), err, samples)
 	}

@@ -20,12 +20,12 @@ import (
 // many hosts under the same names, but a diagnosis concerns one.
 type selection struct {
 	recording.Reader
-	matchers []*labels.Matcher
+	matchers recording.Selector
 }
 
 // parseSelector reads the matchers of --selector. The braces may be left out; the returned text has
 // them.
-func parseSelector(text string) (whole string, matchers []*labels.Matcher, err error) {
+func parseSelector(text string) (whole string, matchers recording.Selector, err error) {
 	whole = strings.TrimSpace(text)
 	if whole == "" {
 		return "", nil, nil
@@ -51,15 +51,10 @@ func parseSelector(text string) (whole string, matchers []*labels.Matcher, err e
 // Marks are the recording's.
 func (s selection) Marks() []recording.Mark { return recording.Marks(s.Reader) }
 
-// matches reports whether a series belongs to a selection.
-func matches(matchers []*labels.Matcher, l labels.Labels) bool {
-	return !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(l.Get(m.Name)) })
-}
-
 // ListSeries implements [recording.Lister].
 func (s selection) ListSeries(ctx context.Context, wants func(string) bool) ([]labels.Labels, error) {
 	all, err := recording.ListSeries(ctx, s.Reader, wants)
-	return slices.DeleteFunc(all, func(l labels.Labels) bool { return !matches(s.matchers, l) }), err
+	return slices.DeleteFunc(all, func(l labels.Labels) bool { return !s.matchers.Matches(l) }), err
 }
 
 // Metrics lists the metrics of the selection, each with the times of the selected series.
@@ -101,7 +96,7 @@ func (s selection) Metrics(ctx context.Context) ([]recording.Metric, error) {
 // metric narrows a metric's times to those of the selection.
 func (s selection) metric(ctx context.Context, m recording.Metric) (recording.Metric, error) {
 	from, to := m.To, m.From
-	err := s.Walk(ctx, recording.Selector(m.Name), m.From, m.To,
+	err := s.Walk(ctx, recording.MetricSelector(m.Name), m.From, m.To,
 		func(_ labels.Labels, points []promql.FPoint) error {
 			if t := time.UnixMilli(points[0].T).UTC(); t.Before(from) {
 				from = t
@@ -122,7 +117,7 @@ func (s selection) metric(ctx context.Context, m recording.Metric) (recording.Me
 // A selecting writer passes on the series of a selection only.
 type selectingWriter struct {
 	recording.Writer
-	matchers []*labels.Matcher
+	matchers recording.Selector
 	found    *selected
 	mu       sync.Mutex
 	known    map[uint64]bool // by the hash of the labels
@@ -139,7 +134,7 @@ type selected struct {
 const selectedValuesMax = 8
 
 // see notes a series that is new.
-func (f *selected) see(matchers []*labels.Matcher, l labels.Labels, ok bool) {
+func (f *selected) see(matchers recording.Selector, l labels.Labels, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.any = f.any || ok
@@ -161,7 +156,7 @@ func (f *selected) see(matchers []*labels.Matcher, l labels.Labels, ok bool) {
 }
 
 // err is that of a selection that no series belongs to.
-func (f *selected) err(text string, matchers []*labels.Matcher) error {
+func (f *selected) err(text string, matchers recording.Selector) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var hint []string
@@ -187,7 +182,7 @@ func (w *selectingWriter) Append(ctx context.Context, b *recording.Batch) error 
 		hash := c.Labels.Hash()
 		keep, seen := w.known[hash]
 		if !seen {
-			keep = matches(w.matchers, c.Labels)
+			keep = w.matchers.Matches(c.Labels)
 			w.found.see(w.matchers, c.Labels, keep)
 			// Beyond the bound, matching is repeated instead of remembered.
 			if len(w.known) < selectedSeriesMax {
@@ -213,23 +208,15 @@ func (w *selectingWriter) Append(ctx context.Context, b *recording.Batch) error 
 const selectedSeriesMax = 200_000
 
 // Samples returns the selector's series that belong to the selection.
-func (s selection) Samples(ctx context.Context, selector string, from,
+func (s selection) Samples(ctx context.Context, selector recording.Selector, from,
 	to time.Time) ([]recording.Series, error) {
-	narrow, err := s.narrow(selector)
-	if err != nil {
-		return nil, err
-	}
-	return s.Reader.Samples(ctx, narrow, from, to)
+	return s.Reader.Samples(ctx, slices.Concat(selector, s.matchers), from, to)
 }
 
 // Walk implements [recording.Walker].
-func (s selection) Walk(ctx context.Context, selector string, from, to time.Time,
+func (s selection) Walk(ctx context.Context, selector recording.Selector, from, to time.Time,
 	visit recording.Visit) error {
-	narrow, err := s.narrow(selector)
-	if err != nil {
-		return err
-	}
-	return recording.Walk(ctx, s.Reader, narrow, from, to, visit)
+	return recording.Walk(ctx, s.Reader, slices.Concat(selector, s.matchers), from, to, visit)
 }
 
 // Range evaluates the expression over series of the selection.

@@ -29,7 +29,7 @@ func TestSelectionNarrows(t *testing.T) {
 		}
 
 		s := selection{Reader: m, matchers: matchers}
-		samples, err := s.Samples(ctx, "up", time.UnixMilli(0), time.UnixMilli(1000))
+		samples, err := s.Samples(ctx, recording.MetricSelector("up"), time.UnixMilli(0), time.UnixMilli(1000))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -65,14 +65,14 @@ func (s shifted) ListSeries(ctx context.Context, wants func(string) bool) ([]lab
 	return recording.ListSeries(ctx, s.Reader, wants)
 }
 
-func (s shifted) Samples(ctx context.Context, selector string, from,
+func (s shifted) Samples(ctx context.Context, selector recording.Selector, from,
 	to time.Time) ([]recording.Series, error) {
 	out, err := s.Reader.Samples(ctx, selector, s.back(from), s.back(to))
 	return s.forth(out), err
 }
 
 // Walk implements [recording.Walker].
-func (s shifted) Walk(ctx context.Context, selector string, from, to time.Time, visit recording.Visit) error {
+func (s shifted) Walk(ctx context.Context, selector recording.Selector, from, to time.Time, visit recording.Visit) error {
 	return recording.Walk(ctx, s.Reader, selector, s.back(from), s.back(to),
 		func(l labels.Labels, points []promql.FPoint) error {
 			for i := range points {

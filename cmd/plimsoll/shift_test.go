@@ -43,7 +43,7 @@ func TestShifted(t *testing.T) {
 	}
 
 	for range 2 { // asking twice moves nothing twice
-		series, err := s.Samples(ctx, "a", want, want.Add(time.Second))
+		series, err := s.Samples(ctx, recording.MetricSelector("a"), want, want.Add(time.Second))
 		if err != nil || len(series) != 1 || len(series[0].Points) != 2 || series[0].Points[0].T != want.UnixMilli() {
 			t.Fatalf("samples %v, %v: want two from %v on", series, err, want)
 		}
@@ -54,7 +54,7 @@ func TestShifted(t *testing.T) {
 		t.Errorf("range %v, %v: want it from %v on", series, err, want)
 	}
 
-	if series, err := s.Samples(ctx, "a", t0, t0.Add(time.Second)); err != nil || len(series) != 0 {
+	if series, err := s.Samples(ctx, recording.MetricSelector("a"), t0, t0.Add(time.Second)); err != nil || len(series) != 0 {
 		t.Errorf("samples at its own time: %v, %v, want none", series, err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/spf13/cobra"
 
 	engines "plimsoll/internal/engine"
@@ -42,7 +41,7 @@ type sourceOptions struct {
 	lookback       time.Duration
 	clockOffsets   offsets
 	hosts          hostNames
-	matchers       []*labels.Matcher
+	matchers       recording.Selector
 	durationUnless time.Duration // default for live sources
 }
 

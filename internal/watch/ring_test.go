@@ -74,7 +74,7 @@ func TestFullDisk(t *testing.T) {
 // note.
 func checkGap(t *testing.T, ring *recording.Memory, begin time.Time) {
 	t.Helper()
-	out, err := ring.Samples(context.Background(), "not_read_by_any_rule", begin, begin.Add(time.Hour))
+	out, err := ring.Samples(context.Background(), recording.MetricSelector("not_read_by_any_rule"), begin, begin.Add(time.Hour))
 	if err != nil || len(out) != 1 {
 		t.Fatalf("%d series, %v", len(out), err)
 	}

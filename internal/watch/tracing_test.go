@@ -111,7 +111,7 @@ func TestStallIsTraced(t *testing.T) {
 			t.Errorf("after the end: %d are running; they lasted %v", open, lasted)
 		}
 
-		if kept, err := ring.Samples(t.Context(), "plimsoll_trace_wait_seconds_total", begin, time.Now()); err != nil || len(kept) != 1 {
+		if kept, err := ring.Samples(t.Context(), recording.MetricSelector("plimsoll_trace_wait_seconds_total"), begin, time.Now()); err != nil || len(kept) != 1 {
 			t.Errorf("kept: %v, %v", kept, err)
 		}
 	})

@@ -167,7 +167,7 @@ func TestBlockLayer(t *testing.T) {
 // renamed is a recording whose devices are all called dm-0.
 type renamed struct{ retold }
 
-func (r renamed) Samples(ctx context.Context, selector string, from, to time.Time) ([]recording.Series, error) {
+func (r renamed) Samples(ctx context.Context, selector recording.Selector, from, to time.Time) ([]recording.Series, error) {
 	out, err := r.retold.Samples(ctx, selector, from, to)
 	for i := range out {
 		if out[i].Labels.Get("device") != "" {
@@ -177,7 +177,7 @@ func (r renamed) Samples(ctx context.Context, selector string, from, to time.Tim
 	return out, err
 }
 
-func (r renamed) Walk(ctx context.Context, selector string, from, to time.Time, visit recording.Visit) error {
+func (r renamed) Walk(ctx context.Context, selector recording.Selector, from, to time.Time, visit recording.Visit) error {
 	return r.retold.Walk(ctx, selector, from, to, func(l labels.Labels, points []promql.FPoint) error {
 		if l.Get("device") != "" {
 			l = labels.NewBuilder(l).Set("device", "dm-0").Labels()

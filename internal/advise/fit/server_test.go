@@ -31,7 +31,7 @@ func TestServer(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			more := recording.NewMemory(recording.MemoryOptions{})
-			updates, err := mem.Samples(context.Background(), `mongodb_ss_opcounters{legacy_op_type="update"}`, time.Unix(0, 0), time.Now().AddDate(100, 0, 0))
+			updates, err := mem.Samples(context.Background(), recording.MustSelector(`mongodb_ss_opcounters{legacy_op_type="update"}`), time.Unix(0, 0), time.Now().AddDate(100, 0, 0))
 			if err != nil || len(updates) != 1 {
 				t.Fatalf("%v, %d series", err, len(updates))
 			}

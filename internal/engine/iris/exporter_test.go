@@ -75,7 +75,7 @@ func TestIRIS(t *testing.T) {
 		`iris_phys_writes_per_sec`:                             2210,
 		`iris_directory_space{id="USER",dir=~"/data/user/.*"}`: 204312,
 	} {
-		got, err := m.Samples(ctx, selector, time.UnixMilli(0), time.Now().Add(time.Hour))
+		got, err := m.Samples(ctx, recording.MustSelector(selector), time.UnixMilli(0), time.Now().Add(time.Hour))
 		if err != nil || len(got) != 1 || got[0].Points[0].F != want {
 			t.Errorf("%s: %v, %v; not %v", selector, got, err, want)
 		}

@@ -109,7 +109,7 @@ func (s *simulated) keep(ctx context.Context, m *recording.Memory) error {
 	}
 
 	for _, name := range metrics {
-		all, err := m.Samples(ctx, name.Name, name.From, name.To)
+		all, err := m.Samples(ctx, recording.MetricSelector(name.Name), name.From, name.To)
 		if err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ func resampled(ctx context.Context, m *recording.Memory, every time.Duration) (r
 	}
 
 	for _, name := range metrics {
-		all, err := m.Samples(ctx, name.Name, name.From, name.To)
+		all, err := m.Samples(ctx, recording.MetricSelector(name.Name), name.From, name.To)
 		if err != nil {
 			return nil, err
 		}

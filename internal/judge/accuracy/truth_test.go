@@ -25,7 +25,7 @@ var kinds = []string{"read", "write"}
 func latencies(ctx context.Context, r recording.Reader, kind string) ([]float64, error) {
 	var parts [2][]float64
 	for i, part := range []string{"sum", "count"} {
-		all, err := r.Samples(ctx, fmt.Sprintf("plimsoll_client_latency_seconds_%s{kind=%q}", part, kind), time.Unix(0, 0), time.Unix(1<<33, 0))
+		all, err := r.Samples(ctx, recording.MustSelector(fmt.Sprintf("plimsoll_client_latency_seconds_%s{kind=%q}", part, kind)), time.Unix(0, 0), time.Unix(1<<33, 0))
 		if err != nil {
 			return nil, err
 		}
@@ -176,7 +176,7 @@ var waitsFor = map[string]string{
 // went into the wait that a rule names, that its counterfactual helps says nothing of the rule.
 func besides(ctx context.Context, m *recording.Memory, truth map[string]accuracy.Truth) error {
 	total := func(metric string) (sum float64, err error) {
-		all, err := m.Samples(ctx, metric, time.Unix(0, 0), time.Unix(1<<33, 0))
+		all, err := m.Samples(ctx, recording.MustSelector(metric), time.Unix(0, 0), time.Unix(1<<33, 0))
 		for _, s := range all {
 			if n := len(s.Points); n > 0 {
 				sum += s.Points[n-1].F - s.Points[0].F

@@ -84,7 +84,7 @@ func simulated(tb testing.TB, sets ...string) []recording.Series {
 		if strings.HasPrefix(x.Name, "plimsoll_") {
 			continue // what only a simulation reports
 		}
-		all, err := m.Samples(ctx, x.Name, x.From, x.To)
+		all, err := m.Samples(ctx, recording.MetricSelector(x.Name), x.From, x.To)
 		if err != nil {
 			tb.Fatal(err)
 		}

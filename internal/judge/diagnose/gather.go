@@ -141,7 +141,7 @@ func (l leaves) each(sel *parser.VectorSelector, counter bool, visit func(timeli
 		return visit(t)
 	}
 
-	err := recording.Walk(l.ctx, l.r, sel.String(), l.from, l.to,
+	err := recording.Walk(l.ctx, l.r, sel.LabelMatchers, l.from, l.to,
 		func(ls labels.Labels, piece []promql.FPoint) error {
 			// Walk yields a series in pieces; a change of labels ends the previous series.
 			if !open || !labels.Equal(of, ls) {

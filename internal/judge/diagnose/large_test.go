@@ -97,9 +97,9 @@ func TestMoreSamplesThanAQueryHolds(t *testing.T) {
 // refusing is a recording of which one metric does not fit in memory.
 type refusing struct{ recording.Reader }
 
-func (r refusing) Walk(ctx context.Context, selector string, from, to time.Time, visit recording.Visit) error {
-	if strings.Contains(selector, "node_cpu_seconds_total") {
-		return fmt.Errorf("selector %q: %w", selector, &recording.TooManyError{Max: 5000})
+func (r refusing) Walk(ctx context.Context, selector recording.Selector, from, to time.Time, visit recording.Visit) error {
+	if strings.Contains(selector.String(), "node_cpu_seconds_total") {
+		return fmt.Errorf("selector %s: %w", selector, &recording.TooManyError{Max: 5000})
 	}
 	return recording.Walk(ctx, r.Reader, selector, from, to, visit)
 }

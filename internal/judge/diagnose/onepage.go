@@ -59,7 +59,7 @@ func onePage(ctx context.Context, pack *rules.Pack, in []recording.Reader, metri
 	all := make([][]recording.Series, len(in))
 	for i, r := range in {
 		var err error
-		if all[i], err = r.Samples(ctx, `{__name__=~".+"}`, first, last); err != nil {
+		if all[i], err = r.Samples(ctx, recording.EverySeries(), first, last); err != nil {
 			return nil, err
 		}
 

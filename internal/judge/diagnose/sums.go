@@ -41,7 +41,7 @@ func sumsOf(ctx context.Context, h held, from, to time.Time) (float64, error) {
 		for _, n := range names {
 			if h.names[n] && err == nil {
 				var some []recording.Series
-				some, err = h.reader.Samples(ctx, n, from, to)
+				some, err = h.reader.Samples(ctx, recording.MetricSelector(n), from, to)
 				out = append(out, some...)
 			}
 		}

@@ -121,7 +121,7 @@ func Find(ctx context.Context, server *recording.Server, pack *rules.Pack, by []
 }
 
 func selectorText(server *recording.Server) string {
-	if s := server.Narrow(); s != "{}" {
+	if s := server.Narrow().String(); s != "{}" {
 		return s
 	}
 	return ""

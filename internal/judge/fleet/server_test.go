@@ -78,7 +78,7 @@ func (a *answers) query(req *http.Request) (any, error) {
 	case *parser.NumberLiteral:
 		return map[string]any{"resultType": "scalar", "result": [2]any{0, "1"}}, nil
 	case *parser.MatrixSelector:
-		series, err := a.data.Samples(req.Context(), e.VectorSelector.String(), end.Add(-e.Range).Add(time.Millisecond), end)
+		series, err := a.data.Samples(req.Context(), recording.MustSelector(e.VectorSelector.String()), end.Add(-e.Range).Add(time.Millisecond), end)
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +124,7 @@ func (a *answers) matching(req *http.Request) ([]map[string]string, error) {
 	if match == "" || match == "{}" {
 		match = `{__name__=~".+"}`
 	}
-	series, err := a.data.Samples(req.Context(), match, time.UnixMilli(0), time.UnixMilli(1<<50))
+	series, err := a.data.Samples(req.Context(), recording.MustSelector(match), time.UnixMilli(0), time.UnixMilli(1<<50))
 	out := []map[string]string{}
 	for _, s := range series {
 		out = append(out, s.Labels.Map())

@@ -109,7 +109,7 @@ func lines(t testing.TB, mem *recording.Memory) []line {
 			continue
 		}
 
-		series, err := mem.Samples(ctx, m.Name, m.From, m.To)
+		series, err := mem.Samples(ctx, recording.MetricSelector(m.Name), m.From, m.To)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -124,7 +124,7 @@ func TestRunOnAServer(t *testing.T) {
 		t.Error("no model to compare with")
 	}
 
-	series, err := record.Samples(t.Context(), `plimsoll_client_operations_total{kind="write"}`, time.UnixMilli(0), time.Now())
+	series, err := record.Samples(t.Context(), recording.MustSelector(`plimsoll_client_operations_total{kind="write"}`), time.UnixMilli(0), time.Now())
 	if err != nil || len(series) != 1 {
 		t.Errorf("%d series of writes are recorded: %v", len(series), err)
 	}

@@ -84,7 +84,7 @@ func TestOwnDevices(t *testing.T) {
 	}
 
 	for selector, series := range map[string]int{`node_memory_Dirty_bytes`: 1, `node_disk_io_now`: 1, `node_disk_io_now{device="wal"}`: 1} {
-		got, err := m.Samples(t.Context(), selector, time.UnixMilli(0), time.UnixMilli(5000))
+		got, err := m.Samples(t.Context(), recording.MustSelector(selector), time.UnixMilli(0), time.UnixMilli(5000))
 		if err != nil || len(got) != series || len(got[0].Points) != 2 {
 			t.Errorf("%s: %v, %v", selector, got, err)
 		}

@@ -221,7 +221,7 @@ func checkRecording(t *testing.T, record *recording.Memory) {
 	t.Helper()
 	last := func(selector string) float64 {
 		t.Helper()
-		series, err := record.Samples(t.Context(), selector, time.UnixMilli(0), time.Now())
+		series, err := record.Samples(t.Context(), recording.MustSelector(selector), time.UnixMilli(0), time.Now())
 		if err != nil || len(series) != 1 || len(series[0].Points) == 0 {
 			t.Errorf("%s: %d series, %v", selector, len(series), err)
 			return 0
@@ -243,7 +243,7 @@ func checkRecording(t *testing.T, record *recording.Memory) {
 		t.Errorf("%g requests were recorded", n)
 	}
 
-	if all, err := record.Samples(t.Context(), `node_disk_writes_completed_total`, time.UnixMilli(0), time.Now()); err != nil || len(all) != 1 {
+	if all, err := record.Samples(t.Context(), recording.MetricSelector(`node_disk_writes_completed_total`), time.UnixMilli(0), time.Now()); err != nil || len(all) != 1 {
 		t.Errorf("%d devices are recorded, %v", len(all), err)
 	}
 

@@ -149,7 +149,7 @@ func digest(t testing.TB, sc *scenario.Scenario) (result []byte, record uint64) 
 	}
 
 	for _, x := range metrics {
-		series, err := m.Samples(context.Background(), x.Name, x.From, x.To)
+		series, err := m.Samples(context.Background(), recording.MetricSelector(x.Name), x.From, x.To)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func TestRecordedHistogram(t *testing.T) {
 
 	r := run(t, sc, simulate.Options{Record: m})
 	for kind, want := range map[string]*simulate.Latency{"read": &r.Reads.All, "write": &r.Writes.All} {
-		series, err := m.Samples(context.Background(), simulate.ClientLatency+`_bucket{kind="`+kind+`"}`, time.UnixMilli(0), time.Now())
+		series, err := m.Samples(context.Background(), recording.MustSelector(simulate.ClientLatency+`_bucket{kind="`+kind+`"}`), time.UnixMilli(0), time.Now())
 		if err != nil || len(series) != latency.BucketCount {
 			t.Fatalf("%s: %d buckets, %v", kind, len(series), err)
 		}

@@ -180,7 +180,7 @@ func read(t *testing.T, c Cloud, arg string, opt source.Options) (*recording.Mem
 // values returns the samples of a metric: "minutes after begin: value".
 func values(t *testing.T, w *recording.Memory, selector string, begin time.Time) string {
 	t.Helper()
-	found, err := w.Samples(t.Context(), selector, begin.Add(-time.Hour), begin.Add(24*time.Hour))
+	found, err := w.Samples(t.Context(), recording.MustSelector(selector), begin.Add(-time.Hour), begin.Add(24*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}

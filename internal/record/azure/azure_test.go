@@ -111,7 +111,7 @@ func read(t *testing.T, f *fake, arg string, opt source.Options, login error) (*
 
 func samples(t *testing.T, w *recording.Memory, selector string) string {
 	t.Helper()
-	found, err := w.Samples(t.Context(), selector, began, began.Add(time.Hour))
+	found, err := w.Samples(t.Context(), recording.MustSelector(selector), began, began.Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func read(t *testing.T, f LogFormat, text string) ([]string, recording.Source, e
 	}
 
 	zero := time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC)
-	series, err := m.Samples(t.Context(), `{__name__=~"bench_.*"}`, time.Unix(0, 0), time.Unix(1<<33, 0))
+	series, err := m.Samples(t.Context(), recording.MustSelector(`{__name__=~"bench_.*"}`), time.Unix(0, 0), time.Unix(1<<33, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func read(t testing.TB, text string) (*recording.Memory, source.Source, error) {
 // last returns the last value of each series of a metric, by device.
 func last(t *testing.T, m *recording.Memory, metric string) map[string]float64 {
 	t.Helper()
-	series, err := m.Samples(t.Context(), metric, time.UnixMilli(0), time.UnixMilli(1<<45))
+	series, err := m.Samples(t.Context(), recording.MustSelector(metric), time.UnixMilli(0), time.UnixMilli(1<<45))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,7 +121,7 @@ func one(ctx context.Context, r recording.Reader, m recording.Metric, sel Select
 
 	var last labels.Labels
 	begun := false
-	return recording.Walk(ctx, r, recording.Selector(m.Name), from, to,
+	return recording.Walk(ctx, r, recording.MetricSelector(m.Name), from, to,
 		func(l labels.Labels, points []promql.FPoint) error {
 			if !sel.labels(l) {
 				return nil
@@ -156,7 +156,7 @@ func (sum *Summary) add(points []promql.FPoint) {
 }
 
 // A Selection is a list of selectors, one of which must match. An empty one matches everything.
-type Selection [][]*labels.Matcher
+type Selection []recording.Selector
 
 // Select parses selectors, such as `node_disk_io_time_seconds_total{device="sda"}`.
 func Select(match []string) (Selection, error) {
@@ -177,14 +177,12 @@ func Select(match []string) (Selection, error) {
 // Wants reports whether series of a metric may be selected.
 func (sel Selection) Wants(name string) bool {
 	return len(sel) == 0 || slices.ContainsFunc(sel,
-		func(m []*labels.Matcher) bool { return recording.Accepts(m, name) })
+		func(s recording.Selector) bool { return s.Accepts(name) })
 }
 
 // labels reports whether a series is selected.
 func (sel Selection) labels(l labels.Labels) bool {
-	return len(sel) == 0 || slices.ContainsFunc(sel, func(matchers []*labels.Matcher) bool {
-		return !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(l.Get(m.Name)) })
-	})
+	return len(sel) == 0 || slices.ContainsFunc(sel, func(s recording.Selector) bool { return s.Matches(l) })
 }
 
 func newWriter(w io.Writer, f Format) (writer, error) {

@@ -36,7 +36,7 @@ func readText(t testing.TB, text string, opt source.Options) (*recording.Memory,
 // points returns the samples of a selector as "second:value", in seconds since 02:00:00.
 func points(t testing.TB, m *recording.Memory, selector string) string {
 	t.Helper()
-	series, err := m.Samples(context.Background(), selector, time.UnixMilli(0), time.UnixMilli(1<<45))
+	series, err := m.Samples(context.Background(), recording.MustSelector(selector), time.UnixMilli(0), time.UnixMilli(1<<45))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func TestWhateverIsWrittenIsRead(t *testing.T) {
 		}
 
 		for k, name := range names {
-			series, err := m.Samples(context.Background(), name, time.Unix(0, 0), time.Unix(1<<33, 0))
+			series, err := m.Samples(context.Background(), recording.MustSelector(name), time.Unix(0, 0), time.Unix(1<<33, 0))
 			if err != nil || len(series) != 1 || len(series[0].Points) != n {
 				t.Fatalf("%s: %v, error %v; want %d samples of\n%s", name, series, err, n, text.String())
 			}

@@ -38,7 +38,7 @@ func TestMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	got, err := m.Samples(ctx, `etcd_server_is_leader`, time.UnixMilli(0), time.Now().Add(time.Hour))
+	got, err := m.Samples(ctx, recording.MetricSelector(`etcd_server_is_leader`), time.UnixMilli(0), time.Now().Add(time.Hour))
 	if err != nil || len(got) != 2 || got[0].Labels.Get("instance") == got[1].Labels.Get("instance") {
 		t.Errorf("%v, %v", got, err)
 	}

@@ -79,7 +79,7 @@ func TestSchedule(t *testing.T) {
 			t.Errorf("asked at %v, want %v", asked, want)
 		}
 
-		series, err := m.Samples(t.Context(), "etcd_a", begin, begin.Add(time.Minute))
+		series, err := m.Samples(t.Context(), recording.MetricSelector("etcd_a"), begin, begin.Add(time.Minute))
 		if err != nil || len(series) != 1 {
 			t.Fatal(series, err)
 		}
@@ -300,7 +300,7 @@ func TestFederatedPage(t *testing.T) {
 			}
 
 			for name, want := range map[string]int{"etcd_a": 3, "etcd_b": 3, "own_age_seconds": 15 * min(1, len(live))} {
-				series, err := m.Samples(t.Context(), name, begin.Add(-time.Minute), begin.Add(time.Minute))
+				series, err := m.Samples(t.Context(), recording.MustSelector(name), begin.Add(-time.Minute), begin.Add(time.Minute))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -42,7 +42,7 @@ func readText(text []byte, opt source.Options) (*recording.Memory, recording.Sou
 // samplesOf returns a selector's samples, those of several series one after another.
 func samplesOf(t testing.TB, m *recording.Memory, selector string) []float64 {
 	t.Helper()
-	series, err := m.Samples(context.Background(), selector, time.UnixMilli(0), time.UnixMilli(1<<45))
+	series, err := m.Samples(context.Background(), recording.MustSelector(selector), time.UnixMilli(0), time.UnixMilli(1<<45))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,12 +40,12 @@ func TestTerse(t *testing.T) {
 		}
 		for query, x := range map[string]float64{`fio_write_iops{job="wal"}`: want.iops,
 			`fio_write_latency_mean_seconds{job="wal"}`: want.mean} {
-			s, err := m.Samples(t.Context(), query, time.Unix(0, 0), time.Unix(1<<32, 0))
+			s, err := m.Samples(t.Context(), recording.MustSelector(query), time.Unix(0, 0), time.Unix(1<<32, 0))
 			if err != nil || len(s) != 1 || x > 0 && s[0].Points[0].F-x > 1e-9 {
 				t.Errorf("%s: %s: %v, %v; want %v", name, query, s, err, x)
 			}
 		}
-		if s, _ := m.Samples(t.Context(), `fio_write_latency_seconds{quantile="0.99"}`, time.Unix(0, 0), time.Unix(1<<32, 0)); len(s) != 1 {
+		if s, _ := m.Samples(t.Context(), recording.MustSelector(`fio_write_latency_seconds{quantile="0.99"}`), time.Unix(0, 0), time.Unix(1<<32, 0)); len(s) != 1 {
 			t.Errorf("%s: no p99: %v", name, s)
 		}
 	}

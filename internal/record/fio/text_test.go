@@ -50,7 +50,7 @@ func readText(t *testing.T, text string) (*recording.Memory, error) {
 
 func last(t *testing.T, m *recording.Memory, selector string) float64 {
 	t.Helper()
-	s, err := m.Samples(t.Context(), selector, time.UnixMilli(0), time.UnixMilli(recording.TimeMaxMs))
+	s, err := m.Samples(t.Context(), recording.MustSelector(selector), time.UnixMilli(0), time.UnixMilli(recording.TimeMaxMs))
 	if err != nil || len(s) != 1 {
 		t.Fatalf("%s: %d series, %v", selector, len(s), err)
 	}
@@ -86,7 +86,7 @@ func TestText(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if s, _ := m.Samples(t.Context(), `fio_sync_latency_mean_seconds`, time.UnixMilli(0), time.UnixMilli(recording.TimeMaxMs)); len(s) != 0 {
+	if s, _ := m.Samples(t.Context(), recording.MetricSelector(`fio_sync_latency_mean_seconds`), time.UnixMilli(0), time.UnixMilli(recording.TimeMaxMs)); len(s) != 0 {
 		t.Error("syncs that the report does not have")
 	}
 }

@@ -107,7 +107,7 @@ func TestDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		found, err := w.Samples(t.Context(), "stackdriver_gce_instance_compute_googleapis_com_instance_disk_write_ops_count", began, began.Add(time.Hour))
+		found, err := w.Samples(t.Context(), recording.MetricSelector("stackdriver_gce_instance_compute_googleapis_com_instance_disk_write_ops_count"), began, began.Add(time.Hour))
 		if err != nil || len(found) != 1 || found[0].Labels.Get("device_name") != "db-data" || len(found[0].Points) != 3 || found[0].Points[2].F != 300 || found[0].Points[2].T != began.Add(3*time.Minute).UnixMilli() {
 			t.Errorf("%v, %v", found, err)
 		}

@@ -62,7 +62,7 @@ func (s *stepper) Append(ctx context.Context, b *recording.Batch) error {
 
 func values(t *testing.T, m *recording.Memory, selector string) []float64 {
 	t.Helper()
-	series, err := m.Samples(context.Background(), selector, time.UnixMilli(0), time.UnixMilli(1<<45))
+	series, err := m.Samples(context.Background(), recording.MustSelector(selector), time.UnixMilli(0), time.UnixMilli(1<<45))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestReplay(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		series, err := m.Samples(t.Context(), `node_disk_writes_completed_total{device="nvme1n1"}`, begin, begin.Add(time.Minute))
+		series, err := m.Samples(t.Context(), recording.MustSelector(`node_disk_writes_completed_total{device="nvme1n1"}`), begin, begin.Add(time.Minute))
 		if err != nil || len(series) != 1 {
 			t.Fatal(series, err)
 		}

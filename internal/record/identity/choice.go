@@ -60,7 +60,7 @@ func (s *splitter) choice(nodes []*node) (sources []string, selector string) {
 	for _, names := range choosing {
 		matchers := matchersOf(all, names)
 		if !slices.ContainsFunc(others, func(l labels.Labels) bool { return matchesAll(matchers, l) }) {
-			return sources, recording.SelectorOf(matchers)
+			return sources, recording.Selector(matchers).String()
 		}
 	}
 

@@ -133,11 +133,11 @@ func (s *splitter) pairs(a, b *node) [][2]labels.Labels {
 
 // points returns all samples of one series.
 func (s *splitter) points(n *node, l labels.Labels) ([]promql.FPoint, error) {
-	var matchers []*labels.Matcher
+	var selector recording.Selector
 	l.Range(func(x labels.Label) {
-		matchers = append(matchers, labels.MustNewMatcher(labels.MatchEqual, x.Name, x.Value))
+		selector = append(selector, labels.MustNewMatcher(labels.MatchEqual, x.Name, x.Value))
 	})
-	series, err := s.in[n.reader].Samples(s.ctx, recording.SelectorOf(matchers), time.UnixMilli(0),
+	series, err := s.in[n.reader].Samples(s.ctx, selector, time.UnixMilli(0),
 		time.UnixMilli(recording.TimeMaxMs))
 	if err != nil {
 		return nil, err

@@ -254,7 +254,7 @@ func TestLabel(t *testing.T) {
 			all := recording.NewMemory(recording.MemoryOptions{})
 			for i, r := range x.in {
 				w := l.Writer(i, all)
-				series, err := r.Samples(context.Background(), `{__name__=~".+"}`, time.UnixMilli(0), time.UnixMilli(recording.TimeMaxMs))
+				series, err := r.Samples(context.Background(), recording.EverySeries(), time.UnixMilli(0), time.UnixMilli(recording.TimeMaxMs))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
 
@@ -18,7 +19,7 @@ func fuzz(t *testing.T, text []byte) {
 		return
 	}
 
-	series, err := m.Samples(context.Background(), `{__name__=~"(node|sysstat)_.+"}`, time.UnixMilli(math.MinInt32), time.UnixMilli(1<<45))
+	series, err := m.Samples(context.Background(), recording.MustSelector(`{__name__=~"(node|sysstat)_.+"}`), time.UnixMilli(math.MinInt32), time.UnixMilli(1<<45))
 	if err != nil {
 		t.Fatal(err)
 	}

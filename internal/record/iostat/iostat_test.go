@@ -60,7 +60,7 @@ func read(t testing.TB, path string, text []byte, opt source.Options) (*recordin
 // irates returns the rates between consecutive samples of the selected series, one line per time.
 func irates(t testing.TB, m *recording.Memory, selector string) map[int64]float64 {
 	t.Helper()
-	series, err := m.Samples(context.Background(), selector, time.UnixMilli(0), time.UnixMilli(1<<45))
+	series, err := m.Samples(context.Background(), recording.MustSelector(selector), time.UnixMilli(0), time.UnixMilli(1<<45))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func dump(t *testing.T, path string, text []byte) string {
 	}
 
 	for _, metric := range metrics {
-		series, err := m.Samples(context.Background(), metric.Name, time.UnixMilli(0), time.UnixMilli(1<<45))
+		series, err := m.Samples(context.Background(), recording.MetricSelector(metric.Name), time.UnixMilli(0), time.UnixMilli(1<<45))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -374,7 +374,7 @@ func TestJSONSaysTheSame(t *testing.T) {
 			}
 
 			for k, metric := range []string{"node_disk_writes_completed_total", "node_disk_write_time_seconds_total"} {
-				series, err := m.Samples(context.Background(), metric, time.UnixMilli(0), time.UnixMilli(1<<45))
+				series, err := m.Samples(context.Background(), recording.MustSelector(metric), time.UnixMilli(0), time.UnixMilli(1<<45))
 				if err != nil || len(series) != 1 || len(series[0].Points) != n {
 					t.Fatalf("%s: %v, error %v; want one series of %d points", metric, series, err, n)
 				}

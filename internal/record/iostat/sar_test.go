@@ -129,7 +129,7 @@ func TestOneAwait(t *testing.T) {
 // firstOf returns the values of the first series of a selector, or "".
 func firstOf(t *testing.T, m *recording.Memory, selector string) string {
 	t.Helper()
-	series, err := m.Samples(t.Context(), selector, time.UnixMilli(0), time.UnixMilli(1<<45))
+	series, err := m.Samples(t.Context(), recording.MustSelector(selector), time.UnixMilli(0), time.UnixMilli(1<<45))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
 
@@ -21,7 +22,7 @@ func TestSinceBootOnly(t *testing.T) {
 		t.Errorf("%d samples, want 1", d.Samples)
 	}
 	value := func(metric string) float64 {
-		got, err := m.Samples(t.Context(), metric, d.From, d.To)
+		got, err := m.Samples(t.Context(), recording.MustSelector(metric), d.From, d.To)
 		if err != nil || len(got) != 1 || len(got[0].Points) != 1 {
 			t.Fatal(metric, got, err)
 		}

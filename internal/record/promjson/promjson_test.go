@@ -31,7 +31,7 @@ const matrix = `{"status":"success","data":{"resultType":"matrix","result":[
 // all returns the samples of a metric, one line per series.
 func all(t *testing.T, m *recording.Memory, metric string) string {
 	t.Helper()
-	series, err := m.Samples(t.Context(), metric, time.UnixMilli(0), time.UnixMilli(1<<45))
+	series, err := m.Samples(t.Context(), recording.MustSelector(metric), time.UnixMilli(0), time.UnixMilli(1<<45))
 	if err != nil {
 		t.Fatal(err)
 	}

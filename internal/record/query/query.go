@@ -21,7 +21,7 @@ import (
 // An Expr is a parsed expression. Its zero value is not valid: see [Parse].
 type Expr struct {
 	text      string
-	selectors [][]*labels.Matcher
+	selectors []recording.Selector
 	lookback  time.Duration
 }
 
@@ -90,7 +90,7 @@ func (e Expr) Lookback() time.Duration { return e.lookback }
 // Wants reports whether the expression selects series of a metric.
 func (e Expr) Wants(metric string) bool {
 	return slices.ContainsFunc(e.selectors,
-		func(s []*labels.Matcher) bool { return recording.Accepts(s, metric) })
+		func(s recording.Selector) bool { return s.Accepts(metric) })
 }
 
 // Options limit a query in time. The zero value covers all samples of the expression's metrics.
@@ -185,7 +185,7 @@ func (e Expr) span(metrics []recording.Metric, names []string) (span, error) {
 	for _, s := range e.selectors {
 		found := false
 		for _, m := range metrics {
-			if !recording.Accepts(s, m.Name) {
+			if !s.Accepts(m.Name) {
 				continue
 			}
 			found = true

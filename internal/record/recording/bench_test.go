@@ -212,7 +212,7 @@ func BenchmarkSamplesDay(b *testing.B) {
 	m := benchMemory(b, 10)
 	b.ReportAllocs()
 	for b.Loop() {
-		out, err := m.Samples(b.Context(), "metric_6_total", dayStart, dayStart.Add(24*time.Hour))
+		out, err := m.Samples(b.Context(), MetricSelector("metric_6_total"), dayStart, dayStart.Add(24*time.Hour))
 		if err != nil || len(out) != 1 || len(out[0].Points) != daySeconds {
 			b.Fatal(len(out), err)
 		}

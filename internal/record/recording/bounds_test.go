@@ -48,7 +48,7 @@ func TestPoisonedRingHeals(t *testing.T) {
 
 				r := mustOpen(t, dir)
 				defer mustClose(t, r)
-				out, err := r.Samples(t.Context(), "k", t0, forever)
+				out, err := r.Samples(t.Context(), MetricSelector("k"), t0, forever)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -170,7 +170,7 @@ func TestClockSetBack(t *testing.T) {
 		mustClose(t, d)
 
 		r := mustOpen(t, dir)
-		out, err := r.Samples(t.Context(), "k", t0, forever)
+		out, err := r.Samples(t.Context(), MetricSelector("k"), t0, forever)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +196,7 @@ func TestRingTakesNoFutureSample(t *testing.T) {
 		r := mustOpen(t, dir)
 		defer mustClose(t, r)
 
-		out, err := r.Samples(t.Context(), "k", t0, forever)
+		out, err := r.Samples(t.Context(), MetricSelector("k"), t0, forever)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +233,7 @@ func TestImpossibleTimes(t *testing.T) {
 	}
 
 	for _, r := range []Reader{mustOpen(t, dir), m} {
-		out, err := r.Samples(t.Context(), "a", time.UnixMilli(math.MinInt64/2), far)
+		out, err := r.Samples(t.Context(), MetricSelector("a"), time.UnixMilli(math.MinInt64/2), far)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -287,7 +287,7 @@ func TestSeriesChurn(t *testing.T) {
 	mustClose(t, k)
 
 	for name, r := range map[string]Reader{"recording": mustOpen(t, dir), "ring": mustOpen(t, ring), "window": m} {
-		out, err := r.Samples(t.Context(), "steady", t0, at(scrapes))
+		out, err := r.Samples(t.Context(), MetricSelector("steady"), t0, at(scrapes))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,12 +296,12 @@ func TestSeriesChurn(t *testing.T) {
 			t.Errorf("%s: %d samples of the series that lives", name, len(p))
 		}
 
-		if out, err = r.Samples(t.Context(), "churn", at(scrapes-1), at(scrapes)); err != nil || len(out) != fresh {
+		if out, err = r.Samples(t.Context(), MetricSelector("churn"), at(scrapes-1), at(scrapes)); err != nil || len(out) != fresh {
 			t.Errorf("%s: %d of the newest series (%v)", name, len(out), err)
 		}
 
 		if name != "window" {
-			if out, err = r.Samples(t.Context(), "churn", t0, at(scrapes)); err != nil || len(out) != fresh*scrapes {
+			if out, err = r.Samples(t.Context(), MetricSelector("churn"), t0, at(scrapes)); err != nil || len(out) != fresh*scrapes {
 				t.Errorf("%s: %d of all series (%v)", name, len(out), err)
 			}
 		}

@@ -116,7 +116,7 @@ func TestContinue(t *testing.T) {
 
 	r := mustOpen(t, dir)
 	defer mustClose(t, r)
-	out, err := r.Samples(t.Context(), "x", t0, second(100))
+	out, err := r.Samples(t.Context(), MetricSelector("x"), t0, second(100))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestOpenWhileRecording(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		out, err := r.Samples(t.Context(), "k", t0, t0.AddDate(10, 0, 0))
+		out, err := r.Samples(t.Context(), MetricSelector("k"), t0, t0.AddDate(10, 0, 0))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -122,7 +122,7 @@ func checkKilled(t *testing.T, dir string, last int) {
 	r := mustOpen(t, dir)
 	defer mustClose(t, r)
 
-	out, err := r.Samples(t.Context(), "k", t0, second(1e5))
+	out, err := r.Samples(t.Context(), MetricSelector("k"), t0, second(1e5))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func ListSeries(ctx context.Context, r Reader, wants func(metric string) bool) (
 		if !wants(m.Name) {
 			continue
 		}
-		series, err := r.Samples(ctx, Selector(m.Name), m.From, m.To)
+		series, err := r.Samples(ctx, MetricSelector(m.Name), m.From, m.To)
 		if err != nil {
 			return nil, err
 		}
@@ -44,11 +44,6 @@ func ListSeries(ctx context.Context, r Reader, wants func(metric string) bool) (
 
 	slices.SortFunc(out, labels.Compare)
 	return out, nil
-}
-
-// Selector returns a selector for all series of a metric, with any characters in its name.
-func Selector(metric string) string {
-	return SelectorOf([]*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, metric)})
 }
 
 // ListSeries implements [Lister].
@@ -140,7 +135,7 @@ func Pick(ctx context.Context, r Reader,
 			continue
 		}
 
-		err := Walk(ctx, r, Selector(m.Name), m.From, m.To, func(l labels.Labels, points []promql.FPoint) error {
+		err := Walk(ctx, r, MetricSelector(m.Name), m.From, m.To, func(l labels.Labels, points []promql.FPoint) error {
 			as, ok := keep(l)
 			if !ok {
 				return nil

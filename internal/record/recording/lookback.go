@@ -3,10 +3,8 @@ package recording
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
@@ -61,13 +59,4 @@ func bounded(e parser.Expr, lookback time.Duration) parser.Expr {
 // wantsSelector reports whether the result of a function depends on its argument being a selector.
 func wantsSelector(function string) bool {
 	return slices.Contains([]string{"timestamp", "absent", "info"}, function)
-}
-
-// SelectorOf formats matchers as a selector that every version of PromQL supports.
-func SelectorOf(matchers []*labels.Matcher) string {
-	parts := make([]string, 0, len(matchers))
-	for _, m := range matchers {
-		parts = append(parts, m.String())
-	}
-	return "{" + strings.Join(parts, ",") + "}"
 }

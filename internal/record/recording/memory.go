@@ -223,7 +223,7 @@ func (m *Memory) Range(ctx context.Context, expr string, from, to time.Time, ste
 }
 
 // Samples implements [Reader].
-func (m *Memory) Samples(ctx context.Context, selector string, from, to time.Time) ([]Series, error) {
+func (m *Memory) Samples(ctx context.Context, selector Selector, from, to time.Time) ([]Series, error) {
 	return m.queries.samples(ctx, m, selector, from, to)
 }
 

@@ -344,7 +344,7 @@ func summarize(ctx context.Context, start, end storage.Querier, name string,
 }
 
 // Samples implements [Reader].
-func (f *folder) Samples(ctx context.Context, selector string, from, to time.Time) ([]Series, error) {
+func (f *folder) Samples(ctx context.Context, selector Selector, from, to time.Time) ([]Series, error) {
 	return f.queries.samples(ctx, f, selector, from, to)
 }
 

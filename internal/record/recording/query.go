@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
@@ -144,32 +143,12 @@ func lookbackFor(period time.Duration) time.Duration {
 	return max(period*5/2, time.Millisecond)
 }
 
-// matchersOf returns the matchers of an instant vector selector.
-func matchersOf(selector string) ([]*labels.Matcher, error) {
-	expr, err := parser.NewParser(parser.Options{}).ParseExpr(selector)
-	if err != nil {
-		return nil, fmt.Errorf("selector %q: %w", selector, err)
-	}
-	vector, ok := expr.(*parser.VectorSelector)
-	if !ok || vector.OriginalOffset != 0 || vector.Timestamp != nil || vector.StartOrEnd != 0 {
-		return nil,
-			fmt.Errorf("selector %q: raw samples need a plain selector such as name{label=\"value\"}, without functions, offset, @ or range",
-				selector)
-	}
-	return vector.LabelMatchers, nil
-}
-
 // samples returns the raw samples of the selected series, from <= t <= to.
-func (e *queries) samples(ctx context.Context, data storage.Queryable, selector string, from,
+func (e *queries) samples(ctx context.Context, data storage.Queryable, selector Selector, from,
 	to time.Time) (out []Series, err error) {
 	defer recovered(&err)
-	matchers, err := matchersOf(selector)
-	if err != nil {
-		return nil, err
-	}
-
 	if to.Before(from) {
-		return nil, fmt.Errorf("selector %q: the end %s is before the start %s", selector,
+		return nil, fmt.Errorf("selector %s: the end %s is before the start %s", selector,
 			to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
 	}
 
@@ -177,7 +156,7 @@ func (e *queries) samples(ctx context.Context, data storage.Queryable, selector 
 	mint, maxt := ceilMs(from), to.UnixMilli()
 	q, err := data.Querier(mint, maxt)
 	if err != nil {
-		return nil, fmt.Errorf("selector %q: %w", selector, err)
+		return nil, fmt.Errorf("selector %s: %w", selector, err)
 	}
 
 	defer q.Close()
@@ -186,17 +165,17 @@ func (e *queries) samples(ctx context.Context, data storage.Queryable, selector 
 		kept int
 	)
 
-	set := q.Select(ctx, true, &storage.SelectHints{Start: mint, End: maxt}, matchers...)
+	set := q.Select(ctx, true, &storage.SelectHints{Start: mint, End: maxt}, selector...)
 	for set.Next() {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("selector %q: %w", selector, err)
+			return nil, fmt.Errorf("selector %s: %w", selector, err)
 		}
 
 		s := set.At()
 		it = s.Iterator(it)
 		points, err := e.collect(it, mint, maxt, e.maxSamples-kept)
 		if err != nil {
-			return nil, fmt.Errorf("selector %q: %w", selector, err)
+			return nil, fmt.Errorf("selector %s: %w", selector, err)
 		}
 
 		kept += len(points)
@@ -206,7 +185,7 @@ func (e *queries) samples(ctx context.Context, data storage.Queryable, selector 
 	}
 
 	if err := set.Err(); err != nil {
-		return nil, fmt.Errorf("selector %q: %w", selector, err)
+		return nil, fmt.Errorf("selector %s: %w", selector, err)
 	}
 
 	return out, nil
@@ -253,11 +232,4 @@ func recovered(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("the data is damaged (%v): restore the recording from a copy", r)
 	}
-}
-
-// Accepts reports whether the matchers of a selector accept a metric's name.
-func Accepts(selector []*labels.Matcher, metric string) bool {
-	return !slices.ContainsFunc(selector, func(m *labels.Matcher) bool {
-		return m.Name == labels.MetricName && !m.Matches(metric)
-	})
 }

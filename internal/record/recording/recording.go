@@ -147,11 +147,10 @@ type Reader interface {
 	Notes() []Note
 	// Metrics lists the metric names, sorted.
 	Metrics(ctx context.Context) ([]Metric, error)
-	// Samples returns the raw samples of the series that a PromQL instant-vector selector matches
-	// ("node_disk_io_time_seconds_total{device=\"sda\"}"), at their own times, from <= t <= to,
+	// Samples returns the raw samples of the selected series, at their own times, from <= t <= to,
 	// without lookback, interpolation or staleness handling. An analysis of intervals needs these,
 	// because Range at a fixed step would alias them. (A server receives the range selector.)
-	Samples(ctx context.Context, selector string, from, to time.Time) ([]Series, error)
+	Samples(ctx context.Context, selector Selector, from, to time.Time) ([]Series, error)
 	// Range evaluates expr at from, from+step, ... to. It uses samples at most lookback before each
 	// step (0 means the reader's default).
 	Range(ctx context.Context, expr string, from, to time.Time, step, lookback time.Duration) ([]Series, error)

@@ -161,7 +161,7 @@ func Dial(ctx context.Context, rawURL string, opt RemoteOptions) (*Server, error
 		slots: make(chan struct{}, opt.Parallel)}
 
 	if opt.Selector != "" {
-		if r.matchers, err = matchersOf(opt.Selector); err != nil {
+		if r.matchers, err = ParseSelector(opt.Selector); err != nil {
 			return nil, fmt.Errorf("prometheus: %w", err)
 		}
 	}
@@ -274,19 +274,15 @@ func (r *Server) Range(ctx context.Context, expr string, from, to time.Time, ste
 }
 
 // Samples implements [Reader].
-func (r *Server) Samples(ctx context.Context, selector string, from, to time.Time) ([]Series, error) {
-	matchers, err := matchersOf(selector)
-	if err != nil {
-		return nil, err
-	}
+func (r *Server) Samples(ctx context.Context, selector Selector, from, to time.Time) ([]Series, error) {
 	if to.Before(from) {
-		return nil, fmt.Errorf("selector %q: the end %s is before the start %s", selector,
+		return nil, fmt.Errorf("selector %s: the end %s is before the start %s", selector,
 			to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
 	}
-	out, err := r.rawSamples(ctx, matchers, max(ceilMs(from), r.opt.From.UnixMilli()),
+	out, err := r.rawSamples(ctx, selector, max(ceilMs(from), r.opt.From.UnixMilli()),
 		min(to.UnixMilli(), r.opt.To.UnixMilli()))
 	if err != nil {
-		return nil, fmt.Errorf("selector %q: %w", selector, err)
+		return nil, fmt.Errorf("selector %s: %w", selector, err)
 	}
 	return out, nil
 }
@@ -295,7 +291,7 @@ func (r *Server) Samples(ctx context.Context, selector string, from, to time.Tim
 const rawWindowMs = int64(requestSteps) * 1000
 
 // rawSamples requests range selectors of a few hours each.
-func (r *Server) rawSamples(ctx context.Context, matchers []*labels.Matcher, fromMs,
+func (r *Server) rawSamples(ctx context.Context, selector Selector, fromMs,
 	toMs int64) ([]Series, error) {
 	if toMs < fromMs {
 		return nil, nil
@@ -304,7 +300,7 @@ func (r *Server) rawSamples(ctx context.Context, matchers []*labels.Matcher, fro
 	request := func(ctx context.Context, first, last int64) (model.Value, v1.Warnings, error) {
 		// Since Prometheus 3 a range is open on its left; before, it was closed. So the request
 		// covers one more millisecond, and the excess is dropped.
-		expr := fmt.Sprintf("%s[%dms]", SelectorOf(matchers), last-first+1)
+		expr := fmt.Sprintf("%s[%dms]", selector, last-first+1)
 		value, warnings, err := r.api.Query(ctx, expr, time.UnixMilli(last), v1.WithTimeout(r.opt.Timeout))
 		if matrix, ok := value.(model.Matrix); ok {
 			for _, s := range matrix {

@@ -21,8 +21,8 @@ func (r *Server) Name() string { return r.name }
 func (r *Server) Span() (from, to time.Time) { return r.opt.From, r.opt.To }
 
 // Narrow returns the selector of [RemoteOptions] with additional matchers.
-func (r *Server) Narrow(further ...*labels.Matcher) string {
-	return SelectorOf(append(slices.Clone(further), r.matchers...))
+func (r *Server) Narrow(further ...*labels.Matcher) Selector {
+	return append(slices.Clone(further), r.matchers...)
 }
 
 // Names returns the metric names that the selector of [RemoteOptions] matches, sorted.
@@ -54,7 +54,7 @@ func (r *Server) Periods(ctx context.Context, names []string) (map[string]time.D
 func (r *Server) LabelSets(ctx context.Context, metrics ...string) ([]labels.Labels, error) {
 	var out []labels.Labels
 	name := labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, AnyOf(metrics))
-	match := []string{r.Narrow(name)}
+	match := []string{r.Narrow(name).String()}
 
 	err := r.call(ctx, func(ctx context.Context) error {
 		sets, warnings, err := r.api.Series(atMost(ctx, listBytesMax), match, r.opt.From, r.opt.To,
@@ -91,7 +91,7 @@ type Counted struct {
 
 // Count counts the series that a selector matches at a time, grouped by labels. The server counts
 // them without sending samples.
-func (r *Server) Count(ctx context.Context, selector string, by []string, at time.Time) ([]Counted, error) {
+func (r *Server) Count(ctx context.Context, selector Selector, by []string, at time.Time) ([]Counted, error) {
 	expr := fmt.Sprintf("count by (%s) (%s)", strings.Join(by, ", "), selector)
 	var out []Counted
 	err := r.call(ctx, func(ctx context.Context) error {

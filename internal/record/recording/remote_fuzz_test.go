@@ -45,10 +45,10 @@ func FuzzRemoteAnswers(f *testing.F) {
 
 		var errs [5]error
 		_, errs[0] = r.Range(t.Context(), "a", t0, t0.Add(time.Minute), time.Second, time.Minute)
-		_, errs[1] = r.Samples(t.Context(), "a", t0, t0.Add(time.Minute))
+		_, errs[1] = r.Samples(t.Context(), MetricSelector("a"), t0, t0.Add(time.Minute))
 		_, errs[2] = r.Metrics(t.Context())
 		_, errs[3] = r.LabelSets(t.Context(), "a")
-		_, errs[4] = r.Count(t.Context(), "a", []string{"job"}, t0)
+		_, errs[4] = r.Count(t.Context(), MetricSelector("a"), []string{"job"}, t0)
 
 		for _, err := range errs {
 			if err != nil && (len(err.Error()) > 2000 || strings.Contains(err.Error(), "s3cret")) {

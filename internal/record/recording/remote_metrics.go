@@ -83,7 +83,7 @@ func (r *Server) selectors() []string {
 	if r.opt.Selector == "" {
 		return nil
 	}
-	return []string{SelectorOf(r.matchers)}
+	return []string{Selector(r.matchers).String()}
 }
 
 // names returns the metric names that the selector matches.

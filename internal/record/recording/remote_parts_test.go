@@ -41,7 +41,7 @@ func TestRemoteHalves(t *testing.T) {
 		t.Errorf("%d requests", n)
 	}
 
-	samples, err := r.Samples(t.Context(), "c_total", t0, second(seconds))
+	samples, err := r.Samples(t.Context(), MetricSelector("c_total"), t0, second(seconds))
 	if err != nil || len(one(t, samples)) != seconds {
 		t.Errorf("%v", err)
 	}

@@ -120,7 +120,7 @@ func (s *testServer) names(req *http.Request) (any, error) {
 		return nil, err
 	}
 	if req.FormValue("match[]") != "" {
-		matchers, err := matchersOf(req.FormValue("match[]"))
+		matchers, err := ParseSelector(req.FormValue("match[]"))
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func (s *testServer) names(req *http.Request) (any, error) {
 }
 
 func (s *testServer) series(req *http.Request) (any, error) {
-	matchers, err := matchersOf(req.FormValue("match[]"))
+	matchers, err := ParseSelector(req.FormValue("match[]"))
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +264,7 @@ func TestRemoteSplits(t *testing.T) {
 		}
 	}
 
-	out, err := r.Samples(t.Context(), "c_total", t0, second(seconds))
+	out, err := r.Samples(t.Context(), MetricSelector("c_total"), t0, second(seconds))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,7 @@ func TestPush(t *testing.T) {
 	}
 
 	for selector, n := range map[string]int{`up{cluster="prod"}`: 2, `hour{cluster="own"}`: 2, `hour{cluster="prod"}`: 0} {
-		got, err := r.memory.Samples(ctx, selector, time.UnixMilli(0), time.UnixMilli(1<<40))
+		got, err := r.memory.Samples(ctx, MustSelector(selector), time.UnixMilli(0), time.UnixMilli(1<<40))
 		if err != nil || len(got) != n || n > 0 && len(got[0].Points) != 2000 {
 			t.Errorf("%s: %d series, %v; want %d of 2000 samples", selector, len(got), err, n)
 		}
@@ -241,7 +241,7 @@ func TestRemoteRetries(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			_, err = r.Samples(context.Background(), "up", time.Unix(0, 0), time.Unix(60, 0))
+			_, err = r.Samples(context.Background(), MetricSelector("up"), time.Unix(0, 0), time.Unix(60, 0))
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) || asked != c.asked {
 				t.Errorf("%v after %d requests; want %q after %d", err, asked, c.want, c.asked)
 			}

@@ -28,7 +28,7 @@ func feedRing(t testing.TB, d *Disk, from, seconds int) {
 // counted returns the samples of a reader, which must have no gap.
 func counted(t testing.TB, r Reader) (first, last int) {
 	t.Helper()
-	out, err := r.Samples(context.Background(), "k", t0, t0.AddDate(1, 0, 0))
+	out, err := r.Samples(context.Background(), MetricSelector("k"), t0, t0.AddDate(1, 0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func TestRingStuck(t *testing.T) {
 
 		r := mustOpen(t, dir)
 		defer mustClose(t, r)
-		out, err := r.Samples(t.Context(), "k", t0, second(math.MaxInt16))
+		out, err := r.Samples(t.Context(), MetricSelector("k"), t0, second(math.MaxInt16))
 		if err != nil {
 			t.Fatal(err)
 		}

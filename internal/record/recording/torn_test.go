@@ -62,7 +62,7 @@ func TestTornBlock(t *testing.T) {
 
 				n := 0
 				for _, metric := range []string{"m", "other"} {
-					series, err := r.Samples(t.Context(), metric, time.UnixMilli(0), time.UnixMilli(1_800_000_000_000))
+					series, err := r.Samples(t.Context(), MustSelector(metric), time.UnixMilli(0), time.UnixMilli(1_800_000_000_000))
 					if err != nil {
 						t.Fatal(err)
 					}

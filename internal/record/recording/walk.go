@@ -18,7 +18,7 @@ type Walker interface {
 	// Walk visits the samples that Samples would return, series by series in the order of the
 	// labels. A long series comes in several consecutive pieces, in order of time. visit may change
 	// the points, which are valid until it returns.
-	Walk(ctx context.Context, selector string, from, to time.Time, visit Visit) error
+	Walk(ctx context.Context, selector Selector, from, to time.Time, visit Visit) error
 }
 
 // Visit receives a piece of a series. Its error ends the walk.
@@ -50,7 +50,7 @@ func IsTooMany(err error) bool {
 }
 
 // Walk visits the samples of the series that a selector matches, like [Walker].
-func Walk(ctx context.Context, r Reader, selector string, from, to time.Time, visit Visit) error {
+func Walk(ctx context.Context, r Reader, selector Selector, from, to time.Time, visit Visit) error {
 	if w, ok := r.(Walker); ok {
 		return w.Walk(ctx, selector, from, to, visit)
 	}
@@ -60,7 +60,7 @@ func Walk(ctx context.Context, r Reader, selector string, from, to time.Time, vi
 // walkStretches walks a Reader that can only return whole series. It packs the samples of all
 // stretches first, because a series must be complete before the next one begins.
 func walkStretches(ctx context.Context,
-	samples func(context.Context, string, time.Time, time.Time) ([]Series, error), selector string, from,
+	samples func(context.Context, Selector, time.Time, time.Time) ([]Series, error), selector Selector, from,
 	to time.Time, visit Visit) error {
 	if !to.After(from.Add(walkStretch)) {
 		series, err := samples(ctx, selector, from, to)
@@ -98,12 +98,12 @@ func walkStretches(ctx context.Context,
 				continue
 			}
 			if err := packed.Append(ctx, seriesBatch(s.Labels, s.Points)); err != nil {
-				return fmt.Errorf("selector %q: %w", selector, err)
+				return fmt.Errorf("selector %s: %w", selector, err)
 			}
 		}
 
 		if packed.Bytes() > walkBytesMax {
-			return fmt.Errorf("selector %q: its samples need more than %d MiB of memory: %w", selector,
+			return fmt.Errorf("selector %s: its samples need more than %d MiB of memory: %w", selector,
 				walkBytesMax>>20, errTooManyPoints)
 		}
 
@@ -128,17 +128,17 @@ func visitAll(series []Series, visit Visit) error {
 }
 
 // Walk implements [Walker].
-func (m *Memory) Walk(ctx context.Context, selector string, from, to time.Time, visit Visit) error {
+func (m *Memory) Walk(ctx context.Context, selector Selector, from, to time.Time, visit Visit) error {
 	return walk(ctx, m, selector, from, to, visit)
 }
 
 // Walk implements [Walker].
-func (f *folder) Walk(ctx context.Context, selector string, from, to time.Time, visit Visit) error {
+func (f *folder) Walk(ctx context.Context, selector Selector, from, to time.Time, visit Visit) error {
 	return walk(ctx, f, selector, from, to, visit)
 }
 
 // Walk implements [Walker].
-func (r *Server) Walk(ctx context.Context, selector string, from, to time.Time, visit Visit) error {
+func (r *Server) Walk(ctx context.Context, selector Selector, from, to time.Time, visit Visit) error {
 	if from.Before(r.opt.From) {
 		from = r.opt.From
 	}
@@ -152,23 +152,18 @@ func (r *Server) Walk(ctx context.Context, selector string, from, to time.Time, 
 }
 
 // walk visits the raw samples of the selected series, from <= t <= to.
-func walk(ctx context.Context, data storage.Queryable, selector string, from, to time.Time,
+func walk(ctx context.Context, data storage.Queryable, selector Selector, from, to time.Time,
 	visit Visit) (err error) {
 	defer recovered(&err)
-	matchers, err := matchersOf(selector)
-	if err != nil {
-		return err
-	}
-
 	if to.Before(from) {
-		return fmt.Errorf("selector %q: the end %s is before the start %s", selector,
+		return fmt.Errorf("selector %s: the end %s is before the start %s", selector,
 			to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
 	}
 
 	mint, maxt := ceilMs(from), to.UnixMilli()
 	q, err := data.Querier(mint, maxt)
 	if err != nil {
-		return fmt.Errorf("selector %q: %w", selector, err)
+		return fmt.Errorf("selector %s: %w", selector, err)
 	}
 
 	defer q.Close()
@@ -176,7 +171,7 @@ func walk(ctx context.Context, data storage.Queryable, selector string, from, to
 	var it chunkenc.Iterator
 	var points []promql.FPoint
 
-	set := q.Select(ctx, true, &storage.SelectHints{Start: mint, End: maxt}, matchers...)
+	set := q.Select(ctx, true, &storage.SelectHints{Start: mint, End: maxt}, selector...)
 	for set.Next() {
 		s := set.At()
 		it = s.Iterator(it)
@@ -186,7 +181,7 @@ func walk(ctx context.Context, data storage.Queryable, selector string, from, to
 	}
 
 	if err := set.Err(); err != nil {
-		return fmt.Errorf("selector %q: %w", selector, err)
+		return fmt.Errorf("selector %s: %w", selector, err)
 	}
 
 	return nil

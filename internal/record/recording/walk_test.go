@@ -57,7 +57,7 @@ type whole struct{ recording.Reader }
 // walked joins the pieces of a walk.
 func walked(t *testing.T, r recording.Reader, from, to time.Time) (out []recording.Series) {
 	t.Helper()
-	err := recording.Walk(t.Context(), r, "node_cpu_seconds_total", from, to, func(l labels.Labels, points []promql.FPoint) error {
+	err := recording.Walk(t.Context(), r, recording.MetricSelector("node_cpu_seconds_total"), from, to, func(l labels.Labels, points []promql.FPoint) error {
 		if n := len(out); n == 0 || !labels.Equal(out[n-1].Labels, l) {
 			out = append(out, recording.Series{Labels: l})
 		}
@@ -100,12 +100,12 @@ func TestWalkBeyondTheLimitOfSamples(t *testing.T) {
 
 	for _, span := range [][2]int64{{0, 80_000_000}, {1500, 66_000_000}, {3000, 3000}} {
 		from, to := time.UnixMilli(span[0]), time.UnixMilli(span[1])
-		want, err := all.Samples(t.Context(), "node_cpu_seconds_total", from, to)
+		want, err := all.Samples(t.Context(), recording.MetricSelector("node_cpu_seconds_total"), from, to)
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		if _, err := limited.Samples(t.Context(), "node_cpu_seconds_total", from, to); span[1] > span[0] && !recording.IsTooMany(err) {
+		if _, err := limited.Samples(t.Context(), recording.MetricSelector("node_cpu_seconds_total"), from, to); span[1] > span[0] && !recording.IsTooMany(err) {
 			t.Fatalf("from %v to %v: Samples is not limited: %v", span[0], span[1], err)
 		}
 
@@ -127,7 +127,7 @@ func TestWalkEnds(t *testing.T) {
 	enough := errors.New("enough")
 	calls := 0
 
-	err := recording.Walk(t.Context(), m, "node_cpu_seconds_total", time.UnixMilli(0), time.UnixMilli(80_000_000), func(labels.Labels, []promql.FPoint) error {
+	err := recording.Walk(t.Context(), m, recording.MetricSelector("node_cpu_seconds_total"), time.UnixMilli(0), time.UnixMilli(80_000_000), func(labels.Labels, []promql.FPoint) error {
 		calls++
 		return enough
 	})
@@ -137,7 +137,7 @@ func TestWalkEnds(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	calls = 0
-	err = recording.Walk(ctx, m, "node_cpu_seconds_total", time.UnixMilli(0), time.UnixMilli(80_000_000), func(labels.Labels, []promql.FPoint) error {
+	err = recording.Walk(ctx, m, recording.MetricSelector("node_cpu_seconds_total"), time.UnixMilli(0), time.UnixMilli(80_000_000), func(labels.Labels, []promql.FPoint) error {
 		calls++
 		cancel()
 		return nil

@@ -87,7 +87,7 @@ func read(t testing.TB, opt source.Options, files ...source.File) (*recording.Me
 // last returns the last value of a metric, and the number of its samples.
 func last(t testing.TB, mem *recording.Memory, metric string) (value float64, samples int) {
 	t.Helper()
-	series, err := mem.Samples(t.Context(), metric, time.UnixMilli(0), time.UnixMilli(recording.TimeMaxMs))
+	series, err := mem.Samples(t.Context(), recording.MustSelector(metric), time.UnixMilli(0), time.UnixMilli(recording.TimeMaxMs))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestEvents(t *testing.T) {
 
 	at := func(metric string, second int) float64 {
 		to := time.Date(2026, 1, 5, 10, 0, second, 0, time.UTC)
-		series, err := mem.Samples(t.Context(), metric, to, to)
+		series, err := mem.Samples(t.Context(), recording.MustSelector(metric), to, to)
 		if err != nil || len(series) != 1 || len(series[0].Points) != 1 {
 			t.Fatalf("%s at %d: %v, %v", metric, second, series, err)
 		}

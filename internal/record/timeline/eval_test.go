@@ -95,7 +95,7 @@ func (l leaves) Rate(sel *parser.VectorSelector) ([]timeline.Track, error) {
 }
 
 func (l leaves) lay(sel *parser.VectorSelector, how func([]promql.FPoint) []float64) ([]timeline.Track, error) {
-	series, err := l.w.mem.Samples(context.Background(), sel.String(), l.w.grid.Time(0), l.w.grid.Time(seconds-1))
+	series, err := l.w.mem.Samples(context.Background(), recording.MustSelector(sel.String()), l.w.grid.Time(0), l.w.grid.Time(seconds-1))
 	if err != nil {
 		return nil, err
 	}

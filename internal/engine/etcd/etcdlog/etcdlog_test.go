@@ -114,7 +114,7 @@ func read(t testing.TB, text string) (*recording.Memory, recording.Source) {
 
 func last(t testing.TB, mem *recording.Memory, metric string) float64 {
 	t.Helper()
-	series, err := mem.Samples(t.Context(), metric, time.UnixMilli(0), time.UnixMilli(recording.TimeMaxMs))
+	series, err := mem.Samples(t.Context(), recording.MustSelector(metric), time.UnixMilli(0), time.UnixMilli(recording.TimeMaxMs))
 	if err != nil || len(series) == 0 {
 		return -1
 	}

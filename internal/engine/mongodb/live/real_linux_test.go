@@ -153,7 +153,7 @@ func openReal(t *testing.T, address string) source.Source {
 // points returns the samples of a metric that has exactly one series.
 func points(t *testing.T, m *recording.Memory, metric string) []promql.FPoint {
 	t.Helper()
-	series, err := m.Samples(t.Context(), metric, time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	series, err := m.Samples(t.Context(), recording.MustSelector(metric), time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func read(t *testing.T, src source.Source, opt source.Options) *recording.Memory
 // times returns the times of a metric's samples as text, in seconds since an instant.
 func times(t *testing.T, m *recording.Memory, metric string, since time.Time) string {
 	t.Helper()
-	series, err := m.Samples(t.Context(), metric, since.Add(-time.Hour), since.Add(time.Hour))
+	series, err := m.Samples(t.Context(), recording.MustSelector(metric), since.Add(-time.Hour), since.Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +297,7 @@ func TestSlowHello(t *testing.T) {
 				t.Fatal("no answer was slow")
 			}
 
-			series, err := m.Samples(t.Context(), "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin.Add(-time.Hour), begin.Add(time.Hour))
+			series, err := m.Samples(t.Context(), recording.MetricSelector("mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache"), begin.Add(-time.Hour), begin.Add(time.Hour))
 			if err != nil || len(series) != 1 {
 				t.Fatal(series, err)
 			}
@@ -428,7 +428,7 @@ func TestSizes(t *testing.T) {
 		defer w.Start("db:27017", s)()
 		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 5 * time.Second})
 
-		series, err := m.Samples(t.Context(), "mongodb_dbstats_indexSize", time.Now().Add(-time.Hour), time.Now())
+		series, err := m.Samples(t.Context(), recording.MetricSelector("mongodb_dbstats_indexSize"), time.Now().Add(-time.Hour), time.Now())
 		if err != nil || len(series) != databasesMax-1 || series[0].Labels.Get("database") != "d04" || series[0].Points[0].F != 1e8 {
 			t.Errorf("%v, %v", series, err)
 		}

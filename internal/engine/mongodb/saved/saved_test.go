@@ -30,7 +30,7 @@ func values(t *testing.T, text, query string) ([]recording.Series, recording.Sou
 	if err := s.Read(t.Context(), m, source.Options{}); err != nil {
 		return nil, recording.Source{}, err
 	}
-	series, err := m.Samples(t.Context(), query, time.Unix(0, 0), time.Unix(1<<32, 0))
+	series, err := m.Samples(t.Context(), recording.MustSelector(query), time.Unix(0, 0), time.Unix(1<<32, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func read(t *testing.T, text string) ([]string, error) {
 	if err := New(fileOf(text)).Read(t.Context(), m, source.Options{Location: time.UTC}); err != nil {
 		return nil, err
 	}
-	series, err := m.Samples(t.Context(), `{__name__=~"mongo.*"}`, time.Unix(0, 0), time.Unix(1<<32, 0))
+	series, err := m.Samples(t.Context(), recording.MustSelector(`{__name__=~"mongo.*"}`), time.Unix(0, 0), time.Unix(1<<32, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
