@@ -37,7 +37,7 @@ func TestForms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := m.Samples(t.Context(), `node_disk_io_time_seconds_total{device="sda",instance="db:9100"}`,
+			got, err := m.Samples(t.Context(), recording.MustSelector(`node_disk_io_time_seconds_total{device="sda",instance="db:9100"}`),
 				time.Unix(1767607200, 0), time.Unix(1767607300, 0))
 			if err != nil || len(got) != 1 || len(got[0].Points) != 2 || got[0].Points[0].F != 130.5 ||
 				got[0].Points[1].T-got[0].Points[0].T != 15_000 {

@@ -36,7 +36,7 @@ func read(t testing.TB, text string) (*recording.Memory, recording.Source, error
 // total is the last value of a metric.
 func total(t testing.TB, mem *recording.Memory, metric string) float64 {
 	t.Helper()
-	s, err := mem.Samples(t.Context(), metric, time.UnixMilli(0), time.UnixMilli(recording.TimeMaxMs))
+	s, err := mem.Samples(t.Context(), recording.MustSelector(metric), time.UnixMilli(0), time.UnixMilli(recording.TimeMaxMs))
 	if err != nil {
 		t.Fatal(err)
 	}
