@@ -71,8 +71,13 @@ func (st *Stalls) SeverityIn(condition timeline.Mask, share float64) Severity {
 	return s
 }
 
-// Comparable reports whether enough of the time under load is outside a condition.
+// Comparable reports whether enough of the time under load is outside a condition. Nothing compares with a
+// condition that is not known because its figures are missing, which is an empty mask.
 func (st *Stalls) Comparable(condition timeline.Mask) bool {
+	if len(condition) == 0 {
+		return false
+	}
+
 	out := st.Stall.Active.Without(condition).Count()
 	return out >= minContrastCells && float64(out) >= minContrast*float64(st.Stall.Active.Count())
 }
@@ -103,7 +108,7 @@ func (st *Stalls) ChanceToMeet(condition timeline.Mask) float64 {
 
 	// A stall that is interrupted for a moment is still one event.
 	stalls := all.Close(st.Cells(AftermathS * 1e9)).Episodes()
-	if len(stalls) == 0 || len(places) == 0 {
+	if len(stalls) == 0 || len(places) == 0 || len(condition) == 0 {
 		return 1
 	}
 

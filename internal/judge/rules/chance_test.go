@@ -60,3 +60,17 @@ func TestContrastsOfCausedTimes(t *testing.T) {
 		}
 	}
 }
+
+// A condition whose figures are missing is an empty mask. It explains nothing and ends no diagnosis.
+func TestContrastsOfUnknownTimes(t *testing.T) {
+	const n = 300
+	st := Stalls{Time: Time{Grid: timeline.Grid{StepMs: 1000, N: n}}, Stall: Stall{
+		Cells:  timeline.MaskOf(n, []timeline.Episode{{First: 20, Last: 21}, {First: 80, Last: 81}}),
+		Active: make(timeline.Mask, n).Not(), Observed: make(timeline.Mask, n).Not(),
+	}}
+	unknown := timeline.Where(nil, func(x float64) bool { return x < 1 })
+	if st.Contrasts(unknown) || st.MeetsByChance(unknown) || st.ChanceToMeet(unknown) != 1 {
+		t.Errorf("contrasts %v, met by chance %v, chance %g; want false, false and 1", st.Contrasts(unknown),
+			st.MeetsByChance(unknown), st.ChanceToMeet(unknown))
+	}
+}
