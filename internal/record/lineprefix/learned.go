@@ -68,6 +68,7 @@ func Learn(head []byte, is func(line []byte) bool) *Form {
 	tried := 0
 	for line := range bytes.Lines(head) {
 		line = bytes.TrimRight(line, "\r\n")
+		// A recognised line shows where the prefix ends.
 		at := anchor(line, is)
 		if at == 0 {
 			return nil // the text has no prefix
@@ -121,6 +122,7 @@ func anchor(line []byte, is func(line []byte) bool) int {
 func (f *Form) fits(head []byte) bool {
 	lines, with := 0, 0
 	for line := range bytes.Lines(head) {
+		// The last line of the beginning of a file may be cut.
 		if line[len(line)-1] != '\n' {
 			break
 		}
@@ -203,6 +205,7 @@ func (l learned) assign() {
 
 	clock := false
 	for i := range l {
+		// Two colons between three numbers are a time of day; only the first one is the line's.
 		if !clock && number(i) && between(i+1, ":") && number(i+2) && between(i+3, ":") && number(i+4) &&
 			len(l[i].text) <= 2 {
 			l[i].role, l[i+2].role, l[i+4].role = hour, minute, second
@@ -241,6 +244,7 @@ func (l learned) assign() {
 	}
 
 	for i := range l {
+		// Ten digits that begin with 1 are seconds since 1970, from 2001 to 2033.
 		if !clock && number(i) && len(l[i].text) == 10 && l[i].text[0] == '1' {
 			l[i].role = seconds1970
 			if between(i+1, ".") && number(i+2) {
@@ -304,6 +308,7 @@ func (l learned) cut(line []byte) (at Time, rest []byte, ok bool) {
 			if n = len(e.text); len(rest) < n || string(rest[:n]) != e.text {
 				return at, line, false
 			}
+			// The sign of a zone is a literal before its digits.
 			if e.text == "-" {
 				zoned = -1
 			}
@@ -339,6 +344,7 @@ func (l learned) cut(line []byte) (at Time, rest []byte, ok bool) {
 		rest = rest[n:]
 	}
 
+	// 12 AM is midnight, 12 PM is noon.
 	if pm != "" {
 		at.Hour %= 12
 		if pm == "PM" {

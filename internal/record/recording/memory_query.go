@@ -92,6 +92,7 @@ func (m *Memory) each(ctx context.Context, matchers []*labels.Matcher, f func(*m
 	}
 
 	for _, k := range matchers {
+		// Nearly every query names its metric, so only the series of that name are visited.
 		if k.Name == labels.MetricName && k.Type == labels.MatchEqual {
 			visit(m.byName[k.Value])
 			return ctx.Err()
@@ -131,6 +132,7 @@ func (q *memoryQuerier) gather(ctx context.Context, hints *storage.LabelHints, m
 	found := map[string]struct{}{}
 	q.m.mu.RLock()
 	err := q.m.each(ctx, matchers, func(s *memorySeries) {
+		// A series without samples is one whose samples were moved to a block.
 		if len(s.segments)+len(s.tailT) > 0 {
 			f(s, found)
 		}
@@ -181,6 +183,7 @@ func (v *memoryView) Labels() labels.Labels { return v.labels }
 
 // Iterator implements storage.Series.
 func (v *memoryView) Iterator(it chunkenc.Iterator) chunkenc.Iterator {
+	// Prometheus passes the previous iterator, so that its buffers can be reused.
 	m, ok := it.(*memoryIterator)
 	if !ok {
 		m = &memoryIterator{}
@@ -225,6 +228,7 @@ func (it *memoryIterator) Seek(t timestampMs) chunkenc.ValueType {
 		return chunkenc.ValFloat
 	}
 
+	// The decoded segment already has the time.
 	if len(it.times) > 0 && it.times[len(it.times)-1] >= t {
 		it.within(t)
 		return chunkenc.ValFloat

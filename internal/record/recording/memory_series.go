@@ -38,6 +38,7 @@ func (s *memorySeries) firstMs() int64 {
 
 // lookup finds or creates the series of a batch's column. It returns nil if there are too many.
 func (m *Memory) lookup(column int, l labels.Labels) *memorySeries {
+	// Batches of one source usually have the same columns in the same order.
 	if column < len(m.hint) && m.hint[column] != nil && labels.Equal(m.hint[column].labels, l) {
 		m.hint[column].batch = m.batches
 		return m.hint[column]
@@ -63,6 +64,7 @@ func (m *Memory) lookup(column int, l labels.Labels) *memorySeries {
 func (m *Memory) find(l labels.Labels) *memorySeries {
 	hash := l.Hash()
 	s := m.byHash[hash]
+	// Different labels may have the same hash.
 	for s != nil && !labels.Equal(s.labels, l) {
 		s = s.sameHash
 	}
@@ -218,6 +220,7 @@ func (m *Memory) take() []*memoryView {
 // sharedRun returns a run with these times: that of another series of the same source if one was
 // created recently, else a new one.
 func (m *Memory) sharedRun(times []int64) *run {
+	// Series of one source have the same times: one copy of them serves all.
 	for _, r := range m.sealed {
 		if r != nil && slices.Equal(r.times, times) {
 			return r

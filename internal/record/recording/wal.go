@@ -71,6 +71,7 @@ func (w *walWriter) add(s *memorySeries, times []int64, values []float64) error 
 		if len(values) > 1 {
 			v = values[i]
 		}
+		// NaN is a missing sample, which the log does not store.
 		if v != v {
 			continue
 		}
@@ -80,6 +81,8 @@ func (w *walWriter) add(s *memorySeries, times []int64, values []float64) error 
 		}
 	}
 
+	// A batch may be large; its records are written in parts, so that they do not pile up in
+	// memory.
 	if w.bytes > logBytes {
 		return w.flush()
 	}
@@ -196,6 +199,7 @@ func readWAL(ctx context.Context, dir string, m *Memory, lastMs int64) ([]walDam
 		if ended := ctx.Err(); ended != nil {
 			return nil, ended
 		}
+		// The file was not read at all: this is a failure, not damage.
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 			return nil, fmt.Errorf("write-ahead log: %w", err)
 		}
@@ -264,6 +268,8 @@ func (r *walReader) record(rec []byte) (err error) {
 		if r.samples, err = r.decoder.Samples(rec, r.samples[:0]); err != nil {
 			return err
 		}
+		// Samples of one series follow each other in a record, because columns were logged one
+		// after the other.
 		for rest := r.samples; len(rest) > 0; {
 			n := 1
 			for n < len(rest) && rest[n].Ref == rest[0].Ref {
@@ -279,6 +285,7 @@ func (r *walReader) record(rec []byte) (err error) {
 // oneSeries adds samples of one series.
 func (r *walReader) oneSeries(samples []record.RefSample) {
 	s := r.series[samples[0].Ref]
+	// The record that names the series may have been in a damaged part of the log.
 	if s == nil || r.m.bytes > r.m.opt.MaxBytes {
 		r.m.dropOver("a series of the write-ahead log", len(samples), samples[0].T, samples[len(samples)-1].T)
 		return
@@ -287,10 +294,12 @@ func (r *walReader) oneSeries(samples []record.RefSample) {
 	r.times, r.values = r.times[:0], r.values[:0]
 	last, any := s.lastMs, s.any
 	for _, x := range samples {
+		// A time far in the future would make everything after it look too old.
 		if x.T < 0 || x.T > r.lastMs {
 			r.m.dropFar(s.name, 1, x.T, x.T)
 			continue
 		}
+		// After a crash, samples may be both in a block and in the log: they are taken once.
 		if (any && x.T <= last) || x.V != x.V {
 			continue
 		}

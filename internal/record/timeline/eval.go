@@ -152,6 +152,7 @@ func matrixSelector(e *parser.Call) (*parser.VectorSelector, time.Duration, erro
 		return nil, 0, unsupported(e, "a subquery")
 	}
 	sel, ok := m.VectorSelector.(*parser.VectorSelector)
+	// An offset or a fixed time would need cells outside of the grid.
 	if !ok || sel.OriginalOffset != 0 || sel.Timestamp != nil {
 		return nil, 0, unsupported(e, "offset and @")
 	}
@@ -165,6 +166,7 @@ func (ev *evaluator) rate(e *parser.Call) (*leaf, error) {
 	}
 
 	f := &leaf{sel: sel, counter: true}
+	// The leaf already has the rate of each interval.
 	if e.Func.Name == "irate" {
 		return f, nil
 	}
@@ -191,6 +193,7 @@ func (ev *evaluator) overTime(e *parser.Call) (*leaf, error) {
 		"max_over_time": Max,
 		"avg_over_time": Mean,
 		"sum_over_time": func(w []float64) float64 {
+			// The sum of nothing would be zero, and what was not measured is not zero.
 			if Count(w) == 0 {
 				return math.NaN()
 			}
@@ -228,6 +231,7 @@ func trailing(vals []float64, cells int, reduce func([]float64) float64) []float
 }
 
 func (ev *evaluator) aggregate(e *parser.AggregateExpr) (value, error) {
+	// topk, quantile and count_values take a parameter, and are not in the subset.
 	if e.Param != nil {
 		return value{}, unsupported(e, e.Op.String())
 	}
@@ -255,6 +259,7 @@ func (ev *evaluator) aggregate(e *parser.AggregateExpr) (value, error) {
 	for i := range out {
 		for k, n := range counts[i] {
 			switch {
+			// A cell in which no series has a value stays NaN.
 			case n == 0:
 			case e.Op == parser.AVG:
 				out[i].Values[k] /= n
@@ -269,6 +274,7 @@ func (ev *evaluator) aggregate(e *parser.AggregateExpr) (value, error) {
 
 func accumulate(e *parser.AggregateExpr, acc, counts, vals []float64) error {
 	for k, x := range vals {
+		// As in PromQL, a series without a sample has no part in the aggregate.
 		if math.IsNaN(x) {
 			continue
 		}
@@ -309,6 +315,7 @@ func nans(n int) []float64 {
 func grouping(names []string, by bool) func(labels.Labels) labels.Labels {
 	return func(ls labels.Labels) labels.Labels {
 		b := labels.NewBuilder(ls)
+		// Prometheus drops the name too, because the result is no longer that metric.
 		b.Del(model.MetricNameLabel)
 		if by {
 			b.Keep(names...)

@@ -122,6 +122,7 @@ func (l *layout) read(doc []byte, values []int64) (*Schema, []int64, error) {
 
 // matches reports whether doc has the same bytes as the last document around its values.
 func (l *layout) matches(doc []byte) bool {
+	// Values have a fixed width, so the same layout has the same length.
 	if len(doc) != len(l.last) {
 		return false
 	}
@@ -169,6 +170,7 @@ func (l *layout) descend(doc []byte, at, depth, pathBytes int) error {
 		return fmt.Errorf("offset %d: %w", at, err)
 	}
 
+	// Between the document's length (4 bytes) and its closing zero.
 	for pos, end := at+4, at+n-1; pos < end; {
 		e, next, err := nextElement(doc, pos, end)
 		if err != nil {
@@ -197,6 +199,7 @@ func (l *layout) descend(doc []byte, at, depth, pathBytes int) error {
 		}
 
 		l.name(mark, e.key)
+		// A timestamp is two metrics: its seconds and its increment.
 		l.slots = append(l.slots, s)
 		if mark == shapeTimestamp {
 			l.slots = append(l.slots, slot{at: s.at, kind: s.kind, inc: true})

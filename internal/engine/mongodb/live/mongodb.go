@@ -87,6 +87,7 @@ func (m *server) inspect(ctx context.Context, l *link, d *recording.Source) erro
 		return err
 	}
 
+	// An arbiter has no data, and its own metrics would look like an idle server.
 	if arbiter, _ := who.Lookup("arbiterOnly").BooleanOK(); arbiter {
 		return m.address.arbiter(nil, hosts(who))
 	}
@@ -126,6 +127,7 @@ func hosts(who bson.Raw) (out []string) {
 // routed describes what a mongos does not know, and which servers do.
 func routed(ctx context.Context, l *link) string {
 	text := "it is a mongos, which has no storage: the shards' members report journal, cache, checkpoints and disks"
+	// The user may lack the right to list them.
 	answer, err := l.command(ctx, "listShards")
 	if err != nil {
 		return text + " (sh.status() lists them)"
@@ -172,6 +174,7 @@ func identify(ctx context.Context, l *link, status bson.Raw, d *recording.Source
 		switch {
 		case err == nil:
 			sections = append(sections, ftdc.Section{Name: c.command, Answer: answer})
+		// Other errors, such as an unknown command, only leave facts out.
 		case refused(err):
 			denied = append(denied, c.command)
 		}

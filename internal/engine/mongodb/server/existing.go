@@ -120,6 +120,7 @@ func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existin
 		return nil, err
 	}
 
+	// An error is no reason to stop: the user may have rights on this database only.
 	if names, err := c.ListDatabaseNames(ctx, bson.D{{Key: "name", Value: v.opt.Name}},
 		options.ListDatabases().SetAuthorizedDatabases(true)); err == nil && len(names) > 0 {
 		return nil, fmt.Errorf("the database %s already exists: use another name, or remove it (%s)", v.opt.Name,
@@ -152,6 +153,7 @@ func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existin
 }
 
 func (v *Existing) unreachable(ctx context.Context, err error) error {
+	// Ctrl-C is not the server's fault.
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		return ctx.Err()
 	}
@@ -224,6 +226,8 @@ func (v *Existing) covers(resource bson.RawValue) bool {
 	}
 	db, has := d.Lookup("db").StringValueOK()
 	in, whole := d.Lookup("collection").StringValueOK()
+	// An empty database or collection in a resource means all of them (MongoDB manual, resource
+	// document).
 	return has && whole && in == "" && (db == "" || db == v.opt.Name)
 }
 
@@ -242,6 +246,7 @@ func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progr
 
 	s := newStore(c, v.opt.Name, &v.cfg, m.Scenario)
 	v.store.Store(s)
+	// Even if loading fails, some documents may exist.
 	v.made = true
 
 	if err := s.load(ctx, m.Scenario, progress); err != nil {

@@ -79,6 +79,7 @@ func newStore(c *mongo.Client, database string, cfg *wiredtiger.Config, sc *scen
 	w := sc.Workloads()
 	wc, _ := concern(cfg)
 	change := units.Size(0)
+	// A change of the whole document is a replacement.
 	if d := w.Spec().Document; d != nil && d.Change < w.DocumentSize() {
 		change = d.Change
 	}
@@ -105,6 +106,7 @@ func (s *store) load(ctx context.Context, sc *scenario.Scenario, progress lab.Pr
 	for range loaders {
 		group.Go(func() error {
 			for {
+				// Loaders take the next batch as they become free.
 				from := at.Add(each) - each
 				if from >= documents {
 					return nil
@@ -115,6 +117,8 @@ func (s *store) load(ctx context.Context, sc *scenario.Scenario, progress lab.Pr
 					batch = append(batch, s.make.document(key, 0, size(key)))
 				}
 
+				// Unordered, so that the server need not stop at the first error and can insert
+				// in parallel.
 				if _, err := s.of.InsertMany(ctx, batch, options.InsertMany().SetOrdered(false)); err != nil {
 					return fmt.Errorf("inserting documents from %d on: %w", from, err)
 				}

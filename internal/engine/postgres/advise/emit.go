@@ -63,6 +63,7 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 
 	var restart, back []string
 	for _, s := range all {
+		// Only what the layout changes: the rest of the server's configuration stays its own.
 		if s.value == s.before {
 			continue
 		}

@@ -133,6 +133,8 @@ func (f fitting) settings(key string, timeout float64, c fit.Cycles) {
 func (f fitting) history(key string, updated, inserted float64) {
 	d := model.Defaults()
 	const with = 0.5 // of the updates
+	// Not exactly one for each, because other transactions insert too and counters are read at
+	// different times.
 	if updated > 0 && inserted >= with*updated {
 		f.Add(key+"history_row", fit.Exactly(float64(d.HistoryRow)),
 			fit.Inferred, "%s rows inserted per second with %s updates: one for each, as in pgbench; its size is pgbench's",
@@ -165,6 +167,7 @@ func (f fitting) rows(shares []fit.Share) {
 
 	size := f.Mean(judge.Database)
 	switch {
+	// The size of the databases bounds the number of rows from above.
 	case size > 0:
 		pages = size / float64(model.PageSize)
 		f.Add("workload.keys.count", fit.Count(fit.Significant(pages*perPage)), fit.Inferred,
@@ -180,6 +183,7 @@ func (f fitting) rows(shares []fit.Share) {
 		pages = float64(d.Rows) / perPage
 		v := f.Add("workload.keys.count", fit.Count(float64(d.Rows)), fit.Assumed,
 			"the number of rows; pgbench's at scale 100 assumed").ToKnow(ask)
+		// Distinct found no bound: every update wrote another page.
 		if updates > 0 && written > 0 {
 			pages = max(pages, updates*f.PeriodS)
 			v.Set(fit.Count(fit.Significant(pages * perPage)))

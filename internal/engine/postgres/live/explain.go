@@ -36,6 +36,7 @@ func (t *target) explain(err error) error {
 	}
 
 	var done *explained
+	// It was explained where it occurred.
 	if errors.As(err, &done) {
 		return err
 	}
@@ -83,6 +84,7 @@ func (t *target) refusal(pg *pgconn.PgError) string {
 			user, EnvPassword)
 	case "28000":
 		switch {
+		// The wording changed in PostgreSQL 14.
 		case strings.Contains(message, "no encryption"), strings.Contains(message, "SSL off"):
 			return fmt.Sprintf("pg_hba.conf admits user %s only with TLS, if at all (%s): add ?sslmode=require",
 				user, message)
@@ -91,6 +93,7 @@ func (t *target) refusal(pg *pgconn.PgError) string {
 				user, message)
 		}
 
+		// Without a user in the address, libpq and the driver use the system user's name.
 		if strings.HasSuffix(message, "does not exist") {
 			return message +
 				": give an existing user, as in postgres://USER@HOST/; on the server's own machine, run plimsoll as a system user with the same name, usually: sudo -u postgres plimsoll ..."
@@ -113,6 +116,8 @@ func (t *target) refusal(pg *pgconn.PgError) string {
 	case "57014":
 		return "it did not answer within " + statementTimeout.String() + " (" + message + ")"
 	case "08P01":
+		// PgBouncer rejects parameters that it does not know; PostgreSQL has another error for
+		// them.
 		if strings.Contains(message, "startup parameter") {
 			return "this is PgBouncer (" + message + "): give the address of the server behind it"
 		}
@@ -154,6 +159,7 @@ func (t *target) trouble(err error) string {
 			much.Max, much.Unit)
 	case strings.Contains(err.Error(), "refused TLS") && !t.plain():
 		return "it does not offer TLS: use sslmode=disable if the network path is safe, or turn ssl on there"
+	// Something accepted the connection, so the network path works.
 	case errors.Is(err, context.DeadlineExceeded) && strings.Contains(err.Error(), "failed to receive message"):
 		return fmt.Sprintf("it accepts the connection but does not finish the login within %s: it stalls, or it is not PostgreSQL: check the server's log and the port",
 			t.config.ConnectTimeout)

@@ -225,6 +225,7 @@ func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progr
 		return v.explain(err)
 	}
 
+	// Reads for checks have their own connection, which the workload does not wait for.
 	v.reader = &link{dial: own, schema: &v.schema}
 	p := newPool(own, &v.schema, work.Connections(), v.most())
 	v.pool.Store(p)
