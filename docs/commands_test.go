@@ -169,8 +169,7 @@ func firstLines(s string) string {
 
 const proseColumns = 110
 
-// TestProse holds the pages' prose to the width of a line: tables, code, links and headings are as long as
-// they are.
+// TestProse limits the width of prose in pages. Tables, code, links and headings may be wider.
 func TestProse(t *testing.T) {
 	for page, text := range pages(t) {
 		fenced := false

@@ -27,7 +27,7 @@ func byRule(r *diagnose.Report) map[string]rules.Finding {
 	return found
 }
 
-// buysIO fails where a finding advises to buy IOPS or throughput.
+// buysIO fails if a finding advises buying IOPS or throughput.
 func buysIO(t *testing.T, r *diagnose.Report) {
 	t.Helper()
 	for _, f := range r.Findings {

@@ -61,7 +61,7 @@ func TestMongodWithVolume(t *testing.T) {
 		}
 	}
 	if f, ok := byRule(r)["wiredtiger/journal-stall"]; !ok || f.Kind != "cause" {
-		t.Errorf("the journal's syncs are no cause: %s", r.Verdict)
+		t.Errorf("the journal's syncs are not a cause: %s", r.Verdict)
 	}
 }
 

@@ -84,7 +84,7 @@ func memories(t *testing.T, dir string) (out []*recording.Memory) {
 }
 
 // mentioned are the findings that a report claims: causes and refutations, without those that say that
-// something held and was no cause.
+// something held and was not a cause.
 func mentioned(r *diagnose.Report) map[string]rules.Finding {
 	out := map[string]rules.Finding{}
 	for _, f := range r.Findings {

@@ -167,7 +167,7 @@ func TestEachGivesTheFirstError(t *testing.T) {
 			return two
 		})
 		if !errors.Is(err, one) {
-			t.Fatalf("got %v, want that of the lowest number that is no cancellation", err)
+			t.Fatalf("got %v, want that of the lowest number that is not a cancellation", err)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // formerFlags are names that flags had before each concept got one name, by command. They are accepted in
-// scripts and not shown. Words of --to that are no time are in [formatOrTime] and [placeOrTime].
+// scripts and not shown. Words of --to that are not times are in [formatOrTime] and [placeOrTime].
 var formerFlags = map[string]map[string]string{
 	"catalog":        {"provider": "platform"},
 	"catalog import": {"to": "out"},

@@ -81,7 +81,7 @@ var ends = map[string]end{
 	"plimsoll diagnose incident -o json --fail-on":       {code: exitFindings, stderr: `critical`},
 }
 
-// examplePlace replaces an operator's names by a test's, and minutes by seconds.
+// examplePlace replaces an operator's names with a test's, and minutes with seconds.
 var examplePlace = strings.NewReplacer(
 	"sudo plimsoll", "plimsoll",
 	"/var/lib/mongodb/diagnostic.data", "diagnostic.data",

@@ -47,7 +47,7 @@ func keptIn(folder string) (paths []string) {
 	return paths
 }
 
-// keptAs is the folder of the newest samples that were kept, if an argument asks for them and is no file;
+// keptAs is the folder of the newest samples that were kept, if an argument asks for them and is not a file;
 // "" otherwise.
 func (a *app) keptAs(arg string) string {
 	if arg != lastKept {

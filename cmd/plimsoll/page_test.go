@@ -151,7 +151,7 @@ func recordedYet(dir string) bool {
 	return err == nil
 }
 
-// holdRecording asks a recording each query at its end, and holds what it answers against the
+// holdRecording runs each query on a recording at its end, and compares the answers with the
 // result.
 func holdRecording(t *testing.T, dir string, r *simulate.Result, promQL []string) {
 	t.Helper()
@@ -239,8 +239,8 @@ func TestEvidenceOfPlan(t *testing.T) {
 	}
 }
 
-// A call is repeated with all that was given, but for how its result is written, and for a server's
-// address, which may hold a password.
+// A command is repeated with all arguments except the output format and a server's address, which
+// may contain a password.
 func TestAsGiven(t *testing.T) {
 	root, run := &cobra.Command{Use: "plimsoll"}, &cobra.Command{Use: "run"}
 	lab := &cobra.Command{Use: "lab"}

@@ -15,7 +15,7 @@ var updateSimulate = flag.Bool("update", false, "write the golden pages of simul
 
 var progress = regexp.MustCompile(`(?m)^plimsoll: simulating \d+ of \d+ seconds(, .*/s, .* left)?\n`)
 
-// TestSimulatePages holds whole pages against testdata/simulate: read them when they change.
+// TestSimulatePages compares whole pages with testdata/simulate: read them when they change.
 func TestSimulatePages(t *testing.T) {
 	for file, args := range map[string][]string{
 		"appends.txt":         nil,

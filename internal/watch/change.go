@@ -37,7 +37,7 @@ type Change struct {
 
 // A State is a finding of the window. Its Ongoing says whether it still holds now.
 type State struct {
-	Server  string // whose it is; "" if there is only one
+	Server  string // the server it is about; "" if there is only one
 	Finding diagnose.Finding
 	Since   time.Time
 }

@@ -97,7 +97,7 @@ func TestLogInPodKilled(t *testing.T) {
 
 		p.starts("newer")
 		if info, err := os.Lstat(p.log); err != nil || !info.IsDir() {
-			t.Fatalf("back, killed before command %d: the log is no folder: %v", n, err)
+			t.Fatalf("back, killed before command %d: the log is not a folder: %v", n, err)
 		}
 
 		if beside, err := filepath.Glob(p.log + ".*"); err != nil || len(beside) > 0 {
@@ -126,7 +126,7 @@ func TestLogInPodGoesBackFromAnywhere(t *testing.T) {
 
 		p.starts("first")
 		if info, err := os.Lstat(p.log); err != nil || !info.IsDir() {
-			t.Fatalf("killed before command %d: the log is no folder: %v", n, err)
+			t.Fatalf("killed before command %d: the log is not a folder: %v", n, err)
 		}
 
 		if !killed {

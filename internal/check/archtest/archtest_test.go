@@ -26,7 +26,7 @@ var engines = []EngineName{
 	{Folder: "applog", Within: "applog"},
 	{Folder: "others", Within: "innodb"}, {Folder: "others", Within: "mysql"}, {Folder: "others", Within: "mariadb"},
 	{Folder: "others", Within: "cockroach"},
-	// Streams are what a probe has as well: the word alone is no engine's.
+	// Streams are what a probe has as well: the word alone is not an engine's.
 	{Folder: "streams", Within: "engine/streams"},
 }
 

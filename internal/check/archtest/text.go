@@ -130,7 +130,7 @@ func anchorsOf(page string) map[string]bool {
 // boundsPage has the table of bounds.
 const boundsPage = "docs/internals/bounds.txt"
 
-// boundsRow is a row of that table: a constant and its value for people.
+// boundsRow is a row of that table: a constant and its value as a reader writes it.
 var boundsRow = regexp.MustCompile("^\\| `([a-z0-9/]+)\\.([A-Za-z0-9]+)` \\| ([^|]+) \\|")
 
 // Bounds reports rows of the table in docs/internals/bounds.txt that differ from the code, so that

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// redirects are where an answer may point: back, away, to other schemes, to what is no address.
+// redirects are where an answer may point: back, away, to other schemes, to what is not an address.
 var redirects = []string{
 	"", "/", "http://127.0.0.1:1/", "http://[::1]:0/", "file:///etc/passwd", "gopher://x/", "://", "//", "\x7f",
 	"http://user:secret@127.0.0.1:1/", "http://" + strings.Repeat("a", 70_000) + "/",

@@ -47,7 +47,7 @@ type names struct {
 	Dir, Enter       string // the folder of the rule, and the file that lists the rules there
 }
 
-// namesOf derives them. A group that is no engine's folder is the core's.
+// namesOf derives them. A group that is not an engine's folder is the core's.
 func namesOf(root, id string) (names, error) {
 	if !ruleID.MatchString(id) {
 		return names{}, fmt.Errorf("%q is not a rule's name: want GROUP/CLAIM, such as disk/too-warm", id)

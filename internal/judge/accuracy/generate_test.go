@@ -15,11 +15,11 @@ type incident struct {
 	family  string
 	trouble trouble
 	text    string
-	// instance says that the machine's size is an instance's, so that more of it is no small change.
+	// instance says that the machine's size is an instance's, so that more of it is not a small change.
 	instance bool
 	// without takes away the cause that a rule names.
 	without map[string][]string
-	// granted gives what a refutation says is no help.
+	// granted adds the resource that a refutation says would not help.
 	granted map[string][]string
 	// needs is what has to help besides, for a refutation that also says what does.
 	needs map[string][]string

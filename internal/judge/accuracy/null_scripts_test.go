@@ -299,7 +299,7 @@ var waitedForIn = map[string][]string{
 	"disk/volume-stalled": {"two minutes without a completed request, and commits wait"},
 }
 
-// notTried are the rules that no such recording tries, and why.
+// notTried lists the rules for which there is no such recording, and why.
 var notTried = map[string]string{
 	"disk/always-busy":               aboutDevice,
 	"disk/burst-exhausted":           aboutDevice,

@@ -173,7 +173,7 @@ func try(ctx context.Context, in incident) (*tried, error) {
 // something stalled: what is found next to "No stall", or next to a stretch that got slower, is not, nor
 // is a finding of severity info ("stands at 3,000 IOPS, but hardly any stalled time falls into it"),
 // a fact next to the causes. And a finding does not claim what its rule does where it is of another
-// kind: a checkpoint that is cleared is no cause, and an open question no refutation.
+// kind: a checkpoint that is cleared is not a cause, and an open question is not a refutation.
 func claims(r *diagnose.Report) map[string]diagnose.Finding {
 	out := map[string]diagnose.Finding{}
 	for _, i := range r.Incidents {

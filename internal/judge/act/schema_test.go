@@ -145,7 +145,7 @@ func (s *service) check(words []string) error {
 	for i := 1; i < len(words); i++ {
 		option, ok := strings.CutPrefix(words[i], "--")
 		if !ok {
-			return fmt.Errorf("%q is no option", words[i])
+			return fmt.Errorf("%q is not an option", words[i])
 		}
 
 		value := ""
@@ -266,7 +266,7 @@ func TestSchemaAWS(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range callsOf("aws") {
 		if len(c.words) < 2 || models[c.words[0]] == nil {
-			t.Errorf("%s: %q is no call that this test knows", c.where, c.words)
+			t.Errorf("%s: %q is not a call that this test knows", c.where, c.words)
 			continue
 		}
 		seen[c.words[0]+" "+c.words[1]] = true

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// days begin where the recording does.
+// days begin when the recording does.
 var days = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 
 // An event is a scenario that runs for ten minutes, once, some time into the recording.

@@ -100,8 +100,8 @@ func etcdDurations(metric string) func(w *written, rate func(s float64) float64,
 	}
 }
 
-// However much or little clients ask for: while operations take as long as ever, nothing stalls, and
-// nothing is worth more than a line.
+// Demand alone is not a stall: while operations take as long as usual, nothing stalls, and no
+// finding is more than information.
 func TestDemandIsNoStall(t *testing.T) {
 	names := slices.Sorted(maps.Keys(operations))
 	rapid.Check(t, func(r *rapid.T) {

@@ -9,9 +9,9 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A device that is known not to bear the database's files is reported as elsewhere on the host: it
-// makes nothing of the database critical, and nothing is to be bought for it. One that is not known to
-// be another's stays, and so does a disk below the database's own device.
+// A device that is known not to hold the database's files is reported as elsewhere on the host. It
+// makes no finding about the database critical, and no purchase is advised for it. A device whose
+// owner is unknown stays, and so does a disk below the database's own device.
 func TestOtherDevicesAreElsewhere(t *testing.T) {
 	const data, other = "mount./var/lib/postgresql", "mount./srv/backup"
 	calm := func(s float64) did { return did{writes: 200, writeS: 0.001, writeKiB: 16, busy: 0.2} }

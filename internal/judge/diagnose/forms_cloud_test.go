@@ -159,7 +159,7 @@ func TestOneVolumeIsDegraded(t *testing.T) {
 		r := w.diagnose(diagnose.Options{})
 		show(t, step.String(), r)
 
-		// The others are as quick as ever, so it is no burst of the host's.
+		// The others are as quick as ever, so it is not a burst of the host's.
 		wants(t, r, []string{"disk/degraded"}, "disk/instance-burst-exhausted", "disk/iops-capped", "disk/throughput-capped", "disk/machine-capped")
 		if f := foundAnywhere(r, "disk/degraded"); f == nil || f.SupportCase == nil || !strings.Contains(f.Summary, "nvme1n1 and nvme3n1 served requests as quickly as ever") {
 			t.Errorf("the peers are not compared: %+v", f)

@@ -12,7 +12,7 @@ import (
 )
 
 // A volume completes 200 requests a second for 40 s, where it usually completes 900, of a demand that does
-// not change, and then 900 again: it is degraded. It is no limit, which it would stay at, and no problem of
+// not change, and then 900 again: it is degraded. It is not a limit, which it would stay at, and not a problem of
 // the journal, which waits for it. Where it stays at 200 to the end, a limit may be why.
 func TestVolumeDropsAtConstantDemand(t *testing.T) {
 	run := func(to float64) *diagnose.Report {

@@ -9,9 +9,9 @@ import (
 	"plimsoll/internal/judge/diagnose"
 )
 
-// Checkpoints of 8.1 s saturate a device while no client waits, because the journal is elsewhere: nothing
-// stalls, and what the device was slow with is named. Separate slow times are not, nor are any where no
-// source reports checkpoints.
+// Checkpoints of 8.1 s saturate a device while no client waits, because the journal is elsewhere.
+// Nothing stalls, and the report says that the device was slow during checkpoints. It does not say
+// so of slow times outside checkpoints, or if no source reports checkpoints.
 func TestSlowDeviceInCheckpoints(t *testing.T) {
 	const length = 20 * time.Minute
 	quick, full := capped(400, 3000, 0.0008, 16, 0), capped(5000, 3000, 0.0008, 16, 0)

@@ -13,7 +13,7 @@ import (
 )
 
 // A layer that moves the bytes of the disk below is judged through that disk: its queue is longer,
-// because the disk merges its requests, and is no second device that is saturated.
+// because the disk merges its requests, and is not a second device that is saturated.
 func TestLayerIsJudgedThroughTheDisk(t *testing.T) {
 	for _, layer := range []string{"dm-0", "md0", "loop0", "mpatha"} {
 		t.Run(layer, func(t *testing.T) {

@@ -23,7 +23,7 @@ func TestVerdictNamesSingleSlowOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Stalls.Seconds != 0 {
-		t.Fatalf("stalled for %g s, want none: a single write of an idle server is no stall", r.Stalls.Seconds)
+		t.Fatalf("stalled for %g s, want none: a single write of an idle server is not a stall", r.Stalls.Seconds)
 	}
 	if want := "took up to 340 ms"; !strings.HasPrefix(r.Verdict, "No stall") || !strings.Contains(r.Verdict, want) {
 		t.Errorf("verdict %q, want %q in it", r.Verdict, want)

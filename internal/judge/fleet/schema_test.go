@@ -81,16 +81,16 @@ func fits(t *testing.T, at string, defs, schema map[string]any, doc any) {
 	switch schema["type"] {
 	case "string":
 		if _, ok := doc.(string); !ok {
-			t.Errorf("%s: %v is no string", at, doc)
+			t.Errorf("%s: %v is not a string", at, doc)
 		}
 	case "number", "integer":
 		if x, ok := doc.(float64); !ok || x < 0 {
-			t.Errorf("%s: %v is no number from 0 on", at, doc)
+			t.Errorf("%s: %v is not a number from 0 on", at, doc)
 		}
 	case "array":
 		items, ok := doc.([]any)
 		if !ok {
-			t.Errorf("%s: %v is no array", at, doc)
+			t.Errorf("%s: %v is not an array", at, doc)
 		}
 		for _, x := range items {
 			fits(t, at+"[]", defs, schema["items"].(map[string]any), x)
@@ -98,7 +98,7 @@ func fits(t *testing.T, at string, defs, schema map[string]any, doc any) {
 	case "object":
 		object, ok := doc.(map[string]any)
 		if !ok {
-			t.Errorf("%s: %v is no object", at, doc)
+			t.Errorf("%s: %v is not an object", at, doc)
 		}
 
 		required, _ := schema["required"].([]any)

@@ -287,7 +287,7 @@ func TestGrowthOverWeeks(t *testing.T) {
 
 	short := record(time.Minute, 1440).add(rules.DiskOps, "device", "data", func(s float64) float64 { return 1000 + s/100 })
 	if h := find(t, headroom.Of(short.Case, known("data", catalog.Order{Type: "gp3"})), "volume_iops", "data"); h.Trend != nil {
-		t.Errorf("a day's shape is no trend: %+v", h.Trend)
+		t.Errorf("a day's shape is not a trend: %+v", h.Trend)
 	}
 }
 

@@ -164,7 +164,7 @@ type Slower struct {
 }
 
 // A member is slower if its durations are three times as long as the fastest member's. Below 2 ms the
-// difference between two kinds of flash is not noticeable. Noise is no difference: three quarters of
+// difference between two kinds of flash is not noticeable. Noise is not a difference: three quarters of
 // one member's samples must be above three quarters of the other's.
 const (
 	slowerFactor  = 3.0

@@ -10,7 +10,7 @@ import (
 // Knowledge is everything that the pack takes from an engine's folder. A field that is not set is
 // something the engine does not report.
 type Knowledge struct {
-	// Database names the engine in recordings and rules, Product is its name for people.
+	// Database names the engine in recordings and rules, Product is its display name.
 	Database, Product string
 	// Programs are the names of the engine's processes, at most 15 bytes as the kernel truncates
 	// them.

@@ -118,7 +118,7 @@ func exportersHave(t *testing.T, r rules.Rule) bool {
 		for _, name := range regexp.MustCompile(`plimsoll:[a-z0-9_]+:[a-z]+`).FindAllString(r.When, -1) {
 			s := pack.Signal(name)
 			if s == nil {
-				t.Fatalf("%s reads %s, which is no signal", r.ID, name)
+				t.Fatalf("%s reads %s, which is not a signal", r.ID, name)
 			}
 			needs = append(needs, s)
 		}

@@ -12,7 +12,7 @@
 //	eval instant at 30s count({{when}})
 //	    {} 1
 //
-// Series are written as in Prometheus' own test scripts (start+step x times; _ is no sample).
+// Series are written as in Prometheus' own test scripts (start+step x times; _ means no sample).
 // {{when}} is the rule's condition over exporters' metrics. An eval without a line below it expects
 // no result. The directive "finding: TEXT" expects a finding of the rule that contains the text,
 // "no finding" expects none although the rule could be judged, "severity: S" is the severity of its
@@ -65,7 +65,7 @@ type Case struct {
 type series struct {
 	labels labels.Labels
 	step   time.Duration
-	values []float64 // NaN is no sample
+	values []float64 // NaN means no sample
 }
 
 type eval struct {
@@ -298,7 +298,7 @@ func parseSample(text string) (sample, error) {
 	return sample{labels: l, value: v}, nil
 }
 
-// A Series is one series of a case: its labels, and its values one Step apart; NaN is no sample.
+// A Series is one series of a case: its labels, and its values one Step apart; NaN means no sample.
 type Series struct {
 	Labels labels.Labels
 	Step   time.Duration

@@ -84,7 +84,7 @@ func TestConditionsInPrometheus(t *testing.T) {
 				case !strings.HasPrefix(line, "# "):
 					text = append(text, line)
 				case !slices.Contains([]string{"# finding", "# severity", "# missing", "# no finding"}, word):
-					t.Errorf("%s: %q is no directive", s.Name, line) // a remark elsewhere, and here a typing error
+					t.Errorf("%s: %q is not a directive", s.Name, line) // a remark elsewhere, and here a typing error
 				}
 			}
 

@@ -55,9 +55,9 @@ func (o *Order) Config(name string, on *InstanceType) (volume.Config, error) {
 // It matters much: a log's write waits behind as many requests as fit.
 const (
 	rentedSlots = 32 // assumed for EBS' NVMe controllers
-	// A local disk takes 1,023 for each core (the NVMe driver's io_queue_depth,
-	// drivers/nvme/host/pci.c) and serves its queues in turn: a request does not wait behind all of
-	// another queue's. The volume model has one queue, so it gets a short one (assumed).
+	// A local disk has 1,023 slots per core (the NVMe driver's io_queue_depth,
+	// drivers/nvme/host/pci.c) and serves its queues in turn: a request does not wait behind all
+	// requests of another queue. The volume model has one queue, so it gets a short one (assumed).
 	localSlots = 64
 )
 

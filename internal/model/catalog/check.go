@@ -159,11 +159,11 @@ func (c *checker) iopsBounds(field string, asked IOPS) {
 			t.IOPSMin.Source, nearestIOPS(nearest))
 	case t.IOPSLeastPerGiB.Known() && o.Size > 0 && asked < t.IOPSLeastPerGiB.Value*gib:
 		least := t.IOPSLeastPerGiB.Value
-		c.add(field, fmt.Sprintf("%s on %d GiB: fewer than the minimum of %s of that size", text, gib, t.Name),
+		c.add(field, fmt.Sprintf("%s on %d GiB: fewer than the minimum of %s at that size", text, gib, t.Name),
 			fmt.Sprintf("at least %s IOPS per GiB", least), t.IOPSLeastPerGiB.Source,
 			nearestIOPS(least*map[bool]IOPS{true: gib, false: 1}[field == "iops"]))
 	case perGiB.Known() && o.Size > 0 && asked > bySize:
-		c.add(field, fmt.Sprintf("%s on %d GiB: more than the maximum of %s of that size; they need %d GiB", text, gib, t.Name,
+		c.add(field, fmt.Sprintf("%s on %d GiB: more than the maximum of %s at that size; they need %d GiB", text, gib, t.Name,
 			(asked+perGiB.Value-1)/perGiB.Value),
 			fmt.Sprintf("%s IOPS per GiB", perGiB.Value), perGiB.Source, down(bySize))
 	}

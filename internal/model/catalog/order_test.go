@@ -260,8 +260,8 @@ func FuzzOrder(f *testing.F) {
 	})
 }
 
-// IOPS that follow from a size and exceed what the type has are what the CSI driver makes of them,
-// and the order says so.
+// IOPS that follow from a size and exceed the type's maximum are capped as the CSI driver caps
+// them, and the order says so.
 func TestCappedIOPSPerGB(t *testing.T) {
 	for text, want := range map[string]string{
 		"{type: gp3, size: 2TiB, iops_per_gb: 50}":    "50 per GiB on 2048 GiB are 102,400 IOPS",

@@ -118,7 +118,7 @@ func shareAmong(on *InstanceType, o *Order, orders []*Order) (Share, bool) {
 	return share, true
 }
 
-// least is the lower of two rates; 0 is no limit.
+// least is the lower of two rates; 0 means no limit.
 func least(a, b volume.Rate) volume.Rate {
 	if a.IOPS == 0 || b.IOPS != 0 && b.IOPS < a.IOPS {
 		a.IOPS = b.IOPS

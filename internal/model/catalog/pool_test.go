@@ -102,7 +102,8 @@ func sum(x []float64) (s float64) {
 	return s
 }
 
-// Premium SSD's bytes have a bucket too: after half an hour at 170 MB/s a disk of 128 GiB has 100.
+// Premium SSD's throughput also has a credit bucket: after half an hour at 170 MB/s, a disk of 128
+// GiB falls to 100 MB/s.
 func TestPremiumSSDRunsOutOfBytes(t *testing.T) {
 	cfg, err := order(t, "{type: premium-ssd, size: 128GiB}").Config("data", nil)
 	if err != nil {

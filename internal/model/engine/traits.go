@@ -19,7 +19,7 @@ type Traits struct {
 	Key string
 	// Aliases are further keys that scenarios and flags accept.
 	Aliases []string
-	// Product is its name for people: "PostgreSQL".
+	// Product is its display name: "PostgreSQL".
 	Product string
 	// Database names the engine in recordings and rules; "" if it is not a database.
 	Database string

@@ -102,7 +102,7 @@ func (c *checker) check() {
 	}
 }
 
-// mounted checks what a mount needs of a scenario.
+// mounted checks that a scenario has what a mount needs.
 func (c *checker) mounted() {
 	c.zeros()
 	c.host()

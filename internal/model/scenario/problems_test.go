@@ -50,7 +50,7 @@ func told(t *testing.T, s *scenario.Scenario, err error) string {
 	if err != nil {
 		var p scenario.Problems
 		if !errors.As(err, &p) || len(p) == 0 || p.Hint() == "" {
-			t.Errorf("%T is no scenario.Problems", err)
+			t.Errorf("%T is not a scenario.Problems", err)
 		}
 		return err.Error() + "\n"
 	}

@@ -75,7 +75,7 @@ type Member struct {
 	Volumes Keyed[catalog.Order] `yaml:"volumes,omitempty"`
 }
 
-// Objective is what is to be reached: bounds of latencies over the measured time.
+// Objective is what a layout has to reach: bounds on latencies over the measured time.
 type Objective struct {
 	WriteP50 *units.Duration `yaml:"write_p50,omitempty"` // median latency of writes
 	WriteP95 *units.Duration `yaml:"write_p95,omitempty"`

@@ -94,7 +94,7 @@ func TestPostgresUnits(t *testing.T) {
 	}
 }
 
-// What is misspelt is answered with the nearest name, and what is said twice is refused.
+// For a misspelt key the error names the nearest one, and a key that is given twice is refused.
 func TestSpellingMistakes(t *testing.T) {
 	for engine, want := range map[string]string{
 		"mongodb: {storage: {wiredTiger: {engineConfig: {cacheSizeGb5: 5}}}}": "did you mean storage.wiredTiger.engineConfig.cacheSizeGB?",

@@ -31,7 +31,7 @@ func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bo
 
 	r.AskedPerSec = float64(m.arrivals) / span
 
-	// A closed loop asks for as much as it is answered.
+	// A closed loop requests the next operation only when one completes.
 	if !r.OpenLoop {
 		r.AskedPerSec = r.DonePerSec
 	}

@@ -85,7 +85,7 @@ var (
 	LocalNVMeWrite = Calibration{
 		Name:    "local NVMe, write",
 		Source:  "under 100 us at moderate load on i3 (techblog.cloudperf.net, 2017-04-04)",
-		Assumed: "a mean of 28 us, a write being done when it is in the cache, and all quantiles",
+		Assumed: "a mean of 28 us, because a write completes in the cache, and all quantiles",
 		Mean:    100 * us, MeanBelow: true,
 		quantiles: []Quantile{{0, 10 * us}, {.05, 13 * us}, {.5, 20 * us}, {.9, 35 * us}, {.99, 100 * us},
 			{.999, 400 * us}, {1, 2000 * us}},

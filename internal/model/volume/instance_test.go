@@ -114,7 +114,7 @@ func TestInstanceIsWorkConserving(t *testing.T) {
 	}
 }
 
-// A backlog of one volume, promised far ahead, is no queue for another's requests: 430 MB behind 48
+// A backlog of one volume, promised far ahead, is not a queue for another's requests: 430 MB behind 48
 // MB/s are issued over nine seconds, and leave the instance room all the while.
 func TestBacklogLeavesRoom(t *testing.T) {
 	on := instance(t, volume.InstanceConfig{Baseline: volume.Rate{IOPS: 6000, Throughput: 100 * units.MBps}})

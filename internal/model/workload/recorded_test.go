@@ -53,7 +53,7 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// Whatever a file contains: an error, or rates that make a run.
+// Any file yields an error or rates that can be run.
 func FuzzRecorded(f *testing.F) {
 	for _, seed := range []string{
 		"seconds,rate\n0,100\n60,200\n", "0,1\n0.000000001,1e7\n0.000000002,0\n", "-5,1\n5,2", "1e12,5\n1e12,6", "0,5\n1,nan\n", "#\n,\n", "0x1p4,1\n17,2\n",

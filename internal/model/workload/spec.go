@@ -24,7 +24,7 @@ type Spec struct {
 	Duration units.Duration `yaml:"duration,omitempty"`
 }
 
-// Arrivals says when operations come: exactly one of its kinds.
+// Arrivals says when operations arrive. Exactly one kind is set.
 type Arrivals struct {
 	// Poisson is a number of operations per second, each independent of the others, as from many
 	// users.

@@ -131,7 +131,7 @@ func TestJSONArraysAreNeverNull(t *testing.T) {
 	text := renderJSON(t, r)
 	for _, field := range []string{"sources", "accounting", "evidence", "fixes", "missing", "values"} {
 		if !strings.Contains(text, `"`+field+`": []`) {
-			t.Errorf("%s is no empty array:\n%s", field, text)
+			t.Errorf("%s is not an empty array:\n%s", field, text)
 		}
 	}
 	if strings.Contains(text, "null") {

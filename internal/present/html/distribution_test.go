@@ -39,7 +39,7 @@ func places(t *testing.T, path string) (out [][2]float64) {
 		x, errX := strconv.ParseFloat(piece[1], 64)
 		y, errY := strconv.ParseFloat(piece[2], 64)
 		if errX != nil || errY != nil {
-			t.Fatalf("%q is no place", piece[0])
+			t.Fatalf("%q is not a place", piece[0])
 		}
 		out = append(out, [2]float64{x, y})
 	}

@@ -12,7 +12,7 @@ func luminance(t *testing.T, color string) float64 {
 	t.Helper()
 	n, err := strconv.ParseUint(color[1:], 16, 32)
 	if err != nil || len(color) != 7 {
-		t.Fatalf("%q is no colour", color)
+		t.Fatalf("%q is not a colour", color)
 	}
 
 	sum := 0.0

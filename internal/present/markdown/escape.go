@@ -21,7 +21,7 @@ func inline(s string) string {
 			b.WriteByte('\\')
 			b.WriteRune(r)
 		case '_':
-			// An underscore inside a word is no markup on GitHub, and metric names stay
+			// An underscore inside a word is not markup on GitHub, and metric names stay
 			// readable without the escape.
 			if !(i > 0 && i+1 < len(runes) && alphanumeric(runes[i-1]) && alphanumeric(runes[i+1])) {
 				b.WriteByte('\\')

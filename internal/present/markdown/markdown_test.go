@@ -58,7 +58,7 @@ func TestGolden(t *testing.T) { golden.Compare(t, "example.golden", write(t, exa
 var parser = goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
 
 // shape is the blocks of a Markdown text, with the number of cells of each row and the HTML in it:
-// all that is no text.
+// all that is not text.
 func shape(source string) string {
 	var b strings.Builder
 	in := []byte(source)

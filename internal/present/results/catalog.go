@@ -201,7 +201,7 @@ func (p *product) example(o *catalog.Order, region string) error {
 
 	var missing *catalog.NoPriceError
 	switch {
-	// Limits are useful without a price, so this is no failure.
+	// Limits are useful without a price, so this is not a failure.
 	case errors.As(err, &missing):
 		parts = append(parts, document.Part{Text: "cost: " + missing.Error()})
 	case err != nil:

@@ -101,7 +101,7 @@ type series struct {
 type table struct {
 	loc     *time.Location
 	timeAt  int
-	columns []*series // nil for columns that are no series
+	columns []*series // nil for columns that are not series
 	long    bool      // one line for each value
 	known   map[string]*series
 	dropped []string

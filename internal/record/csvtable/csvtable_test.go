@@ -54,7 +54,7 @@ func TestForms(t *testing.T) {
 func TestLegends(t *testing.T) {
 	const legends = "Time,write latency,cpu\n1767607200,1 ms,2\n"
 	if Sniff([]byte(legends)) {
-		t.Error("legends are no metrics")
+		t.Error("legends are not metrics")
 	}
 	_, _, err := read(t, legends)
 	if err == nil || !strings.Contains(err.Error(), `"write latency", "cpu"`) {

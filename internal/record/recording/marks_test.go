@@ -17,7 +17,7 @@ var marked = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
 func TestMarks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "rec")
 	if err := AddMark(t.TempDir(), Mark{At: marked}); err == nil {
-		t.Error("a folder that is no recording takes a mark")
+		t.Error("a folder that is not a recording takes a mark")
 	}
 
 	d, err := Create(dir, DiskOptions{})

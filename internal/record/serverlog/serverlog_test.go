@@ -138,7 +138,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// What pipelines make of the same lines.
+// The same lines, as log pipelines wrap them.
 func TestWrappers(t *testing.T) {
 	at := func(line string) string { return "2026-01-05T" + line[11:19] }
 	for name, wrap := range map[string]func(line string) string{

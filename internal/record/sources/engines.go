@@ -39,7 +39,7 @@ type Engine struct {
 	// Programs are the names of its servers' processes, and Names what users call it besides.
 	Programs, Names []string
 	// DataFolder reports whether a folder is a server's data, which cannot be read, and which server's: its
-	// process, 0 if unknown, and its port, "" if unknown. It is asked about folders that are no capture.
+	// process, 0 if unknown, and its port, "" if unknown. It is asked about folders that are not captures.
 	DataFolder func(dir string) (pid int, port string, is bool)
 }
 

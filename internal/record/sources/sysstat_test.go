@@ -21,7 +21,7 @@ func fakeSadf(t *testing.T, script string) {
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// A binary file of sar is what sadf makes of it, as often as it is opened.
+// A binary file of sar is read through sadf, each time it is opened.
 func TestSadf(t *testing.T) {
 	fakeSadf(t, `echo "{\"sysstat\": \"$1 $2\"}"`)
 	got, err := sadfFile(source.File{Path: "-sa21"})

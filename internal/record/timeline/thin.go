@@ -54,7 +54,7 @@ func (t *Thinned) next(was, p promql.FPoint) {
 	}
 }
 
-// keep keeps samples that are not kept yet.
+// keep appends the samples that were not kept before.
 func (t *Thinned) keep(pts ...promql.FPoint) {
 	for _, p := range pts {
 		if n := len(t.kept); n == 0 || t.kept[n-1].T < p.T {

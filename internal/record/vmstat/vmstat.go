@@ -72,7 +72,7 @@ func isHeading(line []byte) bool {
 }
 
 // headingAt returns where the heading starts among the fields of a line: after a prefix's. It is -1 if
-// the line is no heading.
+// the line is not a heading.
 func headingAt(fields [][]byte) int {
 	for i := 0; i+2 < len(fields); i++ {
 		if string(fields[i]) == "r" && string(fields[i+1]) == "b" && string(fields[i+2]) == "swpd" {

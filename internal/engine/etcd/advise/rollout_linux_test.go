@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/advise/rollout"
 )
 
-// An address that cannot be asked says what one looks like, and whose it is.
+// The error for an invalid address names the member and shows a valid address.
 func TestAddressOfAMember(t *testing.T) {
 	for _, at := range []string{"etcd://127.0.0.1:2379", "unix:///run/etcd.sock", "http://", "https:127.0.0.1:2379"} {
 		err := Procedure().Healthy(t.Context(), &rollout.Member{Name: "m1", Address: at})

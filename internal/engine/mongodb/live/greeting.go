@@ -105,7 +105,7 @@ func plausible(message []byte) error {
 	hosts := 0
 	for _, of := range []string{"hosts", "passives", "arbiters"} {
 		list, _ := doc.Lookup(of).ArrayOK()
-		values, _ := list.Values() // empty if it is no list
+		values, _ := list.Values() // empty if it is not a list
 		hosts += len(values)
 	}
 

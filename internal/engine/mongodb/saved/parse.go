@@ -45,7 +45,7 @@ func (p *parser) space() {
 	}
 }
 
-// next returns the next character that is no space; 0 at the end.
+// next returns the next character that is not a space; 0 at the end.
 func (p *parser) next() byte {
 	p.space()
 	if p.at >= len(p.text) {

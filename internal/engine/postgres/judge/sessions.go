@@ -14,7 +14,7 @@ import (
 const longS = 60
 
 // While transactions complete at the usual rate, sessions of longWhileUsualS count as long, too: a dump of a
-// quarter of a minute next to a few quick commits is no queue of commits. A real queue is not hidden: if
+// quarter of a minute next to a few quick commits is not a queue of commits. A real queue is not hidden: if
 // transactions took that long at the usual rate, as many younger ones would be executing.
 //
 // keptUp is the share of the usual completions that counts as the usual rate, less what a random number of

@@ -65,7 +65,7 @@ func (m *measured) run(t *testing.T, change func(*Config)) *bench {
 	return b
 }
 
-// TestOracle holds the model against real runs, with one set of parameters for all of them.
+// TestOracle compares the model with real runs, with one set of parameters for all of them.
 func TestOracle(t *testing.T) {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%-18s %-28s %9s %9s %6s\n", "run", "figure", "measured", "model", "ratio")

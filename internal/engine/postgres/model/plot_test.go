@@ -72,8 +72,8 @@ func (b *bench) plot(from, to int) string {
 	return strings.ReplaceAll(out.String(), " \n", "\n")
 }
 
-// decades is how many times took is ten times a millisecond, in steps of a decade: without a
-// logarithm, which is not the same on every machine.
+// decades returns how far took is above a millisecond, in steps per factor of ten. It needs no
+// logarithm, whose result differs between machines.
 func decades(took time.Duration, steps int) int {
 	n := 0
 	for x := time.Millisecond; x <= took; x *= 10 {

@@ -68,6 +68,6 @@ func TestGather(t *testing.T) {
 	}
 
 	if run(nil, nil) == nil {
-		t.Error("no -data is no error")
+		t.Error("no -data is not an error")
 	}
 }
