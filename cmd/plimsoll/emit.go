@@ -67,7 +67,6 @@ func emitTargets() string {
 	return b.String()
 }
 
-// emitTargetNames are the names of all targets.
 func emitTargetNames() []string {
 	var out []string
 	for _, t := range emit.Targets(engines.All().Deployments().Deployments) {

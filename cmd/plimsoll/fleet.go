@@ -146,7 +146,6 @@ func transport(insecure bool) http.RoundTripper {
 	return t
 }
 
-// run diagnoses the fleet and reports.
 func (o *fleetOptions) run(ctx context.Context, a *app, d *diagnoseOptions) error {
 	if err := a.pageGoesSomewhere(d.output); err != nil {
 		return err

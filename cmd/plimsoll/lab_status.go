@@ -74,7 +74,6 @@ func leftBehind(a *app) error {
 	return errors.Join(err, lookErr)
 }
 
-// allMounted are all mounted machines.
 func allMounted() ([]*mount.Machine, error) {
 	states, err := mount.States()
 	if err != nil {

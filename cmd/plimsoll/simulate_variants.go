@@ -91,7 +91,6 @@ func (o *simulateOptions) origin(path string, variants []variant) results.Origin
 	return out
 }
 
-// language is the language of scenarios.
 func language() *scenario.Language { return scenario.NewLanguage(engines.All().Models()) }
 
 // openScenario reads the file. A pipe may never end, so the read can be interrupted.

@@ -242,7 +242,6 @@ func (o *sourceOptions) readFrom() time.Time {
 	return o.fromAt.Add(-o.lookback)
 }
 
-// readOptions are the options for reading one source.
 func (o *sourceOptions) readOptions(in input, want func(string) bool, t *tally) source.Options {
 	return source.Options{
 		Want: want, ClockOffset: o.clockOffsets.of(in.arg), Location: o.zone,

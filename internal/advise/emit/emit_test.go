@@ -130,7 +130,6 @@ func TestLayouts(t *testing.T) {
 	})
 }
 
-// withHint formats an error with its hint.
 func withHint(err error) string {
 	out := "error: " + err.Error() + "\n"
 	if h, ok := err.(interface{ Hint() string }); ok && h.Hint() != "" {

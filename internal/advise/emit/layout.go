@@ -124,7 +124,6 @@ func oneLine(s string) string {
 	return s
 }
 
-// fileSystem returns the file system of a scenario.
 func fileSystem(s *scenario.Scenario) string { return string(s.Host.FileSystem) }
 
 // mountOptions returns the mount options of a scenario. By default, reads do not update access times.

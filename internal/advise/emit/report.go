@@ -12,7 +12,7 @@ type Report struct {
 	Diff    string           `json:"diff,omitempty"` // compared with the folder before the write
 }
 
-// A ReportedFile is one of the files.
+// A ReportedFile is a file of the layout with its checksum in hexadecimal.
 type ReportedFile struct {
 	Path       string `json:"path"`
 	Executable bool   `json:"executable,omitempty"`

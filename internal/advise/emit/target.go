@@ -97,7 +97,6 @@ func (all targets) names() []string {
 	return out
 }
 
-// of returns the targets for an engine.
 func (all targets) of(engine string) targets {
 	return slices.DeleteFunc(slices.Clone(all),
 		func(t target) bool { return t.engine != "" && t.engine != engine })

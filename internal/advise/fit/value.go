@@ -220,7 +220,8 @@ func Duration(seconds float64) Quantity {
 	return Quantity{text, d.Seconds(), "seconds"}
 }
 
-// Add adds a value.
+// Add enters a value with its evidence, a format and its arguments. A quantity without text stands
+// for the scenario's default.
 func (f *Fitting) Add(key string, q Quantity, known Known, evidence string, args ...any) *Value {
 	v := &Value{Key: key, Known: known, Evidence: fmt.Sprintf(evidence, args...)}
 	v.Set(q)

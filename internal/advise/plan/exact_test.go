@@ -118,7 +118,6 @@ func parsed(t *testing.T, text string, sets ...string) *scenario.Scenario {
 	return sc
 }
 
-// gridOf returns a scenario and its grid.
 func gridOf(t *testing.T, text string) (*scenario.Scenario, *Space) {
 	now := parsed(t, text)
 	whole, err := makeSpace(now, &Options{Engines: every.Engines})

@@ -32,7 +32,6 @@ type Evidence struct {
 	Unit  string  `json:"unit"`
 }
 
-// statements returns all statements.
 func (p *planner) statements() []Statement {
 	out := []Statement{}
 	for _, s := range [][]Statement{p.verdict(), p.moreIOPS(), p.instanceCap(), p.burst(), p.margin()} {

@@ -150,7 +150,7 @@ func ParseDuration(s string) (Duration, error) {
 
 var frequencyUnits = map[string]float64{"/s": 1, "/min": 1.0 / 60, "/h": 1.0 / 3600, "/d": 1.0 / 86400}
 
-// ParseFrequency parses a Frequency.
+// ParseFrequency parses a rate, such as 2000/s or 120/min.
 func ParseFrequency(s string) (Frequency, error) {
 	x, err := scaled(s, frequencyUnits, "2000/s or 120/min")
 	return Frequency(x), err

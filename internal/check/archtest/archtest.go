@@ -177,7 +177,6 @@ func parseGo(name string, src []byte) (*GoFile, error) {
 	}, nil
 }
 
-// below reports whether name is in one of the folders.
 func below(name string, folders map[string]bool) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if folders[dir] {

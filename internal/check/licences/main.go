@@ -128,7 +128,6 @@ func names(text string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// licences returns the licences of a module.
 func (m module) licences() ([]string, error) {
 	files, err := m.files()
 	if err != nil {

@@ -173,7 +173,6 @@ func device(mount string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(fields[len(fields)-1], "/dev/"), "mapper/")
 }
 
-// orderOf returns the known volume of a device.
 func orderOf(c *rules.Case, offer Offer, device string) (knownVolume, error) {
 	out := knownVolume{parts: 1}
 	if n, err := strconv.Atoi(c.Facts["parts."+device]); err == nil && n > 1 {

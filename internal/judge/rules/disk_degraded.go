@@ -121,7 +121,6 @@ func (r Rule) degraded(c *Case, s *slowdown) Finding {
 	return f
 }
 
-// slowFigures returns the figures of a slowdown.
 func (c *Case) slowFigures(s *slowdown) []Evidence {
 	await := DiskReadAwait
 	if s.kind == "writes" {

@@ -28,7 +28,6 @@ var fileSystems = map[string]struct {
 	"xfs": {"mkfs.xfs", "xfsprogs", []string{"-q", "-f", "-K"}, ""},
 }
 
-// makeFileSystem formats a device.
 func makeFileSystem(ctx context.Context, fs, device string) error {
 	f, ok := fileSystems[fs]
 	if !ok {

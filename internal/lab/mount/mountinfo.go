@@ -46,7 +46,6 @@ func mountPoints(mounts []*procfs.Mount) []mountPoint {
 	return out
 }
 
-// mountsFrom returns all mounts of a device.
 func mountsFrom(mounts []mountPoint, device string) []mountPoint {
 	var out []mountPoint
 	for _, m := range mounts {

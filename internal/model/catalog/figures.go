@@ -142,7 +142,7 @@ var examples = map[string]Order{
 		Operation: 256 * units.KiB, Latency: &LatencyOrder{Like: "gp3"}},
 }
 
-// Example is an order of the type.
+// Example is an order of the type for help and for the catalogue's worked example.
 func (t *VolumeType) Example() *Order {
 	o := examples[t.Name]
 	o.Type = t.Name

@@ -13,7 +13,7 @@ type Scale float64
 
 const scaleMax = 1000
 
-// ParseScale parses a Scale.
+// ParseScale parses a factor greater than 0, such as 150% or 1.5.
 func ParseScale(s string) (Scale, error) {
 	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
 	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)

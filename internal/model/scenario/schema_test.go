@@ -24,7 +24,6 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// language is of all the engines.
 var language = scenario.NewLanguage(engines.All().Models())
 
 var update = flag.Bool("update", false, "write fields.json and the golden files anew")

@@ -229,7 +229,6 @@ func exampleFleet() *fleet.Report {
 	}
 }
 
-// pageOf is a document as a page.
 func pageOf(t testing.TB, d *document.Document) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -9,7 +9,6 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// draw draws a plot.
 func draw(p document.Plot) (template.HTML, error) {
 	switch p := p.(type) {
 	case document.HeatMap:

@@ -156,7 +156,6 @@ func (g *ledger) waitsEvidence() string {
 		text: "No exporter reports it: it is only in the result."})
 }
 
-// objectiveEvidence is the evidence of an objective.
 func (g *ledger) objectiveEvidence() string {
 	return g.figure(figureSource{name: "Objectives", fields: []string{"objectives"},
 		keys: []string{"objective"}})

@@ -64,7 +64,6 @@ func samples(t *rapid.T) []sample {
 	return out
 }
 
-// record returns a recording of samples.
 func record(t testing.TB, all []sample) *recording.Memory {
 	t.Helper()
 	m := recording.NewMemory(recording.MemoryOptions{})

@@ -140,7 +140,6 @@ func (l *latency) merge(o *latency) {
 	}
 }
 
-// add adds one report.
 func (e *emitter) add(r *result) error {
 	e.reports++
 	e.version = r.Version

@@ -70,7 +70,7 @@ type Budget struct {
 	bytes, fields atomic.Int64 // so far
 }
 
-// NewBudget returns a budget.
+// NewBudget returns a budget of most for all answers together.
 func NewBudget(most Bounds) *Budget { return &Budget{most: most} }
 
 // Context keys of settings for one request.

@@ -388,7 +388,6 @@ func (s *splitter) readers(nodes []*node) ([]recording.Reader, error) {
 	return out, nil
 }
 
-// serverName returns the name of a server.
 func (s *splitter) serverName(v *server) string {
 	var names []string
 	for _, n := range v.nodes {

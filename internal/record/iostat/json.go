@@ -57,7 +57,6 @@ func (b *budget) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// jsonStatistics is one report.
 type jsonStatistics struct {
 	Timestamp jsonTime           `json:"timestamp"`
 	CPU       map[string]float64 `json:"avg-cpu"`

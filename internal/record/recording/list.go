@@ -150,7 +150,6 @@ func Pick(ctx context.Context, r Reader,
 	return out, nil
 }
 
-// seriesBatch returns a batch with one series.
 func seriesBatch(l labels.Labels, points []promql.FPoint) *Batch {
 	b := &Batch{TimesMs: make([]int64, len(points)),
 		Columns: []Column{{Labels: l, Values: make([]float64, len(points))}}}

@@ -71,7 +71,7 @@ const (
 	settleShare = 10
 )
 
-// Folders returns the folders of the recordings from before and after.
+// Folders returns the paths of both recordings, whether or not they exist yet.
 func (r *Recordings) Folders() (before, after string) {
 	return filepath.Join(r.Dir, "before"), filepath.Join(r.Dir, "after")
 }

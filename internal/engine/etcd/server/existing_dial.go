@@ -21,7 +21,6 @@ import (
 	"plimsoll/internal/lab/existing"
 )
 
-// endpoints returns the endpoints in an address.
 func endpoints(a *existing.Address) []string {
 	var out []string
 	for _, h := range a.Hosts() {

@@ -71,7 +71,6 @@ const (
 	globalLock = "global"
 )
 
-// lockSignals returns the signals of all locks.
 func lockSignals() []*rules.Signal {
 	out := make([]*rules.Signal, len(locks))
 	for i, l := range locks {
