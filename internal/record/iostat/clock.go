@@ -17,6 +17,8 @@ type clock struct {
 	anchor time.Time // time of the first report, if the log has no times
 	dated  bool      // anchor comes from the banner's date
 	day    time.Time // for sysstat 9, which prints the time without a date
+	// assumed means that day is not in the log: a part of a report has no banner.
+	assumed bool
 
 	prev time.Time
 	back int64 // reports that are not later than the previous one
@@ -34,6 +36,8 @@ func newClock(s *survey, opt source.Options, modified time.Time) *clock {
 	day, hasDay := s.found.date.midnight(c.order, c.loc)
 	if s.found.date.hasDate && hasDay {
 		c.day = day
+	} else if len(s.dates) == 0 && s.stamped > 0 && modified.Unix() > 0 {
+		c.day, c.assumed = dayBefore(modified.In(c.loc), s), true
 	}
 
 	if s.stamped == 0 {
@@ -46,6 +50,20 @@ func newClock(s *survey, opt source.Options, modified time.Time) *clock {
 	}
 
 	return c
+}
+
+// dayBefore returns the last day on which a log with times of day only can have begun: it was written until
+// its file was modified.
+func dayBefore(modified time.Time, s *survey) time.Time {
+	day := time.Date(modified.Year(), modified.Month(), modified.Day(), 0, 0, 0, 0, modified.Location())
+	last := day.Add(time.Duration(s.last.secondOfDay()) * time.Second)
+	if last.After(modified.Add(time.Minute)) {
+		day = day.AddDate(0, 0, -1)
+	}
+	if s.last.secondOfDay() < s.first.secondOfDay() {
+		day = day.AddDate(0, 0, -1)
+	}
+	return day
 }
 
 // at returns the time of a report in milliseconds since the epoch. It must be called for the
@@ -184,6 +202,10 @@ func (c *clock) notes(s *survey) []recording.Note {
 		out = append(out, recording.Note{Kind: recording.NoteLimit, Text: fmt.Sprintf(
 			"the log has no times (iostat without -t): placed its reports %s apart, %s; record with S_TIME_FORMAT=ISO iostat -xt 1, or give the period",
 			c.period, how)})
+	}
+
+	if c.assumed {
+		out = append(out, recording.Note{Kind: recording.NoteClock, Text: "the log has times of day without a date: placed the last one on the day of the file's modification"})
 	}
 
 	if c.guess != "" && !c.dated {

@@ -31,6 +31,7 @@ type integrator struct {
 	devices map[string]*counters
 	order   []*counters
 	cpu     *counters
+	host    *counters
 	run     int
 	started bool  // the current run has its baseline
 	lastRep int64 // time of the previous report
@@ -66,6 +67,7 @@ func newIntegrator(ctx context.Context, w recording.Writer, opt source.Options, 
 	it.cpu = it.newCounters(len(cpuModes), func(i int) labels.Labels {
 		return labels.FromStrings(labels.MetricName, "node_cpu_seconds_total", "cpu", "all", "mode", cpuModes[i])
 	})
+	it.host = it.newHost()
 	return it
 }
 
@@ -119,6 +121,9 @@ func (it *integrator) add(r *report, ms int64) error {
 			it.move(it.cpu, i, percent/100*it.cpus*dt)
 		}
 		it.cpu.lastMs = ms
+	}
+	if r.hasHost {
+		it.addHost(r, ms)
 	}
 
 	for i := range r.devices {
@@ -203,6 +208,9 @@ func (it *integrator) startRun(r *report, ms int64) error {
 	if r.hasCPU {
 		it.begin(it.cpu, base, nil)
 	}
+	if r.hasHost {
+		it.beginHost(r, base)
+	}
 
 	for i := range r.devices {
 		if c := it.device(r.devices[i].name); c != nil && !c.live {
@@ -227,7 +235,7 @@ func (it *integrator) begin(c *counters, base int64, r *rates) {
 // interval begins.
 func (it *integrator) baselines(r *report) error {
 	fresh := func(c *counters) bool { return c != nil && !c.live }
-	any := r.hasCPU && fresh(it.cpu)
+	any := r.hasCPU && fresh(it.cpu) || r.hasHost && fresh(it.host)
 	for i := range r.devices {
 		any = any || fresh(it.device(r.devices[i].name))
 	}
@@ -243,6 +251,9 @@ func (it *integrator) baselines(r *report) error {
 	it.row(it.lastRep)
 	if r.hasCPU && fresh(it.cpu) {
 		it.begin(it.cpu, it.lastRep, nil)
+	}
+	if r.hasHost && fresh(it.host) {
+		it.beginHost(r, it.lastRep)
 	}
 
 	for i := range r.devices {

@@ -15,8 +15,9 @@
 // iostat's kB has 1,024 bytes, its MB 1,048,576 and its sector 512 (sysstat: iostat.c counts
 // sectors of 512 bytes and divides by 2 or 2,048).
 //
-// It also reads sar's text (-d, -u, -A) and sadf's output from sar's files (-d, -p, -j): the
-// history that most hosts keep. These, and sysstat before 9.1.5, have one await for reads and
+// It also reads sar's text (-d, -u, -q, -B, -W, -A) and sadf's output from sar's files (-d, -p, -j,
+// -x): the history that most hosts keep. Tasks, paging and swapping of -q, -B and -W have
+// node_exporter's names. These, and sysstat before 9.1.5, have one await for reads and
 // writes, so their requests are counted together, with Plimsoll's own names:
 // sysstat_disk_requests_total, _request_seconds_total.
 //
@@ -98,8 +99,8 @@ func New(from source.File) (source.Source, error) {
 				from.Path, n)
 	}
 
-	out := &log{from: from, json: isJSON(head), prefix: prefixOf(head)}
-	out.sar = !out.json && isSar(head) || out.json && isSadf(head)
+	out := &log{from: from, json: isJSON(head), xml: isXML(head), prefix: prefixOf(head)}
+	out.sar = out.xml || !out.json && isSar(head) || out.json && isSadf(head)
 	out.SetDescription(recording.Source{Kind: out.kind(), Name: from.Path})
 
 	return out, nil
@@ -112,7 +113,7 @@ func Sniff(_ string, head []byte) bool {
 			// not mpstat's or pidstat's
 			bytes.Contains(head, []byte(`"avg-cpu"`)) || bytes.Contains(head, []byte(`"disk_device"`)))
 	}
-	if isSar(head) {
+	if isXML(head) || isSar(head) {
 		return true
 	}
 
@@ -149,6 +150,7 @@ type log struct {
 
 	from   source.File
 	json   bool
+	xml    bool
 	sar    bool
 	prefix *lineprefix.Form // of each line; nil if there is none
 }
@@ -200,6 +202,8 @@ func (l *log) reports(r io.Reader) reports {
 	switch {
 	case l.json:
 		return newJSONReports(r)
+	case l.xml:
+		return newXMLReports(r)
 	case l.sar:
 		return newSarReports(r)
 	}

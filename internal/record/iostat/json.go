@@ -27,11 +27,14 @@ type jsonReports struct {
 	skip   bool // -y: the array starts with an empty line
 	n      int64
 	ended  bool
+	offset func() int64 // bytes read
 }
 
 func newJSONReports(r io.Reader) *jsonReports {
 	b := &budget{r: r, left: valueBytesMax}
-	return &jsonReports{in: b, dec: json.NewDecoder(b)}
+	j := &jsonReports{in: b, dec: json.NewDecoder(b)}
+	j.offset = j.dec.InputOffset
+	return j
 }
 
 func (j *jsonReports) about() *findings { return &j.found }
@@ -62,6 +65,11 @@ type jsonStatistics struct {
 	CPU       map[string]float64 `json:"avg-cpu"`
 	Load      []map[string]any   `json:"cpu-load"` // sadf
 	Disk      *[]map[string]any  `json:"disk"`
+
+	// Of sadf: figures of the whole host.
+	Queue  map[string]any `json:"queue"`
+	Paging map[string]any `json:"paging"`
+	Swap   map[string]any `json:"swap-pages"`
 }
 
 // A jsonTime is the text of iostat, or the parts of sadf.
@@ -220,6 +228,16 @@ func (j *jsonReports) fill(s *jsonStatistics) {
 		j.rep.cpu[i] = v
 	}
 
+	for _, table := range []map[string]any{s.Queue, s.Paging, s.Swap} {
+		for key, value := range table {
+			if f, known := hostColumns[key]; known {
+				if v, ok := value.(float64); ok {
+					j.rep.setHost(f, v)
+				}
+			}
+		}
+	}
+
 	if s.Disk == nil {
 		return
 	}
@@ -227,7 +245,7 @@ func (j *jsonReports) fill(s *jsonStatistics) {
 	j.rep.hasDevices = true
 	for _, row := range *s.Disk {
 		if len(j.rep.devices) >= devicesMax {
-			j.found.damage.add(0, j.dec.InputOffset(), fmt.Sprintf("more than %d devices in one report", devicesMax))
+			j.found.damage.add(0, j.offset(), fmt.Sprintf("more than %d devices in one report", devicesMax))
 			break
 		}
 		j.row(row)
@@ -274,7 +292,7 @@ func (j *jsonReports) row(row map[string]any) {
 
 	if !ok || name == "" {
 		j.rep.torn = true
-		j.found.damage.add(0, j.dec.InputOffset(), fmt.Sprintf("report %d has a device without a name", j.n))
+		j.found.damage.add(0, j.offset(), fmt.Sprintf("report %d has a device without a name", j.n))
 		return
 	}
 

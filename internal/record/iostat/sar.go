@@ -49,6 +49,7 @@ type sarHeading struct {
 	columns []column
 	device  int // the column with the name of the device, -1 if the rows are not devices
 	cpu     []int
+	host    []hostFigure // by column; hostFigures if the column is another
 }
 
 func newSarReports(r io.Reader) *sarReports {
@@ -156,7 +157,7 @@ func (s *sarReports) addLine(line []byte) {
 		return
 	}
 
-	if s.heading.device < 0 && s.heading.cpu == nil || len(fields) != len(s.heading.columns) {
+	if !s.heading.used() || len(fields) != len(s.heading.columns) {
 		return
 	}
 
@@ -219,6 +220,18 @@ func (s *sarReports) row(key sarKey, at stamp, fields [][]byte) {
 		return
 	}
 
+	if h.host != nil {
+		r := s.report(key, at)
+		for i, f := range h.host {
+			v, comma, ok := figure(fields[i])
+			if r != nil && f < hostFigures && ok {
+				r.setHost(f, v)
+				r.comma = r.comma || comma
+			}
+		}
+		return
+	}
+
 	rates := noRates()
 	comma := false
 	for i, c := range h.columns {
@@ -258,7 +271,7 @@ func (s *sarReports) readSeparated(fields [][]byte) {
 		return
 	}
 	at, ok := sadfTime(fields[2])
-	if !ok || s.heading.device < 0 && s.heading.cpu == nil || len(fields)-before != len(s.heading.columns) {
+	if !ok || !s.heading.used() || len(fields)-before != len(s.heading.columns) {
 		return
 	}
 	s.found.host = string(fields[0])
@@ -270,6 +283,12 @@ func (s *sarReports) readPairs(fields [][]byte) {
 	at, ok := sadfTime(fields[2])
 	c := columnOf(string(fields[4]))
 	v, _, number := figure(fields[5])
+	if f, known := hostColumns[string(fields[4])]; ok && number && known && !c.known {
+		if r := s.report(sarKey{second: at.unix()}, at); r != nil {
+			r.setHost(f, v)
+		}
+		return
+	}
 	if !ok || !c.known || !number {
 		return
 	}
@@ -384,8 +403,21 @@ func sarHeadingOf(fields [][]byte) (h sarHeading, ok bool) {
 	}
 
 	h.device = -1
+	for _, f := range fields {
+		figure, known := hostColumns[string(f)]
+		if !known {
+			figure = hostFigures
+		}
+		h.host = append(h.host, figure)
+	}
+	if !slices.ContainsFunc(h.host, func(f hostFigure) bool { return f < hostFigures }) {
+		h.host = nil
+	}
 	return h, true
 }
+
+// used reports whether the rows of a table are read.
+func (h *sarHeading) used() bool { return h.device >= 0 || h.cpu != nil || h.host != nil }
 
 // isSar reports whether the beginning of a text is from sar or sadf: the heading of a table after a
 // time, or after the columns that sadf adds. mpstat has the states of a CPU in another order.
@@ -398,7 +430,7 @@ func isSar(head []byte) bool {
 			return true
 		}
 
-		if f := bytes.Split(line, []byte("\t")); len(f) == 6 && columnOf(string(f[4])).known {
+		if f := bytes.Split(line, []byte("\t")); len(f) == 6 && (columnOf(string(f[4])).known || isHostColumn(f[4])) {
 			if _, ok := sadfTime(f[2]); ok {
 				return true
 			}
@@ -413,9 +445,18 @@ func isSar(head []byte) bool {
 		if ok && (h.device >= 0 || banner && (h.cpu != nil && !ofMpstat.Match(rest) || ofSar.Match(rest))) {
 			return true
 		}
+		// Its names alone suffice: a part of a report often has no banner.
+		if ok && h.host != nil && ofSar.Match(rest) {
+			return true
+		}
 	}
 
 	return false
+}
+
+func isHostColumn(name []byte) bool {
+	_, ok := hostColumns[string(name)]
+	return ok
 }
 
 var (

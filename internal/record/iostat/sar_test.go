@@ -2,6 +2,7 @@ package iostat
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"strings"
@@ -12,11 +13,11 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// TestSar: the outputs of sar and sadf for one file (sysstat 12.6: sar -u -q -d, sadf -d, -p and
-// -j) give the same result. Reads and writes are counted together: 4,807 requests in the first
+// TestSar: the outputs of sar and sadf for one file (sysstat 12.6: sar -u -q -d, sadf -d, -p,
+// -j and -x) give the same result. Reads and writes are counted together: 4,807 requests in the first
 // second, 0.38 ms each.
 func TestSar(t *testing.T) {
-	for _, name := range []string{"text", "separated", "pairs", "json"} {
+	for _, name := range []string{"text", "separated", "pairs", "json", "xml"} {
 		text, err := os.ReadFile("testdata/sar/" + name)
 		if err != nil {
 			t.Fatal(err)
@@ -49,6 +50,89 @@ func TestSar(t *testing.T) {
 				t.Errorf("%s: %s is %s, want %s", name, metric, got, want)
 			}
 		}
+	}
+}
+
+// Tasks, paging and swapping of the host: the same from text without a banner, sadf -d, -p, -j and -x.
+func TestSarOfTheHost(t *testing.T) {
+	const jsonHead = `{"sysstat": {"hosts": [{"nodename": "db-1", "file-date": "2026-11-27", "statistics": [`
+	const xmlHead = `<?xml version="1.0"?><!DOCTYPE sysstat PUBLIC "a" "b"><sysstat><host nodename="db-1"><statistics>`
+	for name, text := range map[string]string{
+		"text": "Linux 6.1 (db-1) \t11/27/2026 \t_x86_64_\t(2 CPU)\n\n10:00:00      runq-sz  plist-sz   ldavg-1   ldavg-5  ldavg-15   blocked\n" +
+			"10:00:01            1       183     13.59     12.75      6.61         4\n" +
+			"10:00:02            2       183     13.59     12.75      6.61         5\n\n" +
+			"10:00:00     pgpgin/s pgpgout/s   fault/s  majflt/s  pgfree/s pgscank/s pgscand/s pgsteal/s    %vmeff\n" +
+			"10:00:01        12.00    112.00  58901.00      3.00  24166.00      0.00      0.00      0.00      0.00\n" +
+			"10:00:02        12.00    112.00  58901.00      3.00  24166.00      0.00      0.00      0.00      0.00\n",
+		"separated": "# hostname;interval;timestamp;runq-sz;plist-sz;ldavg-1;ldavg-5;ldavg-15;blocked\n" +
+			"db-1;1;2026-11-27 10:00:01 UTC;1;183;13.59;12.75;6.61;4\ndb-1;1;2026-11-27 10:00:02 UTC;2;183;13.59;12.75;6.61;5\n" +
+			"# hostname;interval;timestamp;pgpgin/s;pgpgout/s;fault/s;majflt/s\n" +
+			"db-1;1;2026-11-27 10:00:01 UTC;12.00;112.00;58901.00;3.00\ndb-1;1;2026-11-27 10:00:02 UTC;12.00;112.00;58901.00;3.00\n",
+		"pairs": "db-1\t1\t2026-11-27 10:00:01 UTC\t-\tblocked\t4\ndb-1\t1\t2026-11-27 10:00:01 UTC\t-\tmajflt/s\t3.00\n" +
+			"db-1\t1\t2026-11-27 10:00:02 UTC\t-\tblocked\t5\ndb-1\t1\t2026-11-27 10:00:02 UTC\t-\tmajflt/s\t3.00\n",
+		"json": jsonHead + `{"timestamp": {"date": "2026-11-27", "time": "10:00:01", "utc": 1}, "queue": {"blocked": 4}, "paging": {"majflt": 3.00}},
+			{"timestamp": {"date": "2026-11-27", "time": "10:00:02", "utc": 1}, "queue": {"blocked": 5}, "paging": {"majflt": 3.00}}]}]}}`,
+		"xml": xmlHead + `<timestamp date="2026-11-27" time="10:00:01" utc="1"><paging per="second" majflt="3.00"/><queue blocked="4"/></timestamp>
+			<timestamp date="2026-11-27" time="10:00:02" utc="1"><paging per="second" majflt="3.00"/><queue blocked="5"/></timestamp></statistics></host></sysstat>`,
+	} {
+		if !Sniff("", []byte(text)) {
+			t.Errorf("%s is not recognised", name)
+		}
+		m, _, err := read(t, name, []byte(text), source.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if b, f := firstOf(t, m, "node_procs_blocked"), firstOf(t, m, "node_vmstat_pgmajfault"); b != "4 5" || f != "0 3 6" {
+			t.Errorf("%s: %s blocked, %s faults", name, b, f)
+		}
+	}
+}
+
+// A part of a report has no date: it is the day on which the file was written, or the one before.
+func TestSarWithoutBanner(t *testing.T) {
+	const text = "23:59:50    runq-sz  plist-sz   ldavg-1   ldavg-5  ldavg-15   blocked\n" +
+		"23:59:55            1       183     13.59     12.75      6.61         4\n" +
+		"00:00:00            1       183     13.59     12.75      6.61         4\n"
+	for modified, want := range map[string]string{
+		"2026-11-28T00:00:10Z": "2026-11-27T23:59:55Z", "2026-11-28T10:00:00Z": "2026-11-27T23:59:55Z",
+	} {
+		at, err := time.Parse(time.RFC3339, modified)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := recording.NewMemory(recording.MemoryOptions{})
+		src, err := New(source.File{Path: "q", Modified: at, Bytes: int64(len(text)),
+			Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := src.Read(t.Context(), m, source.Options{Location: time.UTC}); err != nil {
+			t.Fatal(err)
+		}
+		// The first interval begins 5 s earlier.
+		if got := src.Describe().From.Add(5 * time.Second).Format(time.RFC3339); got != want {
+			t.Errorf("modified at %s: from %s, want %s", modified, got, want)
+		}
+		if !strings.Contains(fmt.Sprint(m.Notes()), "without a date") {
+			t.Errorf("notes: %v", m.Notes())
+		}
+	}
+}
+
+// XML that ends early keeps its reports, and says where it ends.
+func TestCutXML(t *testing.T) {
+	text, err := os.ReadFile("testdata/sar/xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, src, err := read(t, "cut", text[:len(text)-400], source.Options{})
+	if err != nil || src.Describe().Samples != 4 {
+		t.Fatalf("%d samples, %v", src.Describe().Samples, err)
+	}
+	notes := fmt.Sprint(m.Notes())
+	if !strings.Contains(notes, "the XML ends early or is damaged") || !strings.Contains(notes, "line 4") {
+		t.Errorf("notes: %s", notes)
 	}
 }
 

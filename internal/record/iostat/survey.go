@@ -83,7 +83,7 @@ func (s *survey) withoutPartitions(r *report) *report {
 func (s *survey) add(r *report) {
 	s.reports++
 	s.comma = s.comma || r.comma
-	s.cpu = s.cpu || r.hasCPU
+	s.cpu = s.cpu || r.hasCPU || r.hasHost
 	s.addStamp(r)
 
 	if r.hasDevices {

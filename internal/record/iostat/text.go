@@ -17,7 +17,9 @@ type report struct {
 	sinceBoot  bool  // the first report of a run made without -y
 	stamp      stamp
 	hasCPU     bool
-	cpu        [6]float64       // percent, in the order of cpuModes
+	cpu        [6]float64 // percent, in the order of cpuModes
+	hasHost    bool
+	host       [hostFigures]float64
 	hasDevices bool             // a device table, which may be empty
 	tables     [quantities]bool // columns of the tables of -h so far
 	devices    []device

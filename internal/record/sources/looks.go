@@ -32,7 +32,6 @@ var texts = []Look{
 		`(?m)^fio: `), "is fio's output without the result of a job, because fio reported an error: correct the job and run it with --output-format=json"},
 	{Matches(
 		`^\d+, \d+, [012], \d+, \d+(, \d+)?\s`), "is a fio log, which has no absolute times: give the JSON next to it (--output-format=json)"},
-	{Matches(`<!DOCTYPE sysstat|<sysstat>`), "is sadf's XML: convert sar's file to JSON instead, with: " + saConvert},
 	{Matches(`(?m)^\s*#ts +device +rd_s`), "is the table of pt-diskstats: give the samples that it was made of (its --save-samples, or pt-stalk's files *-diskstats)"},
 	{Matches(`(?m)^procs -+memory`), "is vmstat's output: record with S_TIME_FORMAT=ISO iostat -xt 1"},
 	{Matches(

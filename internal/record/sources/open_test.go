@@ -227,7 +227,6 @@ func TestNotRecognised(t *testing.T) {
 		"mpstat":        {[]byte("Linux 6.1.0 (db1) \t11/21/26 \t_x86_64_\t(2 CPU)\n\n02:00:01     CPU    %usr   %nice    %sys %iowait    %irq\n"), "mpstat"},
 		"pidstat":       {[]byte("Linux 6.1.0 (db1) \t11/21/26 \t_x86_64_\t(2 CPU)\n\n10:00:01      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command\n"), "pidstat"},
 		"pidstat.json":  {[]byte(`{"sysstat": {"hosts": [{"nodename": "db1", "statistics": [{"timestamp": "10:00:01", "task": []}]}]}}`), "mpstat or pidstat"},
-		"sadf.xml":      {[]byte("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE sysstat PUBLIC \"DTD v3.9 sysstat //EN\" \"x\">\n<sysstat>\n"), "sadf -j FILE"},
 		"pt.txt":        {[]byte("  #ts device    rd_s rd_avkb rd_mb_s\n  1.0 sda        0.0     0.0     0.0\n"), "pt-diskstats"},
 		"table.csv":     {[]byte("\"Time\",\"await\"\n2026-11-21 10:00:00,5\n"), "query_range"},
 		"page":          {[]byte("<!DOCTYPE html><html>"), "a web page"},

@@ -16,7 +16,7 @@ import (
 const saMagic = "\x96\xd5"
 
 // saConvert is the command that converts such a file.
-const saConvert = "sadf -j FILE -- -d -u > sar.json"
+const saConvert = "sadf -j FILE -- -d -u -q > sar.json"
 
 // sadfFile returns a binary file of sar as the JSON that this machine's sadf makes of it. Its error
 // follows the file's name.
@@ -36,7 +36,7 @@ func sadfFile(from source.File) (source.File, error) {
 			arg = "./" + arg
 		}
 
-		c := &converter{cmd: exec.Command(sadf, "-j", arg, "--", "-d", "-u"), path: path}
+		c := &converter{cmd: exec.Command(sadf, "-j", arg, "--", "-d", "-u", "-q"), path: path}
 		c.cmd.Env = append(c.cmd.Environ(), "LC_ALL=C", "TZ=UTC")
 		c.cmd.Stderr = &c.said
 		out, err := c.cmd.StdoutPipe()
