@@ -89,6 +89,10 @@ rule: ## check one rule and write its page's commands: RULE=postgres/checkpoint-
 new-rule: ## write the files of a new rule, to fill in: RULE=postgres/short-timeout
 	@$(GO) run ./internal/check/newrule "$(RULE)"
 
+.PHONY: new-engine
+new-engine: ## write the folder of a new engine, to fill in: ENGINE=mystore
+	@$(GO) run ./internal/check/newengine "$(ENGINE)"
+
 .PHONY: generate
 generate: ## regenerate the dashboard, deploy/rules.yaml and generated docs
 	@mkdir -p build

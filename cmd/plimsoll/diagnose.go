@@ -211,6 +211,14 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 			usagef("plimsoll diagnose host --trace auto", "--trace auto needs a live source: a recording is over")
 	}
 
+	var live []string
+	for i, in := range inputs {
+		if in.Reader == nil && in.Source.Live() && len(inputs) == len(args) {
+			live = append(live, args[i])
+		}
+	}
+	a.suggestRing("/proc", live)
+
 	opt := diagnose.Options{Pack: pack(), From: o.fromAt, To: o.toAt,
 		Incident: o.incident, SlowFromS: o.slowFrom.Seconds(), Known: known, Hosts: o.hosts.of(inputs)}
 	traced, err := o.trace.traceWhile(ctx, a, readers, func() error {

@@ -7,12 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/base/safefile"
 	"plimsoll/internal/base/units"
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/present/results"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/trace"
@@ -140,7 +142,7 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 	stop := a.meter(t).show()
 
 	// Events are kept in memory only if a file needs them.
-	r, err := trace.Run(ctx, trace.Options{Target: o.target, For: o.lasts, Slower: o.slower,
+	r, err := trace.Run(ctx, trace.Options{Target: o.target, Background: inBackground, For: o.lasts, Slower: o.slower,
 		Keep: o.save != "" || o.perfetto != "",
 		Progress: func(done float64, slow int, waited time.Duration) {
 			t.setStage(fmt.Sprintf("tracing %s: %s slow calls, %s in all", o.target, units.Count(int64(slow)),
@@ -219,10 +221,39 @@ func (o *traceOptions) replay(a *app, path string) error {
 }
 
 func (o *traceOptions) show(a *app, r *chain.Report) error {
+	r.Notes = append(r.Notes, fileHints(r)...)
 	if o.output.value == "json" {
 		return writeJSON(a, r.JSON())
 	}
 	return a.screen(results.Trace(r), o.output, o.display.options(a), o.full)
+}
+
+// inBackground reports whether a process does work that no client of its engine waits for.
+func inBackground(commandLine string) bool {
+	for _, e := range engines.All() {
+		if e.Background != nil && e.Background(commandLine) {
+			return true
+		}
+	}
+	return false
+}
+
+// fileHintsMax is for how many files a trace explains where their names come from.
+const fileHintsMax = 3
+
+// fileHints returns how to find what the files hold that blocked calls most, if their names do not say it.
+func fileHints(r *chain.Report) (out []string) {
+	for _, b := range r.Behind {
+		for _, e := range engines.All() {
+			if e.FileHint == nil || len(out) == fileHintsMax {
+				continue
+			}
+			if hint := e.FileHint(b.Culprit.File); hint != "" && !slices.Contains(out, hint) {
+				out = append(out, hint)
+			}
+		}
+	}
+	return out
 }
 
 // writePerfetto writes the worst calls and the requests on their disks.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"sync"
 	"time"
 
@@ -26,6 +27,9 @@ type Options struct {
 	Slower time.Duration
 	// Keep collects the events so that they can be saved.
 	Keep bool
+	// Background reports whether a process, by its command line, does work that no client waits for: its calls
+	// are left out of the report. nil: none does.
+	Background func(commandLine string) bool
 	// Progress is called at least twice a second with the elapsed share of the time, from 0 to 1,
 	// and the slow calls so far; it may be nil.
 	Progress func(done float64, slow int, waited time.Duration)
@@ -61,6 +65,11 @@ type session struct {
 	// rings means that the target uses io_uring, byDevice that calls of all processes are traced.
 	rings, byDevice bool
 
+	// background remembers what Background said of each process; the calls left out are summed up.
+	background   map[uint32]bool
+	unwaited     int
+	unwaitedTime time.Duration
+
 	notes []string
 	keep  events.Batch
 
@@ -91,7 +100,7 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 	}
 
 	s := &session{opt: opt, rings: found.Rings, byDevice: found.ByDevice, notes: found.Notes,
-		tally: chain.NewTally(), groups: map[uint32]bool{},
+		tally: chain.NewTally(), groups: map[uint32]bool{}, background: map[uint32]bool{},
 		since: map[uint32]int64{}, foreign: map[uint32]bool{}, known: map[uint32]bool{},
 		rescanAll: make(chan struct{}, 1), rescanNew: make(chan struct{}, 1)}
 
@@ -345,6 +354,25 @@ func (s *session) group(t events.Task, b *events.Batch) {
 // groupsMax bounds the processes whose cgroups are looked up.
 const groupsMax = 10_000
 
+// backgroundMax bounds the processes whose command lines are remembered.
+const backgroundMax = 10_000
+
+// isBackground reports whether no client waits for a process.
+func (s *session) isBackground(pid uint32) bool {
+	if s.opt.Background == nil {
+		return false
+	}
+	is, known := s.background[pid]
+	if !known {
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		is = err == nil && s.opt.Background(string(line))
+		if len(s.background) < backgroundMax {
+			s.background[pid] = is
+		}
+	}
+	return is
+}
+
 // explain explains the calls that ended before a time.
 func (s *session) explain(before int64) {
 	rest := s.pending[:0]
@@ -374,6 +402,12 @@ func (s *session) explain(before int64) {
 			continue
 		}
 
+		if s.isBackground(c.PID) {
+			s.unwaited++
+			s.unwaitedTime += x.Took()
+			continue
+		}
+
 		if s.tally.Draws(&x) {
 			x.Queue = s.window.Queue(c)
 		}
@@ -400,6 +434,11 @@ func (s *session) result() (*Result, error) {
 	r.Notes = s.notes
 	if note := s.ringNote(); note != "" {
 		r.Notes = append(r.Notes, note)
+	}
+
+	if s.unwaited > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("left out %d slow calls (%s) of background processes: no client waits for them",
+			s.unwaited, s.unwaitedTime.Round(time.Millisecond)))
 	}
 
 	if s.early > 0 {

@@ -23,6 +23,7 @@ var layers = []Layer{
 
 	{"check/archtest", "holds the repository to this table, to its sizes, and each engine to its folder", nil},
 	{"check/newrule", "writes the files of a new rule, for a contributor to fill in", nil},
+	{"check/newengine", "writes the folder of a new engine, for a contributor to fill in", nil},
 	{"check/prose", "extracts the sentences of the code, for Vale and for people who read samples of them", nil},
 	{"check/skips", "counts the tests that skip, by reason, from what `go test -json` prints", nil},
 	{"check/hostile", "the inputs and servers that an attacker or a bad day would choose", nil},

@@ -35,6 +35,11 @@ type Traits struct {
 	About string
 	// FieldDocs are the comments of its settings as JSON, by type and field ("Config.Cache").
 	FieldDocs []byte
+	// Background reports whether a process, by its command line, does work that no client waits for; nil: none.
+	Background func(commandLine string) bool
+	// FileHint returns how to find what a data file holds, if its name does not say it; "" if it does. nil: all
+	// names do.
+	FileHint func(path string) string
 }
 
 // A Role is what a volume is for.

@@ -10,15 +10,29 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-const (
-	frontierWidth  = 900.0
-	frontierHeight = 280.0
-	frontierLeft   = 66.0
-	frontierBottom = 34.0
-)
+// A frontierSize is the room for a frontier, in the drawing's units.
+type frontierSize struct {
+	width, height, left float64
+	prices              int // on the axis, at most
+}
 
-// frontier plots prices on the x axis and latencies, logarithmically, on the y axis.
+const frontierBottom = 34.0
+
+// frontierSizes are the drawings for a screen or paper, and for a phone: scaled down to its width, the texts of
+// the first would be too small to read. The style sheet shows one of them.
+var frontierSizes = map[string]frontierSize{
+	"wide":   {width: 900, height: 280, left: 66, prices: 6},
+	"narrow": {width: 360, height: 300, left: 58, prices: 3},
+}
+
+// frontier draws the plot in both sizes.
 func frontier(f document.Frontier) template.HTML {
+	return `<div class="wide">` + drawnFrontier(f, frontierSizes["wide"]) + `</div><div class="narrow">` +
+		drawnFrontier(f, frontierSizes["narrow"]) + `</div>`
+}
+
+// drawnFrontier plots prices on the x axis and latencies, logarithmically, on the y axis.
+func drawnFrontier(f document.Frontier, size frontierSize) template.HTML {
 	all := f.Points
 	cheapest, dearest := all[0].MonthlyUSD, all[0].MonthlyUSD
 
@@ -34,23 +48,23 @@ func frontier(f document.Frontier) template.HTML {
 	}
 
 	margin := max((dearest-cheapest)*0.06, 1)
-	d := newDrawing(frontierWidth, frontierHeight,
+	d := newDrawing(size.width, size.height,
 		fmt.Sprintf("Price against %s: %d layouts from %s to %s a month", f.Objective, len(all),
 			units.Dollars(cheapest), units.Dollars(dearest)))
-	x := scale{from: max(0, cheapest-margin), to: dearest + margin, start: frontierLeft, end: frontierWidth - 28}
+	x := scale{from: max(0, cheapest-margin), to: dearest + margin, start: size.left, end: size.width - 28}
 
-	y := scale{from: low / 1.3, to: high * 1.3, start: frontierHeight - frontierBottom, end: 10, log: true}
+	y := scale{from: low / 1.3, to: high * 1.3, start: size.height - frontierBottom, end: 10, log: true}
 	for _, v := range y.decades(16) {
 		d.line("grid", x.start, y.at(v), x.end, y.at(v))
-		d.text("tick", "end", frontierLeft-6, y.at(v)+4, units.Tick(v, "seconds"))
+		d.text("tick", "end", size.left-6, y.at(v)+4, units.Tick(v, "seconds"))
 	}
 
-	for _, v := range between(x.from, x.to, 6) {
+	for _, v := range between(x.from, x.to, size.prices) {
 		d.line("grid", x.at(v), y.start, x.at(v), y.end)
-		d.text("tick", "middle", x.at(v), frontierHeight-frontierBottom+15, units.Dollars(v))
+		d.text("tick", "middle", x.at(v), size.height-frontierBottom+15, units.Dollars(v))
 	}
 
-	d.text("tick", "end", x.end, frontierHeight-4, "a month")
+	d.text("tick", "end", x.end, size.height-4, "a month")
 	d.line("limit", x.start, y.at(f.MostSeconds), x.end, y.at(f.MostSeconds))
 	d.text("mark-text", "end", x.end, y.at(f.MostSeconds)-4, f.Objective+" < "+units.Seconds(f.MostSeconds))
 

@@ -22,7 +22,7 @@ var Spec = scenario.Engine{
 		Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "wal", Log: true}},
 		Cache:     "shared_buffers",
 		About:     "Postgres is PostgreSQL 15. Volumes: data, and wal if the log has a separate volume.",
-		FieldDocs: fieldDocs,
+		FieldDocs: fieldDocs, Background: isCheckpointer, FileHint: relationOf,
 	},
 	ConfigKeys: configKeys,
 	NewConfig: func() scenario.Config {

@@ -1,0 +1,36 @@
+package model
+
+import "testing"
+
+// The checkpointer is known by its title, with a cluster's name and without, and no client is taken for it.
+func TestIsCheckpointer(t *testing.T) {
+	for line, want := range map[string]bool{
+		"postgres: checkpointer":                         true,
+		"postgres: checkpointer \x00":                    true,
+		"postgres: 15/main: checkpointer \x00\x00":       true,
+		"postgres: walwriter":                            false,
+		"postgres: postgres checkpointer [local] idle":   false,
+		"/usr/lib/postgresql/15/bin/postgres\x00-D\x00x": false,
+		"vi postgres: checkpointer":                      false,
+		"":                                               false,
+	} {
+		if got := isCheckpointer(line); got != want {
+			t.Errorf("%q: %v", line, got)
+		}
+	}
+}
+
+// Files of relations are explained, also their segments and forks, and no others.
+func TestRelationOf(t *testing.T) {
+	const want = "16396 is a table or an index: in the database with OID 5, SELECT pg_filenode_relation(0, 16396) names it"
+	for _, path := range []string{"/data/base/5/16396", "base/5/16396.1", "/data/base/5/16396_fsm", "/data/base/5/16396_vm.2"} {
+		if got := relationOf(path); got != want {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+	for _, path := range []string{"", "/data/pg_wal/000000010000000000000001", "/data/base/5/PG_VERSION", "/data/global/1260"} {
+		if got := relationOf(path); got != "" {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+}
