@@ -185,6 +185,7 @@ func TestChecksCanFail(t *testing.T) {
 		{"an engine in a comment or a test", map[string]string{"units/a.go": doc("units") + "// as mongod does\n", "units/a_test.go": "package units\nvar mongod = 1\n"}, nil},
 
 		{"links", map[string]string{"docs/a.md": "[a](b.md) [b](../docs) [c](#x) [d](b.md#y-z) [e](https://example.com/x)\n# X\n", "docs/b.md": "## Y, z\n"}, nil},
+		{"a command", map[string]string{"docs/a.md": "```sh\ngcloud --format 'value[separator=\"=\"](name,value)'\n```\n"}, nil},
 		{"dead link", map[string]string{"docs/a.md": "one\n[a](b.md), [b](c.md#x)", "docs/b.md": ""}, []string{"docs/a.md:2: link to c.md#x"}},
 		{"dead anchors", map[string]string{"docs/a.md": "[a](#x)\n[b](b.md#y)", "docs/b.md": "```\n# y\n```\n"}, []string{"docs/a.md:1: link to #x", "docs/a.md:2: link to b.md#y"}},
 		{"link out of the tree", map[string]string{"a.md": "[a](../b.md)"}, []string{"a.md:1: link to ../b.md"}},

@@ -64,7 +64,14 @@ func Links(t *Tree) []Problem {
 		if path.Ext(f.Path) != ".md" || inTestdata(f.Path) {
 			continue
 		}
+		code := false
 		for i, line := range strings.Split(string(f.Data), "\n") {
+			if strings.HasPrefix(strings.TrimSpace(line), "```") {
+				code = !code
+			}
+			if code {
+				continue // commands contain brackets, too
+			}
 			for _, m := range link.FindAllStringSubmatch(line, -1) {
 				if text := linkProblem(f.Path, m[1], there, anchors); text != "" {
 					out = append(out, Problem{Path: f.Path, Line: i + 1, Text: text})

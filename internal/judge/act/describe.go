@@ -85,6 +85,9 @@ func Describe(pack *rules.Pack, database string, m *rules.Remedy, values rules.V
 		if e.Database == database {
 			p.w.client = e.Client
 		}
+		if e.AzureCommand != "" && (p.values["azure"] == "" || e.Database == database) {
+			p.values["azure"] = rules.Value(e.AzureCommand)
+		}
 	}
 
 	out := Description{Remedy: m.Name, Title: m.Title, Cost: p.text(m.Cost), Money: p.text(m.Money),

@@ -28,7 +28,7 @@ var dangerous = []struct {
 	// Another cluster may listen on the default port of this machine.
 	{"asks whatever server answers by default", regexp.MustCompile(`(?:^|[;{] |postgres )psql -X -[^hpU]|mongo(?:sh)? --(?:quiet|eval)|etcdctl (?:[a-z]|-w)`)},
 	// Flags that are not listed return to their defaults.
-	{"replaces all flags of an instance", regexp.MustCompile(`--database-flags|parameter-set`)},
+	{"replaces all flags of an instance", regexp.MustCompile(`--database-flags[ =](?:[^"]|"[^^])|parameter-set`)},
 	// The next boot may give the name to another disk.
 	{"recognises a disk by a name that changes", regexp.MustCompile(`KERNEL==`)},
 	// A file of /etc/sysctl.d that sorts later wins at the boot, such as 99-sysctl.conf.

@@ -11,9 +11,11 @@ import (
 
 // looks are the prefixes of commands that change nothing.
 var looks = []string{
+	"az postgres flexible-server list ", "az postgres flexible-server show ", "az postgres flexible-server parameter list ",
+	"gcloud sql instances describe ", "gcloud sql flags list ", "while read ", "do echo ", "done",
 	"az disk show ", "gcloud compute disks describe ", "tr ", "aws ec2 describe-", "aws rds describe-", "cat ", "cryptsetup status ", "df ", "docker inspect ", "docker ps", "docker stats --no-stream ", "du ", "echo", "etcdctl --endpoints=X alarm list", "etcdctl --endpoints=X endpoint ", "findmnt ", "free ",
 	"grep ", "kubectl get ", "kubectl describe ", "kubectl rollout status ", "ls ", "lsblk ", "mongosh ", "mongo ", "nproc", "psql ", "sysctl vm.", "systemctl is-active ",
-	"systemctl show ", "systemctl cat ", "uname ", "plimsoll record ", "plimsoll prove ", "tee ~/plimsoll-", "test -", "plimsoll emit --move-log ", "~/plimsoll-move-log-X/log.sh look", "~/plimsoll-move-log-X/log.sh check", "tar -PT - -cf $F.new ", "F=~/plimsoll-", "head ", "sort ",
+	"systemctl show ", "systemctl cat ", "uname ", "plimsoll record ", "plimsoll prove ", "tee ~/plimsoll-", "test ", "plimsoll emit --move-log ", "~/plimsoll-move-log-X/log.sh look", "~/plimsoll-move-log-X/log.sh check", "tar -PT - -cf $F.new ", "F=~/plimsoll-", "head ", "sort ",
 }
 
 var (
@@ -26,6 +28,8 @@ var (
 	kept  = regexp.MustCompile(`(grep '\^ \*ALTER SYSTEM'|mv "\$F\.new" "\$F"|rm "\$F\.out")`)
 	// baseName matches the last component of a path, in a file name.
 	baseName = regexp.MustCompile(`\$\(basename [^()|;&>]*\)`)
+	// query matches what a provider's client is asked for, which may contain operators of the shell.
+	query = regexp.MustCompile(`--query "[^"$]*"`)
 	// reads matches a query in a database's shell, whose text may contain the statement that undoes something.
 	reads = regexp.MustCompile(`"SELECT [^"]*"`)
 	// sets matches words with which a database's own shell changes something.
@@ -37,6 +41,11 @@ func changes(line string) string {
 	if !strings.Contains(line, "pg_reload_conf") {
 		line = reads.ReplaceAllString(line, "X")
 	}
+
+	line = query.ReplaceAllString(line, "X")
+
+	// In a container psql finds its user.
+	line = strings.ReplaceAll(line, `sh -c 'exec psql -X -U "${POSTGRES_USER:-postgres}" -d postgres "$@"' psql`, "psql")
 
 	// The saved state is filtered and renamed within the home folder.
 	line = kept.ReplaceAllString(line, "cat X")
@@ -66,6 +75,9 @@ func changes(line string) string {
 
 		// Saving the state for undo is not a change.
 		only := saves.ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(part, "2>/dev/null", ""), "2>&1", ""), "")
+		if strings.TrimSpace(only) == "}" {
+			continue
+		}
 		if strings.Contains(only, ">") || !slices.ContainsFunc(looks, func(l string) bool { return strings.HasPrefix(part+" ", l) }) {
 			return part
 		}

@@ -274,7 +274,7 @@ func listOfFixes(remedies []act.Description) string {
 
 var cloudNames = map[string]string{"aws": "AWS", "azure": "Azure", "gcp": "Google Cloud", "none": "no known cloud"}
 
-var placeNames = map[string]string{"host": "a host", "docker": "Docker", "kubernetes": "Kubernetes", "rds": "Amazon RDS", "managed": "another provider's service"}
+var placeNames = map[string]string{"host": "a host", "docker": "Docker", "kubernetes": "Kubernetes", "rds": "Amazon RDS", "aurora": "Amazon Aurora", "azure": "Azure Database for PostgreSQL", "cloudsql": "Cloud SQL", "managed": "another provider's service"}
 
 // fixPage describes a remedy with everything that users must know before they apply it. users are the
 // rules that advise it.
@@ -314,7 +314,7 @@ func fixPage(d *act.Description, users []string) string {
 			return same
 		})
 
-		where := versions(w) + "On " + listed(places)
+		where := versions(w) + "On " + listed(services(places))
 		if len(w.Clouds) > 0 {
 			var names []string
 			for _, c := range w.Clouds {
@@ -323,7 +323,8 @@ func fixPage(d *act.Description, users []string) string {
 			where += " in " + listed(names)
 		}
 
-		where = strings.NewReplacer("On Docker", "In Docker", "On Kubernetes", "In Kubernetes", "On another", "At another").Replace(where)
+		where = strings.NewReplacer("On Docker", "In Docker", "On Kubernetes", "In Kubernetes", "On another", "At another",
+			"On a provider", "At a provider").Replace(where)
 		if w.None != "" {
 			if len(places) == len(rules.Places) {
 				where = "In any place"
@@ -379,6 +380,17 @@ func fixPage(d *act.Description, users []string) string {
 	}
 
 	return b.String()
+}
+
+// services replaces the names of all providers' services by one.
+func services(places []string) []string {
+	rest := slices.DeleteFunc(slices.Clone(places), func(name string) bool {
+		return slices.ContainsFunc(rules.Services, func(s rules.Place) bool { return placeNames[string(s)] == name })
+	})
+	if len(places)-len(rest) < len(rules.Services) {
+		return places
+	}
+	return append(rest, "a provider's service")
 }
 
 func versions(w act.Way) string {

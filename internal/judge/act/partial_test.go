@@ -20,11 +20,11 @@ func TestLookKeepsNoPart(t *testing.T) {
 		newBenchIn(t, "raise-iops", rules.Host, rules.AWS, rules.Values{"volume": "vol-1"}, map[string]string{"aws": fails}),
 		newBench(t, "dirty-bytes", rules.Host, nil, map[string]string{"sysctl": fails}),
 		benchOf(t, postgresWay(t, "pace-checkpoint", rules.Docker), map[string]string{"docker": fails}),
-		benchOf(t, postgresWay(t, "pace-checkpoint", rules.RDS), map[string]string{"aws": fails, "psql": fails}),
+		benchOf(t, postgresWay(t, "commit-delay", rules.RDS), map[string]string{"aws": fails, "psql": fails}),
 	} {
 		look := func() []string {
 			cmd := exec.CommandContext(t.Context(), "sh", "-c", b.replaced.Replace(strings.Join(b.way.Look, "\n")))
-			cmd.Env = append(b.env, "CONTAINER=db", "POD=db-0", "GROUP=g", "PGHOST=h")
+			cmd.Env = append(b.env, "CONTAINER=db", "POD=db-0", "DB=d", "PGHOST=h")
 			_ = cmd.Run() // it fails, as it should
 			kept, err := filepath.Glob(filepath.Join(b.home, "plimsoll-*.before"))
 			if err != nil {

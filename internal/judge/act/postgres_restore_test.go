@@ -58,6 +58,7 @@ func TestServerSettingsRestored(t *testing.T) {
 		return strings.Join(rows, "\n")
 	}
 
+	exec("CREATE ROLE boss SUPERUSER LOGIN")
 	for _, c := range []struct {
 		name, remedy string
 		before       []string
@@ -87,18 +88,41 @@ func TestServerSettingsRestored(t *testing.T) {
 				b.boot = func() { restart(t, s) }
 			}
 			b.brief = b.boot == nil
-			b.restores(func() string {
+			state := func() string {
 				return exec("SELECT string_agg(name || '=' || setting || ' in ' || sourcefile, ', ' ORDER BY name, seqno) FROM pg_file_settings WHERE name <> 'port'")
-			})
+			}
+			b.restores(state)
+
+			for _, place := range []rules.Place{rules.Docker, rules.Kubernetes} {
+				if b := inContainer(t, s, c.remedy, place); b != nil {
+					b.undoes(state)
+				}
+			}
 		})
 	}
+}
+
+// inContainer makes a bench whose commands reach a server through a stand-in for the call into a container, in
+// which the image's variable names the superuser; nil if the remedy has no steps there.
+func inContainer(t *testing.T, s *postgrestest.Server, remedy string, place rules.Place) *bench {
+	t.Helper()
+	way := postgresWayOrNone(t, remedy, place)
+	if way.None != "" {
+		return nil
+	}
+
+	const inside = "[ \"$1\" = exec ] && [ \"$2\" = db ] || exit 1\nshift 2\nPOSTGRES_USER=boss exec env -u PGUSER \"$@\"\n"
+	b := benchOf(t, way, map[string]string{"docker": "#!/bin/sh\n" + inside,
+		"kubectl": "#!/bin/sh\n[ \"$3\" = -- ] || exit 1\nshift 3\nset -- exec db \"$@\"\n" + inside})
+	b.env = append(b.env, "CONTAINER=db", "POD=db-0", "PGUSER=postgres", "PGHOST="+s.Dir, fmt.Sprintf("PGPORT=%d", s.Port), "PGDATA="+filepath.Join(s.Dir, "data"))
+	return b
 }
 
 // onServer makes a bench whose commands reach a server.
 func onServer(t *testing.T, s *postgrestest.Server, remedy, tools string) *bench {
 	t.Helper()
 	b := benchOf(t, postgresWay(t, remedy, rules.Host), map[string]string{})
-	b.env = append(b.env, "PATH="+tools+":"+os.Getenv("PATH"), "PGUSER=postgres", "PGHOST="+s.Dir, fmt.Sprintf("PGPORT=%d", s.Port))
+	b.env = append(b.env, "PATH="+tools+":"+os.Getenv("PATH"), "PGUSER=postgres", "PGHOST="+s.Dir, fmt.Sprintf("PGPORT=%d", s.Port), "PGDATA="+filepath.Join(s.Dir, "data"))
 	return b
 }
 
@@ -201,6 +225,23 @@ func ends(t *testing.T, s *postgrestest.Server, tools, session, slot string) {
 func postgresWay(t *testing.T, remedy string, place rules.Place) act.Way {
 	t.Helper()
 	return wayOf(t, "postgres", remedy, place)
+}
+
+// postgresWayOrNone returns one of PostgreSQL's ways of a remedy, even if it has no steps.
+func postgresWayOrNone(t *testing.T, remedy string, place rules.Place) act.Way {
+	t.Helper()
+	for _, m := range pack.Remedies() {
+		if m.Name != remedy {
+			continue
+		}
+		for _, w := range act.Describe(pack, "postgres", m, nil).Ways {
+			if w.Place == string(place) {
+				return w
+			}
+		}
+	}
+	t.Fatalf("no remedy %s in %s", remedy, place)
+	return act.Way{}
 }
 
 // wayOf returns a remedy's way in a place that has steps, without values.

@@ -96,6 +96,9 @@ func (p printer) lines(all []rules.Command) []string {
 		}
 
 		flush()
+		if c.By == rules.AtServer {
+			text = p.atServer() + text
+		}
 		out = append(out, text)
 	}
 
@@ -159,19 +162,31 @@ func (p printer) ask(statements []string) []string {
 		calls = p.w.client(rules.ClientAt{Place: p.w.place, Version: p.w.version, Facts: p.w.facts}, statements)
 	}
 
-	// The client runs where the database runs, so wrap it in the container's shell.
-	prefix := ""
-	switch p.w.place {
-	case rules.Kubernetes:
-		prefix = p.text(`kubectl exec{{with .namespace}} -n {{q .}}{{end}} {{ask .pod "POD" "the pod of the database"}}{{with .container}} -c {{q .}}{{end}} -- `)
-	case rules.Docker:
-		prefix = p.text(`docker exec {{ask .name "CONTAINER" "the name of the container"}} `)
-	}
-
+	// The client runs where the database runs.
+	prefix := p.inContainer()
 	out := make([]string, len(calls))
 	for i, call := range calls {
 		out[i] = prefix + call
 	}
 
 	return out
+}
+
+// inContainer is what runs a command in the database's container; "" if it has none.
+func (p printer) inContainer() string {
+	switch p.w.place {
+	case rules.Kubernetes:
+		return p.text(`kubectl exec{{with .namespace}} -n {{q .}}{{end}} {{ask .pod "POD" "the pod of the database"}}{{with .container}} -c {{q .}}{{end}} -- `)
+	case rules.Docker:
+		return p.text(`docker exec {{ask .name "CONTAINER" "the name of the container"}} `)
+	}
+	return ""
+}
+
+// atServer is what runs a command where the server runs.
+func (p printer) atServer() string {
+	if in := p.inContainer(); in != "" {
+		return in
+	}
+	return "sudo "
 }

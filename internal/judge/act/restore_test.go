@@ -77,7 +77,7 @@ PATH=${PATH#*:} exec NAME "$@"
 func (b *bench) killable() func(at int, lines []string) (calls int, killed bool) {
 	b.t.Helper()
 	dir := b.t.TempDir()
-	for _, name := range []string{"awk", "aws", "az", "cat", "cryptsetup", "docker", "gcloud", "grep", "kubectl", "lsblk", "mongosh", "mv", "psql", "rm", "sed", "sudo", "sysctl", "systemctl", "tar", "tee"} {
+	for _, name := range []string{"awk", "aws", "az", "cat", "cryptsetup", "docker", "gcloud", "grep", "kubectl", "lsblk", "mongosh", "mv", "paste", "psql", "rm", "sed", "sudo", "sysctl", "systemctl", "tar", "tee"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.ReplaceAll(killing, "NAME", name)), 0o700); err != nil {
 			b.t.Fatal(err)
 		}
@@ -224,9 +224,19 @@ func (b *bench) try(lines ...[]string) (string, error) {
 	return string(out), err
 }
 
-// restores checks that Do changes the state, that Undo restores it, and that both can be repeated.
-// Looking again after the change must not lose the previous state. Nor may a full disk or a kill.
+// restores is like undoes. Nor may a full disk or a kill lose the previous state.
 func (b *bench) restores(state func() string) {
+	b.t.Helper()
+	b.undoes(state)
+	if !b.brief || os.Getenv("CI_FULL") != "" {
+		b.full(state)
+		b.interrupted(state)
+	}
+}
+
+// undoes checks that Do changes the state, that Undo restores it, and that both can be repeated.
+// Looking again after the change must not lose the previous state.
+func (b *bench) undoes(state func() string) {
 	b.t.Helper()
 	was := state()
 	for _, looks := range []int{1, 2} {
@@ -251,11 +261,6 @@ func (b *bench) restores(state func() string) {
 		if left, _ := os.ReadDir(b.home); len(left) > 0 {
 			b.t.Fatalf("undo leaves %s behind, which the next change would mistake for the previous state", left[0].Name())
 		}
-	}
-
-	if !b.brief || os.Getenv("CI_FULL") != "" {
-		b.full(state)
-		b.interrupted(state)
 	}
 }
 

@@ -235,8 +235,10 @@ func (s *service) value(name string, values []string) error {
 }
 
 var (
-	index = regexp.MustCompile(`^([A-Za-z]+)\[[^\]]*\]\.?(.*)$`)
-	names = regexp.MustCompile(`[A-Za-z]+`)
+	index    = regexp.MustCompile(`^([A-Za-z]+)\[([^\]]*)\]\.?(.*)$`)
+	names    = regexp.MustCompile(`[A-Za-z]+`)
+	paths    = regexp.MustCompile(`[A-Za-z]+(\[0\]\.[A-Za-z]+)*`)
+	literals = regexp.MustCompile(`'[^']*'`)
 )
 
 // query checks that an answer has the members of a query such as Volumes[0].[Size,Iops].
@@ -246,18 +248,38 @@ func (s *service) query(output, query string) error {
 		return fmt.Errorf("cannot read the query %s", query)
 	}
 
-	list, ok := s.Shapes[output].Members[found[1]]
-	if !ok {
-		return fmt.Errorf("%s has no member %s", output, found[1])
+	entry, err := s.entry(output, found[1])
+	if err != nil {
+		return err
 	}
 
-	entry := s.Shapes[s.Shapes[list.Shape].Member.Shape]
-	for _, name := range names.FindAllString(found[2], -1) {
-		if _, ok := entry.Members[name]; !ok {
-			return fmt.Errorf("%s has no member %s", found[1], name)
+	conditions := names.FindAllString(literals.ReplaceAllString(found[2], ""), -1)
+	for _, path := range append(conditions, paths.FindAllString(found[3], -1)...) {
+		at := entry
+		for {
+			first, rest, nested := strings.Cut(path, "[0].")
+			if !nested {
+				break
+			}
+			if at, err = s.entry(at, first); err != nil {
+				return err
+			}
+			path = rest
+		}
+		if _, ok := s.Shapes[at].Members[path]; !ok {
+			return fmt.Errorf("%s has no member %s", at, path)
 		}
 	}
 	return nil
+}
+
+// entry returns the shape of the entries of a list.
+func (s *service) entry(of, list string) (string, error) {
+	member, ok := s.Shapes[of].Members[list]
+	if !ok {
+		return "", fmt.Errorf("%s has no member %s", of, list)
+	}
+	return s.Shapes[member.Shape].Member.Shape, nil
 }
 
 // AWS' own description of its API has each operation, parameter and member of an answer that is printed.
@@ -287,6 +309,8 @@ func TestSchemaAWS(t *testing.T) {
 		`rds modify-db-parameter-group --db-parameter-group-name g --parameters ParameterName=a,Value=b`,
 		`rds modify-db-parameter-group --db-parameter-group-name g --parameters ParameterName=a,ApplyMethod=now`,
 		`ec2 describe-volumes --volume-ids v --query Volumes[0].[Size,Ios]`,
+		`rds describe-db-instances --query DBInstances[0].DBParameterGroups[0].Name`,
+		`rds describe-db-parameters --db-parameter-group-name g --query Parameters[?Changeable].[ParameterName]`,
 	} {
 		words := strings.Fields(bad)
 		if models[words[0]].check(words[1:]) == nil {
@@ -311,11 +335,19 @@ func TestSchemaGoogle(t *testing.T) {
 		t.Skip("gcloud has no list of its commands here")
 	}
 
-	const disks = `import json, runpy, sys
+	// The options of each command that is printed, and the program's own.
+	const options = `import json, runpy, sys
 tree = runpy.run_path(sys.argv[1])["STATIC_COMPLETION_CLI_TREE"]
-of = tree["commands"]["compute"]["commands"]["disks"]["commands"]
-print(json.dumps({c: {**tree["flags"], **of[c]["flags"]} for c in ("update", "describe")}))`
-	text, err := exec.CommandContext(t.Context(), "python3", "-c", disks, tree).Output()
+out = {}
+for command in sys.argv[2:]:
+    at, flags = tree, dict(tree["flags"])
+    for word in command.split():
+        at = at["commands"][word]
+        flags.update(at["flags"])
+    out[command] = flags
+print(json.dumps(out))`
+	commands := []string{"compute disks update", "compute disks describe", "sql instances describe", "sql instances patch", "sql flags list"}
+	text, err := exec.CommandContext(t.Context(), "python3", slices.Concat([]string{"-c", options, tree}, commands)...).Output()
 	if err != nil {
 		t.Skipf("cannot read gcloud's list of commands: %v", err)
 	}
@@ -325,12 +357,13 @@ print(json.dumps({c: {**tree["flags"], **of[c]["flags"]} for c in ("update", "de
 		t.Fatal(err)
 	}
 
-	check(t, "gcloud", 3, func(words []string) error {
-		if len(words) < 4 || words[0] != "compute" || words[1] != "disks" || flags[words[2]] == nil {
+	check(t, "gcloud", 8, func(words []string) error {
+		of := flags[strings.Join(words[:min(3, len(words))], " ")]
+		if of == nil {
 			return fmt.Errorf("an unknown command")
 		}
 		for _, w := range words[3:] {
-			if strings.HasPrefix(w, "--") && flags[words[2]][w] == nil {
+			if strings.HasPrefix(w, "--") && of[w] == nil {
 				return fmt.Errorf("no option %s", w)
 			}
 		}
@@ -338,38 +371,51 @@ print(json.dumps({c: {**tree["flags"], **of[c]["flags"]} for c in ("update", "de
 	})
 }
 
-// azure is what the printed commands take, from "az disk" of the Azure CLI reference
-// (learn.microsoft.com/cli/azure/disk) and, for --set, its generic update arguments. properties are those of
-// Microsoft.Compute/disks, API version 2024-03-02.
+// azure is what the printed commands take, from the Azure CLI reference (learn.microsoft.com/cli/azure/disk and
+// /postgres/flexible-server; azure-cli 2.91.0, postgresql/_params.py) and, for --set, its generic update
+// arguments. properties are those of Microsoft.Compute/disks, API version 2024-03-02, and of
+// Microsoft.DBforPostgreSQL/flexibleServers and their configurations, 2025-08-01.
 var azure = struct {
 	options    map[string][]string
 	properties []string
 }{
 	map[string][]string{
-		"disk show":   {"--ids", "--query", "--output"},
-		"disk update": {"--ids", "--disk-iops-read-write", "--disk-mbps-read-write", "--set"},
+		"disk show":                     {"--ids", "--query", "--output"},
+		"disk update":                   {"--ids", "--disk-iops-read-write", "--disk-mbps-read-write", "--set"},
+		"postgres flexible-server list": {"--query", "--output"},
+		"postgres flexible-server show": {"--resource-group", "--name", "--query", "--output"},
+		"postgres flexible-server update": {
+			"--resource-group", "--name", "--iops", "--throughput", "--performance-tier"},
+		"postgres flexible-server parameter list": {"--resource-group", "--server-name", "--query", "--output"},
+		"postgres flexible-server parameter set":  {"--resource-group", "--server-name", "--name", "--value"},
 	},
-	[]string{"sku.name", "diskIOPSReadWrite", "diskMBpsReadWrite", "tier"},
+	[]string{"sku.name", "diskIOPSReadWrite", "diskMBpsReadWrite", "tier",
+		"name", "value", "source", "isReadOnly", "isConfigPendingRestart", "resourceGroup", "version", "state", "location",
+		"storage.storageSizeGb", "storage.iops", "storage.throughput", "storage.tier", "storage.type"},
 }
+
+// column matches a property that an answer is asked for, outside of quotes.
+var column = regexp.MustCompile(`[A-Za-z][A-Za-z.]*`)
 
 // The Azure CLI's reference has each command, option and property that is printed.
 func TestSchemaAzure(t *testing.T) {
-	check(t, "az", 2, func(words []string) error {
-		command := strings.Join(words[:min(2, len(words))], " ")
-		options := azure.options[command]
+	literal := regexp.MustCompile(`'[^']*'|\$\{?[A-Z_]+[^}\]]*`)
+	check(t, "az", 8, func(words []string) error {
+		named := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "--") })
+		options := azure.options[strings.Join(words[:max(named, 0)], " ")]
 		if options == nil {
 			return fmt.Errorf("an unknown command")
 		}
-		for i, w := range words[2:] {
-			if strings.HasPrefix(w, "--") && !slices.Contains(options, w) {
-				return fmt.Errorf("no option %s", w)
+		for i := named; i < len(words); i++ {
+			if strings.HasPrefix(words[i], "--") && !slices.Contains(options, words[i]) {
+				return fmt.Errorf("no option %s", words[i])
 			}
 			var properties []string
-			switch words[1+i] {
+			switch words[i-1] {
 			case "--query":
-				properties = strings.Split(strings.Trim(w, "[]"), ",")
+				properties = column.FindAllString(literal.ReplaceAllString(words[i], ""), -1)
 			case "--set":
-				name, _, _ := strings.Cut(w, "=")
+				name, _, _ := strings.Cut(words[i], "=")
 				properties = []string{name}
 			}
 			for _, p := range properties {

@@ -12,6 +12,8 @@ import (
 const (
 	onRealThing = "run on the real thing: look, do, check, undo"
 	withStandIn = "run with a stand-in for the program, which rejects what the program's source or API rejects"
+	inContainer = "run on the real server, with a stand-in for the call into the container: look, do, check, undo"
+	ownClient   = "run with the provider's own client and with a stand-in for its API"
 	localOnly   = "run with the real kubectl on a local pod manifest, without a cluster"
 	onHostOnly  = "the statements ran on a host (%s); the call into the container did not"
 	notThere    = "the statements ran on a host (%s), not on this service"
@@ -27,6 +29,11 @@ type trial struct {
 	remedies  []string
 }
 
+// parameters are the fixes that set parameters of a provider's service.
+var parameters = []string{
+	"pace-checkpoint", "more-wal", "seldom-checkpoint", "background-writer", "idle-in-transaction",
+	"wal-compression", "commit-delay", "log-temp-files", "slower-autovacuum", "bound-slots"}
+
 // trials are all trials. A test compares them with this package's tests.
 var trials = []trial{
 	{"TestDirtyBytesRestored", onRealThing, rules.Host, "", []string{"dirty-bytes"}},
@@ -36,6 +43,18 @@ var trials = []trial{
 		"commit-delay", "log-temp-files",
 		"slower-autovacuum", "bound-slots", "shared-buffers", "wal-buffers", "seldom-checkpoint",
 		"end-blocker", "drop-slot"}},
+	{"TestServerSettingsRestored", inContainer, rules.Docker, "", []string{
+		"pace-checkpoint", "more-wal", "background-writer", "idle-in-transaction", "wal-compression",
+		"commit-delay", "log-temp-files",
+		"slower-autovacuum", "bound-slots", "shared-buffers", "wal-buffers", "seldom-checkpoint"}},
+	{"TestServerSettingsRestored", inContainer, rules.Kubernetes, "", []string{
+		"pace-checkpoint", "more-wal", "background-writer", "idle-in-transaction", "wal-compression",
+		"commit-delay", "log-temp-files", "slower-autovacuum", "bound-slots", "seldom-checkpoint"}},
+	{"TestParametersRestored", withStandIn, rules.RDS, "", parameters},
+	{"TestParametersRestored", withStandIn, rules.Aurora, "", parameters},
+	{"TestParametersRestored", withStandIn, rules.AzureDB, "", parameters},
+	{"TestGcloudKeepsFlags", ownClient, rules.CloudSQL, "", []string{"more-wal"}},
+	{"TestParametersRestored", withStandIn, rules.CloudSQL, "", parameters},
 	{"TestClusterMaintained", onRealThing, rules.Host, "",
 		[]string{"move-leader", "defragment", "disarm-no-space"}},
 	{"TestNodeRestored", withStandIn, rules.Kubernetes, "", []string{"dirty-bytes", "writeback-throttling"}},
@@ -51,6 +70,8 @@ var trials = []trial{
 	{"TestVolumesRestored", withStandIn, rules.Host, rules.Azure, []string{"raise-iops", "raise-both"}},
 	{"TestVolumesRestored", withStandIn, rules.Host, rules.Google, []string{"raise-both"}},
 	{"TestVolumesRestored", withStandIn, rules.RDS, "", []string{"raise-iops", "raise-both"}},
+	{"TestVolumesRestored", withStandIn, rules.AzureDB, "", []string{"raise-iops", "raise-both"}},
+	{"TestVolumesRestored", withStandIn, rules.CloudSQL, "", []string{"raise-both"}},
 	{"TestEvictionRestored", withStandIn, rules.Host, "",
 		[]string{"eviction-earlier", "checkpoint-smaller", "eviction-fill", "cache-within"}},
 	{"TestLogOfAMachine", withStandIn, rules.Host, "", []string{"journal-apart"}},

@@ -33,7 +33,13 @@ func TestHowStepsWereTested(t *testing.T) {
 		tests.Write(text)
 	}
 
-	for _, m := range regexp.MustCompile(`(?s)\{"(Test\w+)", .*?\[\]string\{(.*?)\}`).FindAllStringSubmatch(string(table), -1) {
+	shared := regexp.MustCompile(`(?s)var parameters = (\[\]string\{.*?\})`).FindSubmatch(table)
+	if shared == nil {
+		t.Fatal("no list of parameters")
+	}
+
+	trials := strings.ReplaceAll(string(table), "parameters}", string(shared[1])+"}")
+	for _, m := range regexp.MustCompile(`(?s)\{"(Test\w+)", .*?\[\]string\{(.*?)\}`).FindAllStringSubmatch(trials, -1) {
 		_, body, found := strings.Cut(tests.String(), "func "+m[1]+"(")
 		body, _, _ = strings.Cut(body, "\n}\n")
 		for _, name := range regexp.MustCompile(`"[a-z0-9-]+"`).FindAllString(m[2], -1) {

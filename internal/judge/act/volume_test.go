@@ -51,6 +51,13 @@ echo "$TYPE $SIZE $IOPS $MIBS" >"$STATE"
 const (
 	az = `#!/bin/sh
 read -r SKU IOPS MBPS TIER <"$STATE"
+if [ "$1 $2" = "postgres flexible-server" ]; then
+	case "$3" in
+	list) echo own; exit ;;
+	show) printf '%s\t%s\t%s\t%s\n' "$IOPS" "$MBPS" "$TIER" "$SKU"; exit ;;
+	update) shift 3; set -- disk update "$@" ;;
+	esac
+fi
 case "$2" in
 show) printf '%s\n' "$SKU" "$IOPS" "$MBPS" "$TIER"; exit ;;
 update) shift 2 ;;
@@ -59,6 +66,9 @@ while [ $# -gt 0 ]; do
 	case "$1 $2" in
 	"--disk-iops-read-write "*) [ "$SKU" = PremiumV2_LRS ] || exit 1; IOPS=$2 ;;
 	"--disk-mbps-read-write "*) MBPS=$2 ;;
+	"--iops "*) [ "$SKU" = PremiumV2_LRS ] || exit 1; IOPS=$2 ;;
+	"--throughput "*) MBPS=$2 ;;
+	"--performance-tier "*) [ "$SKU" = Premium_LRS ] || exit 1; TIER=$2 ;;
 	"--set tier="*) [ "$SKU" = Premium_LRS ] || exit 1; TIER=${2#tier=} ;;
 	esac
 	shift 2
@@ -68,13 +78,14 @@ echo "$SKU $IOPS $MBPS $TIER" >"$STATE"
 	gcloud = `#!/bin/sh
 read -r TYPE IOPS MIBS <"$STATE"
 case "$3" in
+patch) shift 4 ;;
 describe) echo "$TYPE $IOPS $MIBS"; exit ;;
 update) shift 4 ;;
 esac
 while [ $# -gt 0 ]; do
 	case "$1" in
-	--provisioned-iops) IOPS=$2 ;;
-	--provisioned-throughput) MIBS=$2 ;;
+	--provisioned-iops | --storage-provisioned-iops) IOPS=$2 ;;
+	--provisioned-throughput | --storage-provisioned-throughput) MIBS=$2 ;;
 	esac
 	shift 2
 done
@@ -103,6 +114,10 @@ func TestVolumesRestored(t *testing.T) {
 		{"raise-iops", rules.Host, rules.Azure, "PremiumV2_LRS 3000 125 None", "PremiumV2_LRS 6000 125 None"},
 		{"raise-both", rules.Host, rules.Azure, "PremiumV2_LRS 3000 125 None", "PremiumV2_LRS 6000 1000 None"},
 		{"raise-iops", rules.Host, rules.Azure, "Premium_LRS 2300 150 P20", "Premium_LRS 2300 150 P40"},
+		{"raise-iops", rules.AzureDB, "", "PremiumV2_LRS 3000 125 None", "PremiumV2_LRS 6000 125 None"},
+		{"raise-both", rules.AzureDB, "", "PremiumV2_LRS 3000 125 None", "PremiumV2_LRS 6000 1000 None"},
+		{"raise-iops", rules.AzureDB, "", "Premium_LRS 2300 150 P20", "Premium_LRS 2300 150 P40"},
+		{"raise-both", rules.CloudSQL, "", "HYPERDISK_BALANCED 3000 140", "HYPERDISK_BALANCED 6000 1000"},
 		{"raise-both", rules.Host, rules.Google, "hyperdisk-balanced 3000 140", "hyperdisk-balanced 6000 1000"},
 	} {
 		t.Run(string(c.cloud)+"/"+c.remedy+"/"+c.state, func(t *testing.T) {
@@ -117,7 +132,7 @@ func TestVolumesRestored(t *testing.T) {
 			}
 
 			b := newBenchIn(t, c.remedy, c.place, c.cloud, values, map[string]string{"aws": aws, "az": az, "gcloud": gcloud})
-			b.env = append(b.env, "STATE="+state, "HIGHER_TIER=P40", "ZONE=europe-west1-b")
+			b.env = append(b.env, "STATE="+state, "HIGHER_TIER=P40", "ZONE=europe-west1-b", "GROUP=own", "SERVER=srv", "INSTANCE=db-1")
 			b.restores(func() string { return read(t, state) })
 
 			b.run(b.way.Look, b.way.Do)
@@ -142,6 +157,7 @@ func TestVolumesWithNothingToOrder(t *testing.T) {
 		{"raise-iops", rules.RDS, "", "io1 500 30000 None"},
 		{"gp3", rules.Host, rules.AWS, "io2 500 20000 None"},
 		{"raise-iops", rules.Host, rules.Google, "pd-ssd"},
+		{"raise-iops", rules.CloudSQL, "", "PD_SSD"},
 	} {
 		state := filepath.Join(t.TempDir(), "state")
 		if err := os.WriteFile(state, []byte(c.state+"\n"), 0o600); err != nil {

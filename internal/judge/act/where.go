@@ -1,7 +1,9 @@
 package act
 
 import (
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/judge/rules"
@@ -20,8 +22,8 @@ type where struct {
 	named    map[string]string // identifies the container, the unit, the instance
 }
 
-// amazonRDS is the suffix of host names in Amazon's service.
-const amazonRDS = ".rds.amazonaws.com"
+// ofService is the fact that names the provider's service that a server runs in, as a [rules.Place].
+const ofService = "server.service"
 
 // whereIs derives the place from the sources' addresses, then from the labels and cgroups of
 // containers. Without either it assumes a host, and marks that as unknown.
@@ -56,11 +58,26 @@ func whereIs(c *rules.Case, s Setting) *where {
 		}
 	}
 
-	for _, x := range s.Sources {
-		if host := hostOf(x.Name); strings.HasSuffix(host, amazonRDS) {
-			w.place, w.known = rules.RDS, true
-			w.named["instance"], _, _ = strings.Cut(host, ".")
+	for _, e := range c.Pack.Engines() {
+		for _, x := range s.Sources {
+			if name, ok := strings.CutSuffix(hostOf(x.Name), e.AzureHosts); ok && e.AzureHosts != "" {
+				w.place, w.known = rules.AzureDB, true
+				w.named["server"] = name
+			}
 		}
+	}
+
+	for _, x := range s.Sources {
+		if place, named := serviceOf(hostOf(x.Name)); place != "" {
+			w.place, w.known = place, true
+			maps.Copy(w.named, named)
+		}
+	}
+
+	// The server's own settings are more exact than an address: an instance of Aurora is named like any other
+	// of RDS, and Cloud SQL is usually reached by an IP address.
+	if place := rules.Place(c.Facts[ofService]); slices.Contains(rules.Services, place) {
+		w.place, w.known = place, true
 	}
 
 	// CloudWatch's RDS metrics identify the service even without an address.
@@ -80,6 +97,30 @@ func whereIs(c *rules.Case, s Setting) *where {
 	}
 
 	return w
+}
+
+// serviceOf returns the provider's service that a host name belongs to, and the names in it that its commands
+// take; "" if it is none of those with commands.
+//
+// RDS: NAME.ID.REGION.rds.amazonaws.com is an instance. NAME.cluster-ID and NAME.cluster-ro-ID are endpoints of
+// the cluster NAME; the NAME of cluster-custom-ID, global-ID and proxy-ID is that of an endpoint alone.
+func serviceOf(host string) (place rules.Place, named map[string]string) {
+	name, rest, _ := strings.Cut(host, ".")
+	id, _, _ := strings.Cut(rest, ".")
+	under := func(suffix string) bool { return strings.HasSuffix(host, suffix) }
+	switch {
+	case under(".sql.goog"): // its first label is no name of the instance
+		return rules.CloudSQL, nil
+	case !under(".rds.amazonaws.com") && !(strings.Contains(host, ".rds.") && under(".amazonaws.com.cn")):
+		return "", nil
+	case strings.HasPrefix(id, "proxy-"):
+		return rules.RDS, nil
+	case strings.HasPrefix(id, "cluster-custom-"), strings.HasPrefix(id, "global-"):
+		return rules.Aurora, nil
+	case strings.HasPrefix(id, "cluster-"):
+		return rules.Aurora, map[string]string{"cluster": name}
+	}
+	return rules.RDS, map[string]string{"instance": name}
 }
 
 // onHost takes the host's name from the sources that run on one and see its devices.
@@ -137,10 +178,18 @@ func (w *where) byContainer(l map[string]string) {
 // values identify the place for a finding; if the finding is about a container, that container.
 func (w *where) values(c *rules.Case, f *rules.Finding) rules.Values {
 	v := rules.Values{}
-	for _, k := range []string{"namespace", "pod", "container", "name", "unit", "cgroup", "instance"} {
+	for _, e := range c.Pack.Engines() {
+		if e.Database == w.database && e.Folder != "" {
+			v["folder"] = rules.Folder(w.facts[e.Folder])
+		}
+		if v["azure"] == "" || e.Database == w.database && e.AzureCommand != "" {
+			v["azure"] = rules.Value(e.AzureCommand)
+		}
+	}
+	for _, k := range []string{"namespace", "pod", "container", "name", "unit", "cgroup", "instance", "cluster", "server"} {
 		v[k] = rules.Value(w.named[k])
 	}
-	if own := c.ContainerOf(f); own != nil && w.place != rules.RDS && w.place != rules.Managed {
+	if own := c.ContainerOf(f); own != nil && !slices.Contains(rules.Services, w.place) {
 		x := where{place: w.place, named: map[string]string{}}
 		x.byContainer(own)
 		for k, text := range x.named {

@@ -87,6 +87,9 @@ type Knowledge struct {
 	SettingFacts []string
 	// ManagedHosts are suffixes of host names at which a provider runs the engine.
 	ManagedHosts []string
+	// AzureHosts is the suffix of the host names of its servers in Azure Database, and AzureCommand the words
+	// of az that manage one; "" if there are none.
+	AzureHosts, AzureCommand string
 
 	// Providers list where the engine's metrics can be obtained.
 	Providers []Provider

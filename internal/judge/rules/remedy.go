@@ -90,18 +90,23 @@ const Saved = "$SAVED"
 type By int
 
 // The ways to run a command: on any machine with the provider's tools; on the database's host; by the
-// engine's client.
+// engine's client; where the server runs, which is its container if it has one and otherwise its host, as
+// root.
 const (
 	Anywhere By = iota
 	OnHost
 	ByClient
+	AtServer
 )
 
-// Tool, OnShell and Ask make the commands of a recipe.
+// Tool, OnShell, There and Ask make the commands of a recipe.
 func Tool(lines ...string) []Command { return commands(Anywhere, lines) }
 
 // OnShell is described at Tool.
 func OnShell(lines ...string) []Command { return commands(OnHost, lines) }
+
+// There is described at Tool.
+func There(lines ...string) []Command { return commands(AtServer, lines) }
 
 // Ask is described at Tool: all lines are statements for one call of the engine's client.
 func Ask(lines ...string) []Command { return commands(ByClient, lines) }
@@ -142,12 +147,18 @@ const (
 	Host       Place = "host" // a Linux host
 	Docker     Place = "docker"
 	Kubernetes Place = "kubernetes"
-	RDS        Place = "rds"
+	RDS        Place = "rds"    // an instance with its own volume
+	Aurora     Place = "aurora" // a cluster of RDS: Aurora, or one in several zones
+	AzureDB    Place = "azure"  // Azure Database, flexible server
+	CloudSQL   Place = "cloudsql"
 	Managed    Place = "managed" // another provider's service
 )
 
 // Places are all places, in the order used on pages.
-var Places = []Place{Host, Docker, Kubernetes, RDS, Managed}
+var Places = []Place{Host, Docker, Kubernetes, RDS, Aurora, AzureDB, CloudSQL, Managed}
+
+// Services are the places whose host belongs to a provider.
+var Services = []Place{RDS, Aurora, AzureDB, CloudSQL, Managed}
 
 // Resource is something that a remedy adds to.
 type Resource string

@@ -62,7 +62,7 @@ func resizePod(resource, amount string) Recipe {
 			"It needs Kubernetes 1.33 and kubectl 1.32. With older versions, change the limit in the owner's template, which restarts the pods."}}
 }
 
-var providersLimit = Recipe{Places: []Place{RDS, Managed}, None: "the limit comes with the instance's size"}
+var providersLimit = Recipe{Places: Services, None: "the limit comes with the instance's size"}
 
 // setProperty changes properties of a systemd unit until the next boot, and permanently with Keep,
 // through drop-ins named 50-PROPERTY.conf (systemd, src/core/unit.c, unit_write_setting). Undo

@@ -63,7 +63,7 @@ func modifyVolume(o order) []Recipe {
 		o.onEBS(ofClaim, Tool(claimsVolume), AWS, Kubernetes),
 		o.onAzure(ofClaim, Tool(claimsVolume), Kubernetes), o.onGoogle(Tool(claimsVolume), Kubernetes),
 		withNotes(o.onEBS(ofClaim, Tool(claimsVolume), "", Kubernetes), ownCloud),
-		o.onRDS(),
+		o.onRDS(), {Places: []Place{Aurora}, None: auroraStorage}, o.onAzureDB(), o.onCloudSQL(),
 		{Places: []Place{Managed}, None: "the provider sells its own sizes"},
 	}
 }
@@ -349,6 +349,8 @@ var toGP3 = &Remedy{
 			None: "gp2 and gp3 are Amazon's"},
 		{Places: []Place{RDS},
 			None: "on RDS this depends on the storage type: change that in a maintenance window"},
+		{Places: []Place{Aurora}, None: auroraStorage},
+		{Places: []Place{AzureDB, CloudSQL}, None: "gp2 and gp3 are Amazon's"},
 		{Places: []Place{Managed}, None: "the provider sells its own sizes"},
 	},
 	Money: "less than gp2: USD 0.08 instead of 0.10 per GB and month, plus USD 5 for 250 MiB/s (us-east-1)",

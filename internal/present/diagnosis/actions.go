@@ -51,6 +51,7 @@ func (d *diagnosed) then() []document.Section {
 // places names the kinds of deployment.
 var places = map[string]string{
 	"host": "on the host", "docker": "with Docker", "kubernetes": "with Kubernetes", "rds": "on Amazon RDS",
+	"aurora": "on Amazon Aurora", "azure": "on Azure Database", "cloudsql": "on Cloud SQL",
 	"managed": "at its provider",
 }
 

@@ -30,7 +30,7 @@ const (
 	providers = "the provider runs the control plane"
 )
 
-var hosted = rules.Recipe{Places: []rules.Place{rules.RDS, rules.Managed}, None: providers}
+var hosted = rules.Recipe{Places: rules.Services, None: providers}
 
 // moveLeader moves leadership off the slow member. Only the leader accepts the request.
 var moveLeader = &rules.Remedy{Name: "move-leader", Title: "Move leadership off the slow member",

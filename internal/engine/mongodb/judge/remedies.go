@@ -51,7 +51,7 @@ func runtime(config, target string, byDefault string) []rules.Recipe {
 		return `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: "` + text + `"})`
 	}
 	return []rules.Recipe{
-		{Places: []rules.Place{rules.RDS, rules.Managed}, None: atlas},
+		{Places: rules.Services, None: atlas},
 		{Look: slices.Concat(rules.Ask(identity), rules.Save(stateOf(target), target,
 			`p = db.adminCommand({getParameter: "*"})`,
 			`s = db.adminCommand({getCmdLineOpts: 1}).parsed.storage || {}`,
@@ -117,7 +117,7 @@ func evictionRemedy(name, title, target, percent, byDefault string) *rules.Remed
 // memory it sees at startup.
 var cacheWithin = &rules.Remedy{Name: "cache-within", Title: "Set the cache to half of the memory limit",
 	Recipes: []rules.Recipe{
-		{Places: []rules.Place{rules.RDS, rules.Managed}, None: atlas},
+		{Places: rules.Services, None: atlas},
 		{Look: slices.Concat(rules.Ask(identity), rules.Save("cache-within", "cache_size",
 			`print("cache_size=" + Math.round(db.serverStatus().wiredTiger.cache["maximum bytes configured"] / 1048576) + "M")`)),
 			Do: rules.AskSaved("cache-within", `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: "cache_size={{.mib}}M"})`),
@@ -184,7 +184,7 @@ var journalOnVolume = &rules.Remedy{Name: "journal-apart", Title: "Give the jour
 			None: "a StatefulSet's volume claims cannot be extended in place: plimsoll emit SCENARIO --set 'volumes.journal={type: gp3, size: 10GiB}' --target kubernetes --statefulset FILE writes the manifests and the steps, and plimsoll rollout --on does them"},
 		{Places: []rules.Place{rules.Docker},
 			None: "the container has to be recreated with a volume mounted at journal in its dbPath that holds a copy of the journal"},
-		{Places: []rules.Place{rules.RDS, rules.Managed}, None: atlas},
+		{Places: rules.Services, None: atlas},
 	},
 	Cost:  "the checkpoint takes as long as before",
 	Money: "one more small volume: a gp3 of 10 GiB is USD 0.80 a month (us-east-1)",

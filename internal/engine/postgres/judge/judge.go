@@ -43,7 +43,8 @@ func Knowledge() rules.Knowledge {
 		CacheHint: "PostgreSQL: shared_buffers a quarter",
 
 		Remedies: remedies, Client: client, SettingFacts: []string{"postgresql."}, Settings: settings,
-		ManagedHosts: []string{".postgres.database.azure.com", ".neon.tech", ".supabase.co"},
+		AzureHosts: ".postgres.database.azure.com", AzureCommand: "postgres flexible-server",
+		ManagedHosts: []string{".neon.tech", ".supabase.co"},
 	}
 }
 

@@ -14,6 +14,10 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
+// inImage runs psql in a container as the superuser that PostgreSQL's image was told to create, postgres by
+// default (docker-library/docs, postgres/README.md). That user need not have a database of its name.
+const inImage = `sh -c 'exec psql -X -U "${POSTGRES_USER:-postgres}" -d postgres "$@"' psql`
+
 // client returns the psql command for the statements. Each gets a separate -c: ALTER SYSTEM cannot
 // run in a transaction, and all statements of one -c form one transaction.
 func client(at rules.ClientAt, statements []string) []string {
@@ -42,7 +46,7 @@ func client(at rules.ClientAt, statements []string) []string {
 		arg("-h", strings.TrimSpace(socket))
 		required("-p", at.Facts["server.port"], "PGPORT:?the port of the server")
 	case rules.Kubernetes, rules.Docker:
-		words = append(words, "-U", "postgres")
+		words = []string{inImage}
 		arg("-p", at.Facts["server.port"])
 	default:
 		required("-h", at.Facts["server.host"], "PGHOST:?the host of the server")
@@ -86,12 +90,7 @@ var bySession = []string{
 
 const (
 	operatorSets = "If an operator manages the server, it refuses or reverts ALTER SYSTEM: set the value in the operator's resource, such as spec.postgresql.parameters."
-	ownGroup     = "A default parameter group cannot be changed: the instance needs a separate one."
-	// gcloud replaces all flags: those that are not listed return to their defaults.
-	ofProvider = "the provider sets it. Azure: az postgres flexible-server parameter set -g GROUP -s SERVER -n NAME -v VALUE, after parameter show for the former value (checkpoint_flush_after is read-only there). " +
-		"Cloud SQL: gcloud sql instances describe INSTANCE --format='value(settings.databaseFlags)' first, then gcloud sql instances patch INSTANCE --database-flags with every listed flag and the new one, because omitted flags are unset; the instance may restart"
-	aurora      = "Aurora host names also end in .rds.amazonaws.com. Aurora has cluster parameter groups, its own storage and none of these settings: if the first step shows none, change nothing."
-	commandLine = "A value from the server's command line outranks ALTER SYSTEM: then look saves no state, and the change refuses to run. Change it there. Standbys have their own settings: repeat the change on each."
+	commandLine  = "A value from the server's command line outranks ALTER SYSTEM: then look saves no state, and the change refuses to run. Change it there. Standbys have their own settings: repeat the change on each."
 )
 
 const (
@@ -104,18 +103,30 @@ const (
 // setting that waits for a restart.
 func onServer(look []string, all ...setting) rules.Recipe {
 	file := all[0].name
+	var room []rules.Command
+	if retainsWAL(all) {
+		room = rules.There(`df -h {{ask .folder "PGDATA" "the data directory that the first command shows"}}/pg_wal/.`)
+	}
+
 	var change []string
 	for _, s := range all {
 		change = append(change, "ALTER SYSTEM SET "+s.name+" = "+s.value)
 	}
 
 	return rules.Recipe{
-		Look: slices.Concat(rules.Ask(slices.Concat(showSettings(all), look)...),
+		Look: slices.Concat(rules.Ask(slices.Concat(showSettings(all), look)...), room,
 			rules.Save(file, " *ALTER SYSTEM", formerly(all))),
 		Do:    rules.AskSaved(file, append(change, reload)...),
 		Check: rules.Ask(showSettings(all)...),
 		Undo:  slices.Concat(rules.Restore(file, rules.Saved), rules.Ask(reload)),
 		Kept:  ofServer, Notes: []string{operatorSets, commandLine}}
+}
+
+// retainsWAL reports whether the settings make pg_wal grow, so that its volume needs room.
+func retainsWAL(all []setting) bool {
+	return slices.ContainsFunc(all, func(s setting) bool {
+		return s.name == "max_wal_size" || s.name == "max_slot_wal_keep_size"
+	})
 }
 
 // afterRestart returns the recipe for a setting that takes effect when the server starts (context
@@ -131,37 +142,10 @@ func afterRestart(look []string, s setting) rules.Recipe {
 // reloaded returns the recipes for settings that take effect on a reload (context sighup in
 // pg_settings).
 func reloaded(all ...setting) []rules.Recipe {
-	var names, parameters, all2 []string
-	for _, s := range all {
-		names = append(names, s.name)
-		parameters = append(parameters, "'ParameterName="+s.name+",ParameterValue="+s.inRDS+
-			",ApplyMethod=immediate'")
-		all2 = append(all2, "'ParameterName="+s.name+",ApplyMethod=immediate'")
-	}
-
-	const group = ` --db-parameter-group-name {{ask .group "GROUP" "the parameter group of the instance"}}`
 	server := onServer(nil, all...)
 	server.Places = []rules.Place{rules.Host, rules.Docker, rules.Kubernetes}
 
-	// The file keeps the parameters set before; an empty file means that none was set.
-	kept := `~/plimsoll-rds-` + all[0].name + `.before`
-	inGroup := `aws rds describe-db-parameters` + group + ` --source user --query "Parameters[?contains('` +
-		strings.Join(names, " ") +
-		`', ParameterName)].[ParameterName,ParameterValue]" --output text`
-	return []rules.Recipe{
-		server,
-		{Places: []rules.Place{rules.RDS},
-			Look: rules.Tool(`F=` + kept + `; test -e "$F" || { ` + inGroup +
-				` > "$F.new" && mv "$F.new" "$F"; }; cat "$F"`), Do: rules.Tool(`aws rds modify-db-parameter-group` + group +
-				` --parameters ` + strings.Join(parameters, " ")),
-			Check: rules.Ask(showSettings(all)...), Undo: rules.Tool(`test -e ` + kept + ` && aws rds reset-db-parameter-group` +
-				group + ` --parameters ` + strings.Join(all2, " ") +
-				` && (while read -r n v; do aws rds modify-db-parameter-group` + group +
-				` --parameters "ParameterName=$n,ParameterValue=$v,ApplyMethod=immediate" </dev/null || exit 1; done <` +
-				kept + `) && rm ` + kept),
-			Kept: "the parameter group persists it", Notes: []string{ownGroup, aurora}},
-		{Places: []rules.Place{rules.Managed}, None: ofProvider},
-	}
+	return append([]rules.Recipe{server}, inServices(all)...)
 }
 
 // identity is the query that shows which server answers.
@@ -386,7 +370,9 @@ var walApart = &rules.Remedy{Name: "wal-apart", Title: "Put pg_wal on a separate
 			None: "the operator creates the volume (for example spec.walStorage). For a plain StatefulSet, plimsoll emit SCENARIO --set 'volumes.wal={type: gp3, size: 20GiB}' --target kubernetes --statefulset FILE writes the manifests and the steps"},
 		{Places: []rules.Place{rules.Docker},
 			None: "the container has to be recreated with a volume for pg_wal that holds a copy of it"},
-		{Places: []rules.Place{rules.RDS, rules.Managed}, None: "the service uses one volume for both"},
+		{Places: []rules.Place{rules.RDS},
+			None: "RDS has a dedicated log volume for io1 and io2 storage alone, at the price of 1,000 GiB with 3,000 IOPS: aws rds modify-db-instance --dedicated-log-volume, which restarts the instance"},
+		{Places: rules.Services, None: "the service uses one volume for both"},
 	},
 	Money: "one more volume: 20 GiB of gp3 cost USD 1.60 a month (us-east-1)",
 	Wait:  10 * time.Minute, Until: "a few checkpoints have completed",
@@ -403,7 +389,7 @@ var cacheWithin = &rules.Remedy{Name: "shared-buffers",
 			setting{"shared_buffers", "'{{.mib}}MB'", ""}),
 		{Places: []rules.Place{rules.Kubernetes},
 			None: "set shared_buffers in the operator's resource; the operator then restarts the servers"},
-		{Places: []rules.Place{rules.RDS, rules.Managed}, None: "the service derives it from the instance size"},
+		{Places: rules.Services, None: "the service derives it from the instance size"},
 	},
 	Cost: "more disk reads if the working set no longer fits",
 	Wait: 15 * time.Minute, Until: "the cache is warm again",
@@ -430,8 +416,8 @@ var largerWALBuffers = &rules.Remedy{Name: "wal-buffers", Title: "Set wal_buffer
 		afterRestart(nil, setting{"wal_buffers", "'64MB'", ""}),
 		{Places: []rules.Place{rules.Kubernetes},
 			None: "set wal_buffers in the operator's resource; the operator then restarts the servers"},
-		{Places: []rules.Place{rules.RDS, rules.Managed},
-			None: "set wal_buffers in the parameter group (in blocks of 8 kB: 8192); it needs a restart of the instance"},
+		{Places: rules.Services,
+			None: "set wal_buffers in the service's parameters (in blocks of 8 kB: 8192); it needs a restart of the instance"},
 	},
 	Cost: "64 MB of shared memory",
 	Wait: 15 * time.Minute, Until: "the stall would normally have recurred",

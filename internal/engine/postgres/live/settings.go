@@ -87,8 +87,21 @@ var factNames = []string{
 // change them, so their facts begin with "server.".
 var addressNames = []string{"port", "unix_socket_directories", "data_directory"}
 
+// services are settings that only one provider's servers have, with the name of its service. Aurora's have
+// those of RDS, too, so the last one that a server has counts.
+var services = []struct{ setting, service string }{
+	{"azure.extensions", "azure"},
+	{"cloudsql.iam_authentication", "cloudsql"},
+	{"rds.extensions", "rds"},
+	{"apg_ccm_enabled", "aurora"},
+}
+
 func factsStatement() string {
-	return factsQuery + "'" + strings.Join(slices.Concat(factNames, addressNames), "', '") + "')"
+	names := slices.Concat(factNames, addressNames)
+	for _, x := range services {
+		names = append(names, x.setting)
+	}
+	return factsQuery + "'" + strings.Join(names, "', '") + "')"
 }
 
 // rereadEvery is how often settings are read again, because a reload may change them.
@@ -123,6 +136,12 @@ func (s *sampler) takeFacts(rows [][][]byte) ([]recording.Column, error) {
 		}
 		if slices.Contains(addressNames, string(r[0])) {
 			s.facts["server."+string(r[0])] = clipped(string(r[1]))
+		}
+	}
+
+	for _, x := range services {
+		if slices.ContainsFunc(rows, func(r [][]byte) bool { return string(r[0]) == x.setting }) {
+			s.facts["server.service"] = x.service
 		}
 	}
 	return nil, nil

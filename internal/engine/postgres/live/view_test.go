@@ -134,3 +134,26 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// Settings that one provider's servers have show the service, of which the address may not.
+func TestServiceOfSettings(t *testing.T) {
+	for service, names := range map[string][]string{
+		"":         {"port"},
+		"azure":    {"azure.extensions", "port"},
+		"cloudsql": {"cloudsql.iam_authentication"},
+		"rds":      {"rds.extensions", "port"},
+		"aurora":   {"apg_ccm_enabled", "port", "rds.extensions"},
+	} {
+		s := &sampler{facts: map[string]string{}}
+		var rows [][][]byte
+		for _, n := range names {
+			if !strings.Contains(factsStatement(), "'"+n+"'") {
+				t.Errorf("%s is not read", n)
+			}
+			rows = append(rows, [][]byte{[]byte(n), []byte("x")})
+		}
+		if _, err := s.takeFacts(rows); err != nil || s.facts["server.service"] != service {
+			t.Errorf("%s: %q, %v; want %q", names, s.facts["server.service"], err, service)
+		}
+	}
+}
