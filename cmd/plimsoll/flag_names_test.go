@@ -83,6 +83,7 @@ var flagConcepts = map[string]string{
 	"move-log":           "engine whose log moves",
 	"name":               "name of a scenario",
 	"namespace":          "namespace",
+	"new":                "before buying: no layout now",
 	"no-descriptions":    "completion without descriptions",
 	"no-plan":            "stop before the plan",
 	"objective":          "objective",

@@ -41,7 +41,7 @@ func rows() []row {
 	}
 	out := []row{
 		prefixed("What clients feel", "client_", "evidence/.*|queries/.*"),
-		prefixed("Devices", "disk_|ebs_|instance_|rds_|azure_|google_", "disk/.*"),
+		prefixed("Devices", "disk_|ebs_|instance_|rds_|azure_|google_|redis_logged_|zookeeper_logged_", "disk/.*"),
 		prefixed("Host",
 			"host_|machine_|process_|cgroup_|page_cache_|cpu_|memory_|io_|psi_|swap_|procs_|filesystem_|mount_|trace_", "host/.*"),
 		prefixed("Containers", "container_", "container/.*"),
