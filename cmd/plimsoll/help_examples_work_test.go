@@ -142,6 +142,7 @@ func (w *exampleWork) programs(t *testing.T) {
 	write(bin, "curl", "#!/bin/sh\ncase $1 in *prices.azure.com*) exec cat '"+azure+"' ;; *googleapis.com*) exec cat '"+google+"' ;; esac\nexit 2\n")
 	write(bin, "aws", "#!/bin/sh\ncase $1 in ec2) exec cat '"+types+"' ;; pricing) exec cat '"+prices+"' ;; esac\nexit 2\n")
 	write(bin, "mongod", "#!/bin/sh\n")
+	write(bin, "fio", "#!/bin/sh\n")
 	w.env = append(os.Environ(), "TZ=UTC", "NO_COLOR=1", "LC_ALL=C.UTF-8", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 

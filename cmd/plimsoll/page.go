@@ -140,6 +140,8 @@ func flagsAsGiven(cmd *cobra.Command, wanted func(name string) bool) (words []st
 			for _, v := range list.GetSlice() {
 				words = append(words, "--"+f.Name, address.Public(v))
 			}
+		case f.Value.Type() == "bool" && f.Value.String() == "true":
+			words = append(words, "--"+f.Name)
 		case f.Value.Type() == "bool":
 			words = append(words, "--"+f.Name+"="+f.Value.String())
 		default:

@@ -249,17 +249,18 @@ func TestAsGiven(t *testing.T) {
 	f := run.Flags()
 	f.StringArray("set", nil, "")
 	f.Bool("compare-model", true, "")
+	f.Bool("new", false, "")
 	f.Uint64("seed", 0, "")
 
 	for _, name := range []string{"output", "out", "server", "etcd"} {
 		f.String(name, "", "")
 	}
 
-	if err := run.ParseFlags([]string{"--set", "a.b=1,2", "--set", "c=d e", "--compare-model=false", "--seed", "7", "--output", "html", "--out", "x", "--server", "postgres://u:secret@h/"}); err != nil {
+	if err := run.ParseFlags([]string{"--set", "a.b=1,2", "--set", "c=d e", "--compare-model=false", "--new", "--seed", "7", "--output", "html", "--out", "x", "--server", "postgres://u:secret@h/"}); err != nil {
 		t.Fatal(err)
 	}
 
-	want := []string{"lab", "run", "s.yaml", "--compare-model=false", "--seed", "7", "--set", "a.b=1,2", "--set", "c=d e"}
+	want := []string{"lab", "run", "s.yaml", "--compare-model=false", "--new", "--seed", "7", "--set", "a.b=1,2", "--set", "c=d e"}
 	if got := asGiven(run, []string{"s.yaml"}); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -314,9 +314,19 @@ func (p *planner) lasts(sc *scenario.Scenario) []Statement {
 			size, units.Seconds(after), units.Bytes(perSecond*86400))
 	}
 	if p.size == nil {
-		text += ". --size months=6 sizes it for six months"
+		text += ". " + p.sizes(data, Growth{Data: holds, PerMonth: units.Size(perSecond * monthSeconds),
+			Months: growthMonths, Headroom: growthHeadroom})
 	}
 
 	return []Statement{{"lasts", text, []Evidence{{"added a day", perSecond * 86400, "bytes"},
 		{"size", float64(size), "bytes"}, {"until full", after, "seconds"}}}}
+}
+
+// sizes says which --size makes the volume last, among those that its type allows.
+func (p *planner) sizes(data *catalog.Order, g Growth) string {
+	o := *data
+	if o.Size = g.bytes(&p.engine) / units.Size(o.Members()); len(o.Check()) > 0 {
+		return "No volume of this type holds six months of that: if most of it is deleted again, --size growth=100GB/month plans for what stays"
+	}
+	return "--size months=6 sizes it for six months"
 }

@@ -131,6 +131,23 @@ func TestSizeOfNewDeployment(t *testing.T) {
 	}
 }
 
+// What a plan advises about the size is a size that exists: six months of 1,300 GB a day are on no volume.
+func TestAdvisedSizeExists(t *testing.T) {
+	opt := every
+	opt.New = true
+	for rate, want := range map[string]string{"100/s": "--size months=6 sizes", "1500/s": "--size growth=100GB/month plans"} {
+		sc := loaded(t, load, "workload.arrivals={poisson: "+rate+"}", "workload.document={size: 10KB}", "workload.mix={insert: 100%}",
+			"host.instance=m6i.4xlarge")
+		p := &planner{now: sc, opt: &opt}
+		if err := p.prepare(); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.lasts(sc); len(got) != 1 || !strings.Contains(got[0].Text, want) {
+			t.Errorf("%s: %+v, want %q", rate, got, want)
+		}
+	}
+}
+
 // Several platforms have one frontier, and the winner is the cheapest that is enough.
 func TestMakeEach(t *testing.T) {
 	opt := every

@@ -112,7 +112,7 @@ func longEnough(a, b *side) error {
 				length, other.word, units.Seconds(other.cut.usual*step), unitsMin)
 		case !s.cut.cycles && !other.cut.cycles && s.checkpointing():
 			return refuse(fmt.Sprintf("record until %d checkpoints have begun: %s", unitsMin+2,
-				usualCycles(s.c.Pack, unitsMin+2)),
+				usualCycles(recorded(s, other), unitsMin+2)),
 				"%s is too short: in its %s %s, but %d whole checkpoint cycles are needed", s.word, length,
 				begun(s.cut.begun), unitsMin)
 		case s.c.Grid.N < cellsMin:
@@ -164,10 +164,22 @@ func (s *side) least(other *side) time.Duration {
 	return time.Duration(math.Ceil(least)) * time.Second
 }
 
+// recorded returns the engines that the recordings are of; all if they are of none.
+func recorded(sides ...*side) []rules.Knowledge {
+	all := sides[0].c.Pack.Engines()
+	out := slices.DeleteFunc(slices.Clone(all), func(e rules.Knowledge) bool {
+		return !slices.ContainsFunc(sides, func(s *side) bool { return slices.Contains(s.c.Engines, e.Database) })
+	})
+	if len(out) == 0 {
+		return all
+	}
+	return out
+}
+
 // usualCycles describes how long this many cycles take with the engines' defaults.
-func usualCycles(pack *rules.Pack, n int) string {
+func usualCycles(engines []rules.Knowledge, n int) string {
 	var out []string
-	for _, e := range pack.Engines() {
+	for _, e := range engines {
 		every := e.Compared.CycleEvery
 		if every == 0 {
 			continue
@@ -224,7 +236,7 @@ func nothingInCommon(a, b *side, r *Report) error {
 	}
 
 	var sources []string
-	for _, e := range a.c.Pack.Engines() {
+	for _, e := range recorded(a, b) {
 		if e.Compared.Source != "" {
 			sources = append(sources, e.Compared.Source)
 		}

@@ -1,6 +1,8 @@
 package prove
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 )
@@ -50,6 +52,31 @@ func TestLeastBesideAnother(t *testing.T) {
 		before.cut, after.cut = cut(before.c, after.c)
 		if got := after.least(before); got != c.want {
 			t.Errorf("%+v: %v, want %v", c.made, got, c.want)
+		}
+	}
+}
+
+// Advice names the engine that was recorded, and all of them if none was.
+func TestAdviceIsAboutTheRecordedEngine(t *testing.T) {
+	s := made{cells: 90, every: 200}.side("before")
+	s.cut, _ = cut(s.c, s.c)
+
+	for _, c := range []struct {
+		engines  []string
+		postgres bool
+	}{{[]string{"mongodb"}, false}, {nil, true}} {
+		s.c.Engines = c.engines
+
+		short, common := longEnough(s, s), nothingInCommon(s, s, &Report{})
+		for _, err := range []error{short, common} {
+			var r *refusal
+			if !errors.As(err, &r) {
+				t.Fatalf("%v: %v is no refusal", c.engines, err)
+			}
+			hint := strings.ToLower(r.hint)
+			if !strings.Contains(hint, "mongo") || strings.Contains(hint, "postgres") != c.postgres {
+				t.Errorf("%v: %s", c.engines, r.hint)
+			}
 		}
 	}
 }

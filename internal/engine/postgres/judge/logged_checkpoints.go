@@ -36,10 +36,8 @@ func loggedCheckpoints() rules.Rule {
 		}}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		files, runs := c.SumOf(loggedFileSyncs), c.SumOf(loggedCheckpointRuns)
-		step := c.Grid.StepSeconds()
-		sync := timeline.Max(c.One(CheckpointSync)) * step
-		if runs.N < 1 || files.Longest < slowFileS && !(sync >= slowSyncsS) {
+		files, runs, sync, ok := slowCheckpoints(c)
+		if !ok {
 			return nil
 		}
 
@@ -57,7 +55,7 @@ func loggedCheckpoints() rules.Rule {
 		f.Evidence = append(f.Evidence, c.Figure("syncs of one checkpoint, longest", CheckpointSync, sync,
 			"seconds", cells))
 
-		if n := timeline.Sum(c.One(LoggedFiles)) * step; n > 0 {
+		if n := timeline.Sum(c.One(LoggedFiles)) * c.Grid.StepSeconds(); n > 0 {
 			f.Say("files", rules.Values{"files": rules.Number(n / runs.N)})
 			f.Evidence = append(f.Evidence, c.Figure("files synced per checkpoint, mean", LoggedFiles, n/runs.N,
 				"", runs.Running))
@@ -84,4 +82,12 @@ func loggedCheckpoints() rules.Rule {
 	}
 
 	return r
+}
+
+// slowCheckpoints sums up the logged checkpoints; sync is the longest sync of a whole one, in seconds. ok is
+// whether a sync was slow.
+func slowCheckpoints(c *rules.Case) (files, runs rules.LoggedSum, sync float64, ok bool) {
+	files, runs = c.SumOf(loggedFileSyncs), c.SumOf(loggedCheckpointRuns)
+	sync = timeline.Max(c.One(CheckpointSync)) * c.Grid.StepSeconds()
+	return files, runs, sync, runs.N >= 1 && (files.Longest >= slowFileS || sync >= slowSyncsS)
 }

@@ -9,8 +9,19 @@ import (
 const postgresLogs = "PostgreSQL logs a statement only if log_min_duration_statement is set (off by default) and it takes longer, a wait for a lock only with log_lock_waits, and a checkpoint only with log_checkpoints (on by default from 15 on). Whether they are set is not in the log."
 
 func nothingLogged() rules.Rule {
-	return rules.NothingLogged("postgres/nothing-slow-logged", "PostgreSQL", postgresLogs, LoggedLines, loggedCommits,
+	r := rules.NothingLogged("postgres/nothing-slow-logged", "PostgreSQL", postgresLogs, LoggedLines, loggedCommits,
 		loggedWrites, loggedStatements, loggedLocks)
+
+	// A slow checkpoint is no call of a client, but it is slow: postgres/logged-checkpoints then says what the
+	// log does not show.
+	judge := r.Judge
+	r.Judge = func(c *rules.Case, subjects []timeline.Track) []rules.Finding {
+		if _, _, _, slow := slowCheckpoints(c); slow {
+			return nil
+		}
+		return judge(c, subjects)
+	}
+	return r
 }
 
 func loggedSlowStatements() rules.Rule {
