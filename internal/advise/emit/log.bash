@@ -22,7 +22,8 @@ back    moves the log back, with everything written since, and removes the old f
 
 move and back refuse while a process uses the database's files. All can be run again after an
 interruption at any point. The database is never started on an empty or incomplete log: then the unit
-stays stopped, and the message says why.
+stays stopped, and the message says why. Meanwhile a drop-in of the unit, plimsoll-log.conf, also keeps a
+boot from starting it.
 END
 }
 
@@ -81,6 +82,36 @@ bring_back() {
 	. ./podback.sh
 }
 
+# dropin: print the path of a drop-in of the unit.
+dropin() {
+	local id
+	id=$(systemctl show -p Id --value "$unit")
+	printf '%s/%s.d/plimsoll-log.conf' "${UNITS:-/etc/systemd/system}" "${id:-$unit}"
+}
+
+# hold: from now on the unit does not start without a log, not even at a boot. While the log moves there is
+# none for a moment, and a database would begin a new, empty one.
+hold() {
+	local file
+	file=$(dropin)
+	mkdir -p "$(dirname "$file")" || refuse "nothing has changed"
+	# The file appears as a whole. In it, %% is a percent sign.
+	{
+		printf '[Unit]\n# %s removes this file once the log has moved.\nAssertPathExists=%s\n' \
+			"$self" "${log//%/%%}" >"$file.new" && mv "$file.new" "$file" && sync && systemctl daemon-reload
+	} || refuse "nothing has changed"
+}
+
+# release: the unit starts again as it did before.
+release() {
+	local file
+	file=$(dropin)
+	[[ -d $(dirname "$file") ]] || return 0
+	rm -f "$file" "$file.new"
+	rmdir --ignore-fail-on-non-empty "$(dirname "$file")"
+	systemctl daemon-reload
+}
+
 # restarted AS VERB: stop the unit, run VERB, and start the unit again, whether or not the log moved.
 restarted() {
 	local as=$1 verb=$2 failed=0
@@ -91,13 +122,15 @@ restarted() {
 	flock -n 9 || refuse "another $self is running"
 	# A lost connection must not leave the database stopped.
 	trap '' HUP
+	hold
 	say "stopping $unit"
 	systemctl stop "$unit" 9<&- || failed=1
 	# In a process of its own, because a condition would switch off set -e in it.
 	((failed)) || bash "$self" "$verb" "$data" 9<&- || failed=1
 	if ! moved && { [[ -L $log ]] || ! full "$log"; }; then
-		refuse "$unit stays stopped, because $log is not complete. Fix what is said above, then run $self $as again, or $self undo"
+		refuse "$unit stays stopped, also after a boot, because $log is not complete. Fix what is said above, then run $self $as again, or $self undo"
 	fi
+	release
 	say "starting $unit"
 	systemctl start "$unit" 9<&- || refuse "$unit does not start (journalctl -u $unit). The log is complete, in $(realpath "$log"). To go back: $self undo"
 	((failed == 0)) || refuse "the log did not move, see above: it is in $(realpath "$log"), and $unit is started"
@@ -152,6 +185,7 @@ main() {
 	apply) restarted apply move ;;
 	undo)
 		if [[ ! -L $log ]] && full "$log" && [[ ! -e $log.plimsoll-old && ! -e $log.plimsoll-back ]]; then
+			[[ -z $unit ]] || release # of a run that was interrupted before its first step
 			say "the log is in $log: there is nothing to undo"
 			return
 		fi

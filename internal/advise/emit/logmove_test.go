@@ -105,6 +105,60 @@ func TestLogOfAMachine(t *testing.T) {
 	}
 }
 
+// Between two steps of a move there is no log. The unit does not start then, not even at a boot.
+func TestNoBootWithoutALog(t *testing.T) {
+	m := newMachine(t)
+	units := filepath.Join(m.dir, "units")
+	t.Setenv("UNIT", "db")
+	t.Setenv("UNITS", units)
+	m.program("systemctl", "[ $1 != show ] || echo db.service")
+
+	for _, c := range []struct {
+		verb, program, fails string
+	}{
+		{"apply", "ln", "exit 1"},
+		{"undo", "mv", `[ "$2" != ` + m.log + ` ] || exit 1; exec /bin/mv "$@"`},
+	} {
+		m.program(c.program, c.fails)
+		out, err := m.run(c.verb)
+		if err == nil || !strings.Contains(out, "db stays stopped, also after a boot") {
+			t.Fatalf("%s: %v: %s", c.verb, err, out)
+		}
+		if _, err := os.Lstat(m.log); err == nil {
+			t.Fatalf("%s: there is a log: the test interrupts the wrong step", c.verb)
+		}
+
+		text, err := os.ReadFile(filepath.Join(units, "db.service.d/plimsoll-log.conf"))
+		if err != nil || !strings.Contains(string(text), "\nAssertPathExists="+m.log+"\n") {
+			t.Fatalf("%s: the drop-in is %q, %v", c.verb, text, err)
+		}
+		if err := os.Remove(filepath.Join(m.dir, "bin", c.program)); err != nil {
+			t.Fatal(err)
+		}
+
+		m.mustRun(c.verb, "db is started")
+		if left, err := filepath.Glob(units + "/*"); err != nil || len(left) > 0 {
+			t.Fatalf("%s: left are %q, %v", c.verb, left, err)
+		}
+	}
+}
+
+// A log next to a copy of it means that the database began a new one. Both are kept.
+func TestTwoLogs(t *testing.T) {
+	for _, copied := range []string{".plimsoll-old", ".plimsoll-back"} {
+		m := newMachine(t)
+		if err := os.CopyFS(m.log+copied, os.DirFS(m.log)); err != nil {
+			t.Fatal(err)
+		}
+		for _, verb := range []string{"move", "back"} {
+			m.refuses(verb, "there are logs in "+m.log+" and in "+m.log+copied)
+		}
+		if _, err := os.Stat(m.log + copied + "/WiredTigerLog.1"); err != nil {
+			t.Errorf("%s: %v", copied, err)
+		}
+	}
+}
+
 // The script does not move the log while the database runs, even if the database was started after
 // the script, nor to a volume that is not mounted or too small.
 func TestLogOfAMachineRefuses(t *testing.T) {

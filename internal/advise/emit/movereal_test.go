@@ -60,6 +60,7 @@ type realMove struct {
 	// write makes a durable write, and count returns how many of them the server has.
 	write, count func() string
 	written      int
+	at           string // the interruption that a failure is about
 }
 
 // killing are the programs of the scripts at which a test kills them. Each counts its calls, and before
@@ -70,6 +71,10 @@ const killStandIn = `#!/bin/bash
 n=$(($(cat "$CALLS" 2>/dev/null) + 1)); echo "$n" >"$CALLS"
 [[ $n != "${KILL_AT:-}" ]] || kill -9 -- "-$KILL_GROUP"
 `
+
+// assertions is what systemd checks before it starts a unit.
+const assertions = `for f in "$UNITS"/*.service.d/*.conf; do [[ -e $f ]] || continue
+	P=$(sed -n 's/^AssertPathExists=//p' "$f"); [[ -e ${P//%%/%} ]] || { echo "no $P" >&2; exit 1; }; done; `
 
 func newRealMove(t *testing.T, engine, data, logIn, start, stop string) *realMove {
 	t.Helper()
@@ -100,7 +105,8 @@ func newRealMove(t *testing.T, engine, data, logIn, start, stop string) *realMov
 
 	// The last line is not finished, as people leave it.
 	m.file("fstab", "UUID=1 / ext4 defaults 0 1\nUUID=2 "+m.mount+"-2 xfs defaults 0 0")
-	m.file("bin/systemctl", killStandIn+"case $1 in\nstart) "+start+" ;;\nstop) "+stop+" ;;\nesac\n")
+	m.file("bin/systemctl", killStandIn+"case $1 in\nshow) echo "+unit+".service ;;\n"+
+		"start) "+assertions+start+" ;;\nstop) "+stop+" ;;\nesac\n")
 	for _, program := range killing {
 		path, err := exec.LookPath(program)
 		if err != nil {
@@ -113,7 +119,7 @@ func newRealMove(t *testing.T, engine, data, logIn, start, stop string) *realMov
 	}
 
 	m.env = append(os.Environ(), "PATH="+dir+"/bin:"+os.Getenv("PATH"), "FSTAB="+m.fstab, "LC_ALL=C",
-		"CALLS="+dir+"/calls")
+		"CALLS="+dir+"/calls", "UNITS="+filepath.Join(dir, "units"))
 
 	t.Cleanup(func() {
 		_ = exec.Command("bash", dir+"/bin/systemctl", "stop").Run()
@@ -195,7 +201,7 @@ func (m *realMove) systemctl(verb string) {
 func (m *realMove) writes() {
 	m.t.Helper()
 	if out := m.write(); out != "" {
-		m.t.Fatalf("cannot write: %s", out)
+		m.t.Fatalf("cannot write%s: %s", m.at, out)
 	}
 	m.written++
 }
@@ -204,7 +210,7 @@ func (m *realMove) writes() {
 func (m *realMove) whole(moved bool) {
 	m.t.Helper()
 	if got := m.count(); got != strconv.Itoa(m.written) {
-		m.t.Fatalf("the server has %q writes, want %d", got, m.written)
+		m.t.Fatalf("the server has %q writes%s, want %d", got, m.at, m.written)
 	}
 	info, err := os.Lstat(m.log)
 	if err != nil || info.IsDir() == moved {
@@ -419,17 +425,22 @@ func (m *realMove) killedAt(verb string, at int, reboot, giveUp bool) {
 	}
 
 	// Continue, or give up.
+	m.at = fmt.Sprintf(" after %s was killed at %d (reboot %v, given up %v)", verb, at, reboot, giveUp)
 	if verb == "apply" && !giveUp {
-		out, _, err = m.run(0, "log.sh", "apply")
-		if err != nil && !strings.Contains(out, "an earlier move left") {
-			m.t.Fatalf("%s after a kill at %d, reboot %v: %v\n%s", verb, at, reboot, err, out)
+		if out, _, err = m.run(0, "log.sh", "apply"); err != nil {
+			m.t.Fatalf("%s%s: %v\n%s", verb, m.at, err, out)
 		}
 	}
 
-	m.must("log.sh", "undo")
+	if out, _, err = m.run(0, "log.sh", "undo"); err != nil {
+		m.t.Fatalf("undo%s: %v\n%s", m.at, err, out)
+	}
 	m.systemctl("start") // if there was nothing to undo
 	m.whole(false)
 	m.writes()
+	if left, err := filepath.Glob(m.dir + "/units/*"); err != nil || len(left) > 0 {
+		m.t.Fatalf("left%s: %q, %v", m.at, left, err)
+	}
 }
 
 // PostgreSQL's WAL moves and comes back, whatever interrupts it.

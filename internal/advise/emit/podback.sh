@@ -12,6 +12,7 @@ if [ -L "$log" ]; then
   sync
   same "$new" "$log.plimsoll-part" || refuse "the copy of $new differs"
   mv "$log.plimsoll-part" "$log.plimsoll-back"
+  rm -rf "$log.plimsoll-old" # out of date; without it, a log beside a copy is always a mistake (see alone)
   sync
   rm "$log"
 fi
@@ -25,7 +26,8 @@ if [ ! -e "$log" ] && [ -d "$log.plimsoll-old" ]; then # the move was interrupte
   sync
 fi
 if has "$log"; then
-  rm -rf "$log.plimsoll-old" "$log.plimsoll-part" "$new.plimsoll-part"
+  alone "$log"
+  rm -rf "$log.plimsoll-part" "$new.plimsoll-part"
   say "the log is in $log"
   exit 0
 fi

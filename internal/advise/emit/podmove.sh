@@ -8,6 +8,7 @@ log=$1 new=$2 files=$3 data=$4
 if [ -L "$log" ]; then
   [ "$(readlink "$log")" = "$new" ] || refuse "$log is a link to something other than $new"
   has "$new" || refuse "there is no log in $new"
+  rm -rf "$log.plimsoll-back" "$log.plimsoll-part" # of a move back that was given up
   say "the log is in $new"
   exit 0
 fi
@@ -17,13 +18,16 @@ if [ ! -e "$log" ] && [ -d "$log.plimsoll-old" ]; then # interrupted between the
   sync
   exit 0
 fi
+if [ ! -e "$log" ] && [ -d "$log.plimsoll-back" ]; then
+  refuse "a move back was interrupted, and $log.plimsoll-back is the log: move back to its end first"
+fi
 if ! has "$log"; then
   if has "$new"; then refuse "there is a log in $new, but none in $log"; fi
   [ ! -d "$data" ] || [ -z "$(find "$data/." -type f | head -n 1)" ] || refuse "there is a database in $data, but no log"
   say "a new member: its log moves at the next start"
   exit 0
 fi
-[ ! -e "$log.plimsoll-old" ] || refuse "an earlier move left $log.plimsoll-old"
+alone "$log"
 rm -rf "$new.plimsoll-part"
 cp -a "$log" "$new.plimsoll-part"
 sync

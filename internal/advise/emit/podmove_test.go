@@ -149,7 +149,7 @@ func TestLogInPodRefuses(t *testing.T) {
 		"an empty log":              {func(p *pod) error { return os.Remove(filepath.Join(p.log, "WiredTigerLog.1")) }, "there is a database in"},
 		"log on the volume alone":   {func(p *pod) error { return os.Rename(p.log, p.new) }, "but none in"},
 		"link to elsewhere":         {func(p *pod) error { return errors.Join(os.RemoveAll(p.log), os.Symlink("/etc", p.log)) }, "something other than"},
-		"an earlier move":           {func(p *pod) error { return os.Mkdir(p.log+".plimsoll-old", 0o700) }, "an earlier move left"},
+		"two logs":                  {func(p *pod) error { return os.Mkdir(p.log+".plimsoll-old", 0o700) }, "there are logs in"},
 		"a new member":              {func(p *pod) error { return os.RemoveAll(p.data) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
