@@ -32,9 +32,7 @@ func budgets(l *Layout, _ *Options) (*Part, error) {
 	p.Files = append(p.Files, Text("budget/volumes.yaml",
 		l.Head("#", "The volumes' sustained limits.")+volumesText(all)))
 	if own := l.deployment.Budget; own != nil {
-		files, apply, restarts := own(l, data)
-		p.Files, p.Apply, p.Restarts = append(p.Files, files...), append(p.Apply, apply),
-			append(p.Restarts, restarts)
+		p.add(own(l, data))
 	}
 
 	if text := l.dirtyText(&data); text != "" {
@@ -46,18 +44,22 @@ func budgets(l *Layout, _ *Options) (*Part, error) {
 		p.Back = append(p.Back, "The kernel's limits, on each machine, as root:\n\n"+back)
 	}
 
-	sysctl := "Linux applies the dirty limits without a restart."
+	p.Restarts = append(p.Restarts, "Linux applies the dirty limits without a restart.")
 	if l.others != nil {
-		files, apply, restarts := l.others(l, data)
-		p.Files, p.Apply = append(p.Files, files...), append(p.Apply, apply...)
-		sysctl = restarts + " " + sysctl
+		p.add(l.others(l, data))
 	}
 
-	p.Restarts = append(p.Restarts, sysctl)
 	p.Verify = []string{"`iostat -x 1`: during a checkpoint the volume stays below the limits in `budget/volumes.yaml`."}
-	p.Back = append(p.Back, "Restore the previous settings; none of these files changes data.")
 
 	return p, nil
+}
+
+// add appends the files and steps of another part.
+func (p *Part) add(more *Part) {
+	p.Files = append(p.Files, more.Files...)
+	p.Apply = append(p.Apply, more.Apply...)
+	p.Back = append(p.Back, more.Back...)
+	p.Restarts = append(p.Restarts, more.Restarts...)
 }
 
 func volumesText(all []budget.Budget) string {

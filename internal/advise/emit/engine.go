@@ -14,8 +14,8 @@ type Engines struct {
 	// Deployments describe how each engine is deployed and configured.
 	Deployments []engine.With[Deployment]
 	// Others writes the I/O budget of the data volume as settings of databases that are not engines of
-	// this program; nil: none. It returns how to apply each file, and what has to restart.
-	Others func(l *Layout, data budget.Budget) (files []File, apply []string, restarts string)
+	// this program: files, how to apply each, how to go back, and what restarts; nil: none.
+	Others func(l *Layout, data budget.Budget) *Part
 }
 
 // A Deployment describes how an engine is deployed: where its volumes are mounted, which files configure
@@ -41,9 +41,9 @@ type Deployment struct {
 	Renew func(bring string) string
 	// BesideCache is the memory that the engine needs in addition to its cache; 0 if unknown.
 	BesideCache units.Size
-	// Budget writes the engine's own settings for the I/O budget of the data volume, and returns how to
-	// apply them; nil: it has none.
-	Budget func(l *Layout, data budget.Budget) (files []File, apply, restarts string)
+	// Budget returns the engine's own settings for the I/O budget of the data volume: files, how to apply
+	// them, how to go back, and what restarts; nil: it has none.
+	Budget func(l *Layout, data budget.Budget) *Part
 	// Members is the setting for the number of a cluster's members; "" if there is none.
 	Members string
 	// MembersChange is what to do if it changes, as a continuation of the sentence with the change.

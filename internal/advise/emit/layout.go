@@ -23,7 +23,7 @@ type Layout struct {
 
 	isNew      bool // nothing of Before exists
 	targets    targets
-	others     func(l *Layout, data budget.Budget) (files []File, apply []string, restarts string)
+	others     func(l *Layout, data budget.Budget) *Part
 	deployment Deployment
 	log        string // the engine's separate log volume; "" if it has none
 	changes    []Change

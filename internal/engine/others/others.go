@@ -10,23 +10,28 @@ import (
 	"plimsoll/internal/advise/emit"
 )
 
-// Budgets writes the data volume's capacity as settings of these databases. apply says how to use
-// each file, and restarts what has to restart.
-func Budgets(l *emit.Layout, data budget.Budget) (files []emit.File, apply []string, restarts string) {
-	for _, f := range []struct{ path, text, apply string }{
-		{"budget/innodb.cnf", innodb(l,
-			&data), "`budget/innodb.cnf` is the same for MySQL and MariaDB, for their conf.d."},
-		{"budget/io_properties.yaml", scylla(l,
-			&data), "`budget/io_properties.yaml` is the same for ScyllaDB, in the place of /etc/scylla.d/io_properties.yaml."},
-		{"budget/cockroach.md", cockroach(l,
-			&data), "`budget/cockroach.md` is the same for CockroachDB, as a flag."},
+// Budgets writes the data volume's capacity as settings of these databases, with how to use each file and how
+// to go back.
+func Budgets(l *emit.Layout, data budget.Budget) *emit.Part {
+	p := &emit.Part{}
+	for _, f := range []struct{ path, text, apply, back string }{
+		{"budget/innodb.cnf", innodb(l, &data),
+			"`budget/innodb.cnf` is the same for MySQL and MariaDB, for their conf.d. Keep what `SELECT @@GLOBAL.innodb_io_capacity, @@GLOBAL.innodb_io_capacity_max` prints.",
+			"MySQL and MariaDB: remove the file from conf.d, and `SET GLOBAL` both settings to what the query printed. innodb_io_capacity cannot exceed innodb_io_capacity_max, so the order is: raise the second first, lower it last."},
+		{"budget/io_properties.yaml", scylla(l, &data),
+			"`budget/io_properties.yaml` is the same for ScyllaDB. Keep a copy (`sudo cp -np /etc/scylla.d/io_properties.yaml /etc/scylla.d/io_properties.yaml.before-budget`) before it takes the place of /etc/scylla.d/io_properties.yaml.",
+			"ScyllaDB: put the copy back and restart node by node."},
+		{"budget/cockroach.md", cockroach(l, &data), "`budget/cockroach.md` is the same for CockroachDB, as a flag.",
+			"CockroachDB: start without `provisioned-rate`, node by node."},
 	} {
 		if f.text != "" {
-			files, apply = append(files, emit.Text(f.path, f.text)), append(apply, f.apply)
+			p.Files = append(p.Files, emit.Text(f.path, f.text))
+			p.Apply, p.Back = append(p.Apply, f.apply), append(p.Back, f.back)
 		}
 	}
-	return files,
-		apply, "of the databases whose files are also here: ScyllaDB reads io_properties.yaml and CockroachDB its flag at startup. MySQL and MariaDB accept `SET GLOBAL innodb_io_capacity_max` and `innodb_io_capacity` without a restart."
+
+	p.Restarts = []string{"of the databases whose files are also here: ScyllaDB reads io_properties.yaml and CockroachDB its flag at startup. MySQL and MariaDB accept `SET GLOBAL innodb_io_capacity_max` and `innodb_io_capacity` without a restart."}
+	return p
 }
 
 // innodbLeast is the minimum of innodb_io_capacity and innodb_io_capacity_max (MySQL 8.0 manual,

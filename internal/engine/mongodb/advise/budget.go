@@ -17,7 +17,7 @@ import (
 //
 // WiredTiger knows nothing of volumes and charges a journal on its own volume to the same total. So
 // the journal's writes are added to the data volume's throughput.
-func ioBudget(l *emit.Layout, data budget.Budget) (files []emit.File, apply, restarts string) {
+func ioBudget(l *emit.Layout, data budget.Budget) *emit.Part {
 	total, comment := data.BytesPerSec, "# What the data volume sustains, in MB (2^20) per second."
 	for _, b := range budget.Of(l.After, 1) {
 		if own := journalRate(l.After); b.Volume == "journal" && own > 0 {
@@ -35,9 +35,12 @@ storage:
       configString: "io_capacity=(total=%dMB)"
 `, comment, mib)
 
-	return []emit.File{emit.Text("budget/mongod.conf", text)},
-		"`budget/mongod.conf`: merge it into mongod.conf and restart one member after another. It paces eviction, checkpoints, the journal and reads of the files together (5, 50, 30 and 55 % of it; idle shares are lent); without it a checkpoint writes as fast as it can. Try it on a secondary first: a limit below what the load needs lets the cache fill and slows down reads.",
-		"each mongod, one member after another, the primary last: configString is read at startup."
+	return &emit.Part{
+		Files:    []emit.File{emit.Text("budget/mongod.conf", text)},
+		Apply:    []string{"`budget/mongod.conf`: keep a copy of mongod.conf (`sudo cp -np /etc/mongod.conf /etc/mongod.conf.before-budget`), merge it into mongod.conf and restart one member after another. It paces eviction, checkpoints, the journal and reads of the files together (5, 50, 30 and 55 % of it; idle shares are lent); without it a checkpoint writes as fast as it can. Try it on a secondary first: a limit below what the load needs lets the cache fill and slows down reads. `db.serverCmdLineOpts().parsed.storage` shows it."},
+		Back:     []string{"MongoDB: put mongod.conf.before-budget back, or remove `io_capacity` from `configString`, and restart one member after another, the primary last."},
+		Restarts: []string{"each mongod, one member after another, the primary last: configString is read at startup."},
+	}
 }
 
 // journalRate is the workload's writes to the journal, in bytes per second.
