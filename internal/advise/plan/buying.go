@@ -66,7 +66,7 @@ func (p *planner) needed() (*Growth, error) {
 	return &out, nil
 }
 
-// shorten reduces the months that nobody asked for until the largest volume of the type holds the data.
+// shorten reduces the months that no one asked for until the largest volume of the type holds the data.
 func (p *planner) shorten(g *Growth) {
 	data := p.now.Volumes.Get("data")
 	if data == nil {

@@ -53,7 +53,7 @@ func (s *searchResult) include(present *outcome) *outcome {
 	}
 	if i := slices.IndexFunc(s.rejected, func(o *outcome) bool { return o.isPresent() }); i >= 0 {
 		if present.result == nil && present.problem == nil {
-			return s.rejected[i] // a new deployment has no run of its own
+			return s.rejected[i] // a new deployment has no run
 		}
 		full := *present
 		full.candidate = s.rejected[i].candidate

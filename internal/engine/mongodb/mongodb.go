@@ -64,4 +64,8 @@ var looks = []sources.Look{
 	// WT_BLOCK_MAGIC, 120897 in little endian (WiredTiger: block.h).
 	{Is: sources.Starts("\x41\xd8\x01\x00"),
 		Text: "is one of WiredTiger's own files: give the diagnostic.data folder in the dbPath"},
+	{Is: sources.Matches(`^\s*\{\s*"t":\s*\{\s*"\$date":`),
+		Text: "is mongod's log with each entry on several lines: put each on one line again with jq -c . FILE"},
+	{Is: sources.Matches(`^\s*\[\s*\{\s*"t":\s*\{\s*"\$date":`),
+		Text: "is mongod's log as one array: put each entry on a line again with jq -c '.[]' FILE"},
 }

@@ -123,7 +123,7 @@ if [[ -s $STATE ]]; then cat "$STATE"; else echo =; fi
 // A managed server's parameters come back, whether they were set before or not. Other parameters, and flags
 // that others set in the meantime, stay.
 func TestParametersRestored(t *testing.T) {
-	// Each has one parameter that a user had set, one with the default and one of somebody else.
+	// Each has one parameter that a user had set, one with the default and one of someone else.
 	parameters := func(set, other string, names ...string) string {
 		var b strings.Builder
 		for i, n := range names {
@@ -272,7 +272,7 @@ func (c *cloudSQL) state() string {
 	return strings.Join(all, "\n")
 }
 
-// The real gcloud keeps all other flags of an instance, whatever their values contain, and those that somebody
+// The real gcloud keeps all other flags of an instance, whatever their values contain, and those that someone
 // else sets between look and undo.
 func TestGcloudKeepsFlags(t *testing.T) {
 	if _, err := exec.LookPath("gcloud"); err != nil {

@@ -70,7 +70,7 @@ const alike = 1.05
 // Width describes how wide the classes with operations are.
 func (h Density) Width() string {
 	first, last, _ := h.Used()
-	// The first and the last class have no width of their own.
+	// The first and the last class have no width.
 	least, most := math.Inf(1), 1.0
 	for class := max(first, 1); class <= min(last, len(h.BoundsS)-1); class++ {
 		ratio := h.BoundsS[class] / h.BoundsS[class-1]

@@ -138,7 +138,7 @@ func (p *page) pieces(g grid) [][]int {
 	var out [][]int
 	piece := slices.Clone(first)
 	for _, i := range g.columns[len(first):] {
-		// A piece has at least one column of its own, even if that one is too wide.
+		// A piece has at least one column to itself, even if that one is too wide.
 		if p.total(g, append(slices.Clone(piece), i)) > p.width && len(piece) > len(first) {
 			out, piece = append(out, piece), slices.Clone(first)
 		}

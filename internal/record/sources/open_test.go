@@ -233,6 +233,8 @@ func TestNotRecognised(t *testing.T) {
 		"x.json":        {[]byte(`{"a": 1}`), "is unknown JSON"},
 		"x.yaml":        {[]byte("apiVersion: v1\nkind: Pod\n"), "YAML"},
 		"collection.wt": {[]byte("\x41\xd8\x01\x00\x01\x00\x00\x00"), "WiredTiger"},
+		"pretty.log":    {[]byte("{\n  \"t\": {\n    \"$date\": \"2026-07-20T15:00:00.000+00:00\"\n  },\n  \"s\": \"I\"\n}\n"), "with jq -c . FILE"},
+		"array.log":     {[]byte(`[{"t": {"$date": "2026-07-20T15:00:00.000+00:00"}, "s": "I"}]`), "with jq -c '.[]' FILE"},
 		"noise":         {[]byte{0, 1, 2, 3, 0xff}, "00 01 02 03 ff"},
 		"prose":         {[]byte("Dear colleagues,\nthe database is slow\n"), `"Dear colleagues,"`},
 		"long":          {bytes.Repeat([]byte("é"), 5000), "unknown text"},

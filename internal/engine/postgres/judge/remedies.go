@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// inImage runs psql in a container as the superuser that PostgreSQL's image was told to create, postgres by
+// inImage runs psql in a container as the superuser that PostgreSQL's image was set up to create, postgres by
 // default (docker-library/docs, postgres/README.md). That user need not have a database of its name.
 const inImage = `sh -c 'exec psql -X -U "${POSTGRES_USER:-postgres}" -d postgres "$@"' psql`
 

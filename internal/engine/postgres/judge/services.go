@@ -147,7 +147,7 @@ func inAzure(all []setting) rules.Recipe {
 
 // inCloudSQL returns the recipe for an instance of Cloud SQL. gcloud replaces all of its flags: those that are
 // not listed return to their defaults. So look saves all of them, and do and undo give all that are set at that
-// time: a flag that somebody changed in between stays. The unit separator, which no value contains, is between
+// time: a flag that someone changed in between stays. The unit separator, which no value contains, is between
 // them (gcloud topic escaping).
 func inCloudSQL(all []setting) rules.Recipe {
 	const (
