@@ -62,9 +62,10 @@ func cloudNamed(name string) plan.Cloud {
 // placeholderSize is the size of a volume whose size the plan computes.
 const placeholderSize = "100GiB"
 
-// parseNew reads the scenario of a new deployment, which may leave out the machine and the volumes. It returns
-// the assignments that stand in for them, and whether the size of the data is one of these.
-func (o *planOptions) parseNew(file *scenario.File) (sc *scenario.Scenario, added []string, unsized bool, err error) {
+// parseNew reads the scenario of a new deployment, which may leave out the machine and the volumes. It
+// returns the assignments that stand in for them, and whether the size of the data is one of these.
+func (o *planOptions) parseNew(file *scenario.File) (sc *scenario.Scenario, added []string, unsized bool,
+	err error) {
 	sc, err = file.Parse(o.sets)
 	if err == nil && sc.Instance() != nil {
 		return sc, nil, false, nil

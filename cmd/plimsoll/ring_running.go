@@ -79,11 +79,11 @@ func (a *app) suggestRing(proc string, live []string) {
 		}
 
 		// A ring that this user cannot read is of no use.
-		if f, err := os.Open(ring.folder); err != nil {
+		f, err := os.Open(ring.folder)
+		if err != nil {
 			continue
-		} else {
-			_ = f.Close()
 		}
+		_ = f.Close()
 
 		fmt.Fprintf(a.stderr, "plimsoll: note: plimsoll watch (process %d) has been sampling this; without waiting:\nhint: plimsoll diagnose %s --from -15m\n",
 			ring.pid, shellword.Quote(printable(ring.folder)))

@@ -72,7 +72,8 @@ func (s shifted) Samples(ctx context.Context, selector recording.Selector, from,
 }
 
 // Walk implements [recording.Walker].
-func (s shifted) Walk(ctx context.Context, selector recording.Selector, from, to time.Time, visit recording.Visit) error {
+func (s shifted) Walk(ctx context.Context, selector recording.Selector, from, to time.Time,
+	visit recording.Visit) error {
 	return recording.Walk(ctx, s.Reader, selector, s.back(from), s.back(to),
 		func(l labels.Labels, points []promql.FPoint) error {
 			for i := range points {

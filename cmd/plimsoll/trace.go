@@ -142,8 +142,8 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 	stop := a.meter(t).show()
 
 	// Events are kept in memory only if a file needs them.
-	r, err := trace.Run(ctx, trace.Options{Target: o.target, Background: inBackground, For: o.lasts, Slower: o.slower,
-		Keep: o.save != "" || o.perfetto != "",
+	r, err := trace.Run(ctx, trace.Options{Target: o.target, Background: inBackground, For: o.lasts,
+		Slower: o.slower, Keep: o.save != "" || o.perfetto != "",
 		Progress: func(done float64, slow int, waited time.Duration) {
 			t.setStage(fmt.Sprintf("tracing %s: %s slow calls, %s in all", o.target, units.Count(int64(slow)),
 				units.Seconds(waited.Seconds())), int(100*min(done, 1)), 100)

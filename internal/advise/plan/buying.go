@@ -161,7 +161,8 @@ func (p *planner) tooSmall(ctx context.Context) error {
 
 	strong := make([]int, len(p.space.axes))
 	for i := range p.space.axes {
-		if a := &p.space.axes[i]; !a.setting && within(a.path, "volumes") && (a.path == "volumes.data" || p.engine.LogWait) {
+		if a := &p.space.axes[i]; !a.setting && within(a.path, "volumes") &&
+			(a.path == "volumes.data" || p.engine.LogWait) {
 			strong[i] = p.best(a, 0, stronger)
 		}
 	}

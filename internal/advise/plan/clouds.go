@@ -215,7 +215,8 @@ func machineLike(now *catalog.InstanceType, to *Cloud) string {
 		if t.Of() != to.Name || familyOf(t) != familyOf(usual) || strings.Contains(t.Name, "metal") {
 			continue
 		}
-		enough, is := t.VCPU >= now.VCPU && t.Memory >= now.Memory, best.VCPU >= now.VCPU && best.Memory >= now.Memory
+		enough := t.VCPU >= now.VCPU && t.Memory >= now.Memory
+		is := best.VCPU >= now.VCPU && best.Memory >= now.Memory
 		if enough && (!is || t.VCPU < best.VCPU) || !enough && !is && t.VCPU > best.VCPU {
 			best = t
 		}

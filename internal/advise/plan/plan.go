@@ -314,7 +314,8 @@ func (p *planner) plan(name string) *Plan {
 	out := &Plan{
 		Version: Version, Scenario: Document{File: name, Facts: texts(p.opt.Sets)}, Region: p.region(),
 		Unpriced: p.opt.Unpriced,
-		Now:      p.nowLayout(), New: p.opt.New, Objectives: []Objective{}, Frontier: []*Layout{}, Rejected: []Rejected{},
+		Now:      p.nowLayout(), New: p.opt.New, Objectives: []Objective{},
+		Frontier: []*Layout{}, Rejected: []Rejected{},
 		Statements: []Statement{},
 		Searched:   SearchStats{Space: p.space.size(), Simulated: p.found.runs, Complete: p.found.complete},
 		ModelError: p.modelError(),

@@ -1,6 +1,6 @@
-// Command newengine writes the folder of a new engine, for a contributor to fill in, and says which lines in other
-// files enter it: make new-engine ENGINE=NAME. What it writes compiles, simulates and passes the suite for
-// engines. It is not part of the program: its users do not write engines.
+// Command newengine writes the folder of a new engine, for a contributor to fill in, and says which lines in
+// other files enter it: make new-engine ENGINE=NAME. What it writes compiles, simulates and passes the suite
+// for engines. It is not part of the program: its users do not write engines.
 package main
 
 import (

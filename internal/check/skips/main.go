@@ -21,8 +21,8 @@ func main() {
 
 	s.print(os.Stdout)
 	if *most >= 0 && s.skipped > *most {
-		fmt.Printf("%d tests skipped, and at most %d are expected: install what they lack (make deps), or raise "+
-			"SKIPS in the Makefile if a test needs what no machine here has\n", s.skipped, *most)
+		fmt.Fprintf(os.Stdout, "%d tests skipped, and at most %d are expected: install what they lack "+
+			"(make deps), or raise SKIPS in the Makefile if a test needs what no machine here has\n", s.skipped, *most)
 		os.Exit(1)
 	}
 	if s.failed || s.packages == 0 {

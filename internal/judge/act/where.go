@@ -102,8 +102,8 @@ func whereIs(c *rules.Case, s Setting) *where {
 // serviceOf returns the provider's service that a host name belongs to, and the names in it that its commands
 // take; "" if it is none of those with commands.
 //
-// RDS: NAME.ID.REGION.rds.amazonaws.com is an instance. NAME.cluster-ID and NAME.cluster-ro-ID are endpoints of
-// the cluster NAME; the NAME of cluster-custom-ID, global-ID and proxy-ID is that of an endpoint alone.
+// RDS: NAME.ID.REGION.rds.amazonaws.com is an instance. NAME.cluster-ID and NAME.cluster-ro-ID are endpoints
+// of the cluster NAME; the NAME of cluster-custom-ID, global-ID and proxy-ID is that of an endpoint alone.
 func serviceOf(host string) (place rules.Place, named map[string]string) {
 	name, rest, _ := strings.Cut(host, ".")
 	id, _, _ := strings.Cut(rest, ".")
@@ -186,7 +186,8 @@ func (w *where) values(c *rules.Case, f *rules.Finding) rules.Values {
 			v["azure"] = rules.Value(e.AzureCommand)
 		}
 	}
-	for _, k := range []string{"namespace", "pod", "container", "name", "unit", "cgroup", "instance", "cluster", "server"} {
+	for _, k := range []string{"namespace", "pod", "container", "name", "unit", "cgroup", "instance",
+		"cluster", "server"} {
 		v[k] = rules.Value(w.named[k])
 	}
 	if own := c.ContainerOf(f); own != nil && !slices.Contains(rules.Services, w.place) {

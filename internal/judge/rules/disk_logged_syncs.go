@@ -4,9 +4,11 @@ import "plimsoll/internal/record/timeline"
 
 // Signals of the logs of Redis and ZooKeeper (package synclog).
 var (
-	redisDelayed   = core.Logged("redis_logged_delays", "redis_log_delayed_write", "writes delayed by a sync")
-	redisSaves     = core.Logged("redis_logged_saves", "redis_log_background_write", "background saves and rewrites")
-	zookeeperSyncs = core.Logged("zookeeper_logged_syncs", "zookeeper_log_slow_fsync", "slow syncs of the transaction log")
+	redisDelayed = core.Logged("redis_logged_delays", "redis_log_delayed_write", "writes delayed by a sync")
+	redisSaves   = core.Logged("redis_logged_saves", "redis_log_background_write",
+		"background saves and rewrites")
+	zookeeperSyncs = core.Logged("zookeeper_logged_syncs", "zookeeper_log_slow_fsync",
+		"slow syncs of the transaction log")
 )
 
 // A syncLog is what a rule has to know of a program whose log has slow syncs.

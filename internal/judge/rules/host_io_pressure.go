@@ -78,7 +78,8 @@ func (r Rule) pressure(c *Case) []Finding {
 	}
 
 	v := Values{"wait": Part(usual), "blocked": "", "in": Number(max(0, in)), "out": Number(max(0, out)),
-		"most": Part(timeline.Max(wait)), "tasks": "", "noswap": "", "waits": "", "swaps": "", "bound": "", "cpus": "", "always": ""}
+		"most": Part(timeline.Max(wait)), "tasks": "", "noswap": "", "waits": "", "swaps": "",
+		"bound": "", "cpus": "", "always": ""}
 	if tasks == tasks {
 		v["blocked"], v["tasks"] = Number(tasks), Number(timeline.Max(blocked))
 	}
@@ -149,8 +150,8 @@ func (r Rule) pressure(c *Case) []Finding {
 }
 
 // alwaysWaiting is how many tasks that always wait explain the CPUs' iowait, at most, and how many CPUs the
-// host has. A CPU is in iowait only while it has nothing else to run, so the share is of the idle time. NaN if
-// the CPUs are not known or hardly idle, and 0 CPUs if they are not known.
+// host has. A CPU is in iowait only while it has nothing else to run, so the share is of the idle time. NaN
+// if the CPUs are not known or hardly idle, and 0 CPUs if they are not known.
 func (c *Case) alwaysWaiting(wait []float64) (tasks, cpus float64) {
 	cpus, err := strconv.ParseFloat(c.Facts["cores"], 64)
 	if err != nil || !(cpus >= 1) {

@@ -18,8 +18,8 @@ func (o order) atLeast() (out []Command) {
 	return out
 }
 
-// onAzureDB orders for the storage of a flexible server. A Premium SSD has the limits of its performance tier,
-// and a Premium SSD v2 has IOPS and MB/s to order (azure-cli, flexible-server update).
+// onAzureDB orders for the storage of a flexible server. A Premium SSD has the limits of its performance
+// tier, and a Premium SSD v2 has IOPS and MB/s to order (azure-cli, flexible-server update).
 func (o order) onAzureDB() Recipe {
 	const (
 		server = `{{ask .server "SERVER" "the name of the server, without its domain"}}`
@@ -49,8 +49,8 @@ func (o order) onAzureDB() Recipe {
 		Notes: []string{"The server's compute size limits IOPS, too. More than that buys nothing."}}
 }
 
-// onCloudSQL orders for an instance with a Hyperdisk. A Persistent Disk's limits follow its size, which cannot
-// shrink.
+// onCloudSQL orders for an instance with a Hyperdisk. A Persistent Disk's limits follow its size, which
+// cannot shrink.
 func (o order) onCloudSQL() Recipe {
 	const (
 		instance = `{{ask .instance "INSTANCE" "the name of the instance"}}`

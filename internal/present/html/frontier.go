@@ -18,8 +18,8 @@ type frontierSize struct {
 
 const frontierBottom = 34.0
 
-// frontierSizes are the drawings for a screen or paper, and for a phone: scaled down to its width, the texts of
-// the first would be too small to read. The style sheet shows one of them.
+// frontierSizes are the drawings for a screen or paper, and for a phone: scaled down to its width, the texts
+// of the first would be too small to read. The style sheet shows one of them.
 var frontierSizes = map[string]frontierSize{
 	"wide":   {width: 900, height: 280, left: 66, prices: 6},
 	"narrow": {width: 360, height: 300, left: 58, prices: 3},

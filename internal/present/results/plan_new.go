@@ -103,7 +103,8 @@ func platformsSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 			where += ", " + x.Region
 		}
 
-		row := []document.Cell{{Text: where}, {Text: "–", Number: true}, {Text: "–", Number: true}, {Text: x.Problem}}
+		row := []document.Cell{{Text: where}, {Text: "–", Number: true}, {Text: "–", Number: true},
+			{Text: x.Problem}}
 		l, note := x.Chosen, ""
 		if l == nil {
 			l, note = x.Nearest, "not enough: "

@@ -135,14 +135,14 @@ func Pick(ctx context.Context, r Reader,
 			continue
 		}
 
-		err := Walk(ctx, r, MetricSelector(m.Name), m.From, m.To, func(l labels.Labels, points []promql.FPoint) error {
+		visit := func(l labels.Labels, points []promql.FPoint) error {
 			as, ok := keep(l)
 			if !ok {
 				return nil
 			}
 			return out.Append(ctx, seriesBatch(as, points))
-		})
-		if err != nil {
+		}
+		if err := Walk(ctx, r, MetricSelector(m.Name), m.From, m.To, visit); err != nil {
 			return nil, err
 		}
 	}

@@ -124,8 +124,8 @@ var zookeeper = serverlog.Format{
 }
 
 // zookeeperWords are the names of classes and threads in its lines.
-var zookeeperWords = serverlog.WordsOf("org.apache.zookeeper.", "fsync-ing the write ahead log", "FileTxnLog@",
-	"[myid:", "QuorumPeer@", "NIOServerCnxn@")
+var zookeeperWords = serverlog.WordsOf("org.apache.zookeeper.", "fsync-ing the write ahead log",
+	"FileTxnLog@", "[myid:", "QuorumPeer@", "NIOServerCnxn@")
 
 // zookeeperTook matches FileTxnLog's warning, which comes from fsync.warningthresholdms on (1 s by default).
 // Some versions have the size of the file before "in".

@@ -279,7 +279,8 @@ func (a *address) explain(endpoint string, err error) error {
 		return errors.New(endpoint + ": " + aboutTLS(text))
 	case status.Code(err) == codes.DeadlineExceeded:
 		return fmt.Errorf("%s does not respond within %s", endpoint, a.within)
-	case strings.HasPrefix(text, "grpc: failed to unmarshal"), strings.HasPrefix(text, "grpc: error unmarshalling"):
+	case strings.HasPrefix(text, "grpc: failed to unmarshal"),
+		strings.HasPrefix(text, "grpc: error unmarshalling"):
 		return fmt.Errorf("%s sent an answer that is not etcd's: check that this is etcd's client port", endpoint)
 	}
 

@@ -22,7 +22,8 @@ const (
 
 // byAurora are settings of what Aurora's storage does instead (Aurora User Guide, "Amazon Aurora storage").
 var byAurora = []string{"bgwriter_delay", "bgwriter_lru_maxpages", "bgwriter_lru_multiplier",
-	"checkpoint_completion_target", "checkpoint_flush_after", "checkpoint_timeout", "max_wal_size", "wal_compression"}
+	"checkpoint_completion_target", "checkpoint_flush_after", "checkpoint_timeout", "max_wal_size",
+	"wal_compression"}
 
 // byAzure are settings that Azure Database does not let its users change.
 var byAzure = []string{"checkpoint_flush_after"}
@@ -30,7 +31,8 @@ var byAzure = []string{"checkpoint_flush_after"}
 // inServices returns the recipes for the providers' services. Only parameters that apply without a restart
 // may be given.
 func inServices(all []setting) []rules.Recipe {
-	onAzure := slices.DeleteFunc(slices.Clone(all), func(s setting) bool { return slices.Contains(byAzure, s.name) })
+	onAzure := slices.DeleteFunc(slices.Clone(all),
+		func(s setting) bool { return slices.Contains(byAzure, s.name) })
 	cluster := rules.Recipe{Places: []rules.Place{rules.Aurora}, None: auroraNever}
 	if !slices.Contains(byAurora, all[0].name) {
 		cluster = inGroup("db-cluster-", rules.Aurora, all)
@@ -46,12 +48,12 @@ func inServices(all []setting) []rules.Recipe {
 	return append(out, rules.Recipe{Places: []rules.Place{rules.Managed}, None: ofProvider})
 }
 
-// used is a query for the space that the databases and the WAL take. Users may not ask for the size of some of
-// the service's databases.
+// used is a query for the space that the databases and the WAL take. Users may not ask for the size of some
+// of the service's databases.
 const used = "SELECT pg_size_pretty(sum(pg_database_size(oid))) AS data, (SELECT pg_size_pretty(sum(size)) FROM pg_ls_waldir()) AS wal FROM pg_database WHERE has_database_privilege(oid, 'CONNECT')"
 
-// keep saves what a command prints in a file, once. It must be as many lines as there are parameters: one that
-// is missing does not exist in the service, or cannot be changed.
+// keep saves what a command prints in a file, once. It must be as many lines as there are parameters: one
+// that is missing does not exist in the service, or cannot be changed.
 func keep(file, command string, lines int) string {
 	return fmt.Sprintf(`F=%s; test -s "$F" || { %s > "$F.new" && test "$(grep -c . "$F.new")" -eq %d && mv "$F.new" "$F" || %s; }; cat "$F"`,
 		file, command, lines, refuses)
@@ -114,8 +116,9 @@ func inGroup(kind string, place rules.Place, all []setting) rules.Recipe {
 	return r
 }
 
-// inAzure returns the recipe for a flexible server of Azure Database. A parameter's source is "user-override" if
-// it was set; without a value, az sets the default again (azure-cli, parameter_commands.py).
+// inAzure returns the recipe for a flexible server of Azure Database. A parameter's source is
+// "user-override" if it was set; without a value, az sets the default again (azure-cli,
+// parameter_commands.py).
 func inAzure(all []setting) rules.Recipe {
 	const (
 		server = `{{ask .server "SERVER" "the name of the server, without its domain"}}`
@@ -145,10 +148,10 @@ func inAzure(all []setting) rules.Recipe {
 		Notes: []string{aClient}}
 }
 
-// inCloudSQL returns the recipe for an instance of Cloud SQL. gcloud replaces all of its flags: those that are
-// not listed return to their defaults. So look saves all of them, and do and undo give all that are set at that
-// time: a flag that someone changed in between stays. The unit separator, which no value contains, is between
-// them (gcloud topic escaping).
+// inCloudSQL returns the recipe for an instance of Cloud SQL. gcloud replaces all of its flags: those that
+// are not listed return to their defaults. So look saves all of them, and do and undo give all that are set
+// at that time: a flag that someone changed in between stays. The unit separator, which no value contains,
+// is between them (gcloud topic escaping).
 func inCloudSQL(all []setting) rules.Recipe {
 	const (
 		instance = `{{ask .instance "INSTANCE" "the name of the instance"}}`

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// isCheckpointer reports whether a command line is that of the checkpointer: "postgres: checkpointer", with the
-// cluster's name between if it has one (PostgreSQL documentation, "Standard Unix Tools"). Backends wait for
-// their own syncs of the log, and never for the checkpointer's of the tables.
+// isCheckpointer reports whether a command line is that of the checkpointer: "postgres: checkpointer", with
+// the cluster's name between if it has one (PostgreSQL documentation, "Standard Unix Tools"). Backends wait
+// for their own syncs of the log, and never for the checkpointer's of the tables.
 func isCheckpointer(commandLine string) bool {
 	title := strings.TrimSpace(strings.TrimRight(commandLine, "\x00 "))
 	return strings.HasPrefix(title, "postgres: ") && (title == "postgres: checkpointer" ||
