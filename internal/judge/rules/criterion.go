@@ -17,7 +17,10 @@ type Criterion struct {
 	Quantile float64 // 0.99
 	LimitS   float64
 	// SlowS is the duration above which clients notice every call, regardless of the criterion.
-	SlowS  float64
+	SlowS float64
+	// LongS is the duration above which a call is reported even if the quantile hides it; 0 if another
+	// rule reports these.
+	LongS  float64
 	Source string // "etcd's hardware page"
 	// Classes and Count are the signals with the durations; nil if no recording has them.
 	Classes, Count *Signal
@@ -91,6 +94,9 @@ func MissesCriterion(id, product string, criteria []Criterion, advice map[string
 			"over":           "{{.over}} of {{.all}} {{.calls}} ({{.share}}) took over {{.edge}}.",
 			"title, meets":   "{{.what}} meets the criterion",
 			"title, unknown": "It is unknown whether {{.calls}} meet the criterion",
+			"title, long":    "{{.what}} meets the criterion, but some {{.calls}} take over {{.edge}}",
+			"long":           "{{.over}} of {{.all}} {{.calls}} ({{.share}}) took over {{.edge}}: each holds up the writes that wait for it, and {{.q}} does not show them.",
+			"long, first":    "{{.what}} meets the criterion, but {{.over}} of {{.all}} {{.calls}} took over {{.edge}}.",
 			"meets":          "{{.what}} meets the criterion ({{.source}}): {{.q}} is {{.value}} against {{.limit}}, over {{.all}} {{.calls}}.",
 			"unknown":        "It is unknown whether {{.lower}} meets the criterion of {{.limit}} at {{.q}} ({{.source}}): for {{.all}} {{.calls}}, this histogram shows only that {{.q}} is between {{.from}} and {{.to}}.",
 			"mean":           "Their mean is {{.mean}}, which shows it although classes around the limit are missing.",
@@ -237,6 +243,35 @@ func instanceOf(product, instance string) string {
 	return product + " " + instance
 }
 
+// Calls over LongS are a warning if there are enough of them: a few in months are a restart, a move of the
+// virtual machine or a snapshot of its disk.
+const (
+	longCalls = 10.0
+	longShare = 1e-4 // of all calls
+	// longWeight is less than that of a criterion that is not met.
+	longWeight = 0.3
+)
+
+// sayLong adds the calls over LongS to a finding that the criterion is met.
+func (k Criterion) sayLong(f *Finding, t Totals, values Values) {
+	over, edge, ok := t.next(k.LongS)
+	if k.LongS == 0 || !ok || over < 1 {
+		return
+	}
+
+	more := Values{"what": values["what"], "calls": values["calls"], "all": values["all"], "q": values["q"],
+		"over": wholeCount(over), "share": nearlyWhole(over / t.All), "edge": Seconds(edge)}
+	f.Say("long", more)
+	if over < longCalls || over < longShare*t.All {
+		return
+	}
+
+	f.Kind, f.Severity, f.Weight = Symptom, Warning, longWeight
+	f.Entitle("title, long", more)
+	f.Open("long, first", more)
+	f.Advise("when", nil)
+}
+
 // meetsFinding reports that a criterion is met, or that this is unknown: both answer the question
 // whether the storage is good enough.
 func meetsFinding(r Rule, c *Case, k Criterion, t Totals, v Verdict, subject string) Finding {
@@ -252,6 +287,10 @@ func meetsFinding(r Rule, c *Case, k Criterion, t Totals, v Verdict, subject str
 	f.Entitle("title, "+words, values)
 	f.Say(words, values)
 	f.Open(words, values)
+	if v == Meets {
+		k.sayLong(&f, t, values)
+	}
+
 	whole := make(timeline.Mask, c.Grid.N).Not()
 	f.Evidence = []Evidence{c.Figure(k.Calls, k.Classes, t.All, "", whole),
 		c.Figure(string(percentile(k.Quantile))+" over all of them", k.Classes, t.Quantile(k.Quantile),

@@ -9,9 +9,13 @@ var criteria = []rules.Criterion{
 		LimitS: fsyncCriterionS, SlowS: heartbeat,
 		Source: "etcd.io, FAQ", Classes: WALFsyncClasses, Count: WALFsyncs, Took: WALFsyncTime, Sync: true},
 	{Key: "backend_commit", What: "the backend's commit", Calls: "backend commits", Quantile: 0.99,
-		LimitS: commitCriterionS, SlowS: heartbeat,
+		LimitS: commitCriterionS, SlowS: heartbeat, LongS: longCommit,
 		Source: "etcd.io, FAQ", Classes: BackendCommitClasses, Count: BackendCommits, Took: BackendCommitTime},
 }
+
+// longCommit is a backend commit, in seconds, that fails requests: the election timeout is 1 s by default, and
+// a client's request often has a timeout of a few seconds. Long syncs of the WAL are etcd/wal-fsync-tail's.
+const longCommit = 1.0
 
 func missesCriterion() rules.Rule {
 	return rules.MissesCriterion("etcd/misses-criterion", "etcd", criteria, map[string]rules.Advice{
