@@ -264,8 +264,8 @@ func (p *planner) newStatements() []Statement {
 
 	var out []Statement
 	if len(p.excluded) > 0 {
-		out = append(out, Statement{"too-small", "smaller machines are not enough, whatever the volumes: " +
-			strings.Join(p.excluded, "; "), []Evidence{}})
+		why := "smaller machines are not enough, even with the strongest volumes and these settings: "
+		out = append(out, Statement{"too-small", why + strings.Join(p.excluded, "; "), []Evidence{}})
 	}
 
 	shown := p.found.chosen
