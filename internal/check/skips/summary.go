@@ -104,9 +104,12 @@ func (s *summary) end(action string, out *bytes.Buffer, w io.Writer) error {
 // endPackage counts a package that ended. If it failed, it shows what tests without an end have printed: a
 // panic or a timeout ends the process in the middle of them.
 func (s *summary) endPackage(e event, printed map[test]*bytes.Buffer, w io.Writer) error {
-	s.packages++
 	s.failed = s.failed || e.Action == "fail"
+	if e.Package == "" {
+		return nil // go test itself failed; the Makefile says so
+	}
 
+	s.packages++
 	for t, out := range printed {
 		if t.pkg != e.Package {
 			continue

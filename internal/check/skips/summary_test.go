@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,6 +92,14 @@ func TestReadPanic(t *testing.T) {
 	}
 	if !s.failed || !strings.Contains(shown.String(), "the last words") {
 		t.Errorf("failed %v, shown:\n%s", s.failed, shown.String())
+	}
+}
+
+// TestReadCut reads the output of a go test that was killed: what is missing may have failed.
+func TestReadCut(t *testing.T) {
+	s, err := read(strings.NewReader(`{"Action":"pass","Package":"sample"}`+"\n"+`{"Action":"fail"}`+"\n"), io.Discard)
+	if err != nil || !s.failed || s.packages != 1 {
+		t.Errorf("%v: failed %v, %d packages; want true and 1", err, s.failed, s.packages)
 	}
 }
 
