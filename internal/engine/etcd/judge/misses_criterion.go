@@ -13,8 +13,8 @@ var criteria = []rules.Criterion{
 		Source: "etcd.io, FAQ", Classes: BackendCommitClasses, Count: BackendCommits, Took: BackendCommitTime},
 }
 
-// longCommit is a backend commit, in seconds, that every client notices: writes wait for it, and requests often
-// have a timeout of a few seconds. Long syncs of the WAL are etcd/wal-fsync-tail's.
+// longCommit is a backend commit, in seconds, that every client notices: writes wait for it, and requests
+// often have a timeout of a few seconds. Long syncs of the WAL are etcd/wal-fsync-tail's.
 const longCommit = 1.0
 
 func missesCriterion() rules.Rule {
