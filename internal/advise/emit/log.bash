@@ -99,7 +99,10 @@ hold() {
 	{
 		printf '[Unit]\n# %s removes this file once the log has moved.\nAssertPathExists=%s\n' \
 			"$self" "${log//%/%%}" >"$file.new" && mv "$file.new" "$file" && sync && systemctl daemon-reload
-	} || refuse "nothing has changed"
+	} || {
+		rm -f "$file" "$file.new"
+		refuse "nothing has changed"
+	}
 }
 
 # release: the unit starts again as it did before.

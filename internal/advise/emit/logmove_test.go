@@ -143,6 +143,23 @@ func TestNoBootWithoutALog(t *testing.T) {
 	}
 }
 
+// Without the drop-in nothing is stopped, and nothing of it is left.
+func TestNoMoveWithoutADropIn(t *testing.T) {
+	m := newMachine(t)
+	units := filepath.Join(m.dir, "units")
+	t.Setenv("UNIT", "db")
+	t.Setenv("UNITS", units)
+	m.program("systemctl", "case $1 in show) echo db.service ;; daemon-reload) exit 1 ;; stop) echo stopped ;; esac")
+
+	m.refuses("apply", "nothing has changed")
+	if out, _ := m.run("apply"); strings.Contains(out, "stopped") {
+		t.Errorf("the unit was stopped: %s", out)
+	}
+	if left, err := filepath.Glob(units + "/*/*"); err != nil || len(left) > 0 {
+		t.Errorf("left are %q, %v", left, err)
+	}
+}
+
 // A log next to a copy of it means that the database began a new one. Both are kept.
 func TestTwoLogs(t *testing.T) {
 	for _, copied := range []string{".plimsoll-old", ".plimsoll-back"} {

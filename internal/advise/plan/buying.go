@@ -104,8 +104,7 @@ func sizedInPlace(base, grown []scenario.Set) []scenario.Set {
 	return grown
 }
 
-// families split the names of machines into a family and a size: m6i and xlarge, n2-standard and 4,
-// standard_d-s_v5 and 4.
+// azureName splits the name of an Azure machine around its size: standard_d and s_v5 of standard_d4s_v5.
 var azureName = regexp.MustCompile(`^(standard_[a-z]+)\d+(.*)$`)
 
 // familyOf returns the family of a machine; its members differ only in size.

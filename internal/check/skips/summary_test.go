@@ -27,19 +27,8 @@ func TestSkips(t *testing.T) {
 
 // TestRead runs the real go command on a package with each way to end.
 func TestRead(t *testing.T) {
-	dir := t.TempDir()
-	write(t, dir, "go.mod", "module sample\n\ngo 1.26\n")
-	write(t, dir, "sample_test.go", sample)
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-json", "-vet=off", "./...")
-	cmd.Dir = dir
-	out, _ := cmd.Output() // a test of it fails on purpose
-
-	var shown bytes.Buffer
-	s, err := read(bytes.NewReader(out), &shown)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.print(&shown)
+	s, shown := ran(t, sample)
+	s.print(shown)
 
 	if !s.failed || s.packages != 1 || s.skipped != 3 {
 		t.Errorf("failed %v, %d packages, %d skipped; want true, 1 and 3", s.failed, s.packages, s.skipped)
@@ -58,18 +47,7 @@ func TestRead(t *testing.T) {
 
 // TestReadBuildFailure reads a package that does not compile: its error is shown, and it counts as failed.
 func TestReadBuildFailure(t *testing.T) {
-	dir := t.TempDir()
-	write(t, dir, "go.mod", "module sample\n\ngo 1.26\n")
-	write(t, dir, "sample_test.go", "package sample\n\nvar x int = nothing\n")
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-json", "-vet=off", "./...")
-	cmd.Dir = dir
-	out, _ := cmd.Output()
-
-	var shown bytes.Buffer
-	s, err := read(bytes.NewReader(out), &shown)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, shown := ran(t, "package sample\n\nvar x int = nothing\n")
 	if !s.failed || !strings.Contains(shown.String(), "undefined: nothing") {
 		t.Errorf("failed %v, shown:\n%s", s.failed, shown.String())
 	}
@@ -77,19 +55,8 @@ func TestReadBuildFailure(t *testing.T) {
 
 // TestReadPanic reads a package whose process ends in the middle of a test: what it printed is shown.
 func TestReadPanic(t *testing.T) {
-	dir := t.TempDir()
-	write(t, dir, "go.mod", "module sample\n\ngo 1.26\n")
-	write(t, dir, "sample_test.go", "package sample\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\n"+
+	s, shown := ran(t, "package sample\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\n"+
 		"func TestEnds(t *testing.T) { t.Log(\"the last words\"); os.Exit(3) }\n")
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-json", "-vet=off", "./...")
-	cmd.Dir = dir
-	out, _ := cmd.Output()
-
-	var shown bytes.Buffer
-	s, err := read(bytes.NewReader(out), &shown)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if !s.failed || !strings.Contains(shown.String(), "the last words") {
 		t.Errorf("failed %v, shown:\n%s", s.failed, shown.String())
 	}
@@ -101,6 +68,24 @@ func TestReadCut(t *testing.T) {
 	if err != nil || !s.failed || s.packages != 1 {
 		t.Errorf("%v: failed %v, %d packages; want true and 1", err, s.failed, s.packages)
 	}
+}
+
+// ran runs the real go command on a package of one test file, and reads what it prints.
+func ran(t *testing.T, text string) (*summary, *bytes.Buffer) {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, dir, "go.mod", "module sample\n\ngo 1.26\n")
+	write(t, dir, "sample_test.go", text)
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-json", "-vet=off", "./...")
+	cmd.Dir = dir
+	out, _ := cmd.Output() // tests of it fail on purpose
+
+	shown := new(bytes.Buffer)
+	s, err := read(bytes.NewReader(out), shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, shown
 }
 
 func write(t *testing.T, dir, name, text string) {
