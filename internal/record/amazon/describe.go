@@ -117,6 +117,7 @@ func (l *lookup) modifications(ctx context.Context, ids []string) error {
 	switch {
 	case errors.Is(err, cloud.ErrNotFound): // never modified
 		return nil
+	// The description is only advice: diagnosis works without this permission.
 	case errors.Is(err, cloud.ErrDenied):
 		l.d.Note("%v; without it, Plimsoll cannot detect a volume that is being modified", err)
 		return nil
@@ -129,6 +130,7 @@ func (l *lookup) modifications(ctx context.Context, ids []string) error {
 		case m.State == "modifying" || m.State == "optimizing":
 			l.d.Note("%s has been under modification since %s, from %s to %s (%s, %d %%): until it completes, performance is at least the lower of the two, but not yet the target",
 				m.ID, m.Began.UTC().Format(time.RFC3339), m.before(), m.after(), m.State, m.Progress)
+		// A recent change explains why older samples show other limits than the ones in the facts.
 		case m.State == "completed" && time.Since(m.Ended) < recently:
 			l.d.Note("%s was modified from %s to %s, between %s and %s: the limits shown are the current ones",
 				m.ID, m.before(), m.after(), m.Began.UTC().Format(time.RFC3339), m.Ended.UTC().Format(time.RFC3339))
@@ -219,6 +221,7 @@ func (l *lookup) instance(ctx context.Context, id string, volumes bool) error {
 
 // machine writes the limits of an instance type, if the catalogue does not have them.
 func (l *lookup) machine(ctx context.Context, kind string) error {
+	// A known type needs no request, and so no permission for it.
 	if kind == "" || l.knows != nil && l.knows(kind) {
 		l.d.Machine(kind, cloud.Machine{})
 		return nil

@@ -25,6 +25,7 @@ var who = regexp.MustCompile(`User: (arn:[^ ]+) is not authorized`)
 // what went wrong, and what to do.
 func explain(err error, action, region string) error {
 	var api smithy.APIError
+	// No answer from an API: a network, DNS or credential-provider failure.
 	if !errors.As(err, &api) {
 		return explainNetwork(err, action, region)
 	}
@@ -40,6 +41,8 @@ func explain(err error, action, region string) error {
 	case strings.HasPrefix(code, "ExpiredToken") || code == "RequestExpired":
 		return refuse(nil, "the credentials have expired: get new ones, for example by aws sso login")
 	case code == "UnauthorizedOperation" || strings.HasPrefix(code, "AccessDenied"):
+		// Only the message names the principal; without it, the sentence still says what is
+		// missing.
 		principal := "these credentials"
 		if m := who.FindStringSubmatch(api.ErrorMessage()); m != nil {
 			principal = m[1]
@@ -54,6 +57,7 @@ func explain(err error, action, region string) error {
 			region, code)
 	case code == "OptInRequired":
 		return refuse(nil, "the account has not enabled the region %s", region)
+	// Services have different codes, such as InvalidVolume.NotFound and DBInstanceNotFound.
 	case strings.Contains(code, "NotFound"):
 		return refuse(
 			cloud.ErrNotFound, "%s: not found in %s for this account: check the name, ?region= and ?profile=",

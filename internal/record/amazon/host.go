@@ -41,6 +41,7 @@ func metadata(ctx context.Context, cfg aws.Config) (*imds.InstanceIdentityDocume
 // it are. It should be called only if there are EBS volumes. Missing information becomes a note.
 func (c Cloud) DescribeHost(ctx context.Context, volumes []string) (facts map[string]string, notes []string) {
 	d := &cloud.Description{}
+	// Outside AWS nothing answers at the metadata address, so the request needs its own deadline.
 	ctx, cancel := context.WithTimeout(ctx, loginWithin)
 	defer cancel()
 
@@ -52,6 +53,7 @@ func (c Cloud) DescribeHost(ctx context.Context, volumes []string) (facts map[st
 
 	this, err := metadata(ctx, cfg)
 	if err != nil {
+		// IMDSv2 answers with an IP hop limit of 1 by default, which ends at a container's bridge.
 		d.Note("the instance metadata service does not answer (containers need a hop limit of 2), so the limits of the volumes are unknown: give --volume and --instance")
 		return d.Facts, d.Notes
 	}
@@ -60,6 +62,7 @@ func (c Cloud) DescribeHost(ctx context.Context, volumes []string) (facts map[st
 	d.Fact("instance_type", this.InstanceType)
 	d.Fact("region", this.Region)
 
+	// The metadata service gives the region, which the environment of a node often lacks.
 	if cfg, err = login(ctx, this.Region, ""); err != nil {
 		d.Note("%v; without them, the limits of the volumes are unknown: give --volume", err)
 		return d.Facts, d.Notes
@@ -70,6 +73,7 @@ func (c Cloud) DescribeHost(ctx context.Context, volumes []string) (facts map[st
 		err = l.machine(ctx, this.InstanceType)
 	}
 
+	// A volume that does not exist is not an error of the request: it is reported separately.
 	if err == nil {
 		err = d.Absent
 	}

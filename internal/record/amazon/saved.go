@@ -292,6 +292,8 @@ func lookUp(label, statistic string, all []string) (name string, of labels.Label
 			}
 			n := m.as
 			if statistic != "" {
+				// Names end with the statistic, and the answer's may differ from the one that rules
+				// read.
 				n = strings.TrimSuffix(n, strings.ToLower(m.statistic)) + strings.ToLower(statistic)
 			}
 			if len(found) == 0 || ownOf(kind(k), all) {
@@ -304,8 +306,10 @@ func lookUp(label, statistic string, all []string) (name string, of labels.Label
 		return "", labels.EmptyLabels()
 	}
 
+	// A later namespace was added only because the answer's other labels belong to it.
 	k := found[len(found)-1]
 	id := [...]string{volume: "volume", instance: "instance", database: "database"}[k]
+	// If the label has no id, the kind stands for it: series of one answer stay apart.
 	for _, w := range words {
 		if volumeID.MatchString(w) && k == volume || instanceID.MatchString(w) && k == instance {
 			id = w

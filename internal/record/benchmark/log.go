@@ -89,6 +89,7 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 			break
 		}
 		if err := p.Line(line, c.add); err != nil {
+			// A damaged line is noted, and the lines after it are still read.
 			lines.Damaged(err.Error())
 		}
 	}
@@ -99,6 +100,7 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 
 	lines.Stamp = time.Time{} // the totals belong to the whole run
 	p.End(c.add)
+	// Only now, because totals at the end of the output may be all that it has.
 	if len(c.all) == 0 {
 		return fmt.Errorf("%s of %s: no interval and no total with a latency: give its whole output",
 			l.format.Name, l.from.Path)

@@ -56,6 +56,7 @@ func (p *ycsb) Line(line []byte, add func(Interval)) error {
 	line = bytes.TrimSpace(line)
 	if m := ycsbSummary.FindSubmatch(line); m != nil {
 		return p.row(string(m[1]), string(m[2]), string(m[3]))
+		// Only the summary at the end begins with brackets, so this line cannot be a status line too.
 	}
 	if !bytes.Contains(line, []byte(" sec: ")) {
 		return nil
@@ -73,10 +74,12 @@ func (p *ycsb) Line(line []byte, add func(Interval)) error {
 	s, _ := strconv.ParseFloat(string(m[3]), 64) // digits only, both
 	n, _ := strconv.ParseFloat(string(m[4]), 64)
 	if s < p.lastS {
+		// Outputs of several runs may be in one file, and each counts seconds from zero.
 		p.lastS, p.lastN = 0, 0 // another run
 	}
 
 	length, done := s-p.lastS, n-p.lastN
+	// A status line has cumulative figures; the difference to the last one is the interval's.
 	p.lastS, p.lastN = s, n
 	if length <= 0 {
 		return nil

@@ -117,6 +117,7 @@ func (s *Source) Charge() string { return s.bill.Text() }
 func (s *Source) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	desc := s.Describe()
 	var about Description
+	// First, because the resource's name, region and creation limit what can be asked for.
 	if err := s.service.Describe(ctx, &about); err != nil {
 		return err
 	}
@@ -133,6 +134,7 @@ func (s *Source) Read(ctx context.Context, w recording.Writer, opt source.Option
 
 	t := &sink{ctx: ctx, w: w, opt: opt, span: span}
 	err := s.service.Samples(ctx, span, want, t.add)
+	// A resource that does not exist explains the absence of samples better than a time range.
 	if err == nil && t.samples == 0 {
 		err = cmp.Or(about.Absent,
 			fmt.Errorf("%s: no samples from %s to %s: metrics exist only while a volume is attached to a running machine",
@@ -143,6 +145,7 @@ func (s *Source) Read(ctx context.Context, w recording.Writer, opt source.Option
 		return err
 	}
 
+	// Providers keep metrics of deleted resources for a while.
 	if about.Absent != nil {
 		about.Note("%v; its metrics are still available", about.Absent)
 	}

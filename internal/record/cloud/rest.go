@@ -77,6 +77,7 @@ func (r *REST) Get(ctx context.Context, url string, into any) error {
 
 // get sends one request.
 func (r *REST) get(ctx context.Context, url string, into any) error {
+	// The deadline includes getting a token, which may need a request itself.
 	limited, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	token, err := r.Token(limited)
@@ -96,6 +97,7 @@ func (r *REST) get(ctx context.Context, url string, into any) error {
 	}
 
 	defer answer.Body.Close()
+	// Whatever the status is: a refused request uses up the quota too.
 	r.Bill.Call(1)
 
 	text, err := io.ReadAll(answer.Body)
@@ -111,6 +113,7 @@ func (r *REST) get(ctx context.Context, url string, into any) error {
 		r.Bill.Throttle()
 	}
 
+	// Only these errors are temporary; any other answer will be the same next time.
 	if refused.Throttled() || refused.Status >= http.StatusInternalServerError {
 		return &httpclient.DeferredError{Err: refused, After: httpclient.RetryAfter(answer.Header, time.Now())}
 	}

@@ -185,6 +185,7 @@ func (f *file) parse(ctx context.Context, t *table) error {
 	}
 
 	for n := 2; ; n++ {
+		// Checked every 4096 rows: the check costs about as much as a short row.
 		if n%4096 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -198,6 +199,8 @@ func (f *file) parse(ctx context.Context, t *table) error {
 			}
 			return nil
 		case errors.As(err, &wrong):
+			// encoding/csv continues on the next line after a malformed one, but not after a read
+			// error.
 			t.damage(wrong.Error())
 		case err != nil:
 			t.damage("read error: " + err.Error())
@@ -262,12 +265,14 @@ func (t *table) head(names []string) error {
 	for i, name := range names {
 		switch strings.ToLower(strings.TrimSpace(name)) {
 		case "time", "timestamp", "date", "_time":
+			// The first column of time is the one that counts; a second one is dropped as unknown.
 			if t.timeAt < 0 {
 				t.timeAt = i
 				t.columns = append(t.columns, nil)
 				continue
 			}
 		case "series":
+			// Three columns with a series name are the long form: time, series, value.
 			t.long = len(names) == 3
 		}
 

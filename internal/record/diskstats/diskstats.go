@@ -115,6 +115,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	if err := r.read(ctx, in); err != nil {
 		return fmt.Errorf("diskstats %s: %w", f.from.Path, err)
 	}
+	// Counters give rates only between two samples. An untimed file can be one sample since boot.
 	if r.samples < 2 && (r.untimed == nil || r.samples == 0) {
 		return fmt.Errorf("diskstats %s: too few samples with a time and the row of a device (%d): want at least two; record them with: while sleep 1; do date +%%s.%%N; cat /proc/diskstats; done",
 			f.from.Path, r.samples)

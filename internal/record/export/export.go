@@ -81,6 +81,7 @@ func Write(ctx context.Context, w io.Writer, r recording.Reader, f Format, opt O
 	}
 
 	metrics := slices.DeleteFunc(slices.Clone(all), func(m recording.Metric) bool { return !sel.Wants(m.Name) })
+	// OpenMetrics cuts _total off a counter's name, unless another metric already has that name.
 	names := map[string]bool{}
 	for _, m := range metrics {
 		names[m.Name] = true

@@ -99,6 +99,7 @@ func isSample(line []byte) bool {
 
 	rest := line[n:]
 	if len(rest) > 0 && rest[0] == '{' {
+		// Quoted label values may contain braces, so the last one ends the labels.
 		end := bytes.LastIndexByte(rest, '}')
 		if end < 0 {
 			return false
@@ -111,6 +112,7 @@ func isSample(line []byte) bool {
 		return false
 	}
 
+	// The timestamp is a float too: OpenMetrics has seconds with a fraction.
 	for _, f := range fields {
 		if !isFloat(f) {
 			return false
@@ -279,6 +281,7 @@ func (f *file) eachOf(ctx context.Context, part source.File, loc *time.Location,
 		}
 
 		p, err := s.next()
+		// Text after the last complete page was lost if the file ended within it.
 		if errors.Is(err, io.EOF) {
 			if s.lost && lost != nil {
 				lost(s.pos, s.failure)

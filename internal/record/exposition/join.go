@@ -146,12 +146,15 @@ func (o *single) read(body []byte) {
 
 		switch {
 		case string(name) == "process_start_time_seconds", string(name) == "node_boot_time_seconds":
+			// A process that restarted is the same series with another start, so the start is part
+			// of it.
 			o.began += text + string(fields[0])
 		case bytes.HasSuffix(name, []byte("_info")): // contains the host's name, among others
 			o.began += text
 		}
 
 		v, err := strconv.ParseFloat(string(fields[0]), 64)
+		// NaN is not equal to itself: as a counter's value it would never compare as increasing.
 		if err != nil || v != v {
 			continue
 		}

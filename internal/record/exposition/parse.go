@@ -287,6 +287,8 @@ func batches(samples []sample, ms int64) []recording.Batch {
 		}
 
 		values[i] = s.value
+		// The capacity is limited too: an append to a column must not overwrite the next one's
+		// value.
 		b.Columns = append(b.Columns, recording.Column{Labels: s.labels, Values: values[i : i+1 : i+1]})
 	}
 

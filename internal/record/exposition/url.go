@@ -93,6 +93,7 @@ func OpenURL(raw string, opt URLOptions) (source.Source, error) {
 
 	if opt.Transport == nil {
 		t := httpclient.Base(opt.Insecure)
+		// Compression saves nothing on the same machine and costs the exporter CPU.
 		t.DisableCompression = onThisHost(u)
 		opt.Transport = t
 	}
@@ -244,6 +245,8 @@ func (m *metricsURL) get(ctx context.Context, page *bytes.Buffer) (body []byte, 
 		return nil, "", fmt.Errorf("%s: %w", m.name, err)
 	}
 
+	// OpenMetrics first, because its counters and units are typed. Text is the fallback of old
+	// exporters.
 	req.Header.Set("Accept", openMetricsType+", "+textType+";q=0.8, */*;q=0.1")
 	resp, err := m.client.Do(req)
 	if err != nil {
@@ -256,6 +259,7 @@ func (m *metricsURL) get(ctx context.Context, page *bytes.Buffer) (body []byte, 
 	}
 
 	contentType = resp.Header.Get("Content-Type")
+	// A status of 200 with a page for people: the wrong path of a server with a user interface.
 	if strings.HasPrefix(contentType, "text/html") {
 		return nil, "", notMetrics(m.name + " is a web page, not metrics: the path is usually " +
 			usualPath(m.exporters))

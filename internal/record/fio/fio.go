@@ -112,6 +112,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		if err == nil {
 			err = e.add(&r)
 		} else {
+			// Only the first damaged report is described; a torn file may have hundreds.
 			if bad == nil {
 				bad = &recording.Note{Kind: recording.NoteDamage, File: f.from.Path, Offset: s.start,
 					Text: fmt.Sprintf("skipped report %d, at byte %d: %v", n, s.start, err)}
@@ -133,6 +134,8 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 			f.from.Path, why)
 	}
 
+	// Logs of latency or bandwidth, which fio writes next to its JSON file, have the times between
+	// reports.
 	if err := e.logs(filepath.Dir(f.from.Path)); err != nil {
 		return err
 	}
@@ -147,6 +150,7 @@ func (f *file) describe(e *emitter, bad *recording.Note) {
 		Samples: int64(len(e.times)), Facts: map[string]string{},
 	}
 
+	// Reports of one moment are one sample, so the period is between distinct times.
 	if len(e.times) > 0 {
 		times := make([]int64, 0, len(e.times))
 		for ms := range e.times {
@@ -163,6 +167,7 @@ func (f *file) describe(e *emitter, bad *recording.Note) {
 
 		slices.Sort(steps)
 		if len(steps) > 0 {
+			// The median, because a pause between two runs in one file is not the period.
 			d.Period = time.Duration(steps[len(steps)/2]) * time.Millisecond
 		}
 	}

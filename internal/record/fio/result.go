@@ -284,6 +284,8 @@ func (e *emitter) figures(v values, j *job, h *history, ms int64, start bool) {
 		v.add(ms, bytes, prefix+"_bytes_total", "job", j.Name)
 		v.add(ms, e.iops(dir, d, h), prefix+"_iops", "job", j.Name)
 
+		// Percentiles of total latency are reported only with lat_percentiles; the default is
+		// completion.
 		q := dir.Lat
 		if len(q.Percentile) == 0 {
 			q = dir.Clat

@@ -47,10 +47,12 @@ func (f *terseFile) Read(ctx context.Context, w recording.Writer, opt source.Opt
 
 	defer in.Close()
 	at := f.from.Modified
+	// Terse output has no time of day; the end of the run is close to when the file was written.
 	if at.IsZero() || at.UnixMilli() <= 0 {
 		at = time.UnixMilli(yearsMs / 4) // unknown
 	}
 
+	// The totals are converted to a JSON report, so that both formats share everything after it.
 	r := &result{Version: "fio", TimestampMs: at.UnixMilli()}
 	lines := bufio.NewScanner(io.LimitReader(in, textBytesMax+1))
 	lines.Buffer(make([]byte, 0, 4096), textLineMax)
@@ -59,6 +61,7 @@ func (f *terseFile) Read(ctx context.Context, w recording.Writer, opt source.Opt
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		// Warnings and status lines of fio may be between the results.
 		if !terseLine.Match(lines.Bytes()) {
 			continue
 		}

@@ -57,6 +57,7 @@ func (a address) find(root string) (cgroup, error) {
 		if err != nil {
 			return cgroup{}, err
 		}
+		// With cgroup v1, the path is the same in each hierarchy.
 		g := memberOf(root, replaced(string(member), a.cgroup), true)
 		if !g.there() {
 			return g,
@@ -80,6 +81,8 @@ func (a address) find(root string) (cgroup, error) {
 	}
 
 	g := findCgroup(root)
+	// In a container with only Plimsoll in it, the visible cgroup is Plimsoll's, not the
+	// database's.
 	g.ours = g.containsOnly(root, os.Getpid())
 	return g, nil
 }

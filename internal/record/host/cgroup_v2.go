@@ -121,6 +121,7 @@ func ioV2(levels []level) {
 	}
 
 	binding := map[limit]place{}
+	// Limits of all levels apply, so only the tightest one can hold requests back.
 	for i, l := range levels {
 		visit(l.file("io.max"), func(device, key string, v float64) {
 			k := limit{device, key}
@@ -131,6 +132,8 @@ func ioV2(levels []level) {
 	}
 
 	for i, l := range levels {
+		// The first level, the group itself, is always reported. A parent's I/O includes that of
+		// its other children.
 		limited := map[string]bool{}
 		visit(l.file("io.max"), func(device, key string, v float64) {
 			if b, ok := binding[limit{device, key}]; ok && b.at == i {

@@ -13,6 +13,7 @@ func (s *sampler) volumes() {
 	for _, v := range s.ebs {
 		page, err := s.askVolume(v.Device)
 		if err != nil {
+			// One note for each volume: without root, each sample would fail in the same way.
 			if name := "ebs " + v.Device; !s.noted[name] {
 				s.noted[name] = true
 				s.absent = append(s.absent,
@@ -30,6 +31,7 @@ func (s *sampler) volumes() {
 			{"write_ops_total", float64(page.WriteOps)},
 			{"read_bytes_total", float64(page.ReadBytes)},
 			{"write_bytes_total", float64(page.WriteBytes)},
+			// The volume reports times in microseconds.
 			{"read_seconds_total", float64(page.ReadUs) / 1e6},
 			{"write_seconds_total", float64(page.WriteUs) / 1e6},
 			{"exceeded_iops_seconds_total", float64(page.VolumeIOPSUs) / 1e6},

@@ -278,6 +278,7 @@ func newSampler(root string, want func(string) bool) *sampler {
 // sample reads the current state of the machine. Only a missing /proc/diskstats is an error; other
 // missing files are skipped and noted once.
 func (s *sampler) sample(at time.Time) error {
+	// The batch and its columns are reused, because a sample is taken every second.
 	s.batch.TimesMs = append(s.batch.TimesMs[:0], at.UnixMilli())
 	s.batch.Columns = s.batch.Columns[:0]
 	clear(s.given)
@@ -291,6 +292,7 @@ func (s *sampler) sample(at time.Time) error {
 		return err
 	}
 
+	// Names stay once seen, so only a machine that never showed a device is noted.
 	if len(s.names) == 0 && !s.noted["devices"] {
 		s.noted["devices"] = true
 		s.absent = append(
@@ -306,6 +308,7 @@ func (s *sampler) sample(at time.Time) error {
 			func(b []byte) error { return s.pressure(resource, b) })
 	}
 
+	// Our own cgroup exists as long as this process; another one may be removed and replaced.
 	if !s.group.ours {
 		s.regroup(at)
 	}

@@ -31,10 +31,12 @@ func (s *sampler) diskstats(b []byte) error {
 			continue
 		}
 
+		// Partitions and unused devices too: cgroups refer to devices by number.
 		if len(s.names) < devicesMax {
 			s.names[d.Numbers] = d.Name
 		}
 
+		// A partition's requests count at its disk as well.
 		if partition.MatchString(d.Name) {
 			continue
 		}

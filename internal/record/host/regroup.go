@@ -72,6 +72,7 @@ func (s *sampler) regroup(at time.Time) {
 	}
 
 	if slices.ContainsFunc(dirs, func(dir string) bool { return exists(s.root, dir) }) {
+		// While the group exists: afterwards, its program is what identifies the successor.
 		if r.program == "" && r.tried.IsZero() {
 			r.program, r.tried = s.group.mainProgram(s.root), at
 		}
@@ -85,9 +86,11 @@ func (s *sampler) regroup(at time.Time) {
 
 	if r.gone.IsZero() {
 		r.gone, r.tried = at, time.Time{}
+		// The successor may have started shortly before the old group was seen to be gone.
 		r.since = ticks(readText(s.root, "proc/uptime")) - int64(regroupOverlap.Seconds())*procfs.UserHz
 	}
 
+	// Looking for it reads /proc of all processes, which is too much for each sample.
 	if at.Sub(r.tried) < regroupEvery {
 		return
 	}
@@ -102,6 +105,7 @@ func (s *sampler) regroup(at time.Time) {
 		return
 	}
 
+	// Noted after the first attempt failed, so that a quick restart produces one note and not two.
 	if first {
 		s.noteNow(recording.Note{Kind: recording.NoteLimit, From: r.gone,
 			Text: fmt.Sprintf("the cgroup %s was removed, for example by a restart of a container: its memory, CPU and I/O are unknown until a cgroup with the same program appears",

@@ -94,6 +94,7 @@ func diskFacts(root string, f map[string]string) {
 		}
 
 		at := "sys/block/" + e.Name()
+		// sysfs counts in sectors of 512 bytes, whatever the device's block size is.
 		if n, err := strconv.ParseInt(readText(root, at+"/size"), 10, 64); err == nil && n > 0 &&
 			n <= math.MaxInt64/procfs.SectorBytes {
 			f["size."+e.Name()] = strconv.FormatInt(n*procfs.SectorBytes, 10)

@@ -144,6 +144,7 @@ func (w *writers) report(of map[int]*program, total int64) {
 	w.facts = map[string]string{}
 
 	for i, p := range list[:min(len(list), writersMost)] {
+		// The list is sorted, so all that follow wrote even less.
 		share := float64(p.bytes) / float64(max(1, total))
 		if share < writersLeast {
 			break
@@ -153,6 +154,7 @@ func (w *writers) report(of map[int]*program, total int64) {
 		slices.Sort(p.pids)
 
 		var devices []string
+		// Children may have other files open, as PostgreSQL's backends and checkpointer do.
 		for _, pid := range p.pids[:min(len(p.pids), filesOfMost)] {
 			paths, _ := openFiles(w.root, pid)
 			for _, d := range devicesOf(w.root, pid, paths) {
@@ -166,6 +168,7 @@ func (w *writers) report(of map[int]*program, total int64) {
 			text += " device=" + strings.Join(devices, ",")
 		}
 
+		// The main process listens; its children have at most the same sockets.
 		_, sockets := openFiles(w.root, p.pid)
 		if port := listensAt(w.root, p.pid, sockets); port > 0 {
 			text += " port=" + strconv.Itoa(port)
@@ -235,12 +238,14 @@ func devicesOf(root string, pid int, paths []string) (out []string) {
 	mounts := parseMounts(string(b))
 	votes, ofRoot := map[string]int{}, map[string]bool{}
 	for _, p := range paths {
+		// Mounts are nested: a file belongs to the one with the longest path.
 		var inner mount
 		for _, m := range mounts {
 			if len(m.at) > len(inner.at) && (m.at == "/" || p == m.at || strings.HasPrefix(p, m.at+"/")) {
 				inner = m
 			}
 		}
+		// A path on no mount, such as a file in another namespace, has no vote.
 		if inner.device != "" {
 			device := wholeDisk(root, filepath.Base(inner.device))
 			votes[device]++

@@ -291,6 +291,7 @@ func (s *splitter) parts() ([]Part, error) {
 		nodes []*node
 	}
 
+	// First the servers, each with its own series and those of its host.
 	var all []wanted
 	for _, v := range s.servers {
 		p := wanted{Part: Part{Engine: s.opt.Engines[v.engine].Name, Name: s.serverName(v), Notes: v.notes},
@@ -310,6 +311,8 @@ func (s *splitter) parts() ([]Part, error) {
 		all = append(all, p)
 	}
 
+	// If anything can be judged, series that belong to no server and have no devices are only
+	// noise.
 	judged := len(s.servers) > 0 ||
 		slices.ContainsFunc(s.places, func(at *place) bool { return slices.ContainsFunc(at.nodes, s.devices) })
 	for _, at := range s.places {
@@ -329,6 +332,7 @@ func (s *splitter) parts() ([]Part, error) {
 	switch {
 	case len(all) == 0:
 		return []Part{{Readers: s.in}}, nil
+	// Nothing was split off: the recording itself is the only part, without a filter around it.
 	case len(all) == 1 && len(all[0].nodes) == len(s.nodes) && len(s.deviceHosts(all[0].nodes)) == 0:
 		all[0].Readers = s.in
 		return []Part{all[0].Part}, nil
@@ -338,6 +342,7 @@ func (s *splitter) parts() ([]Part, error) {
 	for i, p := range all {
 		var err error
 		nodes := p.nodes
+		// Evaluated later: the choice is only needed when a user asks to see one part.
 		p.choice = func() ([]string, string) { return s.choice(nodes) }
 		p.again = func(ctx context.Context) ([]recording.Reader, error) {
 			at := *s

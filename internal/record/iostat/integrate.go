@@ -297,6 +297,7 @@ func (it *integrator) flush() error {
 	defer it.drop()
 	offset := it.opt.ClockOffset.Milliseconds()
 
+	// Times increase, so the part outside of the period is at both ends only.
 	lo, hi := 0, len(it.times)
 	for lo < hi && !it.opt.From.IsZero() && it.times[lo]+offset < it.opt.From.UnixMilli() {
 		lo++
@@ -322,6 +323,7 @@ func (it *integrator) flush() error {
 			if len(col) <= lo {
 				continue
 			}
+			// A device that is missing from the last reports has a shorter column.
 			for len(col) < hi {
 				col = append(col, math.NaN())
 			}
@@ -383,6 +385,7 @@ func (it *integrator) notes(s *survey) []recording.Note {
 		limit("the log has only CPU reports (iostat -c): cannot judge devices; record with iostat -xt 1")
 	}
 
+	// has[0] is set once a report had CPU figures.
 	if it.cpu.has[0] && s.found.cpus == 0 {
 		limit("the log does not contain the number of CPUs: its CPU seconds are for one CPU")
 	}

@@ -103,6 +103,7 @@ func isSadf(head []byte) bool { return bytes.Contains(head, []byte(`"file-date"`
 // next implements reports.
 func (j *jsonReports) next() (*report, bool) {
 	for !j.ended {
+		// The bound is for each value, because a log may be of any length.
 		j.in.left = valueBytesMax
 		var err error
 		if j.within {
@@ -118,6 +119,8 @@ func (j *jsonReports) next() (*report, bool) {
 				if errors.As(err, &wrong) {
 					j.found.damage.add(0, j.dec.InputOffset(),
 						fmt.Sprintf("report %d has a %s in the field %s", j.n+1, wrong.Value, wrong.Field))
+					// The decoder has consumed the whole value, so the next report can still be
+					// read.
 					j.n++
 					continue
 				}
@@ -137,6 +140,7 @@ func (j *jsonReports) next() (*report, bool) {
 		j.ended = true
 		if j.in.err != nil {
 			j.found.damage.add(0, j.dec.InputOffset(), "read error: "+j.in.err.Error())
+			// A log that was cut off ends within the array; an end outside of it is regular.
 		} else if !errors.Is(err, io.EOF) || j.within {
 			j.found.damage.add(0, j.dec.InputOffset(), damageText(err))
 		}
@@ -183,6 +187,7 @@ func (j *jsonReports) header() error {
 		if err != nil || open != json.Delim('[') {
 			return err
 		}
+		// The first report of a run is the average since boot.
 		j.within, j.first = true, true
 		j.found.runs++
 		j.skip = j.emptyLine()

@@ -283,6 +283,7 @@ func (s *sarReports) readPairs(fields [][]byte) {
 	at, ok := sadfTime(fields[2])
 	c := columnOf(string(fields[4]))
 	v, _, number := figure(fields[5])
+	// Figures of the whole host, such as %iowait or pgpgout/s, have no device.
 	if f, known := hostColumns[string(fields[4])]; ok && number && known && !c.known {
 		if r := s.report(sarKey{second: at.unix()}, at); r != nil {
 			r.setHost(f, v)
@@ -301,6 +302,7 @@ func (s *sarReports) readPairs(fields [][]byte) {
 
 	r.hasDevices = true
 	name := string(fields[3])
+	// sadf -p prints one line for each figure, so a device's rates come from several lines.
 	i := slices.IndexFunc(r.devices, func(d device) bool { return d.name == name })
 	if i < 0 {
 		i = len(r.devices)
@@ -380,6 +382,7 @@ func sarHeadingOf(fields [][]byte) (h sarHeading, ok bool) {
 	for _, f := range fields {
 		c := columnOf(string(f))
 		h.columns = append(h.columns, c)
+		// Units and percent signs distinguish a heading from a row of names.
 		if bytes.HasSuffix(f, []byte("/s")) || bytes.HasPrefix(f, []byte("%")) || string(f) == "tps" {
 			units++
 		}
@@ -402,6 +405,7 @@ func sarHeadingOf(fields [][]byte) (h sarHeading, ok bool) {
 		return h, true
 	}
 
+	// Not a table of devices or CPUs: either figures of the host, or an activity that is skipped.
 	h.device = -1
 	for _, f := range fields {
 		figure, known := hostColumns[string(f)]

@@ -23,6 +23,7 @@ func (l *log) readSinceBoot(ctx context.Context, w recording.Writer, opt source.
 	var at time.Time
 	var cpu *[6]float64
 	devices := map[string]rates{}
+	// The last report wins, although all of them should be the same.
 	err := l.each(ctx, opt, 1, func(r *report) error {
 		ms, ok := ck.at(sv.withoutPartitions(r))
 		if !ok {
@@ -55,6 +56,8 @@ func (l *log) readSinceBoot(ctx context.Context, w recording.Writer, opt source.
 		return err
 	}
 
+	// Averages times an assumed time since boot are counters; dividing them again cancels the
+	// assumption.
 	seconds := sinceBootSpan.Seconds()
 	for _, name := range slices.Sorted(maps.Keys(devices)) {
 		for q, rate := range devices[name] {
@@ -62,6 +65,7 @@ func (l *log) readSinceBoot(ctx context.Context, w recording.Writer, opt source.
 		}
 	}
 	if cpu != nil {
+		// sysstat reports a share of all CPUs.
 		for i, percent := range cpu {
 			out.Add(percent/100*seconds*float64(max(sv.found.cpus, 1)), "node_cpu_seconds_total", "cpu", "all", "mode",
 				cpuModes[i])

@@ -130,6 +130,7 @@ func (s *stamp) readTail(b []byte) bool {
 			return false
 		}
 		s.hour %= 12
+		// 12 AM is hour 0 and 12 PM is hour 12, which the remainder above provides.
 		if b[0] == 'P' || b[0] == 'p' {
 			s.hour += 12
 		}
@@ -140,6 +141,7 @@ func (s *stamp) readTail(b []byte) bool {
 	case (b[0] == '+' || b[0] == '-') && len(b) >= 5:
 		digits := bytes.ReplaceAll(b[1:], []byte(":"), nil)
 		n, k := number(digits)
+		// The largest offset in use is +14:00.
 		if k != 4 || len(digits) != 4 || n%100 > 59 || n > 1400 {
 			return false
 		}

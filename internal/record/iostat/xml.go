@@ -99,8 +99,10 @@ func (x *xmlReports) start(t *xml.StartElement) {
 	case name == "statistics":
 		x.found.runs++
 	case name == "timestamp":
+		// A timestamp element encloses all tables of one report.
 		x.s = &jsonStatistics{Timestamp: jsonTime{text: get("date") + " " + get("time"), sadf: true,
 			utc: get("utc") == "1" || get("tz") == "UTC"}}
+	// Tables outside of a timestamp have no time to be placed at.
 	case x.s == nil:
 	case name == "cpu":
 		row := figuresOf(t)
@@ -110,6 +112,7 @@ func (x *xmlReports) start(t *xml.StartElement) {
 		if x.s.Disk == nil {
 			x.s.Disk = &[]map[string]any{}
 		}
+	// One over the bound is kept, so that the reader notices that there were more.
 	case name == "disk-device" && x.s.Disk != nil && len(*x.s.Disk) <= devicesMax:
 		row := figuresOf(t)
 		row["disk-device"] = get("dev")

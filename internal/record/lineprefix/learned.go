@@ -386,6 +386,7 @@ func (t *Time) fill(r role, text []byte, sign int) {
 	switch r {
 	case year:
 		t.Year = n
+		// Two digits: logs of the last century are not expected.
 		if len(text) == 2 {
 			t.Year += 2000
 		}
@@ -407,12 +408,14 @@ func (t *Time) fill(r role, text []byte, sign int) {
 		t.ZoneS, t.HasZone = sign*n*3600, true
 	case zoneMinutes:
 		t.HasZone = true
+		// Four digits are hours and minutes together, as in +0530.
 		if len(text) == 4 {
 			t.ZoneS = sign * (n/100*60 + n%100) * 60
 		} else {
 			t.ZoneS += sign * n * 60
 		}
 	case seconds1970:
+		// Fractions are a separate part of the prefix and may have been read before.
 		ns := t.Nanosecond
 		u := time.Unix(int64(n), 0).UTC()
 		t.Year, t.Month, t.Day = u.Date()

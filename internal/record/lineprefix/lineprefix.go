@@ -108,6 +108,7 @@ func (f *Form) Cut(line []byte) (at Time, rest []byte, ok bool) {
 		return f.learned.cut(line)
 	}
 
+	// A bracket belongs to the form only if it is closed after the time.
 	rest, bracket := bytes.CutPrefix(line, []byte("["))
 	switch f.clock {
 	case calendar:

@@ -58,6 +58,7 @@ func NewWriter(ctx context.Context, w recording.Writer, opt source.Options, path
 func (w *Writer) Time(at time.Time) error {
 	at = at.Add(w.opt.ClockOffset)
 	ms := at.UnixMilli()
+	// Until the time is accepted: figures of a skipped time must not join the previous sample.
 	w.skip = true
 
 	switch {
@@ -80,6 +81,7 @@ func (w *Writer) Time(at time.Time) error {
 	w.skip = false
 	if w.count == 0 {
 		w.firstMs = ms
+		// The most frequent step becomes the period, so the distances are counted.
 	} else if len(w.steps) < stepsKept {
 		w.steps[ms-w.lastMs]++
 	}

@@ -32,6 +32,7 @@ type part struct {
 // Read implements source.Source.
 func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	r := &reader{format: l.format, w: w, opt: opt, loc: cmp.Or(opt.Location, time.Local), name: l.parts[0].Path}
+	// Files of one log may be given in any order, and counters need increasing times.
 	parts, err := r.order(l.parts)
 	if err != nil {
 		return fmt.Errorf("%s log: %w", l.format.Product, err)
@@ -54,8 +55,10 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 		return fmt.Errorf("%s log %s: no line with a time", l.format.Product, l.names())
 	}
 
+	// Events that are open at the end of the log, such as a checkpoint, end with it.
 	r.parser.End(r.events.to)
 	for _, why := range slices.Sorted(maps.Keys(r.events.unread)) {
+		// Without any event, unreadable lines are the reason and not a remark.
 		if len(r.events.cells) == 0 {
 			return fmt.Errorf("%s log %s has %s", l.format.Product, l.names(), why)
 		}
@@ -95,6 +98,7 @@ func (r *reader) order(files []source.File) ([]part, error) {
 		}
 
 		p := part{File: f}
+		// Docker, Kubernetes or journald may have wrapped one file and not the other.
 		p.wrapper, _ = r.format.detect(head[:n])
 		r.modified = f.Modified
 		for line := range bytes.Lines(head[:n]) {
@@ -108,6 +112,7 @@ func (r *reader) order(files []source.File) ([]part, error) {
 	}
 
 	slices.SortStableFunc(out, func(a, b part) int { return a.begins.Compare(b.begins) })
+	// Reading the heads set these flags; the notes are about the lines that count.
 	r.zoneless, r.yearless = false, false
 
 	return out, nil

@@ -92,6 +92,7 @@ func timely(batches []recording.Batch, now time.Time, offset time.Duration) ([]r
 
 // usual returns the median time (ms) of the values of a sample.
 func usual(batches []recording.Batch) int64 {
+	// Most samples have one time, and need no median.
 	if len(batches) == 1 && len(batches[0].TimesMs) == 1 {
 		return batches[0].TimesMs[0]
 	}
@@ -101,6 +102,7 @@ func usual(batches []recording.Batch) int64 {
 		values int
 	}
 
+	// Each time counts with its number of values: one stale series must not shift a page's time.
 	var all []weight
 	half := 0 // twice the values up to the middle
 	for _, b := range batches {

@@ -72,6 +72,7 @@ func (o *Opener) looksLike(head []byte, kind packing) string {
 	const shown = 48
 	first, _, _ := bytes.Cut(head, []byte("\n"))
 	if len(first) > shown {
+		// The cut may be within a character; up to three bytes of it are removed.
 		first = first[:shown]
 		for len(first) > 0 && !utf8.Valid(first) && shown-len(first) < utf8.UTFMax {
 			first = first[:len(first)-1]

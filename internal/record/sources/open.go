@@ -224,6 +224,7 @@ func (o *Opener) insteadOf(dir string) string {
 	}
 
 	defer f.Close()
+	// Bounded, because the folder may be a mail spool or a database with a million files.
 	entries, err := f.ReadDir(200)
 	if len(entries) == 0 {
 		return "it is empty"
@@ -240,6 +241,7 @@ func (o *Opener) insteadOf(dir string) string {
 			return "did you mean " + path + "?"
 		}
 
+		// Only sources can be opened, so this cannot suggest an arbitrary file.
 		if info.Mode().IsRegular() {
 			if _, err := o.openFile(path, info); err == nil {
 				return "give one of its files, for example " + path
@@ -253,6 +255,7 @@ func (o *Opener) insteadOf(dir string) string {
 
 // openFile recognises a file by its first bytes.
 func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
+	// A user may have completed the path to the manifest of a recording.
 	if filepath.Base(path) == recording.ManifestName && recording.IsRecording(filepath.Dir(path)) {
 		return asReader(recording.Open(filepath.Dir(path)))
 	}
@@ -262,6 +265,7 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 		return Input{}, err
 	}
 
+	// A tar archive may contain several sources, so it is not guessed which one is meant.
 	head := p.head
 	if isTar(head) {
 		return Input{}, fmt.Errorf("%s %s", path, o.looksLike(head, p.kind))
@@ -288,6 +292,7 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 		return asInput(iostat.New(from))
 	}
 
+	// Server logs come first: they may contain lines that resemble the formats below.
 	for _, l := range slices.Concat(o.logs, synclog.Formats()) {
 		if l.Sniff(head) {
 			return asInput(l.Open(from), nil)
@@ -324,6 +329,8 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 		return asInput(exposition.New(from, o.exporters), nil)
 	}
 
+	// Saved answers of cloud APIs are JSON without a signature, so every other format has
+	// precedence.
 	for _, c := range o.saved {
 		if c.IsSaved(head) {
 			return Input{Source: c.Saved(from)}, nil
@@ -413,6 +420,7 @@ func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt Ope
 		v := *u
 		v.Path = strings.TrimSuffix(u.Path, "/") + "/metrics"
 		in, err := o.openMetrics(ctx, v.String(), opt)
+		// The path may already be that of the page.
 		if err != nil && strings.Trim(u.Path, "/") != "" {
 			if exact, exactErr := o.openMetrics(ctx, arg, opt); exactErr == nil {
 				in, err = exact, nil
@@ -435,6 +443,8 @@ func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt Ope
 	}
 
 	var refused *exposition.Refused
+	// Something that speaks HTTP answered; otherwise the failure of the connection is the better
+	// error.
 	answered := errors.As(page.err, &refused) || errors.Is(page.err, exposition.ErrNotMetrics)
 	denied := refused != nil && (refused.Status == http.StatusUnauthorized ||
 		refused.Status == http.StatusForbidden)

@@ -161,6 +161,7 @@ func (ev *evaluator) set(e *parser.BinaryExpr, lhs, rhs value) (value, error) {
 	}
 
 	key := matchKey(e.VectorMatching)
+	// Several series may have the same key; a cell is known if one of them has a value.
 	known := func(tracks []Track) map[string]Mask {
 		m := map[string]Mask{}
 		for _, t := range tracks {
@@ -191,6 +192,7 @@ func (ev *evaluator) set(e *parser.BinaryExpr, lhs, rhs value) (value, error) {
 		left := known(lhs.tracks)
 		out = append(out, lhs.tracks...)
 		for _, t := range rhs.tracks {
+			// Series of the right side fill the cells in which the left side has no value.
 			keep(t, left[key(t.Labels).String()], false)
 		}
 		out = merged(clone(out))

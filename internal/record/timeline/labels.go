@@ -66,6 +66,7 @@ func (ev *evaluator) quantile(e *parser.Call) (value, error) {
 	groups := map[string][]bucket{}
 	var order []labels.Labels
 
+	// All labels but le identify a histogram.
 	strip := grouping([]string{model.BucketLabel}, false)
 	for _, t := range v.tracks {
 		le, err := strconv.ParseFloat(t.Labels.Get(model.BucketLabel), 64)
@@ -80,6 +81,7 @@ func (ev *evaluator) quantile(e *parser.Call) (value, error) {
 	}
 
 	var out []Track
+	// Groups keep the order of the series, so that the result does not depend on a map.
 	for _, ls := range order {
 		bs := groups[ls.String()]
 		slices.SortFunc(bs, func(a, b bucket) int { return cmp.Compare(a.le, b.le) })

@@ -98,6 +98,7 @@ type file struct {
 // Read implements source.Source. It reads the file twice: where lines without a date belong depends
 // on how many there are.
 func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	// The first pass only counts rows and finds dates.
 	first := &reader{opt: opt}
 	if _, err := f.pass(ctx, opt, first, func(row) error { return nil }); err != nil {
 		return err

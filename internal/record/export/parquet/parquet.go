@@ -64,6 +64,7 @@ func (w *Writer) begin() error {
 
 // Group writes the rows in the columns and empties them. Without rows it does nothing.
 func (w *Writer) Group() error {
+	// All columns of a row group must have the same number of rows; the format cannot express less.
 	rows := w.columns[0].rows()
 	for _, c := range w.columns {
 		if c.rows() != rows {
@@ -110,6 +111,7 @@ func start(m *format.ColumnMetaData) int64 {
 func (w *Writer) chunk(l *leaf) (format.ColumnMetaData, error) {
 	m := format.ColumnMetaData{
 		Type: l.kind, PathInSchema: l.path, Codec: format.Zstd, NumValues: int64(l.values()),
+		// RLE is for the repetition and definition levels, whatever the values use.
 		Encoding: []format.Encoding{l.encoding, format.RLE},
 	}
 
@@ -119,6 +121,7 @@ func (w *Writer) chunk(l *leaf) (format.ColumnMetaData, error) {
 
 	if l.dictionary != nil {
 		words, body := l.dictionary()
+		// Offsets are known only now, because pages are compressed as they are written.
 		m.DictionaryPageOffset = w.at
 		m.Encoding = append(m.Encoding, format.Plain)
 		err := w.page(&m, body, format.PageHeader{
