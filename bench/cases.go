@@ -91,6 +91,7 @@ func want150(path string) (func(string) bool, error) {
 			return nil, err
 		}
 
+		// The first document of a file is metadata, without metrics.
 		if e.Chunk == nil {
 			continue
 		}
@@ -189,6 +190,7 @@ func generate(dir string, size int64) error {
 	var group errgroup.Group
 	group.SetLimit(runtime.NumCPU())
 
+	// Rounded up, so that a size below one file's still makes a file.
 	for i := range (size + fileBytes - 1) / fileBytes {
 		group.Go(func() error {
 			server := ftdctest.NewServer(1)
@@ -199,6 +201,7 @@ func generate(dir string, size int64) error {
 				return err
 			}
 
+			// Chunks are written whole: the last one may exceed the size a little.
 			for int64(b.Len()) < min(fileBytes, size-i*fileBytes) {
 				if err := server.Chunk(&b); err != nil {
 					return err

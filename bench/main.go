@@ -72,6 +72,7 @@ func run(w io.Writer, args []string) error {
 		return err
 	}
 
+	// Each case runs in its own process, so that its peak memory is its own.
 	if *one != "" {
 		r, err := measure(*one, flags.Arg(0), *cores)
 		if err != nil {
@@ -115,6 +116,7 @@ func run(w io.Writer, args []string) error {
 		return err
 	}
 
+	// Rounds outside, cases inside: a slow phase of the machine then affects all cases alike.
 	for range *rounds {
 		for _, j := range jobs {
 			if j.err == nil {
@@ -170,6 +172,7 @@ func (j *job) runPeer(path string) error {
 	for _, t := range targets {
 		var argv []string
 		for _, a := range strings.Fields(j.peer) {
+			// Arguments are split at spaces without a shell, whose start would be measured too.
 			argv = append(argv, strings.NewReplacer("{file}", t, "{}", t).Replace(a))
 		}
 
@@ -185,6 +188,7 @@ func (j *job) runPeer(path string) error {
 
 		sum.Seconds += time.Since(from).Seconds()
 		sum.CPU += (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+		// The largest process, not the sum: the files run one after another.
 		sum.PeakKB = max(sum.PeakKB, peakOf(cmd.ProcessState))
 	}
 
@@ -201,6 +205,7 @@ func table(w io.Writer, jobs []*job, size int64) error {
 		return float64(size) / 1e6 / median(j.runs, func(r result) float64 { return r.CPU })
 	}
 
+	// Inflating alone bounds what any reader of the format can reach.
 	inflate := 0.0
 	for _, j := range jobs {
 		if j.name == "inflate" && j.err == nil && len(j.runs) > 0 {
@@ -212,6 +217,7 @@ func table(w io.Writer, jobs []*job, size int64) error {
 	for _, j := range jobs {
 		if j.err != nil || len(j.runs) == 0 {
 			fmt.Fprintf(t, "%s\t%d\tfailed: %v\t\n", j.name, j.cores, j.err)
+			// A peer that is not installed or fails must not fail our own measurement.
 			if j.peer == "" {
 				failed = errors.Join(failed, j.err)
 			}

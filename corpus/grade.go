@@ -40,10 +40,12 @@ const (
 
 // grade compares an answer with the truth and gives the reason if it is not right.
 func grade(t Truth, a Answer) (string, string) {
+	// Not reading a capture is as bad as a wrong diagnosis: the user has no answer either way.
 	if a.Refused != "" {
 		return wrong, "the inputs are not read"
 	}
 
+	// A cause that must never be claimed makes the answer wrong, whatever else it says.
 	if i := slices.IndexFunc(a.Claims, func(c Claim) bool {
 		return serious(c) && slices.Contains(t.Never,
 			c.Cause)
@@ -67,6 +69,7 @@ func serious(c Claim) bool { return c.Severity != "info" }
 func gradeHealthy(t Truth, a Answer) (string, string) {
 	worst, cause := "", ""
 	for _, c := range a.Claims {
+		// Side effects that the truth lists are no false alarm.
 		if serious(c) && !slices.Contains(t.Also, c.Cause) && severityOf(c.Severity) > severityOf(worst) {
 			worst, cause = c.Severity, c.Cause
 		}
@@ -80,6 +83,7 @@ func gradeHealthy(t Truth, a Answer) (string, string) {
 	case a.Stalled && !alsoOnly(t, a):
 		return partly, "warns that something stalled"
 	case worst != "":
+		// A warning is a lesser error than a critical finding: nobody is called at night for it.
 		return partly, "warns: " + cause
 	case a.Unjudged:
 		return partly, "not judged"

@@ -29,6 +29,7 @@ func run(dir, program, answers string, unread bool) error {
 		return err
 	}
 
+	// Answers of another tool come from a file, because only its user can run it.
 	var scored []Scored
 	if answers != "" {
 		scored, err = scoreFile(cases, answers)

@@ -134,6 +134,7 @@ func diagnose(program string, c Case) (Answer, error) {
 
 	err := cmd.Run()
 	var exit *exec.ExitError
+	// Any exit code is an answer: findings exit with 3, refused inputs with 1.
 	if err != nil && !errors.As(err, &exit) {
 		return Answer{}, err
 	}

@@ -27,6 +27,7 @@ func scoreAll(cases []Case, program string) ([]Scored, error) {
 	out := make([]Scored, len(cases))
 	errs := make([]error, len(cases))
 
+	// Each worker writes only to the places of its own cases, so no lock is needed.
 	next := make(chan int)
 	var wait sync.WaitGroup
 	for range workers {
@@ -46,6 +47,7 @@ func scoreAll(cases []Case, program string) ([]Scored, error) {
 	close(next)
 	wait.Wait()
 
+	// The first error in the order of the cases, so that it does not depend on the workers.
 	for _, err := range errs {
 		if err != nil {
 			return nil, err
@@ -90,6 +92,7 @@ func totals(scored []Scored, brief bool) string {
 		by := map[string]*count{}
 		critical := 0
 
+		// The halves are never summed: figures of the tuned half are too good.
 		for _, s := range scored {
 			if s.Unread() != half.unread {
 				continue

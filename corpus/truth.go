@@ -122,6 +122,7 @@ func loadCase(path string) (Case, error) {
 	if err != nil {
 		return c, err
 	}
+	// Every other file of the folder is an input, so a case needs no list of them.
 	for _, f := range files {
 		if f.Name() != "truth.yaml" {
 			c.Inputs = append(c.Inputs, filepath.Join(folder, f.Name()))

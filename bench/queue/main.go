@@ -174,6 +174,7 @@ func simpy(ctx context.Context, n int, python string, install bool) (result, err
 	}
 
 	env := os.Environ()
+	// Only on request: a benchmark should not fetch programs unasked.
 	if install {
 		dir, err := os.MkdirTemp("", "simpy")
 		if err != nil {

@@ -97,6 +97,7 @@ func newCatalogListCommand(a *app) *cobra.Command {
 				return usagef("", "catalog list: --min-iops %d: want 0 or more", filter.minIOPS)
 			}
 
+			// After the usage checks, because reading a catalogue may need a file of the user.
 			if err := a.useCatalog(); err != nil {
 				return err
 			}

@@ -112,6 +112,7 @@ func scenarioPaths(before, typed string) ([]string, cobra.ShellCompDirective) {
 	}
 
 	keys := strings.Split(path, ".")
+	// All keys but the last are complete; the last one is what the user is typing.
 	for _, key := range keys[:len(keys)-1] {
 		if node = root.enter(node, key); node == nil {
 			return nil, noFiles
@@ -126,6 +127,7 @@ func scenarioPaths(before, typed string) ([]string, cobra.ShellCompDirective) {
 		return startingWith(before+typed, under(before+path+"=", leaf.values(keys))), noFiles
 	}
 
+	// Capped, because append must not overwrite the last key.
 	stem := strings.Join(append(keys[:len(keys)-1:len(keys)-1], ""), ".")
 	var words []string
 	for _, key := range root.keys(node) {

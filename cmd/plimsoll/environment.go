@@ -36,12 +36,14 @@ var credentialSets = []credentialSet{
 func bindEnvironment(getenv func(string) string, args []string) ([]func(string) string, error) {
 	servers := make([]*address.Address, len(args))
 	for i, arg := range args {
+		// A file may have a name that parses as an address, so only a scheme makes it a server.
 		if a, err := address.Parse(arg); err == nil && strings.Contains(arg, "://") {
 			servers[i] = a
 		}
 	}
 
 	hidden := make([]map[string]bool, len(args))
+	// Each set, such as a token or a user with a password, may belong to another server.
 	for _, set := range credentialSets {
 		first := slices.IndexFunc(set.variables, func(name string) bool { return getenv(name) != "" })
 		if first < 0 {

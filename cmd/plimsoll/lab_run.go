@@ -170,6 +170,7 @@ func (o *labRunOptions) measure(ctx context.Context, a *app, path string, v vari
 	opt := run.Options{
 		Engines: engines.All().Labs(), File: path, Sets: v.sets, FileSystem: o.lab.filesystem.value,
 		Images: o.lab.images, PowerLoss: o.powerLoss, Model: o.model,
+		// JSON always has the series; text needs them only for charts.
 		Series: o.series || o.output.value != "json", Progress: func(p run.Progress) { tellLab(t, p) },
 	}
 

@@ -116,6 +116,7 @@ func manPage(c *cobra.Command, at time.Time) string {
 	}
 
 	roffParagraphs(&b, long)
+	// Hidden commands are for scripts and completion, and have no page.
 	if subs := availableBelow(c); len(subs) > 0 {
 		b.WriteString(".SH COMMANDS\n")
 		for _, sub := range subs {
@@ -123,6 +124,7 @@ func manPage(c *cobra.Command, at time.Time) string {
 		}
 	}
 
+	// cobra adds --help only when a command runs.
 	c.InitDefaultHelpFlag()
 	if c.HasAvailableLocalFlags() {
 		b.WriteString(".SH OPTIONS\n")
@@ -144,6 +146,7 @@ func manPage(c *cobra.Command, at time.Time) string {
 		}
 	}
 
+	// Variables apply to all commands, so only the program's page lists them.
 	if !c.HasParent() {
 		b.WriteString(".SH ENVIRONMENT\n")
 		for _, v := range environment {

@@ -165,6 +165,7 @@ func (m *meter) text(w work, now time.Time) string {
 		text += fmt.Sprintf(" of %s (%s)", units.Bytes(w.total), units.Percent(w.done/w.total))
 	}
 
+	// Without progress since the start there is no rate to estimate from.
 	took := now.Sub(m.since).Seconds()
 	if took <= 0 || w.done <= m.from {
 		return text

@@ -48,6 +48,7 @@ func (a *app) runningRings(proc string) []runningRing {
 			continue
 		}
 
+		// The process's own flags are parsed, so that its folder is found whatever their order is.
 		cmd := newWatchCommand(a)
 		if cmd.ParseFlags(words[2:]) != nil {
 			continue // of another version

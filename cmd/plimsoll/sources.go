@@ -75,6 +75,7 @@ func (o *sourceOptions) AddFlags(cmd *cobra.Command) {
 }
 
 func (o *sourceOptions) Validate(cmd *cobra.Command, args []string, now time.Time) (err error) {
+	// First, because the moments of --from and --to are in this zone.
 	o.zone = time.Local
 	if o.tz != "" {
 		if o.zone, err = time.LoadLocation(o.tz); err != nil {
@@ -114,6 +115,7 @@ func (o *sourceOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 		return usagef("rules are designed for 1s", "--period %s: want %s or more", o.period, periodLeast)
 	}
 
+	// Each command has its own default for live sources.
 	if cmd.Flags().Changed("for") {
 		if o.duration <= 0 {
 			return usagef("for example --for 2m", "--for %s: want a duration", o.duration)

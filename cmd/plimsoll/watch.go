@@ -124,6 +124,7 @@ func (o *watchOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 	case o.every > o.window:
 		return usagef("the time between two windows would not be diagnosed",
 			"--every %s is longer than --window %s", o.every, o.window)
+	// The window is diagnosed from the recording, which must hold all of it.
 	case o.dir != "" && o.keep < o.window:
 		return usagef("for example --keep-for 24h", "--keep-for %s is shorter than --window %s", o.keep, o.window)
 	case o.dir != "" && o.keepBytes < recording.RingBytesMin:
@@ -141,6 +142,8 @@ func (o *watchOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 		o.hosts[i] = name
 	}
 
+	// Without --out the recording is in memory and bounded by --window, so these would have no
+	// effect.
 	for _, name := range []string{"keep-for", "keep-size"} {
 		if o.dir == "" && cmd.Flags().Changed(name) {
 			return usagef("for example --out /var/lib/plimsoll", "--%s needs --out", name)

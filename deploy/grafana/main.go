@@ -53,6 +53,7 @@ func rows() []row {
 			names[s.Name] = true
 		}
 
+		// Rules of one engine may have several prefixes, such as mongodb/ and wiredtiger/.
 		var ids []string
 		for _, r := range e.Rules {
 			family, _, _ := strings.Cut(r.ID, "/")
@@ -111,6 +112,7 @@ func (l *layout) add(p object, wide bool, height int) {
 		l.line()
 	}
 
+	// Two panels in a row: a narrow one takes the half that is free.
 	width, x := panelWidth, 0
 	switch {
 	case wide:
@@ -123,6 +125,7 @@ func (l *layout) add(p object, wide bool, height int) {
 	p["gridPos"] = object{"x": x, "y": l.y, "w": width, "h": height}
 	l.panels = append(l.panels, p)
 
+	// The row below starts under this panel once both halves are taken.
 	if wide || l.right {
 		l.y += height
 	}
@@ -145,6 +148,7 @@ func dashboard() (object, error) {
 		l.add(object{"type": "row", "title": row.title, "collapsed": false, "panels": []any{}}, true, 1)
 		l.add(findings(row.title, row.rules), true, findingsHeight)
 
+		// A signal belongs to the first row that has it, so no panel occurs twice.
 		for _, s := range pack.Signals() {
 			if taken[s.Name] || !row.signals(s) {
 				continue
@@ -223,6 +227,7 @@ func findings(title, ids string) object {
 
 // query returns a signal's query over exporters' metrics, restricted by the variables.
 func query(s *rules.Signal) (string, error) {
+	// Grafana's own variable is not PromQL, so a placeholder stands for it while parsing.
 	text, err := pack.Inline(s.Name, rangeMark)
 	if err != nil {
 		return "", fmt.Errorf("signal %s: %w", s.Name, err)
@@ -233,6 +238,7 @@ func query(s *rules.Signal) (string, error) {
 		return "", fmt.Errorf("signal %s: %w", s.Name, err)
 	}
 
+	// Both variables match as regular expressions, so that "All" works.
 	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
 		if sel, ok := n.(*parser.VectorSelector); ok {
 			for _, name := range []string{"cluster", "instance"} {

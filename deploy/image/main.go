@@ -59,6 +59,7 @@ func run(args []string, epoch string) error {
 		return err
 	}
 
+	// Without SOURCE_DATE_EPOCH, the time is 1970: the current one would make each image different.
 	in := input{arch: *arch, version: *version, made: time.Unix(0, 0).UTC()}
 	if epoch != "" {
 		var seconds int64
@@ -108,6 +109,7 @@ func static(program []byte) error {
 func layer(in input) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
+	// A fixed order and fixed times: the same program gives the same bytes.
 	for _, f := range []struct {
 		name string
 		mode int64
@@ -179,6 +181,8 @@ func write(out io.Writer, in input) error {
 		return err
 	}
 
+	// The config's diff_ids are of the uncompressed layer, the manifest's digest is of the packed
+	// one.
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	_, err = z.Write(plain)
@@ -197,6 +201,7 @@ func write(out io.Writer, in input) error {
 		return descriptor{MediaType: of + mediaType, Digest: digest(data), Size: len(data)}
 	}
 	config, err := json.Marshal(map[string]any{
+		// The fields of the OCI image specification, version 1.0 (config.md).
 		"created": in.made, "architecture": in.arch, "os": "linux",
 		"config": map[string]any{
 			"User": fmt.Sprintf("%d:%d", nonroot, nonroot), "WorkingDir": "/data", "Labels": labels,
@@ -227,6 +232,7 @@ func write(out io.Writer, in input) error {
 		return err
 	}
 
+	// docker load reads its own list; other tools read index.json.
 	docker, err := json.Marshal([]map[string]any{{"Config": blobPath(configBlob),
 		"RepoTags": []string{"plimsoll:" + in.version}, "Layers": []string{blobPath(layerBlob)}}})
 	if err != nil {

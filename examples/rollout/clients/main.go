@@ -92,6 +92,7 @@ func fill(ctx context.Context, c *mongo.Client, of *mongo.Collection, uri string
 		return err
 	}
 
+	// A new set elects its first primary within seconds, and refuses writes until then.
 	for {
 		var who struct {
 			Primary bool `bson:"isWritablePrimary"`
@@ -218,6 +219,7 @@ func check(ctx context.Context, out io.Writer, of *mongo.Collection, ledger stri
 		} else if err != nil {
 			return fmt.Errorf("%s, line %d: %w", ledger, writes+1, err)
 		}
+		// A document is written many times; only the newest acknowledged number must be there.
 		newest[key] = max(newest[key], n)
 	}
 
@@ -240,6 +242,7 @@ func check(ctx context.Context, out io.Writer, of *mongo.Collection, ledger stri
 
 	lost := 0
 	for key, n := range newest {
+		// A greater number is fine: the last write may have arrived without its acknowledgement.
 		if there[key] < n {
 			lost++
 		}

@@ -27,6 +27,7 @@ func engineNames(t *Tree, names []EngineName) []Problem {
 			continue
 		}
 		ast.Inspect(f.AST, func(n ast.Node) bool {
+			// whole is empty for identifiers: they are only searched for words.
 			var text, whole string
 			var pos token.Pos
 			switch n := n.(type) {
@@ -42,11 +43,13 @@ func engineNames(t *Tree, names []EngineName) []Problem {
 				return true
 			}
 
+			// Lower-case without separators, so that wiredTiger and wired_tiger are the same name.
 			plain := marks.Replace(strings.ToLower(text))
 			for _, name := range names {
 				if inFolder(f.Dir(), name.Folder) || !name.in(plain, whole) {
 					continue
 				}
+				// One problem for each place is enough, even if it names two engines.
 				out = append(out, Problem{
 					Path: f.Path, Line: f.Fset.Position(pos).Line,
 					Text: fmt.Sprintf("%s names an engine outside internal/engine/%s: ask for it by an interface",

@@ -31,9 +31,11 @@ func Sizes(t *Tree) []Problem {
 
 	for _, f := range t.Go {
 		if f.Test || ast.IsGenerated(f.AST) {
+			// A test's table of cases may be long, and nobody edits generated code.
 			continue
 		}
 
+		// codeLines counts cumulatively, so the last entry is the file's total.
 		if n := f.codeLines[len(f.codeLines)-1]; n > fileLinesMax {
 			out = append(out, Problem{Path: f.Path,
 				Text: fmt.Sprintf("%d lines of code, over %d: split it by idea", n, fileLinesMax)})
@@ -44,6 +46,7 @@ func Sizes(t *Tree) []Problem {
 			if !ok {
 				continue
 			}
+			// A difference of cumulative counts, so comments and blank lines are free.
 			from, to := f.Fset.Position(fn.Pos()).Line, f.Fset.Position(fn.End()).Line
 			if n := f.codeLines[to] - f.codeLines[from-1]; n > functionLinesMax {
 				out = append(out, Problem{Path: f.Path, Line: from,

@@ -51,6 +51,7 @@ func Links(t *Tree) []Problem {
 	there := map[string]bool{".": true}
 	anchors := map[string]map[string]bool{}
 	for _, f := range t.Texts {
+		// Folders can be linked to, so every parent of a file exists as well.
 		for name := f.Path; !there[name]; name = path.Dir(name) {
 			there[name] = true
 		}
@@ -61,6 +62,7 @@ func Links(t *Tree) []Problem {
 
 	var out []Problem
 	for _, f := range t.Texts {
+		// Samples of broken pages are inputs of tests.
 		if path.Ext(f.Path) != ".md" || inTestdata(f.Path) {
 			continue
 		}
@@ -124,6 +126,7 @@ func anchorsOf(page string) map[string]bool {
 		anchor := strings.ReplaceAll(notInAnchor.ReplaceAllString(text, ""), " ", "-")
 
 		name := anchor
+		// A heading that repeats gets a number, as on GitHub.
 		for n := 1; out[name]; n++ {
 			name = fmt.Sprintf("%s-%d", anchor, n)
 		}

@@ -25,6 +25,7 @@ func Answers(r *rand.Rand, server http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
+		// The real answer comes first, so that a mutation starts from something plausible.
 		good := httptest.NewRecorder()
 		server.ServeHTTP(good, req)
 		body := good.Body.Bytes()
@@ -35,6 +36,7 @@ func Answers(r *rand.Rand, server http.Handler) http.Handler {
 			return
 		}
 
+		// Twelve kinds, most of them the default: damaged bodies reach the most code.
 		switch r.IntN(12) {
 		case 1:
 			w.Header().Set("Location", redirects[r.IntN(len(redirects))])
@@ -46,6 +48,7 @@ func Answers(r *rand.Rand, server http.Handler) http.Handler {
 			w.WriteHeader(statuses[r.IntN(len(statuses))])
 			_, _ = w.Write(Mutate(r, body, [][]byte{body}))
 		case 3:
+			// An encoding that the body does not have.
 			w.Header().Set("Content-Encoding", []string{"gzip", "br", "deflate", "zstd", "identity"}[r.IntN(5)])
 			_, _ = w.Write(body)
 		case 4: // more is announced than comes

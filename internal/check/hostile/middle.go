@@ -138,6 +138,7 @@ func (m *middle) answer(client, server net.Conn, r *rand.Rand) {
 		n, err := server.Read(buf)
 		chunk := buf[:n]
 
+		// The chunk in which the plan's number of bytes is reached is split there.
 		if good := m.plan.After - passed; good < int64(n) {
 			if good > 0 {
 				if _, e := client.Write(chunk[:good]); e != nil {
@@ -153,9 +154,11 @@ func (m *middle) answer(client, server net.Conn, r *rand.Rand) {
 		}
 
 		passed += int64(n)
+		// A window of the last bytes is kept, to repeat them.
 		if last = append(last, chunk...); len(last) > len(buf) {
 			last = last[len(last)-len(buf):]
 		}
+		// What was read before the error has been passed on.
 		if err != nil {
 			return
 		}
@@ -166,6 +169,7 @@ func (m *middle) answer(client, server net.Conn, r *rand.Rand) {
 func (m *middle) misbehave(client net.Conn, chunk, last []byte, r *rand.Rand) bool {
 	switch m.plan.Behaviour {
 	case Mutates:
+		// About one byte in 200: enough to hit each message, and not so many that none is parsed.
 		for range 1 + len(chunk)/200 {
 			if len(chunk) > 0 {
 				chunk[r.IntN(len(chunk))] ^= byte(1 + r.IntN(255))
@@ -176,6 +180,7 @@ func (m *middle) misbehave(client net.Conn, chunk, last []byte, r *rand.Rand) bo
 
 	case Skips:
 		if len(chunk) > 1 {
+			// The three-index slice forces a copy: the caller still needs the whole chunk.
 			at := r.IntN(len(chunk) - 1)
 			chunk = append(chunk[:at:at], chunk[min(len(chunk), at+1+r.IntN(64)):]...)
 		}
@@ -184,6 +189,7 @@ func (m *middle) misbehave(client net.Conn, chunk, last []byte, r *rand.Rand) bo
 
 	case Resets:
 		if tcp, ok := client.(*net.TCPConn); ok {
+			// Without lingering, close sends RST instead of FIN.
 			_ = tcp.SetLinger(0)
 		}
 

@@ -37,6 +37,7 @@ func Mutate(r *rand.Rand, input []byte, others [][]byte) []byte {
 
 // change makes one change.
 func change(r *rand.Rand, b []byte, others [][]byte) []byte {
+	// There is no position in an empty input, so it can only grow.
 	if len(b) == 0 {
 		return []byte(interesting[r.IntN(len(interesting))])
 	}
@@ -54,6 +55,7 @@ func change(r *rand.Rand, b []byte, others [][]byte) []byte {
 	case 4: // a hole
 		b = slices.Delete(b, at, min(len(b), at+1+r.IntN(64)))
 	case 5, 6: // something with a meaning, in between or instead
+		// Numbers and words at which parsers have limits.
 		text := []byte(interesting[r.IntN(len(interesting))])
 		end := at
 		if r.IntN(2) == 0 {

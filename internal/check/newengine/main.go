@@ -44,6 +44,7 @@ func write(root, name string, out io.Writer) error {
 	}
 
 	dir := filepath.Join("internal", "engine", name)
+	// An engine that exists has code that nobody wants to lose.
 	if _, err := os.Stat(filepath.Join(root, dir)); err == nil {
 		return fmt.Errorf("%s exists already", dir)
 	}
@@ -56,6 +57,7 @@ func write(root, name string, out io.Writer) error {
 		return err
 	}
 
+	// The key is what scenarios have; the title is for sentences.
 	data := struct{ Key, Title string }{name, strings.ToUpper(name[:1]) + name[1:]}
 	for _, file := range []struct{ name, template string }{
 		{name + ".go", "engine.go.tmpl"},
@@ -70,6 +72,7 @@ func write(root, name string, out io.Writer) error {
 
 		content := text.Bytes()
 		if filepath.Ext(file.name) == ".go" {
+			// Names of different lengths change the alignment of fields and comments.
 			if content, err = format.Source(content); err != nil {
 				return fmt.Errorf("%s: %w", file.name, err)
 			}

@@ -65,6 +65,7 @@ func namesOf(root, id string) (names, error) {
 		words = append([]string{group}, words...) // all groups of the core share a package
 	}
 
+	// Go's mixed caps; the function is not exported, so the first word stays lower-case.
 	for i, w := range words {
 		if i > 0 {
 			w = strings.ToUpper(w[:1]) + w[1:]
@@ -82,6 +83,7 @@ func write(root, id string, out io.Writer) error {
 	}
 
 	file := strings.ReplaceAll(n.Claim, "-", "_") + ".go"
+	// Core rules of all groups share one folder, so their files begin with the group.
 	if n.Core {
 		file = n.Group + "_" + file
 	}
@@ -91,6 +93,7 @@ func write(root, id string, out io.Writer) error {
 		{filepath.Join("docs", "rules", n.Slug+".md"), "rule.md.tmpl"},
 	}
 
+	// All are checked before one is written: half a rule would block the next attempt.
 	for _, f := range files {
 		if _, err := os.Stat(filepath.Join(root, f.path)); err == nil {
 			return fmt.Errorf("%s exists already", f.path)

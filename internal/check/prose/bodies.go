@@ -42,6 +42,8 @@ func bodies(path string, src []byte) (body, error) {
 			continue
 		}
 
+		// Lines count from 1, so the line after the opening brace has the brace's number as its
+		// index.
 		first, last := fset.Position(f.Body.Lbrace).Line, fset.Position(f.Body.Rbrace).Line-1
 		for n := first; n < last; n++ {
 			out.lines++

@@ -202,6 +202,7 @@ func mirror(files []string, dir string) error {
 	}
 
 	for _, path := range files {
+		// A file without sentences needs no mirror.
 		found, err := read(path)
 		if err != nil {
 			return err
@@ -255,6 +256,7 @@ func sample(files []string, count int, seed uint64, w io.Writer) error {
 		all = append(all, found...)
 	}
 
+	// PCG with a fixed stream: the seed alone determines the sample.
 	r := rand.New(rand.NewPCG(seed, 0))
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	all = all[:min(count, len(all))]
@@ -290,6 +292,7 @@ func vocabulary(from, to string) error {
 	}
 
 	var b strings.Builder
+	// A substitution rule: Vale reports the left side and suggests the right one.
 	b.WriteString("# Generated from " + from +
 		" by make generate.\nextends: substitution\nmessage: \"'%s' instead of '%s'\"\n" +
 		"level: error\nignorecase: true\nswap:\n")

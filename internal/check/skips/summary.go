@@ -51,6 +51,7 @@ func read(r io.Reader, w io.Writer) (*summary, error) {
 			}
 		}
 
+		// ReadBytes returns the last line together with EOF, so the error is examined last.
 		if err == io.EOF {
 			return s, nil
 		} else if err != nil {

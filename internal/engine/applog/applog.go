@@ -92,6 +92,7 @@ func (t *syncDone) Fire(now vtime.Instant, arg uint64) {
 	s, began := m.log.LastSync(), vtime.Instant(arg)
 	for i := range m.syncing {
 		p := &m.syncing[i]
+		// In the order in which an append met them: the sync before its own, then the device.
 		var w engine.Waits
 		w[engine.WaitLogTurn] = int64(began.Sub(p.since))
 		w[engine.WaitLogQueue] = int64(s.Queue)
@@ -102,6 +103,7 @@ func (t *syncDone) Fire(now vtime.Instant, arg uint64) {
 		m.env.Client.Done(now, &p.op, &w)
 	}
 
+	// The arrays change roles at the next sync, so this one keeps its capacity.
 	m.syncing = m.syncing[:0]
 	m.busy = false
 	m.sync()

@@ -57,6 +57,7 @@ func knowledge() rules.Knowledge {
 			return rules.Cycle{Cells: compactions(running), After: 1}, running != nil
 		},
 		Compared: rules.Compared{
+			// Only appends are compared: compactions have no client that waits for them.
 			Operations: []rules.Operations{{Signals: []*rules.Signal{appends}}},
 			Writes:     rules.Felt{Rule: slowAppends},
 			CycleEvery: 30 * time.Second,
@@ -84,8 +85,10 @@ func compactionStall() rules.Rule {
 	}
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+		// Appends that queued up during a compaction still wait after it has ended.
 		near := c.WithAftermath(compactions(c.One(compacting)))
 		fraction, pIn, pOut := c.Attributable(near)
+		// Without a contrast to the time outside of compactions, nothing speaks for them.
 		if fraction < rules.MinAttributable || pIn < rules.StallRatio*pOut || !c.Contrasts(near) {
 			return nil
 		}

@@ -131,6 +131,7 @@ func (c Case) filled() Case {
 		c.For = 90 * time.Second
 	}
 
+	// Virtual time costs nothing, so the limit only has to catch an engine that never finishes.
 	if c.Drain == 0 {
 		c.Drain = 30 * time.Minute
 	}
@@ -230,6 +231,7 @@ func (r *run) Fire(now vtime.Instant, _ uint64) {
 // Done checks an acknowledgement.
 func (r *run) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	given, ok := r.open[op.At]
+	// The key is the time of arrival, which the test makes unique.
 	if !ok {
 		r.fail(
 			"acknowledged", "an operation submitted at %d that is not open: never submitted, or already acknowledged",
@@ -255,11 +257,13 @@ func (r *run) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 		}
 	}
 
+	// Parts of the latency may be unattributed, but the parts cannot exceed the whole.
 	if sum > latency {
 		r.fail("waits", "%v in a latency of %v", time.Duration(sum), time.Duration(latency))
 	}
 
 	r.log = append(r.log, answer{op.At, now, *w})
+	// A closed loop sends the next operation when one is answered, as connections do.
 	if r.closed && now < r.until && r.sent < r.most {
 		r.send(now)
 	}

@@ -24,12 +24,14 @@ func Budgets(l *emit.Layout, data budget.Budget) *emit.Part {
 		{"budget/cockroach.md", cockroach(l, &data), "`budget/cockroach.md` is the same for CockroachDB, as a flag.",
 			"CockroachDB: start without `provisioned-rate`, node by node."},
 	} {
+		// An empty text means that the volume's limits lack the figure that this setting needs.
 		if f.text != "" {
 			p.Files = append(p.Files, emit.Text(f.path, f.text))
 			p.Apply, p.Back = append(p.Apply, f.apply), append(p.Back, f.back)
 		}
 	}
 
+	// The restarts cover all of the files, even if a user applies only one of them.
 	p.Restarts = []string{"of the databases whose files are also here: ScyllaDB reads io_properties.yaml and CockroachDB its flag at startup. MySQL and MariaDB accept `SET GLOBAL innodb_io_capacity_max` and `innodb_io_capacity` without a restart."}
 	return p
 }

@@ -95,6 +95,7 @@ func (l List) Rules() []rules.Knowledge {
 		if e.Rules == nil {
 			continue
 		}
+		// Rules suggest commands with the engine's address, for which the first scheme stands.
 		k := e.Rules()
 		if len(e.Source.Schemes) > 0 {
 			k.Scheme = e.Source.Schemes[0]

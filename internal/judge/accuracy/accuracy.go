@@ -108,6 +108,7 @@ func Tabulate(trials []Trial) []Row {
 		if t.Truth == Unclear {
 			continue
 		}
+		// The empty name is the row of all rules together.
 		for _, rule := range []string{"", t.Rule} {
 			k := key{rule, t.Sampling}
 			if rows[k] == nil {

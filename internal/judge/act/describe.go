@@ -79,12 +79,14 @@ type Fix struct {
 func Describe(pack *rules.Pack, database string, m *rules.Remedy, values rules.Values) Description {
 	p := printer{w: &where{database: database}, values: rules.Values{}}
 	maps.Copy(p.values, m.Example)
+	// Values of a finding replace those of the example, which are complete.
 	maps.Copy(p.values, values)
 
 	for _, e := range pack.Engines() {
 		if e.Database == database {
 			p.w.client = e.Client
 		}
+		// A command for Azure stands for any engine, unless the remedy's own engine has one.
 		if e.AzureCommand != "" && (p.values["azure"] == "" || e.Database == database) {
 			p.values["azure"] = rules.Value(e.AzureCommand)
 		}
@@ -96,6 +98,7 @@ func Describe(pack *rules.Pack, database string, m *rules.Remedy, values rules.V
 		r := &m.Recipes[i]
 		places := r.Places
 		if len(places) == 0 {
+			// A recipe without places is for all that no earlier recipe names.
 			places = others(m.Recipes[:i])
 		}
 

@@ -50,6 +50,7 @@ func notSeen(c *rules.Case, all []JudgedClass, samplesS float64) []string {
 		return out
 	}
 
+	// A long recording is searched coarsely and judged finely, and users have to know both.
 	if step > coarseS && samplesS < step {
 		out = append(out,
 			fmt.Sprintf("Stalls much shorter than %s: a recording this long is searched in means of that length, and what is found is judged in means of %s. Use --from and --to to select a part.",
@@ -74,6 +75,7 @@ func notSeen(c *rules.Case, all []JudgedClass, samplesS float64) []string {
 	for _, x := range all {
 		isDevice := x.Class == string(rules.DeviceWrites) || x.Class == string(rules.DeviceReads)
 		database = database || !isDevice
+		// A signal without operations is silent for another reason than one that is not measured.
 		if x.Operations == 0 && !isDevice {
 			idle = append(idle, x.Signal)
 		}

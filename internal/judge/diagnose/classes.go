@@ -261,6 +261,7 @@ func (h *classes) covered(c *rules.Case, slot time.Duration, p percentile) (all,
 	counts := make([]float64, (whole+slot-1)/slot)
 
 	stalls := make([]bool, len(counts))
+	// The highest class counts all operations, because classes are cumulative.
 	for k, rate := range h.upTo[len(h.upTo)-1] {
 		i := g.Start(k).Sub(g.Start(0)) / slot
 		if rate > 0 {
@@ -280,6 +281,7 @@ func (h *classes) covered(c *rules.Case, slot time.Duration, p percentile) (all,
 			someStalled++
 		}
 
+		// Rounded, because rates times steps are counts with errors of rounding.
 		if math.Round(n) >= p.least {
 			enough++
 			if stalls[i] {

@@ -165,6 +165,7 @@ func (p *page) since(ctx context.Context, r recording.Reader, all []recording.Se
 		out.Note(n)
 	}
 
+	// The file's name distinguishes pages of several servers that have no instance label.
 	name := ""
 	if s := r.Sources(); len(s) > 0 {
 		name = strings.TrimSuffix(path.Base(s[0].Name), path.Ext(s[0].Name))
@@ -181,6 +182,7 @@ func (p *page) since(ctx context.Context, r recording.Reader, all []recording.Se
 		}
 
 		points := []promql.FPoint{{T: p.to.UnixMilli(), F: s.Points[0].F}}
+		// A gauge is a value of the moment; only counters began at zero.
 		if metric := l.Get(model.MetricNameLabel); counts(metric) || p.counters[metric] {
 			points = append([]promql.FPoint{{T: p.from.UnixMilli()}}, points...)
 		}

@@ -72,6 +72,7 @@ func Only(ctx context.Context, in []recording.Reader, opt Options, engine string
 
 	chosen := slices.DeleteFunc(slices.Clone(parts),
 		func(p identity.Part) bool { return p.Engine == "" || engine != "" && p.Engine != engine })
+	// Only hosts, or no server of this engine: the parts that exist are the choice.
 	if len(chosen) == 0 {
 		chosen = parts
 	}
@@ -91,6 +92,7 @@ func Only(ctx context.Context, in []recording.Reader, opt Options, engine string
 	one := chosen[0]
 	one.Notes = slices.Clone(one.Notes)
 
+	// What was left out is reported, so that nobody mistakes the part for the whole.
 	for _, p := range parts {
 		if p.Engine != one.Engine || p.Name != one.Name {
 			one.Notes = append(one.Notes, fmt.Sprintf("%s was left out: it does not belong to %s",

@@ -74,6 +74,7 @@ func periods(c *rules.Case) []Period {
 		watched, stalled, ops, worst := false, false, 0.0, -1.0
 		for _, s := range all {
 			watched = watched || s.Observed[k]
+			// As the samples show them: an interval stalled as a whole or not at all.
 			stalled = stalled || s.AsSampled()[k]
 			if s.Ops != nil && s.Ops[k] > 0 {
 				ops += s.Ops[k]
@@ -87,6 +88,7 @@ func periods(c *rules.Case) []Period {
 			continue
 		}
 
+		// Hours and days of UTC, as in the report's times.
 		from := c.Grid.Start(k).Truncate(unit)
 		if n := len(out); n == 0 || !out[n-1].From.Equal(from) {
 			out = append(out, Period{From: from, To: from.Add(unit)})
@@ -101,6 +103,7 @@ func periods(c *rules.Case) []Period {
 			p.StalledS += step
 		}
 
+		// An infinite latency stands for operations that did not end; it is no figure to print.
 		if worst >= 0 && known(worst) == worst && (p.WorstS == nil || worst > *p.WorstS) {
 			p.WorstS = &worst
 		}

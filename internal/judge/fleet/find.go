@@ -84,6 +84,7 @@ func Find(ctx context.Context, server *recording.Server, pack *rules.Pack, by []
 
 	c := &Census{By: by, Metrics: slices.DeleteFunc(all, func(n string) bool { return !pack.Wants(n) })}
 	from, to := server.Span()
+	// No metric of any rule: the labels or the selector are wrong, not the databases.
 	if len(c.Metrics) == 0 {
 		return nil, &MissingError{Server: server.Name(), Selector: selectorText(server), From: from,
 			To: to, pack: pack}
@@ -111,6 +112,7 @@ func Find(ctx context.Context, server *recording.Server, pack *rules.Pack, by []
 		return nil, err
 	}
 
+	// The finest period sets the resolution; slower metrics have gaps in it.
 	for _, n := range c.Metrics {
 		if p := periods[n]; p > 0 && (c.Period == 0 || p < c.Period) {
 			c.Period = p
@@ -238,6 +240,7 @@ func (c *Census) group(all []engineSets) error {
 	for _, e := range all {
 		for _, l := range e.sets {
 			name := nameOf(l, c.By)
+			// Labels that are all empty would join unrelated databases.
 			if strings.Trim(name, "/") == "" {
 				without++
 				continue

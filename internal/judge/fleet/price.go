@@ -28,6 +28,7 @@ func price(g Group, dbs []Database) *Price {
 				continue
 			}
 
+			// gp3 has a maximum; beyond it, twice the limit is not for sale.
 			monthly, ok := twice(f.Cap)
 			if !ok {
 				continue

@@ -33,6 +33,7 @@ func Run(ctx context.Context, server *recording.Server, opt Options) (*Report, e
 		return nil, err
 	}
 
+	// A slice of results by index: the report's order does not depend on which finishes first.
 	dbs := make([][]Database, len(census.Databases))
 	var (
 		mu      sync.Mutex
@@ -48,6 +49,7 @@ func Run(ctx context.Context, server *recording.Server, opt Options) (*Report, e
 			break
 		}
 		group.Go(func() error {
+			// Progress and sums are shared; the diagnosis itself needs no lock.
 			of, whole := judged(ctx, server, census, &census.Databases[i], opt)
 			mu.Lock()
 			defer mu.Unlock()
@@ -69,6 +71,7 @@ func Run(ctx context.Context, server *recording.Server, opt Options) (*Report, e
 	}
 
 	_ = group.Wait() // never fails: each database records its own problem
+	// Only with all results: whether a member is slow depends on the others of its cluster.
 	if err := compareMembers(dbs, opt.Diagnose); err != nil {
 		return nil, err
 	}
@@ -214,10 +217,12 @@ func (m *Member) read(ctx context.Context, server *recording.Server, c *Census) 
 		return nil, errNoSamples
 	}
 
+	// Replicas of one exporter's series are one series, or no expression can combine them.
 	store := storeLabels(series)
 	series = merged(series, store)
 	memory := &held{Memory: recording.NewMemory(recording.MemoryOptions{}), series: len(series), store: store}
 
+	// Swapped, so that the first metric sets both ends.
 	s := recording.Source{Kind: "prometheus", Name: server.Name() + " " + m.Name, From: to, To: from}
 	for i := range series {
 		p := series[i].Points

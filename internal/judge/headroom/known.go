@@ -56,12 +56,14 @@ func described(c *rules.Case, known Known, out map[string]knownVolume) (lost []v
 	}
 
 	for _, t := range c.Signal(rules.DiskOps) {
+		// A device may be described by its name, or by the id of the volume behind it.
 		device := t.Labels.Get("device")
 		text := c.Facts["volume."+device]
 		if id := c.Facts["volume_id."+device]; text == "" && id != "" {
 			text = c.Facts["volume."+id]
 		}
 
+		// What the user gave takes precedence over a provider's description.
 		if _, given := out[device]; given || text == "" {
 			continue
 		}

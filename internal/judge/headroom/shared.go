@@ -40,6 +40,7 @@ func (f *finder) shared() {
 		{"instance_throughput", "total throughput", "bytes/s", rules.DiskMoved, kind.Baseline.Throughput,
 			kind.Maximum.Throughput},
 	} {
+		// All devices together, because the limit is the instance's.
 		used := f.together(x.signal)
 		if used == nil || x.most <= 0 {
 			continue
@@ -168,11 +169,14 @@ func (f *finder) fileSystems() {
 				continue
 			}
 
+			// Both figures are sampled, because a file system may be enlarged while it is watched.
 			used := make([]float64, len(size))
 			for k := range size {
 				used[k] = size[k] - t.Values[k]
 			}
 
+			// A mount point that has the size of its device, or the same use as one before, is the
+			// same file system.
 			again := x.label == "mount_point" &&
 				(math.Abs(sizes[device(f.Facts["mount."+on])]/timeline.Max(size)-1) < 0.01 ||
 					slices.ContainsFunc(seen, func(s []float64) bool { return same(s, used) }))
@@ -218,10 +222,12 @@ func (f *finder) pageCache() {
 
 	held := make([]float64, len(dirty))
 	for k := range used {
+		// Pages under writeback count too: the kernel compares the sum with its limits.
 		used[k] = dirty[k]
 		if under != nil && !math.IsNaN(under[k]) {
 			used[k] += under[k]
 		}
+		// As the kernel does if the background limit is not below the other (domain_dirty_limits).
 		if background[k] >= most[k] {
 			background[k] = most[k] / 2
 		}
@@ -276,6 +282,7 @@ func (f *finder) engines() {
 					r.unit = b.Used.Unit
 				}
 
+				// Some limits apply to a function of the metric, such as the share of a queue.
 				if b.Level != nil {
 					r.used = b.Level(&f.Signals, t.Values)
 				}

@@ -55,6 +55,7 @@ func (r *resource) growing(c *rules.Case) (*Trend, *Ends) {
 	}
 
 	slope, low, high := theilSen(at, values)
+	// An interval that contains zero does not even show the direction.
 	if !(low > 0) && !(high < 0) || math.IsInf(low, 0) || math.IsInf(high, 0) {
 		return nil, nil // the slope may be zero
 	}
@@ -66,10 +67,12 @@ func (r *resource) growing(c *rules.Case) (*Trend, *Ends) {
 
 	t := &Trend{PerS: slope, Low: low, High: high, OverS: over, Of: of}
 	left := r.lastLimit() - r.lastLevel(values)
+	// A limit that is far beyond the observed time is not predicted from it.
 	if !(low > 0) || !(left > 0) || r.growth != drains && left/slope > horizon*over {
 		return t, nil
 	}
 
+	// If the slowest growth takes many times longer than the estimate, no date is honest.
 	if left/low > widest*left/slope {
 		return t, nil
 	}
@@ -122,9 +125,11 @@ func (r *resource) days(c *rules.Case) (at, values []float64) {
 func (r *resource) reduce(c *rules.Case,
 	slot func(time.Time) int, lengthS, covered, q float64) (at, values []float64) {
 	var some []float64
+	// A quantile of thousands of values is the same with every n-th of them.
 	every := max(1, len(r.used)/reducedMost)
 	now, step := 0, c.Grid.StepSeconds()*float64(every)
 	end := func() {
+		// Half a slot further: a value stands for the middle of its time.
 		if x := timeline.Quantile(some, q); !math.IsNaN(x) && float64(len(some))*step >= covered*lengthS {
 			at, values = append(at, (float64(now)+0.5)*lengthS), append(values, x)
 		}

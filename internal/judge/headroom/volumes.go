@@ -124,6 +124,7 @@ func (f *finder) byUse() []string {
 
 	slices.SortStableFunc(all, func(a, b use) int { return cmp.Compare(b.sum, a.sum) })
 	for _, x := range all {
+		// A volume that the user named is shown even if it repeats another's I/O.
 		_, given := f.opt.Known.Volumes[x.device]
 		again := slices.ContainsFunc(kept, func(k use) bool {
 			const same, alike = 0.02, 0.98
@@ -201,6 +202,8 @@ func (f *finder) known(device string, o *knownVolume, l rules.Limit) {
 		f.resources = append(f.resources, r)
 	}
 
+	// Types with credits in bytes are throughput-optimized disks, whose IOPS depend on the request
+	// size.
 	if !o.Bytes {
 		add("volume_iops", "IOPS", "1/s", ops, at.IOPS, base.IOPS, rules.DiskOps)
 	}
@@ -215,6 +218,7 @@ func (f *finder) known(device string, o *knownVolume, l rules.Limit) {
 		f.credits(device, o, ops, base.IOPS, l.IOPS, text)
 	}
 
+	// Some types have credits for both IOPS and throughput.
 	if o.ByteCredits > 0 {
 		second := *o
 		second.Bytes, second.Credits = true, o.ByteCredits

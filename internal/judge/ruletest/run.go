@@ -62,6 +62,7 @@ func (s *Script) Run(ctx context.Context, c *Case) ([]Failure, error) {
 		}
 	}
 
+	// Cases of several servers are judged one by one, as fleet does.
 	judge := diagnose.Run
 	if slices.Contains(c.directives, eachServer) {
 		judge = diagnose.Each

@@ -119,6 +119,7 @@ func Parse(pack *rules.Pack, name string, r io.Reader) (*Script, error) {
 	}
 
 	if len(p.script.Cases) == 0 {
+		// A script without a case would pass without testing anything.
 		return nil,
 			p.fail(
 				errors.New("no case: a case starts with a line such as \"# case: positive: the volume is at its cap\""))
@@ -165,6 +166,7 @@ func (p *scriptParser) parseLine(line string) error {
 		return nil
 	}
 
+	// The head of a script may explain it before its first case.
 	if len(p.script.Cases) == 0 {
 		if strings.HasPrefix(text, "#") {
 			return nil

@@ -71,12 +71,14 @@ func memberSettings(p *discover.Process) []discover.Setting {
 		}},
 	} {
 		value, from := option(p, s.name)
+		// Before 3.6 the name begins with "experimental".
 		if value == "" && s.older != "" {
 			value, from = option(p, s.older)
 		}
 		if value == "" || value == "0" { // 0 takes etcd's default
 			continue
 		}
+		// A value that etcd would refuse cannot be the one in force.
 		if q, err := s.read(value); err == nil {
 			out = append(out, discover.Setting{Key: s.key, Value: q, From: cmp.Or(from, s.name) + " " + value})
 		}

@@ -41,6 +41,7 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 	}
 
 	for _, v := range l.NewVolumes() {
+		// Several new volumes may be for the log; the option is written once.
 		if v.Volume == "wal" && !slices.ContainsFunc(all, func(o option) bool { return o.flag == "wal-dir" }) {
 			all = append(all, option{v.Path, "wal-dir", "in the data directory", walDir, strconv.Quote(walDir)})
 		}
@@ -58,6 +59,7 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 			continue
 		}
 		comment := "\n" + l.Comments(o.path)
+		// etcd refuses to start with an unknown flag, so the comment names the versions.
 		if o.flag == "snapshot-catchup-entries" {
 			comment += "# Since 3.6; 3.5.14 and later call it experimental-snapshot-catchup-entries, older ones have no such setting.\n"
 		}

@@ -58,6 +58,7 @@ func (f fitting) fit() error {
 		Ops: puts, How: fit.Measured,
 		RateOf: "proposals that " + lead + " committed", MixOf: "proposals are puts; ranges are reads"}
 
+	// Unknown reads change no write: etcd serves ranges from memory.
 	if math.IsNaN(reads) {
 		l.How,
 			l.MixOf = fit.Assumed, "how many reads there are (etcd_mvcc_range_total): none taken, for they do not touch the disk"

@@ -185,10 +185,12 @@ func (p *parser) Line(at time.Time, text []byte) {
 	e := p.events
 
 	switch {
+	// The second message is that of the logger before zap (3.3 and older).
 	case has("slow fdatasync") || has("sync duration of"):
 		if hasTook {
 			e.Took(slowSync, at, took)
 		}
+	// The same message serves writes and reads; only its prefix distinguishes them.
 	case has("took too long") && hasTook:
 		kind := slowWrite
 		if strings.HasPrefix(x.prefix, "read-only") || has("read-only") {

@@ -31,6 +31,7 @@ func backendCommitSlow() rules.Rule {
 			criterion{BackendCommitP99, BackendSlowCommits, "the backend's commit",
 				commitCriterionS, "16 ms", "backend commits"},
 			func(f *rules.Finding, inst string, over timeline.Mask) {
+				// A container's own limit makes every device look slow, so it is ruled out first.
 				limit, see := c.ContainerBinds()
 				if fsync := c.For(WALFsyncP99, "instance", inst); fsync != nil {
 					wal := timeline.Quantile(timeline.At(fsync, over), 0.5)
@@ -48,6 +49,7 @@ func backendCommitSlow() rules.Rule {
 					}
 				}
 
+				// No advice about the volume: its latency comes from the limit.
 				if limit != "" {
 					f.Advise("see", rules.Values{"see": rules.Called(see)})
 					return

@@ -216,6 +216,7 @@ func explainElections(f *rules.Finding, c *rules.Case, changes, rtt float64, to 
 		f.Advise("timeout", nil)
 	}
 
+	// Also a fast round trip is evidence: it rules the network out.
 	if !math.IsNaN(rtt) {
 		f.Evidence = append(f.Evidence,
 			c.Figure("round trip to the slowest peer, mean", PeerRoundTrip, rtt, "seconds", whole))
@@ -228,6 +229,7 @@ func explainElections(f *rules.Finding, c *rules.Case, changes, rtt float64, to 
 
 	count("messages to peers that could not be sent", "failures", PeerSendFailures, "failed",
 		rules.Values{"lost": lost})
+	// A leader that gets no CPU sends its heartbeats late, whatever disk and network do.
 	if busy := timeline.Mean(c.One(rules.CPUBusy)); busy > busyCPU {
 		f.Say("CPU", rules.Values{"busy": rules.Part(busy)})
 		f.Advise("CPU", nil)
@@ -235,6 +237,7 @@ func explainElections(f *rules.Finding, c *rules.Case, changes, rtt float64, to 
 
 	count("heartbeats sent late", "late", HeartbeatFailures, "late", nil)
 	count("failed proposals", "failed", ProposalsFailed, "failed", nil)
+	// Leader changes without any of the reasons above.
 	if !known && changes > 0 {
 		f.Say("unknown", nil)
 	}

@@ -34,6 +34,7 @@ func loggedNoSpace() rules.Rule {
 		f := r.Finding("etcd")
 		f.Severity, f.Foremost, f.Weight = rules.Critical, true, 1
 		f.Windows = c.Windows(cells)
+		// The signal is a rate per second, and lines are whole.
 		n := math.Round(timeline.Sum(lines) * c.Grid.StepSeconds())
 		stamp := func(k int) rules.Value { return rules.Called(c.Grid.Time(k).UTC().Format("2006-01-02 15:04:05")) }
 		f.Say("lines", rules.Values{"n": counted(n), "from": stamp(eps[0].First),

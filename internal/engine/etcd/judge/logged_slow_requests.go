@@ -51,6 +51,7 @@ func loggedSlowRequests() rules.Rule {
 			f.Evidence = append(f.Evidence, late.Evidence(c, loggedHeartbeats)[:2]...)
 		}
 
+		// The log shows that requests were slow, not why: the first advice is a better measurement.
 		f.Advise("record", nil)
 		f.Advise("find", nil)
 		return []rules.Finding{f}

@@ -78,12 +78,14 @@ func pauseFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.Mask,
 		every = rules.Seconds(f.PeriodS)
 	}
 
+	// Commits outside of the pauses show what the disk does when no compaction runs.
 	commit := timeline.Quantile(timeline.At(c.For(BackendCommit, "instance", inst), together.Not()), 0.5)
 	f.Say("pauses", rules.Values{"long": counted(long), "every": every, "share": rules.Part(min(share, 1))})
 
 	switch {
 	case commit > commitCriterionS:
 		f.Say("disk", rules.Values{"commit": rules.Seconds(commit)})
+	// The disk is fast otherwise, so no finding about it should come before this one.
 	case commit > 0:
 		f.Foremost = true
 		f.Say("not disk", rules.Values{"commit": rules.Seconds(commit)})
@@ -128,6 +130,7 @@ func snapshotSent() rules.Rule {
 			f := r.Finding(subjectOf(inst))
 			f.Severity, f.Windows = rules.Info, c.Windows(cells)
 
+			// Writes that piled up during the snapshot wait a little longer than it.
 			if c.Stall.Any() {
 				f.Weight = rules.Share(cells.Widen(1, 1), c.Stall.Cells)
 			}
@@ -145,6 +148,8 @@ func snapshotSent() rules.Rule {
 			f.Say("sent", v)
 			f.Evidence = []rules.Evidence{c.Figure("time with a snapshot in transit", SnapshotsSending,
 				c.Seconds(cells), "seconds", cells)}
+			// One snapshot is how a new member joins; it is a problem only if clients felt it or it
+			// recurs.
 			if f.Weight >= rules.MinAttributable || times > 1 {
 				f.Severity = rules.Warning
 			}

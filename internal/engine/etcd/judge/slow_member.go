@@ -38,6 +38,7 @@ func slowMember() rules.Rule {
 
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		all := memberSyncs(c)
+		// The size of the cluster counts, not the members read: a majority may be elsewhere.
 		q := quorum{members: clusterSize(c, len(all)), read: len(all)}
 		for _, m := range all {
 			if m.slow() {
@@ -45,6 +46,7 @@ func slowMember() rules.Rule {
 			}
 		}
 
+		// Slower than the others needs others, so one member alone is never slow.
 		if len(all) < 2 || q.slow == 0 {
 			return nil
 		}

@@ -95,6 +95,7 @@ func event(w what, member int, n uint64) uint64 { return uint64(w)<<56 | uint64(
 
 // Fire handles the cluster's own events.
 func (c *Cluster) Fire(now vtime.Instant, arg uint64) {
+	// An event packs its kind into 8 bits, the member into 8 and an index into 48.
 	m, n := &c.members[arg>>48&0xff], arg&(1<<48-1)
 	switch what(arg >> 56) {
 	case requested:
@@ -130,6 +131,7 @@ func (c *Cluster) Fire(now vtime.Instant, arg uint64) {
 		c.backendDone(now, m)
 	case sent:
 		c.snapshotArrived(now, m, n)
+	// Work that nothing waits for, such as syncing a snapshot.
 	case ignored:
 	}
 }

@@ -76,6 +76,7 @@ func parse(text string) ([]benchmark.Figure, error) {
 			}
 
 			add(m.name, x)
+			// The rate that was requested is not in the output, but follows from the load's size.
 			if m.re == throughput {
 				asked, clients := load(x, strings.HasPrefix(found[1], "PASS"))
 				add("bench_writes_asked_per_second", asked)

@@ -130,6 +130,7 @@ func flags(cfg *etcd.Config, version string, all []place, k int) []string {
 		out = append(out, "--wal-dir="+p.wal)
 	}
 
+	// 3.5 has it as an experimental flag, and older versions lack it.
 	if name := catchUpFlag(version); name != "" && cfg.CatchUp != etcd.Defaults().CatchUp {
 		out = append(out, "--"+name+"="+strconv.Itoa(cfg.CatchUp))
 	}

@@ -54,6 +54,7 @@ func put(ctx context.Context, l *links, k keys, mean units.Size, documents uint6
 		group.Go(func() error {
 			kv, w := l.kv(i), writer{}
 			for {
+				// Whole batches are handed out; the last one ends with the documents.
 				from := at.Add(each) - each
 				if from >= documents {
 					return nil
@@ -91,6 +92,7 @@ func (s *Server) lead(ctx context.Context, l *links) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
 
+	// The leader is configured from 1, members are numbered from 0.
 	want, last := s.cfg.Leader-1, errors.New("no member reports a leader")
 	for ctx.Err() == nil {
 		ids := make([]uint64, len(l.members))
@@ -102,12 +104,14 @@ func (s *Server) lead(ctx context.Context, l *links) error {
 				continue
 			}
 			ids[k] = status.Header.MemberId
+			// Only the wanted member's view counts: it must know itself that it leads.
 			if k == want {
 				leader = status.Leader
 			}
 		}
 
 		for k, id := range ids {
+			// A member that did not respond has the ID 0, and so has an unknown leader.
 			if id == 0 || id != leader {
 				continue
 			}

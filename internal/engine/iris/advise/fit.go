@@ -82,6 +82,7 @@ func (f fitting) blocks(key string, updates float64, d model.Config) {
 	block := float64(model.BlockSize)
 	const ask = "the sizes of IRIS.DAT files, and how much of them is in use"
 
+	// Infinitely many blocks means that no update hit a block twice, which bounds nothing.
 	if n > 0 && !math.IsInf(n, 1) && n*block >= float64(units.MiB) {
 		f.Data = n * block
 		f.Add(key+"database", fit.About(f.Data),

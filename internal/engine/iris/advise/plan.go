@@ -36,6 +36,7 @@ func Plan(sc *scenario.Scenario) plan.Profile {
 func firstReads(blocks uint64, come simulate.Arrivals) int64 {
 	before, within := make([]uint64, blocks/64+1), make([]uint64, blocks/64+1)
 	known := come.Each(func(key uint64, measured bool) {
+		// Keys map to blocks as in the model's instance.
 		b := key % blocks
 		if measured {
 			within[b/64] |= 1 << (b % 64)
@@ -50,6 +51,8 @@ func firstReads(blocks uint64, come simulate.Arrivals) int64 {
 	n, last := 0, uint64(0) // whether the block before a word's first one is touched
 	for i := range within {
 		touched := before[i] | within[i]
+		// Bit i of the shifted word is block i-1; the last bit of the previous word is carried
+		// over.
 		n += bits.OnesCount64(within[i] &^ before[i] &^ (touched<<1 | last))
 		last = touched >> 63
 	}

@@ -70,11 +70,14 @@ func (b *buffers) admit(block uint32) {
 		return
 	}
 
+	// A clock sweep: a referenced block gets a second turn.
 	for {
+		// Upcoming states are loaded together, because they are scattered over memory.
 		if b.hand%nearBlocks == 0 {
 			b.near(b.frames[b.hand:min(b.hand+nearBlocks, len(b.frames))])
 		}
 		victim := b.state(b.frames[b.hand])
+		// Dirty blocks and those that the daemon took are not yet in the database.
 		if *victim&(dirty|taken) == 0 {
 			if *victim&referenced == 0 {
 				break

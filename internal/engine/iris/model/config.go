@@ -100,6 +100,7 @@ func (c *Config) Check() diagnostics.List {
 	size("buffers", c.Buffers, 128*BlockSize, databasesMax)
 	span("cycle", c.Cycle, time.Second, intervalMax)
 
+	// Written as a negation so that NaN is rejected as well.
 	if !(c.WakeDirty > 0 && c.WakeDirty <= c.HoldDirty) {
 		l.Addf("wake_dirty", "%v of the buffers: want above 0 and at most hold_dirty (%v)", float64(c.WakeDirty),
 			float64(c.HoldDirty))

@@ -62,6 +62,7 @@ func New(cfg Config, env *engine.Env) (*Instance, error) {
 	x := &Instance{cfg: cfg, clock: env.Clock, host: env.Host, client: env.Client}
 	x.parsed = env.Clock.Line(x)
 	wij, journal := env.Volume("wij", "data"), env.Volume("journal", "data")
+	// Areas on one volume must not overlap, so each has the room of the largest.
 	size := max(cfg.Buffers, cfg.Database)
 	x.data = extent{data, 0, wij == data || journal == data}
 	x.daemon.wij = extent{device: wij, shared: wij == data || wij == journal}
@@ -76,6 +77,7 @@ func New(cfg Config, env *engine.Env) (*Instance, error) {
 	}
 
 	blocks := uint64(cfg.Database / BlockSize)
+	// More buffers than blocks are never used.
 	room := int(min(cfg.Buffers/BlockSize, units.Size(blocks)))
 	x.buffers.init(blocks, room)
 	x.hold = int(float64(room) * float64(cfg.HoldDirty))
@@ -111,6 +113,7 @@ func event(w what, n uint64) uint64 { return uint64(w)<<56 | n }
 
 // Fire handles the instance's own events.
 func (x *Instance) Fire(now vtime.Instant, arg uint64) {
+	// An event packs its kind into the upper 8 bits and an argument into the others.
 	n := arg & (1<<56 - 1)
 	switch what(arg >> 56) {
 	case parsed:

@@ -61,6 +61,7 @@ func (x *Instance) syncJournal(now vtime.Instant) {
 	}
 
 	j.running, j.again, j.began = true, false, now
+	// The two lists swap their arrays, so that no sync allocates.
 	j.syncing, j.waiting = j.waiting, j.syncing
 
 	for i := range j.syncing.All(&x.slots) {
@@ -72,6 +73,7 @@ func (x *Instance) syncJournal(now vtime.Instant) {
 
 	at, issued := now, now
 	for left > 0 {
+		// The end of the journal file: the next one reuses its blocks.
 		n := min(left, x.host.Config().MaxRequest)
 		if j.end+n > journalFile {
 			j.end = 0

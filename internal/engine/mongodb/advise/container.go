@@ -49,6 +49,7 @@ func mongodSettings(p *discover.Process) []discover.Setting {
 	var out []discover.Setting
 	add := func(key, flag, option string, inFile any, read func(float64) fit.Quantity) bool {
 		value, from := p.Flag(flag)
+		// A flag takes precedence over the file (MongoDB manual, configuration file options).
 		if value == "" && inFile != nil && object != "" {
 			value, from = fmt.Sprint(inFile), object+", "+option
 		}
@@ -63,6 +64,7 @@ func mongodSettings(p *discover.Process) []discover.Setting {
 	gib := func(x float64) fit.Quantity { return fit.Exactly(x * float64(units.GiB)) }
 	seconds := fit.Duration
 	if !add("cache", "--wiredTigerCacheSizeGB", "storage.wiredTiger.engineConfig.cacheSizeGB",
+		// mongod's default is derived from the memory limit, which is known only for containers.
 		conf.Storage.WiredTiger.EngineConfig.CacheSizeGB, gib) && p.Memory > 0 {
 		cache := max((p.Memory-units.GiB)/2, cacheLeast)
 		out = append(out, discover.Setting{Key: "cache", Value: fit.Exactly(float64(cache)), Derived: true,

@@ -266,8 +266,10 @@ func (b *bench) sustained(ctx context.Context) error {
 	err := together(func(conn int) error {
 		for time.Now().Before(until) {
 			i := next.Add(1) - 1
+			// Rounds over all sensors are the unit: a checkpoint then has every document dirty.
 			if i > 0 && i%(CheckpointRounds*n) == 0 {
 				mu.Lock()
+				// WiredTiger runs one checkpoint at a time, so the next one waits for the previous.
 				err := waitFor(running)
 				running = make(chan error, 1)
 				go func(ended chan<- error) { ended <- b.server.Checkpoint(ctx) }(running)

@@ -128,6 +128,7 @@ func valueLen(k kind, b []byte) (int, error) {
 	case 0x06, 0x0A, 0xFF, 0x7F: // undefined, null, min key, max key
 	case 0x07: // object id
 		size = 12
+	// Types of variable length start with their length in 4 bytes.
 	case kindString, 0x0D, 0x0E, 0x0C, kindBinary, 0x0F:
 		if len(b) < 4 {
 			return 0, errShort
@@ -144,6 +145,7 @@ func valueLen(k kind, b []byte) (int, error) {
 			n += 4
 		}
 
+		// The shortest is an empty string: a length and a zero byte.
 		if n < 5 || n > int64(len(b)) {
 			return 0, errShort
 		}

@@ -39,11 +39,13 @@ func (r *chunkReader) read(data []byte) (*Chunk, error) {
 		return nil, fmt.Errorf("reference document: %w", err)
 	}
 
+	// Two counts of 4 bytes follow the reference document.
 	if len(b) < n+8 {
 		return nil, errors.New("chunk ends before its counts of metrics and samples")
 	}
 
 	metrics, deltaCount := binary.LittleEndian.Uint32(b[n:]), binary.LittleEndian.Uint32(b[n+4:])
+	// Checked before anything is allocated: a damaged chunk may claim any number.
 	if deltaCount >= MaxSamples {
 		return nil, fmt.Errorf("chunk of %d samples; at most %d are read", uint64(deltaCount)+1, MaxSamples)
 	}
@@ -58,6 +60,8 @@ func (r *chunkReader) read(data []byte) (*Chunk, error) {
 		return nil, fmt.Errorf("chunk of %d metrics and %d samples; at most %d values are read", schema.Len(),
 			int64(deltaCount)+1, MaxValues)
 	}
+	// Different numbers mean that a field has a type this reader counts differently: every value
+	// after it would belong to another metric.
 	if int64(metrics) != int64(schema.Len()) {
 		return nil, fmt.Errorf("chunk states %d metrics, but its reference document has %d", metrics, schema.Len())
 	}

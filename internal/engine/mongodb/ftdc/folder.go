@@ -23,6 +23,7 @@ func Files(path string) ([]string, error) {
 		return nil, err
 	}
 
+	// A copy that failed leaves an empty file, which is worth a clear message.
 	if !info.IsDir() {
 		if info.Size() == 0 && info.Mode().IsRegular() {
 			return nil, fmt.Errorf("%s: empty file; copy the capture again, or give its folder", path)
@@ -35,6 +36,7 @@ func Files(path string) ([]string, error) {
 		return nil, err
 	}
 
+	// Users often give the dbPath, which contains the folder.
 	if len(files) == 0 {
 		inner := filepath.Join(path, "diagnostic.data")
 		if info, err := os.Stat(inner); err == nil && info.IsDir() {

@@ -66,6 +66,7 @@ func identity(doc []byte) Metadata {
 	m.Version, m.Host = first(names.Server.Version), first(names.Server.Host)
 	for _, f := range names.Server.Facts {
 		e, ok := inSections(doc, f.Path)
+		// Several paths may give one fact, depending on the version; the first one wins.
 		if !ok || m.Facts[f.Name] != "" {
 			continue
 		}
@@ -79,6 +80,7 @@ func identity(doc []byte) Metadata {
 	}
 
 	for _, name := range names.Server.Parameters {
+		// Metadata and chunks have parameters in different sections.
 		for _, in := range names.Server.ParametersIn {
 			if e, ok := inSections(doc, in+"."+name); ok {
 				if v := e.setting(0); v != "" {

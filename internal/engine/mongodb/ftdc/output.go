@@ -149,6 +149,7 @@ func (o *output) bound(d *delivery) {
 			(o.opt.To.IsZero() || t <= o.opt.To.UnixMilli())
 	}
 
+	// With a selection of samples, its indexes are filtered; otherwise a range is narrowed.
 	if a.keep != nil {
 		kept := a.keep[:0]
 		for _, i := range a.keep {
@@ -180,6 +181,7 @@ func (o *output) bound(d *delivery) {
 	}
 
 	if o.samples == 0 {
+		// The description has corrected times, as the samples do.
 		o.first = at(0) + o.opt.ClockOffset.Milliseconds()
 	}
 

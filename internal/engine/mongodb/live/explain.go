@@ -177,6 +177,7 @@ func (l *link) unreachable(err error) error {
 	closed := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 	switch {
+	// Another protocol's first bytes, taken as a message, have an impossible length.
 	case errors.As(err, &much), strings.Contains(why, "malformed"), strings.Contains(why, "cannot decode"):
 		hint = "it is not a MongoDB: check the port"
 	case errors.As(err, &unknown):
@@ -187,12 +188,14 @@ func (l *link) unreachable(err error) error {
 		hint = "its certificate is expired, not yet valid or not for this use: check its dates and this machine's clock"
 	case errors.As(err, &alert), strings.Contains(err.Error(), "remote error: tls"):
 		hint = "it rejects this client's certificate or requires one: give one with ?tlsCertificateKeyFile=FILE"
+	// A server without TLS takes the handshake for a broken message and hangs up.
 	case errors.As(err, &record), l.tls && closed:
 		hint = "it does not seem to speak TLS: remove tls=true"
 	case closed:
 		hint = "it closes the connection: if it requires TLS, add ?tls=true; otherwise its connections may be exhausted (net.maxIncomingConnections)"
 	case errors.As(err, &dns):
 		hint = "check the host name"
+	// Last, because a deadline also ends waits whose cause is one of the above.
 	case errors.Is(err, context.DeadlineExceeded), isTimeout(err):
 		hint = "nothing answers there: check host, port and firewalls in between"
 	}

@@ -197,6 +197,7 @@ func (c *Config) Check() diagnostics.List {
 		name            string
 		target, trigger units.Ratio
 	}{
+		// Eviction threads stop at the target, so a trigger below it would never be left.
 		{"eviction", c.EvictionTarget, c.EvictionTrigger},
 		{"eviction_dirty", c.EvictionDirtyTarget, c.EvictionDirtyTrigger},
 	} {
@@ -247,6 +248,7 @@ func (c *Config) Check() diagnostics.List {
 		add("document_size", "document of "+c.DocumentSize.Exact()+" out of range", "16MiB (BSON)", "16MiB")
 	}
 
+	// The product bounds the pages, not the bytes: the model keeps a state for each page.
 	if pages := uint64(max(c.DocumentSize, 1)) * c.Documents / uint64(max(c.LeafPage, 1)); c.Documents > 1<<40 ||
 		pages > pagesMax {
 		add("documents", "more documents than the model supports", "8 TiB of leaf pages of 32 KiB", "")

@@ -38,6 +38,7 @@ func (e *Engine) each(put func(name string, value float64, labels ...string)) {
 
 	if e.env.Connections > 0 {
 		active := e.inside[0] + e.inside[1]
+		// Waiting operations may outnumber the connections of a scenario without a limit.
 		put("mongodb_ss_connections", float64(max(active, int64(e.env.Connections))), "conn_type", "current")
 		put("mongodb_ss_connections", float64(active), "conn_type", "active")
 	}
@@ -54,6 +55,7 @@ func (e *Engine) each(put func(name string, value float64, labels ...string)) {
 	put(cache+"pages_read_into_cache", float64(e.c.readIn))
 	put(cache+"application_threads_page_read_from_disk_to_cache_time_usecs", us(e.c.readTime))
 	put("mongodb_ss_wt_thread_yield_application_thread_time_evicting_usecs", us(e.c.appTime))
+	// mongod counts both, and in the model a thread waits for the cache only while it evicts.
 	put("mongodb_ss_wt_thread_yield_application_thread_time_waiting_for_cache_usecs", us(e.c.appTime))
 
 	running := 0.0

@@ -158,6 +158,7 @@ func (s *Server) answer(c net.Conn) error {
 
 		var out []byte
 		put := func(x uint32) { out = le.AppendUint32(out, x) }
+		// The driver's handshake is OP_QUERY; the server answers in kind, with OP_REPLY.
 		if kind == opQuery {
 			put(uint32(headerBytes + 20 + len(reply)))
 			put(0)
@@ -243,6 +244,7 @@ func parse(kind uint32, body []byte) (*command, error) {
 	b := body[4:]
 	switch kind {
 	case opQuery:
+		// The collection's name, then two numbers: how many documents to skip and to return.
 		_, rest, err := text(b)
 		if err != nil || len(rest) < 8 {
 			return nil, errShort
@@ -257,6 +259,7 @@ func parse(kind uint32, body []byte) (*command, error) {
 	for len(b) > 0 {
 		section := b[0]
 		b = b[1:]
+		// Section 0 is the command, section 1 a sequence of documents that belongs to it.
 		if section == 0 {
 			var err error
 			if c.Raw, b, err = document(b); err != nil {

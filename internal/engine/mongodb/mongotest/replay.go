@@ -73,6 +73,7 @@ func (r *Replay) chunk(c *ftdc.Chunk, most int) error {
 		return err
 	}
 
+	// A chunk stores columns: all values of the first metric, then all of the second.
 	columns := make([][]int64, c.Schema.Len())
 	for i := range columns {
 		if columns[i], err = c.Column(i); err != nil {
@@ -91,6 +92,7 @@ func (r *Replay) chunk(c *ftdc.Chunk, most int) error {
 			put(s, value)
 		}
 
+		// Documents and columns must agree, or every later value would be in the wrong place.
 		if metric != len(columns) {
 			return fmt.Errorf("%d numbers of %d metrics", metric, len(columns))
 		}

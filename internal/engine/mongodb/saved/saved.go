@@ -161,6 +161,7 @@ func (f *file) samples() (all []sample, damage, err error) {
 	}
 
 	p := &parser{text: string(text)}
+	// Text between documents, such as the shell's prompt, is skipped.
 	for len(all) < documentsMax && p.at < len(p.text) {
 		at := begins.FindStringIndex(p.text[p.at:])
 		if at == nil {
@@ -172,6 +173,7 @@ func (f *file) samples() (all []sample, damage, err error) {
 		v, err := p.value(0)
 		if err != nil {
 			damage = cmp.Or(damage, fmt.Errorf("skipped a document at line %d: %w", p.line(), err))
+			// One byte further: the document may contain a complete one.
 			p.at++
 			continue
 		}
@@ -187,6 +189,7 @@ func (f *file) samples() (all []sample, damage, err error) {
 		}
 	}
 
+	// Files are often appended to or joined, so order and duplicates are not assumed.
 	slices.SortStableFunc(all, func(a, b sample) int { return a.at.Compare(b.at) })
 	all = slices.CompactFunc(all, func(a, b sample) bool { return a.at.UnixMilli() == b.at.UnixMilli() })
 	return all, damage, nil

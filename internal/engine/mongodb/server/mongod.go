@@ -83,8 +83,10 @@ func conf(cfg *wiredtiger.Config, at place) string {
 	line(0, "# the scenario's")
 	line(0, "storage:")
 	line(1, "dbPath: %q", at.data)
+	// syncPeriodSecs: 0 would turn checkpoints off.
 	line(1, "syncPeriodSecs: %s", rounded(max(cfg.Checkpoint.Std().Seconds(), 1)))
 	line(1, "journal:")
+	// mongod accepts 1 to 500 ms.
 	line(2, "commitIntervalMs: %d", min(max(cfg.JournalInterval.Std().Milliseconds(), 1), 500))
 	line(1, "wiredTiger:")
 	line(2, "engineConfig:")

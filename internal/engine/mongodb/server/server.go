@@ -154,6 +154,7 @@ func (s *Server) lay() error {
 		}
 	}
 
+	// Port 0 asks the kernel for a free one; mongod takes it over after this listener closes.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err

@@ -92,6 +92,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	if c.rows == 0 {
 		return fmt.Errorf("mongostat output %s has no line of figures: run mongostat 1", f.from.Path)
 	}
+	// Needs the number of rows: a line without a date is placed by its distance to the last one.
 	c.begin(f.from.Modified)
 
 	out := samples.NewWriter(ctx, w, opt, f.from.Path)
@@ -144,6 +145,7 @@ func (f *file) pass(ctx context.Context, opt source.Options, visit func(row,
 			}
 		default:
 			text := string(line)
+			// Headings repeat every ten lines, and after a restart their columns may differ.
 			if h := headings(text); h != nil {
 				columns = h
 				continue

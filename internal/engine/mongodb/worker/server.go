@@ -90,6 +90,7 @@ func (s *server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 		return err
 	}
 
+	// A warning about a setting that the engine ignores is no reason to stop.
 	for _, text := range warnings {
 		s.log(m, text)
 	}
@@ -110,6 +111,7 @@ func (s *server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 		err = s.serve(ctx, w)
 	}
 
+	// A worker that cannot be used is ended immediately: nothing in it is worth a checkpoint.
 	if err != nil {
 		return errors.Join(err, s.Crash())
 	}

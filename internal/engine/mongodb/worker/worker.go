@@ -70,6 +70,7 @@ func spawn(ctx context.Context, s spawning) (*worker, error) {
 	}
 
 	p, err := process.Start(opt)
+	// The child has its own copies; ours must close, or the end of the child is not seen.
 	_, _ = stdin.Close(), stdout.Close()
 	if err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
@@ -280,6 +281,7 @@ func (w *worker) open(ctx context.Context, c *configuration) (again uint64, err 
 			}
 		}
 
+		// The order of the fields is the worker's protocol.
 		put(uint32(c.threads), uint32(c.threads), c.checkpointMs, c.syncMs)
 		flags := byte(0)
 		if c.log {

@@ -48,6 +48,7 @@ func serverSettings(p *discover.Process) []discover.Setting {
 	all := map[string]given{}
 	for _, file := range p.FilesLike(".conf") {
 		text, object := p.File(file)
+		// postgresql.conf: name = value or name value, with comments and quotes.
 		for line := range strings.Lines(text) {
 			line, _, _ = strings.Cut(line, "#")
 			name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
@@ -60,6 +61,7 @@ func serverSettings(p *discover.Process) []discover.Setting {
 		}
 	}
 
+	// After the files, because the command line takes precedence over them.
 	for i, arg := range p.Args {
 		setting, long := strings.CutPrefix(arg, "--")
 		if i > 0 && p.Args[i-1] == "-c" {
@@ -76,6 +78,7 @@ func serverSettings(p *discover.Process) []discover.Setting {
 
 	var out []discover.Setting
 	for _, is := range parameters {
+		// Only parameters that a scenario has; all others stay as they are.
 		g, ok := all[is.name]
 		if !ok {
 			continue

@@ -103,6 +103,7 @@ func (f fitting) settings(key string, timeout float64, c fit.Cycles) {
 	}
 
 	d := model.Defaults()
+	// Measured, then inferred, then assumed: the first that is available.
 	switch {
 	case timeout > 0:
 		f.Add(key+"checkpoint_timeout", fit.Duration(timeout), fit.Measured, said)
@@ -123,6 +124,7 @@ func (f fitting) settings(key string, timeout float64, c fit.Cycles) {
 	enter("min_wal_size", judge.MinWALSize, fit.Exactly, fit.Exactly(float64(d.MinWALSize)))
 	enter("bgwriter_flush_after", judge.BgwriterFlushAfter, fit.Exactly,
 		fit.Exactly(float64(d.BgwriterFlushAfter)))
+	// PostgreSQL's own default, -1: 1/32 of shared_buffers.
 	enter("wal_buffers", judge.WALBuffers, fit.Exactly, fit.Exactly(float64(d.SharedBuffers/32)))
 	enter("full_page_writes", judge.FullPageWrites, func(x float64) fit.Quantity { return fit.Boolean(x > 0) },
 		fit.Boolean(d.FullPageWrites))

@@ -35,6 +35,7 @@ func newActivity(s *sampler) *activity { return &activity{s: s, groups: map[stri
 
 // take converts the rows of [activityQuery].
 func (a *activity) take(rows [][][]byte) ([]recording.Column, error) {
+	// Groups stay once seen, with zero: a series that ended would look like a gap.
 	for _, g := range a.groups {
 		g.count, g.age = 0, 0
 	}
@@ -50,6 +51,7 @@ func (a *activity) take(rows [][][]byte) ([]recording.Column, error) {
 		}
 		g := a.group(r[:len(activityLabels)])
 		g.count += count
+		// Beyond the bound on groups, several rows share one.
 		g.age = max(g.age, age)
 	}
 

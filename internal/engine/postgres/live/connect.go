@@ -118,6 +118,7 @@ func (s *sampler) grant() string {
 // user are left out.
 func (s *sampler) prepare(ctx context.Context, total bool) error {
 	s.questions = nil
+	// Kept across reconnections, because they have the groups that were seen.
 	if s.activity == nil {
 		s.activity, s.checkpointer = newActivity(s), &checkpointer{s: s}
 	}
@@ -156,6 +157,7 @@ func (s *sampler) prepare(ctx context.Context, total bool) error {
 		}
 
 		switch {
+		// A missing privilege or view costs one query; any other error is one of the connection.
 		case err == nil:
 			s.questions = append(s.questions, q)
 		case denied(err), missing(err):

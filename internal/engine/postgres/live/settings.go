@@ -41,6 +41,7 @@ func metricOfSetting(name, setting, unit, vartype string) (metric string, value 
 		return metric, value, true
 	}
 
+	// Units may have a factor, such as 8kB for settings in pages.
 	count, base := 1.0, strings.TrimLeft(unit, "0123456789")
 	if digits := strings.TrimSuffix(unit, base); digits != "" {
 		if count, err = strconv.ParseFloat(digits, 64); err != nil {
@@ -60,6 +61,7 @@ func metricOfSetting(name, setting, unit, vartype string) (metric string, value 
 	}
 
 	switch {
+	// -1 is not a quantity: with a unit it would become a negative size.
 	case value == -1:
 	case base == "ms": // 1500/1000 is exactly 1.5, 1500*0.001 may not be
 		value = value * count / 1000

@@ -68,6 +68,7 @@ func (e *Engine) each(f func(name string, value float64, labels ...string)) {
 
 	f("pg_stat_activity_count", float64(e.active), "datname", database, "state", "active")
 	f("pg_stat_activity_max_tx_duration", oldest, "datname", database, "state", "active")
+	// The server refuses connections over max_connections, so they are not idle ones.
 	if e.connections > 0 {
 		f("pg_stat_activity_count", float64(max(0, min(e.connections, e.cfg.MaxConnections)-e.active)), "datname",
 			database, "state", "idle")

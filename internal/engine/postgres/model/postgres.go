@@ -194,6 +194,7 @@ func (e *Engine) Cycles() []engine.Cycle { return e.cycles }
 
 // Fire handles a scheduled event.
 func (e *Engine) Fire(now vtime.Instant, arg uint64) {
+	// An event packs its kind into the lower bits and an argument into the others.
 	switch arg & (1<<eventBits - 1) {
 	case evExecute:
 		e.execute(now, int32(arg>>eventBits))

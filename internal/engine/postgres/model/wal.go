@@ -178,6 +178,7 @@ func (e *Engine) logSynced(now vtime.Instant) {
 		i = next
 	}
 
+	// The flush made room in the WAL buffers for changes that waited for it.
 	for i := w.room.drain(); i != none; {
 		next := e.ops[i].next
 		e.ops[i].waited(now)
@@ -185,6 +186,7 @@ func (e *Engine) logSynced(now vtime.Instant) {
 		i = next
 	}
 
+	// A dirty page may be evicted only after its WAL is durable.
 	for i := w.victims.drain(); i != none; {
 		next := e.ops[i].next
 		e.execute(now, i)
@@ -196,6 +198,7 @@ func (e *Engine) logSynced(now vtime.Instant) {
 		e.checkpointStep(now)
 	}
 
+	// Transactions that arrived during the sync share the next one.
 	if e.wal.waiting.head != none || e.checkpoint.needsLog {
 		e.flushLog(now)
 	}

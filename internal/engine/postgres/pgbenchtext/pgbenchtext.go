@@ -118,6 +118,8 @@ func (p *report) End(add func(benchmark.Interval)) {
 	for i, l := range p.lines {
 		x := benchmark.Interval{EndS: l.endS, Operation: "transactions", Kind: benchmark.Transactions,
 			Waiting: math.NaN()}
+		// An interval's length is the distance to the line before; a first line with the time of
+		// day has none.
 		switch {
 		case i > 0 && l.endS > p.lines[i-1].endS:
 			x.LengthS = l.endS - p.lines[i-1].endS
@@ -143,6 +145,7 @@ func (p *report) End(add func(benchmark.Interval)) {
 	if took == 0 && p.total["tps"] > 0 {
 		took = p.total["done"] / p.total["tps"] // -t: a number of transactions
 	}
+	// Without progress lines, the totals are the only interval.
 	if len(p.lines) == 0 && took > 0 && p.total["average"] > 0 {
 		add(benchmark.Interval{EndS: took, LengthS: took, Operation: "transactions",
 			Kind: benchmark.Transactions, Count: p.total["done"],

@@ -246,6 +246,7 @@ func calendar(b []byte) (at lineprefix.Time, ok bool) {
 	}
 
 	zone := bytes.TrimLeft(b[end:], " ")
+	// Other abbreviations, such as CST, stand for several zones: the reader's --tz decides.
 	switch {
 	case bytes.HasPrefix(zone, []byte("UTC")), bytes.HasPrefix(zone, []byte("GMT")), bytes.HasPrefix(zone,
 		[]byte("Z")):

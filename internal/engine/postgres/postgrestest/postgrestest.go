@@ -158,6 +158,7 @@ func (s *Server) make(opt Options) error {
 		return err
 	}
 
+	// The first matching line of pg_hba.conf decides, so the test's lines come first.
 	if err := s.write("pg_hba.conf", append([]byte(opt.HBA+"\n"), hba...)); err != nil {
 		return err
 	}

@@ -53,6 +53,7 @@ func (w *checkpointClock) watch(ctx context.Context, dial dialer) {
 
 		if c != nil {
 			if began, now, err := lastCheckpoint(ctx, c); err == nil {
+				// The first answer is a checkpoint from before the run.
 				if last != 0 && began > last {
 					w.add(time.Now(), now-began)
 				}
@@ -71,6 +72,7 @@ func (w *checkpointClock) watch(ctx context.Context, dial dialer) {
 		break
 	}
 
+	// The run's context has ended, and closing needs one that has not.
 	if c != nil {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()

@@ -22,6 +22,7 @@ func conf(c *postgres.Config, socket string) string {
 	set := func(name, value string) { fmt.Fprintf(&b, "%s = %s\n", name, value) }
 	b.WriteString("# from the scenario\n")
 	set("shared_buffers", size(c.SharedBuffers))
+	// Room for the lab's own connections, which the workload must not take.
 	set("max_connections", strconv.Itoa(c.MaxConnections+reserve))
 	set("checkpoint_timeout", span(c.CheckpointTimeout))
 	set("checkpoint_completion_target", number(c.CheckpointCompletionTarget))
@@ -44,11 +45,13 @@ func conf(c *postgres.Config, socket string) string {
 	set("bgwriter_flush_after", size(c.BgwriterFlushAfter))
 	set("backend_flush_after", size(c.BackendFlushAfter))
 	b.WriteString("# for the lab\n")
+	// Only the socket: no other user of the machine can connect over the network.
 	set("listen_addresses", "''")
 	set("unix_socket_directories", quoted(socket))
 	set("log_checkpoints", "on")
 	set("log_line_prefix", "'%m '")
 	set("log_timezone", "'UTC'")
+	// Messages are parsed, so they must be in English.
 	set("lc_messages", "'C'")
 	set("logging_collector", "off")
 

@@ -145,6 +145,7 @@ func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existin
 		Notes: []string{"the server keeps its own settings; those in engine.postgres are ignored"},
 	}
 
+	// Most fundamental first: a standby rejects writes whatever the privileges are.
 	switch {
 	case string(row[4]) == "t":
 		return nil, errors.New("it is a standby, which does not accept writes")

@@ -65,6 +65,7 @@ func parseMaps(r io.Reader) (memory, error) {
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		f := strings.Fields(lines.Text()) // address, permissions, offset, device, inode, path
+		// A process maps one segment several times, and all of the server's processes map it.
 		if len(f) < 6 || seen[f[5]+f[4]] {
 			continue
 		}

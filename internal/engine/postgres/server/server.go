@@ -100,6 +100,7 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 		return fail(err)
 	}
 
+	// A scenario's rows may exceed what its workload touches, and the other way round.
 	if err := s.load(ctx, max(s.cfg.Rows, int64(work.Documents())), progress); err != nil {
 		return fail(err)
 	}
@@ -154,6 +155,7 @@ func (s *Server) make(ctx context.Context) error {
 		return err
 	}
 
+	// Appended, because the last setting of a name wins over initdb's.
 	f, err := os.OpenFile(filepath.Join(s.data, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err

@@ -305,6 +305,8 @@ func (r *reading) add(to *[]recording.Column, name string, with labels.Labels, v
 // sample runs all queries in one transaction.
 func (r *reading) sample(ctx context.Context) ([]recording.Column, error) {
 	out := append([]recording.Column(nil), r.own...)
+	// Several statements in one simple query are one implicit transaction (PostgreSQL manual,
+	// message flow).
 	results, err := r.conn.Exec(ctx, r.text).ReadAll()
 	if err != nil {
 		return nil, err
@@ -320,6 +322,7 @@ func (r *reading) sample(ctx context.Context) ([]recording.Column, error) {
 		}
 		for k, f := range results[i].FieldDescriptions {
 			for _, c := range v.columns {
+				// NULL means that this version or server does not have the figure.
 				if c.name != f.Name || results[i].Rows[0][k] == nil {
 					continue
 				}

@@ -27,9 +27,11 @@ func Fit(f *fit.Fitting) error {
 	}
 
 	key := "engine.streams."
+	// A device reports no sizes of single requests, so the mean has to stand for all of them.
 	block := timeline.Mean(f.On(dev, rules.DiskMoved)) / timeline.Mean(ops)
 	const sector = 512
 
+	// Devices transfer whole sectors.
 	block = max(sector, math.Round(block/sector)*sector)
 	if math.IsNaN(block) {
 		block = float64(model.Defaults().Block)

@@ -52,6 +52,7 @@ func Defaults() Config {
 // Check reports impossible values.
 func (c *Config) Check() diagnostics.List {
 	var l diagnostics.List
+	// O_DIRECT needs multiples of the sector size, so nothing smaller can be measured.
 	if c.Block < 512 || c.Block > 16*units.MiB {
 		l = append(l, diagnostics.Problem{Field: "block", Text: "block of " + c.Block.Exact() + " out of range",
 			Limit: "512B to 16MiB", Nearest: min(max(c.Block, 512), 16*units.MiB).Exact()})

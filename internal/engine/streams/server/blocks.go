@@ -114,6 +114,7 @@ func (f *blockFile) close() error {
 
 // open reopens the file and, if find is set, reads the records in it.
 func (f *blockFile) open(find bool) error {
+	// Direct, because reads through the page cache would measure memory.
 	file, err := os.OpenFile(f.path, os.O_RDWR|unix.O_DIRECT, 0)
 	if err != nil {
 		return err
@@ -127,6 +128,7 @@ func (f *blockFile) open(find bool) error {
 		return nil
 	}
 
+	// A plain file needs no aligned buffer, and the kernel reads ahead.
 	plain, err := os.Open(f.path)
 	if err != nil {
 		return err

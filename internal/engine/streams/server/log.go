@@ -111,6 +111,7 @@ func (l *logFile) write(r record, length int64) error {
 		l.size = length // as in the model: the file is at least as large as its largest record
 	}
 
+	// The end of the file is reached: the next lap overwrites it from the start.
 	if l.end+length > l.size {
 		for _, p := range l.older {
 			l.forget(p)
@@ -124,6 +125,7 @@ func (l *logFile) write(r record, length int64) error {
 	r.put(b)
 
 	at := l.end
+	// Records of the previous lap that this one overwrites are no longer expected after a crash.
 	for len(l.older) > 0 && l.older[0].at < at+length {
 		l.forget(l.older[0])
 		l.older = l.older[1:]
@@ -220,6 +222,7 @@ func (l *logFile) open(path string) error {
 
 	last := uint32(0)
 	for _, p := range found {
+		// The highest lap is the one that was being written.
 		last = max(last, p.lap)
 	}
 
@@ -235,6 +238,7 @@ func (l *logFile) open(path string) error {
 	}
 
 	for _, p := range found {
+		// Older records before the end were overwritten, even if parts of them can still be read.
 		if p.lap != last && p.at >= l.end {
 			l.older = append(l.older, p)
 		}
@@ -256,6 +260,7 @@ func scan(text []byte) []placed {
 
 		at += i
 		r, n, ok := take(text[at:])
+		// The magic number may occur in a value, so the search continues one byte later.
 		if !ok {
 			at++
 			continue

@@ -92,6 +92,7 @@ func (s *server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	}
 
 	if err != nil {
+		// Stop removes what was created so far.
 		return errors.Join(fmt.Errorf("streams: %w", err), s.Stop(ctx))
 	}
 
@@ -137,6 +138,7 @@ func (s *server) Do(ctx context.Context, conn int, op *lab.Op) error {
 	}
 
 	r := record{key: op.Key, seq: op.Seq}
+	// Appends need no buffer and no connection: all go to the end of one file.
 	if op.Kind.Writes() && !s.cfg.RandomWrites {
 		if op.Size > units.GiB {
 			return fmt.Errorf("streams: an append of %s", op.Size.String())
