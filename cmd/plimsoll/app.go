@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/record/address"
 )
 
@@ -29,6 +30,7 @@ type app struct {
 	secrets *address.Secrets // of the arguments; no text may contain them
 	// helpless is the error of asking for help on what there is none; nil otherwise.
 	helpless error
+	catalog  *catalog.Catalog // with the user's imports once loadCatalog has read them
 }
 
 // A stream is an output with the properties of its terminal, if it has one.

@@ -84,7 +84,7 @@ func walkCase(ctx context.Context, a *app, name string, given []string, output c
 		return err
 	}
 
-	if err := a.useCatalog(); err != nil {
+	if err := a.loadCatalog(); err != nil {
 		return err
 	}
 
@@ -92,7 +92,7 @@ func walkCase(ctx context.Context, a *app, name string, given []string, output c
 	t.setStage("simulating", 0, len(c.Variants))
 	stop := a.meter(t).show()
 	w, err := casebook.Run(ctx, c, casebook.Options{
-		Engines: engines.All().Deployments(), Pack: pack(),
+		Engines: a.deployments(), Pack: pack(),
 		Series: output.value == asPage, NoPlan: noPlan, Stage: t.setStage,
 		Progress: func(variant string, done, total int) { t.setStage("simulating, last "+variant, done, total) },
 	})

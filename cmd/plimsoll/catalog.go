@@ -8,6 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/advise/emit"
+	"plimsoll/internal/advise/rollout"
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/present/results"
 )
@@ -38,9 +41,9 @@ func (a *app) catalogPath() string {
 	return filepath.Join(dir, "plimsoll", "catalog.json")
 }
 
-// useCatalog makes every lookup see what the user has imported. Each verb that looks something up
-// calls it first.
-func (a *app) useCatalog() error {
+// loadCatalog reads what the user has imported. Each verb that looks something up calls it first; until then,
+// the catalogue has no imports.
+func (a *app) loadCatalog() error {
 	path := a.catalogPath()
 	if path == "" {
 		return nil
@@ -61,8 +64,22 @@ func (a *app) useCatalog() error {
 		return fmt.Errorf("imported catalogue: %w", err)
 	}
 
-	catalog.Use(store.Catalog())
+	a.catalog = store.Catalog()
 	return nil
+}
+
+// deployments are the engines' parts for emitting files; plans are read with the user's catalogue.
+func (a *app) deployments() emit.Engines {
+	all := engines.All().Deployments()
+	all.Language = a.language()
+	return all
+}
+
+// rollouts are the engines' parts for carrying out plans, which are read with the user's catalogue.
+func (a *app) rollouts() rollout.Engines {
+	all := engines.All().Rollouts()
+	all.Engines = a.deployments()
+	return all
 }
 
 // A catalogFilter restricts a list.
@@ -98,7 +115,7 @@ func newCatalogListCommand(a *app) *cobra.Command {
 			}
 
 			// After the usage checks, because reading a catalogue may need a file of the user.
-			if err := a.useCatalog(); err != nil {
+			if err := a.loadCatalog(); err != nil {
 				return err
 			}
 			if what == "volumes" {
@@ -131,20 +148,20 @@ func listVolumes(a *app, f *catalogFilter, output choice) error {
 	rows := []catalog.VolumeReport{}
 	for _, t := range catalog.VolumeTypes() {
 		if f.has(t.Name, t.Provider) && (!t.IOPSMax.Known() || int64(t.IOPSMax.Value) >= f.minIOPS) {
-			types, rows = append(types, t), append(rows, t.Report())
+			types, rows = append(types, t), append(rows, a.catalog.Report(t))
 		}
 	}
 	if len(rows) == 0 && output.value != "json" {
 		fmt.Fprintln(a.stderr, "plimsoll: no volume type matches")
 		return nil
 	}
-	return a.showList(output, rows, results.Volumes(types))
+	return a.showList(output, rows, results.Volumes(a.catalog, types))
 }
 
 func listInstances(a *app, f *catalogFilter, output choice) error {
 	var types []*catalog.InstanceType
 	rows := []catalog.InstanceReport{}
-	all := catalog.Current().Instances()
+	all := a.catalog.Instances()
 	for i := range all {
 		if t := &all[i]; f.has(t.Name, t.Of()) && int64(t.MostIOPS()) >= f.minIOPS {
 			types, rows = append(types, t), append(rows, t.Report())

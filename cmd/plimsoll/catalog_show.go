@@ -19,11 +19,11 @@ func newCatalogShowCommand(a *app) *cobra.Command {
 		Args: needArgs(1, 1, "plimsoll catalog list shows them"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) ([]string,
 			cobra.ShellCompDirective) {
-			if len(args) > 0 || a.useCatalog() != nil {
+			if len(args) > 0 || a.loadCatalog() != nil {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			var names []string
-			for _, n := range append(catalog.TypeNames(), catalog.Current().InstanceNames()...) {
+			for _, n := range append(catalog.TypeNames(), a.catalog.InstanceNames()...) {
 				if strings.HasPrefix(n, typed) {
 					names = append(names, n)
 				}
@@ -31,7 +31,7 @@ func newCatalogShowCommand(a *app) *cobra.Command {
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.useCatalog(); err != nil {
+			if err := a.loadCatalog(); err != nil {
 				return err
 			}
 			return showProduct(a, args[0], output)
@@ -46,16 +46,16 @@ func newCatalogShowCommand(a *app) *cobra.Command {
 var machineName = regexp.MustCompile(`(?i)^([a-z][a-z0-9-]*\.|[a-z]\d+[a-z]*-|standard_)`)
 
 // unknownProduct suggests similar names, of machines or of volume types as the name looks like one.
-func unknownProduct(name string) error {
+func (a *app) unknownProduct(name string) error {
 	what, other, names, list := "volume type", "machine", catalog.TypeNames(), "plimsoll catalog list shows them"
 	if machineName.MatchString(name) {
-		what, other, names = "machine", "volume type", catalog.Current().InstanceNames()
+		what, other, names = "machine", "volume type", a.catalog.InstanceNames()
 		list = "plimsoll catalog list instances shows them, and plimsoll catalog import adds newer ones"
 	}
 	text := fmt.Sprintf("no %s is called %q, and no %s either", what, name, other)
 	near := diagnostics.Near(name, names, 3)
 	if len(near) == 0 {
-		near = diagnostics.Near(name, append(catalog.TypeNames(), catalog.Current().InstanceNames()...), 3)
+		near = diagnostics.Near(name, append(catalog.TypeNames(), a.catalog.InstanceNames()...), 3)
 	}
 	if len(near) > 0 {
 		text += "; did you mean " + strings.Join(near, ", ") + "?"
@@ -65,16 +65,16 @@ func unknownProduct(name string) error {
 
 func showProduct(a *app, name string, output choice) error {
 	if t, err := catalog.Type(name); err == nil {
-		d, err := results.Volume(t)
+		d, err := results.Volume(a.catalog, t)
 		if err != nil {
 			return err
 		}
-		return a.show(output, t.Report(), d)
+		return a.show(output, a.catalog.Report(t), d)
 	}
 
-	i, err := catalog.Instance(name)
+	i, err := a.catalog.Instance(name)
 	if err != nil {
-		return unknownProduct(name)
+		return a.unknownProduct(name)
 	}
 
 	d, err := results.Instance(i)

@@ -10,6 +10,7 @@ import (
 
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/scenario"
 )
 
 // A completer offers the shell a flag's values, given the arguments before it.
@@ -30,7 +31,7 @@ func completeSources(_ *cobra.Command, _ []string, typed string) ([]string, cobr
 	if typed == "" { // offering addresses would hide the files
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	words := startingWith(typed, opener().Begins())
+	words := startingWith(typed, opener(nil).Begins())
 	if len(words) == 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
@@ -102,7 +103,7 @@ type schemaNode struct {
 func scenarioPaths(before, typed string) ([]string, cobra.ShellCompDirective) {
 	const noFiles = cobra.ShellCompDirectiveNoFileComp
 	var root schemaNode
-	if err := json.Unmarshal(language().Schema(), &root); err != nil {
+	if err := json.Unmarshal(scenario.NewLanguage(engines.All().Models(), nil).Schema(), &root); err != nil {
 		return nil, noFiles // the schema is built in and tested
 	}
 
@@ -227,7 +228,7 @@ func (s *schemaNode) values(keys []string) []string {
 	case last == "type" && keys[0] == "volumes":
 		return catalog.TypeNames()
 	case last == "instance" && keys[0] == "host":
-		return catalog.Current().InstanceNames()
+		return catalog.Embedded().InstanceNames()
 	}
 
 	given := s.Enum

@@ -103,7 +103,7 @@ func (o *discoverOptions) Run(ctx context.Context, a *app, address string) error
 		return err
 	}
 
-	if err := a.useCatalog(); err != nil {
+	if err := a.loadCatalog(); err != nil {
 		return err
 	}
 
@@ -114,7 +114,7 @@ func (o *discoverOptions) Run(ctx context.Context, a *app, address string) error
 
 	found, err := discover.Discover(ctx, client, discover.Options{
 		Engines: engines.All().Containers(), At: at, Engine: o.engine.value, Container: o.container, Claims: claims,
-		Name: o.name,
+		Name: o.name, Catalog: a.catalog,
 	})
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (o *discoverOptions) Run(ctx context.Context, a *app, address string) error
 	text := found.YAML()
 
 	// Simulate must accept what is printed: if it does not, that is a bug, and the error says so.
-	if _, err := language().Parse(found.Name, text, nil); err != nil {
+	if _, err := a.language().Parse(found.Name, text, nil); err != nil {
 		return &failure{code: exitFailure, err: fmt.Errorf("the scenario is not valid:\n%w", err),
 			hint: "plimsoll discover -o json prints the values"}
 	}

@@ -129,11 +129,11 @@ func (o *emitOptions) Validate(cmd *cobra.Command, args []string) error {
 
 // Run creates the files and writes them.
 func (o *emitOptions) Run(ctx context.Context, a *app, path string) error {
-	if err := a.useCatalog(); err != nil {
+	if err := a.loadCatalog(); err != nil {
 		return err
 	}
 
-	layout, planned, err := o.layout(ctx, path)
+	layout, planned, err := o.layout(ctx, a.deployments(), path)
 	if err != nil {
 		return asEmitFailure(err)
 	}
@@ -215,7 +215,8 @@ func (o *emitOptions) write(r *emit.Result, report *emit.Report) error {
 }
 
 // layout reads a plan, or a scenario: then it is not planned.
-func (o *emitOptions) layout(ctx context.Context, path string) (l *emit.Layout, planned bool, err error) {
+func (o *emitOptions) layout(ctx context.Context, engines emit.Engines, path string) (
+	l *emit.Layout, planned bool, err error) {
 	text, err := readInput(ctx, path, emit.PlanBytesMax)
 	if err != nil {
 		hint := "plimsoll emit --help shows the usage"
@@ -239,7 +240,7 @@ func (o *emitOptions) layout(ctx context.Context, path string) (l *emit.Layout, 
 			return nil, true, err
 		}
 
-		l, err = p.Layout(engines.All().Deployments())
+		l, err = p.Layout(engines)
 		var problems scenario.Problems
 		if errors.As(err, &problems) {
 			err = fmt.Errorf("the plan %s cannot be applied:\n%w", path, err)
@@ -249,7 +250,7 @@ func (o *emitOptions) layout(ctx context.Context, path string) (l *emit.Layout, 
 	}
 
 	p := &emit.Plan{File: path, Text: string(text), Sets: o.sets}
-	l, err = p.Layout(engines.All().Deployments())
+	l, err = p.Layout(engines)
 	var problems scenario.Problems
 	if errors.As(err, &problems) {
 		err = fmt.Errorf("the layout cannot be emitted:\n%w", err)

@@ -61,7 +61,7 @@ func (o *emitOptions) validateMove(cmd *cobra.Command, args []string) error {
 
 // runMove writes the scripts that move a log.
 func (o *emitOptions) runMove(_ context.Context, a *app) error {
-	files, err := emit.MoveFiles(engines.All().Deployments(), o.move)
+	files, err := emit.MoveFiles(a.deployments(), o.move)
 	if err != nil {
 		return asEmitFailure(err)
 	}

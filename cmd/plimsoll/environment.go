@@ -22,7 +22,7 @@ type credentialSet struct {
 
 var credentialSets = []credentialSet{
 	{[]string{exposition.EnvToken, exposition.EnvPassword, exposition.EnvUser}, func(a *address.Address) bool {
-		return opener().TakesCredentials(a.Scheme)
+		return opener(nil).TakesCredentials(a.Scheme)
 	}},
 	{[]string{recording.EnvToken, recording.EnvTokenFile, recording.EnvPassword, recording.EnvUser},
 		func(a *address.Address) bool {

@@ -88,7 +88,7 @@ func (o *fitOptions) Run(ctx context.Context, a *app, args []string) error {
 		}
 	}
 
-	if err := a.useCatalog(); err != nil {
+	if err := a.loadCatalog(); err != nil {
 		return err
 	}
 
@@ -98,7 +98,7 @@ func (o *fitOptions) Run(ctx context.Context, a *app, args []string) error {
 	}
 
 	// Simulate must accept what is printed: if it does not, that is a bug, and the error says so.
-	if _, err := fitted.Scenario(language()); err != nil {
+	if _, err := fitted.Scenario(a.language()); err != nil {
 		return &failure{code: exitFailure, err: fmt.Errorf("the fitted scenario is not valid:\n%w", err),
 			hint: "plimsoll fit -o json prints the values; --from and --to choose another period"}
 	}
@@ -169,8 +169,9 @@ func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitte
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
-	opt := fit.Options{Pack: pack(), Engines: engines.All().Fits(), From: o.fromAt, To: o.toAt,
-		Engine: o.engine.value, Name: o.name, Devices: o.volumes, Volumes: o.orders, Progress: t.setStage}
+	opt := fit.Options{Pack: pack(), Engines: engines.All().Fits(), Catalog: a.catalog,
+		From: o.fromAt, To: o.toAt, Engine: o.engine.value, Name: o.name, Devices: o.volumes, Volumes: o.orders,
+		Progress: t.setStage}
 
 	in, hosts, done, err := o.readers(ctx, a, args, t)
 	if err != nil {

@@ -106,7 +106,7 @@ func (o *initOptions) Run(a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := language().Parse(shown, text, nil); err != nil {
+	if _, err := a.language().Parse(shown, text, nil); err != nil {
 		return asPlanFailure(fmt.Errorf("init: the flags do not make a valid scenario for %s:\n%w", e.Key, err))
 	}
 

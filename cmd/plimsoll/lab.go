@@ -81,11 +81,11 @@ func (o *labOptions) AddFlags(cmd *cobra.Command) {
 
 // read reads and validates the volumes to mount.
 func (o *labOptions) read(a *app, file string) (*scenario.File, error) {
-	if err := a.useCatalog(); err != nil {
+	if err := a.loadCatalog(); err != nil {
 		return nil, err
 	}
 
-	f, err := language().Open(file)
+	f, err := a.language().Open(file)
 	if err != nil {
 		return nil, err
 	}
@@ -349,10 +349,10 @@ func newLabServeCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "serve", Hidden: true, Args: needArgs(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.useCatalog(); err != nil {
+			if err := a.loadCatalog(); err != nil {
 				return err
 			}
-			return mount.Serve(cmd.Context(), language(), os.Stdin, os.Stdout)
+			return mount.Serve(cmd.Context(), a.language(), os.Stdin, os.Stdout)
 		},
 	}
 }

@@ -57,13 +57,13 @@ func (o *labBucketsOptions) run(ctx context.Context, a *app) error {
 		return err
 	}
 
-	if err := a.useCatalog(); err != nil {
+	if err := a.loadCatalog(); err != nil {
 		return err
 	}
 
 	t := &tally{}
 	cfg := lab.Buckets{
-		Language: language(),
+		Language: a.language(),
 		Entries:  o.entries, Sensors: o.sensors, Sustained: units.Duration(o.sustained), Sets: o.sets,
 		Progress: t.setStage,
 	}

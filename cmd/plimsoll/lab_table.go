@@ -92,11 +92,11 @@ func (o *labTableOptions) run(ctx context.Context, a *app, args []string) error 
 		return err
 	}
 
-	if err := a.useCatalog(); err != nil {
+	if err := a.loadCatalog(); err != nil {
 		return err
 	}
 
-	suite, jobs, err := o.jobs(args)
+	suite, jobs, err := o.jobs(a.language(), args)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (o *labTableOptions) run(ctx context.Context, a *app, args []string) error 
 }
 
 // jobs reads all scenarios before the first run starts.
-func (o *labTableOptions) jobs(args []string) (*table.Suite, []tableJob, error) {
+func (o *labTableOptions) jobs(language *scenario.Language, args []string) (*table.Suite, []tableJob, error) {
 	suite, folder, err := suiteOf(args)
 	if err != nil {
 		return nil, nil, err
@@ -140,7 +140,7 @@ func (o *labTableOptions) jobs(args []string) (*table.Suite, []tableJob, error) 
 
 		// Suites are written with slashes and are relative to their own folder.
 		file := filepath.Join(folder, filepath.FromSlash(r.Scenario))
-		sc, err := language().Load(file, r.Set)
+		sc, err := language.Load(file, r.Set)
 		if err != nil {
 			return nil, nil, &failure{code: exitUsage, err: fmt.Errorf("%s cannot be run:\n%w", file, err)}
 		}

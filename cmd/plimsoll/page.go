@@ -172,7 +172,8 @@ func pricesOf(region string, all ...*scenario.Scenario) []results.Price {
 	for _, sc := range all {
 		for k := 1; k <= sc.MemberCount(); k++ {
 			for _, v := range sc.VolumesOf(k) {
-				if bill, err := v.Value.Monthly(region); err == nil && bill.Source != (catalog.Source{}) {
+				bill, err := sc.Catalog().Monthly(&v.Value, region)
+				if err == nil && bill.Source != (catalog.Source{}) {
 					add(v.Value.Type, bill.Source.String())
 				}
 			}

@@ -184,7 +184,7 @@ func (o *planOptions) Run(cmd *cobra.Command, a *app, args []string, opt plan.Op
 		return err
 	}
 
-	if err := a.useCatalog(); err != nil {
+	if err := a.loadCatalog(); err != nil {
 		return err
 	}
 
@@ -307,7 +307,7 @@ func (o *planOptions) deployed(cmd *cobra.Command, a *app, args []string,
 		}
 	}
 
-	file, err := openScenario(cmd.Context(), args[0])
+	file, err := openScenario(cmd.Context(), a.language(), args[0])
 	if err != nil {
 		return nil, err
 	}
@@ -360,7 +360,7 @@ func (o *planOptions) recorded(cmd *cobra.Command, a *app, args []string,
 	}
 
 	d := &deployment{text: fitted.YAML, command: strings.Join(words, " ")}
-	if d.scenario, err = fitted.Scenario(language(), sets...); err != nil {
+	if d.scenario, err = fitted.Scenario(a.language(), sets...); err != nil {
 		return nil, asPlanFailure(err)
 	}
 
@@ -396,7 +396,7 @@ func (a *app) isSource(ctx context.Context, arg string) bool {
 		return true
 	}
 
-	in, err := opener().Open(ctx, arg, sources.OpenOptions{})
+	in, err := opener(a.catalog).Open(ctx, arg, sources.OpenOptions{})
 	if err != nil {
 		return false
 	}

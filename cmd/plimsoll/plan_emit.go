@@ -12,7 +12,6 @@ import (
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/plan"
 	"plimsoll/internal/advise/starter"
-	engines "plimsoll/internal/engine"
 )
 
 // A planTarget is where a plan is to be carried out, and the folder for the files that do it.
@@ -146,7 +145,7 @@ func (t *planTarget) write(ctx context.Context, a *app, d *deployment, p *plan.P
 
 	chosen := &emit.Plan{File: p.Scenario.File, Text: string(d.text()), Facts: p.Scenario.Facts,
 		Sets: p.Chosen.Sets, New: p.New}
-	layout, err := chosen.Layout(engines.All().Deployments())
+	layout, err := chosen.Layout(a.deployments())
 	if err != nil {
 		return asEmitFailure(err)
 	}

@@ -146,7 +146,7 @@ func (o *planOptions) regionAmong(a *app, sc *scenario.Scenario) string {
 	defer func() { o.region = given }()
 	for region := range strings.SplitSeq(given, ",") {
 		if slices.ContainsFunc(sc.Volumes, func(v scenario.Named[catalog.Order]) bool {
-			_, err := v.Value.Monthly(region)
+			_, err := a.catalog.Monthly(&v.Value, region)
 			return err == nil
 		}) {
 			return region

@@ -45,7 +45,7 @@ func (o *planOptions) regionFor(a *app, sc *scenario.Scenario) string {
 		// One volume without a price makes the whole layout unpriced, so all volumes must have one.
 		region := catalog.DefaultRegion(t.Provider)
 		var lacks *catalog.NoPriceError
-		if _, err := v.Value.Monthly(is); errors.As(err, &lacks) && is != region {
+		if _, err := a.catalog.Monthly(&v.Value, is); errors.As(err, &lacks) && is != region {
 			fmt.Fprintf(a.stderr, "plimsoll: note: prices are those of %s: %s\nhint: %s\n", region, printable(err.Error()),
 				printable(lacks.Importing()))
 			return ""

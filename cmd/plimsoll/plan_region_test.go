@@ -17,7 +17,7 @@ func TestRegionOfThePrices(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	file, err := openScenario(t.Context(), path)
+	file, err := openScenario(t.Context(), (&app{}).language(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/rollout"
 	"plimsoll/internal/base/shellword"
-	engines "plimsoll/internal/engine"
 	"plimsoll/internal/present/results"
 )
 
@@ -102,7 +101,7 @@ func (o *rolloutOptions) Validate(cmd *cobra.Command, args []string) error {
 
 // Run starts a rollout, resumes one, or shows its state.
 func (o *rolloutOptions) Run(ctx context.Context, a *app, args []string) error {
-	if err := errors.Join(a.pageGoesSomewhere(o.output), a.useCatalog()); err != nil {
+	if err := errors.Join(a.pageGoesSomewhere(o.output), a.loadCatalog()); err != nil {
 		return err
 	}
 
@@ -139,7 +138,7 @@ func (o *rolloutOptions) Run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 
-	r, err := rollout.New(engines.All().Rollouts(), folder, state, o.options(a))
+	r, err := rollout.New(a.rollouts(), folder, state, o.options(a))
 	if err == nil {
 		err = o.act(ctx, r, len(args) > 0)
 	}
@@ -166,7 +165,7 @@ func (o *rolloutOptions) look(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	r, err := rollout.New(engines.All().Rollouts(), folder, state, o.options(a))
+	r, err := rollout.New(a.rollouts(), folder, state, o.options(a))
 	if err != nil {
 		return err
 	}

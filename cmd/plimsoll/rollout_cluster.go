@@ -13,7 +13,6 @@ import (
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/rollout/pods"
 	"plimsoll/internal/advise/rollout/steps"
-	engines "plimsoll/internal/engine"
 	"plimsoll/internal/present/results"
 	"plimsoll/internal/record/address"
 )
@@ -106,7 +105,7 @@ func (o *clusterRollout) Run(ctx context.Context, a *app, args []string, modes *
 		return err
 	}
 
-	if err := errors.Join(a.pageGoesSomewhere(modes.output), a.useCatalog()); err != nil {
+	if err := errors.Join(a.pageGoesSomewhere(modes.output), a.loadCatalog()); err != nil {
 		return err
 	}
 
@@ -122,7 +121,7 @@ func (o *clusterRollout) Run(ctx context.Context, a *app, args []string, modes *
 	}
 
 	opt := pods.Options{
-		Engines: engines.All().Deployments(), Container: o.container, Claims: claims, Patience: o.patience,
+		Engines: a.deployments(), Container: o.container, Claims: claims, Patience: o.patience,
 		Say:      a.saysStep,
 		Recorder: recorderOf(a), Dir: dir, RecordFor: modes.recordFor,
 	}

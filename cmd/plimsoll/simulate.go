@@ -45,7 +45,7 @@ func newSimulateCommand(a *app) *cobra.Command {
 	o.AddFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.schema {
-			_, err := a.stdout.Write(language().Schema())
+			_, err := a.stdout.Write(a.language().Schema())
 			return err
 		}
 		if err := o.Validate(cmd); err != nil {
@@ -103,10 +103,10 @@ func (o *simulateOptions) load(ctx context.Context, a *app, path string) ([]vari
 	if err := a.pageGoesSomewhere(o.output); err != nil {
 		return nil, err
 	}
-	if err := a.useCatalog(); err != nil {
+	if err := a.loadCatalog(); err != nil {
 		return nil, err
 	}
-	variants, err := o.variants(ctx, path)
+	variants, err := o.variants(ctx, a.language(), path)
 	if err != nil {
 		return nil, err
 	}

@@ -29,8 +29,9 @@ type variant struct {
 }
 
 // variants reads the scenario, and reads it again for each --compare.
-func (o *simulateOptions) variants(ctx context.Context, path string) ([]variant, error) {
-	file, err := openScenario(ctx, path)
+func (o *simulateOptions) variants(ctx context.Context, language *scenario.Language, path string) (
+	[]variant, error) {
+	file, err := openScenario(ctx, language, path)
 	if err != nil {
 		return nil, err
 	}
@@ -91,10 +92,13 @@ func (o *simulateOptions) origin(path string, variants []variant) results.Origin
 	return out
 }
 
-func language() *scenario.Language { return scenario.NewLanguage(engines.All().Models()) }
+// language is what scenarios may contain, with the machines and prices of the catalogue.
+func (a *app) language() *scenario.Language {
+	return scenario.NewLanguage(engines.All().Models(), a.catalog)
+}
 
 // openScenario reads the file. A pipe may never end, so the read can be interrupted.
-func openScenario(ctx context.Context, path string) (*scenario.File, error) {
+func openScenario(ctx context.Context, language *scenario.Language, path string) (*scenario.File, error) {
 	type opened struct {
 		file *scenario.File
 		err  error
@@ -102,7 +106,7 @@ func openScenario(ctx context.Context, path string) (*scenario.File, error) {
 
 	done := make(chan opened, 1)
 	go func() {
-		file, err := language().Open(path)
+		file, err := language.Open(path)
 		done <- opened{file, err}
 	}()
 

@@ -134,16 +134,13 @@ type input struct {
 }
 
 // opener recognises the sources of all engines and clouds.
-func opener() *sources.Opener {
-	aws := amazon.Cloud{Knows: knowsMachine}
+func opener(known *catalog.Catalog) *sources.Opener {
+	aws := amazon.Cloud{Knows: func(name string) bool {
+		i, err := known.Instance(name)
+		return err == nil && i.HasEBS
+	}}
 	return sources.For(engines.All().Sources()).With(aws, azure.Cloud{}, google.Cloud{},
 		pod.Cloud{Providers: []pod.Provider{aws, azure.Cloud{}, google.Cloud{}}})
-}
-
-// knowsMachine reports whether the catalogue has the limits of an instance type.
-func knowsMachine(name string) bool {
-	i, err := catalog.Instance(name)
-	return err == nil && i.HasEBS
 }
 
 // open opens all sources concurrently. The error is that of the first argument that cannot be
@@ -164,7 +161,7 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 	err = each(ctx, len(args), func(ctx context.Context, i int) error {
 		// --from and --to are in corrected time, and the source's clock is off by this much.
 		off := o.clockOffsets.of(args[i])
-		in, err := opener().Open(ctx, args[i],
+		in, err := opener(a.catalog).Open(ctx, args[i],
 			sources.OpenOptions{From: later(o.fromAt, -off), To: later(o.toAt, -off), Selector: o.selector,
 				Insecure: o.insecure, Getenv: getenv[i], Room: room})
 		if err == nil && in.Reader != nil && len(o.matchers) > 0 {
@@ -213,7 +210,7 @@ func (a *app) expand(args []string) ([]string, error) {
 		if path := a.keptAs(arg); path != "" {
 			arg = path
 		}
-		found, err := opener().Expand(arg)
+		found, err := opener(a.catalog).Expand(arg)
 		if err != nil {
 			return nil, err
 		}

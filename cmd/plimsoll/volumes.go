@@ -108,7 +108,7 @@ func (o *volumeOptions) know(volume, word string) error {
 // limits returns the known limits for headroom, from the catalogue with its imports.
 func (o *volumeOptions) limits(a *app) (headroom.Known, error) {
 	if len(o.orders) > 0 || o.machine != "" {
-		if err := a.useCatalog(); err != nil {
+		if err := a.loadCatalog(); err != nil {
 			return headroom.Known{}, err
 		}
 	}
@@ -120,12 +120,12 @@ func (o *volumeOptions) limits(a *app) (headroom.Known, error) {
 	}
 
 	if o.machine != "" {
-		if _, err := catalog.Instance(o.machine); err != nil {
+		if _, err := a.catalog.Instance(o.machine); err != nil {
 			return headroom.Known{}, usagef("for example --instance m6i.xlarge", "--instance %s: %v", o.machine, err)
 		}
 	}
 
-	return offers.Known(o.orders, o.volumes, o.machine), nil
+	return offers.Known(a.catalog, o.orders, o.volumes, o.machine), nil
 }
 
 // checkOrder rejects what no volume of a type has. A type or a size that was not given is not a mistake.

@@ -6,4 +6,4 @@ import (
 )
 
 // language is what the tests' scenarios may say.
-var language = scenario.NewLanguage(engines.All().Models())
+var language = scenario.NewLanguage(engines.All().Models(), nil)

@@ -47,7 +47,7 @@ func scenarioOf(t *testing.T, engine, load string, volumes ...string) *scenario.
 		fmt.Fprintf(&b, "  %s: {type: custom, size: 4GiB, iops: 1000, throughput: 40MiB/s, latency: {like: gp3}}\n", v)
 	}
 	fmt.Fprintf(&b, "engine: %s\nworkload: %s\n", engine, load)
-	sc, err := scenario.NewLanguage(engines.All().Models()).Parse("traced.yaml", []byte(b.String()), nil)
+	sc, err := scenario.NewLanguage(engines.All().Models(), nil).Parse("traced.yaml", []byte(b.String()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

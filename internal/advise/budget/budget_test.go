@@ -26,7 +26,7 @@ workload:
 
 // The minimum of volume, machine and burst counts, with its source.
 func TestLeastOfVolumeMachineAndBurst(t *testing.T) {
-	file := scenario.NewLanguage(engines.All().Models()).NewFile("t.yaml", []byte(deployment))
+	file := scenario.NewLanguage(engines.All().Models(), nil).NewFile("t.yaml", []byte(deployment))
 	sc, err := file.Parse([]string(nil))
 	if err != nil {
 		t.Fatal(err)

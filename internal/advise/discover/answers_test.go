@@ -136,7 +136,7 @@ func TestDiscoverFromAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			if _, err := scenario.NewLanguage(engines.All().Models()).Parse(tt.name, f.YAML(), nil); err != nil {
+			if _, err := scenario.NewLanguage(engines.All().Models(), nil).Parse(tt.name, f.YAML(), nil); err != nil {
 				t.Fatalf("no scenario: %v\n%s", err, f.YAML())
 			}
 

@@ -27,6 +27,7 @@ type Options struct {
 	Container string            // "": detected
 	Claims    map[string]string // claim templates by volume, if the names differ
 	Name      string            // name of the scenario; "": the StatefulSet's name
+	Catalog   *catalog.Catalog  // nil: without a user's imports
 }
 
 // Found is the scenario of a deployment in a cluster. Its JSON is the output of `plimsoll discover -o
@@ -79,7 +80,7 @@ func Discover(ctx context.Context, c *cluster.Client, opt Options) (*Found, erro
 
 	d := &discovery{
 		Objects: objects, traits: e.Traits, its: e.Part.Container, deployment: e.Part.Deployment,
-		container: container, by: by,
+		container: container, by: by, catalog: opt.Catalog,
 		Found: &Found{
 			Version: 1, Cluster: c.Host, Namespace: set.Namespace, StatefulSet: set.Name, Container: container.Name,
 			Name: cmp.Or(opt.Name, set.Name), Engine: e.Key, Members: Replicas(set), Templates: map[string]string{},
@@ -88,7 +89,7 @@ func Discover(ctx context.Context, c *cluster.Client, opt Options) (*Found, erro
 	}
 
 	// The claims depend on it: the command line and environment have the engine's folders.
-	d.process = objects.process(container)
+	d.process = objects.process(opt.Catalog, container)
 	if err := d.findClaims(opt.Claims); err != nil {
 		return nil, err
 	}
@@ -115,6 +116,7 @@ type discovery struct {
 	container  *corev1.Container
 	by         string // how the engine was recognised
 	process    *Process
+	catalog    *catalog.Catalog
 }
 
 func (d *discovery) add(key string, q fit.Quantity, known fit.Known, evidence string,
@@ -251,7 +253,7 @@ func likely(volume string, mounts map[string]string, taken map[string]string) st
 // host adds the machine and the container's limits.
 func (d *discovery) host() {
 	name, node := d.instanceName()
-	i := d.instance()
+	i := d.instance(d.catalog)
 	switch {
 	case name == "":
 		d.add("host.instance", fit.Quantity{}, fit.Assumed,

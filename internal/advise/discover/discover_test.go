@@ -118,7 +118,7 @@ func found(t *testing.T, c *cluster.Client, name string) *discover.Found {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := scenario.NewLanguage(engines.All().Models()).Parse(name, f.YAML(), nil); err != nil {
+	if _, err := scenario.NewLanguage(engines.All().Models(), nil).Parse(name, f.YAML(), nil); err != nil {
 		t.Fatalf("no scenario: %v\n%s", err, f.YAML())
 	}
 	return f

@@ -11,7 +11,7 @@ import (
 
 // process returns a container as started: its command line, environment and mounted files. It does not read
 // Secrets.
-func (o *Objects) process(c *corev1.Container) *Process {
+func (o *Objects) process(known *catalog.Catalog, c *corev1.Container) *Process {
 	p := &Process{Args: append(append([]string{}, c.Command...), c.Args...), env: map[string]string{}}
 	for _, from := range c.EnvFrom {
 		if from.ConfigMapRef == nil || o.ConfigMaps[from.ConfigMapRef.Name] == nil {
@@ -45,7 +45,7 @@ func (o *Objects) process(c *corev1.Container) *Process {
 
 	if limit, ok := c.Resources.Limits[corev1.ResourceMemory]; ok {
 		p.Memory = units.Size(limit.Value())
-	} else if i := o.instance(); i != nil {
+	} else if i := o.instance(known); i != nil {
 		p.Memory = i.Memory
 	}
 
@@ -96,9 +96,9 @@ func (o *Objects) instanceName() (name, node string) {
 }
 
 // instance returns that machine from the catalogue; nil if it is not there.
-func (o *Objects) instance() *catalog.InstanceType {
+func (o *Objects) instance(known *catalog.Catalog) *catalog.InstanceType {
 	name, _ := o.instanceName()
-	i, err := catalog.Instance(name)
+	i, err := known.Instance(name)
 	if err != nil {
 		return nil
 	}

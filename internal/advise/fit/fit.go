@@ -22,6 +22,8 @@ type Options struct {
 	Pack *rules.Pack
 	// Engines are the candidates.
 	Engines []engine.With[*Engine]
+	// Catalog has the machines and prices; nil is the one without a user's imports.
+	Catalog *catalog.Catalog
 	// From and To limit the fitted time; zero: no limit.
 	From, To time.Time
 	// Engine is the engine's key in scenarios. Empty: the one in the recordings.

@@ -8,7 +8,6 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
-	"plimsoll/internal/model/catalog"
 )
 
 // Fact returns a setting from the sources, by the first of its names that exists.
@@ -33,7 +32,7 @@ func (f *Fitting) Number(names ...string) float64 {
 // host adds the machine and its kernel's settings.
 func (f *Fitting) host() {
 	if name := f.Fact(rules.FactMachine); name != "" {
-		if _, err := catalog.Instance(name); err == nil {
+		if _, err := f.opt.Catalog.Instance(name); err == nil {
 			f.Add("host.instance", word(name),
 				Measured, "reported by the source; implies cores, memory and the volumes' shared limits")
 			f.pageCache()

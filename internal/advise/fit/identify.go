@@ -100,7 +100,7 @@ func (f *Fitting) identifyModel(u use, id *identity) {
 
 // instance returns the machine's type, nil if unknown.
 func (f *Fitting) instance() *catalog.InstanceType {
-	i, err := catalog.Instance(f.Fact(rules.FactMachine))
+	i, err := f.opt.Catalog.Instance(f.Fact(rules.FactMachine))
 	if err != nil {
 		return nil
 	}

@@ -6,4 +6,4 @@ import (
 )
 
 // language is the scenario language of these tests.
-var language = scenario.NewLanguage(engines.All().Models())
+var language = scenario.NewLanguage(engines.All().Models(), nil)

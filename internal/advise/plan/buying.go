@@ -131,7 +131,7 @@ func (m *spaceMaker) machinesToBuy(now *catalog.InstanceType) []axis {
 	a := axis{path: "host.instance", options: []option{{cost: m.instanceCost(now)}}}
 	own := familyOf(now)
 
-	all := catalog.Current().Instances()
+	all := m.now.Catalog().Instances()
 	for i := range all {
 		t := &all[i]
 		if t.Name == now.Name || t.Of() != now.Of() || familyOf(t) != own || strings.Contains(t.Name, "metal") ||
@@ -233,7 +233,7 @@ func (p *planner) purchases(l *Layout, o *outcome) []Change {
 
 	for _, v := range sc.Volumes {
 		c := Change{Path: "volumes." + v.Name, To: v.Value.String(), Needs: NewVolume.String()}
-		if bill, err := v.Value.Monthly(p.opt.Region); err == nil {
+		if bill, err := p.now.Catalog().Monthly(&v.Value, p.opt.Region); err == nil {
 			c.USD = (micro(bill.Total) * n).usd()
 		}
 		out = append(out, c)

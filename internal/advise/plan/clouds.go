@@ -173,7 +173,7 @@ func Provider(sc *scenario.Scenario) string {
 func Translation(sc *scenario.Scenario, to *Cloud) []scenario.Set {
 	var out []scenario.Set
 	if now := sc.Instance(); now == nil || now.Of() != to.Name {
-		out = append(out, scenario.Set{Path: "host.instance", Value: machineLike(now, to)})
+		out = append(out, scenario.Set{Path: "host.instance", Value: machineLike(sc.Catalog(), now, to)})
 		if sc.Host.BandwidthWeighting != "" {
 			out = append(out, scenario.Set{Path: "host.bandwidth_weighting"})
 		}
@@ -202,14 +202,14 @@ func Translation(sc *scenario.Scenario, to *Cloud) []scenario.Set {
 
 // machineLike returns the name of the smallest machine of a cloud's general-purpose family that has the cores
 // and the memory of another, or the largest if none has; without another, the cloud's usual one.
-func machineLike(now *catalog.InstanceType, to *Cloud) string {
-	usual, err := catalog.Instance(to.Instance)
+func machineLike(known *catalog.Catalog, now *catalog.InstanceType, to *Cloud) string {
+	usual, err := known.Instance(to.Instance)
 	if now == nil || err != nil {
 		return to.Instance
 	}
 
 	best := usual
-	all := catalog.Current().Instances()
+	all := known.Instances()
 	for i := range all {
 		t := &all[i]
 		if t.Of() != to.Name || familyOf(t) != familyOf(usual) || strings.Contains(t.Name, "metal") {

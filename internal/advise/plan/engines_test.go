@@ -27,7 +27,7 @@ workload: {arrivals: {poisson: 10/s}, mix: {update: 100%}, keys: {count: 100}, d
 objective: {write_p99: 1s}
 `
 
-	now, err := scenario.NewLanguage([]*scenario.Engine{&model.Spec}).Parse("streams.yaml", []byte(text), nil)
+	now, err := scenario.NewLanguage([]*scenario.Engine{&model.Spec}, nil).Parse("streams.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

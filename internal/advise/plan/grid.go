@@ -159,7 +159,7 @@ func (m *spaceMaker) priced() error {
 
 	for k := 1; k <= m.members; k++ {
 		for _, v := range m.now.VolumesOf(k) {
-			_, err := v.Value.Monthly(m.opt.Region)
+			_, err := m.now.Catalog().Monthly(&v.Value, m.opt.Region)
 			if err == nil {
 				continue
 			}
@@ -327,7 +327,7 @@ func (m *spaceMaker) instances() []axis {
 	name, _, _ := strings.Cut(now.Name, ".")
 	own := family.FindStringSubmatch(name)
 
-	all := catalog.Current().Instances()
+	all := m.now.Catalog().Instances()
 	for i := range all {
 		t := &all[i]
 		kind, size, _ := strings.Cut(t.Name, ".")

@@ -152,7 +152,7 @@ func (g *volumeGrid) cost(o *catalog.Order) dollars {
 	if g.space.opt.Unpriced {
 		return 0
 	}
-	bill, err := o.Monthly(g.space.opt.Region)
+	bill, err := g.space.now.Catalog().Monthly(o, g.space.opt.Region)
 	if err != nil {
 		return -1
 	}

@@ -13,5 +13,5 @@ var (
 
 // Speak sets the engines of the tests.
 func Speak(models []*scenario.Engine, profilers []engine.With[Profiler]) {
-	language, every.Engines = scenario.NewLanguage(models), profilers
+	language, every.Engines = scenario.NewLanguage(models, nil), profilers
 }

@@ -185,7 +185,7 @@ func (p *planner) spent(a *axis, op *option) []dollars {
 	}
 
 	order, rest := *o, whole
-	was, err := order.Monthly(p.opt.Region)
+	was, err := p.now.Catalog().Monthly(&order, p.opt.Region)
 	if err != nil {
 		out[0] = whole
 		return out
@@ -207,8 +207,8 @@ func (p *planner) spent(a *axis, op *option) []dollars {
 			continue // no price on its own
 		}
 
-		now, err1 := order.Monthly(p.opt.Region)
-		then, err2 := with.Monthly(p.opt.Region)
+		now, err1 := p.now.Catalog().Monthly(&order, p.opt.Region)
+		then, err2 := p.now.Catalog().Monthly(&with, p.opt.Region)
 		if err1 != nil || err2 != nil || op.sets[0].Path == a.path+".type" {
 			continue
 		}

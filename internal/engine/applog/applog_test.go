@@ -47,7 +47,7 @@ objective: {write_p99: 50ms}
 // parsed returns the scenario with assignments.
 func parsed(t *testing.T, sets ...string) *scenario.Scenario {
 	t.Helper()
-	sc, err := scenario.NewLanguage(all.Models()).Parse("applog.yaml", []byte(deployed), sets)
+	sc, err := scenario.NewLanguage(all.Models(), nil).Parse("applog.yaml", []byte(deployed), sets)
 	if err != nil {
 		t.Fatal(err)
 	}

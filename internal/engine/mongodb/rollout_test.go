@@ -77,7 +77,7 @@ func TestRolloutKilledRealMongod(t *testing.T) {
 
 func parsed(t *testing.T, text string) *scenario.Scenario {
 	t.Helper()
-	sc, err := scenario.NewLanguage([]*scenario.Engine{&mongodb.Engine.Engine}).Parse("test.yaml", []byte(text), nil)
+	sc, err := scenario.NewLanguage([]*scenario.Engine{&mongodb.Engine.Engine}, nil).Parse("test.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

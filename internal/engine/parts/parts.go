@@ -123,7 +123,7 @@ func (l List) Plans() []engine.With[plan.Profiler] {
 // Deployments returns the parts for emitting files.
 func (l List) Deployments() emit.Engines {
 	return emit.Engines{
-		Language: scenario.NewLanguage(l.Models()),
+		Language: scenario.NewLanguage(l.Models(), nil),
 		Deployments: with(l, func(e *Engine) (d emit.Deployment, has bool) {
 			if e.Deployment == nil {
 				return d, false

@@ -18,7 +18,7 @@ import (
 
 var (
 	pack     = rules.NewPack(engines.All().Rules())
-	language = scenario.NewLanguage(engines.All().Models())
+	language = scenario.NewLanguage(engines.All().Models(), nil)
 )
 
 // samplings are those of a live source, of the usual exporter and of the usual Prometheus.

@@ -64,7 +64,7 @@ var events = []event{
 func simulated(tb testing.TB, sets ...string) []recording.Series {
 	tb.Helper()
 	ctx := context.Background()
-	sc, err := scenario.NewLanguage(engines.All().Models()).Parse("days.yaml", []byte(usually), sets)
+	sc, err := scenario.NewLanguage(engines.All().Models(), nil).Parse("days.yaml", []byte(usually), sets)
 	if err != nil {
 		tb.Fatal(err)
 	}

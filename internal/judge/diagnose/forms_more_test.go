@@ -156,7 +156,7 @@ func TestMoreOfTheVolumeBuysNothing(t *testing.T) {
 		return did{reads: 10, writes: 400 * jitter(s, "w", 0.06), readKiB: 8, writeKiB: 10, readS: 0.0007, writeS: 0.0008, busy: 0.3}
 	}
 
-	known := offers.Known(map[string]catalog.Order{"nvme1n1": {Type: "gp3", Size: 500 << 30}}, nil, "")
+	known := offers.Known(nil, map[string]catalog.Order{"nvme1n1": {Type: "gp3", Size: 500 << 30}}, nil, "")
 	for _, step := range []time.Duration{time.Second, 15 * time.Second, time.Minute} {
 		t.Run(step.String(), func(t *testing.T) {
 			r := forms(t, step, 2*time.Hour).mongod(func(s float64) float64 {
@@ -243,7 +243,7 @@ func TestTheMachinesLimit(t *testing.T) {
 	}
 
 	alone := until(3600, capped(900, 6000, 0.0008, 16, 0.3), capped(9000, 6000, 0.0008, 16, 0.3))
-	xlarge := diagnose.Options{Known: offers.Known(nil, nil, "m6i.xlarge")}
+	xlarge := diagnose.Options{Known: offers.Known(nil, nil, nil, "m6i.xlarge")}
 	for name, r := range map[string]*diagnose.Report{
 		"together":       forms(t, 15*time.Second, 4*time.Hour).node("nvme1n1", share(1)).node("nvme2n1", share(-1)).diagnose(diagnose.Options{}),
 		"together, 1 s":  forms(t, time.Second, 2*time.Hour).node("nvme1n1", share(1)).node("nvme2n1", share(-1)).diagnose(diagnose.Options{}),
@@ -272,7 +272,7 @@ func TestVerdictSaysWhatEnds(t *testing.T) {
 		n := 290 * jitter(s, "n", 0.05)
 		return did{reads: n / 2, writes: n / 2, readKiB: 8, writeKiB: 8, readS: 0.0007, writeS: 0.0009, busy: 0.2}
 	}
-	known := offers.Known(map[string]catalog.Order{"nvme1n1": {Type: "gp2", Size: 50 << 30}}, nil, "")
+	known := offers.Known(nil, map[string]catalog.Order{"nvme1n1": {Type: "gp2", Size: 50 << 30}}, nil, "")
 	r := forms(t, 15*time.Second, 2*time.Hour).node("nvme1n1", volume).diagnose(diagnose.Options{Known: known})
 	if want := "Headroom of nvme1n1: burst credits used up in "; !strings.Contains(r.Verdict, want) || !strings.Contains(r.Verdict, "Then the limit falls to 150 IOPS.") {
 		t.Errorf("the verdict is %q, want %q in it", r.Verdict, want)

@@ -64,7 +64,7 @@ func twice(c *rules.Cap) (units.USD, bool) {
 		if o.Check().Err() != nil {
 			return 0, false
 		}
-		b, err := o.Monthly(catalog.Region)
+		b, err := catalog.Embedded().Monthly(o, catalog.Region)
 		return b.Total, err == nil
 	}
 

@@ -68,7 +68,7 @@ func near(t *testing.T, what string, got, want, within float64) {
 }
 
 func known(name string, o catalog.Order) headroom.Options {
-	return headroom.Options{Known: offers.Known(map[string]catalog.Order{name: o}, nil, "")}
+	return headroom.Options{Known: offers.Known(nil, map[string]catalog.Order{name: o}, nil, "")}
 }
 
 // A gp2 of 50 GiB has 5.4 million operations, and 150 a second flow in: at 290 they last 38,571 s.
@@ -195,7 +195,7 @@ func TestUnknownLimit(t *testing.T) {
 			t.Errorf("made up: %+v", h)
 		}
 	}
-	h = find(t, headroom.Of(r.Case, headroom.Options{Known: offers.Known(map[string]catalog.Order{"data": {Type: "gp3"}, "wal": {Type: "gp3"}}, nil, "")}), "volume_iops", "wal")
+	h = find(t, headroom.Of(r.Case, headroom.Options{Known: offers.Known(nil, map[string]catalog.Order{"data": {Type: "gp3"}, "wal": {Type: "gp3"}}, nil, "")}), "volume_iops", "wal")
 	if h.Most != nil || h.Limit != nil || !strings.Contains(h.LimitText, "--device wal=") {
 		t.Errorf("a volume without a device: %+v", h)
 	}
@@ -293,7 +293,7 @@ func TestGrowthOverWeeks(t *testing.T) {
 
 // The instance's baseline and burst, for all volumes together.
 func TestInstance(t *testing.T) {
-	kind, err := catalog.Instance("m6i.large")
+	kind, err := catalog.Embedded().Instance("m6i.large")
 	if err != nil || !kind.Bursts() {
 		t.Fatal("the catalogue has no m6i.large that bursts")
 	}
@@ -301,7 +301,7 @@ func TestInstance(t *testing.T) {
 	each := (base + 1000) / 2
 	r := record(time.Second, 600).add(rules.DiskOps, "device", "nvme1n1", always(each)).add(rules.DiskOps, "device", "nvme2n1", always(each)).
 		add(rules.DiskOps, "device", "dm-0", always(2*each))
-	got := headroom.Of(r.Case, headroom.Options{Known: offers.Known(nil, nil, "m6i.large")})
+	got := headroom.Of(r.Case, headroom.Options{Known: offers.Known(nil, nil, nil, "m6i.large")})
 	near(t, "most", find(t, got, "instance_iops", "").Most.Value, base+1000, 1)
 	near(t, "ends in", find(t, got, "instance_iops_credits", "").Ends.InS, (most-base)*1800/1000-600, 1)
 }

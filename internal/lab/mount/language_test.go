@@ -12,4 +12,4 @@ import (
 )
 
 // language parses the scenarios of these tests.
-var language = scenario.NewLanguage([]*scenario.Engine{&mongodb.Spec, &etcd.Spec, &postgres.Spec, &iris.Spec, &streams.Spec})
+var language = scenario.NewLanguage([]*scenario.Engine{&mongodb.Spec, &etcd.Spec, &postgres.Spec, &iris.Spec, &streams.Spec}, nil)

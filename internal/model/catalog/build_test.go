@@ -13,12 +13,12 @@ import (
 
 // Every product passes the tests of volumes in general, and keeps its own limits.
 func TestConformance(t *testing.T) {
-	m6i, err := Instance("m6i.xlarge")
+	m6i, err := Embedded().Instance("m6i.xlarge")
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	i4i, err := Instance("i4i.xlarge")
+	i4i, err := Embedded().Instance("i4i.xlarge")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func passes(t *testing.T, o *Order, at Attachment, op volume.Op, length units.Si
 // A local disk has the measured limits, separate for reads and writes, and does not use the
 // instance's EBS limits.
 func TestLocalDisks(t *testing.T) {
-	on, err := Instance("i4i.4xlarge")
+	on, err := Embedded().Instance("i4i.4xlarge")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestLocalDisks(t *testing.T) {
 	}
 
 	// Totals of a family that was measured as a whole are divided: 6 disks of i8g.24xlarge.
-	big, err := Instance("i8g.24xlarge")
+	big, err := Embedded().Instance("i8g.24xlarge")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestLocalDisks(t *testing.T) {
 		}
 	}
 
-	m6i, err := Instance("m6i.xlarge")
+	m6i, err := Embedded().Instance("m6i.xlarge")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestLocalDisks(t *testing.T) {
 // The published case of stripes: one gp3 of 16,000 IOPS passes 125 MiB/s of 8 KiB blocks; five of
 // them are limited by r5n.8xlarge's 30,000.
 func TestInstanceCap(t *testing.T) {
-	on, err := Instance("r5n.8xlarge")
+	on, err := Embedded().Instance("r5n.8xlarge")
 	if err != nil {
 		t.Fatal(err)
 	}

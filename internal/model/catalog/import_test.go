@@ -113,14 +113,12 @@ func TestImport(t *testing.T) {
 	}
 
 	// It is used only where it is requested.
-	if m, err := Instance("m6i.xlarge"); err != nil || m.Baseline.IOPS != 6000 {
+	if m, err := Embedded().Instance("m6i.xlarge"); err != nil || m.Baseline.IOPS != 6000 {
 		t.Errorf("embedded: %+v, %v", m, err)
 	}
 
-	Use(c)
-	defer Use(nil)
-	if m, err := Instance("m6i.xlarge"); err != nil || m.Baseline.IOPS != 7000 {
-		t.Errorf("in use: %+v, %v", m, err)
+	if m, err := c.Instance("m6i.xlarge"); err != nil || m.Baseline.IOPS != 7000 {
+		t.Errorf("with imports: %+v, %v", m, err)
 	}
 }
 

@@ -94,7 +94,7 @@ func (i *InstanceType) Config() volume.InstanceConfig {
 func (i *InstanceType) withDisks() string {
 	family, size, _ := strings.Cut(i.Name, ".")
 	for _, other := range []string{family + "d." + size, "i4i." + size} {
-		if j, err := Instance(other); err == nil && j.Disk.Count > 0 {
+		if j, err := Embedded().Instance(other); err == nil && j.Disk.Count > 0 {
 			return other
 		}
 	}
@@ -288,10 +288,6 @@ func decodeRow(f []string) (InstanceType, error) {
 
 	return row, nil
 }
-
-// Instance returns an instance type of the current catalogue. The error, a [diagnostics.Problem],
-// suggests similar names.
-func Instance(name string) (*InstanceType, error) { return Current().Instance(name) }
 
 func unknownInstance(name string, known []string) error {
 	p := diagnostics.Problem{Field: "instance", Text: fmt.Sprintf("no instance type is called %q", name)}

@@ -33,7 +33,7 @@ func TestInstances(t *testing.T) {
 	}
 
 	// The machines of cases 3 and 5, and one that does not burst.
-	m6i, err := Instance("m6i.xlarge")
+	m6i, err := Embedded().Instance("m6i.xlarge")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestInstances(t *testing.T) {
 		t.Errorf("m6i.xlarge is %+v, %+v", *m6i, got)
 	}
 
-	r5n, err := Instance("r5n.8xlarge")
+	r5n, err := Embedded().Instance("r5n.8xlarge")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestInstances(t *testing.T) {
 	}
 
 	for name, meant := range map[string]string{"m6i.xlarg": "m6i.xlarge", "m6i.4xlrage": "m6i.4xlarge", "r5n.8large": "r5n.8xlarge", "zzz.q": ""} {
-		_, err := Instance(name)
+		_, err := Embedded().Instance(name)
 		if err == nil || !strings.Contains(err.Error(), meant) || (meant != "") != strings.Contains(err.Error(), "did you mean") {
 			t.Errorf("%s: %v, want a hint at %q", name, err, meant)
 		}

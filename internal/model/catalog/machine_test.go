@@ -9,7 +9,7 @@ import (
 
 func machineOf(t *testing.T, name string) *InstanceType {
 	t.Helper()
-	i, err := Instance(name)
+	i, err := Embedded().Instance(name)
 	if err != nil {
 		t.Fatal(err)
 	}

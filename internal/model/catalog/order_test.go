@@ -242,7 +242,7 @@ func FuzzOrder(f *testing.F) {
 		}
 
 		_ = o.CheckOn(&InstanceType{Name: "x"})
-		bill, priceErr := o.Monthly("")
+		bill, priceErr := Embedded().Monthly(&o, "")
 		if o.Check().Err() != nil {
 			return
 		}

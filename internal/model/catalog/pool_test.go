@@ -54,7 +54,7 @@ func together(t *testing.T, on *InstanceType, orders []*Order, busy []int, lengt
 // Persistent Disks of a type on one machine have one baseline, and the size of all of them: any may
 // use all of it, and together they have no more. Disks of another type have their own.
 func TestDisksShareTheirTypesLimits(t *testing.T) {
-	n2, err := Instance("n2-standard-8")
+	n2, err := Embedded().Instance("n2-standard-8")
 	if err != nil {
 		t.Fatal(err)
 	}

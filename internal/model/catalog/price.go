@@ -104,12 +104,9 @@ func (e *NoPriceError) Importing() string {
 		" > prices.json && plimsoll catalog import prices.json"
 }
 
-// Monthly returns what an order costs per month in a region, "" for us-east-1, for all members of
-// its stripe together. The error is a *NoPriceError if no price is known. The order must have
+// Monthly returns what an order costs per month in a region, "" for the default region of its cloud, for all
+// members of its stripe together. The error is a *NoPriceError if no price is known. The order must have
 // passed Check.
-func (o *Order) Monthly(region string) (Bill, error) { return Current().Monthly(o, region) }
-
-// Monthly is Order.Monthly with this catalogue's prices.
 func (c *Catalog) Monthly(o *Order, region string) (Bill, error) {
 	t, err := Type(o.Type)
 	if err != nil {
@@ -235,7 +232,7 @@ func (i *InstanceType) Monthly(region string) (units.USD, error) {
 	return p.Hourly * Hours, nil
 }
 
-// A Catalog is the embedded catalogue with imports over it.
+// A Catalog is the embedded catalogue with imports over it. A nil Catalog has no imports.
 type Catalog struct {
 	instances []InstanceType // by name
 	volumes   map[string][]Prices
@@ -252,18 +249,24 @@ var allMachines = sync.OnceValue(func() []InstanceType {
 })
 
 // Instances are all types of instances, by name. They must not be changed.
-func (c *Catalog) Instances() []InstanceType { return c.instances }
+func (c *Catalog) Instances() []InstanceType {
+	if c == nil {
+		return allMachines()
+	}
+	return c.instances
+}
 
 // InstanceNames are the names of all types of instances.
 func (c *Catalog) InstanceNames() []string {
-	names := make([]string, len(c.instances))
-	for i := range c.instances {
-		names[i] = c.instances[i].Name
+	all := c.Instances()
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Name
 	}
 	return names
 }
 
-// Instance is the type of a name; see [Instance].
+// Instance returns an instance type. The error, a [diagnostics.Problem], suggests similar names.
 func (c *Catalog) Instance(name string) (*InstanceType, error) {
 	i, ok := c.find(name)
 	if !ok {
@@ -273,19 +276,22 @@ func (c *Catalog) Instance(name string) (*InstanceType, error) {
 		return nil, unknownInstance(name, c.InstanceNames())
 	}
 	// A copy, so that callers cannot change the catalogue.
-	found := c.instances[i]
+	found := c.Instances()[i]
 	return &found, nil
 }
 
 // find returns the index of the instance with a name.
 func (c *Catalog) find(name string) (int, bool) {
 	lower := strings.ToLower(strings.TrimSpace(name))
-	return slices.BinarySearchFunc(c.instances, lower,
+	return slices.BinarySearchFunc(c.Instances(), lower,
 		func(t InstanceType, name string) int { return strings.Compare(t.Name, name) })
 }
 
 // prices of a type: imported ones first, because the first of a region counts.
 func (c *Catalog) prices(t *VolumeType) []Prices {
+	if c == nil {
+		return slices.Clone(t.Prices)
+	}
 	return append(slices.Clone(c.volumes[t.Name]), t.Prices...)
 }
 

@@ -11,7 +11,7 @@ import (
 
 func monthly(t *testing.T, text string) Bill {
 	t.Helper()
-	b, err := order(t, text).Monthly("")
+	b, err := Embedded().Monthly(order(t, text), "")
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -57,7 +57,7 @@ func TestMonthly(t *testing.T) {
 	}
 
 	for size, want := range map[string]units.USD{"128GiB": 19.71, "129GiB": 38.012142, "1TiB": 135.17} {
-		if b, err := order(t, "{type: premium-ssd, size: "+size+"}").Monthly(""); err != nil || b.Total != want {
+		if b, err := Embedded().Monthly(order(t, "{type: premium-ssd, size: "+size+"}"), ""); err != nil || b.Total != want {
 			t.Errorf("a Premium SSD disk of %s costs %v (%v), want %v", size, b.Total, err, want)
 		}
 	}
@@ -68,7 +68,7 @@ func TestMonthly(t *testing.T) {
 		{"{type: gp3, size: 1TiB}", "eu-west-1"}, {"{type: hyperdisk-balanced, size: 1TiB}", "europe-west3"}, {"{type: ultra, size: 1TiB, iops: 100, throughput: 1MB/s}", "westeurope"}, {"{type: custom}", ""},
 		{"{type: premium-ssd, size: 64GiB}", ""}, {"{type: premium-ssd, size: 16TiB}", ""}, {"{type: hyperdisk-ml, size: 1TiB, throughput: 400MiB/s}", ""},
 	} {
-		if _, err := order(t, c.text).Monthly(c.region); !errors.As(err, &no) || !strings.Contains(no.Hint(), "import") {
+		if _, err := Embedded().Monthly(order(t, c.text), c.region); !errors.As(err, &no) || !strings.Contains(no.Hint(), "import") {
 			t.Errorf("%s in %q: %v, want an error that no price is known", c.text, c.region, err)
 		}
 	}
@@ -87,7 +87,7 @@ func TestMonthly(t *testing.T) {
 		t.Errorf("100 GiB at 0.09: %v, %v", b, err)
 	}
 
-	m6i, err := Instance("M6i.xlarge ")
+	m6i, err := Embedded().Instance("M6i.xlarge ")
 	if err != nil {
 		t.Fatal(err)
 	}

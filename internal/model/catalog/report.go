@@ -39,10 +39,10 @@ type HourReport struct {
 	Source
 }
 
-// Report describes a volume type.
-func (t *VolumeType) Report() VolumeReport {
+// Report describes a volume type, with its prices in this catalogue.
+func (c *Catalog) Report(t *VolumeType) VolumeReport {
 	prices := []PriceReport{}
-	for _, p := range Current().Prices(t) {
+	for _, p := range c.Prices(t) {
 		row := PriceReport{Region: p.Region, PerGiB: float64(p.PerGiB), Source: p.Source}
 		for _, tier := range p.IOPS {
 			row.IOPS = append(row.IOPS, TierReport{int64(tier.Over), float64(tier.Each)})

@@ -53,7 +53,7 @@ func TestWhichDisksAMachineTakes(t *testing.T) {
 
 // Every machine of Google that the catalogue has is of a series of the table.
 func TestSeriesAreKnown(t *testing.T) {
-	for _, i := range Current().Instances() {
+	for _, i := range Embedded().Instances() {
 		series, _, _ := strings.Cut(i.Name, "-")
 		if _, ok := hyperdiskSeries[series]; i.Of() == "gcp" && !ok {
 			t.Errorf("%s: the disks of series %s are not known", i.Name, series)

@@ -168,7 +168,7 @@ func asProblem(err error, field string) diagnostics.Problem {
 
 func (c *checker) host() {
 	if c.Host.Instance != "" {
-		i, err := catalog.Instance(c.Host.Instance)
+		i, err := c.catalog.Instance(c.Host.Instance)
 		if err != nil {
 			c.add(asProblem(err, "host.instance"))
 		} else {

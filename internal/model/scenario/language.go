@@ -10,17 +10,20 @@ import (
 
 	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/yamltree"
+	"plimsoll/internal/model/catalog"
 )
 
 // A Language defines what scenarios may contain: the format, and the engines that they may name.
 type Language struct {
 	able   []*Engine // that scenarios may name
+	known  *catalog.Catalog
 	schema func() []byte
 }
 
-// NewLanguage makes the language of some engines.
-func NewLanguage(able []*Engine) *Language {
-	l := &Language{able: able}
+// NewLanguage makes the language of some engines and of the machines and prices of a catalogue; nil is the
+// one that is part of the program, without a user's imports.
+func NewLanguage(able []*Engine, known *catalog.Catalog) *Language {
+	l := &Language{able: able, known: known}
 	l.schema = sync.OnceValue(l.makeSchema)
 	return l
 }

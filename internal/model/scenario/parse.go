@@ -65,7 +65,7 @@ type draft struct {
 // scenario decodes the tree and checks the result.
 func (d *draft) scenario() (*Scenario, error) {
 	s := &Scenario{Name: d.src.File, Seed: 1, Run: Run{Duration: 10 * minute, Warmup: 2 * minute},
-		Host: Host{Config: kernel.Defaults()}, draft: d}
+		Host: Host{Config: kernel.Defaults()}, draft: d, catalog: d.known}
 	read := &yamltree.Decoder{}
 	var chosen []Chosen
 	var ignored diagnostics.List

@@ -46,6 +46,7 @@ type Scenario struct {
 
 	draft    *draft
 	load     *workload.Workload
+	catalog  *catalog.Catalog
 	instance *catalog.InstanceType // nil: none named
 }
 
@@ -100,6 +101,9 @@ type Named[T any] = yamltree.Named[T]
 
 // Workloads gives the workload made ready.
 func (s *Scenario) Workloads() *workload.Workload { return s.load }
+
+// Catalog has the machines and prices that the scenario was read with.
+func (s *Scenario) Catalog() *catalog.Catalog { return s.catalog }
 
 // Instance is the type of instance, nil if none is named.
 func (s *Scenario) Instance() *catalog.InstanceType { return s.instance }

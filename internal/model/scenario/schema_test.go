@@ -24,7 +24,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-var language = scenario.NewLanguage(engines.All().Models())
+var language = scenario.NewLanguage(engines.All().Models(), nil)
 
 var update = flag.Bool("update", false, "write fields.json and the golden files anew")
 

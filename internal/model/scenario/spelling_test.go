@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-var spoken = scenario.NewLanguage([]*scenario.Engine{&model.Spec, &postgres.Spec})
+var spoken = scenario.NewLanguage([]*scenario.Engine{&model.Spec, &postgres.Spec}, nil)
 
 const around = `plimsoll: 1
 host: {cores: 4, memory: 16GiB}

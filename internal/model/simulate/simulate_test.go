@@ -24,7 +24,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-var language = scenario.NewLanguage(engines.All().Models())
+var language = scenario.NewLanguage(engines.All().Models(), nil)
 
 var update = flag.Bool("update", false, "rewrite golden files")
 

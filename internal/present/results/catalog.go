@@ -14,8 +14,8 @@ import (
 
 const unknown = "–"
 
-// Volumes lists the volume types.
-func Volumes(all []*catalog.VolumeType) *document.Document {
+// Volumes lists volume types, with their prices in a catalogue.
+func Volumes(known *catalog.Catalog, all []*catalog.VolumeType) *document.Document {
 	tab := &document.Table{Caption: "Volume types",
 		Columns: []document.Column{{Text: "type"}, {Text: "of"}, {Text: "size"}, {Text: "IOPS"},
 			{Text: "throughput"},
@@ -29,7 +29,7 @@ func Volumes(all []*catalog.VolumeType) *document.Document {
 		}
 
 		price, region := "unknown price", catalog.DefaultRegion(t.Provider)
-		for _, p := range catalog.Current().Prices(t) {
+		for _, p := range known.Prices(t) {
 			if p.Region == region {
 				price = p.Short()
 			}
@@ -154,7 +154,7 @@ func (p *product) done() *document.Document {
 }
 
 // Volume is a volume type: its figures, its prices, an order worked out, and the sources.
-func Volume(t *catalog.VolumeType) (*document.Document, error) {
+func Volume(known *catalog.Catalog, t *catalog.VolumeType) (*document.Document, error) {
 	p := newProduct(t.Name, fmt.Sprintf("%s (%s)", t.Title, t.Provider))
 	var facts, costs []document.Term
 	for _, f := range t.Facts() {
@@ -162,7 +162,7 @@ func Volume(t *catalog.VolumeType) (*document.Document, error) {
 	}
 
 	p.section("figures", "Figures", document.Part{Terms: facts})
-	prices, none, region := catalog.Current().Prices(t), "", ""
+	prices, none, region := known.Prices(t), "", ""
 	for _, x := range prices {
 		costs = append(costs, p.fact(catalog.Fact{Name: x.Region, Value: x.String(), Source: x.Source,
 			Note: x.Note}))
@@ -182,7 +182,7 @@ func Volume(t *catalog.VolumeType) (*document.Document, error) {
 	}
 
 	p.prices("Monthly prices", costs, none)
-	if err := p.example(t.Example(), region); err != nil {
+	if err := p.example(known, t.Example(), region); err != nil {
 		return nil, err
 	}
 
@@ -190,14 +190,14 @@ func Volume(t *catalog.VolumeType) (*document.Document, error) {
 }
 
 // example works out an order: its limits and its cost.
-func (p *product) example(o *catalog.Order, region string) error {
+func (p *product) example(known *catalog.Catalog, o *catalog.Order, region string) error {
 	gives, err := o.Gives(nil)
 	if err != nil {
 		return err
 	}
 
 	parts := []document.Part{{Text: o.String()}, {Text: strings.Join(gives, "; ")}}
-	bill, err := o.Monthly(region)
+	bill, err := known.Monthly(o, region)
 
 	var missing *catalog.NoPriceError
 	switch {

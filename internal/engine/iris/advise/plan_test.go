@@ -26,7 +26,7 @@ workload:
 
 // TestFirstReads compares with a simple count.
 func TestFirstReads(t *testing.T) {
-	file := scenario.NewLanguage([]*scenario.Engine{&model.Spec}).NewFile("iris.yaml", []byte(reading))
+	file := scenario.NewLanguage([]*scenario.Engine{&model.Spec}, nil).NewFile("iris.yaml", []byte(reading))
 	for _, size := range []string{"64MiB", "256MiB", "8GiB"} {
 		sc, err := file.Parse([]string{"engine.iris.database=" + size})
 		if err != nil {

@@ -9,4 +9,4 @@ import (
 )
 
 // language is the scenario language of the tests.
-var language = scenario.NewLanguage([]*scenario.Engine{&model.Spec, &etcd.Spec})
+var language = scenario.NewLanguage([]*scenario.Engine{&model.Spec, &etcd.Spec}, nil)

@@ -8,4 +8,4 @@ import (
 )
 
 // language is the scenario language of these tests.
-var language = scenario.NewLanguage([]*scenario.Engine{&model.Spec})
+var language = scenario.NewLanguage([]*scenario.Engine{&model.Spec}, nil)

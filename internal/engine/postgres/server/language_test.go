@@ -8,4 +8,4 @@ import (
 )
 
 // language is what scenarios in these tests may contain.
-var language = scenario.NewLanguage([]*scenario.Engine{&model.Spec})
+var language = scenario.NewLanguage([]*scenario.Engine{&model.Spec}, nil)

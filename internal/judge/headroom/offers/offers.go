@@ -12,13 +12,14 @@ import (
 
 // Known converts what the user specified: orders by the name of a device or a volume, the devices
 // of volumes, and the machine's type, "" if it was not given.
-func Known(orders map[string]catalog.Order, devices map[string]string, instance string) headroom.Known {
+func Known(catalogue *catalog.Catalog, orders map[string]catalog.Order, devices map[string]string,
+	instance string) headroom.Known {
 	known := headroom.Known{Volumes: map[string]headroom.Offer{}, Devices: devices,
 		Machine: func(kind string) (headroom.Machine, bool) {
 			if kind == "" {
 				kind = instance
 			}
-			return machine(kind)
+			return machine(catalogue, kind)
 		}, Described: described}
 	for name, o := range orders {
 		known.Volumes[name] = func(sizeBytes int64) (headroom.Volume,
@@ -91,8 +92,8 @@ func volume(name string, o catalog.Order, size units.Size) (headroom.Volume, err
 }
 
 // machine returns the performance of an instance type; false if unknown.
-func machine(kind string) (headroom.Machine, bool) {
-	i, err := catalog.Instance(kind)
+func machine(catalogue *catalog.Catalog, kind string) (headroom.Machine, bool) {
+	i, err := catalogue.Instance(kind)
 	if kind == "" || err != nil || !i.HasEBS {
 		return headroom.Machine{}, false
 	}
