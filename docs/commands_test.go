@@ -189,7 +189,7 @@ func TestProse(t *testing.T) {
 
 const (
 	guideLinesMax = 150
-	totalBytesMax = 219 << 10
+	totalBytesMax = 200 << 10
 )
 
 // reference are pages whose tables are as long as what they list.
