@@ -330,65 +330,85 @@ func (c *claims) add(p *Part, d *disk) error {
 			units.Size(d.after.gib) * units.GiB)}}
 	}
 
-	patch, err := c.patch(d, spec)
+	body, err := json.Marshal(map[string]any{"spec": spec})
 	if err != nil {
 		return err
 	}
 
-	_, namespace := c.names(d)
-	p.Apply = append(p.Apply, fmt.Sprintf("For each claim of %s, one member first:\n\n%s\n"+
-		"`kubectl%s get pvc -o custom-columns=NAME:.metadata.name,CLASS:.status.currentVolumeAttributesClassName,STATE:.status.modifyVolumeStatus.status` shows when the change is complete. "+
-		"Before Kubernetes 1.34, or with a driver that cannot modify volumes, use the `%s` target for the volumes instead.",
-		d.path, patch, namespace, d.after.provider))
-
-	if err := c.back(p, d); err != nil {
-		return err
+	names, namespace := c.names(d)
+	first, rest, several := strings.Cut(names, " ")
+	if c.set == nil {
+		first, rest, several = `"${CLAIM:?the claim of one member}"`, `${CLAIMS:?the claims of the others}`, true
 	}
 
+	text := d.path + ": this saves the present state of its claims, once, and changes that of one member:\n\n" +
+		c.save(d, names) + c.patch(d, first, body)
+	if several {
+		text += "\nOnce that is complete, the others:\n\n" + c.patch(d, rest, body)
+	}
+
+	p.Apply = append(p.Apply, fmt.Sprintf("%s\n"+
+		"`kubectl%s get pvc -o custom-columns=NAME:.metadata.name,CLASS:.status.currentVolumeAttributesClassName,STATE:.status.modifyVolumeStatus.status` shows when the change is complete. "+
+		"Before Kubernetes 1.34, or with a driver that cannot modify volumes, use the `%s` target for the volumes instead.",
+		text, namespace, d.after.provider))
+
+	c.back(p, d)
 	p.Verify = append(p.Verify, d.path+": "+drivers[d.after.provider].check+
 		"; `iostat -x 1` on its node shows rates above the old limit.")
 	return nil
 }
 
 // back writes how to restore a disk's claims.
-func (c *claims) back(p *Part, d *disk) error {
+func (c *claims) back(p *Part, d *disk) {
 	const stays = "A claim cannot shrink again."
 	if !d.tuned {
 		p.Back = append(p.Back, d.path+": "+stays)
-		return nil
+		return
 	}
 
-	patch, err := c.patch(d, map[string]any{"volumeAttributesClassName": c.l.className(d, d.before)})
-	if err != nil {
-		return err
-	}
-
-	text := d.path +
-		": once the modification is completed, give the claims a class with the old figures, which is in the same file (Kubernetes does not allow removing a claim's class):\n\n" +
-		patch
+	_, namespace := c.names(d)
+	text := fmt.Sprintf("%[1]s: once the modification is completed, give each claim the class that it had. One without a class gets that with the old figures, which is in the same file, because Kubernetes does not allow removing a claim's class:\n\n"+
+		"    (while read -r claim class _; do\n"+
+		"      [ \"$class\" != '<none>' ] || class=%[2]s\n"+
+		"      kubectl%[3]s patch pvc \"$claim\" --type merge -p '{\"spec\":{\"volumeAttributesClassName\":\"'\"$class\"'\"}}' </dev/null || exit 1\n"+
+		"    done < %[4]s) && rm %[4]s\n",
+		d.path, c.l.className(d, d.before), namespace, c.saved(d))
 	if d.resized {
 		text += "\n" + stays
 	}
 
 	p.Back = append(p.Back, strings.TrimRight(text, "\n"))
-	return nil
 }
 
-// patch writes the commands that change fields of a disk's claims.
-func (c *claims) patch(d *disk, spec map[string]any) (string, error) {
-	body, err := json.Marshal(map[string]any{"spec": spec})
-	if err != nil {
-		return "", err
+// saved returns the file with the former state of a disk's claims.
+func (c *claims) saved(d *disk) string {
+	of := c.l.slug()
+	if c.set != nil {
+		of = c.set.manifest.Name
 	}
-	names, namespace := c.names(d)
-	return fmt.Sprintf("    for claim in %s; do\n      kubectl%s patch pvc \"$claim\" --type merge -p '%s'\n    done\n",
-		names, namespace, body), nil
+	return "~/plimsoll-claims-" + of + "-" + d.name + ".before"
+}
+
+// save writes the command that saves the state of a disk's claims, the first time only.
+func (c *claims) save(d *disk, names string) string {
+	_, namespace := c.names(d)
+	return fmt.Sprintf("    F=%s; test -s \"$F\" || { kubectl%s get pvc %s --no-headers -o custom-columns=NAME:.metadata.name,CLASS:.spec.volumeAttributesClassName,SIZE:.spec.resources.requests.storage > \"$F.new\" && mv \"$F.new\" \"$F\"; }; cat \"$F\"\n",
+		c.saved(d), namespace, names)
+}
+
+// patch writes the commands that change fields of claims, if their state was saved. They end at the first
+// one that the server refuses.
+func (c *claims) patch(d *disk, names string, body []byte) string {
+	_, namespace := c.names(d)
+	return fmt.Sprintf("    cat %s && for claim in %s; do\n      kubectl%s patch pvc \"$claim\" --type merge -p '%s' || break\n    done\n",
+		c.saved(d), names, namespace, body)
 }
 
 // names returns a disk's claims, and the kubectl option for their namespace.
 func (c *claims) names(d *disk) (claims, namespace string) {
 	if c.set == nil {
-		return "CLAIM-0 CLAIM-1 CLAIM-2", ""
+		return `"${CLAIM:?the claim of one member}" ${CLAIMS:?the claims of the others}`,
+			` -n "${NAMESPACE:?the namespace of the claims}"`
 	}
 
 	// Claim names are TEMPLATE-SET-ORDINAL.

@@ -10,7 +10,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 )
 
 // The scripts, in POSIX sh, of the init containers that move a log to its volume and back, and the
@@ -120,11 +119,11 @@ func (s *statefulSet) describeMove(p *Part, ns string) {
 	name, container := s.manifest.Name, s.container.Name
 	from, to, _ := s.logPaths()
 	pod := fmt.Sprintf("%s-%d", name, s.first())
-	renew := fmt.Sprintf("    kubectl%[1]s get pods%[2]s              # stop unless all are ready\n"+
+	renew := fmt.Sprintf("    kubectl%[1]s wait --for=condition=Ready --timeout=10s%[2]s &&\n"+
 		"    kubectl%[1]s delete pod %[3]s &&\n"+
 		"    kubectl%[1]s wait --for=create pod/%[3]s --timeout=5m &&\n"+
 		"    kubectl%[1]s wait --for=condition=Ready pod/%[3]s --timeout=30m\n"+
-		"    kubectl%[1]s logs %[3]s -c %[4]s\n\n", ns, s.selected(), pod, moverName)
+		"    kubectl%[1]s logs %[3]s -c %[4]s\n\n", ns, s.pods(), pod, moverName)
 
 	p.Apply = append(p.Apply,
 		"Then one pod after another, **starting with the lowest ordinal**: the controller cannot give an existing pod the new claim, and does not recreate any pod with a higher ordinal than one that lacks it (kubernetes issue 141876). The update strategy is now `OnDelete`, so nothing else restarts a pod. Begin only while all of them are ready:\n\n"+
@@ -163,13 +162,13 @@ func (s *statefulSet) first() int32 {
 	return 0
 }
 
-// selected returns the kubectl options that select the set's pods; "" if the set selects them by
-// expressions.
-func (s *statefulSet) selected() string {
-	if s.manifest.Spec.Selector == nil || len(s.manifest.Spec.Selector.MatchLabels) == 0 {
-		return ""
+// pods returns all pods of the set as kubectl takes them.
+func (s *statefulSet) pods() string {
+	var b strings.Builder
+	for i := range s.replicas() {
+		fmt.Fprintf(&b, " pod/%s-%d", s.manifest.Name, int(s.first())+i)
 	}
-	return " -l " + labels.Set(s.manifest.Spec.Selector.MatchLabels).String()
+	return b.String()
 }
 
 // strategyBefore returns a merge patch with the update strategy of the manifest.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,22 +23,6 @@ import (
 	"plimsoll/internal/engine/etcd/clustertest"
 	"plimsoll/internal/record/cluster"
 )
-
-// code matches the commands in a README: a block of indented lines, or a command in a sentence.
-var code = regexp.MustCompile("(?m)((?:^        \\S.*\n(?:^ {8}.*\n)*)|`kubectl[^`]*`)")
-
-// commands returns the commands of a section that change the API server. There are no pods to recreate.
-func commands(readme, section string) (out []string) {
-	_, text, _ := strings.Cut(readme, "\n## "+section+"\n")
-	text, _, _ = strings.Cut(text, "\n## ")
-	for _, c := range code.FindAllString(text, -1) {
-		c = strings.Trim(c, "`")
-		if !strings.Contains(c, "delete pod") && !strings.Contains(c, "custom-columns") {
-			out = append(out, c)
-		}
-	}
-	return out
-}
 
 // kubectl runs the README's commands on a real API server in the given order, forward and back.
 // Afterwards everything is as before.

@@ -455,34 +455,45 @@ func (s *statefulSet) describe(p *Part, file string) {
 	}
 
 	if !s.changed {
-		p.Apply = append(p.Apply, fmt.Sprintf("`kubectl%s patch statefulset %s --type strategic --patch-file %s`",
-			ns, name, file))
-		p.Back = append(p.Back, fmt.Sprintf("`kubectl%s rollout undo statefulset %s`.", ns, name))
+		saved := "~/plimsoll-" + name + "-revision.before"
+		p.Apply = append(p.Apply, fmt.Sprintf(
+			"The first line saves the StatefulSet's present revision, once; the second changes its template:\n\n"+
+				"    F=%[4]s; test -s \"$F\" || { kubectl%[1]s get controllerrevision \"$(kubectl%[1]s get statefulset %[2]s -o jsonpath='{.status.updateRevision}')\" -o jsonpath='{.revision}' > \"$F.new\" && mv \"$F.new\" \"$F\"; }; cat \"$F\"\n"+
+				"    cat %[4]s && kubectl%[1]s patch statefulset %[2]s --type strategic --patch-file %[3]s",
+			ns, name, file, saved))
+		p.Back = append(p.Back, fmt.Sprintf(
+			"This restores the template of the saved revision, whatever was rolled out since:\n\n"+
+				"    kubectl%[1]s rollout undo statefulset %[2]s --to-revision=\"$(cat %[3]s)\" && rm %[3]s",
+			ns, name, saved))
 		return
 	}
 
 	p.Apply = append(p.Apply,
 		fmt.Sprintf(
 			"The StatefulSet's claim templates are immutable, so replace it and keep its pods and claims (`--cascade=orphan`):\n\n"+
-				"    kubectl%[1]s get statefulset %[2]s -o yaml > before.yaml &&\n"+
-				"    kubectl%[1]s patch --local -f before.yaml --type strategic --patch-file %[3]s -o yaml > after.yaml &&\n"+
+				"    { test -s before.yaml || { kubectl%[1]s get statefulset %[2]s -o yaml > before.new && mv before.new before.yaml; }; } &&\n"+
+				"    kubectl%[1]s get statefulset %[2]s -o yaml > now.yaml &&\n"+
+				"    kubectl%[1]s patch --local -f now.yaml --type strategic --patch-file %[3]s -o yaml > after.yaml &&\n"+
 				"    sed 's/^  name: %[2]s$/  name: %[2]s-check/' after.yaml | kubectl%[1]s apply --dry-run=server -f - &&\n"+
 				"    kubectl%[1]s delete statefulset %[2]s --cascade=orphan &&\n"+
 				"    kubectl%[1]s apply -f after.yaml\n\n"+
-				"The third line makes the server validate the new StatefulSet under another name, without creating it; if that fails, nothing was changed. The pods keep running. If an operator owns the StatefulSet, it would revert this: change the operator's resource instead.",
+				"The first line saves the present StatefulSet, once. The line with `--dry-run=server` makes the server validate the new one under another name, without creating it; if that fails, nothing was changed. The pods keep running. If only the last line fails, run that line again. If an operator owns the StatefulSet, it would revert this: change the operator's resource instead.",
 			ns, name, file))
 
 	if s.moving {
 		s.describeMove(p, ns)
 	}
 
-	first := ""
+	first := "Last, "
 	if s.moving {
-		first = "Only after the logs of all pods have moved back: "
+		first = "Only after the logs of all pods have moved back, "
 	}
 
 	p.Back = append(p.Back,
-		first+fmt.Sprintf("`kubectl%[1]s delete statefulset %[2]s --cascade=orphan && kubectl%[1]s apply -f before.yaml` restores the StatefulSet. The cluster then recreates the pods according to its update strategy. Unused claims stay until you delete them.",
+		first+fmt.Sprintf("restore the StatefulSet:\n\n"+
+			"    test -s before.yaml && kubectl%[1]s delete statefulset %[2]s --cascade=orphan --ignore-not-found &&\n"+
+			"    kubectl%[1]s apply -f before.yaml && rm before.yaml\n\n"+
+			"The cluster then recreates the pods according to its update strategy. Unused claims stay until you delete them.",
 			ns, name))
 	p.Risks = append(
 		p.Risks, "Between `delete --cascade=orphan` and `apply`, the cluster does not recreate a pod that dies. Run both in immediate succession.")

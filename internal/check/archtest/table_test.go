@@ -27,6 +27,7 @@ var layers = []Layer{
 	{"check/prose", "extracts the sentences of the code, for Vale and for people who read samples of them", nil},
 	{"check/skips", "counts the tests that skip, by reason, from what `go test -json` prints", nil},
 	{"check/hostile", "the inputs and servers that an attacker or a bad day would choose", nil},
+	{"check/kubeschema", "printed kubectl patches, applied to samples and judged by Kubernetes' own schemas", nil},
 	{"check/golden", "golden files of tests, and how they are written anew", nil},
 	{"check/licences", "lists the licences of the modules that the program is linked with", nil},
 	{"check/portable", "finds what would make a model's result differ between machines", nil},

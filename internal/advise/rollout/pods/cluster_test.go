@@ -263,8 +263,8 @@ func infeasible(t *testing.T, s *clustertest.Server) {
 	}
 
 	var h interface{ Hint() string }
-	if !errors.As(err, &h) || !strings.HasPrefix(h.Hint(), "kubectl describe pvc data-refusing-0 -n db says why. Then plimsoll rollout --on k8s://db/refusing --resume") {
-		t.Errorf("the hint is %v", h)
+	if !errors.As(err, &h) || !strings.HasPrefix(h.Hint(), "for the reason, run kubectl describe pvc data-refusing-0 -n db") || !strings.Contains(h.Hint(), "plimsoll rollout --on k8s://db/refusing --resume") {
+		t.Errorf("the hint is %q", h.Hint())
 	}
 
 	if _, _, err := w.attempt(0, w.again(undo)); err != nil {
