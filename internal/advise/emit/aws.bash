@@ -11,6 +11,9 @@ select_disk() {
 	[[ $1 == vol-* ]] || options=(--filters "Name=tag:Name,Values=$1" "Name=status,Values=creating,available,in-use")
 }
 
+# account: print whose disks these are.
+account() { aws sts get-caller-identity --output text --query '[Account, Arn]'; }
+
 # describe DISK: print its type, GiB, IOPS and MiB/s.
 describe() {
 	select_disk "$1"
@@ -142,11 +145,17 @@ stopped() {
 		;;
 	undo) ((${#steps[@]} < 2)) || steps=(weighting type) ;; # the old type may not support weighting
 	esac
+	local all local_disks
+	read -r -a all <<<"${INSTANCES//$'\n'/ }"
 	if ((${#steps[@]} == 0)); then
 		say "$id is unchanged: ${is[*]}"
 		[[ ${is[2]} == running ]] || say "$id is ${is[2]}: start it with aws ec2 start-instances --instance-ids $id"
 		return
 	fi
+	# One right after the other would leave a cluster without a majority, and on local disks without any copy.
+	((${#all[@]} == 1)) || refuse "INSTANCES names ${#all[@]} instances, and $id has to stop: name one at a time, and go on once its database has caught up"
+	local_disks=$(aws ec2 describe-instance-types --instance-types "${is[0]}" --output text --query 'InstanceTypes[0].InstanceStorageSupported') || unknown "${is[0]}"
+	[[ $local_disks == False || ${LOCAL_DISKS:-} == lost ]] || refuse "$id is a ${is[0]}, whose local disks lose their data when it stops: if the database has none there, or other members have it too, set LOCAL_DISKS=lost"
 	say "$id: ${is[0]} ${is[1]} -> $type $weighting, stopping it for this"
 	run aws ec2 stop-instances --instance-ids "$id" --output text || failed "$id"
 	run aws ec2 wait instance-stopped --instance-ids "$id" || halted "$id"

@@ -17,7 +17,7 @@ func aws(l *Layout, o *Options) (*Part, error) {
 	p := &Part{}
 	var b, ids strings.Builder
 
-	needsInstance := false
+	fresh, needsInstance := false, false
 	for _, d := range l.disks {
 		if d.action == removed {
 			continue
@@ -43,7 +43,7 @@ func aws(l *Layout, o *Options) (*Part, error) {
 			continue
 		}
 
-		needsInstance = true
+		fresh, needsInstance = true, true
 		fmt.Fprintf(&b, "for instance in ${INSTANCES:?ids of the instances}; do\n")
 
 		for n := 1; n <= d.after.width; n++ {
@@ -92,7 +92,7 @@ func aws(l *Layout, o *Options) (*Part, error) {
 	p.Files = []File{{Path: "aws/volumes.sh", Text: []byte(text), Mode: executable}}
 	p.describe("aws/volumes.sh",
 		ids.String(), "You can run it again: it skips what is already done. Before it changes anything, it checks everything, and refuses a volume whose last modification is not completed.",
-		"`aws ec2 describe-volumes-modifications --volume-ids VOLUME` shows the progress of a modification. In the state *optimizing*, performance is at least the old one but may not reach the new one: compare only after it says *completed*.")
+		"`aws ec2 describe-volumes-modifications --filters Name=volume-id,Values=VOLUME` shows the progress of a modification. In the state *optimizing*, performance is at least the old one but may not reach the new one: compare only after it says *completed*.", fresh)
 	p.Risks = append(p.Risks, ebsRisks(l)...)
 
 	return p, nil
@@ -131,7 +131,7 @@ func (l *Layout) awsMachine(p *Part, b *strings.Builder) bool {
 		why = append(why, "# "+l.Because("host.instance"))
 		p.Applies = append(p.Applies, "host.instance", "host.cores", "host.memory")
 		p.Restarts = append(
-			p.Restarts, "each instance stops and starts, because its type changes. Do one member at a time: run the script with one id in `INSTANCES`.")
+			p.Restarts, "each instance stops and starts, because its type changes. Do one member at a time: the script refuses more than one id in `INSTANCES`, and an instance with local disks without `LOCAL_DISKS=lost`.")
 		p.Risks = append(
 			p.Risks, "A stopped instance loses the data on its local NVMe disks and, without an Elastic IP, its public address.")
 	}

@@ -20,10 +20,12 @@ if [[ -n $FAKE_FAILS && "$*" == *$FAKE_FAILS* ]]; then echo "An error occurred (
 all="$* "
 after() { rest=${all#*"$1"}; printf '%s' "${rest%% *}"; }
 case "$2" in
-describe-* | wait) ;;
+describe-* | wait | get-caller-identity) ;;
 *) echo "$*" >>log ;;
 esac
 case "$2" in
+get-caller-identity) printf '123456789012\tarn:aws:iam::123456789012:user/dba\n' ;;
+describe-instance-types) echo "$FAKE_LOCAL" ;;
 describe-volumes)
 	disk=$(after "--volume-ids ")
 	[[ $all != *tag:Name* ]] || disk=$(after "tag:Name,Values=")
@@ -91,7 +93,7 @@ func (w *awsWorld) get(name string) string {
 
 func (w *awsWorld) run(env []string, args ...string) (says string, code int) {
 	c := exec.Command("bash", append([]string{w.script}, args...)...)
-	c.Env = append(os.Environ(), append([]string{"PATH=" + w.dir + ":" + os.Getenv("PATH"), "FAKE=" + w.dir, "FAKE_MODIFIED=completed 2020-01-01T00:00:00Z", "FAKE_FAILS=", "FAKE_SAYS=",
+	c.Env = append(os.Environ(), append([]string{"PATH=" + w.dir + ":" + os.Getenv("PATH"), "FAKE=" + w.dir, "FAKE_MODIFIED=completed 2020-01-01T00:00:00Z", "FAKE_FAILS=", "FAKE_SAYS=", "FAKE_LOCAL=False", "UNMOUNTED=",
 		"POLL_SECONDS=0", "WIJ_VOLUMES=vol-1", "INSTANCES=i-1"}, env...)...)
 	out, _ := c.CombinedOutput()
 	return string(out), c.ProcessState.ExitCode()
@@ -102,6 +104,16 @@ func (w *awsWorld) succeeds(args ...string) string {
 	says, code := w.run(nil, args...)
 	if code != 0 {
 		w.t.Fatalf("%v: exit code %d\n%s", args, code, says)
+	}
+	return says
+}
+
+// unmounted undoes after its user has unmounted the new disks.
+func (w *awsWorld) unmounted() string {
+	w.t.Helper()
+	says, code := w.run([]string{"UNMOUNTED=yes"}, "undo")
+	if code != 0 {
+		w.t.Fatalf("undo: exit code %d\n%s", code, says)
 	}
 	return says
 }
@@ -120,7 +132,9 @@ func TestAWSScript(t *testing.T) {
 		t.Errorf("without a verb: %d\n%s", code, says)
 	}
 
-	w.succeeds("look")
+	if says := w.succeeds("look"); !strings.Contains(says, "in the account or project 123456789012") {
+		t.Errorf("look does not show whose disks these are:\n%s", says)
+	}
 	if says, code := w.run(nil, "check"); code != 1 || !strings.Contains(says, "not yet gp3 120 4000 250") || !strings.Contains(says, "does not exist") || !strings.Contains(says, "not yet m8g.8xlarge ebs-1") {
 		t.Errorf("check before anything: %d\n%s", code, says)
 	}
@@ -153,7 +167,11 @@ func TestAWSScript(t *testing.T) {
 		t.Errorf("applied twice, it did\n%s", w.get("log"))
 	}
 
-	if says := w.succeeds("undo"); !strings.Contains(says, "vol-1 keeps its 120 GiB: disks cannot shrink") {
+	if says, code := w.run(nil, "undo"); code != 1 || !strings.Contains(says, "set UNMOUNTED=yes") || w.get("log") != did {
+		t.Errorf("undo detaches a disk that may be mounted: %d, %s\n%s", code, strings.TrimPrefix(w.get("log"), did), says)
+	}
+
+	if says := w.unmounted(); !strings.Contains(says, "vol-1 keeps its 120 GiB: disks cannot shrink") {
 		t.Errorf("undo says nothing of the size:\n%s", says)
 	}
 
@@ -172,7 +190,7 @@ func TestAWSScript(t *testing.T) {
 	}
 
 	undone := w.get("log")
-	w.succeeds("undo")
+	w.succeeds("undo") // there is nothing to detach
 	if w.get("log") != undone {
 		t.Errorf("undone twice, it did\n%s", strings.TrimPrefix(w.get("log"), undone))
 	}
@@ -200,6 +218,12 @@ func TestAWSScriptRefuses(t *testing.T) {
 		{name: "throttled", env: []string{"FAKE_FAILS=" + changed, "FAKE_SAYS=RequestLimitExceeded"}, verb: "apply", says: "Earlier changes stay: run this again", code: 1},
 		{name: "no ids", env: []string{"WIJ_VOLUMES="}, verb: "apply", says: "ids of the volumes wij", code: 1},
 		{name: "no such machine", machine: "None", verb: "apply", says: "cannot query i-1", code: 1},
+		{name: "not logged in", env: []string{"FAKE_FAILS=get-caller-identity", "FAKE_SAYS=ExpiredToken"}, verb: "look", says: "are you logged in? (check with aws sts get-caller-identity", code: 1},
+		{name: "all members", env: []string{"INSTANCES=i-1 i-2"}, verb: "apply", says: "INSTANCES names 2 instances, and i-1 has to stop", code: 1},
+		{name: "all members, one a line", env: []string{"INSTANCES=i-1\ni-2"}, verb: "undo", is: "gp3 120 4000 250", machine: "m8g.8xlarge ebs-1 running", says: "INSTANCES names 2 instances", code: 1},
+		{name: "local disks", env: []string{"FAKE_LOCAL=True"}, verb: "apply", says: "set LOCAL_DISKS=lost", code: 1},
+		{name: "local disks of which nothing is known", env: []string{"FAKE_LOCAL=None"}, verb: "apply", says: "set LOCAL_DISKS=lost", code: 1},
+		{name: "local disks are given up", env: []string{"FAKE_LOCAL=True", "LOCAL_DISKS=lost"}, verb: "apply", says: "done: apply"},
 		{name: "stopped", is: "gp3 120 4000 250", machine: "m8g.8xlarge ebs-1 stopped", verb: "check", says: "i-1 is stopped", code: 1},
 	} {
 		w := newAWSWorld(t, text)

@@ -4,6 +4,9 @@ limits='Premium SSD v2 and Ultra: four times in 24 hours'
 changes_type=false
 group=${RESOURCE_GROUP:?the resource group of the machines and disks}
 
+# account: print whose disks these are.
+account() { az account show --output tsv --query "join(' ', [name, id])"; }
+
 # describe DISK: print its type, GiB, IOPS and MB/s. Older versions of az spell the properties differently.
 describe() {
 	az disk show --resource-group "$group" --name "$1" --output tsv \

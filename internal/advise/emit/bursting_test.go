@@ -86,7 +86,7 @@ esac
 	run := func(code int, args ...string) string {
 		t.Helper()
 		cmd := exec.Command("bash", append([]string{filepath.Join(dir, "volumes.sh")}, args...)...)
-		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "FAKE="+dir, "RESOURCE_GROUP=g", "DATA_DISKS=db-data", "MACHINES=db")
+		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "FAKE="+dir, "RESOURCE_GROUP=g", "DATA_DISKS=db-data", "MACHINES=db", "UNMOUNTED=yes")
 		out, _ := cmd.CombinedOutput()
 		if got := cmd.ProcessState.ExitCode(); got != code {
 			t.Fatalf("%v: exit code %d\n%s", args, got, out)

@@ -151,7 +151,7 @@ esac
 	}
 
 	write("state", "Reserved\n")
-	run(0, "", "undo")
+	run(0, "UNMOUNTED=yes", "undo")
 	if is, _ := os.ReadFile(filepath.Join(dir, "db-data.caching")); string(is) != "None\n" {
 		t.Errorf("the disk is cached after the undo: %s", is)
 	}

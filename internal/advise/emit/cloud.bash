@@ -90,6 +90,8 @@ fresh() {
 		;;
 	undo)
 		if ((${#is[@]} == 4)) && attached "$machine" "$disk"; then
+			# Without its log's disk a database fails, and the pages not yet written are lost.
+			$dry_run || [[ ${UNMOUNTED:-} == yes ]] || refuse "$disk is attached to $machine: move back what is on it and unmount it there, then set UNMOUNTED=yes"
 			say "$disk: detaching it from $machine, where it must be unmounted. It is not deleted: delete it yourself once you no longer need its data"
 			detach "$machine" "$disk" || failed "$disk"
 		fi
@@ -98,10 +100,15 @@ fresh() {
 }
 
 main() {
+	local whose
 	command -v "$tool" >/dev/null || refuse "$tool is not installed"
 	verb=${1:-}
 	case "$verb ${2:-}" in
-	'look ' | 'check ') ;;
+	'look ')
+		whose=$(account) || refuse "are you logged in? ($login)"
+		say "in the account or project $whose"
+		;;
+	'check ') ;;
 	'apply ' | 'undo ')
 		say "checking first"
 		checking=true

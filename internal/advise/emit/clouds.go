@@ -156,7 +156,7 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 	p.Files = []File{{Path: file, Text: []byte(text), Mode: executable}}
 	p.describe(file,
 		c.needs+ids.String(), "You can run it again: it skips what is already done, and checks everything before it changes anything.",
-		c.look+" shows a disk.")
+		c.look+" shows a disk.", fresh)
 	p.Risks = append(p.Risks, cloudRisks(l)...)
 
 	return p, nil
@@ -165,21 +165,24 @@ func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
 // describe adds the README's text on a script with the verbs look, apply, check and undo. needs are the
 // lines of its header that name its variables, applied describes how apply behaves, and shown is what
 // else shows the result.
-func (p *Part) describe(file, needs, applied, shown string) {
+func (p *Part) describe(file, needs, applied, shown string, fresh bool) {
 	export := "export"
 	for line := range strings.Lines(needs) {
 		export += " " + strings.Fields(line)[1] + "="
 	}
 	p.Apply = append(
-		[]string{"Set the variables that the script needs; its header explains each. `look` shows the current disks, `--dry-run` what the script would do:\n\n    " +
+		[]string{"Set the variables that the script needs; its header explains each. `look` shows the account and the current disks, `--dry-run` what the script would do:\n\n    " +
 			export + "\n    " +
-			file + " look\n    " + file + " apply --dry-run\n    " + file + " apply\n\n" + applied}, p.Apply...)
+			file + " look\n    " + file + " apply --dry-run\n\nIf that is what you expect:\n\n    " + file + " apply\n\n" + applied}, p.Apply...)
 	p.Verify = append(p.Verify,
 		"This exits with code 0 if every disk has its new type, size, IOPS and throughput and is attached:\n\n    "+
 			file+" check\n\n"+shown)
+	first, undo := "", file+" undo"
+	if fresh {
+		first, undo = "Move back what is on new disks and unmount them first: the script cannot see that, and takes `UNMOUNTED=yes` for an answer. ", "UNMOUNTED=yes "+undo
+	}
 	p.Back = append(p.Back,
-		"Unmount new disks first. This restores the type, IOPS and throughput of the others, and detaches new ones; `undo --dry-run` shows it. A disk that has grown keeps its size, because no provider can shrink one, and nothing is deleted:\n\n    "+
-			file+" undo")
+		first+"This restores the type, IOPS and throughput of the others, and detaches new ones; `undo --dry-run` shows it. A disk that has grown keeps its size, because no provider can shrink one, and nothing is deleted:\n\n    "+undo)
 }
 
 // azureNeeds returns what an Azure disk requires of its machine (Azure documentation, "Using Azure Ultra

@@ -137,11 +137,11 @@ case "$*" in
 esac
 `)
 
-	fails, says := "", ""
+	fails, says, unmounted := "", "", ""
 	run := func(code int, args ...string) string {
 		t.Helper()
 		cmd := exec.Command("bash", append([]string{filepath.Join(dir, "volumes.sh")}, args...)...)
-		cmd.Env = append(os.Environ(), "FAKE_FAILS="+fails, "FAKE_SAYS="+says, "PATH="+dir+":"+os.Getenv("PATH"), "FAKE="+dir, "ZONE=z", "DATA_DISKS=db-data", "MACHINES=db")
+		cmd.Env = append(os.Environ(), "FAKE_FAILS="+fails, "FAKE_SAYS="+says, "PATH="+dir+":"+os.Getenv("PATH"), "FAKE="+dir, "ZONE=z", "DATA_DISKS=db-data", "MACHINES=db", "UNMOUNTED="+unmounted)
 		out, _ := cmd.CombinedOutput()
 		if got := cmd.ProcessState.ExitCode(); got != code {
 			t.Fatalf("%v: exit code %d\n%s", args, got, out)
@@ -193,6 +193,16 @@ esac
 		t.Error(err)
 	}
 
+	// The script cannot see whether the disk is mounted, and changes nothing until someone says so.
+	was := calls()
+	if out := run(1, "undo"); !strings.Contains(out, "set UNMOUNTED=yes") || calls() != was {
+		t.Errorf("%d changes\n%s", calls()-was, out)
+	}
+	if out := run(0, "undo", "--dry-run"); !strings.Contains(out, "would run: gcloud compute instances detach-disk") || calls() != was {
+		t.Errorf("%d changes\n%s", calls()-was, out)
+	}
+
+	unmounted = "yes"
 	run(0, "undo")
 	if _, err := os.Stat(on); err == nil {
 		t.Error("the new disk is still attached")
@@ -233,7 +243,7 @@ esac
 	run := func(code int, verb string) string {
 		t.Helper()
 		cmd := exec.Command("bash", filepath.Join(dir, "volumes.sh"), verb)
-		cmd.Env = append(os.Environ(), "FAKE_FAILS="+fails, "FAKE_SAYS="+says, "PATH="+dir+":"+os.Getenv("PATH"), "FAKE="+dir, "RESOURCE_GROUP=g", "DATA_DISKS=db-data", "MACHINES=db")
+		cmd.Env = append(os.Environ(), "FAKE_FAILS="+fails, "FAKE_SAYS="+says, "PATH="+dir+":"+os.Getenv("PATH"), "FAKE="+dir, "RESOURCE_GROUP=g", "DATA_DISKS=db-data", "MACHINES=db", "UNMOUNTED=yes")
 		out, _ := cmd.CombinedOutput()
 		if got := cmd.ProcessState.ExitCode(); got != code {
 			t.Fatalf("%s: exit code %d\n%s", verb, got, out)

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"plimsoll/internal/advise/emit"
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/lab/process"
 )
 
@@ -36,6 +37,25 @@ func freePort(t *testing.T) int {
 	}
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
+}
+
+// A member that exists never gets a path for its log: before the log has moved there, it would start without
+// it. A new one gets the path of its volume.
+func TestEtcdKeepsItsLog(t *testing.T) {
+	text, err := os.ReadFile("../../../examples/scenarios/etcd.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, isNew := range []bool{false, true} {
+		l, err := (&emit.Plan{File: "etcd.yaml", Text: string(text), Sets: []string{"engine.etcd.quota=4GiB", "volumes.wal={type: gp3, size: 20GiB}"}, New: isNew}).Layout(engines.All().Deployments())
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := filesOf(t, l, emit.Options{}, "etcd")
+		if got := strings.Contains(files["etcd/etcd.env"], "ETCD_WAL_DIR=") && strings.Contains(files["etcd/etcd.conf.yml"], "wal-dir:"); got != isNew {
+			t.Errorf("new: %v, a path for the log: %v\n%s", isNew, got, files["etcd/etcd.env"])
+		}
+	}
 }
 
 // etcd itself starts with the environment and with the file, and reports that it uses every

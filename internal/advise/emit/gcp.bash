@@ -4,6 +4,9 @@ limits='Hyperdisk: once every four hours'
 changes_type=false
 zone=${ZONE:?the zone of the machines and disks}
 
+# account: print whose disks these are.
+account() { gcloud config get-value project; }
+
 # describe DISK: print its type, GiB, IOPS and MiB/s; 0 if not applicable.
 describe() {
 	gcloud compute disks describe "$1" --zone="$zone" --format='csv[no-heading,separator=" "](type.basename(),sizeGb,provisionedIops.yesno(no=0),provisionedThroughput.yesno(no=0))'

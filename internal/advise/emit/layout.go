@@ -391,6 +391,9 @@ func (l *Layout) NewVolumes() []NewVolume {
 	return out
 }
 
+// IsNew reports whether the layout is of a deployment of which nothing exists yet.
+func (l *Layout) IsNew() bool { return l.isNew }
+
 // isNew reports whether the volume has to be created, with a new file system.
 func (d *disk) isNew() bool { return d.action == created || d.action == remade }
 

@@ -229,6 +229,9 @@ unmount() {
 	if [[ -n ${log_link:-} && -L $log_link && $(readlink "$log_link") == "$mount_at"/* ]]; then
 		refuse "$log_link leads to $mount_at: move the log back first, or the database does not start"
 	fi
+	local elsewhere
+	elsewhere=$(awk -v id="UUID=$uuid" -v at="$mount_at" '$1 == id && $2 != at { print $2 }' "$fstab")
+	[[ -z $elsewhere ]] || refuse "$fstab mounts the volume at $elsewhere: run this again with MOUNT=$elsewhere"
 	if mountpoint -q "$mount_at"; then
 		[[ $(findmnt -rno UUID "$mount_at") == "$uuid" ]] || refuse "something else is mounted at $mount_at"
 		run umount "$mount_at"

@@ -79,6 +79,12 @@ func lvm(l *Layout, _ *Options) (*Part, error) {
 		return nil, nil
 	}
 
+	for _, d := range l.disks {
+		if d.isNew() && !d.after.snapshot && !d.local() {
+			p.Risks = append(p.Risks, d.path+": its line in fstab has no `nofail`. If the volume is missing at a boot, the machine stops in emergency mode instead of starting the database on an empty folder.")
+		}
+	}
+
 	p.Verify = append(
 		[]string{"`findmnt -o TARGET,SOURCE,FSTYPE`, `lvs -o name,stripes,stripe_size` and `iostat -x 1`: the volumes of a stripe should be equally busy."}, p.Verify...)
 	if slices.ContainsFunc(l.disks,

@@ -98,3 +98,37 @@ func TestLVMKeepsARawVolume(t *testing.T) {
 		t.Errorf("its data is gone: %v", err)
 	}
 }
+
+// The undo of a volume that fstab mounts elsewhere changes nothing and names the place.
+func TestLVMUndoElsewhere(t *testing.T) {
+	b := newLVMBench(t, 1024)
+	device := loopDevice(t, 1100)
+	if out, err := exec.Command("mkfs.ext4", "-q", device).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	uuid, err := exec.Command("blkid", "-p", "-s", "UUID", "-o", "value", device).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	dir := fmt.Sprintf("/dev/emit_test_%d_journal", os.Getpid())
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Symlink(device, filepath.Join(dir, "journal")); err != nil {
+		t.Fatal(err)
+	}
+
+	was := "UUID=" + strings.TrimSpace(string(uuid)) + " /elsewhere ext4 defaults 0 0\n"
+	if err := os.WriteFile(b.fstab, []byte(was), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := b.run("--undo")
+	if err == nil || !strings.Contains(out, "run this again with MOUNT=/elsewhere") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if got, err := os.ReadFile(b.fstab); err != nil || string(got) != was {
+		t.Errorf("fstab becomes %q, %v", got, err)
+	}
+}

@@ -90,6 +90,12 @@ key() {
 	printf '%s\n' "${known:-$name}"
 }
 
+# replace FILE: replace the file by stdin, as a whole or not at all: a full disk must not take other disks' values.
+replace() { cat >"$1.new" && sync "$1.new" && mv -f "$1.new" "$1"; }
+
+# lines FILE: print the file, if it exists.
+lines() { [[ ! -f $1 ]] || cat "$1"; }
+
 apply() {
 	local setting line old key
 	key=$(key)
@@ -105,7 +111,7 @@ apply() {
 		fi
 		mkdir -p "${saved%/*}"
 		if ! awk -v key="$key" -v setting="${setting%%=*}" '$1 == key && $2 == setting { found = 1 } END { exit !found }' "$saved" 2>/dev/null; then
-			printf '%s %s %s\n' "$key" "${setting%%=*}" "$old" >>"$saved"
+			{ lines "$saved" && printf '%s %s %s\n' "$key" "${setting%%=*}" "$old"; } | replace "$saved"
 		fi
 		printf '%s\n' "${setting#*=}" >"$queue/${setting%%=*}"
 		[[ $(value "${setting%%=*}") == "${setting#*=}" ]] || refuse "the kernel did not accept ${setting} for $name"
@@ -114,26 +120,27 @@ apply() {
 	if [[ $action == dry-run ]]; then
 		say "would add to $rules: $line"
 	elif ! grep -qsxF "$line" "$rules"; then
-		printf '%s\n' "$line" >>"$rules"
+		{ lines "$rules" && printf '%s\n' "$line"; } | replace "$rules"
 		say "added to $rules: $line"
 	fi
 }
 
 undo() {
-	local device setting old kept key
+	local device setting old kept key restored=0
 	key=$(key)
 	while read -r device setting old; do
 		[[ $device == "$key" ]] || continue
 		printf '%s\n' "$old" >"$queue/$setting"
 		say "$name: restored $setting to $old"
-	done < <([[ ! -f $saved ]] || cat "$saved")
+		restored=1
+	done < <(lines "$saved")
+	((restored)) || say "$name: no values of it are saved in $saved, so they stay as they are"
 	if [[ -f $saved ]]; then
-		kept=$(awk -v key="$key" '$1 != key' "$saved")
-		printf '%s' "${kept:+$kept$'\n'}" >"$saved"
+		awk -v key="$key" '$1 != key' "$saved" | replace "$saved"
 	fi
 	if [[ -f $rules ]]; then
 		kept=$(grep -vF "$(matching)," "$rules" || true)
-		if [[ -n $kept ]]; then printf '%s\n' "$kept" >"$rules"; else rm -f "$rules"; fi
+		if [[ -n $kept ]]; then printf '%s\n' "$kept" | replace "$rules"; else rm -f "$rules"; fi
 	fi
 }
 

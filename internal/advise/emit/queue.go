@@ -16,6 +16,11 @@ import (
 //go:embed queue.bash
 var queueScript string
 
+// queueLoop is the script of the DaemonSet.
+//
+//go:embed queueloop.sh
+var queueLoop string
+
 // A queueSetting is a setting of a device's queue in /sys/block that a layout changes.
 type queueSetting struct{ path, name, value string }
 
@@ -94,15 +99,16 @@ func (l *Layout) queueDaemonSet(p *Part) error {
 	label := map[string]string{"plimsoll.io/queue": l.slug()}
 
 	// New volumes may be attached at any time, so the pod repeats the loop.
-	loop := "while true; do\n  for queue in /sys/block/nvme*/queue /sys/block/sd*/queue; do\n"
+	var each strings.Builder
 	for _, s := range settings {
-		loop += fmt.Sprintf("    f=$queue/%s\n    if [ -w \"$f\" ]; then case \" $(cat \"$f\" 2>/dev/null) \" in *\" %s \"*|*\"[%s]\"*) ;; *) echo %s > \"$f\" && echo \"$f is %s\" ;; esac; fi\n",
-			s.name, s.value, s.value, s.value, s.value)
+		fmt.Fprintf(&each, "    \"$1\" \"$queue\" %s %s\n", s.name, s.value)
 		p.Applies = append(p.Applies, s.path)
 	}
 
-	loop += "  done\n  sleep 60\ndone\n"
-	privileged := true
+	loop := strings.Replace(queueLoop, "    \"$1\" \"$queue\" setting value\n", each.String(), 1)
+	_, loop, _ = strings.Cut(loop, "\n") // for shellcheck
+	// /run is empty after a boot, as the kernel's own settings are.
+	privileged, make := true, corev1.HostPathDirectoryOrCreate
 	text, err := manifest(&appsv1.DaemonSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "DaemonSet"},
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -116,7 +122,10 @@ func (l *Layout) queueDaemonSet(p *Part) error {
 					Containers: []corev1.Container{{
 						Name: "queue", Image: "busybox:1.36", Command: []string{"sh", "-c", loop},
 						SecurityContext: &corev1.SecurityContext{Privileged: &privileged},
+						VolumeMounts:    []corev1.VolumeMount{{Name: "saved", MountPath: "/saved"}},
 					}},
+					Volumes: []corev1.Volume{{Name: "saved", VolumeSource: corev1.VolumeSource{
+						HostPath: &corev1.HostPathVolumeSource{Path: "/run/" + name, Type: &make}}}},
 				},
 			},
 		},
@@ -141,25 +150,8 @@ func (l *Layout) queueDaemonSet(p *Part) error {
 	p.Verify = append(p.Verify, "`kubectl logs daemonset/"+name+
 		"` lists each disk that it has set, at most 60 s after a volume was attached.")
 
-	var before []string
-	for _, s := range settings {
-		// Deleting the DaemonSet does not restore the settings, so the README lists the old values.
-		before = append(before, s.name+" "+said(l.from(s.path)))
-	}
-
-	p.Back = append(p.Back, "Change the values in "+path+" back to the previous ones ("+
-		strings.Join(before, ", ")+
-		"), apply it, wait a minute, then `kubectl delete -f "+path+"`: disks keep the last setting.")
+	p.Back = append(p.Back, "`kubectl delete -f "+path+
+		"`: each pod restores the settings of its node's disks before it ends. If one was killed instead (`kubectl delete --force`), apply the file again and delete it. Then remove the label: `kubectl label node NODE... plimsoll.io/queue-`.")
 	p.Risks = append(p.Risks, l.queueRisks()...)
 	return nil
-}
-
-// from returns the old value of a change.
-func (l *Layout) from(path string) string {
-	for _, c := range l.changes {
-		if c.Path == path {
-			return c.From
-		}
-	}
-	return ""
 }

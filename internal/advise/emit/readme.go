@@ -60,12 +60,13 @@ func readme(l *Layout, parts []*Part, r *Result) []byte {
 
 	first := "First record the current state: `plimsoll record SOURCE... --for 30m --out before`, under the load that causes the problem."
 	verify := "Under the same load: `plimsoll record SOURCE... --for 30m --out after`, then `plimsoll prove before after` shows what improved, by how much and with what confidence."
+	back := ""
 	if l.isNew {
-		first = l.machines()
+		first, back = l.machines()
 		verify = "Under the expected load: `plimsoll diagnose SOURCE... --for 10m` shows whether writes stall, and how much headroom each limit has."
 	}
 
-	section("Apply", ways(parts)+first,
+	section("Apply", "Run all commands in the folder of this file. "+ways(parts)+first,
 		func(p *Part) []string { return p.Apply }, "Nothing.")
 
 	section("Verify",
@@ -75,35 +76,14 @@ func readme(l *Layout, parts []*Part, r *Result) []byte {
 	slices.Reverse(parts) // undo in reverse order: the log moves back before its disk is detached
 	section("Go back", "", func(p *Part) []string { return p.Back }, "Nothing more.")
 	slices.Reverse(parts)
+	if back != "" {
+		b.WriteString("\n" + back + "\n")
+	}
 	section("What restarts", "", func(p *Part) []string { return p.Restarts }, "Nothing.")
 	section("Risks", "", func(p *Part) []string { return p.Risks }, "None known.")
 	b.WriteString("\n`.plimsoll-emit.json` contains the files' checksums. `plimsoll emit --out` uses them to recognise files that you have edited, and does not overwrite them.\n")
 
 	return []byte(b.String())
-}
-
-// machines returns how to create the machines of a new deployment, which the files then take.
-func (l *Layout) machines() string {
-	t := l.After.Instance()
-	if t == nil {
-		return "First set up the machines: each with the memory and the cores of the scenario."
-	}
-
-	n, name := l.After.MemberCount(), l.slug()
-	command := map[string]string{
-		"aws": fmt.Sprintf(`aws ec2 run-instances --instance-type %s --count %d --image-id "${IMAGE:?id of an AMI}" --subnet-id "${SUBNET:?id of a subnet}" --key-name "${KEY:?name of a key pair}"`,
-			t.Spelling(), n),
-		"gcp": fmt.Sprintf(`gcloud compute instances create $(seq -f '%s-%%g' %d) --machine-type %s --zone "${ZONE:?such as us-central1-a}" --image-family debian-12 --image-project debian-cloud`,
-			name, n, t.Spelling()),
-		"azure": fmt.Sprintf(`az vm create --resource-group "${RESOURCE_GROUP:?}" --name %s --count %d --size %s --image Debian:debian-12:12-gen2:latest --zone "${ZONE:?such as 1}"`,
-			name, n, t.Spelling()),
-	}[t.Of()]
-	if n == 1 {
-		command = strings.Replace(command, " --count 1", "", 1)
-	}
-
-	return fmt.Sprintf("First create the machines, %d of type %s, and install the engine on them. On Kubernetes, create a node pool of that type. The files need the machines' ids:\n\n    %s",
-		n, t.Spelling(), command)
 }
 
 // ways returns a warning if targets are alternatives: using more than one would apply a change twice.

@@ -24,7 +24,7 @@ func terraform(l *Layout, o *Options) (*Part, error) {
 	f := hclwrite.NewEmptyFile()
 	body := f.Body()
 	comment(body, strings.Split(strings.TrimSuffix(l.Head("#", title), "\n"), "\n")...)
-	wrote := false
+	wrote, fresh := false, false
 
 	slot := 0
 	for _, d := range l.disks {
@@ -75,6 +75,7 @@ func terraform(l *Layout, o *Options) (*Part, error) {
 		}
 
 		if d.isNew() {
+			fresh = true
 			p.Apply = append(p.Apply, l.arrival(&d))
 		}
 	}
@@ -99,6 +100,10 @@ func terraform(l *Layout, o *Options) (*Part, error) {
 	if provider != "aws" {
 		p.Verify = []string{"`terraform plan` reports no changes."}
 		p.Back = []string{"Restore the old values in the resource and run `terraform apply`. A disk cannot shrink again."}
+	}
+
+	if fresh {
+		p.Back = append(p.Back, "Move back what is on new volumes and unmount them first. Then remove only the blocks of their *attachments*, and run `terraform apply`. **Removing a volume's own block destroys it with its data: `prevent_destroy` protects it only while the block exists.** To take it out of Terraform and keep it: `terraform state rm`.")
 	}
 
 	p.Risks = cloudRisks(l)

@@ -40,9 +40,12 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 		number("quota", "quota-backend-bytes", int64(b.Quota), int64(a.Quota)),
 	}
 
+	// A member that exists finds its moved log through the link in its place. With this setting it would
+	// start on an empty log if the move has not happened yet.
 	for _, v := range l.NewVolumes() {
 		// Several new volumes may be for the log; the option is written once.
-		if v.Volume == "wal" && !slices.ContainsFunc(all, func(o option) bool { return o.flag == "wal-dir" }) {
+		has := slices.ContainsFunc(all, func(o option) bool { return o.flag == "wal-dir" })
+		if l.IsNew() && v.Volume == "wal" && !has {
 			all = append(all, option{v.Path, "wal-dir", "in the data directory", walDir, strconv.Quote(walDir)})
 		}
 	}

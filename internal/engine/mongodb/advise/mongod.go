@@ -87,7 +87,7 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 	if script := runtimeScript(l, live, a); script != "" {
 		p.Files = append(p.Files, emit.Text("mongod/runtime.js", script))
 		p.Apply = append(
-			p.Apply, "Without a restart, on each member: `mongosh \"mongodb://member/?directConnection=true\" mongod/runtime.js`. It lasts until the next restart; after that the file applies.")
+			p.Apply, "Without a restart, on each member: `mongosh \"mongodb://member/?directConnection=true\" mongod/runtime.js | tee -a runtime-member.log`. It first prints which server it is and the present values; keep that log for going back. It lasts until the next restart; after that the file applies.")
 	}
 
 	p.Restarts = []string{"mongod, if you do not use `runtime.js`."}
@@ -96,7 +96,7 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 	p.Back = []string{"Remove the options and restart"}
 
 	if len(back) > 0 {
-		p.Back[0] += ", or immediately: `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: \"" +
+		p.Back[0] += ", or immediately set the values that `runtime.js` printed first. If wiredTigerEngineRuntimeConfig was empty there, those of the scenario: `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: \"" +
 			strings.Join(back, ",") + "\"})`"
 	}
 
@@ -174,6 +174,13 @@ func gib(s units.Size) string {
 	return strconv.FormatFloat(float64(s/units.MiB)/1024, 'f', -1, 64)
 }
 
+// whichServer prints the server's host, port and dbPath, and the parameters as they are.
+const whichServer = `var i = db.adminCommand({getCmdLineOpts: 1}).parsed;
+print(db.serverStatus().host, (i.storage || {}).dbPath);
+printjson(db.adminCommand({getParameter: 1, wiredTigerEngineRuntimeConfig: 1, syncdelay: 1,
+  journalCommitInterval: 1}));
+`
+
 // runtimeScript is a mongosh script with the changes that are possible while mongod runs. It prints
 // mongod's answers.
 func runtimeScript(l *emit.Layout, live []string, after *wiredtiger.Config) string {
@@ -199,5 +206,5 @@ func runtimeScript(l *emit.Layout, live []string, after *wiredtiger.Config) stri
 	}
 
 	return l.Head("//", "Run-time settings of mongod, for mongosh. They last until its next restart.") +
-		"\n" + b.String()
+		"\n" + whichServer + b.String()
 }

@@ -84,8 +84,8 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 	const name = "90-plimsoll.conf"
 	p.Files = []emit.File{emit.Text("postgres/"+name, text)}
 	p.Apply = []string{"Copy `postgres/" + name +
-		"` into the server's `conf.d` (Debian: `/etc/postgresql/<version>/<cluster>/conf.d`; elsewhere add `include_dir = 'conf.d'` to postgresql.conf), check " +
-		"`SELECT name, setting, applied, error FROM pg_file_settings WHERE NOT applied OR error IS NOT NULL`, which reads the files again without applying them, then `SELECT pg_reload_conf()`. " +
+		"` into the server's `conf.d` (Debian: `/etc/postgresql/<version>/<cluster>/conf.d`; elsewhere add `include_dir = 'conf.d'` to postgresql.conf; if it has a file of that name, keep a copy of it first), check " +
+		"`SELECT name, setting, applied, error FROM pg_file_settings WHERE NOT applied OR error IS NOT NULL`, which reads the files again without applying them, and `SHOW data_directory`, which shows whether this is the right server, then `SELECT pg_reload_conf()`. " +
 		"Settings made by `ALTER SYSTEM` override this file: remove them with `ALTER SYSTEM RESET`."}
 
 	if len(restart) > 0 {
@@ -96,7 +96,7 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 	}
 
 	p.Verify = []string{"`SHOW checkpoint_timeout` and so on give the new values; `log_checkpoints = on` shows how long checkpoints write and sync."}
-	p.Back = []string{"Remove `" + name + "` from `conf.d` and reload (or restart). The old values: " +
+	p.Back = []string{"Remove `" + name + "` from `conf.d`, or put the copy back, and reload (or restart). The old values: " +
 		strings.Join(back, ", ") + ", if the scenario knew them."}
 	if l.Changed(at("full_page_writes")) && !a.FullPageWrites {
 		p.Risks = append(
