@@ -165,7 +165,7 @@ func TestWiredTigerDiagnosis(t *testing.T) {
 		}
 	}
 
-	// A checkpoint takes part, it is not what most stalls come from.
+	// Checkpoints contribute, but they are not the main cause of the stalls.
 	if slices.Index(causes, "wiredtiger/checkpoint-stall") < slices.Index(causes, "host/writeback-backlog") {
 		t.Errorf("checkpoints come before the page cache: %v", causes)
 	}

@@ -47,7 +47,7 @@ type podMonitor struct {
 	} `json:"spec"`
 }
 
-// strict decodes a document into what its kind is; a field that Kubernetes does not have is an
+// strict decodes a document into its kind's Go type; a field that Kubernetes does not have is an
 // error.
 func strict(t *testing.T, text []byte) any {
 	t.Helper()

@@ -208,7 +208,7 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 	if o.trace.asked() && !slices.ContainsFunc(inputs,
 		func(in input) bool { return in.Reader == nil && in.Source.Live() }) {
 		return nil,
-			usagef("plimsoll diagnose host --trace auto", "--trace auto needs a live source: a recording is over")
+			usagef("plimsoll diagnose host --trace auto", "--trace auto needs a live source, not a recording")
 	}
 
 	var live []string
@@ -235,7 +235,7 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 	}
 
 	// A live source ends without an error, whatever ends it: samples taken before a signal are
-	// still diagnosed. A second signal ends the program at once.
+	// still diagnosed. A second signal ends the program immediately.
 	interrupted := ctx.Err()
 	if interrupted != nil {
 		var cancel context.CancelFunc

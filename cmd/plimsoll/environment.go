@@ -81,7 +81,7 @@ func bindEnvironment(getenv func(string) string, args []string) ([]func(string) 
 	return out, nil
 }
 
-// hosts are an address's, as they are compared.
+// hosts returns an address's hosts in the form in which they are compared.
 func hosts(a *address.Address) string { return strings.Join(a.Hosts, ",") }
 
 // server returns the hosts of the one server that the variables are for; "" if there is none.

@@ -31,8 +31,8 @@ var (
 	endsWhenStopped = end{code: exitFine, stderr: `watching ended`}
 )
 
-// ends are by how an example begins, once [examplePlace] was put in: the longest that fits counts.
-// What is not here exits with 0.
+// ends maps the beginning of an example, after [examplePlace] was inserted, to how it ends. The
+// longest match counts. Other examples exit with 0.
 var ends = map[string]end{
 	"plimsoll lab mount":   needsRoot,
 	"plimsoll lab umount":  needsRoot,

@@ -242,7 +242,7 @@ func TestKilledLab(t *testing.T) {
 		}
 
 		if s := labState(t, dir); s != nil {
-			if n%3 != 2 { // else it may be about to go
+			if n%3 != 2 { // otherwise it may still be unmounted
 				if err := os.WriteFile(filepath.Join(dir, "file"), []byte("works"), 0o600); err != nil {
 					t.Errorf("mounted, and does not work: %v", err)
 				}

@@ -29,7 +29,7 @@ func newLabStatusCommand(a *app) *cobra.Command {
 				return err
 			}
 
-			// What crashed runs left is reported in any case, also next to another error.
+			// Leftovers of crashed runs are reported in any case, together with any other error.
 			left := leftBehind(a)
 			var machines []*mount.Machine
 			var err error

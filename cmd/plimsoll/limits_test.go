@@ -30,7 +30,7 @@ func TestUnreadableHome(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	t.Setenv("XDG_CONFIG_HOME", file) // below a file there is nothing to be found
+	t.Setenv("XDG_CONFIG_HOME", file) // a file has no folders below it
 	t.Setenv("HOME", file)
 
 	for named, want := range map[string]int{"": exitFine, filepath.Join(file, "catalog.json"): exitFailure} {

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// When progress is shown: a run that ends at once needs none.
+// When progress is shown: a run that ends immediately needs none.
 const (
 	meterAfter    = 2 * time.Second
 	meterRedraw   = 200 * time.Millisecond // on a terminal: one line, rewritten

@@ -17,7 +17,7 @@ import (
 // A planTarget is where a plan is to be carried out, and the folder for the files that do it.
 type planTarget struct {
 	to   platformList
-	emit emitOptions // what emit takes besides a plan and its targets
+	emit emitOptions // emit's other options
 }
 
 // placeOrTime is --to of plan: as in every verb that reads sources, a time. A platform's name is still

@@ -137,7 +137,7 @@ func (o *topOptions) Run(ctx context.Context, a *app, args []string) error {
 		return usagef("give live sources, or recordings", "top shows live sources or recordings, not both")
 	}
 	if live == 0 && o.trace.asked() {
-		return usagef("plimsoll top host --trace auto", "--trace auto needs a live source: a recording is over")
+		return usagef("plimsoll top host --trace auto", "--trace auto needs a live source, not a recording")
 	}
 
 	known, err := o.limits(a)

@@ -128,7 +128,7 @@ func (o *volumeOptions) limits(a *app) (headroom.Known, error) {
 	return offers.Known(a.catalog, o.orders, o.volumes, o.machine), nil
 }
 
-// checkOrder rejects what no volume of a type has. A type or a size that was not given is not a mistake.
+// checkOrder rejects figures that a volume type does not offer. A type or a size that was not given is not a mistake.
 func checkOrder(name string, order catalog.Order) error {
 	if order.Type == "" {
 		return nil

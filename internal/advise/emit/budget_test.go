@@ -70,7 +70,7 @@ func TestBudgetSaysWhatRestarts(t *testing.T) {
 	}
 }
 
-// PostgreSQL's own parser takes the file, and has the values that follow from the cap: half of 3,600 IOPS in
+// PostgreSQL's own parser accepts the file and reads the values that follow from the cap: half of 3,600 IOPS in
 // five rounds a second.
 func TestPostgresAcceptsItsBudget(t *testing.T) {
 	bin := pgBin(t)

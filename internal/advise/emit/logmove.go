@@ -90,7 +90,7 @@ func moveHead(log *LogInPod, in, to, data, unit string) string {
 // container, something may have started the database in the meantime.
 func machineScript() string {
 	steps := func(script string) string {
-		// Rename the original function, so that the new same can call it.
+		// Rename the original function, so that the new function with its name can call it.
 		script = strings.ReplaceAll(script, "same() {", "same_bytes() {")
 		script = strings.ReplaceAll(script, ": the database is not started\"", ": do not start the database\"")
 		script = strings.ReplaceAll(script, "list() {", "same() { same_bytes \"$@\" && unused; }\nlist() {")

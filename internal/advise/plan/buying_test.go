@@ -131,7 +131,7 @@ func TestSizeOfNewDeployment(t *testing.T) {
 	}
 }
 
-// What a plan advises about the size is a size that exists: six months of 1,300 GB a day are on no volume.
+// A plan advises only sizes that exist: no volume holds six months of 1,300 GB a day.
 func TestAdvisedSizeExists(t *testing.T) {
 	opt := every
 	opt.New = true

@@ -255,8 +255,8 @@ func (p *planner) search(ctx context.Context) (err error) {
 	return err
 }
 
-// runNew searches the layouts of a new deployment. There is no current one to compare with: what stands in
-// for it is the space's first layout, with the run that the search made of it, if any.
+// runNew searches the layouts of a new deployment. There is no current one to compare with, so the
+// space's first layout takes its place, with the search's run of it, if any.
 func (p *planner) runNew(ctx context.Context, first *candidate) error {
 	if err := p.tooSmall(ctx); err != nil {
 		return err

@@ -42,7 +42,7 @@ func TestBeyondTheLastBucket(t *testing.T) {
 		t.Errorf("with means: %+v", f)
 	}
 
-	// The sentence names the limit of the data, and asks for no longer recording.
+	// The sentence names the limit of the data, and does not ask for a longer recording.
 	pairs := []pair{{figure: *f, kind: kind{felt: true}}}
 	r := &Report{Confidence: 0.95, Workload: Workload{Comparable: true}}
 	r.conclude(pairs)

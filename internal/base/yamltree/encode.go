@@ -129,7 +129,7 @@ func (n *Node) plain() any {
 }
 
 // scalarOf returns the value that the library writes so that it reads back as the text: a number or
-// a boolean if the text is its canonical form, else the text.
+// a boolean if the text is its canonical form, otherwise the text.
 func scalarOf(text string) any {
 	if x, err := strconv.ParseInt(text, 10, 64); err == nil && strconv.FormatInt(x, 10) == text {
 		return x

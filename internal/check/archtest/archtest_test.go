@@ -193,7 +193,7 @@ func TestChecksCanFail(t *testing.T) {
 		{"bounds", map[string]string{"units/a.go": bounds, boundsPage: "| `units.a` | 64 KiB | x |\n| `units.b` | 1,000 | x |\n"}, nil},
 		{"bounds that are not so", map[string]string{"units/a.go": bounds, boundsPage: "| `units.a` | 65 KiB | x |\n| `units.b` | about 1,000 | x |\n| `units.c` | 1 | x |\n| `units.d` | 1 | x |\n"}, []string{
 			boundsPage + ":1: units.a is 65536, not 65 KiB", boundsPage + ":2: units.b is 1000, not about",
-			boundsPage + ":3: units.c is no constant", boundsPage + ":4: units.d is a.x, not a number",
+			boundsPage + ":3: units.c is not a constant of the source", boundsPage + ":4: units.d is a.x, not a number",
 		}},
 
 		{"built things", map[string]string{"bin/a": home, "tmp/a.go": "package util"}, nil},

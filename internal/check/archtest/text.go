@@ -169,7 +169,7 @@ func Bounds(t *Tree) []Problem {
 func boundProblem(t *Tree, pkg, name, said string) string {
 	expr := constantExpr(t, pkg, name)
 	if expr == nil {
-		return fmt.Sprintf("%s.%s is no constant of the source: change the row", pkg, name)
+		return fmt.Sprintf("%s.%s is not a constant of the source: change the row", pkg, name)
 	}
 	is, err := types.Eval(token.NewFileSet(), nil, token.NoPos, types.ExprString(expr))
 	if err != nil || is.Value == nil {

@@ -66,7 +66,7 @@ func formats(t *testing.T) map[string][][]byte {
 
 		text, err := os.ReadFile(path)
 		kind := in.Describe().Kind
-		// Of compressed files only the compression would be damaged: see TestCompressed.
+		// Damaging a compressed file would only test decompression: see TestCompressed.
 		if bytes.HasPrefix(text, []byte("\x1f\x8b")) {
 			return err
 		}

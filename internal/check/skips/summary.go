@@ -31,7 +31,7 @@ type summary struct {
 type test struct{ pkg, name string }
 
 // read copies to w what `go test` without -json prints: a line for each package, and the output of failed
-// tests. A line that is no event, such as a message of the go command, is copied as it is.
+// tests. A line that is not an event, such as a message of the go command, is copied unchanged.
 func read(r io.Reader, w io.Writer) (*summary, error) {
 	s := &summary{why: map[string]int{}}
 	printed := map[test]*bytes.Buffer{}

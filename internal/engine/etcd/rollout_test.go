@@ -32,7 +32,7 @@ const plan = `{"version": 1, "scenario": {"file": "etcd.yaml", "text": "plimsoll
  "chosen": {"sets": ["volumes.wal={type: gp3, size: 10GiB}"]}}`
 
 // The WALs of a cluster of three move, member by member, while a client puts keys. The rollout is
-// killed at its points, and continues or goes back: no acknowledged key is lost.
+// killed at each step, and is resumed or undone: no acknowledged key is lost.
 func TestRolloutKilled(t *testing.T) {
 	binary, err := exec.LookPath("etcd")
 	if err != nil {

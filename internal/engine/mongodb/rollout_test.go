@@ -37,8 +37,8 @@ workload: {connections: 4, arrivals: {poisson: 100/s}, mix: {update: 100%}, keys
 `
 
 // The journal of a real WiredTiger moves while clients write. Stopping it means killing it, so that
-// acknowledged writes are in the journal alone. The rollout is also killed at its points and
-// resumes or goes back; no acknowledged write is lost.
+// acknowledged writes are in the journal alone. The rollout is also killed at each step, and is
+// resumed or undone; no acknowledged write is lost.
 func TestRolloutKilled(t *testing.T) {
 	sc := parsed(t, text)
 	s, err := worker.New(*scenario.ConfigOf[*model.Config](sc))

@@ -27,7 +27,7 @@ var (
 const (
 	// all is the number of incidents in the published table.
 	all = 700
-	// some is what every change is tried on.
+	// some is the number of incidents that every change is tested on.
 	some = 70
 )
 

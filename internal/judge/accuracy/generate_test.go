@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// An incident is a scenario with what can be granted to it: for each rule the assignments that take
-// its cause away, or give what it says would not help.
+// An incident is a scenario with its counterfactuals: for each rule the assignments that remove its
+// cause, or grant the resource that it says would not help.
 type incident struct {
 	seed    uint64
 	family  string
@@ -192,9 +192,9 @@ func (in *incident) disks(volumes ...drawn) {
 	}
 }
 
-// arrivals draws how requests arrive at a rate: evenly, with a rise, or, for two of five seeds, with
-// a demand that varies as that of real applications does. The kind of demand is drawn from a stream
-// of the seed's own, so that the rest of an incident stays as it is without it.
+// arrivals draws how requests arrive at a rate: evenly, with a rise, or, for two of five seeds,
+// with a demand that varies like that of real applications. The kind of demand has its own random
+// stream, so that it does not change the rest of an incident.
 func (c chance) arrivals(seed uint64, rate int) string {
 	rises := c.yes(0.3)
 

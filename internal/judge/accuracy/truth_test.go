@@ -110,7 +110,7 @@ func stalledIn(felt map[string][]float64, limit map[string]float64) time.Duratio
 	return time.Duration(seconds * float64(time.Second)).Round(10 * time.Millisecond)
 }
 
-// truths is what holds of each claim. left is filled with the stalled time that is left by the
+// truths returns whether each claim is true. It sets left to the stalled time that remains with the
 // assignments.
 func (in incident) truths(ctx context.Context, base time.Duration, limit map[string]float64, left map[string]time.Duration) (map[string]accuracy.Truth, error) {
 	out := map[string]accuracy.Truth{}

@@ -149,7 +149,7 @@ func (p printer) state(c rules.Command, text string) string {
 	}
 
 	// The file appears only once it is complete: a client that fails or a full disk must not leave a part
-	// of the state, which the next look would take for all of it.
+	// of the state, which the next look would mistake for the whole state.
 	return `F=` + file + `; test -s "$F" || { ` + call + ` > "$F.out" && grep ` + shellword.Quote("^"+c.Lines) +
 		` "$F.out" > "$F.new" && mv "$F.new" "$F" && rm "$F.out"; }; cat "$F"`
 }

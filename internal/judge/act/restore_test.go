@@ -25,7 +25,7 @@ type bench struct {
 	env      []string
 	replaced *strings.Replacer
 	boot     func() // restarts what the steps change; nil if nothing can be
-	brief    bool   // without interruptions, which another case has, unless CI_FULL is set
+	brief    bool   // without interruptions (another case covers them), unless CI_FULL is set
 }
 
 func newBench(t *testing.T, remedy string, place rules.Place, values rules.Values, programs map[string]string, replaced ...string) *bench {
@@ -170,7 +170,7 @@ func (b *bench) resumed(was string, state func() string, what string, goOn bool)
 	}
 }
 
-// full runs the steps on a full disk: nothing may change whose former state could not be saved.
+// full runs the steps on a full disk: no step may change anything whose former state it could not save.
 func (b *bench) full(state func() string) {
 	b.t.Helper()
 	was := state()

@@ -9,7 +9,7 @@ import (
 )
 
 // An address shows the provider's service, and the name that its commands take. The first label of a proxy, of a
-// custom endpoint or of a global one is no name of a server: commands would change another one, or none.
+// custom endpoint or of a global one is not a server's name: commands would change a different server, or none.
 func TestServicesOfAddresses(t *testing.T) {
 	for _, c := range []struct {
 		address string

@@ -109,7 +109,7 @@ func serviceOf(host string) (place rules.Place, named map[string]string) {
 	id, _, _ := strings.Cut(rest, ".")
 	under := func(suffix string) bool { return strings.HasSuffix(host, suffix) }
 	switch {
-	case under(".sql.goog"): // its first label is no name of the instance
+	case under(".sql.goog"): // its first label is not the instance's name
 		return rules.CloudSQL, nil
 	case !under(".rds.amazonaws.com") && !(strings.Contains(host, ".rds.") && under(".amazonaws.com.cn")):
 		return "", nil

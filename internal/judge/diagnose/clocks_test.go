@@ -13,7 +13,7 @@ import (
 )
 
 // pulses is a counter of ten minutes at 1 s that grows by high in the first eight seconds of each
-// minute from the given second on, else by low.
+// minute from the given second on, otherwise by low.
 func pulses(from int, low, high float64) string {
 	var b strings.Builder
 	v := 0.0

@@ -60,7 +60,7 @@ func between(s, every, from, to float64) bool {
 	return at >= from && at < to
 }
 
-// wants fails unless one of the rules is found, none of others is, and the verdict is no claim of calm.
+// wants fails unless one of the rules is found, none of the others is, and the verdict does not claim that all was calm.
 func wants(t *testing.T, r *diagnose.Report, one []string, none ...string) {
 	t.Helper()
 	found := false
@@ -78,7 +78,7 @@ func wants(t *testing.T, r *diagnose.Report, one []string, none ...string) {
 }
 
 // Checkpoints of 31 s at 3,000 IOPS of 16 KiB: 48 MB/s, 98 % busy, 12.5 ms a request; writes take
-// 200 ms meanwhile, else 15.
+// 200 ms meanwhile, otherwise 15.
 func TestCheckpointsAtTheCap(t *testing.T) {
 	in := func(s float64) bool { return between(s, 60, 0, 31) }
 	volume := func(s float64) did {

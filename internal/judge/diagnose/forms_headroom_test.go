@@ -31,9 +31,9 @@ func about(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// A PostgreSQL with a checkpoint each five minutes, paced over 270 s: 450 MB of WAL between two of
-// them, of the 565 MB after which one is requested; 80 of 100 sessions; and an age of 193.6
-// million transactions, of the 200 from which everything is frozen.
+// A PostgreSQL with a checkpoint every five minutes, paced over 270 s. It writes 450 MB of WAL
+// between two of them, and 565 MB would request one. It has 80 of 100 sessions, and an age of 193.6
+// million transactions; at 200 million everything is frozen.
 func TestHeadroomOfPostgres(t *testing.T) {
 	always := func(x float64) func(float64) float64 { return func(float64) float64 { return x } }
 	each := func(at, amount float64) func(s float64) float64 { // of a counter, each five minutes

@@ -185,8 +185,8 @@ var severityOrder = map[Severity]int{Critical: 0, Warning: 1, Info: 2}
 // weightStep is the difference in weight below which two findings explain as much.
 const weightStep = 0.1
 
-// origin ranks what a database does before the resource it runs into: of two findings that explain
-// equally much, the first is why the second happens.
+// origin ranks what a database does before the resource it runs into: if two findings explain the
+// same share, the first causes the second.
 func origin(f Finding) int {
 	switch layer, _, _ := strings.Cut(f.Rule, "/"); layer {
 	case "disk":

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A rates is what a device does per second: requests of 4 KiB and the seconds that each takes, unless
-// the bytes are given.
+// rates are a device's figures per second: requests and the seconds that each takes. Requests have
+// 4 KiB unless the bytes are given.
 type rates struct{ writes, writeS, reads, readS, written, read float64 }
 
 func (r rates) values() map[string]float64 {

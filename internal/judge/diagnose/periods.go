@@ -103,7 +103,7 @@ func periods(c *rules.Case) []Period {
 			p.StalledS += step
 		}
 
-		// An infinite latency stands for operations that did not end; it is no figure to print.
+		// An infinite latency means that operations did not end; it is not a figure to print.
 		if worst >= 0 && known(worst) == worst && (p.WorstS == nil || worst > *p.WorstS) {
 			p.WorstS = &worst
 		}

@@ -56,7 +56,7 @@ func strays(holding []held, grid timeline.Grid, opt Options) []rules.Trouble {
 		for _, m := range h.metrics {
 			var stray time.Time
 			switch {
-			// A time that the user gave is no stray, however far away it is.
+			// A time that the user gave is not a stray, however far away it is.
 			case opt.From.IsZero() && !m.From.IsZero() && from.Sub(m.From) > yearsApart:
 				stray = m.From
 			case opt.To.IsZero() && m.To.Sub(to) > yearsApart:

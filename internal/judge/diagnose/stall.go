@@ -173,8 +173,8 @@ func worse(best rules.Stall) bool { return !best.Foremost || !best.Any() }
 // replace the first one. With less, the order of classes decides, so that noise does not.
 const mostWaiting = 4
 
-// outwaits reports whether both stalled and nearly all of the waiting is in s, in at least as much stalled
-// time as best. A device that serves 88 reads for each 6 writes is one whose reads stall.
+// outwaits reports whether both stalled, nearly all of the waiting is in s, and s stalled for at
+// least as long as best. If a device serves 88 reads for every 6 writes, its reads stall.
 func outwaits(s, best rules.Stall) bool {
 	waited := func(x rules.Stall) (sum float64) {
 		for k, w := range x.Waiting {

@@ -86,8 +86,8 @@ const nearly = `load 1s
     node_disk_read_bytes_total{device="sda"} 0x60
     node_disk_read_bytes_total{device="sdb"} 0x60`
 
-// What comes near a stall is reported, not denied; the device that is shown is the busy one, not the
-// one that moves most.
+// A near stall is reported, not denied. The device shown is the busy one, not the one with the most
+// throughput.
 func TestVerdictNearAStall(t *testing.T) {
 	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, nearly)}, diagnose.Options{Pack: pack})
 	if err != nil {

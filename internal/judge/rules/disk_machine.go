@@ -32,7 +32,7 @@ func diskMachineCapped() Rule {
 	return r
 }
 
-// A Machine is what a machine type provides to all its volumes together: Baseline permanently,
+// A Machine is what a machine type provides to all its volumes together: Baseline sustained,
 // Maximum for a while.
 type Machine struct {
 	Name              string

@@ -55,7 +55,7 @@ func TestLatencyBasis(t *testing.T) {
 	}
 }
 
-// What a cheaper kind of disk takes is no less than what the better one of its family does.
+// A cheaper kind of disk has at least the latency of a better one of its family.
 func TestLatencyOrder(t *testing.T) {
 	for _, pair := range [][2]string{{"ultra", "premium-v2"}, {"premium-v2", "premium-ssd"}, {"hyperdisk-extreme", "hyperdisk-balanced"}, {"hyperdisk-balanced", "pd-ssd"}, {"pd-ssd", "pd-balanced"}, {"io2", "gp3"}} {
 		better, err := Type(pair[0])

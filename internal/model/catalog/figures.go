@@ -204,8 +204,8 @@ func (l *LatencyOrder) String() string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// Gives describes what an order gives on a type of instance, nil if there is none: limits of one
-// volume, how long its burst lasts, and the sum for a stripe. The order must have passed Check.
+// Gives describes the performance of an order on a type of instance (nil: on any): the limits of
+// one volume, how long its burst lasts, and the sum for a stripe. The order must have passed Check.
 func (o *Order) Gives(on *InstanceType) ([]string, error) {
 	l, err := o.Limits(on)
 	if err != nil {

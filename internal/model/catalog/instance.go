@@ -23,7 +23,7 @@ type InstanceType struct {
 	VCPU     int
 	Memory   units.Size
 
-	// Baseline is what its network volumes have together permanently, Maximum what they have for 30
+	// Baseline is the sustained limit of all its network volumes together, Maximum the limit for 30
 	// minutes at least once a day; the same if it does not burst. Zero if HasEBS is false. On Azure
 	// these are the uncached limits.
 	Baseline, Maximum volume.Rate

@@ -50,7 +50,7 @@ func (o *Order) LimitsAmong(orders []*Order, on *InstanceType) (Limits, error) {
 	return l, nil
 }
 
-// Attachments attach the volumes of one machine to it, in the order of their orders. on is nil if
+// Attachments attach the volumes of one machine to it, in the given order. on is nil if
 // its type is not known.
 func Attachments(on *InstanceType, orders []*Order) ([]Attachment, error) {
 	out := make([]Attachment, len(orders))

@@ -21,8 +21,8 @@ type VolumeType struct {
 
 	// Whether an order says how much; otherwise it follows from the size or the IOPS.
 	ChoosesIOPS, ChoosesThroughput bool
-	// IOPSIncluded is what one gets without asking; where it is not known and IOPS are chosen, they
-	// must be ordered.
+	// IOPSIncluded is what a volume has by default. If it is unknown and the IOPS can be chosen,
+	// they must be ordered.
 	IOPSIncluded, IOPSMin, IOPSMax Figure[IOPS]
 	// IOPSPerGiB bounds the IOPS ordered by the size. (What is included is never denied.) So does
 	// IOPSLeastPerGiB, from below.

@@ -94,7 +94,7 @@ type Kept[T any] struct {
 	free []uint64
 }
 
-// Keep stores a thing and returns its number.
+// Keep stores a value and returns its number.
 func (k *Kept[T]) Keep(x T) uint64 {
 	if n := len(k.free); n > 0 {
 		i := k.free[n-1]

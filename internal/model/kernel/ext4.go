@@ -92,7 +92,7 @@ func (x *handles) close(own *handle) {
 	x.host.clock.At(now, (*unlocked)(x), 0)
 }
 
-// unlocked is the transaction as the handler of the start of its commits.
+// unlocked is the transaction as an event handler: it runs when the transaction is no longer locked.
 type unlocked handles
 
 // Fire lets the queued submitters open handles of the next transaction.

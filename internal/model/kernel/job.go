@@ -43,7 +43,7 @@ const (
 	finish
 )
 
-// A jobTurn is the host as the handler of its jobs' events; the argument is the job's number.
+// A jobTurn is the host as the event handler for its jobs' events; the argument is the job's number.
 type jobTurn Host
 
 // newJob returns the number of a job, reusing that of a finished one if possible.
@@ -63,7 +63,7 @@ func (h *Host) newJob(f *File, from, to int64) int {
 	return i
 }
 
-// A jobRoom is the host as the handler of its jobs' turns at a throttle.
+// A jobRoom is the host as the event handler for its jobs' turns at a throttle.
 type jobRoom Host
 
 // Fire continues a job with room for a write.
@@ -74,7 +74,7 @@ func (t *jobRoom) Fire(_ vtime.Instant, arg uint64) {
 	h.advance(int(arg))
 }
 
-// A jobAgain is the host as the handler of the next request of a job that was woken together with
+// A jobAgain is the host as the event handler for the next request of a job that was woken together with
 // others; see throttle.yields.
 type jobAgain Host
 

@@ -128,7 +128,7 @@ func (h *Host) Sample(values []float64) {
 	}
 }
 
-// Held returns how long some request of the device was held by a limit so far.
+// Held returns the time so far in which a limit held at least one request of the device.
 func (d *Device) Held(l volume.Limit) (seconds float64) {
 	d.ledger.close(d.host.clock.Now())
 	return float64(d.ledger.total.held[l]) / 1e9

@@ -162,7 +162,7 @@ func (t *throttle) forget() {
 	}
 }
 
-// readEnd is the throttle as the handler of a read's end; the argument is when it was issued.
+// readEnd is the throttle as the event handler for a read's end; the argument is when it was issued.
 type readEnd throttle
 
 // Fire records the read's latency.
@@ -179,7 +179,7 @@ func (r *readEnd) Fire(now vtime.Instant, arg uint64) {
 	}
 }
 
-// writeEnd is the throttle as the handler of a write's end; the argument is the room it releases.
+// writeEnd is the throttle as the event handler for a write's end; the argument is the room it releases.
 type writeEnd throttle
 
 // Fire counts the write and lets the next ones in.
@@ -249,7 +249,7 @@ func (t *throttle) tick() {
 	t.device.host.clock.After(t.window, (*windowEnd)(t), 0)
 }
 
-// windowEnd is the throttle as the handler of a window's end.
+// windowEnd is the throttle as the event handler for a window's end.
 type windowEnd throttle
 
 // Fire adjusts the limits to what the window showed (wb_timer_fn, latency_exceeded).
@@ -284,7 +284,7 @@ func (w *windowEnd) Fire(now vtime.Instant, _ uint64) {
 	}
 }
 
-// settle returns to the middle slowly while a window shows nothing.
+// settle slowly returns the step to zero while windows have too few samples.
 func (t *throttle) settle() {
 	if t.unknown++; t.unknown < throttleUnknown {
 		return

@@ -33,7 +33,7 @@ type flusher struct {
 	handle     handle // of ext4's journal
 }
 
-// A tick is a flusher as the handler of its clock (dirty_writeback_centisecs).
+// A tick is a flusher as the event handler for its clock (dirty_writeback_centisecs).
 type tick flusher
 
 // tick starts the clock while anything is dirty. The clock restarts when the flusher is done
@@ -104,7 +104,7 @@ func (w *flusher) start(background bool) {
 	}
 }
 
-// A flusherTurn is a flusher as the handler of its turn at the throttle.
+// A flusherTurn is a flusher as the event handler for its turn at the throttle.
 type flusherTurn flusher
 
 // Fire continues with room for a write.
@@ -114,7 +114,7 @@ func (w *flusherTurn) Fire(vtime.Instant, uint64) {
 	(*flusher)(w).run()
 }
 
-// A flusherAgain is a flusher as the handler of its next request after it was woken together with
+// A flusherAgain is a flusher as the event handler for its next request after it was woken together with
 // others; see throttle.yields.
 type flusherAgain flusher
 

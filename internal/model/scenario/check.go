@@ -317,7 +317,7 @@ func capped(burst, baseline string) string {
 	if burst == baseline {
 		return baseline
 	}
-	return fmt.Sprintf("%s for 30 minutes a day, %s permanently", burst, baseline)
+	return fmt.Sprintf("%s for 30 minutes a day, %s sustained", burst, baseline)
 }
 
 // inFull formats a rate in IOPS.

@@ -117,7 +117,7 @@ func (c *Chosen) Volumes() []engine.Role {
 	return roles
 }
 
-// ConfigOf returns the settings of a scenario's engine if they are of type T, else nil.
+// ConfigOf returns the settings of a scenario's engine if they are of type T, otherwise nil.
 func ConfigOf[T Config](s *Scenario) T {
 	c, _ := s.Engine.Config.(T)
 	return c

@@ -70,7 +70,7 @@ type Host struct {
 	kernel.Config `yaml:",inline"`
 }
 
-// A Member is what one member has otherwise than the others.
+// A Member holds what is different about one member.
 type Member struct {
 	// Volumes replace those of the same name.
 	Volumes Keyed[catalog.Order] `yaml:"volumes,omitempty"`
@@ -111,7 +111,7 @@ func (s *Scenario) Instance() *catalog.InstanceType { return s.instance }
 // isCluster reports whether the engine, if one is chosen, runs on several machines.
 func (s *Scenario) isCluster() bool { return s.Engine.Engine != nil && s.Engine.Cluster != nil }
 
-// MemberCount is how many machines there are: a cluster's members, else one.
+// MemberCount is how many machines there are: a cluster's members, otherwise one.
 func (s *Scenario) MemberCount() int {
 	if s.isCluster() {
 		return s.Engine.Cluster.Members(s.Engine.Config)

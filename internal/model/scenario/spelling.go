@@ -134,7 +134,7 @@ func (t *translator) below(prefix string, entries []yamltree.Entry, out *[]yamlt
 		name := yamltree.Join(prefix, e.Key)
 		k := t.engine.named(name)
 		switch {
-		// A value for each part of its name, as cpu has, is the scenario's.
+		// The scenario's own key, even if the engine has a setting whose name begins like it.
 		case slices.Contains(t.keys, name) && (k == nil || k.Key != name):
 			*out = append(*out, e)
 		case k != nil && k.Key == "":

@@ -62,7 +62,7 @@ func warnings(s *scenario.Scenario) (out string) {
 	return out
 }
 
-// Assignments may name the engine otherwise than the file, before and after it is read.
+// Assignments may use another of the engine's names than the file, before and after it is read.
 func TestSpellingsOfAssignments(t *testing.T) {
 	text := around + "engine: {wiredtiger: {cache: 1GB}}\n"
 	s, err := spoken.Parse("x", []byte(text), []string{"engine.wiredtiger.checkpoint=20s", "engine.mongodb.cacheSizeGB=2",

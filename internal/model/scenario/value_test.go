@@ -146,7 +146,7 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// Of two settings of which the kernel uses one, an assignment replaces the file's, as sysctl does.
+// If the kernel uses only one of two settings, assigning one removes the other from the file, as sysctl does.
 func TestAssignmentReplacesItsSibling(t *testing.T) {
 	for set, want := range map[string][2]float64{
 		"host.dirty_background_bytes=8MB": {8e6, 0.05}, "host.dirty_background_ratio=3%": {0, 0.03}, "host.dirty_ratio=30%": {0, 0.05},

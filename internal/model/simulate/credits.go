@@ -213,8 +213,8 @@ func (b bucket) lasts(sc *scenario.Scenario) (time.Duration, bool) {
 	return 0, false // it lasts for years
 }
 
-// periodSteps is how finely a period is stepped through, and periodsMost how many periods are: some
-// years of days.
+// periodSteps is the number of steps in a period, and periodsMost the maximum number of periods:
+// almost three years of days.
 const (
 	periodSteps = 288
 	periodsMost = 1000

@@ -19,7 +19,7 @@ type Config struct {
 	Name string // names the volume in errors, and its random streams
 	Size units.Size
 
-	// Sustained is what it gives permanently, reads and writes together. ReadOnly and WriteOnly are
+	// Sustained is its sustained limit, for reads and writes together. ReadOnly and WriteOnly are
 	// additional limits of one direction: local NVMe has them, and the kernel's throttle.
 	Sustained, ReadOnly, WriteOnly Rate
 	Burst                          *Burst

@@ -10,7 +10,7 @@ import (
 // An InstanceConfig holds the limits that all of an instance's volumes share.
 type InstanceConfig struct {
 	Name string // in errors
-	// Baseline is what it gives permanently, Maximum what it gives while its burst lasts. A limit
+	// Baseline is its sustained limit, Maximum its limit while a burst lasts. A limit
 	// that is 0 in Baseline does not exist; one that is 0 in Maximum is the baseline.
 	Baseline, Maximum Rate
 	// BurstFor is how long a full burst lasts at the maximum; 0 is 30 minutes.

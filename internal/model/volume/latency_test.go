@@ -71,7 +71,7 @@ func TestCalibrations(t *testing.T) {
 	}
 }
 
-// Two writes in succession on Premium SSD are within what a sync took in Azure's regions.
+// Two consecutive writes on Premium SSD take as long as syncs measured in Azure's regions.
 func TestPremiumSSDSyncs(t *testing.T) {
 	const draws = 400_000
 	latency, chance := PremiumSSDWrite.Latency(), random.Seed(1).Stream("syncs")

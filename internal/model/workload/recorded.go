@@ -20,8 +20,8 @@ const (
 	recordedSecondsMax   = 100 * 366 * 86400 // a century: further apart than any two rows of a recording
 )
 
-// readRecorded reads lines "seconds,rate": from that time on, counted from the first line's, that
-// many operations per second. It skips a heading, empty lines and those that begin with #. The last
+// readRecorded reads lines "seconds,rate": a time, relative to the first line's, and the operations
+// per second from then on. It skips a heading, empty lines and those that begin with #. The last
 // rate is assumed to hold as long as the one before it.
 func readRecorded(r io.Reader) ([]piece, error) {
 	lines := bufio.NewScanner(r)

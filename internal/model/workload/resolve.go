@@ -143,7 +143,7 @@ func (s *Spec) fromPreset(problems *diagnostics.List) {
 	s.Connections = first(s.Connections, p.Connections)
 }
 
-// without drops a mix that applies only to what is dropped.
+// without returns the mix, or nil if the operations that it applies to were dropped.
 func without(m *Mix, dropped bool) *Mix {
 	if dropped {
 		return nil

@@ -70,7 +70,7 @@ type tab struct {
 	*testing.T
 	ctx    context.Context
 	path   string        // of its file
-	loaded chan struct{} // has one of each page that was loaded, until that is taken
+	loaded chan struct{} // receives a value for each page that was loaded
 
 	mu       sync.Mutex
 	trouble  []string

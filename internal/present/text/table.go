@@ -113,7 +113,7 @@ func (g grid) copied() grid {
 func (p *page) widen(g grid, some []int) {
 	for _, i := range some {
 		more := columns(p.clean(g.Columns[i].Text)) - g.widths[i]
-		// Room is given out from left to right; a heading that gets none wraps.
+		// Columns are widened from left to right while there is room; other headings wrap.
 		if more > 0 && p.total(g, some)+more <= p.width {
 			g.widths[i] += more
 		}

@@ -179,8 +179,8 @@ func (p *ycsb) row(operation, key, value string) error {
 // seriesKept bounds the operations of a summary, and the figures of each.
 const seriesKept = 256
 
-// End implements Parser: the time series if there is one, else the summary, unless there were status
-// lines.
+// End implements Parser: the time series if there is one, otherwise the summary, unless there were
+// status lines.
 func (p *ycsb) End(add func(Interval)) {
 	took := p.summary["OVERALL"]["RunTime(ms)"] / 1000
 	if p.any || !(took > 0) {

@@ -66,8 +66,8 @@ const (
 	seriesSpare = 1000 // cached series beyond twice those of a page before a cleanup
 )
 
-// tidy drops series that were neither on this page so far nor on as many pages before it. It runs
-// at most once per page.
+// tidy drops series that were not on this page so far, nor on the given number of pages before it.
+// It runs at most once per page.
 func (p *parser) tidy(pages int64) {
 	if p.tidied == p.page {
 		return

@@ -218,7 +218,7 @@ func (m *Memory) take() []*memoryView {
 }
 
 // sharedRun returns a run with these times: that of another series of the same source if one was
-// created recently, else a new one.
+// created recently, otherwise a new one.
 func (m *Memory) sharedRun(times []int64) *run {
 	// Series of one source have the same times: one copy of them serves all.
 	for _, r := range m.sealed {

@@ -38,7 +38,7 @@ func TestThinned(t *testing.T) {
 				thin.Add(pts[at:min(at+part, len(pts))])
 			}
 			for k, got := range thin.Values() {
-				// A second of a cell's rate may count in the next cell.
+				// One second of a cell may be counted in the next cell instead.
 				if math.IsNaN(got) != math.IsNaN(want[k]) || math.Abs(got-want[k]) > 0.05*want[k] {
 					t.Fatalf("counter %v in parts of %d: cell %d is %v, not %v", counter, part, k, got, want[k])
 				}

@@ -36,7 +36,7 @@ type wakers struct {
 	mu      sync.Mutex
 	link    link.Link // nil: detached
 	allowed bool
-	needed  int64 // when a call last lasted
+	needed  int64 // when a call was last slow
 	paused  int64 // when all programs were detached
 }
 

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/present/frame"
 )
 
-// Show shows frames on the terminal until a key or the end of the context ends it. Afterwards the
-// terminal is restored.
+// Show displays frames on the terminal until the user quits or the context ends, and then restores
+// the terminal.
 func Show(ctx context.Context, opt Options) error {
 	// Do not query the terminal's capabilities: over a slow connection the answers arrive late, and
 	// would become input of the next program. All terminals support what is used here.

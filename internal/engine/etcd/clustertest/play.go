@@ -23,17 +23,17 @@ import (
 	"plimsoll/internal/record/cluster"
 )
 
-// A Play does the part of everything but the API server, for one StatefulSet. Each call of
-// [Play.Turn] does what they would do next. It is honest about what a rollout depends on:
+// A Play stands in for everything but the API server, for one StatefulSet. Each call of [Play.Turn]
+// does what the components would do next. It reproduces what a rollout depends on:
 //
 //   - The controller makes pods one by one in their order, gives each the claims that it lacks,
-//     fails at a pod that lacks a template's claim and makes no pod behind it, waits for a pod that
-//     is not ready, renews pods whose revision is old unless the set updates OnDelete, adopts pods
-//     without an owner, and writes the set's status, by which others' writes conflict.
-//   - The garbage collector lets the pods go before an orphaning deletion ends. Pods whose set is
-//     gone otherwise, it deletes.
+//     fails at a pod that lacks a template's claim and makes no later pod, waits for a pod that is
+//     not ready, replaces pods whose revision is old unless the set updates OnDelete, adopts pods
+//     without an owner, and writes the set's status, so that concurrent writes conflict.
+//   - The garbage collector releases the pods before an orphaning deletion ends. It deletes pods whose
+//     set was deleted in any other way.
 //   - The CSI driver binds claims to volumes of one zone. It modifies and resizes in two turns,
-//     with the states between them. Whether a class may expand, the API server decides itself.
+//     with the states between them. The API server itself checks whether a class may expand.
 //   - The kubelet ends pods that are deleted. It runs init containers for real, on folders: a
 //     volume is a folder by its claim's UID. Then it starts the database, which accepts writes
 //     while its pod is ready and checks at each start that its log has every write that it
@@ -182,7 +182,7 @@ func (p *Play) refused(ctx context.Context, pod *corev1.Pod, template string) er
 }
 
 // collect deletes the pods whose set does not exist any more, as the garbage collector does. It
-// asks the server for each owner, because a set of the same name may be another one.
+// asks the server for each owner, because a set of the same name may be a different one.
 func (p *Play) collect(ctx context.Context, pods []corev1.Pod) error {
 	for i := range pods {
 		pod := &pods[i]

@@ -95,8 +95,8 @@ func RulesIn(t testing.TB, page string) (out []rbacv1.PolicyRule) {
 	return out
 }
 
-// Changes are what a user has changed, in order: "delete pods/db-0". Trials and refusals are no
-// changes.
+// Changes are what a user has changed, in order: "delete pods/db-0". Dry runs and rejected requests
+// are not changes.
 func (s *Server) Changes(t testing.TB, user string) (out []string) {
 	t.Helper()
 	text, err := os.ReadFile(s.auditLog())

@@ -164,7 +164,7 @@ type parser struct {
 	defragFrom time.Time // when a defragmentation started; zero if none runs
 }
 
-// An entry is what a line says. Durations are in the line's own words.
+// An entry is a parsed line. Durations are still text.
 type entry struct {
 	message                string
 	took, exceeded, prefix string

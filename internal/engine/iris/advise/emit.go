@@ -10,12 +10,12 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// merge writes a configuration merge file: lines of the CPF that iris merge lays over those there
-// are (InterSystems IRIS documentation, "Automating Configuration of InterSystems IRIS with
-// Configuration Merge" and "Configuration Parameter File Reference", 2025). Only parameters of
-// which name and meaning stand there are written: globals and wijdir in [config], CurrentDirectory
-// in [Journal], SynchCommit in [Miscellaneous]. For the write daemon's cycle, its number of writes
-// and its pauses the reference has none.
+// merge writes a configuration merge file: lines of the CPF that iris merge puts over the existing
+// ones (InterSystems IRIS documentation, "Automating Configuration of InterSystems IRIS with
+// Configuration Merge" and "Configuration Parameter File Reference", 2025). It only writes
+// parameters that are documented there: globals and wijdir in [config], CurrentDirectory in
+// [Journal], SynchCommit in [Miscellaneous]. The reference has no parameters for the write daemon's
+// cycle, its number of writes or its pauses.
 func merge(l *emit.Layout) (*emit.Part, error) {
 	p := &emit.Part{}
 	sections := map[string][]string{}

@@ -96,7 +96,7 @@ func (j *journal) Fire(now vtime.Instant, prepared uint64) {
 	j.file.Sync((*logSynced)(j), 0)
 }
 
-// logSynced is the journal as the handler of a completed sync.
+// logSynced is the journal as the event handler for a completed sync.
 type logSynced journal
 
 // Fire acknowledges the writers that the sync covered, and continues with those that arrived

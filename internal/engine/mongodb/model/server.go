@@ -206,7 +206,7 @@ func (e *Engine) historyLeaf(i int) int {
 	return i * n / max(e.trees[0].pages.count, 1)
 }
 
-// prepared is the engine as the handler of a page that can be written now. The argument combines
+// prepared is the engine as the event handler for a page that can be written now. The argument combines
 // its tree and number.
 type prepared Engine
 
@@ -219,7 +219,7 @@ func (r *prepared) Fire(_ vtime.Instant, arg uint64) {
 	}
 }
 
-// threadBack is the evictor as the handler of the end of a thread's wait.
+// threadBack is the evictor as the event handler for the end of a thread's wait.
 type threadBack evictor
 
 // Fire returns the thread to work.

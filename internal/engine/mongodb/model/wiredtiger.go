@@ -238,7 +238,7 @@ func (e *Engine) read(t *tree, i int) (done vtime.Instant) {
 	return done
 }
 
-// readDone is the engine as the handler of a completed read.
+// readDone is the engine as an event handler for completed reads.
 type readDone Engine
 
 // Fire performs the operation that waited for the page.
@@ -388,7 +388,7 @@ func (e *Engine) acknowledge(p *pending) {
 	e.finish(p)
 }
 
-// acknowledged is the engine as the handler of an operation's end.
+// acknowledged is the engine as the event handler for an operation's end.
 type acknowledged Engine
 
 // Fire finishes the operation.

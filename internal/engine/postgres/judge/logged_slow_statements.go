@@ -12,7 +12,7 @@ func nothingLogged() rules.Rule {
 	r := rules.NothingLogged("postgres/nothing-slow-logged", "PostgreSQL", postgresLogs, LoggedLines, loggedCommits,
 		loggedWrites, loggedStatements, loggedLocks)
 
-	// A slow checkpoint is no call of a client, but it is slow: postgres/logged-checkpoints then says what the
+	// A slow checkpoint is not a client call, but it is slow: postgres/logged-checkpoints then says what the
 	// log does not show.
 	judge := r.Judge
 	r.Judge = func(c *rules.Case, subjects []timeline.Track) []rules.Finding {

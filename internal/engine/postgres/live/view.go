@@ -170,7 +170,7 @@ func viewsOf(total bool) []view {
 		// A primary and its physical standbys have the same one.
 		{name: "the system identifier", from: "pg_control_system()", labels: []string{"system_identifier"},
 			of: []column{{metric: "plimsoll_postgres_system", name: "1"}}},
-		// Reports and dumps. A session that waits for one of these is no such session, however old it is.
+		// Reports and dumps. A session that waits for one of them is not a report, however old it is.
 		{name: "sessions that execute for long", from: "pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend'" +
 			" AND xact_start < now() - interval '5 seconds' AND coalesce(wait_event_type, '') NOT IN ('Lock', 'BufferPin')" +
 			" AND coalesce(wait_event, '') <> 'SyncRep' AND coalesce(wait_event, '') NOT LIKE 'WAL%'",

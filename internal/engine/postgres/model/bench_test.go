@@ -49,8 +49,8 @@ func newLoad(b testing.TB, cfg Config, tps int) *load {
 	return l
 }
 
-// BenchmarkTransaction is a transaction with its share of everything: arrival, log, checkpoints,
-// the kernel and the volume. The interval is a minute, 2,000 transactions a second.
+// BenchmarkTransaction measures one transaction including its share of arrivals, log, checkpoints,
+// kernel and volume. A run simulates a minute at 2,000 transactions per second.
 func BenchmarkTransaction(b *testing.B) {
 	l := newLoad(b, exampleConfig(), 2000)
 	l.until = vtime.Never

@@ -8,7 +8,7 @@ import (
 	"testing/fstest"
 )
 
-// The embedded table is what its data gives.
+// The embedded table matches the data that it is generated from.
 func TestTableIsMadeOfItsData(t *testing.T) {
 	const data = "../../../../../shared/data"
 	if _, err := os.Stat(data); err != nil {

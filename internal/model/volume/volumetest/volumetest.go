@@ -208,7 +208,7 @@ func splits(t *testing.T, v volume.Volume, want Expectations) {
 		now = now.Add(time.Hour)
 		c := v.Submit(now, volume.Request{Op: volume.Write, Offset: units.Size(now), Length: n * want.Operation})
 		if c.Operations < int64(n) || c.Operations > int64(n)+int64(max(want.Members, 1))-1 {
-			t.Errorf("a write of %d times what an operation carries was charged %d operations", n, c.Operations)
+			t.Errorf("a write of %d times the maximum size of an operation was charged as %d operations", n, c.Operations)
 		}
 	}
 }
@@ -239,7 +239,7 @@ func limited(t *testing.T, v volume.Volume, want Expectations, length units.Size
 			level = max(0, level-float64(perSecond*at.Sub(issued[i-1]).Seconds()))
 		}
 		if level += each; level > depth {
-			t.Fatalf("request %d of %s is issued at %.6f s: %.1f over the limit of %v a second, at most %.1f pass at once",
+			t.Fatalf("request %d of %s is issued at %.6f s: %.1f over the limit of %v a second, at most %.1f pass immediately",
 				i, length, at.Seconds(), level, perSecond, depth)
 		}
 	}
