@@ -36,7 +36,7 @@ type krewPlugin struct {
 	} `json:"spec"`
 }
 
-// Krew's rules hold of the manifest: known fields alone, a safe name, a semantic version with its v,
+// The manifest follows Krew's rules: only known fields, a safe name, a semantic version with its v,
 // for each platform an address, a checksum, files, and a program among them (validate.go and
 // cmd/validate-krew-manifest of sigs.k8s.io/krew).
 func TestKrewManifest(t *testing.T) {

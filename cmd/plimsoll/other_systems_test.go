@@ -14,7 +14,7 @@ func labAvailable() bool { return false }
 // unmountBelow has nothing to do where nothing is mounted.
 func unmountBelow(*testing.T, string) {}
 
-// What needs Linux says so, and what does the same here.
+// Commands that need Linux say so, and name an alternative.
 func TestLinuxOnly(t *testing.T) {
 	for _, verb := range []string{"lab", "probe"} {
 		a, stdout, stderr := testApp(verb, "run", "--flag")

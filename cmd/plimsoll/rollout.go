@@ -245,7 +245,7 @@ func (o *rolloutOptions) asFailure(err error) error {
 			" --resume continues, --undo goes back"}
 	}
 	var stopped *rollout.StepError
-	if errors.As(err, &stopped) { // also where its reason is what the site says
+	if errors.As(err, &stopped) { // even if its reason is in the site file
 		return &failure{code: exitFailure, err: err, hint: stopped.Hint()}
 	}
 	var input *emit.InputError

@@ -257,7 +257,7 @@ func describeFields(s *jsonschema.Schema, typ reflect.Type, within map[reflect.T
 // comments are the doc comments of a package's fields, by type and field.
 var comments = map[string]map[string]string{}
 
-// commentOf is the comment of a struct's field: that above it, otherwise that behind it.
+// commentOf returns the comment of a struct's field: the one above it, otherwise the one on its line.
 func commentOf(typ reflect.Type, field string) string {
 	pkg := strings.TrimPrefix(typ.PkgPath(), "plimsoll/")
 	if typ.PkgPath() == "main" || strings.HasSuffix(pkg, "cmd/plimsoll") {

@@ -76,7 +76,7 @@ func TestSmallestMachine(t *testing.T) {
 		t.Errorf("the volume is not bought: %+v", p.Chosen.Changes)
 	}
 
-	// More than two cores can do.
+	// More load than two cores can carry.
 	many := loaded(t, load, "workload.arrivals={poisson: 25000/s}", "workload.mix={update: 100%}")
 	p, err = Make(t.Context(), many, "load.yaml", opt)
 	if err != nil {

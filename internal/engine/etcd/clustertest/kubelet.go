@@ -74,7 +74,7 @@ func (p *Play) kubelet(ctx context.Context, pod *corev1.Pod) error {
 	return err
 }
 
-// alone notes which other members are down while one is: those that have run before.
+// alone notes which other members are down at the same time, if they have run before.
 func (p *Play) alone(ctx context.Context, pod *corev1.Pod) error {
 	pods, err := cluster.Pods.List(ctx, p.C, ns, "app="+p.Name)
 	if err != nil {
