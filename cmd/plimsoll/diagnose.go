@@ -79,6 +79,7 @@ func (o *diagnoseOptions) AddFlags(cmd *cobra.Command) {
 	addChoice(cmd,
 		&o.failOn, "fail-on", "", "exit with 3 if a cause or symptom has this severity or a higher one", "critical",
 		"warning", "info")
+
 	cmd.Flags().BoolVar(&o.schema, "schema", false, "print the JSON Schema of -o json and exit")
 	cmd.Flags().IntVar(&o.incident, "incident",
 		0, "show this incident in full, by its number in the list; 0: the most harmful one, and all in a list")

@@ -54,6 +54,7 @@ func newEmitCommand(a *app) *cobra.Command {
 			return o.Run(cmd.Context(), a, args[0])
 		},
 	}
+
 	o.AddFlags(cmd)
 	return cmd
 }

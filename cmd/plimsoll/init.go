@@ -83,6 +83,7 @@ func (o *initOptions) Validate() error {
 			return usagef("write it as --"+q.flag+" "+q.like, "--%s %s: want more than 0", q.flag, q.text)
 		}
 	}
+
 	return nil
 }
 

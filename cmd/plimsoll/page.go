@@ -148,6 +148,7 @@ func flagsAsGiven(cmd *cobra.Command, wanted func(name string) bool) (words []st
 			words = append(words, "--"+f.Name, f.Value.String())
 		}
 	})
+
 	return words
 }
 

@@ -251,12 +251,14 @@ func (o *planOptions) origin(path string, p *plan.Plan, command string) results.
 	if command != "" {
 		out.File, out.Made = "fitted.yaml", command+" > fitted.yaml"
 	}
+
 	var all []*scenario.Scenario
 	for _, l := range append([]*plan.Layout{p.Now, p.Chosen, p.Nearest}, p.Frontier...) {
 		if l != nil && l.Scenario != nil {
 			all = append(all, l.Scenario)
 		}
 	}
+
 	out.Prices = pricesOf(o.region, all...)
 	for _, x := range p.Platforms {
 		for _, l := range []*plan.Layout{x.Chosen, x.Nearest} {
@@ -265,6 +267,7 @@ func (o *planOptions) origin(path string, p *plan.Plan, command string) results.
 			}
 		}
 	}
+
 	return out
 }
 

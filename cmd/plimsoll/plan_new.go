@@ -30,6 +30,7 @@ func (l *platformList) Set(text string) error {
 			names = append(names, one.value)
 		}
 	}
+
 	if len(names) > 1 {
 		for _, name := range names {
 			if !slices.Contains(starter.CloudNames(), name) {
@@ -37,6 +38,7 @@ func (l *platformList) Set(text string) error {
 			}
 		}
 	}
+
 	l.value = strings.Join(names, ",")
 	return nil
 }

@@ -95,6 +95,7 @@ func (o *clusterRollout) Validate(args []string, modes *rolloutModes) error {
 	case o.patience <= 0:
 		return usagef("for example 30m", "rollout: --wait %s: want a length of time", o.patience)
 	}
+
 	return nil
 }
 

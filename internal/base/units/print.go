@@ -30,6 +30,7 @@ func Number(x float64) string {
 	case a >= 0.9995:
 		return fmt.Sprintf("%.2f", x)
 	}
+
 	return fmt.Sprintf("%.2g", x)
 }
 
@@ -161,6 +162,7 @@ func Value(x float64, unit string) string {
 	case "":
 		return Number(x)
 	}
+
 	return Number(x) + " " + unit
 }
 

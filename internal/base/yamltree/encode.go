@@ -125,6 +125,7 @@ func (n *Node) plain() any {
 	case Scalar:
 		return scalarOf(n.Text)
 	}
+
 	return nil
 }
 

@@ -81,6 +81,7 @@ func built(f *ast.File) bool {
 			return without || !with
 		}
 	}
+
 	return true
 }
 

@@ -114,9 +114,11 @@ func read(dir string, words []string) (Patch, error) {
 			}
 		}
 	}
+
 	if !json.Valid(p.Body) || p.Kind == "" {
 		return p, fmt.Errorf("kind %q, patch %q", p.Kind, p.Body)
 	}
+
 	return p, nil
 }
 
@@ -166,6 +168,7 @@ func merged(is, patch map[string]any) map[string]any {
 			is[key] = v
 		}
 	}
+
 	return is
 }
 
@@ -240,11 +243,13 @@ func renamed(body []byte, n int) []byte {
 	if json.Unmarshal(body, &tree) != nil {
 		return nil
 	}
+
 	i := 0
 	type place struct {
 		m   map[string]any
 		key string
 	}
+
 	var at place
 	walk(tree, "", func(m map[string]any, key, _ string) {
 		if i == n {
@@ -252,9 +257,11 @@ func renamed(body []byte, n int) []byte {
 		}
 		i++
 	})
+
 	if inner, ok := at.m[at.key].(map[string]any); ok {
 		delete(inner, "$patch") // it would take the field away again
 	}
+
 	at.m[at.key+"Typo"] = at.m[at.key]
 	delete(at.m, at.key)
 	out, _ := json.Marshal(tree) // it was JSON

@@ -184,5 +184,6 @@ func texts(w io.Writer, modules []module) error {
 			}
 		}
 	}
+
 	return nil
 }

@@ -264,6 +264,7 @@ func judge(info *types.Info, n ast.Node, excused bool) string {
 			return "a product may be fused with the sum: write c += float64(a*b)"
 		}
 	}
+
 	return ""
 }
 

@@ -86,6 +86,7 @@ func (s *summary) take(e event, printed map[test]*bytes.Buffer, w io.Writer) err
 		}
 		return s.end(e.Action, out, w)
 	}
+
 	return nil
 }
 

@@ -186,6 +186,7 @@ func kept(e parser.Expr, opt Options) parser.Expr {
 		}
 		return nil
 	})
+
 	return e
 }
 

@@ -210,6 +210,7 @@ func fits(all []engineSets, by []string) bool {
 			of[name] = l.Get(instance)
 		}
 	}
+
 	return true
 }
 

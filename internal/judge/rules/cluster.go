@@ -191,6 +191,7 @@ func SlowerMembers(all []*Member) []*Slower {
 			}
 		}
 	}
+
 	return out
 }
 

@@ -24,5 +24,6 @@ func (p *Pack) CountedMetrics() map[string]bool {
 			})
 		}
 	}
+
 	return out
 }

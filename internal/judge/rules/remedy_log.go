@@ -13,6 +13,7 @@ func MoveLog(engine, trial string, identify []Command, data, unit, restart strin
 		OnShell(`systemctl show -p Id -p MainPID -p ExecStart `+unit,
 			`plimsoll emit --move-log `+engine+` --data `+data+` --unit `+unit+` --out `+folder,
 			`sudo `+folder+`/log.sh look; lsblk -o NAME,SIZE,FSTYPE,SERIAL,MOUNTPOINTS`)...)
+
 	return Recipe{Places: []Place{Host},
 		Look:    look,
 		Do:      OnShell(`sudo ` + folder + `/volume.sh ` + newDevice + ` && sudo ` + folder + `/log.sh apply`),

@@ -141,6 +141,7 @@ func (c *checker) engine() {
 		}
 		return
 	}
+
 	if len(c.Volumes) > 0 {
 		c.needed(&c.chosen[0])
 	}

@@ -203,6 +203,7 @@ func (m *schemaMaker) configKeys(t reflect.Type, properties map[string]any) {
 		if reflect.TypeOf(e.NewConfig()).Elem() != t {
 			continue
 		}
+
 		for _, k := range e.ConfigKeys {
 			// A nested part of a configuration is an object that only Parse checks.
 			first, _, nested := strings.Cut(k.Name, ".")

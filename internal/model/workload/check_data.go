@@ -105,6 +105,7 @@ func (c *checker) quantiles(q []SizeQuantile) {
 			quantilesMax)
 		return
 	}
+
 	for i := range q {
 		field := fmt.Sprintf("document.quantiles[%d]", i)
 		c.size(field+".size", q[i].Size)

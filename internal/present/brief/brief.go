@@ -200,6 +200,7 @@ func (s *screen) sections() (out []document.Section) {
 			}
 		}
 	}
+
 	return out
 }
 

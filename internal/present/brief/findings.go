@@ -84,6 +84,7 @@ func (s *screen) missing(x document.Finding) {
 		}
 		lines = append(lines, text)
 	}
+
 	s.term("missing", lines...)
 }
 

@@ -55,6 +55,7 @@ func companion(t *document.Timeline, cause *document.Finding) *document.Chart {
 			best, most = c, x
 		}
 	}
+
 	return best
 }
 

@@ -40,6 +40,7 @@ func (d *diagnosed) headroomLines() (out []string) {
 			out = append(out, d.burstLine(h))
 		}
 	}
+
 	return out
 }
 

@@ -267,5 +267,6 @@ func (s *screen) help(room int) (out []Line) {
 			out = append(out, Line{{"  " + s.left(k[0], 12), Bold}, {k[1], Plain}})
 		}
 	}
+
 	return out
 }

@@ -30,6 +30,7 @@ func lastStall(x *diagnose.Incident, at time.Time) time.Time {
 	if !x.To.After(at) {
 		return x.To
 	}
+
 	// Otherwise the last window that began by then counts, up to the time itself: the end of a
 	// window that lasts longer is in the future.
 	last := x.From
@@ -41,6 +42,7 @@ func lastStall(x *diagnose.Incident, at time.Time) time.Time {
 			}
 		}
 	}
+
 	return last
 }
 

@@ -113,6 +113,7 @@ func rolloutState(r *rollout.Report) string {
 	case r.Done:
 		return "Done: the log is on its new volume. The old one is kept until the recordings prove better; --undo reverts the rollout."
 	}
+
 	return fmt.Sprintf("In progress (%s): %d of %d steps left. --resume continues, --undo reverts the rollout.",
 		r.Direction, left(r), len(r.Steps))
 }

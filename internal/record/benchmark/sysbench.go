@@ -33,6 +33,7 @@ func SniffSysbench(head []byte) bool {
 		!bytes.Contains(head, []byte("total number of events:")) {
 		return false
 	}
+
 	for line := range bytes.Lines(head) {
 		line = bytes.TrimRight(line, "\r\n")
 		if i := bytes.IndexByte(line, '['); i >= 0 &&
@@ -43,6 +44,7 @@ func SniffSysbench(head []byte) bool {
 			return true
 		}
 	}
+
 	return false
 }
 

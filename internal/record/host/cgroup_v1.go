@@ -84,6 +84,7 @@ func (l level) blkioV1() {
 			}
 		}
 	}
+
 	for _, x := range [][2]string{{"read_iops", "reads"}, {"write_iops", "writes"}, {"read_bps", "read_bytes"},
 		{"write_bps", "write_bytes"}} {
 		devices := 0

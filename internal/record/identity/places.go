@@ -50,6 +50,7 @@ func (s *splitter) serverOf(n *node) (*server, error) {
 			}
 		}
 	}
+
 	return nil, nil
 }
 

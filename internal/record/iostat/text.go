@@ -208,6 +208,7 @@ func (t *textReports) open(line []byte) {
 	if t.rows != deviceRows {
 		t.rows = nothing // a stray line between device rows does not end the table
 	}
+
 	switch {
 	case isCPUHeading(line):
 		t.begin()

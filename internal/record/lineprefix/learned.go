@@ -135,6 +135,7 @@ func (f *Form) fits(head []byte) bool {
 			with++
 		}
 	}
+
 	return lines >= linesMin && float64(with) >= learnedShare*float64(lines)
 }
 

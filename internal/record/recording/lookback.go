@@ -53,6 +53,7 @@ func bounded(e parser.Expr, lookback time.Duration) parser.Expr {
 	case *parser.UnaryExpr:
 		e.Expr = bounded(e.Expr, lookback)
 	}
+
 	return e
 }
 

@@ -34,6 +34,7 @@ func Open(dir string) (Reader, error) {
 		}
 		f.Close()
 	}
+
 	return nil,
 		fmt.Errorf("open recording: %s changed during each of %d reads: wait for its recorder to finish",
 			dir, openTries)

@@ -279,6 +279,7 @@ func (r *walReader) record(rec []byte) (err error) {
 			rest = rest[n:]
 		}
 	}
+
 	return nil
 }
 

@@ -74,6 +74,7 @@ func (w *wrapper) cut(line []byte) (text []byte, p piece, ok bool) {
 		_, text, ok = w.form.Cut(line)
 		return text, complete, ok
 	}
+
 	return line, complete, true
 }
 

@@ -197,18 +197,22 @@ func (o *Opener) openFolder(dir string) (Input, error) {
 	if recording.IsRecording(dir) {
 		return asReader(recording.Open(dir))
 	}
+
 	if c := o.capture(dir, nil); c != nil {
 		return asInput(c.Open(dir))
 	}
+
 	if means := o.dataFolder(dir); means != "" {
 		return Input{}, errors.New(means)
 	}
+
 	without := fmt.Sprintf("without a recording (%s)", recording.ManifestName)
 	for _, c := range o.captures {
 		if c.Holds != "" {
 			without += " and without " + c.Holds
 		}
 	}
+
 	return Input{}, fmt.Errorf("%s is a folder %s: %s", dir, without, o.insteadOf(dir))
 }
 

@@ -50,6 +50,7 @@ func (ev *evaluator) leafOf(e parser.Expr) (*leaf, error) {
 			return ev.overTime(e)
 		}
 	}
+
 	return nil, nil
 }
 

@@ -64,6 +64,7 @@ func Unseen(fsType string) (what string, fatal bool) {
 		return "its journal or checkpoints are not traced: only calls, pages and the disks' requests are",
 			false
 	}
+
 	return "", false
 }
 

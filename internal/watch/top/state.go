@@ -255,6 +255,7 @@ func (s *State) typeKey(k Key) (a Action) {
 			s.typed += string(k)
 		}
 	}
+
 	return Action{}
 }
 

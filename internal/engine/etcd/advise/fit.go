@@ -139,6 +139,7 @@ func (f fitting) entries(lead string, puts float64) {
 			"the size of keys and values together; 1 KiB is assumed").ToKnow(ask)
 		return
 	}
+
 	size := each - overhead
 	f.Add("workload.document.size", fit.About(size), fit.Inferred,
 		"the log grew by %s a proposal, of which some %s are headers", units.Bytes(each), units.Bytes(overhead)).

@@ -205,6 +205,7 @@ func metricValue(k kind, v []byte) int64 {
 	case kindDecimal:
 		return decimalInteger(v)
 	}
+
 	return 0
 }
 

@@ -124,5 +124,6 @@ func (e element) setting(scale float64) string {
 		}
 		return strconv.FormatInt(e.integer(), 10)
 	}
+
 	return ""
 }

@@ -102,6 +102,7 @@ func (s *Server) advance(c *course, column []int64) {
 		}
 		return
 	}
+
 	for i := range column {
 		column[i] = c.value
 		if c.zeros == 1 || s.rng.Float64() < c.zeros {

@@ -87,6 +87,7 @@ func saySpent(c *rules.Case, f *rules.Finding, all float64) {
 		f.Evidence = append(f.Evidence,
 			c.Figure("time of slow operations "+x.text, x.of, s, "seconds", timeline.Known(c.One(x.of))))
 	}
+
 	if some {
 		f.Say("spent", v)
 	}

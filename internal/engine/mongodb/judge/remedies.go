@@ -50,6 +50,7 @@ func runtime(config, target string, byDefault string) []rules.Recipe {
 	set := func(text string) string {
 		return `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: "` + text + `"})`
 	}
+
 	return []rules.Recipe{
 		{Places: rules.Services, None: atlas},
 		{Look: slices.Concat(rules.Ask(identity), rules.Save(stateOf(target), target,

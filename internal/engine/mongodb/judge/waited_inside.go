@@ -89,6 +89,7 @@ func forcedEviction() rules.Rule {
 		Advice: map[string]rules.Advice{"spread": {Summary: "Spread the changes over more pages: a hot counter over several documents, a queue that is deleted from its head over several collections or by dropping whole ones; end snapshots that keep the versions (see wiredtiger/pinned-snapshot)",
 			Expect:   "pages stay below their limit, and eviction's own threads write them",
 			TradeOff: "reads have to add up the parts", NoCommand: "it depends on the documents and the application"}}}
+
 	return waitedInside(r, ForcedEviction, "time in forced eviction beyond the usual, summed",
 		func(c *rules.Case, f *rules.Finding) {
 			if n := timeline.Mean(timeline.At(c.One(ForcedPages), c.Stall.Cells)); n > 0 {
@@ -109,6 +110,7 @@ func handleLocks() rules.Rule {
 		Advice: map[string]rules.Advice{"fewer": {Summary: "Have fewer tables: drop indexes that are not used and collections that are empty, keep tenants or days in one collection by a field, or spread them over more servers; create and drop at quiet times",
 			Expect: "the locks are held for milliseconds", TradeOff: "a migration of the data model",
 			NoCommand: "only you know which collections can go"}}}
+
 	return waitedInside(r, HandleLocks, "time waited for these locks beyond the usual, summed",
 		func(c *rules.Case, f *rules.Finding) {
 			if n := timeline.Quantile(c.One(DataHandles), 0.5); n > 0 {

@@ -32,6 +32,7 @@ func (s *sampler) pollSizes(ctx context.Context) {
 	if s.m.router || s.opt.Want != nil && !s.opt.Want(sizeName(sizes[0])) && !s.opt.Want(sizeName("dataSize")) {
 		return
 	}
+
 	for pause(ctx, time.Second) { // let the first sample go first
 		for _, name := range s.largest(ctx) {
 			answer, err := s.l.commandOn(ctx, name, "dbStats",

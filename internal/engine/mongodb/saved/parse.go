@@ -183,6 +183,7 @@ func (p *parser) quoted() (string, error) {
 			b.WriteByte(c)
 		}
 	}
+
 	return "", errEnds
 }
 

@@ -37,17 +37,20 @@ func (c *clock) parse(text string) (p parsed) {
 			return parsed{at: at, dated: true, timed: true}
 		}
 	}
+
 	for _, layout := range []string{"Jan _2 15:04:05.000", "Jan 2 15:04:05"} {
 		if at, err := time.ParseInLocation(layout, text, c.loc); err == nil {
 			return parsed{at: at.AddDate(c.year, 0, 0), dated: true, timed: true}
 		}
 	}
+
 	for _, layout := range []string{"15:04:05Z07:00", "15:04:05"} {
 		if at, err := time.ParseInLocation(layout, text, c.loc); err == nil {
 			h, m, s := at.Clock()
 			return parsed{ofDay: time.Duration(h*3600+m*60+s) * time.Second, timed: true}
 		}
 	}
+
 	return parsed{}
 }
 

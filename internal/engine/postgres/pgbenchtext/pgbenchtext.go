@@ -210,6 +210,7 @@ func sniffLog(head []byte, form func(n [6]int64, fields int) bool) bool {
 			break
 		}
 	}
+
 	return lines >= sniffLines
 }
 
