@@ -28,6 +28,8 @@ type app struct {
 	// closing is set while a recording is being closed, which is not left behind.
 	closing *atomic.Bool
 	secrets *address.Secrets // of the arguments; no text may contain them
+	// kept is set once this run has kept the samples of a live source.
+	kept bool
 	// helpless is the error of asking for help on what there is none; nil otherwise.
 	helpless error
 	catalog  *catalog.Catalog // with the user's imports once loadCatalog has read them

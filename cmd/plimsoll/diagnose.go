@@ -250,6 +250,7 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 
 	if kept == "" {
 		kept = keepLive(ctx, a, inputs, readers)
+		a.kept = kept != ""
 	}
 	opt.Kept, opt.Progress = kept, t.setStage
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"plimsoll/internal/base/shellword"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/present/brief"
@@ -77,13 +78,26 @@ func (a *app) screen(d *document.Document, output choice, opt text.Options, full
 	if output.value == asMarkdown {
 		fitted = text.Options{Width: brief.Columns}
 	}
-	short := brief.Of(d, brief.Options{Rest: howToSeeAll(output),
+	short := brief.Of(d, brief.Options{Rest: howToSeeAll(output), Again: a.again(),
 		Fits: func(d *document.Document) bool { return text.Lines(d, fitted) <= brief.Lines }})
 
 	if output.value == asMarkdown {
 		return markdown.Fold(a.stdout, short, d)
 	}
 	return text.Write(a.stdout, short, opt)
+}
+
+// again is this command with everything in its output. Samples of a live source are not taken again.
+func (a *app) again() string {
+	args := publicWords(a.args)
+	if a.kept {
+		args = []string{"diagnose", lastKept}
+	}
+	words := []string{"plimsoll"}
+	for _, w := range append(args, "--full") {
+		words = append(words, shellword.Quote(w))
+	}
+	return a.secrets.Hide(strings.Join(words, " "))
 }
 
 // howToSeeAll ends the sentence on what the first screen leaves out.

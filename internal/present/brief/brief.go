@@ -23,8 +23,9 @@ const (
 // Options say what fits and how a user sees the rest.
 type Options struct {
 	Fits func(*document.Document) bool
-	// Rest is how a user sees what is left out: "--full shows them".
-	Rest string
+	// Rest is how a user sees what is left out: "--full shows them". Again is the command that shows
+	// everything; "" if there is none.
+	Rest, Again string
 }
 
 // A form says how much of each part is shown.
@@ -41,17 +42,21 @@ type form struct {
 	detail             bool // how much the fix helped elsewhere
 	axis               bool
 	proof              bool // the command that compares before with after
+	reads              bool // the fix's commands that only read
+	assumed            int  // lines of assumptions about which source is whose
 	commands           bool
 	parts              int // of the other sections that a short form shows
 	rows               int // of each of their tables
 	captions           bool
+	terse              bool // name only what limits the result among what is left out
 }
 
 const many = 1 << 20
 
 // whole is the longest form.
 var whole = form{sentences: many, symptom: many, others: true, span: true, notes: true, then: 2, chart: true,
-	evidence: 4, detail: true, axis: true, proof: true, commands: true, parts: many, rows: 12, captions: true}
+	evidence: 4, detail: true, axis: true, proof: true, reads: true,
+	assumed: many, commands: true, parts: many, rows: 12, captions: true}
 
 // cuts make a form shorter, the least loss first.
 var cuts = []func(*form){
@@ -63,12 +68,17 @@ var cuts = []func(*form){
 	func(f *form) { f.sentences = 1 },
 	func(f *form) { f.rows = 5 },
 	func(f *form) { f.proof = false },
+	func(f *form) { f.assumed = 1 },
 	func(f *form) { f.symptom = 1 },
 	func(f *form) { f.others = false },
 	func(f *form) { f.parts = 2 },
 	func(f *form) { f.evidence = 2 },
 	func(f *form) { f.detail = false },
 	func(f *form) { f.axis = false },
+	func(f *form) { f.reads = false },
+	func(f *form) { f.assumed = 0 },
+	func(f *form) { f.terse = true },
+	func(f *form) { f.sentences = 0 },
 	func(f *form) { f.then = 1 },
 	func(f *form) { f.chart = false },
 	func(f *form) { f.commands = false },
@@ -76,7 +86,6 @@ var cuts = []func(*form){
 	func(f *form) { f.rows = 2 },
 	func(f *form) { f.evidence = 1 },
 	func(f *form) { f.then = 0 },
-	func(f *form) { f.sentences = 0 },
 	func(f *form) { f.symptom = 0 },
 	func(f *form) { f.parts = 0 },
 }
@@ -84,21 +93,21 @@ var cuts = []func(*form){
 // Of returns the first screen of a document. If even the shortest form does not fit, it returns that.
 func Of(d *document.Document, opt Options) *document.Document {
 	f := whole
-	out := f.apply(d, opt.Rest)
+	out := f.apply(d, opt)
 	// Cuts add up. What one saves depends on the document, so the result is made again after each.
 	for _, cut := range cuts {
 		if opt.Fits(out) {
 			break
 		}
 		cut(&f)
-		out = f.apply(d, opt.Rest)
+		out = f.apply(d, opt)
 	}
 	return out
 }
 
 // of selects from a document.
-func (f *form) apply(d *document.Document, rest string) *document.Document {
-	s := &screen{form: f, from: d}
+func (f *form) apply(d *document.Document, opt Options) *document.Document {
+	s := &screen{form: f, from: d, again: opt.Again}
 	out := &document.Document{Kind: d.Kind, Title: d.Title, Host: d.Host, Verdict: d.Verdict, Lead: d.Lead,
 		Program: d.Program, Short: true}
 	s.findings()
@@ -113,7 +122,7 @@ func (f *form) apply(d *document.Document, rest string) *document.Document {
 
 	out.Sections = append(out.Sections, s.sections()...)
 	out.Sections = append(out.Sections, s.fix()...)
-	out.Next = s.next(rest)
+	out.Next = s.next(opt.Rest)
 	return out
 }
 
@@ -121,6 +130,7 @@ func (f *form) apply(d *document.Document, rest string) *document.Document {
 type screen struct {
 	*form
 	from  *document.Document
+	again string
 	terms []document.Term
 	left  []string // what is left out
 }
@@ -163,6 +173,13 @@ func (s *screen) all(kind document.FindingKind) (out []document.Finding) {
 // reliability adds the terms that limit how reliable the result is, and the time it is about.
 func (s *screen) reliability() {
 	for _, t := range s.from.Summary {
+		if t.Label == "identity" && len(t.Lines) > s.assumed {
+			s.leave(len(t.Lines)-s.assumed, "assumption about which source is whose",
+				"assumptions about which source is whose")
+			if t.Lines = t.Lines[:s.assumed]; s.assumed == 0 {
+				continue
+			}
+		}
 		if t.Keep || s.span && (t.Label == "span" || strings.HasPrefix(t.Label, "source")) {
 			s.terms = append(s.terms, t)
 		}
@@ -222,7 +239,7 @@ func (s *screen) leaveSection(section document.Section) {
 
 	if rules > 0 {
 		s.leave(rules, "rule not measurable here", "rules not measurable here")
-	} else if section.Title != "" && slices.ContainsFunc(section.Parts, shown) {
+	} else if section.Title != "" && !s.terse && slices.ContainsFunc(section.Parts, shown) {
 		s.left = append(s.left, lowerFirst(section.Title))
 	}
 }

@@ -1,6 +1,8 @@
 package brief
 
 import (
+	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -138,13 +140,14 @@ func sentences(text string, n int) string {
 
 // fix is the first fix with all of its steps, and the next ones by title.
 func (s *screen) fix() []document.Section {
-	if s.from.Now == nil {
+	now := cmp.Or(s.from.Now, s.from.Onward)
+	if now == nil {
 		return nil
 	}
 
 	var all []document.Task
 	// The first task is in Now; the others are in a section further down.
-	for _, section := range append([]document.Section{*s.from.Now}, s.from.Sections...) {
+	for _, section := range append([]document.Section{*now}, s.from.Sections...) {
 		for _, p := range section.Parts {
 			all = append(all, p.Tasks...)
 		}
@@ -156,9 +159,9 @@ func (s *screen) fix() []document.Section {
 
 	first := all[0]
 	// The section has no heading on this screen, so the title says what it is.
-	first.Title = s.from.Now.Title + ": " + lowerFirst(first.Title)
-	first.Steps = s.steps(first.Steps)
-	out := document.Section{ID: s.from.Now.ID, Parts: []document.Part{{Tasks: []document.Task{first}}}}
+	first.Title = now.Title + ": " + lowerFirst(first.Title)
+	first.Steps = hintedOnce(s.steps(first.Steps))
+	out := document.Section{ID: now.ID, Parts: []document.Part{{Tasks: []document.Task{first}}}}
 	shown := min(len(all)-1, s.then)
 	for _, t := range all[1 : 1+shown] {
 		t.Steps = nil
@@ -169,6 +172,7 @@ func (s *screen) fix() []document.Section {
 	}
 
 	switch n := len(all); {
+	case s.terse:
 	case n == 2:
 		s.left = append(s.left, "the commands of fix 2")
 	case n > 2:
@@ -184,8 +188,8 @@ func (s *screen) steps(all []document.Step) (out []document.Step) {
 		s.left = append(s.left, "the commands of the first fix")
 	}
 
-	var look []string
-	notes := 0
+	look := commandsOf(all, "look")
+	notes, reads := 0, 0
 	label := ""
 	for _, x := range all {
 		// A step without a label continues the one before it.
@@ -213,8 +217,13 @@ func (s *screen) steps(all []document.Step) (out []document.Step) {
 			continue
 		case x.Label == "expect" && !s.detail:
 			x.Text, _, _ = strings.Cut(x.Text, ";")
-		case x.Label == "look":
-			look = x.Commands
+		case !s.reads && (label == "look" || label == "check"):
+			all := len(x.Commands)
+			x.Commands = slices.DeleteFunc(slices.Clone(x.Commands), func(c string) bool { return !saves(c) })
+			reads += all - len(x.Commands)
+			if len(x.Commands) == 0 && x.Text == "" {
+				continue
+			}
 		case x.Label == "check" && len(x.Commands) == 1 && slices.Contains(look, x.Commands[0]):
 			x.Commands, x.Text = nil, "run the first command of \"look\" again"
 		}
@@ -222,6 +231,56 @@ func (s *screen) steps(all []document.Step) (out []document.Step) {
 		out = append(out, x)
 	}
 
-	s.leave(notes, "note on the first fix", "notes on the first fix")
+	if !s.commands && s.again != "" {
+		out = append(out, document.Step{Label: "see", Commands: []string{s.again}})
+	}
+	s.leave(reads, "command of the first fix that only reads", "commands of the first fix that only read")
+	if !s.terse {
+		s.leave(notes, "note on the first fix", "notes on the first fix")
+	}
 	return out
+}
+
+func commandsOf(all []document.Step, label string) []string {
+	for _, x := range all {
+		if x.Label == label {
+			return x.Commands
+		}
+	}
+	return nil
+}
+
+// saves reports whether a command writes what a later one needs: the former settings for the undo, a script,
+// or a recording for the proof.
+func saves(command string) bool {
+	return strings.Contains(command, ".before") || strings.Contains(command, " --out ")
+}
+
+// variable is a shell variable to fill in, with the hint that the shell prints if it is not set.
+var variable = regexp.MustCompile(`\$\{([A-Za-z_]+):\?([^}]*)\}`)
+
+// hintedOnce keeps the hint of each variable at its first mention. The shell still refuses the others
+// without a value.
+func hintedOnce(all []document.Step) []document.Step {
+	hints := map[string]string{}
+	for _, x := range all {
+		for _, c := range x.Commands {
+			for _, m := range variable.FindAllStringSubmatch(c, -1) {
+				hints[m[1]] = cmp.Or(hints[m[1]], m[2])
+			}
+		}
+	}
+
+	for i := range all {
+		all[i].Commands = slices.Clone(all[i].Commands)
+		for k, c := range all[i].Commands {
+			all[i].Commands[k] = variable.ReplaceAllStringFunc(c, func(v string) string {
+				name := variable.FindStringSubmatch(v)[1]
+				hint := hints[name]
+				hints[name] = ""
+				return "${" + name + ":?" + hint + "}"
+			})
+		}
+	}
+	return all
 }

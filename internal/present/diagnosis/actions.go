@@ -65,11 +65,18 @@ func action(a *diagnose.Action, n int) document.Task {
 	}
 
 	// What it costs comes before the command, because some readers run each line as they read it.
-	add("costs", nil, a.Cost)
-	add("look", a.Look, "")
-	add("run", a.Do, "")
-	add("check", a.Check, "")
-	add("undo", a.Undo, a.NoUndo)
+	if len(a.Do) > 0 {
+		add("costs", nil, a.Cost)
+		add("look", a.Look, "")
+		add("run", a.Do, "")
+		add("check", a.Check, "")
+		add("undo", a.Undo, a.NoUndo)
+	} else {
+		// To look is all that there is to do.
+		add("costs", nil, cmp.Or(a.Cost, "nothing: it only reads"))
+		add("run", a.Look, "")
+		add("undo", nil, "nothing to undo")
+	}
 	add("expect", nil, a.Expect)
 	// Steps from here on are minor: a short text may leave them out.
 	minor := len(out.Steps)

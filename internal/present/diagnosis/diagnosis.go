@@ -75,7 +75,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	}
 
 	// The timeline must be built before these: they link to it only if there is one.
-	p.Now = d.doNow()
+	p.Now, p.Onward = d.doNow(), d.onward()
 	p.Facts, p.Summary = d.facts(), d.summary()
 	p.Sections = append(p.Sections, d.marks()...)
 	p.Sections = append(p.Sections, d.others()...)

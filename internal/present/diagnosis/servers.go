@@ -3,6 +3,7 @@ package diagnosis
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/present/document"
@@ -24,7 +25,7 @@ func (d *diagnosed) nameServer(p *document.Document) {
 	named := 0
 	for _, o := range d.Others {
 		if o.StalledS() > 0 && named < headlineServers {
-			p.Lead = append(p.Lead, o.Server.Name+": "+o.Verdict)
+			p.Lead = append(p.Lead, o.Server.Name+": "+headline(o))
 			named++
 		}
 	}
@@ -37,6 +38,17 @@ func (d *diagnosed) nameServer(p *document.Document) {
 	p.Lead = append(p.Lead,
 		fmt.Sprintf("Each server was judged separately. This is the most harmful one; %s under OTHER SERVERS.",
 			what))
+}
+
+// headline is another server's verdict: of several incidents only the most harmful one. The table of the
+// other servers has all of them.
+func headline(o *diagnose.Report) string {
+	if len(o.Incidents) < 2 {
+		return o.Verdict
+	}
+	count := document.FirstSentence(o.Verdict)
+	first := document.FirstSentence(strings.TrimPrefix(o.Verdict[len(count):], " "))
+	return strings.TrimSpace(count + " " + first)
 }
 
 // others lists the verdicts on the other servers.

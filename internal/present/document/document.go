@@ -41,7 +41,9 @@ type Document struct {
 	Lead    []string
 	// Now is what to do immediately; it comes before everything else. nil if there is nothing to
 	// do.
-	Now     *Section
+	Now *Section
+	// Onward is the next step if Now is nil: a command that changes nothing. Only a first screen shows it.
+	Onward  *Section
 	Facts   []Fact
 	Summary []Term // the facts as labelled lines
 	// Timeline holds the series that share a zoom; nil if there are none. A part shows it.

@@ -8,6 +8,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -41,8 +42,16 @@ func Write(w io.Writer, d *document.Document, opt Options) error {
 	return nil
 }
 
-// Lines is how many lines a document has on a terminal.
-func Lines(d *document.Document, opt Options) int { return strings.Count(render(d, opt), "\n") }
+// Lines is how many lines a document takes on a terminal, which wraps those that are wider: a word of a
+// command, such as a query, is not broken.
+func Lines(d *document.Document, opt Options) int {
+	n := 0
+	width := max(cmp.Or(opt.Width, widthDefault), widthMin)
+	for line := range strings.Lines(render(d, opt)) {
+		n += max(1, (columns(strings.TrimSuffix(line, "\n"))+width-1)/width)
+	}
+	return n
+}
 
 func render(d *document.Document, opt Options) string {
 	if opt.Width == 0 {

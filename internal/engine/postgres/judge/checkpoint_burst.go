@@ -80,7 +80,7 @@ var burstAdvice = map[string]rules.Advice{
 			"{{if .paced}}; both are already set that way: check what else calls fsync, and try the next fixes" +
 			"{{else if and .target .flush}}; they are {{.target}} and {{.flush}} now" +
 			"{{else if .target}}; the first is {{.target}} now{{end}}",
-		Expect:   "the writes spread over the interval, so the fsync has little left to do; measured at 600 transactions/s on a 3,000 IOPS volume: p99 fell from 3.3 s to 5 ms",
+		Expect:   "the writes spread over the interval, so the fsync has little to do; measured at 600 transactions/s on a 3,000 IOPS volume: p99 fell from 3.3 s to 5 ms",
 		TradeOff: "almost none: recovery time is bounded by checkpoint_timeout and max_wal_size, not by these settings",
 		Decisive: true, Do: []*rules.Remedy{paceCheckpoints}},
 	"seldom": {Summary: "Raise checkpoint_timeout and max_wal_size",

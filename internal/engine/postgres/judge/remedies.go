@@ -177,8 +177,9 @@ func showSettings(all []setting) []string {
 // postgresql.conf or the default applies again. It prints nothing if one is set on the command line: ALTER
 // SYSTEM would have no effect until the next start without it, so the change must not run.
 func formerly(all []setting) string {
-	return "SELECT 'ALTER SYSTEM ' || coalesce('SET ' || n || ' = ' || quote_literal((SELECT setting FROM pg_file_settings WHERE name = n AND sourcefile LIKE '%/postgresql.auto.conf' ORDER BY seqno DESC LIMIT 1)), 'RESET ' || n)" +
-		" FROM unnest(ARRAY[" + named(all) + "]) AS n WHERE NOT EXISTS (SELECT FROM pg_settings WHERE source = 'command line' AND name IN (" + named(all) + "))"
+	return "WITH s AS (SELECT name, source FROM pg_settings WHERE name IN (" + named(all) + "))" +
+		" SELECT 'ALTER SYSTEM ' || coalesce('SET ' || name || ' = ' || quote_literal((SELECT setting FROM pg_file_settings f WHERE f.name = s.name AND sourcefile LIKE '%/postgresql.auto.conf' ORDER BY seqno DESC LIMIT 1)), 'RESET ' || name)" +
+		" FROM s WHERE 'command line' <> ALL (SELECT source FROM s)"
 }
 
 const mib = 1 << 20
