@@ -133,8 +133,9 @@ func (o *initOptions) write(a *app, file string, text []byte) error {
 		return &failure{code: exitFailure, err: fmt.Errorf("init: %w", err)}
 	}
 
-	_, err := fmt.Fprintf(a.stdout, "%s is a scenario with comments. Next:\n  plimsoll simulate %[1]s\n  plimsoll plan %[1]s\n",
-		printable(file))
+	// The scenario is in a file, so stdout has no data: a file that the shell redirects to stays empty.
+	_, err := fmt.Fprintf(a.stderr, "%s is a scenario with comments. Next:\n  plimsoll simulate %[1]s\n  plimsoll plan %[1]s\n"+
+		"  plimsoll plan --new %[1]s   # before buying anything\n", printable(file))
 	return err
 }
 

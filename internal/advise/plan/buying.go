@@ -179,7 +179,15 @@ func (p *planner) tooSmall(ctx context.Context) error {
 		strong[at] = k
 		c := p.space.candidate(strong, strong, p.space.price(strong))
 		j := &job{candidate: &c, bounds: p.want}
-		if err := p.sim.workAll(ctx, []*job{j}); err != nil {
+		jobs := []*job{j}
+		// Another processor begins with what the search will try first if the machine is large enough.
+		if p.sim.workers > 1 {
+			plain := make([]int, len(strong))
+			plain[at] = k
+			first := p.space.candidate(plain, plain, p.space.price(plain))
+			jobs = append(jobs, &job{candidate: &first, bounds: p.want})
+		}
+		if err := p.sim.workAll(ctx, jobs); err != nil {
 			return err
 		}
 		if j.outcome.met {

@@ -3,7 +3,9 @@ package plan
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
@@ -31,6 +33,36 @@ func loaded(t *testing.T, text string, sets ...string) *scenario.Scenario {
 
 var clouds = []Cloud{{"aws", "m6i.xlarge", "gp3"}, {"azure", "standard_d4s_v5", "premium-v2"},
 	{"gcp", "n2-standard-4", "hyperdisk-balanced"}}
+
+// The layout that the search for a machine tries is also one that the report compares with: it runs once, and
+// so does everything else.
+func TestNoRunIsRepeated(t *testing.T) {
+	now := loaded(t, load)
+	var mu sync.Mutex
+	complete := 0
+	opt := Options{Engines: every.Engines, New: true, Workers: 2}
+	opt.ran = func(_, virtual time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		if virtual == now.Run.Duration.Std()+now.Run.Warmup.Std() {
+			complete++
+		}
+	}
+
+	p := &planner{now: now, opt: &opt}
+	if err := p.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if complete < 3 || complete != len(p.sim.finished) {
+		t.Errorf("%d runs went to the end, of %d layouts", complete, len(p.sim.finished))
+	}
+	if p.found.chosen == nil || len(p.extra) == 0 {
+		t.Errorf("nothing is compared: chosen %v, %d alternatives", p.found.chosen, len(p.extra))
+	}
+}
 
 // A translated scenario is one of the other cloud, with as many cores, as much memory and as much space.
 func TestTranslation(t *testing.T) {

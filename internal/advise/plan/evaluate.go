@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +40,7 @@ type simulator struct {
 	mu       sync.Mutex
 	arrivals map[string]simulate.Arrivals // by the assignments that change the workload
 	reads    map[string]int64             // keyed likewise: see firstReads
+	finished map[string]*simulate.Result  // of runs that went to the end, by their assignments
 }
 
 func newSimulator(opt *Options, over *scenario.Scenario, space *Space, want []scenario.Bound,
@@ -47,6 +49,7 @@ func newSimulator(opt *Options, over *scenario.Scenario, space *Space, want []sc
 		opt: opt, over: over, space: space, want: want, workers: max(workers, 1),
 		saturated: map[string]string{}, rejected: map[string][]*pastRun{},
 		arrivals: map[string]simulate.Arrivals{}, reads: map[string]int64{},
+		finished: map[string]*simulate.Result{},
 	}
 }
 
@@ -191,6 +194,13 @@ func (s *simulator) work(ctx context.Context, j *job) {
 		sets = append(s.space.sets(j.candidate.choice), j.more...)
 	}
 
+	// The same assignments give the same result, so a layout that several steps of a plan need runs once.
+	key := strings.Join(texts(sets), "\n")
+	if r := s.past(key); r != nil {
+		j.outcome = s.judged(j, r)
+		return
+	}
+
 	sc, err := s.over.With(sets...)
 	if err != nil {
 		j.outcome = refused(j.candidate, err)
@@ -213,9 +223,25 @@ func (s *simulator) work(ctx context.Context, j *job) {
 	case err != nil:
 		j.outcome.problem = err
 	default:
-		why := s.judge(r)
-		j.outcome.result, j.outcome.met, j.outcome.reason, j.outcome.saturated = r, why == "", why, s.isSaturated(r)
+		s.mu.Lock()
+		s.finished[key] = r
+		s.mu.Unlock()
+		j.outcome = s.judged(j, r)
 	}
+}
+
+// past is the result of an earlier run with these assignments; nil if none went to the end.
+func (s *simulator) past(key string) *simulate.Result {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.finished[key]
+}
+
+// judged is the outcome of a job whose run went to the end.
+func (s *simulator) judged(j *job, r *simulate.Result) *outcome {
+	why := s.judge(r)
+	return &outcome{candidate: j.candidate, more: j.more, result: r, met: why == "", reason: why,
+		saturated: s.isSaturated(r)}
 }
 
 // simulate runs a scenario and passes the time that it took to s.ran, if set.

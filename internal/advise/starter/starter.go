@@ -103,10 +103,11 @@ func Make(e engine.With[*Template], file string, o Options) ([]byte, error) {
 	fmt.Fprintf(&b, "# Editors complete and check it after: plimsoll simulate --schema > %s\n#\n", SchemaFile)
 	fmt.Fprintf(&b, "# What would happen:            plimsoll simulate %s\n", file)
 	fmt.Fprintf(&b, "# What is enough, and its price: plimsoll plan %s\n", file)
+	fmt.Fprintf(&b, "# Before buying anything:       plimsoll plan --new %s\n", file)
 	fmt.Fprintf(&b, "plimsoll: 1\nname: %s\n", e.Product)
 	b.WriteString("seed: 1                       # of all randomness: the same seed gives the same result\n")
 	fmt.Fprintf(&b, "run: %s   # what is measured, after what is not\n\n",
-		cmp.Or(e.Part.Run, "{duration: 10min, warmup: 2min}"))
+		cmp.Or(e.Part.Run, runUsual))
 	fmt.Fprintf(&b, "# The machine: plimsoll catalog list instances --platform %s\n", cloud.Name)
 	fmt.Fprintf(&b, "host: {instance: %s, filesystem: xfs}\n\n", cloud.Instance)
 	writeVolumes(&b, e, cloud)
@@ -119,6 +120,10 @@ func Make(e engine.With[*Template], file string, o Options) ([]byte, error) {
 
 	return []byte(b.String()), nil
 }
+
+// runUsual covers some checkpoints of a minute. A plan makes dozens of such runs, so a first scenario's are
+// short: for the scenarios of all engines, plans with runs of ten minutes chose the same layouts.
+const runUsual = "{duration: 4min, warmup: 2min}"
 
 // writeVolumes writes the volumes that the engine needs, and those it may have as comments.
 func writeVolumes(b *strings.Builder, e engine.With[*Template], cloud Cloud) {

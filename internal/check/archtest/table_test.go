@@ -274,7 +274,7 @@ var layers = []Layer{
 	}},
 
 	{"present/diagnosis", "a diagnosis as a document, and its JSON", []string{
-		"base/units", "judge/rules", "judge/headroom", "judge/diagnose", "present/document",
+		"base/shellword", "base/units", "judge/rules", "judge/headroom", "judge/diagnose", "present/document",
 	}},
 	{"present/brief", "the first screen of a document: a selection that fits", []string{"present/document"}},
 	{"present/html", "results as HTML pages with charts", []string{

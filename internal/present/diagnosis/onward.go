@@ -35,7 +35,7 @@ func (d *diagnosed) nextCommand() (title, command, expect string) {
 	switch {
 	case d.only("fio", "benchmark") && d.Stalls.Of <= 0:
 		return "measure a volume with the database's own pattern of I/O",
-			`plimsoll probe --show --profile "${PROFILE:?etcd-wal, postgres, iris or wiredtiger-checkpoint}"`,
+			`plimsoll probe --show --profile "${PROFILE:?one that plimsoll probe -h lists}"`,
 			"what it would write and sync; without --show and with a folder it measures that folder's volume"
 
 	case worst == nil && d.Stalls.Of > 0:

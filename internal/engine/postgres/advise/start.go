@@ -18,6 +18,6 @@ keys: {count: 10M}   # rows
 document: {size: {{.Document}}}   # a row without its header
 connections: 64
 `,
-	Run:    "{duration: 15min, warmup: 5min}",
+	Run:    "{duration: 11min, warmup: 5min}",
 	Writes: 1000, Document: 200, P99: 25e6, Data: 200 * units.GiB,
 }
