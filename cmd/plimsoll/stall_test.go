@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -24,13 +23,12 @@ import (
 	"plimsoll/internal/engine/postgres/postgrestest"
 )
 
-var stall = flag.Bool("stall", false, "make real engines stall; nothing else should run on the machine")
-
 // TestStall makes real engines stall, on volumes that are mounted for it or in containers with
 // limits, and has the running program say why: testdata/stall/*.txtar.
 func TestStall(t *testing.T) {
-	if !*stall {
-		t.Skip("takes a minute of real time on a machine that does nothing else: -stall")
+	// The same variable says it for the traces of real engines.
+	if os.Getenv("PLIMSOLL_TURN") == "" {
+		t.Skip("takes a minute of real time on a machine that does nothing else: PLIMSOLL_TURN=0")
 	}
 
 	root, err := os.MkdirTemp("", "plimsoll-stall-") // the engines' user may enter it

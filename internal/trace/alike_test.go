@@ -133,7 +133,7 @@ func alike(path string) (all []timed, err error) {
 
 // compareAlike checks the number and duration of each kind's slow calls against what the program
 // measured. The trace omits the CPU time at their beginning and end.
-func compareAlike(t *testing.T, own []timed, all []events.Call, tid uint32, slower time.Duration) {
+func compareAlike(t testing.TB, own []timed, all []events.Call, tid uint32, slower time.Duration) {
 	t.Helper()
 	for kind := events.Other + 1; kind < events.Kinds; kind++ {
 		var least, most int

@@ -26,8 +26,8 @@ type alone struct {
 
 // syncs returns such a load. When appending, each sync includes a commit of the file system's
 // journal; otherwise none does.
-func syncs(appends bool) func(*testing.T, string) runner {
-	return func(t *testing.T, dir string) runner {
+func syncs(appends bool) func(testing.TB, string) runner {
+	return func(t testing.TB, dir string) runner {
 		t.Helper()
 		f, err := os.OpenFile(filepath.Join(dir, "synced"), os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
@@ -50,7 +50,7 @@ func (a *alone) took() map[string]latencies {
 	return map[string]latencies{"syncs": latenciesOf(a.last)}
 }
 
-func (a *alone) run(t *testing.T, lasts time.Duration) (float64, time.Duration) {
+func (a *alone) run(t testing.TB, lasts time.Duration) (float64, time.Duration) {
 	t.Helper()
 	const page, pages, line = 4096, 256, 512
 	runtime.LockOSThread()

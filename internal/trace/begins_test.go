@@ -76,7 +76,7 @@ func TestRequestsBegin(t *testing.T) {
 }
 
 // set changes a device setting until the test ends; the device would keep it.
-func set(t *testing.T, file, value string) {
+func set(t testing.TB, file, value string) {
 	t.Helper()
 	before, err := os.ReadFile(file)
 	if err == nil {
@@ -94,7 +94,7 @@ func set(t *testing.T, file, value string) {
 
 // apart repeatedly syncs a page of a file with pauses in between, and returns when each sync began
 // and ended.
-func apart(t *testing.T, dir string) (calls [][2]int64) {
+func apart(t testing.TB, dir string) (calls [][2]int64) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(dir, "synced"))
 	if err != nil {
@@ -120,7 +120,7 @@ func apart(t *testing.T, dir string) (calls [][2]int64) {
 }
 
 // own returns at least n of this process's requests.
-func own(t *testing.T, p *probe.Probe, n int) (all []events.Request) {
+func own(t testing.TB, p *probe.Probe, n int) (all []events.Request) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

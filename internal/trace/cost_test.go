@@ -6,12 +6,10 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"math"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,12 +24,6 @@ import (
 	"plimsoll/internal/trace/target"
 )
 
-var (
-	cost        = flag.Duration("cost", 0, "measure the cost of a trace for this long for each load, and print the tables of docs/trace.md")
-	costNothing = flag.Bool("cost-nothing", false, "alternate without attaching any program: all differences are noise")
-	costLoad    = flag.String("cost-load", "", "run only the loads whose names match this expression")
-)
-
 // countedFor is how long the programs' own counters are sampled.
 const countedFor = 3 * time.Second
 
@@ -39,7 +31,7 @@ const countedFor = 3 * time.Second
 type load struct {
 	name string
 	// start creates the load's files on a file system and starts its processes.
-	start func(t *testing.T, dir string) runner
+	start func(t testing.TB, dir string) runner
 	// warm is how long it runs before the first measurement; 0 means one second.
 	warm time.Duration
 }
@@ -51,7 +43,7 @@ type runner interface {
 	// ones.
 	lasts() time.Duration
 	// run runs the load for some time, and returns the number of operations and their p99.
-	run(t *testing.T, lasts time.Duration) (operations float64, p99 time.Duration)
+	run(t testing.TB, lasts time.Duration) (operations float64, p99 time.Duration)
 	// took returns the latencies of the last run by kind ("operations", "syncs").
 	took() map[string]latencies
 }
@@ -108,63 +100,61 @@ type measurement struct {
 	lasts     time.Duration                // duration of the run
 }
 
-// TestCost prints what a trace costs: throughput and p99 of pairs of runs with and without a trace,
-// in the order ABBA, on the file system that -cost-on names; and then, in a separate run, the time
-// of each eBPF program as counted by the kernel (bpf_stats_enabled). Counting costs as much as most
-// programs, so it is off during the pairs. The test asserts nothing.
+// BenchmarkCost prints what a trace costs: throughput and p99 of pairs of runs with and without a trace,
+// in the order ABBA; and then, in a separate run, the time of each eBPF program as counted by the kernel
+// (bpf_stats_enabled). Counting costs as much as most programs, so it is off during the pairs. An iteration is a
+// pair. The benchmark asserts nothing.
 //
 // Databases keep serving their clients while the trace is attached and detached. Their speed, and
 // that of the machine, changes by a fifth within seconds, so runs one second apart are comparable
 // and those several seconds apart are not.
 //
-// \tsudo go test ./internal/trace -run Cost -cost 100s -v -timeout 1h
-func TestCost(t *testing.T) {
-	if *cost == 0 {
-		t.Skip("a measurement, not a test: -cost DURATION")
+// \tsudo go test ./internal/trace -run '^$' -bench Cost/memory -benchtime 100s -timeout 1h
+func BenchmarkCost(b *testing.B) {
+	if testing.Short() {
+		b.Skip("a measurement of an otherwise idle machine")
 	}
 
-	only, err := regexp.Compile(*costLoad)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	for _, l := range loads {
-		if !only.MatchString(l.name) {
-			continue
+	for _, on := range costVolumes {
+		for _, l := range loads {
+			b.Run(on.name+"/"+l.name, func(b *testing.B) { costOf(b, l, on.make(b)) })
 		}
-		t.Run(l.name, func(t *testing.T) {
-			r := l.start(t, costVolume(t))
-			r.run(t, cmp.Or(l.warm, time.Second))
-			tracer := tracing(t, r.target())
-
-			var with, without []measurement
-			for i, until := 0, time.Now().Add(*cost); time.Now().Before(until); i++ {
-				pair := [2]measurement{}
-				for k := range 2 {
-					traced := (i+k)%2 == 1
-					tracer.attach(traced)
-					pair[(i+k)%2] = measured(t, r, tracer, r.lasts())
-				}
-				without, with = append(without, pair[0]), append(with, pair[1])
-			}
-
-			printPairs(l.name, without, with)
-			stats, err := ebpf.EnableStats(uint32(unix.BPF_STATS_RUN_TIME))
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			defer stats.Close()
-			counting(t)
-			tracer.attach(true)
-			m := measured(t, r, tracer, countedFor)
-			printPrograms(&m)
-		})
 	}
 }
 
+// costOf measures a load with its files in a folder.
+func costOf(b *testing.B, l load, dir string) {
+	b.Helper()
+	r := l.start(b, dir)
+	r.run(b, cmp.Or(l.warm, time.Second))
+	tracer := tracing(b, r.target())
+
+	var with, without []measurement
+	for b.Loop() {
+		i, pair := len(with), [2]measurement{}
+		for k := range 2 {
+			traced := (i+k)%2 == 1
+			tracer.attach(traced)
+			pair[(i+k)%2] = measured(b, r, tracer, r.lasts())
+		}
+		without, with = append(without, pair[0]), append(with, pair[1])
+	}
+
+	printPairs(l.name, without, with)
+	stats, err := ebpf.EnableStats(uint32(unix.BPF_STATS_RUN_TIME))
+	if err != nil {
+		b.Fatal(err)
+	}
+
+	defer stats.Close()
+	counting(b)
+	tracer.attach(true)
+	m := measured(b, r, tracer, countedFor)
+	printPrograms(&m)
+}
+
 // counting attaches a program that does nothing: its time is the overhead of counting.
-func counting(t *testing.T) {
+func counting(t testing.TB) {
 	t.Helper()
 	spec := &ebpf.ProgramSpec{Name: "nothing", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp, AttachTo: "block_rq_issue",
 		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}, License: "Dual BSD/GPL"}
@@ -180,7 +170,7 @@ func counting(t *testing.T) {
 }
 
 // measured runs a load once and returns its measurements.
-func measured(t *testing.T, r runner, tracer *switched, lasts time.Duration) (m measurement) {
+func measured(t testing.TB, r runner, tracer *switched, lasts time.Duration) (m measurement) {
 	t.Helper()
 	m.lasts = lasts
 	before, done, busy, own := programs(), written(t, r.target().Path), processorTime(t), cpuOf(t, tracer.cmd.Process.Pid)
@@ -202,7 +192,7 @@ func measured(t *testing.T, r runner, tracer *switched, lasts time.Duration) (m 
 }
 
 // written returns the number of writes that the disk below a folder has completed.
-func written(t *testing.T, dir string) float64 {
+func written(t testing.TB, dir string) float64 {
 	t.Helper()
 	var st unix.Stat_t
 	if err := unix.Stat(dir, &st); err != nil {
@@ -226,7 +216,7 @@ func written(t *testing.T, dir string) float64 {
 // processorTime returns the CPU time of this process and all its descendants. With other work on
 // the machine, it is more reliable than throughput. (Kernel threads are excluded because they work
 // for others too.)
-func processorTime(t *testing.T) time.Duration {
+func processorTime(t testing.TB) time.Duration {
 	t.Helper()
 	parent, children := map[int]int{}, map[int]time.Duration{} // time of children that have ended
 	entries, err := os.ReadDir("/proc")
@@ -272,7 +262,7 @@ func processorTime(t *testing.T) time.Duration {
 }
 
 // cpuOf returns a process's CPU time.
-func cpuOf(t *testing.T, pid int) time.Duration {
+func cpuOf(t testing.TB, pid int) time.Duration {
 	t.Helper()
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {

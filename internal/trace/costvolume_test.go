@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,19 +16,21 @@ import (
 	"plimsoll/internal/trace/probe"
 )
 
-var costOn = flag.String("cost-on", "memory", "where the loads' files are: memory, a folder (on its disk), or a duration (a volume with this latency for each request)")
+// costVolumes are where the loads' files are: in memory, as fast as requests can be; on the disk of temporary
+// files; and on a volume that takes this long for each request, which is gp3's mean in docs/models.md.
+var costVolumes = []struct {
+	name string
+	make func(testing.TB) string
+}{
+	{"memory", inMemory},
+	{"disk", onDisk},
+	{"700us", func(t testing.TB) string { return delayed(t, "700us") }},
+}
 
-// costVolume returns a folder on the file system that -cost-on names.
-func costVolume(t *testing.T) string {
+// onDisk returns a folder on the disk of temporary files.
+func onDisk(t testing.TB) string {
 	t.Helper()
-	if *costOn == "memory" {
-		return inMemory(t)
-	}
-	if !filepath.IsAbs(*costOn) {
-		return delayed(t, *costOn)
-	}
-
-	dir, err := os.MkdirTemp(*costOn, "plimsoll-cost-")
+	dir, err := os.MkdirTemp("", "plimsoll-cost-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func costVolume(t *testing.T) string {
 
 // inMemory returns a folder on an ext4 on a loop device over a file in memory, as fast as requests
 // can be.
-func inMemory(t *testing.T) string {
+func inMemory(t testing.TB) string {
 	t.Helper()
 	f, err := os.CreateTemp("/dev/shm", "plimsoll-cost-")
 	if err != nil {
@@ -58,7 +59,7 @@ func inMemory(t *testing.T) string {
 }
 
 // looped attaches a loop device to a file.
-func looped(t *testing.T, file string, options ...string) string {
+func looped(t testing.TB, file string, options ...string) string {
 	t.Helper()
 	need(t, "losetup")
 	text, err := exec.CommandContext(t.Context(), "losetup", append(options, "--find", "--show", file)...).Output()
@@ -71,7 +72,7 @@ func looped(t *testing.T, file string, options ...string) string {
 }
 
 // formatted creates an ext4 on a device and mounts it.
-func formatted(t *testing.T, device string) string {
+func formatted(t testing.TB, device string) string {
 	t.Helper()
 	need(t, "mkfs.ext4", "mount")
 	program(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
@@ -86,7 +87,7 @@ func formatted(t *testing.T, device string) string {
 
 // delayed returns a folder on an ext4 on a volume with a fixed latency for each request: a loop
 // device over a file that a separate process serves.
-func delayed(t *testing.T, latency string) string {
+func delayed(t testing.TB, latency string) string {
 	t.Helper()
 	need(t, "losetup")
 	if err := errors.Join(blockdev.Available(), probe.Available()); err != nil {

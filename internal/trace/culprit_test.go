@@ -26,7 +26,7 @@ const (
 // traced traces a target for at least some time, until it has enough slow calls. It keeps the
 // events only if they are needed: otherwise they are dropped in quiet times, as for a user who does
 // not save the trace.
-func traced(t *testing.T, c target.Choice, slower, least time.Duration, keep bool) *trace.Result {
+func traced(t testing.TB, c target.Choice, slower, least time.Duration, keep bool) *trace.Result {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -44,7 +44,7 @@ func traced(t *testing.T, c target.Choice, slower, least time.Duration, keep boo
 
 // blame returns the share of the slow calls' time behind the guilty, the share behind others, and
 // the share waiting for a CPU or in the kernel. The device counts as none of them.
-func blame(t *testing.T, r *chain.Report, guilty func(*testing.T, *chain.Cause) bool) (right, wrong, busy float64) {
+func blame(t testing.TB, r *chain.Report, guilty func(testing.TB, *chain.Cause) bool) (right, wrong, busy float64) {
 	t.Helper()
 	for _, c := range r.Causes() {
 		switch {
@@ -67,7 +67,7 @@ const busyMost = 0.3
 // the emulated volume itself was starved of CPU, that time counts as the device's; in that case the
 // check is that at most a fifth of what the trace blames on others is wrong or unknown. It returns
 // which of the two was checked.
-func judge(t *testing.T, e *emulated, r *chain.Report, guilty func(*testing.T, *chain.Cause) bool) (asPlanned bool) {
+func judge(t testing.TB, e *emulated, r *chain.Report, guilty func(testing.TB, *chain.Cause) bool) (asPlanned bool) {
 	t.Helper()
 	right, wrong, busy := blame(t, r, guilty)
 	asPlanned = !e.disk.Stats().Saturated && busy <= busyMost
@@ -103,7 +103,7 @@ func judge(t *testing.T, e *emulated, r *chain.Report, guilty func(*testing.T, *
 }
 
 // logUnexplained logs where the worst calls waited for long without a known reason.
-func logUnexplained(t *testing.T, r *chain.Report) {
+func logUnexplained(t testing.TB, r *chain.Report) {
 	t.Helper()
 	for i := range r.Worst {
 		for k := range r.Worst[i].Segments {
@@ -123,8 +123,8 @@ func TestCulprit(t *testing.T) {
 		turn    int // of .ci/run; -1: always
 		fs      string
 		slots   int
-		target  func(*testing.T, *emulated) target.Choice
-		disturb func(*testing.T, *emulated)
+		target  func(testing.TB, *emulated) target.Choice
+		disturb func(testing.TB, *emulated)
 		who     string
 		stage   chain.Stage // must occur
 	}{
@@ -153,16 +153,16 @@ func TestCulprit(t *testing.T) {
 	}
 }
 
-func journal(t *testing.T, e *emulated) target.Choice {
+func journal(t testing.TB, e *emulated) target.Choice {
 	return target.Choice{PID: appending(t, e.dir).Pid}
 }
 
-func large(t *testing.T, e *emulated) { copying(t, e.dir) }
+func large(t testing.TB, e *emulated) { copying(t, e.dir) }
 
-func directly(t *testing.T, e *emulated) { direct(t, filepath.Join(e.dir, "other")) }
+func directly(t testing.TB, e *emulated) { direct(t, filepath.Join(e.dir, "other")) }
 
 // sqlite commits one row at a time through SQLite's shell.
-func sqlite(t *testing.T, e *emulated) target.Choice {
+func sqlite(t testing.TB, e *emulated) target.Choice {
 	if _, err := exec.LookPath("sqlite3"); err != nil {
 		t.Skip("sqlite3 is not installed")
 	}

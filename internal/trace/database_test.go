@@ -4,7 +4,6 @@ package trace_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,8 +21,6 @@ import (
 	"plimsoll/internal/trace/target"
 )
 
-var saveTo = flag.String("save-traces", "", "save the traces of real engines to this folder")
-
 // A scene is a real program whose syncs wait for something known.
 type scene struct {
 	name, fs string
@@ -34,9 +31,9 @@ type scene struct {
 	// that overlap its writes are judged.
 	while string
 	// set starts everything on a volume, and returns the target and the threshold.
-	set func(t *testing.T, e *emulated) (target.Choice, time.Duration)
+	set func(t testing.TB, e *emulated) (target.Choice, time.Duration)
 	// guilty reports whether a cause is the expected one.
-	guilty func(t *testing.T, c *chain.Cause) bool
+	guilty func(t testing.TB, c *chain.Cause) bool
 }
 
 const (
@@ -55,8 +52,8 @@ var scenes = []scene{
 	{"PostgreSQL", "ext4", 2, 35 * time.Second, "/base/", postgres, others(func(c *chain.Culprit) bool { return strings.Contains(c.File, "/base/") })},
 	{"etcd next to dd", "ext4", 0, 0, "", etcdBeside, others(func(c *chain.Culprit) bool { return c.Comm == "dd" })},
 	{"Redis next to dd", "ext4", 1, 0, "", redis, others(func(c *chain.Culprit) bool { return c.Comm == "dd" })},
-	{"limit", "ext4", 2, 0, "", limited, func(_ *testing.T, c *chain.Cause) bool { return c.Kind == chain.TheLimit }},
-	{"container", "ext4", 0, 0, "", container, func(t *testing.T, c *chain.Cause) bool {
+	{"limit", "ext4", 2, 0, "", limited, func(_ testing.TB, c *chain.Cause) bool { return c.Kind == chain.TheLimit }},
+	{"container", "ext4", 0, 0, "", container, func(t testing.TB, c *chain.Cause) bool {
 		if c.Kind != chain.Others || c.Culprit.Comm != "dd" {
 			return false
 		}
@@ -67,18 +64,18 @@ var scenes = []scene{
 	}},
 }
 
-func others(who func(*chain.Culprit) bool) func(*testing.T, *chain.Cause) bool {
-	return func(_ *testing.T, c *chain.Cause) bool { return c.Kind == chain.Others && who(&c.Culprit) }
+func others(who func(*chain.Culprit) bool) func(testing.TB, *chain.Cause) bool {
+	return func(_ testing.TB, c *chain.Cause) bool { return c.Kind == chain.Others && who(&c.Culprit) }
 }
 
 // device matches the disk itself, and the call's own program's requests.
-func device(_ *testing.T, c *chain.Cause) bool {
+func device(_ testing.TB, c *chain.Cause) bool {
 	return c.Kind == chain.TheDevice || c.Kind == chain.TheFlush || c.Kind == chain.Others && (c.Culprit.Self || c.Culprit.Why == chain.WhyJournal)
 }
 
 // takesTurn skips tests that are due in another commit's CI run, and, outside of CI, all tests with
 // a turn: they take minutes of real time on an otherwise idle machine.
-func takesTurn(t *testing.T, turn int) {
+func takesTurn(t testing.TB, turn int) {
 	t.Helper()
 	if now := os.Getenv("PLIMSOLL_TURN"); turn >= 0 && now != "all" && now != strconv.Itoa(turn) {
 		t.Skipf("runs in make nightly; PLIMSOLL_TURN=%d or PLIMSOLL_TURN=all runs it", turn)
@@ -92,14 +89,7 @@ func TestDatabaseCulprit(t *testing.T) {
 			takesTurn(t, x.turn)
 			e := emulate(t, x.fs, 0)
 			choice, slower := x.set(t, e)
-			r := traced(t, choice, slower, x.least, *saveTo != "" || x.while != "")
-
-			if *saveTo != "" {
-				file := filepath.Join(*saveTo, strings.ReplaceAll(x.name, " ", "-")+".trace")
-				if err := events.SaveFile(file, r.Report.Header, r.Events, false); err != nil {
-					t.Error(err)
-				}
-			}
+			r := traced(t, choice, slower, x.least, x.while != "")
 
 			if x.while != "" {
 				r.Report = during(r, x.while)
@@ -130,7 +120,7 @@ func during(r *trace.Result, part string) *chain.Report {
 
 // engineOn starts an engine and its clients. The engine creates its files while the volume runs
 // unthrottled.
-func engineOn(t *testing.T, engine, load string, rate float64, volumes map[string]*emulated) *stored {
+func engineOn(t testing.TB, engine, load string, rate float64, volumes map[string]*emulated) *stored {
 	t.Helper()
 	dirs := map[string]string{}
 
@@ -160,8 +150,8 @@ func engineOn(t *testing.T, engine, load string, rate float64, volumes map[strin
 
 // wiredTigerOn runs WiredTiger with its journal on the data volume, where a checkpoint writes all
 // new data every few seconds, or on a separate volume.
-func wiredTigerOn(apart bool) func(*testing.T, *emulated) (target.Choice, time.Duration) {
-	return func(t *testing.T, e *emulated) (target.Choice, time.Duration) {
+func wiredTigerOn(apart bool) func(testing.TB, *emulated) (target.Choice, time.Duration) {
+	return func(t testing.TB, e *emulated) (target.Choice, time.Duration) {
 		t.Helper()
 		if os.Getenv("PLIMSOLL_WIREDTIGER") == "" {
 			built, err := filepath.Abs("../../bin/plimsoll-wiredtiger")
@@ -187,7 +177,7 @@ func wiredTigerOn(apart bool) func(*testing.T, *emulated) (target.Choice, time.D
 }
 
 // postgres runs with checkpoints that write everything in one burst.
-func postgres(t *testing.T, e *emulated) (target.Choice, time.Duration) {
+func postgres(t testing.TB, e *emulated) (target.Choice, time.Duration) {
 	t.Helper()
 	engineOn(t, postgreSQL, updates100, 300, map[string]*emulated{"data": e})
 	wal, err := filepath.Glob(filepath.Join(e.dir, "*", "pg_wal"))
@@ -197,7 +187,7 @@ func postgres(t *testing.T, e *emulated) (target.Choice, time.Duration) {
 	return target.Choice{Path: wal[0]}, 50 * time.Millisecond
 }
 
-func etcdBeside(t *testing.T, e *emulated) (target.Choice, time.Duration) {
+func etcdBeside(t testing.TB, e *emulated) (target.Choice, time.Duration) {
 	t.Helper()
 	engineOn(t, etcdAlone, updates512, 100, map[string]*emulated{"data": e})
 	copying(t, e.dir)
@@ -205,7 +195,7 @@ func etcdBeside(t *testing.T, e *emulated) (target.Choice, time.Duration) {
 }
 
 // firstFolder returns the folder that an engine created on its volume.
-func firstFolder(t *testing.T, dir string) string {
+func firstFolder(t testing.TB, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -221,7 +211,7 @@ func firstFolder(t *testing.T, dir string) string {
 }
 
 // redis syncs its log after each batch of commands.
-func redis(t *testing.T, e *emulated) (target.Choice, time.Duration) {
+func redis(t testing.TB, e *emulated) (target.Choice, time.Duration) {
 	t.Helper()
 	need(t, "redis-server", "redis-benchmark")
 	socket := filepath.Join(t.TempDir(), "redis")
@@ -238,7 +228,7 @@ const groupName = "plimsoll-trace-test"
 
 // group creates a cgroup with a controller, in either version of the hierarchy; it returns "" and
 // the reason if it cannot.
-func group(t *testing.T, v1, v2, name string) (dir string, unified bool, why string) {
+func group(t testing.TB, v1, v2, name string) (dir string, unified bool, why string) {
 	t.Helper()
 	dir = filepath.Join("/sys/fs/cgroup", v1, name)
 	if text, err := os.ReadFile("/sys/fs/cgroup/cgroup.subtree_control"); err == nil {
@@ -263,7 +253,7 @@ func group(t *testing.T, v1, v2, name string) (dir string, unified bool, why str
 }
 
 // limited runs fio in a cgroup limited to 40 writes per second.
-func limited(t *testing.T, e *emulated) (target.Choice, time.Duration) {
+func limited(t testing.TB, e *emulated) (target.Choice, time.Duration) {
 	t.Helper()
 	dir, unified, why := group(t, "blkio", "io", groupName+"/limit")
 	if why != "" {
@@ -291,7 +281,7 @@ func limited(t *testing.T, e *emulated) (target.Choice, time.Duration) {
 }
 
 // direct1 starts a fio that writes directly, one block at a time.
-func direct1(t *testing.T, file string) *os.Process {
+func direct1(t testing.TB, file string) *os.Process {
 	t.Helper()
 	need(t, "fio")
 	return start(t, nil, "fio", "--name=limited", "--filename="+file, "--rw=write", "--bs=4k", "--size=16m", "--direct=1", "--ioengine=sync",
@@ -299,7 +289,7 @@ func direct1(t *testing.T, file string) *os.Process {
 }
 
 // enter moves a process into a cgroup.
-func enter(t *testing.T, dir string, pid int) {
+func enter(t testing.TB, dir string, pid int) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644); err != nil {
 		t.Fatal(err)
@@ -308,7 +298,7 @@ func enter(t *testing.T, dir string, pid int) {
 
 // container runs dd in a cgroup, dirtying pages without syncing, and limits this device's dirty
 // pages so that the kernel's flusher writes them.
-func container(t *testing.T, e *emulated) (target.Choice, time.Duration) {
+func container(t testing.TB, e *emulated) (target.Choice, time.Duration) {
 	t.Helper()
 
 	// A container is at the same path in all hierarchies. This one is in a single hierarchy, so its

@@ -78,14 +78,11 @@ func tracer(choice target.Choice) error {
 		go func() {
 			lines := bufio.NewScanner(os.Stdin)
 			for on := true; lines.Scan(); on = !on {
-				switch {
-				case on:
+				if on {
 					p.Detach()
-				case os.Getenv("PLIMSOLL_TEST_NO_PROGRAM") == "":
-					if err := p.Attach(); err != nil {
-						fmt.Fprintln(os.Stderr, err)
-						os.Exit(1)
-					}
+				} else if err := p.Attach(); err != nil {
+					fmt.Fprintln(os.Stderr, err)
+					os.Exit(1)
 				}
 
 				h, err := p.Totals()
@@ -181,7 +178,7 @@ type emulated struct {
 }
 
 // emulate creates one, or skips the test with the reason why it cannot.
-func emulate(t *testing.T, fs string, slots int) *emulated {
+func emulate(t testing.TB, fs string, slots int) *emulated {
 	t.Helper()
 	if err := errors.Join(blockdev.Available(), probe.Available()); err != nil {
 		t.Skip(err)
@@ -249,7 +246,7 @@ func emulate(t *testing.T, fs string, slots int) *emulated {
 }
 
 // unmount waits for killed processes, which end once their requests have.
-func unmount(t *testing.T, dir string) {
+func unmount(t testing.TB, dir string) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; {
 		err := unix.Unmount(dir, 0)
@@ -265,7 +262,7 @@ func unmount(t *testing.T, dir string) {
 }
 
 // need skips the test if a program is missing.
-func need(t *testing.T, names ...string) {
+func need(t testing.TB, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		if _, err := exec.LookPath(name); err != nil {
@@ -274,7 +271,7 @@ func need(t *testing.T, names ...string) {
 	}
 }
 
-func program(t *testing.T, name string, args ...string) {
+func program(t testing.TB, name string, args ...string) {
 	t.Helper()
 	need(t, name)
 	if text, err := exec.CommandContext(context.Background(), name, args...).CombinedOutput(); err != nil {
@@ -283,7 +280,7 @@ func program(t *testing.T, name string, args ...string) {
 }
 
 // start runs a command until the test ends, and returns its process.
-func start(t *testing.T, env []string, name string, args ...string) *os.Process {
+func start(t testing.TB, env []string, name string, args ...string) *os.Process {
 	t.Helper()
 	cmd := exec.CommandContext(context.Background(), name, args...)
 	cmd.Env = append(os.Environ(), env...)
@@ -307,7 +304,7 @@ func start(t *testing.T, env []string, name string, args ...string) *os.Process 
 }
 
 // direct starts the neighbour under that program name.
-func direct(t *testing.T, path string) *os.Process {
+func direct(t testing.TB, path string) *os.Process {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -321,14 +318,14 @@ func direct(t *testing.T, path string) *os.Process {
 }
 
 // copying starts a dd that keeps writing a large file, with a sync each time.
-func copying(t *testing.T, dir string) *os.Process {
+func copying(t testing.TB, dir string) *os.Process {
 	t.Helper()
 	file := filepath.Join(dir, "big")
 	return start(t, nil, "sh", "-c", "while dd if=/dev/zero of="+strconv.Quote(file)+" bs=1M count=200 conv=fsync 2>/dev/null; do :; done")
 }
 
 // appending starts a fio that appends 4 KiB blocks to a journal and syncs each one.
-func appending(t *testing.T, dir string) *os.Process {
+func appending(t testing.TB, dir string) *os.Process {
 	t.Helper()
 	need(t, "fio")
 	return start(t, nil, "fio", "--name=journal", "--directory="+dir, "--rw=write", "--bs=4k", "--size=64m", "--fdatasync=1",

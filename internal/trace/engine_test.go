@@ -39,7 +39,7 @@ type stored struct {
 }
 
 // scenarioOf returns a scenario with an engine on volumes of these names.
-func scenarioOf(t *testing.T, engine, load string, volumes ...string) *scenario.Scenario {
+func scenarioOf(t testing.TB, engine, load string, volumes ...string) *scenario.Scenario {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("plimsoll: 1\nname: traced\nrun: {duration: 50s, warmup: 10s}\nhost: {cores: 2, memory: 8GiB}\nvolumes:\n")
@@ -56,7 +56,7 @@ func scenarioOf(t *testing.T, engine, load string, volumes ...string) *scenario.
 
 // store starts a scenario's engine on folders, given by the names of its volumes. It skips the test
 // if the engine is not installed.
-func store(t *testing.T, sc *scenario.Scenario, dirs map[string]string) *stored {
+func store(t testing.TB, sc *scenario.Scenario, dirs map[string]string) *stored {
 	t.Helper()
 	e, err := engine.Find(engines.All().Labs(), sc.Engine.Name(), "run in the lab")
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *stored) update(ctx context.Context, perSecond float64) {
 }
 
 // updating updates documents until the test ends.
-func (s *stored) updating(t *testing.T, perSecond float64) {
+func (s *stored) updating(t testing.TB, perSecond float64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -160,7 +160,7 @@ func (s *stored) took() map[string]latencies {
 }
 
 // run implements runner. Its clients keep running between runs.
-func (s *stored) run(t *testing.T, lasts time.Duration) (float64, time.Duration) {
+func (s *stored) run(t testing.TB, lasts time.Duration) (float64, time.Duration) {
 	t.Helper()
 	if !s.begun {
 		s.begun = true
@@ -185,8 +185,8 @@ func (s *stored) run(t *testing.T, lasts time.Duration) (float64, time.Duration)
 }
 
 // database is a load of an engine on one volume, at a fixed rate or as fast as possible.
-func database(engine, load string, rate float64) func(*testing.T, string) runner {
-	return func(t *testing.T, dir string) runner {
+func database(engine, load string, rate float64) func(testing.TB, string) runner {
+	return func(t testing.TB, dir string) runner {
 		t.Helper()
 		s := store(t, scenarioOf(t, engine, load, "data"), map[string]string{"data": dir})
 		if s.rate = rate; rate > 0 {

@@ -76,7 +76,7 @@ func (x fioTimes) latencies() latencies {
 }
 
 // start starts fio and waits until it runs its jobs.
-func (f *fioRunner) start(t *testing.T) {
+func (f *fioRunner) start(t testing.TB) {
 	t.Helper()
 	args := []string{"--directory=" + f.dir, "--time_based", "--runtime=1d", "--thread", "--output-format=json+"}
 	for _, job := range f.jobs {
@@ -110,7 +110,7 @@ func (f *fioRunner) start(t *testing.T) {
 }
 
 // done returns fio's operations so far, and their latencies by kind.
-func (f *fioRunner) done(t *testing.T) (operations float64, times map[string]fioTimes) {
+func (f *fioRunner) done(t testing.TB) (operations float64, times map[string]fioTimes) {
 	t.Helper()
 	if err := f.cmd.Process.Signal(unix.SIGUSR1); err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func (x fioTimes) add(o fioTimes, times int) {
 }
 
 // run implements runner. fio keeps running between runs.
-func (f *fioRunner) run(t *testing.T, lasts time.Duration) (float64, time.Duration) {
+func (f *fioRunner) run(t testing.TB, lasts time.Duration) (float64, time.Duration) {
 	t.Helper()
 	if f.cmd == nil {
 		f.start(t)
@@ -192,8 +192,8 @@ func TestFioClasses(t *testing.T) {
 }
 
 // fio is a load that consists of fio jobs.
-func fio(jobs ...string) func(*testing.T, string) runner {
-	return func(t *testing.T, dir string) runner {
+func fio(jobs ...string) func(testing.TB, string) runner {
+	return func(t testing.TB, dir string) runner {
 		t.Helper()
 		need(t, "fio")
 		return &fioRunner{dir: dir, jobs: jobs}

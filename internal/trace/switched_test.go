@@ -23,7 +23,7 @@ import (
 // A switched is a trace in a separate process whose programs can be attached and detached. While
 // they are detached, the process is stopped.
 type switched struct {
-	t       *testing.T
+	t       testing.TB
 	cmd     *exec.Cmd
 	stdin   io.Writer
 	answers *bufio.Scanner
@@ -35,7 +35,7 @@ type switched struct {
 }
 
 // tracing starts a trace and waits until its programs run.
-func tracing(t *testing.T, c target.Choice) *switched {
+func tracing(t testing.TB, c target.Choice) *switched {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -45,10 +45,6 @@ func tracing(t *testing.T, c target.Choice) *switched {
 	until(t, "another trace is running", func() bool { return attached() == 0 })
 	x := &switched{t: t, cmd: exec.CommandContext(context.Background(), self), attached: true}
 	x.cmd.Env = append(os.Environ(), "PLIMSOLL_TEST_TRACER="+c.Path)
-
-	if *costNothing {
-		x.cmd.Env = append(x.cmd.Env, "PLIMSOLL_TEST_NO_PROGRAM=1")
-	}
 
 	x.cmd.Stderr = os.Stderr
 	x.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL} // nothing else ends a stopped process

@@ -4,12 +4,12 @@ package trace_test
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,18 +18,19 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-var throttling = flag.Duration("throttling", 0, "trace WiredTiger for this long with and without writeback throttling, and print what its log queued behind")
+// throttlingFor is how long WiredTiger is traced: a checkpoint and more.
+const throttlingFor = 40 * time.Second
 
-// TestThrottling prints what the syncs of WiredTiger's log wait for, with and without the kernel's
+// BenchmarkThrottling prints what the syncs of WiredTiger's log wait for, with and without the kernel's
 // writeback throttling. It asserts nothing.
 //
-// \tsudo go test ./internal/trace -run Throttling -throttling 40s -v
-func TestThrottling(t *testing.T) {
-	if *throttling == 0 {
-		t.Skip("a measurement, not a test: -throttling 40s")
+// \tsudo go test ./internal/trace -run '^$' -bench Throttling -benchtime 1x
+func BenchmarkThrottling(b *testing.B) {
+	if testing.Short() {
+		b.Skip("a measurement of an otherwise idle machine")
 	}
 	for _, setting := range []string{"2000", "0"} {
-		t.Run(setting, func(t *testing.T) {
+		b.Run(setting, func(t *testing.B) {
 			e := emulate(t, "xfs", 0)
 			file := filepath.Join("/sys/block", filepath.Base(e.device), "queue/wbt_lat_usec")
 			if err := os.WriteFile(file, []byte(setting), 0o644); err != nil {
@@ -37,7 +38,7 @@ func TestThrottling(t *testing.T) {
 			}
 
 			choice, slower := wiredTigerOn(false)(t, e)
-			r, err := trace.Run(t.Context(), trace.Options{Target: choice, For: *throttling, Slower: slower, Keep: true})
+			r, err := trace.Run(t.Context(), trace.Options{Target: choice, For: throttlingFor, Slower: slower, Keep: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,4 +84,21 @@ func printAhead(r *trace.Result) {
 	for _, k := range all[:min(8, len(all))] {
 		fmt.Printf("  %6d requests of %4d KiB: %s, %s\n", count[k], bytes[k]/1024/int64(count[k]), k.flags, k.who)
 	}
+}
+
+// flagNames describes a request by its operation and flags.
+func flagNames(q *events.Request) string {
+	out := []string{map[uint32]string{events.OpRead: "read", events.OpWrite: "write", events.OpFlush: "flush"}[q.Op()]}
+	for _, f := range []struct {
+		bit  uint32
+		name string
+	}{
+		{events.FlagSync, "SYNC"}, {events.FlagMeta, "META"}, {events.FlagIdle, "IDLE"}, {events.FlagFUA, "FUA"},
+		{events.FlagPreflush, "PREFLUSH"}, {events.FlagBackground, "BACKGROUND"},
+	} {
+		if q.Flags&f.bit != 0 {
+			out = append(out, f.name)
+		}
+	}
+	return strings.Join(out, " ")
 }

@@ -2,7 +2,6 @@ package watch_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -17,48 +16,56 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// watchFor is how long BenchmarkOverhead watches. Use minutes, because a ring's memory is full
-// after one block.
-var watchFor = flag.Duration("watch.for", 3*time.Second, "how long BenchmarkOverhead watches")
-
 // BenchmarkOverhead measures the cost of watching this machine and a real etcd once a second, with
 // a ring: the share of one core and the largest resident set of the process (getrusage), including
-// those of the test itself. The figures in docs/watch.md come from
+// those of the test itself. An iteration is one second. Use minutes, because a ring's memory is full after one
+// block. The figures in docs/watch.md come from
 //
-// \tgo test ./internal/watch -run '^$' -bench Overhead -benchtime 1x -watch.for 8m
+// \tgo test ./internal/watch -run '^$' -bench Overhead -benchtime 480x
 func BenchmarkOverhead(b *testing.B) {
 	address := startEtcd(b)
-	for b.Loop() {
-		inputs := []watch.Input{open(b, "host"), open(b, "http://"+address+"/metrics")}
-		ring, err := recording.Create(b.TempDir(), recording.DiskOptions{Keep: 24 * time.Hour, KeepBytes: 2 << 30})
-		if err != nil {
-			b.Fatal(err)
-		}
-
-		defer watch.OneCore()()
-		ctx, cancel := context.WithTimeout(b.Context(), *watchFor)
-		before, _ := watch.ProcessCost()
-		began := time.Now()
-
-		if err := watch.New(inputs, watch.Options{Pack: pack, Ring: ring}).Run(ctx); err != nil {
-			b.Fatal(err)
-		}
-
-		cancel()
-		after, ok := watch.ProcessCost()
-		if !ok {
-			b.Skip("this system does not report a process's usage")
-		}
-
-		took := time.Since(began)
-		if err := ring.Close(); err != nil {
-			b.Fatal(err)
-		}
-
-		b.ReportMetric(100*(after.CPU-before.CPU).Seconds()/took.Seconds(), "%core")
-		b.ReportMetric(float64(after.PeakBytes)/1e6, "MB-peak")
-		b.ReportMetric(0, "ns/op")
+	inputs := []watch.Input{open(b, "host"), open(b, "http://"+address+"/metrics")}
+	ring, err := recording.Create(b.TempDir(), recording.DiskOptions{Keep: 24 * time.Hour, KeepBytes: 2 << 30})
+	if err != nil {
+		b.Fatal(err)
 	}
+
+	defer watch.OneCore()()
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+
+	before, ok := watch.ProcessCost()
+	if !ok {
+		b.Skip("this system does not report a process's usage")
+	}
+
+	began, ended := time.Now(), make(chan error, 1)
+	go func() { ended <- watch.New(inputs, watch.Options{Pack: pack, Ring: ring}).Run(ctx) }()
+
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for b.Loop() {
+		select {
+		case <-second.C:
+		case err := <-ended:
+			b.Fatalf("the watch ended: %v", err)
+		}
+	}
+
+	cancel()
+	if err := <-ended; err != nil {
+		b.Fatal(err)
+	}
+
+	after, _ := watch.ProcessCost()
+	took := time.Since(began)
+	if err := ring.Close(); err != nil {
+		b.Fatal(err)
+	}
+
+	b.ReportMetric(100*(after.CPU-before.CPU).Seconds()/took.Seconds(), "%core")
+	b.ReportMetric(float64(after.PeakBytes)/1e6, "MB-peak")
+	b.ReportMetric(0, "ns/op")
 }
 
 func open(b *testing.B, arg string) watch.Input {

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -27,11 +26,10 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// Load of BenchmarkUnmoved: the number of pairs of legs, one without and one with a watch.
-var (
-	pairs = flag.Int("watch.pairs", 1, "pairs of legs of BenchmarkUnmoved")
-	leg   = flag.Duration("watch.leg", 2*time.Second, "length of a leg")
-	rate  = flag.Int("watch.rate", 200, "transactions per second")
+// Load of BenchmarkUnmoved: the length of a leg, 2 s with -short, and the transactions per second.
+const (
+	leg  = 20 * time.Second
+	rate = 200
 )
 
 // envChild makes the test binary a watch of these sources, which ends with SIGTERM; envRing is its
@@ -75,10 +73,10 @@ func childWatch(args []string, dir string) error {
 }
 
 // BenchmarkUnmoved loads a real PostgreSQL with pgbench at a fixed rate, in legs without and with a
-// watch, and prints the latencies of each leg and their medians. The order within a pair
-// alternates, so that drift over time affects both. The figures in docs/watch.md come from
+// watch, and prints the latencies of each leg and their medians. An iteration is a pair of legs. The order
+// within a pair alternates, so that drift over time affects both. The figures in docs/watch.md come from
 //
-// \tgo test ./internal/watch -run '^$' -bench Unmoved -benchtime 1x -watch.pairs 8 -watch.leg 20s
+// \tgo test ./internal/watch -run '^$' -bench Unmoved -benchtime 8x
 func BenchmarkUnmoved(b *testing.B) {
 	pgbench, err := exec.LookPath("pgbench")
 	if err != nil {
@@ -114,27 +112,28 @@ func BenchmarkUnmoved(b *testing.B) {
 	dsn := server.Address("postgres:"+postgrestest.Password, "postgres")
 	run(b, dir, pgbench, "--initialize", "--quiet", "--scale=5", dsn)
 
+	p50, p99 := map[bool][]float64{}, map[bool][]float64{}
+	pair := 0
 	for b.Loop() {
-		p50, p99 := map[bool][]float64{}, map[bool][]float64{}
-		for i := range 2 * *pairs {
-			watching := i%4 == 1 || i%4 == 2
+		for _, watching := range []bool{pair%2 == 1, pair%2 == 0} {
 			end := func() {}
 			if watching {
-				end = startWatch(b, dsn, filepath.Join(dir, fmt.Sprintf("ring-%d", i)))
+				end = startWatch(b, dsn, filepath.Join(dir, fmt.Sprintf("ring-%d", pair)))
 			}
 			ms := pgbenchLeg(b, dir, pgbench, dsn)
 			end()
 			p50[watching] = append(p50[watching], quantile(ms, 0.50))
 			p99[watching] = append(p99[watching], quantile(ms, 0.99))
-			b.Logf("leg %2d, watched %-5v: %6d transactions, p50 %.2f ms, p99 %.2f ms", i, watching, len(ms), quantile(ms, 0.50), quantile(ms, 0.99))
+			b.Logf("pair %2d, watched %-5v: %6d transactions, p50 %.2f ms, p99 %.2f ms", pair, watching, len(ms), quantile(ms, 0.50), quantile(ms, 0.99))
 		}
-
-		b.ReportMetric(quantile(p50[false], 0.5), "p50-ms-alone")
-		b.ReportMetric(quantile(p50[true], 0.5), "p50-ms-watched")
-		b.ReportMetric(quantile(p99[false], 0.5), "p99-ms-alone")
-		b.ReportMetric(quantile(p99[true], 0.5), "p99-ms-watched")
-		b.ReportMetric(0, "ns/op")
+		pair++
 	}
+
+	b.ReportMetric(quantile(p50[false], 0.5), "p50-ms-alone")
+	b.ReportMetric(quantile(p50[true], 0.5), "p50-ms-watched")
+	b.ReportMetric(quantile(p99[false], 0.5), "p99-ms-alone")
+	b.ReportMetric(quantile(p99[true], 0.5), "p99-ms-watched")
+	b.ReportMetric(0, "ns/op")
 }
 
 // startWatch watches in a separate process, which end stops.
@@ -156,7 +155,7 @@ func startWatch(b *testing.B, dsn, ring string) (end func()) {
 			b.Fatalf("the watch: %v", err)
 		}
 		use := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-		b.Logf("the watch took %.2f s of CPU in %s, %.0f MB", (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), *leg, float64(use.Maxrss)/1000)
+		b.Logf("the watch took %.2f s of CPU in a leg, %.0f MB", (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), float64(use.Maxrss)/1000)
 	}
 }
 
@@ -164,8 +163,12 @@ func startWatch(b *testing.B, dsn, ring string) (end func()) {
 // milliseconds.
 func pgbenchLeg(b *testing.B, dir, pgbench, dsn string) (ms []float64) {
 	b.Helper()
-	log := filepath.Join(dir, "leg")
-	run(b, dir, pgbench, "--client=4", "--rate="+strconv.Itoa(*rate), "--time="+strconv.Itoa(int(max(1, leg.Seconds()))), "--no-vacuum", "--log", "--log-prefix="+log, dsn)
+	log, seconds := filepath.Join(dir, "leg"), int(leg.Seconds())
+	if testing.Short() {
+		seconds = 2
+	}
+
+	run(b, dir, pgbench, "--client=4", "--rate="+strconv.Itoa(rate), "--time="+strconv.Itoa(seconds), "--no-vacuum", "--log", "--log-prefix="+log, dsn)
 
 	files, err := filepath.Glob(log + ".*")
 	if err != nil || len(files) == 0 {

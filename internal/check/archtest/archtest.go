@@ -199,7 +199,7 @@ type Rules struct {
 // Check runs all checks and returns the problems sorted by place.
 func Check(t *Tree, r Rules) []Problem {
 	all := slices.Concat(imports(t, r.Layers), engineNames(t, r.Engines), page(t, r.Layers))
-	for _, check := range []func(*Tree) []Problem{Sizes, Names, Docs, Paths, Links, Bounds} {
+	for _, check := range []func(*Tree) []Problem{Sizes, Names, Docs, TestFlags, Paths, Links, Bounds} {
 		all = append(all, check(t)...)
 	}
 	slices.SortFunc(all, func(a, b Problem) int {

@@ -168,6 +168,9 @@ func TestChecksCanFail(t *testing.T) {
 		{"only under a private tag", map[string]string{"a.go": "//go:build deps\n\npackage plimsoll\n"}, nil},
 		{"only on some systems", map[string]string{"units/a.go": "//go:build linux && !cgo\n\npackage units\n"}, []string{"units: package without a doc comment"}},
 
+		{"a test's flag", map[string]string{"units/a.go": doc("units"), "units/a_test.go": "package units\nvar update = flag.Bool(\"update\", false, \"write\")\nvar n = flag.Int(\"n\", 1, \"tries\")\n"}, []string{"units/a_test.go:3: test flag -n"}},
+		{"a test's flag in a variable", map[string]string{"units/a.go": doc("units"), "units/a_test.go": "package units\nfunc init() {\n\tflag.IntVar(&n, \"n\", 1, \"tries\")\n}\n"}, []string{"units/a_test.go:3: test flag -n"}},
+
 		{"machine path in text", map[string]string{"docs/a.md": "first\nsee " + home + " for more\n"}, []string{"docs/a.md:2: "}},
 		{"machine path in a nested module", map[string]string{"bench/go.mod": "module b\nreplace a => " + home + "\n"}, []string{"bench/go.mod:2:"}},
 		{"a URL is no path", map[string]string{"docs/a.md": "https://example.com" + home}, nil},

@@ -4,9 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,14 +14,7 @@ import (
 	"plimsoll/internal/judge/accuracy"
 )
 
-var (
-	update = flag.Bool("update", false, "try all incidents, or those of -seeds, and write the published tables anew")
-	even   = flag.Bool("even", false, "try the seeds with even numbers only, and print each error")
-	seeds  = flag.Int("seeds", 0, "try the incidents of so many seeds and print the table")
-	step   = flag.Int("step", 1, "of each half of the seeds, try one of so many")
-	only   = flag.String("only", "", "try these seeds only, parted by commas")
-	finest = flag.Bool("finest", false, "diagnose at the finest sampling only")
-)
+var update = flag.Bool("update", false, "try all incidents, or all null cases, and write the published tables anew")
 
 const (
 	// all is the number of incidents in the published table.
@@ -39,11 +31,6 @@ func half(seed uint64) string {
 		return tunedOn
 	}
 	return keptAside
-}
-
-// among reports whether a list of seeds has one, or there is none.
-func among(list string, seed int) bool {
-	return list == "" || slices.Contains(strings.Split(list, ","), strconv.Itoa(seed))
 }
 
 // tryAll tries the incidents of the seeds from 0 on, as many at a time as there are cores.
@@ -67,10 +54,6 @@ func tryAll(t *testing.T, n int) []*tried {
 	}
 
 	for seed := range n {
-		if *even && half(uint64(seed)) != tunedOn || seed/2%*step != 0 || !among(*only, seed) {
-			out[seed] = &tried{incident: incident{seed: uint64(seed)}, skipped: true}
-			continue
-		}
 		next <- seed
 	}
 
@@ -87,7 +70,7 @@ func tableOf(found []*tried, brief bool) string {
 		var trials []accuracy.Trial
 		n, stalls := 0, 0
 		for _, r := range found {
-			if half(r.seed) != which || r.skipped {
+			if half(r.seed) != which {
 				continue
 			}
 			n++
@@ -156,7 +139,7 @@ func worstOf(found []*tried) (critical, notDisk []string) {
 
 // What every change must keep: nothing critical where nothing is slow, no "not the disk" where it is
 // the disk, and verdicts that are hardly less often right than when this was written: F1 90 %
-// (-run TestTable -seeds 70).
+// (BenchmarkIncidents, 70 of them).
 func TestSome(t *testing.T) {
 	if underRace {
 		t.Skip("simulations take ten times as long under the race detector")
@@ -195,37 +178,58 @@ const (
 
 const begin, end = "<!-- table: go test ./internal/judge/accuracy -run TestTable -update -timeout 60m -->\n", "<!-- end of table -->"
 
+// The published table is that of all incidents. BenchmarkIncidents tries some of them.
 func TestTable(t *testing.T) {
-	n := *seeds
-	if *update && n == 0 {
-		n = all
+	if !*update {
+		t.Skip("-update tries all incidents and publishes the table")
 	}
 
-	if n == 0 {
-		t.Skip("-seeds 50 prints the table, -update tries all incidents and publishes it")
-	}
-
-	start := time.Now()
-	found := tryAll(t, n)
-	critical, notDisk := worstOf(found)
-	never := fmt.Sprintf("Critical findings where nothing stalls: %d. \"Not the disk\" where it is: %d.\n", len(critical), len(notDisk))
-	table := tableOf(found, false)
-	t.Logf("%d runs in %s\n%s%s\ncritical: %s\nnot the disk: %s", n, time.Since(start).Round(time.Second), table, never, strings.Join(critical, "; "), strings.Join(notDisk, "; "))
-
-	for _, r := range found {
-		for _, e := range r.errors {
-			if *even {
-				t.Log(e)
-			}
-		}
-	}
-
-	if !*update || t.Failed() {
+	found := tryAll(t, all)
+	if t.Failed() {
 		return
 	}
 
-	publish(t, summaryPage, begin, end, tableOf(found, true)+never)
-	publish(t, rulesPage, begin, end, table)
+	publish(t, summaryPage, begin, end, tableOf(found, true)+neverOf(found))
+	publish(t, rulesPage, begin, end, tableOf(found, false))
+}
+
+// neverOf counts what must never happen.
+func neverOf(found []*tried) string {
+	critical, notDisk := worstOf(found)
+	return fmt.Sprintf("Critical findings where nothing stalls: %d. \"Not the disk\" where it is: %d.\n", len(critical), len(notDisk))
+}
+
+// BenchmarkIncidents tries one incident per iteration, from seed 0 on. It prints the table, and the wrong claims
+// about the half that rules may be tuned on. -artifacts keeps the scenario of each incident, for plimsoll
+// simulate:
+//
+//	go test ./internal/judge/accuracy -run '^$' -bench Incidents -benchtime 50x -artifacts
+func BenchmarkIncidents(b *testing.B) {
+	var found []*tried
+	scenarios := b.ArtifactDir()
+	for b.Loop() {
+		in := generate(uint64(len(found)))
+		if err := os.WriteFile(filepath.Join(scenarios, fmt.Sprintf("%d.yaml", in.seed)), []byte(in.text), 0o644); err != nil {
+			b.Fatal(err)
+		}
+
+		r, err := try(b.Context(), in)
+		if err != nil {
+			b.Fatalf("seed %d: %v", in.seed, err)
+		}
+		found = append(found, r)
+	}
+
+	critical, notDisk := worstOf(found)
+	b.Logf("%s%s\ncritical: %s\nnot the disk: %s", tableOf(found, false), neverOf(found), strings.Join(critical, "; "), strings.Join(notDisk, "; "))
+
+	for _, r := range found {
+		for _, e := range r.errors {
+			if half(r.seed) == tunedOn {
+				b.Log(e)
+			}
+		}
+	}
 }
 
 // publish writes what a page has between two marks.
@@ -245,12 +249,4 @@ func publish(t *testing.T, page, begin, end, table string) {
 	if err := os.WriteFile(page, []byte(before+begin+"\n"+strings.TrimSpace(table)+"\n\n"+end+after), 0o644); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// To tune a rule, print the incident as a file: -seeds 17 -run ScenarioOfSeed prints it.
-func TestScenarioOfSeed(t *testing.T) {
-	if *seeds == 0 {
-		t.Skip("-seeds N prints the scenario of seed N, for plimsoll simulate")
-	}
-	fmt.Print(generate(uint64(*seeds)).text)
 }

@@ -55,11 +55,11 @@ func (in incident) longByThemselves(ctx context.Context, base time.Duration, lim
 	if in.everything == nil {
 		return false, nil
 	}
-	felt, _, err := simulatedRun(ctx, in.text, false, in.everything...)
+	latencies, _, err := felt(ctx, in.text, in.everything...)
 	if err != nil {
 		return false, err
 	}
-	return accuracy.Refutation(base, stalledIn(felt, limit)) == accuracy.Right, nil
+	return accuracy.Refutation(base, stalledIn(latencies, limit)) == accuracy.Right, nil
 }
 
 // saidLong reports whether a report mentions long operations of a few clients and no stall.

@@ -35,6 +35,23 @@ func run(ctx context.Context, text string, sets ...string) (*recording.Memory, e
 	return m, err
 }
 
+// felt runs a scenario and returns the latencies that its clients felt, by kind of operation, and its recording.
+func felt(ctx context.Context, text string, sets ...string) (map[string][]float64, *recording.Memory, error) {
+	m, err := run(ctx, text, sets...)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	out := map[string][]float64{}
+	for _, kind := range kinds {
+		if out[kind], err = latencies(ctx, m, kind); err != nil {
+			return nil, nil, err
+		}
+	}
+
+	return out, m, nil
+}
+
 // resampled simulates coarser sampling: it keeps one sample per interval.
 func resampled(ctx context.Context, m *recording.Memory, every time.Duration) (recording.Reader, error) {
 	if every <= time.Second {
@@ -81,7 +98,6 @@ func resampled(ctx context.Context, m *recording.Memory, every time.Duration) (r
 // tried is an incident with what came of it.
 type tried struct {
 	incident
-	skipped bool
 	stalled time.Duration
 	// quiet means that no second came close to a stall.
 	quiet  bool
@@ -97,20 +113,20 @@ type tried struct {
 // try runs an incident, its counterfactuals, and the diagnosis at each sampling.
 func try(ctx context.Context, in incident) (*tried, error) {
 	out := &tried{incident: in, left: map[string]time.Duration{}}
-	felt, m, err := simulatedRun(ctx, in.text, true)
+	latencies, m, err := felt(ctx, in.text)
 	if err != nil {
 		return nil, err
 	}
 
-	limit := limits(felt)
-	out.stalled = stalledIn(felt, limit)
+	limit := limits(latencies)
+	out.stalled = stalledIn(latencies, limit)
 
 	half := map[string]float64{}
 	for kind, s := range limit {
 		half[kind] = s / 2
 	}
 
-	out.quiet = stalledIn(felt, half) == 0 && usuallyQuick(felt)
+	out.quiet = stalledIn(latencies, half) == 0 && usuallyQuick(latencies)
 	long, err := in.longByThemselves(ctx, out.stalled, limit)
 	if err != nil {
 		return nil, err
@@ -134,10 +150,6 @@ func try(ctx context.Context, in incident) (*tried, error) {
 	}
 
 	for _, every := range samplings {
-		if *finest && every > samplings[0] {
-			break
-		}
-
 		r, err := resampled(ctx, m, every)
 		if err != nil {
 			return nil, err

@@ -119,11 +119,11 @@ func (in incident) truths(ctx context.Context, base time.Duration, limit map[str
 		if t, ok := left[key]; ok {
 			return t, nil
 		}
-		felt, _, err := simulatedRun(ctx, in.text, false, sets...)
+		latencies, _, err := felt(ctx, in.text, sets...)
 		if err != nil {
 			return 0, err
 		}
-		left[key] = stalledIn(felt, limit)
+		left[key] = stalledIn(latencies, limit)
 		return left[key], nil
 	}
 

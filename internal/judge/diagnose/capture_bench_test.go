@@ -3,7 +3,6 @@ package diagnose_test
 import (
 	"bufio"
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,8 +16,6 @@ import (
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
-
-var captureDir = flag.String("diagnose.capture", "", "folder of the capture that a benchmark reads: it is made there if the folder is empty, and stays (default: a temporary one)")
 
 // BenchmarkCaptureOfADay goes from a diagnostic.data folder to the verdict: a day at one second of
 // 3,400 metrics, in files of 10 MB as mongod writes them. The capture is made before the clock
@@ -101,15 +98,10 @@ func BenchmarkRecordingOfAMonth(b *testing.B) {
 	reportPeak(b)
 }
 
-// capture is the folder of a capture, made if it is not there.
+// capture makes a capture and returns its folder.
 func capture(b *testing.B, write func(dir string)) string {
-	dir := *captureDir
-	if dir == "" {
-		dir = b.TempDir()
-	}
-	if made, err := os.ReadDir(dir); err != nil || len(made) == 0 {
-		write(dir)
-	}
+	dir := b.TempDir()
+	write(dir)
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // VmHWM begins again, where there is one
 	return dir
 }

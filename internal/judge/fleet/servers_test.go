@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -20,15 +19,6 @@ import (
 
 	"plimsoll/internal/judge/fleet"
 	"plimsoll/internal/record/recording"
-)
-
-// whole runs the measurement for the table of docs/fleet.md: 200 clusters for a day, on every
-// available engine.
-//
-//	go test ./internal/judge/fleet -run TestTable -fleet -timeout 2h -v
-var (
-	whole = flag.Bool("fleet", false, "measure 200 clusters on every engine (docs/fleet.md)")
-	span  = flag.Duration("fleet-span", 24*time.Hour, "the time of them that is measured")
 )
 
 // An engine is a metrics server to test with, and its programs.
@@ -341,21 +331,25 @@ func (e *engine) visible(t testing.TB, f *synthetic) {
 	t.Fatalf("%s: what was pushed does not appear", e.name)
 }
 
-// TestTable measures the table of docs/fleet.md.
-func TestTable(t *testing.T) {
-	if !*whole {
-		t.Skip("measured on request: go test ./internal/judge/fleet -run TestTable -fleet -timeout 2h -v")
+// BenchmarkClusters measures the table of docs/fleet.md: 200 clusters for a day, on every available engine.
+//
+//	go test ./internal/judge/fleet -run '^$' -bench Clusters -benchtime 1x -timeout 2h
+func BenchmarkClusters(b *testing.B) {
+	if testing.Short() {
+		b.Skip("it reads a day of 200 clusters")
 	}
 
-	const clusters = 200
-	day := *span
-	bases := simulated(t, time.Hour)
+	const (
+		clusters = 200
+		day      = 24 * time.Hour
+	)
+	bases := simulated(b, time.Hour)
 	var table bytes.Buffer
 	fmt.Fprintf(&table, "| engine | push | diagnosis, 1 at a time | 4 at a time | CPU of the engine | CPU of plimsoll | peak of the engine | peak of plimsoll |\n|---|---|---|---|---|---|---|---|\n")
 
 	for _, open := range []func(testing.TB) *engine{func(t testing.TB) *engine { return prometheus(t) }, victoria,
 		func(t testing.TB) *engine { return thanos(t, 1) }, func(t testing.TB) *engine { return thanos(t, 2) }} {
-		t.Run("", func(t *testing.T) {
+		b.Run("", func(t *testing.B) {
 			e := open(t)
 			f := newSynthetic(bases, clusters, recently(day), day)
 			began := time.Now()

@@ -23,7 +23,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-func available(t *testing.T, programs ...string) {
+func available(t testing.TB, programs ...string) {
 	t.Helper()
 	if err := Available(); err != nil {
 		t.Skip(err)
@@ -35,7 +35,7 @@ func available(t *testing.T, programs ...string) {
 	}
 }
 
-func run(t *testing.T, name string, args ...string) string {
+func run(t testing.TB, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
 	if err != nil {
@@ -45,7 +45,7 @@ func run(t *testing.T, name string, args ...string) string {
 }
 
 // attach creates a device and removes it when the test ends.
-func attach(t *testing.T, cfg disk.Config, opt Options) (*disk.Disk, *Device) {
+func attach(t testing.TB, cfg disk.Config, opt Options) (*disk.Disk, *Device) {
 	t.Helper()
 	h, err := disk.NewHost(disk.Options{Path: DefaultPath})
 	if err != nil {
@@ -199,7 +199,7 @@ func TestDetachLeavesNothing(t *testing.T) {
 
 // nothingLeft checks that dir is empty and not a mount point, and that the device's settings are
 // restored.
-func nothingLeft(t *testing.T, dir, device string, undo []setting) {
+func nothingLeft(t testing.TB, dir, device string, undo []setting) {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mounts")
 	if err != nil || bytes.Contains(mounts, []byte(dir)) {

@@ -5,7 +5,6 @@ package blockdev
 import (
 	"bufio"
 	"bytes"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -23,11 +22,6 @@ import (
 	"plimsoll/internal/base/vtime"
 	"plimsoll/internal/lab/disk"
 	"plimsoll/internal/model/volume"
-)
-
-var (
-	fidelity     = flag.Int("fidelity", 0, "measure each volume with fio for this many seconds per pattern, and print the table of docs/lab.md")
-	fidelityOnly = flag.String("fidelity-only", "", "run only the rows that contain this text")
 )
 
 // A pattern is a fio workload.
@@ -79,35 +73,39 @@ func measuredVolumes() []volume.Config {
 	}
 }
 
-// TestFidelity prints how a device compares with the model of its volume under fio, with and
+// fidelityLasts is how long fio runs each pattern.
+const fidelityLasts = 5 * time.Second
+
+// BenchmarkFidelity prints how a device compares with the model of its volume under fio, with and
 // without a file system, and how the kernel's own throttle behaves with the same limits.
 //
-//	go test ./internal/lab/blockdev -run Fidelity -fidelity 5 -v
-func TestFidelity(t *testing.T) {
-	if *fidelity == 0 {
-		t.Skip("a measurement, not a test: -fidelity SECONDS")
+//	go test ./internal/lab/blockdev -run '^$' -bench Fidelity -benchtime 1x
+func BenchmarkFidelity(b *testing.B) {
+	if testing.Short() {
+		b.Skip("a measurement of an otherwise idle machine")
 	}
 
-	available(t, "fio", "dd")
+	available(b, "fio", "dd")
 	Prioritize()
-	lasts := time.Duration(*fidelity) * time.Second
 	fmt.Printf("%-24s %-23s %-7s|%8s %8s %7s |%7s %7s |%8s %8s |%8s %8s | late p99, saturated\n",
 		"volume", "pattern", "on", "IOPS", "model", "error", "MB/s", "model", "p50 ms", "model", "p99 ms", "model")
 
 	for _, cfg := range measuredVolumes() {
 		for _, p := range patterns {
 			for _, on := range []string{"device", "ext4", "kernel"} {
-				if name := cfg.Name + ", " + p.name + ", " + on; strings.Contains(name, *fidelityOnly) {
-					// One subtest each, so that its image's memory is freed before the next one.
-					t.Run(name, func(t *testing.T) { measure(t, cfg, p, on, lasts) })
-				}
+				// One benchmark each, so that its image's memory is freed before the next one.
+				b.Run(cfg.Name+"/"+p.name+"/"+on, func(b *testing.B) {
+					for b.Loop() {
+						measure(b, cfg, p, on, fidelityLasts)
+					}
+				})
 			}
 		}
 	}
 }
 
 // measure prints one row.
-func measure(t *testing.T, cfg volume.Config, p pattern, on string, lasts time.Duration) {
+func measure(t testing.TB, cfg volume.Config, p pattern, on string, lasts time.Duration) {
 	t.Helper()
 	m := modelled(cfg, p, lasts)
 	var actual sample
@@ -149,7 +147,7 @@ func measure(t *testing.T, cfg volume.Config, p pattern, on string, lasts time.D
 
 // formatted creates a file system on a device and returns its folder; it is unmounted when the test
 // ends.
-func formatted(t *testing.T, device string) string {
+func formatted(t testing.TB, device string) string {
 	t.Helper()
 	run(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
 	dir := t.TempDir()
@@ -159,14 +157,14 @@ func formatted(t *testing.T, device string) string {
 }
 
 // fill writes the file that fio is going to use, so that its pages and blocks are allocated.
-func fill(t *testing.T, path string) {
+func fill(t testing.TB, path string) {
 	t.Helper()
 	run(t, "dd", "if=/dev/zero", "of="+path, "bs=1M", "count=1024", "oflag=direct", "conv=notrunc,fsync", "status=none")
 }
 
 // throttled runs a pattern on a plain loop device in memory, limited by the kernel's block throttle
 // (in the root cgroup of cgroup v1, as examples/make/volume.sh explains).
-func throttled(t *testing.T, cfg volume.Config, p pattern, lasts time.Duration) sample {
+func throttled(t testing.TB, cfg volume.Config, p pattern, lasts time.Duration) sample {
 	t.Helper()
 	const group = "/sys/fs/cgroup/blkio"
 	if _, err := os.Stat(group + "/blkio.throttle.write_iops_device"); err != nil {
@@ -232,7 +230,7 @@ func (s sample) perSecond(d time.Duration) string {
 
 // fio runs a pattern. Requests that end after the run time are dropped, because fio reaps them
 // together and late.
-func fio(t *testing.T, path string, p pattern, lasts time.Duration) sample {
+func fio(t testing.TB, path string, p pattern, lasts time.Duration) sample {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
 	run(t, "nice", "-n", strconv.Itoa(niceness(t)), "fio", "--name=x", "--filename="+path, "--ioengine=libaio", "--direct=1", "--rw="+p.rw,
@@ -266,7 +264,7 @@ func fio(t *testing.T, path string, p pattern, lasts time.Duration) sample {
 }
 
 // niceness returns the value that brings a child of this process back to normal priority.
-func niceness(t *testing.T) int {
+func niceness(t testing.TB) int {
 	t.Helper()
 	n, err := unix.Getpriority(unix.PRIO_PROCESS, 0) // 20 minus the niceness
 	if err != nil {
