@@ -191,7 +191,7 @@ func (o *fleetOptions) run(ctx context.Context, a *app, d *diagnoseOptions) erro
 		return fleetError(err)
 	}
 
-	if err := o.tell(a, d, r); err != nil {
+	if err := o.show(a, d, r); err != nil {
 		return err
 	}
 
@@ -213,7 +213,7 @@ func fleetError(err error) error {
 	return err
 }
 
-func (o *fleetOptions) tell(a *app, d *diagnoseOptions, r *fleet.Report) error {
+func (o *fleetOptions) show(a *app, d *diagnoseOptions, r *fleet.Report) error {
 	if d.output.value == "json" {
 		return writeJSON(a, r)
 	}

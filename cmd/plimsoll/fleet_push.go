@@ -170,7 +170,7 @@ func (o *recordOptions) runPush(ctx context.Context, a *app, args []string) erro
 	}
 
 	stop()
-	return o.tellPushed(ctx, a, args, p, w, interrupted)
+	return o.reportPushed(ctx, a, args, p, w, interrupted)
 }
 
 // pushAll pushes captures first, then live samples. Several servers and hosts get labels, as in a
@@ -302,7 +302,7 @@ func (o *recordOptions) spool(ctx context.Context, files []input, keep recording
 
 func (s *spool) remove() error { return errors.Join(s.Close(), os.RemoveAll(s.dir)) }
 
-func (o *recordOptions) tellPushed(ctx context.Context, a *app, args []string, p *recording.Pusher,
+func (o *recordOptions) reportPushed(ctx context.Context, a *app, args []string, p *recording.Pusher,
 	w *countedWriter, interrupted bool) error {
 	if w.samples == 0 {
 		if interrupted {

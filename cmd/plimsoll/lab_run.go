@@ -171,7 +171,7 @@ func (o *labRunOptions) measure(ctx context.Context, a *app, path string, v vari
 		Engines: engines.All().Labs(), File: path, Sets: v.sets, FileSystem: o.lab.filesystem.value,
 		Images: o.lab.images, PowerLoss: o.powerLoss, Model: o.model,
 		// JSON always has the series; text needs them only for charts.
-		Series: o.series || o.output.value != "json", Progress: func(p run.Progress) { tellLab(t, p) },
+		Series: o.series || o.output.value != "json", Progress: func(p run.Progress) { reportLab(t, p) },
 	}
 
 	for _, p := range o.programs {
@@ -217,8 +217,8 @@ func asProblem(err error) error {
 	return err
 }
 
-// tellLab describes a run's progress for a meter.
-func tellLab(t *tally, p run.Progress) {
+// reportLab describes a run's progress for a meter.
+func reportLab(t *tally, p run.Progress) {
 	if !p.Timed {
 		t.setStage(p.Phase, int(p.Done), int(p.Total))
 		return

@@ -424,11 +424,11 @@ func isBinary(path string) bool {
 
 // said passes on the volume types and sizes that --set gives, so that observed limits count as
 // figures of these products. Other assignments are applied to the fitted scenario.
-func said(sets []scenario.Set, tell func(volume, word string)) {
+func said(sets []scenario.Set, each func(volume, word string)) {
 	for _, s := range sets {
 		keys := strings.Split(strings.TrimSpace(s.Path), ".")
 		if len(keys) == 3 && keys[0] == "volumes" && (keys[2] == "type" || keys[2] == "size") {
-			tell(keys[1], strings.TrimSpace(s.Text()))
+			each(keys[1], strings.TrimSpace(s.Text()))
 		}
 	}
 }

@@ -111,8 +111,8 @@ func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 
-	if tell := o.tell(a, w, interrupted); err == nil {
-		err = tell
+	if reported := o.report(a, w, interrupted); err == nil {
+		err = reported
 	}
 
 	return err
@@ -167,7 +167,7 @@ func (o *recordOptions) copyMarks(r recording.Reader) error {
 	return nil
 }
 
-func (o *recordOptions) tell(a *app, w *countedWriter, interrupted bool) error {
+func (o *recordOptions) report(a *app, w *countedWriter, interrupted bool) error {
 	dropped := w.dropped()
 	r := &results.Recorded{Recording: o.out, Samples: w.samples - dropped, Dropped: dropped,
 		Sources: len(w.sources), Interrupted: interrupted,

@@ -265,13 +265,13 @@ func (o *watchOptions) watch(ctx context.Context, w *watch.Watch, server *watch.
 func (o *watchOptions) openLive(ctx context.Context, a *app, args []string,
 	log *slog.Logger) ([]input, error) {
 	began := time.Now()
-	for told := false; ; told = true {
+	for reported := false; ; reported = true {
 		inputs, err := o.open(ctx, a, args)
 		var f *failure
 
 		// A failure is a usage error, which waiting cannot repair.
 		if err != nil && ctx.Err() == nil && !errors.As(err, &f) && time.Since(began) < o.wait.Std() {
-			if !told {
+			if !reported {
 				log.Warn("a source cannot be read yet; waiting for it", "error", err, "at_most", o.wait.String())
 			}
 			select {

@@ -121,16 +121,16 @@ func TestMongodAcceptsItsBudget(t *testing.T) {
 
 // A watcher keeps a program's output, and signals when a text appears in it.
 type watcher struct {
-	to   *strings.Builder
-	text string
-	seen chan struct{}
-	told bool
+	to    *strings.Builder
+	text  string
+	seen  chan struct{}
+	found bool
 }
 
 func (w *watcher) Write(p []byte) (int, error) {
 	w.to.Write(p)
-	if !w.told && strings.Contains(w.to.String(), w.text) {
-		w.told = true
+	if !w.found && strings.Contains(w.to.String(), w.text) {
+		w.found = true
 		close(w.seen)
 	}
 	return len(p), nil

@@ -193,7 +193,7 @@ func TestProductsUntold(t *testing.T) {
 		}
 
 		// If the user names the product, it is that product with the figures that were reached.
-		told, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{
+		asGiven, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{
 			Pack: pack, Engines: engines.All().Fits(),
 			Engine: "streams", Volumes: map[string]catalog.Order{"data": {Type: "gp3", Size: 300 * units.GiB}},
 		})
@@ -201,7 +201,7 @@ func TestProductsUntold(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if o := orderOf(t, told); o.Type != "gp3" || o.Size != 300*units.GiB {
+		if o := orderOf(t, asGiven); o.Type != "gp3" || o.Size != 300*units.GiB {
 			t.Errorf("given as gp3 it is %s", o.String())
 		}
 	}

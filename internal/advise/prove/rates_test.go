@@ -125,7 +125,7 @@ func TestAdvice(t *testing.T) {
 	}
 
 	if len(asked) < n/3 {
-		t.Fatalf("%d of %d cannot tell: too few to check their advice", len(asked), n)
+		t.Fatalf("%d of %d undecided: too few to check their advice", len(asked), n)
 	}
 
 	enough := int(timeline.Quantile(asked, 0.5))

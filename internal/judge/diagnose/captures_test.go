@@ -59,7 +59,7 @@ func TestSignalsOfCaptures(t *testing.T) {
 			slices.Sort(lacks)
 			want := slices.Sorted(slices.Values(c.lacks))
 			if d := cmp.Diff(want, lacks); d != "" {
-				t.Errorf("signals the capture cannot tell (-want +got):\n%s", d)
+				t.Errorf("signals the capture lacks (-want +got):\n%s", d)
 			}
 		})
 	}

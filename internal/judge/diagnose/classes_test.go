@@ -157,7 +157,7 @@ func TestPercentilesOverTime(t *testing.T) {
 				class, _ := slices.BinarySearch(fsyncEdges, exact)
 				lower := fsyncEdges[max(class-1, 0)]
 				if *v < lower-1e-12 || *v > fsyncEdges[class]+1e-12 {
-					rt.Fatalf("%s of %d durations is %v, told as %v", track.Name, len(durations), exact, *v)
+					rt.Fatalf("%s of %d durations is %v, reported as %v", track.Name, len(durations), exact, *v)
 				}
 			}
 		}

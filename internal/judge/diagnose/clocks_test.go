@@ -80,7 +80,7 @@ func TestClocksThatDiffer(t *testing.T) {
 	}
 
 	if !strings.Contains(got[gap], "--offset SOURCE=20s") {
-		t.Errorf("%s does not tell the offset: %q", gap, got[gap])
+		t.Errorf("%s does not state the offset: %q", gap, got[gap])
 	}
 
 	db, dev = stalling(t, 30)

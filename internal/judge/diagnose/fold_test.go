@@ -59,7 +59,7 @@ func TestMonthsApart(t *testing.T) {
 
 	stall := start.Add((2*month + 300) * time.Second)
 	if w := r.Stalls.Windows[0]; w.From.Sub(stall).Abs() > time.Second || w.To.Sub(stall.Add(10*time.Second)).Abs() > time.Second {
-		t.Errorf("the stall is told from %v to %v, want ten seconds from %v on", w.From, w.To, stall)
+		t.Errorf("the stall is reported from %v to %v, want ten seconds from %v on", w.From, w.To, stall)
 	}
 
 	if !r.Span.To.Equal(src.To) {

@@ -108,7 +108,7 @@ func TestFindingsAreThoseOfTheEmbeddedEngine(t *testing.T) {
 	}
 
 	if !r.Chosen || !slices.Equal(r.By, []string{"cluster"}) {
-		t.Errorf("databases are told apart by %v", r.By)
+		t.Errorf("databases are identified by %v", r.By)
 	}
 
 	group := func(rule string) fleet.Group {

@@ -36,9 +36,9 @@ const (
 
 // Check reports impossible settings, each with its limit and the nearest legal value.
 func (c *Config) Check() diagnostics.List {
-	var l diagnostics.List
+	var problems diagnostics.List
 	if c.Cores < 1 || c.Cores > coresMax {
-		l = append(l, diagnostics.Problem{
+		problems = append(problems, diagnostics.Problem{
 			Field: "cores", Text: fmt.Sprintf("a host cannot have %d cores", c.Cores),
 			Limit: fmt.Sprintf("1 to %d", coresMax), Source: assumed,
 			Nearest: fmt.Sprint(min(max(c.Cores, 1), coresMax)),
@@ -50,40 +50,40 @@ func (c *Config) Check() diagnostics.List {
 		if q > coresMax {
 			nearest = coresMax
 		}
-		l = append(l, diagnostics.Problem{
+		problems = append(problems, diagnostics.Problem{
 			Field: "cpu_quota", Text: fmt.Sprintf("a quota cannot be %s of a core", q),
 			Limit: fmt.Sprintf("0 (no quota), or %s to %s", quotaMin, units.Ratio(coresMax)), Source: quotas,
 			Nearest: nearest.String(),
 		})
 	}
 
-	size(&l, "memory", c.Memory, memoryMin, memoryMax, assumed)
+	size(&problems, "memory", c.Memory, memoryMin, memoryMax, assumed)
 	most := min(max(c.Memory, memoryMin), memoryMax)
 	if c.DirtyBackground != 0 {
-		size(&l, "dirty_background_bytes", c.DirtyBackground, dirtyMin, most,
+		size(&problems, "dirty_background_bytes", c.DirtyBackground, dirtyMin, most,
 			sysctl+": two pages up to the host's memory")
 	}
 
 	if c.Dirty != 0 {
-		size(&l, "dirty_bytes", c.Dirty, dirtyMin, most, sysctl+": two pages up to the host's memory")
+		size(&problems, "dirty_bytes", c.Dirty, dirtyMin, most, sysctl+": two pages up to the host's memory")
 	}
 
 	defaults := Defaults()
 	if c.DirtyBackground == 0 {
-		ratio(&l, "dirty_background_ratio", c.DirtyBackgroundRatio, 0, defaults.DirtyBackgroundRatio)
+		ratio(&problems, "dirty_background_ratio", c.DirtyBackgroundRatio, 0, defaults.DirtyBackgroundRatio)
 	}
 
 	if c.Dirty == 0 {
-		ratio(&l, "dirty_ratio", c.DirtyRatio, 0.01, defaults.DirtyRatio)
+		ratio(&problems, "dirty_ratio", c.DirtyRatio, 0.01, defaults.DirtyRatio)
 	}
 
-	duration(&l, "dirty_expire", c.DirtyExpire, 0)
+	duration(&problems, "dirty_expire", c.DirtyExpire, 0)
 	if c.WritebackInterval != 0 {
-		duration(&l, "writeback_interval", c.WritebackInterval, intervalMin)
+		duration(&problems, "writeback_interval", c.WritebackInterval, intervalMin)
 	}
 
 	if c.Wakeup < 0 || c.Wakeup > units.Duration(wakeupMax) {
-		l = append(l, diagnostics.Problem{
+		problems = append(problems, diagnostics.Problem{
 			Field: "wakeup", Text: fmt.Sprintf("a core cannot take %v to wake up", c.Wakeup.Std()),
 			Limit: "0s to " + wakeupMax.String(), Source: assumed,
 			Nearest: min(max(c.Wakeup.Std(), 0), wakeupMax).String(),
@@ -91,34 +91,34 @@ func (c *Config) Check() diagnostics.List {
 	}
 
 	if c.FileSystem != XFS && c.FileSystem != Ext4 {
-		l = append(l, diagnostics.Problem{
+		problems = append(problems, diagnostics.Problem{
 			Field: "filesystem", Text: fmt.Sprintf("%q is not modelled", c.FileSystem),
 			Limit: "xfs or ext4", Source: "these two were measured", Nearest: string(XFS),
 		})
 	}
 
-	c.checkMounting(&l)
+	c.checkMounting(&problems)
 	if c.WritebackDepth < 0 || c.WritebackDepth > depthMax {
-		l = append(l, diagnostics.Problem{
+		problems = append(problems, diagnostics.Problem{
 			Field: "writeback_depth", Text: fmt.Sprintf("%d requests is out of range", c.WritebackDepth),
 			Limit: fmt.Sprintf("0 (no bound) to %d", depthMax), Source: assumed,
 			Nearest: fmt.Sprint(min(max(c.WritebackDepth, 0), depthMax)),
 		})
 	}
 
-	count(&l, "wbt_lat_usec", c.WbtLatUsec, wbtMax, "microseconds", block+", wbt_lat_usec")
-	count(&l, "nr_requests", c.NrRequests, requestsMax, "requests", block+", nr_requests")
-	size(&l, "max_request", c.MaxRequest, PageSize, maxRequestMax, block+", max_sectors_kb")
+	count(&problems, "wbt_lat_usec", c.WbtLatUsec, wbtMax, "microseconds", block+", wbt_lat_usec")
+	count(&problems, "nr_requests", c.NrRequests, requestsMax, "requests", block+", nr_requests")
+	size(&problems, "max_request", c.MaxRequest, PageSize, maxRequestMax, block+", max_sectors_kb")
 
 	if n := c.MaxRequest; n > PageSize && n <= maxRequestMax && n%PageSize != 0 {
-		l = append(l, diagnostics.Problem{
+		problems = append(problems, diagnostics.Problem{
 			Field: "max_request", Text: fmt.Sprintf("%s is not a whole number of pages", n.Exact()),
 			Limit: "a multiple of " + PageSize.Exact(), Source: block + ", max_sectors_kb",
 			Nearest: (n / PageSize * PageSize).Exact(),
 		})
 	}
 
-	return l
+	return problems
 }
 
 func size(l *diagnostics.List, field string, n, least, most units.Size, source string) {

@@ -34,10 +34,10 @@ func TestProblems(t *testing.T) {
 			switch d.Cmd {
 			case "parse":
 				s, err := language.Parse("f.yaml", []byte(d.Input), nil)
-				return told(t, s, err)
+				return textOf(t, s, err)
 			case "set":
 				s, err := language.Parse("f.yaml", []byte(right), strings.Split(d.Input, "\n"))
-				return told(t, s, err)
+				return textOf(t, s, err)
 			}
 			d.Fatalf(t, "no command %s", d.Cmd)
 			return ""
@@ -45,7 +45,7 @@ func TestProblems(t *testing.T) {
 	})
 }
 
-func told(t *testing.T, s *scenario.Scenario, err error) string {
+func textOf(t *testing.T, s *scenario.Scenario, err error) string {
 	t.Helper()
 	if err != nil {
 		var p scenario.Problems

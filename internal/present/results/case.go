@@ -136,7 +136,7 @@ func walkedTable(c *casebook.Case, figures []casebook.WalkedFigure, g *ledger) *
 		Columns: []document.Column{{}, {Text: "published", Number: true}, {Text: "model", Number: true},
 			{Text: "deviation", Number: true}}}
 	for _, f := range figures {
-		published, got, deviation, source, told := "–", "not modelled", "–", "", g.walked(c, f)
+		published, got, deviation, source, walked := "–", "not modelled", "–", "", g.walked(c, f)
 		if len(f.Published) > 0 {
 			published, source = publishedText(f), g.published(c)
 		}
@@ -156,9 +156,9 @@ func walkedTable(c *casebook.Case, figures []casebook.WalkedFigure, g *ledger) *
 			}
 		}
 
-		tab.Rows = append(tab.Rows, []document.Cell{{Text: figureLabel(f), Note: f.Note, Ref: told},
-			{Text: published, Number: true, Href: source}, {Text: got, Number: true, Href: told},
-			{Text: deviation, Number: true, Href: told}})
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: figureLabel(f), Note: f.Note, Ref: walked},
+			{Text: published, Number: true, Href: source}, {Text: got, Number: true, Href: walked},
+			{Text: deviation, Number: true, Href: walked}})
 	}
 
 	return tab

@@ -88,7 +88,7 @@ func TestOwnCgroup(t *testing.T) {
 	}{
 		"alone in a service": {"0::/system.slice/plimsoll.service\n", "sys/fs/cgroup/system.slice/plimsoll.service", strconv.Itoa(os.Getpid()) + "\n", true},
 		"with a database":    {"0::/\n", "sys/fs/cgroup", "1\n" + strconv.Itoa(os.Getpid()) + "\n", false},
-		"not told":           {"0::/\n", "sys/fs/cgroup", "", false},
+		"not given":          {"0::/\n", "sys/fs/cgroup", "", false},
 		"alone, version 1":   {"3:cpu:/docker/1\n", "sys/fs/cgroup/cpu", strconv.Itoa(os.Getpid()) + "\n", true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -211,15 +211,15 @@ func TestVolumesAreSampled(t *testing.T) {
 		}
 	}
 
-	told := 0
+	shown := 0
 	for _, text := range s.absent {
 		if strings.Contains(text, "vol-2") {
-			told++
+			shown++
 		}
 	}
 
-	if told != 1 {
-		t.Errorf("the volume that refuses is reported %d times: %q", told, s.absent)
+	if shown != 1 {
+		t.Errorf("the volume that refuses is reported %d times: %q", shown, s.absent)
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 type server struct {
 	answer func(n int) (after time.Duration, err error) // nil: immediately
 	asked  int
-	told   int
+	added  int
 }
 
 func (s *server) Sample(ctx context.Context, at time.Time) ([]recording.Batch, error) {
@@ -39,7 +39,7 @@ func (s *server) Sample(ctx context.Context, at time.Time) ([]recording.Batch, e
 }
 
 func (s *server) AddFacts(d *recording.Source) {
-	s.told++
+	s.added++
 	d.Version = fmt.Sprint("asked ", s.asked)
 }
 
@@ -97,7 +97,7 @@ var errAway = errors.New("connection refused")
 func TestSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(300 * time.Millisecond)
-		var told []int64
+		var shown []int64
 		w, s := &transcript{}, &server{answer: func(n int) (time.Duration, error) {
 			if n == 3 {
 				return 2500 * time.Millisecond, nil // a stall
@@ -105,7 +105,7 @@ func TestSchedule(t *testing.T) {
 			return 20 * time.Millisecond, nil
 		}}
 
-		opt := Options{For: 6 * time.Second, Progress: func(done, total int64) { told = append(told, done/1e6, total/1e9) }}
+		opt := Options{For: 6 * time.Second, Progress: func(done, total int64) { shown = append(shown, done/1e6, total/1e9) }}
 		if err := source().Poll(t.Context(), w, opt, s); err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ db asked 1: 1 from 300ms to 300ms
 db asked 5: 5 from 300ms to 6s`)
 
 		// Progress is also reported while Poll waits for an answer.
-		if got := fmt.Sprint(told); got != "[0 6 1000 6 2000 6 3000 6 4000 6 5000 6]" {
+		if got := fmt.Sprint(shown); got != "[0 6 1000 6 2000 6 3000 6 4000 6 5000 6]" {
 			t.Errorf("progress %s", got)
 		}
 	})

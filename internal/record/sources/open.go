@@ -264,31 +264,32 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 		return asReader(recording.Open(filepath.Dir(path)))
 	}
 
-	p, err := openPacked(path, info)
+	packed, err := openPacked(path, info)
 	if err != nil {
 		return Input{}, err
 	}
 
 	// A tar archive may contain several sources, so it is not guessed which one is meant.
-	head := p.head
+	head := packed.head
 	if isTar(head) {
-		return Input{}, fmt.Errorf("%s %s", path, o.looksLike(head, p.kind))
+		return Input{}, fmt.Errorf("%s %s", path, o.looksLike(head, packed.kind))
 	}
 
 	if len(head) > 0 {
 		switch c := o.capture(path, head); {
-		case c != nil && p.kind == plain:
+		case c != nil && packed.kind == plain:
 			return asInput(c.Open(path))
 		case c != nil:
 			return Input{}, fmt.Errorf("%s is %s compressed with %s: decompress it, or give %s", path, c.Name,
-				p.kind, c.Whole)
+				packed.kind, c.Whole)
 		}
 	}
 
-	from := source.File{Path: path, Open: p.open, Bytes: p.bytes, Modified: p.modified}
+	from := source.File{Path: path, Open: packed.open, Bytes: packed.bytes, Modified: packed.modified}
 	if bytes.HasPrefix(head, []byte(saMagic)) {
-		if p.kind != plain {
-			return Input{}, fmt.Errorf("%s is sar's binary file compressed with %s: decompress it first", path, p.kind)
+		if packed.kind != plain {
+			return Input{}, fmt.Errorf("%s is sar's binary file compressed with %s: decompress it first",
+				path, packed.kind)
 		}
 		if from, err = sadfFile(from); err != nil {
 			return Input{}, fmt.Errorf("%s %w", path, err)
@@ -341,7 +342,7 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 		}
 	}
 
-	return Input{}, fmt.Errorf("%s %s", path, o.looksLike(head, p.kind))
+	return Input{}, fmt.Errorf("%s %s", path, o.looksLike(head, packed.kind))
 }
 
 // openURL opens an address by its scheme, and recognises what answers there.

@@ -16,7 +16,7 @@ import (
 // for nothing (etcd documentation, "Configuration options"). Names are those of 3.6; in a file
 // durations of the backend are nanoseconds, heartbeats milliseconds.
 func settings(l *emit.Layout) (*emit.Part, error) {
-	b, a := scenario.ConfigOf[*model.Config](l.Before), scenario.ConfigOf[*model.Config](l.After)
+	before, after := scenario.ConfigOf[*model.Config](l.Before), scenario.ConfigOf[*model.Config](l.After)
 	type option struct {
 		path, flag          string
 		before, env, inFile string
@@ -29,15 +29,16 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 	}
 
 	all := []option{
-		number("heartbeat", "heartbeat-interval", b.Heartbeat.Std().Milliseconds(),
-			a.Heartbeat.Std().Milliseconds()),
-		number("election", "election-timeout", b.Election.Std().Milliseconds(), a.Election.Std().Milliseconds()),
-		{at("batch_interval"), "backend-batch-interval", b.BatchInterval.Std().String(),
-			a.BatchInterval.Std().String(), strconv.FormatInt(a.BatchInterval.Std().Nanoseconds(), 10)},
-		number("batch_limit", "backend-batch-limit", int64(b.BatchLimit), int64(a.BatchLimit)),
-		number("snapshot_count", "snapshot-count", int64(b.SnapshotCount), int64(a.SnapshotCount)),
-		number("catchup_entries", "snapshot-catchup-entries", int64(b.CatchUp), int64(a.CatchUp)),
-		number("quota", "quota-backend-bytes", int64(b.Quota), int64(a.Quota)),
+		number("heartbeat", "heartbeat-interval", before.Heartbeat.Std().Milliseconds(),
+			after.Heartbeat.Std().Milliseconds()),
+		number("election", "election-timeout", before.Election.Std().Milliseconds(),
+			after.Election.Std().Milliseconds()),
+		{at("batch_interval"), "backend-batch-interval", before.BatchInterval.Std().String(),
+			after.BatchInterval.Std().String(), strconv.FormatInt(after.BatchInterval.Std().Nanoseconds(), 10)},
+		number("batch_limit", "backend-batch-limit", int64(before.BatchLimit), int64(after.BatchLimit)),
+		number("snapshot_count", "snapshot-count", int64(before.SnapshotCount), int64(after.SnapshotCount)),
+		number("catchup_entries", "snapshot-catchup-entries", int64(before.CatchUp), int64(after.CatchUp)),
+		number("quota", "quota-backend-bytes", int64(before.Quota), int64(after.Quota)),
 	}
 
 	// A member that exists finds its moved log through the link in its place. With this setting it would
@@ -50,7 +51,7 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 		}
 	}
 
-	p := &emit.Part{}
+	part := &emit.Part{}
 	env := l.Head("#",
 		"Settings of etcd for its environment: an EnvironmentFile of systemd, or a container's.", "etcd ignores them if it is started with --config-file.")
 	conf := l.Head("#",
@@ -69,25 +70,25 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 		env += comment + "ETCD_" + strings.ToUpper(strings.ReplaceAll(o.flag, "-", "_")) + "=" + o.env + "\n"
 		conf += comment + o.flag + ": " + o.inFile + "\n"
 		back = append(back, fmt.Sprintf("`--%s` %s", o.flag, o.before))
-		p.Applies = append(p.Applies, o.path)
+		part.Applies = append(part.Applies, o.path)
 	}
 
-	if len(p.Applies) == 0 {
+	if len(part.Applies) == 0 {
 		return nil, nil
 	}
 
-	p.Files = []emit.File{emit.Text("etcd/etcd.env", env), emit.Text("etcd/etcd.conf.yml", conf)}
-	p.Apply = []string{"Use `etcd/etcd.env` (environment) **or** `etcd/etcd.conf.yml` (`--config-file`), depending on how the members are started. Do one member after another, followers first; " +
+	part.Files = []emit.File{emit.Text("etcd/etcd.env", env), emit.Text("etcd/etcd.conf.yml", conf)}
+	part.Apply = []string{"Use `etcd/etcd.env` (environment) **or** `etcd/etcd.conf.yml` (`--config-file`), depending on how the members are started. Do one member after another, followers first; " +
 		"`etcdctl endpoint health --cluster` before the next."}
-	p.Restarts = []string{"each etcd member, one at a time: a majority keeps serving."}
-	p.Verify = []string{"`etcd_disk_wal_fsync_duration_seconds` p99 under 10 ms and `etcd_disk_backend_commit_duration_seconds` p99 under 25 ms (etcd's own criteria); " +
+	part.Restarts = []string{"each etcd member, one at a time: a majority keeps serving."}
+	part.Verify = []string{"`etcd_disk_wal_fsync_duration_seconds` p99 under 10 ms and `etcd_disk_backend_commit_duration_seconds` p99 under 25 ms (etcd's own criteria); " +
 		"the member's first log lines repeat its settings."}
-	p.Back = []string{"Restart the members with the old values: " + strings.Join(back, ", ") + "."}
+	part.Back = []string{"Restart the members with the old values: " + strings.Join(back, ", ") + "."}
 
 	if l.Changed(at("heartbeat")) || l.Changed(at("election")) {
-		p.Risks = append(
-			p.Risks, "Heartbeat and election timeout should be the same on all members: change them in one round.")
+		part.Risks = append(
+			part.Risks, "Heartbeat and election timeout should be the same on all members: change them in one round.")
 	}
 
-	return p, nil
+	return part, nil
 }

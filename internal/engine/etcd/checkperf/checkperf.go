@@ -129,11 +129,11 @@ func Run(ctx context.Context, v *etcd.Existing, opt Options) (r *Result, err err
 	end := vtime.At(opt.Duration + grace)
 	d := loadgen.New(loadgen.Config{Server: v, Workload: load, Seed: opt.Seed, End: end})
 	done := make(chan struct{})
-	told := make(chan struct{})
-	go func() { defer close(told); opt.tell(d, done) }()
+	ended := make(chan struct{})
+	go func() { defer close(ended); opt.report(d, done) }()
 	err = d.Run(ctx, end, nil)
 	close(done)
-	<-told
+	<-ended
 
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (o *Options) workload() (*workload.Workload, error) {
 	return w, problems.Err()
 }
 
-func (o *Options) tell(d *loadgen.Generator, done <-chan struct{}) {
+func (o *Options) report(d *loadgen.Generator, done <-chan struct{}) {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
 

@@ -36,15 +36,15 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	told := false
-	opt.Progress = func(_, all time.Duration, _ units.Frequency, _ units.Duration) { told = all == 2*time.Second }
+	reported := false
+	opt.Progress = func(_, all time.Duration, _ units.Frequency, _ units.Duration) { reported = all == 2*time.Second }
 	r, err := Run(t.Context(), v, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	if r.Puts+r.Unanswered != 300 || r.Failed != 0 || !told || !strings.HasPrefix(r.Server, "etcd 3.") {
-		t.Errorf("%+v, told %v", r, told)
+	if r.Puts+r.Unanswered != 300 || r.Failed != 0 || !reported || !strings.HasPrefix(r.Server, "etcd 3.") {
+		t.Errorf("%+v, reported %v", r, reported)
 	}
 
 	for _, c := range append(r.Etcdctl, r.P99s...) {
@@ -119,7 +119,7 @@ func TestJudge(t *testing.T) {
 			}
 
 			if !strings.Contains(strings.Join(r.Remarks, ";"), "no /metrics") {
-				t.Error("nobody was told that the log's fsync was not judged")
+				t.Error("no remark says that the log's fsync was not judged")
 			}
 		})
 	}

@@ -6,7 +6,8 @@ import (
 )
 
 func backendCommitSlow() rules.Rule {
-	r := rules.Rule{ID: "etcd/backend-commit-slow", Title: "The backend's commits are slow", Kind: rules.Cause,
+	rule := rules.Rule{ID: "etcd/backend-commit-slow",
+		Title: "The backend's commits are slow", Kind: rules.Cause,
 		When:  "plimsoll:etcd_backend_commit_p99:seconds > 0.025",
 		Needs: []*rules.Signal{BackendSlowCommits},
 		Cause: "Every 100 ms or 10,000 writes etcd commits its B+tree file (bbolt): it writes all changed pages with two fdatasyncs. Slow commits delay applying, the reads that wait for it, and compaction. Large values and a fragmented file make commits larger.",
@@ -26,8 +27,8 @@ func backendCommitSlow() rules.Rule {
 				Do:       []*rules.Remedy{defragment}},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		return overCriterion(r, c, held,
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+		return overCriterion(rule, c, held,
 			criterion{BackendCommitP99, BackendSlowCommits, "the backend's commit",
 				commitCriterionS, "16 ms", "backend commits"},
 			func(f *rules.Finding, inst string, over timeline.Mask) {
@@ -60,5 +61,5 @@ func backendCommitSlow() rules.Rule {
 			})
 	}
 
-	return r
+	return rule
 }

@@ -8,8 +8,9 @@ import (
 // corrupt has no commands: which copy is right is a decision, and disarming the alarm first would let
 // clients write to copies that differ.
 func corrupt() rules.Rule {
-	r := rules.Rule{ID: "etcd/corrupt", Title: "Requests are refused: a member's data differs from the others'",
-		Kind: rules.Cause, Whole: true, Sums: true,
+	rule := rules.Rule{ID: "etcd/corrupt",
+		Title: "Requests are refused: a member's data differs from the others'",
+		Kind:  rules.Cause, Whole: true, Sums: true,
 		When:    "plimsoll:etcd_corrupt_alarm:bool > 0",
 		Refutes: rules.DiskResources,
 		Cause:   "Members compare hashes of their data when they start (--experimental-initial-corrupt-check, the feature gate InitialCorruptCheck from 3.6 on), at intervals or after a compaction. If a member's hash differs, etcd raises the alarm CORRUPT for it, and from then on all members answer \"etcdserver: corrupt cluster\" to reads, writes, compactions and leases.",
@@ -23,7 +24,7 @@ func corrupt() rules.Rule {
 			TradeOff:  "no member may fail meanwhile; what only that member had is gone",
 			NoCommand: "a person must decide which copy is right: if no majority of the hashes agrees, restore a snapshot"}}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		var out []rules.Finding
 		for _, t := range held {
 			cells := timeline.Known(t.Values)
@@ -31,7 +32,7 @@ func corrupt() rules.Rule {
 				continue
 			}
 
-			f := r.Finding(subjectOf(t.Labels.Get("instance")))
+			f := rule.Finding(subjectOf(t.Labels.Get("instance")))
 			f.Severity, f.Foremost, f.Weight = rules.Critical, true, 1
 
 			// One page has no times: it shows only that the alarm is raised.
@@ -50,5 +51,5 @@ func corrupt() rules.Rule {
 		return out
 	}
 
-	return r
+	return rule
 }

@@ -32,7 +32,7 @@ func fit(m timeline.Mask, n int) timeline.Mask {
 }
 
 func defragmentation() rules.Rule {
-	r := rules.Rule{ID: "etcd/defragmentation", Title: "A member was defragmenting", Kind: rules.Cause,
+	rule := rules.Rule{ID: "etcd/defragmentation", Title: "A member was defragmenting", Kind: rules.Cause,
 		When:    "plimsoll:etcd_defragmenting:bool > 0 or plimsoll:etcd_defragment_time:ratio > 0",
 		Needs:   []*rules.Signal{},
 		AnyOf:   []*rules.Signal{Defragmenting, DefragmentTime},
@@ -60,17 +60,17 @@ func defragmentation() rules.Rule {
 				NoCommand: "each member has to restart"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		var out []rules.Finding
 		for _, inst := range instancesOf(c, Defragmenting, DefragmentTime) {
 			if cells := defragmenting(&c.Signals, c.Time, inst); cells.Count() > 0 {
-				out = append(out, defragmentFinding(r, c, inst, cells))
+				out = append(out, defragmentFinding(rule, c, inst, cells))
 			}
 		}
 		return out
 	}
 
-	return r
+	return rule
 }
 
 // instancesOf returns the members that report any of the signals, without duplicates.

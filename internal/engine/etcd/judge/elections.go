@@ -66,7 +66,7 @@ func longSyncs(c *rules.Case) (n float64, member string) {
 }
 
 func electionsWithoutDisk() rules.Rule {
-	r := rules.Rule{ID: "etcd/elections-without-disk",
+	rule := rules.Rule{ID: "etcd/elections-without-disk",
 		Title: "The leader changes, and the disk is not the cause",
 		Kind:  rules.Cause, Sums: true,
 		When:    "plimsoll:etcd_leader_changes:rate > 0 or plimsoll:etcd_peer_round_trip:seconds > 0.1",
@@ -106,7 +106,7 @@ func electionsWithoutDisk() rules.Rule {
 				NoCommand: "the logs are on the members' hosts"},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		changes, _ := mostElections(c)
 		cells := anyHeld(c, held)
 		rtt, to := slowestRoundTrip(c, cells, changes)
@@ -117,10 +117,10 @@ func electionsWithoutDisk() rules.Rule {
 		if long > 0 || changes == 0 && !(rtt >= slowRoundTripS) {
 			return nil
 		}
-		return []rules.Finding{electionFinding(r, c, cells, changes, rtt, to)}
+		return []rules.Finding{electionFinding(rule, c, cells, changes, rtt, to)}
 	}
 
-	return r
+	return rule
 }
 
 func electionFinding(r rules.Rule, c *rules.Case, cells timeline.Mask, changes, rtt float64,

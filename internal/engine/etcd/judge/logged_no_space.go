@@ -8,7 +8,7 @@ import (
 )
 
 func loggedNoSpace() rules.Rule {
-	r := rules.Rule{ID: "etcd/logged-no-space", Title: "The log reports that the database is at its quota",
+	rule := rules.Rule{ID: "etcd/logged-no-space", Title: "The log reports that the database is at its quota",
 		Kind: rules.Cause, Whole: true,
 		When:    "plimsoll:etcd_logged_no_space:rate > 0",
 		Needs:   []*rules.Signal{LoggedNoSpace},
@@ -23,7 +23,7 @@ func loggedNoSpace() rules.Rule {
 			TradeOff: "watchers and readers lose old revisions; a member does not answer while it defragments",
 			Do:       []*rules.Remedy{disarm}}}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		lines := c.One(LoggedNoSpace)
 		cells := timeline.Where(lines, func(x float64) bool { return x > 0 })
 		eps := cells.Episodes()
@@ -31,7 +31,7 @@ func loggedNoSpace() rules.Rule {
 			return nil
 		}
 
-		f := r.Finding("etcd")
+		f := rule.Finding("etcd")
 		f.Severity, f.Foremost, f.Weight = rules.Critical, true, 1
 		f.Windows = c.Windows(cells)
 		// The signal is a rate per second, and lines are whole.
@@ -45,5 +45,5 @@ func loggedNoSpace() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }

@@ -14,7 +14,7 @@ func nothingLogged() rules.Rule {
 }
 
 func loggedSlowRequests() rules.Rule {
-	r := rules.Rule{ID: "etcd/logged-slow-requests", Title: "The log has requests that took long",
+	rule := rules.Rule{ID: "etcd/logged-slow-requests", Title: "The log has requests that took long",
 		Kind:    rules.Symptom,
 		When:    "plimsoll:etcd_logged_writes_running:ratio > 0 or plimsoll:etcd_logged_ranges_running:ratio > 0",
 		Needs:   []*rules.Signal{loggedWrites.Running},
@@ -35,8 +35,8 @@ func loggedSlowRequests() rules.Rule {
 				Expect: "one client to change", TradeOff: "none", NoCommand: "the log has the keys"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		f, waits, _, ok := r.SlowLogged(c, "etcd",
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+		f, waits, _, ok := rule.SlowLogged(c, "etcd",
 			rules.SlowCalls{Of: loggedWrites, Words: "writes", Waits: true},
 			rules.SlowCalls{Of: loggedRanges, Words: "ranges"})
 		if !ok {
@@ -57,7 +57,7 @@ func loggedSlowRequests() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 // sayLoggedWaits says what the log has about the time of the slow writes.

@@ -15,7 +15,7 @@ const (
 )
 
 func loggedSlowSyncs() rules.Rule {
-	r := rules.Rule{ID: "etcd/logged-slow-syncs", Title: "The log has WAL fdatasyncs of over 1 s",
+	rule := rules.Rule{ID: "etcd/logged-slow-syncs", Title: "The log has WAL fdatasyncs of over 1 s",
 		Kind:    rules.Cause,
 		Storage: true,
 		When:    "plimsoll:etcd_logged_syncs_running:ratio > 0",
@@ -45,15 +45,15 @@ func loggedSlowSyncs() rules.Rule {
 				NoCommand: "it depends on where the members run"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		syncs := c.SumOf(loggedSyncs)
 		if syncs.N < 1 {
 			return nil
 		}
-		return []rules.Finding{loggedSyncsFinding(r, c, syncs)}
+		return []rules.Finding{loggedSyncsFinding(rule, c, syncs)}
 	}
 
-	return r
+	return rule
 }
 
 func loggedSyncsFinding(r rules.Rule, c *rules.Case, syncs rules.LoggedSum) rules.Finding {

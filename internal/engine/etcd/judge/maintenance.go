@@ -20,7 +20,7 @@ const (
 )
 
 func compactionPauses() rules.Rule {
-	r := rules.Rule{ID: "etcd/compaction-pauses", Title: "Compactions pause the members", Kind: rules.Cause,
+	rule := rules.Rule{ID: "etcd/compaction-pauses", Title: "Compactions pause the members", Kind: rules.Cause,
 		When:  "plimsoll:etcd_compaction_long_pauses:rate > 0",
 		Needs: []*rules.Signal{CompactionLongPauses, CompactionPauseTime},
 		Cause: "A compaction deletes old revisions in batches of 1,000 keys. Each batch holds the backend's lock while it reads and deletes, and then commits (3.4 to 3.8, kvstore_compaction.go). With large values or a slow disk a batch takes hundreds of milliseconds, and requests wait for it.",
@@ -40,7 +40,7 @@ func compactionPauses() rules.Rule {
 				NoCommand: "each member has to restart"},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		var out []rules.Finding
 		for _, h := range held {
 			inst := h.Labels.Get("instance")
@@ -52,13 +52,13 @@ func compactionPauses() rules.Rule {
 			if long < longPauses || !(share >= pausedTime || c.Grid.Step() >= oneBurst) {
 				continue
 			}
-			out = append(out, pauseFinding(r, c, inst, cells, long, share))
+			out = append(out, pauseFinding(rule, c, inst, cells, long, share))
 		}
 
 		return out
 	}
 
-	return r
+	return rule
 }
 
 func pauseFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.Mask, long,
@@ -103,7 +103,7 @@ func pauseFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.Mask,
 }
 
 func snapshotSent() rules.Rule {
-	r := rules.Rule{ID: "etcd/snapshot-sent", Title: "The leader sends a member its whole database",
+	rule := rules.Rule{ID: "etcd/snapshot-sent", Title: "The leader sends a member its whole database",
 		Kind:    rules.Cause,
 		When:    "plimsoll:etcd_snapshots_sending:count > 0",
 		Needs:   []*rules.Signal{SnapshotsSending},
@@ -122,12 +122,12 @@ func snapshotSent() rules.Rule {
 				NoCommand: "the slow member has to be found first"},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		var out []rules.Finding
 		for _, h := range held {
 			inst := h.Labels.Get("instance")
 			cells := timeline.Known(h.Values)
-			f := r.Finding(subjectOf(inst))
+			f := rule.Finding(subjectOf(inst))
 			f.Severity, f.Windows = rules.Info, c.Windows(cells)
 
 			// Writes that piled up during the snapshot wait a little longer than it.
@@ -167,5 +167,5 @@ func snapshotSent() rules.Rule {
 		return out
 	}
 
-	return r
+	return rule
 }

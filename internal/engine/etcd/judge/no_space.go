@@ -11,7 +11,7 @@ import (
 const spaceToGain = 0.1
 
 func noSpace() rules.Rule {
-	r := rules.Rule{ID: "etcd/no-space", Title: "Writes are refused: the database is at its quota",
+	rule := rules.Rule{ID: "etcd/no-space", Title: "Writes are refused: the database is at its quota",
 		Kind: rules.Cause, Whole: true, Sums: true,
 		When:    "plimsoll:etcd_database_size:bytes >= plimsoll:etcd_quota:bytes or plimsoll:etcd_no_space_alarm:bool > 0",
 		Needs:   []*rules.Signal{DatabaseSize},
@@ -40,17 +40,17 @@ func noSpace() rules.Rule {
 				NoCommand: "it depends on the writers, and a new quota needs a restart of each member"},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		var out []rules.Finding
 		for _, t := range c.Signal(DatabaseSize) {
-			if f, ok := noSpaceFinding(r, c, t); ok {
+			if f, ok := noSpaceFinding(rule, c, t); ok {
 				out = append(out, f)
 			}
 		}
 		return out
 	}
 
-	return r
+	return rule
 }
 
 func noSpaceFinding(r rules.Rule, c *rules.Case, size timeline.Track) (rules.Finding, bool) {

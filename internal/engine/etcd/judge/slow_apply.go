@@ -19,7 +19,8 @@ const (
 )
 
 func slowApply() rules.Rule {
-	r := rules.Rule{ID: "etcd/slow-apply", Title: "Requests take long to apply, and the disk is not the cause",
+	rule := rules.Rule{ID: "etcd/slow-apply",
+		Title:   "Requests take long to apply, and the disk is not the cause",
 		Kind:    rules.Cause,
 		When:    "plimsoll:etcd_slow_applies:rate > 0.1",
 		Needs:   []*rules.Signal{SlowApplies, BackendCommitP99},
@@ -47,17 +48,17 @@ func slowApply() rules.Rule {
 				TradeOff: "the instance's price", NoCommand: "it depends on what uses the CPUs"},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		var out []rules.Finding
 		for _, h := range held {
-			if f, ok := slowApplyFinding(r, c, h); ok {
+			if f, ok := slowApplyFinding(rule, c, h); ok {
 				out = append(out, f)
 			}
 		}
 		return out
 	}
 
-	return r
+	return rule
 }
 
 func slowApplyFinding(r rules.Rule, c *rules.Case, held timeline.Track) (rules.Finding, bool) {

@@ -16,7 +16,7 @@ const (
 )
 
 func slowMember() rules.Rule {
-	r := rules.Rule{ID: "etcd/slow-member", Title: "One member's disk is slower than the others",
+	rule := rules.Rule{ID: "etcd/slow-member", Title: "One member's disk is slower than the others",
 		Kind: rules.Cause, Sums: true,
 		When:    "plimsoll:etcd_wal_fsync:seconds > on() group_left() (3 * min(plimsoll:etcd_wal_fsync:seconds)) and plimsoll:etcd_wal_fsync:seconds > 0.002",
 		Needs:   []*rules.Signal{WALFsyncs},
@@ -36,7 +36,7 @@ func slowMember() rules.Rule {
 			TradeOff: "the volume's price",
 			Do:       []*rules.Remedy{moveLeader}}}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		all := memberSyncs(c)
 		// The size of the cluster counts, not the members read: a majority may be elsewhere.
 		q := quorum{members: clusterSize(c, len(all)), read: len(all)}
@@ -54,14 +54,14 @@ func slowMember() rules.Rule {
 		var out []rules.Finding
 		for _, m := range all {
 			if m.slow() {
-				out = append(out, slowMemberFinding(r, c, m, q))
+				out = append(out, slowMemberFinding(rule, c, m, q))
 			}
 		}
 
 		return out
 	}
 
-	return r
+	return rule
 }
 
 // A memberSync holds how long one member's syncs take, and the fastest member's for comparison.

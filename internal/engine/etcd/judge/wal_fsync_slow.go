@@ -6,7 +6,7 @@ import (
 )
 
 func walFsyncSlow() rules.Rule {
-	r := rules.Rule{ID: "etcd/wal-fsync-slow", Title: "The WAL's fdatasync is slow", Kind: rules.Cause,
+	rule := rules.Rule{ID: "etcd/wal-fsync-slow", Title: "The WAL's fdatasync is slow", Kind: rules.Cause,
 		When:  "plimsoll:etcd_wal_fsync_p99:seconds > 0.01",
 		Needs: []*rules.Signal{WALSlowFsyncs},
 		Cause: "A quorum of members has to fdatasync every batch of proposals to the WAL before it is acknowledged. A slow sync delays every write, and one of a second or more makes the leader miss its heartbeats.",
@@ -31,8 +31,8 @@ func walFsyncSlow() rules.Rule {
 				NoCommand: "the disk findings have the commands"},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
-		return overCriterion(r, c, held,
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+		return overCriterion(rule, c, held,
 			criterion{WALFsyncP99, WALSlowFsyncs, "the WAL's fdatasync", fsyncCriterionS, "8 ms", "WAL fdatasyncs"},
 			func(f *rules.Finding, inst string, over timeline.Mask) {
 				if mean := c.For(WALFsync, "instance", inst); mean != nil {
@@ -90,5 +90,5 @@ func walFsyncSlow() rules.Rule {
 			})
 	}
 
-	return r
+	return rule
 }

@@ -118,7 +118,7 @@ func counted(n float64) rules.Value {
 }
 
 func walFsyncTail() rules.Rule {
-	r := rules.Rule{ID: "etcd/wal-fsync-tail", Title: "A few WAL syncs take longer than a heartbeat interval",
+	rule := rules.Rule{ID: "etcd/wal-fsync-tail", Title: "A few WAL syncs take longer than a heartbeat interval",
 		Kind: rules.Cause, Sums: true,
 		When:  "plimsoll:etcd_wal_late_fsyncs:rate > 0",
 		Needs: []*rules.Signal{WALLateFsyncs, WALFsyncClasses},
@@ -153,7 +153,7 @@ func walFsyncTail() rules.Rule {
 				NoCommand: "it has to be configured on all members together, and each has to restart"},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		var all []tail
 		for _, m := range c.Signal(WALFsyncs) {
 			all = append(all, tailOf(c, m.Labels.Get("instance")))
@@ -169,14 +169,14 @@ func walFsyncTail() rules.Rule {
 		var out []rules.Finding
 		for _, t := range all {
 			if t.endangersLeader() {
-				out = append(out, tailFinding(r, c, t, all, most, held))
+				out = append(out, tailFinding(rule, c, t, all, most, held))
 			}
 		}
 
 		return out
 	}
 
-	return r
+	return rule
 }
 
 // A role is a member's part in the cluster during the recording. Only a leader's late syncs delay

@@ -51,13 +51,13 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		const secret = "qZx7-s3cret"
 		a, err := parse(strings.ReplaceAll(text, "s3cret", secret), none)
-		told := fmt.Sprint(err)
+		shown := fmt.Sprint(err)
 
 		if err == nil {
 			if len(a.endpoints) == 0 || len(a.endpoints) > membersMax {
 				t.Fatalf("%q has %d members", text, len(a.endpoints))
 			}
-			told = a.name()
+			shown = a.name()
 			for _, e := range a.endpoints {
 				if a.page(e) == "" {
 					t.Fatalf("%q: %q has no page", text, e)
@@ -65,8 +65,8 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 
-		if strings.Contains(text, ":s3cret@") && strings.Count(text, "s3cret") == 1 && strings.Contains(told, secret) {
-			t.Errorf("%q shows the secret: %s", text, told)
+		if strings.Contains(text, ":s3cret@") && strings.Count(text, "s3cret") == 1 && strings.Contains(shown, secret) {
+			t.Errorf("%q shows the secret: %s", text, shown)
 		}
 	})
 }

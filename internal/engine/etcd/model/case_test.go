@@ -41,20 +41,20 @@ func gp3(t testing.TB, iops units.Frequency) volume.Config {
 
 // cloud is five members of four cores each (m6i.xlarge), with a volume for the WAL and one for the
 // database, as in the published case.
-func cloud(t testing.TB, vc volume.Config) bedConfig {
+func cloud(t testing.TB, vc volume.Config) harnessConfig {
 	cfg := Defaults()
 	cfg.Members = 5
 	host := kernel.Defaults()
 	host.Cores = 4
 	one := func(int) volume.Config { return vc }
-	return bedConfig{config: cfg, host: host, seed: 1, volumes: one, data: one}
+	return harnessConfig{config: cfg, host: host, seed: 1, volumes: one, data: one}
 }
 
 // TestLatencyBound: one client's rate is one over the latency, whatever the IOPS; published: 2 %
 // more appends for twice the IOPS. Many clients share syncs and hide it.
 func TestLatencyBound(t *testing.T) {
 	put := func(iops units.Frequency, clients int) float64 {
-		return newBed(t, cloud(t, gp3(t, iops))).closedLoop(clients, 10*time.Second)
+		return newHarness(t, cloud(t, gp3(t, iops))).closedLoop(clients, 10*time.Second)
 	}
 	at3000, at6000 := put(3000, 1), put(6000, 1)
 	t.Logf("one client: %.0f put/s at 3,000 IOPS, %.0f at 6,000 (%+.1f %%); published appends: 1,105 and 1,129 (+2 %%)",
@@ -71,7 +71,7 @@ func TestLatencyBound(t *testing.T) {
 // together no more than a limit a second. (What the limit lets wait is not in its latencies:
 // coordinated omission.)
 type checker struct {
-	bed      *bed
+	harness  *harness
 	limit    int
 	waiting  int // clients
 	tokens   int
@@ -95,7 +95,7 @@ func (c *checker) serve() {
 	for c.waiting > 0 && c.tokens > 0 {
 		c.waiting--
 		c.tokens--
-		c.bed.put()
+		c.harness.put()
 	}
 }
 
@@ -104,7 +104,7 @@ func (c *checker) Fire(now vtime.Instant, _ uint64) {
 	c.serve()
 	c.tokens = 0
 	if now < c.deadline {
-		c.bed.clock.After(time.Second/time.Duration(c.limit), c, 0)
+		c.harness.clock.After(time.Second/time.Duration(c.limit), c, 0)
 	}
 }
 
@@ -120,9 +120,9 @@ func TestCheckPerf(t *testing.T) {
 			limit, clients int
 		}{{"s", 150, 50}, {"m", 1000, 200}, {"l", 8000, 500}, {"xl", 15000, 1000}} {
 			const seconds = 10 // of its 60
-			b := newBed(t, cloud(t, vc))
+			b := newHarness(t, cloud(t, vc))
 			b.payload = 256 + 1024
-			c := &checker{bed: b, limit: load.limit, waiting: load.clients, deadline: vtime.At(seconds * time.Second)}
+			c := &checker{harness: b, limit: load.limit, waiting: load.clients, deadline: vtime.At(seconds * time.Second)}
 			b.cluster.client = c
 			b.clock.At(0, c, 0)
 			b.clock.Run(c.deadline)
@@ -154,7 +154,7 @@ func TestSlowLeader(t *testing.T) {
 			}
 			return vc
 		}
-		return newBed(t, bc).closedLoop(1, 5*time.Second)
+		return newHarness(t, bc).closedLoop(1, 5*time.Second)
 	}
 
 	none, follower, leader := rate(0), rate(5), rate(1)
@@ -174,7 +174,7 @@ func TestHeartbeats(t *testing.T) {
 	}{{80 * time.Millisecond, false}, {250 * time.Millisecond, true}} {
 		vc := volume.Config{Name: "slow"}
 		vc.Latency[volume.Write] = always(t, test.write)
-		b := newBed(t, cloud(t, vc))
+		b := newHarness(t, cloud(t, vc))
 		b.closedLoop(1, 5*time.Second)
 		n := b.cluster.done.heartbeatsLate
 		if (n > 0) != test.late || n%4 != 0 {
@@ -198,7 +198,7 @@ func TestSnapshotToFollower(t *testing.T) {
 	}
 
 	bc.config.MaxInflight = 16
-	b := newBed(t, bc)
+	b := newHarness(t, bc)
 	snapshots := 0
 	b.check = func(vtime.Instant) {
 		if b.cluster.members[4].sending.snapshot {

@@ -17,7 +17,7 @@ import (
 )
 
 // record lets clients put one value after another and notes all series every second.
-func (b *bed) record(clients, seconds int) *recording.Memory {
+func (b *harness) record(clients, seconds int) *recording.Memory {
 	b.t.Helper()
 	var batch recording.Batch
 
@@ -104,7 +104,7 @@ func TestDiagnosed(t *testing.T) {
 			bc := cloud(t, run.data)
 			bc.config.Members, bc.shared, bc.host.Cores = run.members, true, 4*run.members
 			bc.volumes = run.wal
-			b := newBed(t, bc)
+			b := newHarness(t, bc)
 
 			r, err := diagnose.Run(context.Background(), []recording.Reader{b.record(1, 90)}, diagnose.Options{Pack: pack})
 			if err != nil {

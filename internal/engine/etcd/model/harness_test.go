@@ -15,8 +15,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A bed is a cluster on hosts, and clients that put.
-type bed struct {
+// A harness is a cluster on hosts, and clients that put.
+type harness struct {
 	t       testing.TB
 	clock   *vtime.Clock
 	hosts   []*kernel.Host
@@ -35,7 +35,7 @@ type bed struct {
 	check   func(now vtime.Instant)
 }
 
-type bedConfig struct {
+type harnessConfig struct {
 	config  Config
 	host    kernel.Config
 	shared  bool // one host for all members
@@ -47,9 +47,9 @@ type bedConfig struct {
 	seed     random.Seed
 }
 
-func newBed(t testing.TB, bc bedConfig) *bed {
+func newHarness(t testing.TB, bc harnessConfig) *harness {
 	t.Helper()
-	b := &bed{t: t, clock: new(vtime.Clock), payload: 256, chance: bc.seed.Stream("test")}
+	b := &harness{t: t, clock: new(vtime.Clock), payload: 256, chance: bc.seed.Stream("test")}
 	var members []Member
 
 	made := map[string]*kernel.Device{}
@@ -98,14 +98,14 @@ func newBed(t testing.TB, bc bedConfig) *bed {
 }
 
 // env is what New needs in addition to the members.
-func (b *bed) env() *engine.Env { return &engine.Env{Clock: b.clock, Seed: 1, Client: b} }
+func (b *harness) env() *engine.Env { return &engine.Env{Clock: b.clock, Seed: 1, Client: b} }
 
-func (b *bed) put() {
+func (b *harness) put() {
 	b.issued++
 	b.cluster.Do(workload.Op{At: b.clock.Now(), Kind: workload.Update, Key: b.chance.Below(1 << 30), Size: b.payload})
 }
 
-func (b *bed) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
+func (b *harness) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	took := now.Sub(op.At)
 	b.latency = append(b.latency, took)
 	b.at = append(b.at, now)
@@ -134,7 +134,7 @@ func (b *bed) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 
 // closedLoop lets n clients put one value after another for a while, of which the first second does
 // not count, and returns puts per second.
-func (b *bed) closedLoop(n int, d time.Duration) float64 {
+func (b *harness) closedLoop(n int, d time.Duration) float64 {
 	b.closed = true
 	for range n {
 		b.put()
@@ -145,7 +145,7 @@ func (b *bed) closedLoop(n int, d time.Duration) float64 {
 	return float64(len(b.latency)) / d.Seconds()
 }
 
-func (b *bed) quantile(q float64) time.Duration {
+func (b *harness) quantile(q float64) time.Duration {
 	if len(b.latency) == 0 {
 		return 0
 	}
@@ -154,7 +154,7 @@ func (b *bed) quantile(q float64) time.Duration {
 	return s[int(q*float64(len(s)-1))]
 }
 
-func (b *bed) fsyncs() (n int64) {
+func (b *harness) fsyncs() (n int64) {
 	for _, x := range b.cluster.leader.wal.fsync.counts {
 		n += x
 	}

@@ -13,14 +13,14 @@ import (
 
 // lab is the machine of the measurements: two cores shared by all members and the clients, and a
 // disk whose fdatasync takes 0.18 ms: a write and a flush.
-func lab(t testing.TB, members int, slow ...int) bedConfig {
+func lab(t testing.TB, members int, slow ...int) harnessConfig {
 	cfg := Defaults()
 	cfg.Members = members
 	cfg.RTT = units.Duration(60 * time.Microsecond) // loopback, assumed
 	host := kernel.Defaults()
 	host.Cores, host.Memory, host.FileSystem = 2, 24*units.GiB, kernel.Ext4
 
-	return bedConfig{config: cfg, host: host, shared: true, together: true, cache: true, seed: 1, volumes: func(k int) volume.Config {
+	return harnessConfig{config: cfg, host: host, shared: true, together: true, cache: true, seed: 1, volumes: func(k int) volume.Config {
 		vc := volume.Config{Name: "fast", FlushIsOperation: true}
 		vc.Latency[volume.Write] = always(t, 100*time.Microsecond)
 		vc.Latency[volume.Flush] = always(t, 80*time.Microsecond)
@@ -77,25 +77,25 @@ func TestOracle(t *testing.T) {
 	fmt.Fprintf(&out, "%-18s %7s | %9s %9s %5s | %8s %8s | %s\n", "case", "clients", "measured", "model", "ratio", "puts/sync", "model", "I/Os a put")
 
 	for _, r := range rows {
-		bed := newBed(t, lab(t, r.members, r.slow...))
-		bed.clock.Run(0)
-		puts := bed.closedLoop(r.clients, 10*time.Second)
+		harness := newHarness(t, lab(t, r.members, r.slow...))
+		harness.clock.Run(0)
+		puts := harness.closedLoop(r.clients, 10*time.Second)
 
 		var ios int64
-		for _, d := range bed.devices {
+		for _, d := range harness.devices {
 			s := d.Stats()
 			ios += s.Writes + s.Flushes
 		}
 
-		per := float64(bed.cluster.loop.committed) / float64(bed.fsyncs())
-		fmt.Fprintf(&out, "%-18s %7d | %9.0f %9.0f %5.2f | %8.1f %8.1f | %.2f\n", r.name, r.clients, r.puts, puts, puts/r.puts, r.perFsync, per, float64(ios)/float64(bed.cluster.loop.committed))
+		per := float64(harness.cluster.loop.committed) / float64(harness.fsyncs())
+		fmt.Fprintf(&out, "%-18s %7d | %9.0f %9.0f %5.2f | %8.1f %8.1f | %.2f\n", r.name, r.clients, r.puts, puts, puts/r.puts, r.perFsync, per, float64(ios)/float64(harness.cluster.loop.committed))
 		if ratio := puts / r.puts; ratio > 1.5 || ratio < 1/1.5 {
 			t.Errorf("%s, %d clients: %.0f put/s measured, %.0f by the model", r.name, r.clients, r.puts, puts)
 		}
 
 		model[fmt.Sprint(r.name, r.clients)] = puts
-		if bed.over > 0 {
-			t.Errorf("%s, %d clients: %d waits over the latency", r.name, r.clients, bed.over)
+		if harness.over > 0 {
+			t.Errorf("%s, %d clients: %d waits over the latency", r.name, r.clients, harness.over)
 		}
 	}
 

@@ -53,7 +53,7 @@ func TestPlot(t *testing.T) {
 
 		cfg := Defaults()
 		cfg.Members = 5
-		b := &bed{t: t, clock: new(vtime.Clock), payload: 256, chance: bedConfig{seed: 1}.seed.Stream("test"), closed: true}
+		b := &harness{t: t, clock: new(vtime.Clock), payload: 256, chance: harnessConfig{seed: 1}.seed.Stream("test"), closed: true}
 
 		var members []Member
 		for k := 1; k <= cfg.Members; k++ {
@@ -84,7 +84,7 @@ func TestPlot(t *testing.T) {
 }
 
 // plot runs for some seconds and gives a line for each from the second on.
-func (b *bed) plot(seconds int) string {
+func (b *harness) plot(seconds int) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%2s %7s  %-26s %s\n", "s", "put/s", "1 ms    10 ms   100 ms p99", "mean fdatasync of m1 ... m5, ms")
 

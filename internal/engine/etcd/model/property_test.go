@@ -20,7 +20,7 @@ import (
 )
 
 // drawn makes a cluster of any size on volumes of any latency and limit.
-func drawn(t testing.TB, rt *rapid.T) bedConfig {
+func drawn(t testing.TB, rt *rapid.T) harnessConfig {
 	cfg := Defaults()
 	cfg.Members = rapid.SampledFrom([]int{1, 3, 5}).Draw(rt, "members")
 	cfg.Leader = rapid.IntRange(1, cfg.Members).Draw(rt, "leader")
@@ -34,7 +34,7 @@ func drawn(t testing.TB, rt *rapid.T) bedConfig {
 	latencies := rapid.SliceOfN(rapid.IntRange(0, 40_000), 5, 5).Draw(rt, "latency µs")
 	iops := rapid.SampledFrom([]units.Frequency{0, 300, 3000}).Draw(rt, "iops")
 
-	return bedConfig{config: cfg, host: host, shared: rapid.Bool().Draw(rt, "shared"), seed: random.Seed(rapid.Uint64().Draw(rt, "seed")),
+	return harnessConfig{config: cfg, host: host, shared: rapid.Bool().Draw(rt, "shared"), seed: random.Seed(rapid.Uint64().Draw(rt, "seed")),
 		volumes: func(k int) volume.Config {
 			vc := volume.Config{Name: "v"}
 			vc.Sustained.IOPS = iops
@@ -46,12 +46,12 @@ func drawn(t testing.TB, rt *rapid.T) bedConfig {
 
 // arrivals is a client that sends at given instants, and checks the answers.
 type arrivals struct {
-	rt    *rapid.T
-	bed   *bed
-	ops   []workload.Op
-	next  int
-	seen  []int
-	trace []int64
+	rt      *rapid.T
+	harness *harness
+	ops     []workload.Op
+	next    int
+	seen    []int
+	trace   []int64
 }
 
 func (a *arrivals) Fire(now vtime.Instant, _ uint64) {
@@ -59,9 +59,9 @@ func (a *arrivals) Fire(now vtime.Instant, _ uint64) {
 	op.At = now
 	a.next++
 	if a.next < len(a.ops) {
-		a.bed.clock.At(a.ops[a.next].At, a, 0)
+		a.harness.clock.At(a.ops[a.next].At, a, 0)
 	}
-	a.bed.cluster.Do(op)
+	a.harness.cluster.Do(op)
 }
 
 func (a *arrivals) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
@@ -78,7 +78,7 @@ func (a *arrivals) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 		a.rt.Fatalf("put %d took %d ns, its waits are %d: %v", op.Key, took, sum, *w)
 	}
 
-	c := a.bed.cluster
+	c := a.harness.cluster
 	var on []uint64
 	for k := range c.members {
 		on = append(on, c.members[k].synced)
@@ -92,9 +92,9 @@ func (a *arrivals) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	a.trace = append(a.trace, int64(now), int64(op.Key), sum)
 }
 
-func run(t testing.TB, rt *rapid.T, bc bedConfig, ops []workload.Op) *arrivals {
-	b := newBed(t, bc)
-	a := &arrivals{rt: rt, bed: b, ops: ops, seen: make([]int, len(ops))}
+func run(t testing.TB, rt *rapid.T, bc harnessConfig, ops []workload.Op) *arrivals {
+	b := newHarness(t, bc)
+	a := &arrivals{rt: rt, harness: b, ops: ops, seen: make([]int, len(ops))}
 	b.cluster.client = a
 	b.clock.At(ops[0].At, a, 0)
 	b.clock.Run(vtime.At(10 * time.Minute))
@@ -125,7 +125,7 @@ func TestProperties(t *testing.T) {
 			}
 		}
 
-		c := a.bed.cluster
+		c := a.harness.cluster
 		for k := range c.members {
 			if m := &c.members[k]; m.synced != c.log.last || m.applied != c.log.last || m.backend.pending != 0 {
 				rt.Fatalf("idle at last, member %d has %d of %d on disk, %d applied, %d not committed", k+1, m.synced, c.log.last, m.applied, m.backend.pending)
@@ -139,7 +139,7 @@ func TestProperties(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	b := newBed(t, lab(t, 3))
+	b := newHarness(t, lab(t, 3))
 	b.closedLoop(4, 3*time.Second)
 	metrics := b.cluster.Metrics()
 
@@ -203,7 +203,7 @@ func TestHistogram(t *testing.T) {
 }
 
 // forever is a client that asks again.
-type forever struct{ b *bed }
+type forever struct{ b *harness }
 
 func (f *forever) Done(_ vtime.Instant, op *workload.Op, _ *engine.Waits) {
 	f.b.issued++
@@ -211,15 +211,15 @@ func (f *forever) Done(_ vtime.Instant, op *workload.Op, _ *engine.Waits) {
 }
 
 func benchmark(b *testing.B, members, clients int) {
-	bed := newBed(b, lab(b, members))
-	bed.cluster.client = &forever{bed}
+	harness := newHarness(b, lab(b, members))
+	harness.cluster.client = &forever{harness}
 	for range clients {
-		bed.put()
+		harness.put()
 	}
-	bed.clock.Run(vtime.At(time.Second))
+	harness.clock.Run(vtime.At(time.Second))
 	b.ReportAllocs()
-	for from := bed.issued; bed.issued-from < b.N; {
-		bed.clock.Run(bed.clock.Now().Add(10 * time.Millisecond))
+	for from := harness.issued; harness.issued-from < b.N; {
+		harness.clock.Run(harness.clock.Now().Add(10 * time.Millisecond))
 	}
 }
 

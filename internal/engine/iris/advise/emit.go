@@ -17,12 +17,12 @@ import (
 // [Journal], SynchCommit in [Miscellaneous]. The reference has no parameters for the write daemon's
 // cycle, its number of writes or its pauses.
 func merge(l *emit.Layout) (*emit.Part, error) {
-	p := &emit.Part{}
+	part := &emit.Part{}
 	sections := map[string][]string{}
 	var back []string
 	put := func(section, path, comment, name, value, was string) {
 		sections[section] = append(sections[section], "; "+comment+"\n"+name+"="+value)
-		p.Applies = append(p.Applies, path)
+		part.Applies = append(part.Applies, path)
 		if was == "" {
 			back = append(back, fmt.Sprintf("`%s` in `%s` as in the copy of `iris.cpf`", name, section))
 		} else {
@@ -63,7 +63,7 @@ func merge(l *emit.Layout) (*emit.Part, error) {
 		}
 	}
 
-	if len(p.Applies) == 0 {
+	if len(part.Applies) == 0 {
 		return nil, nil
 	}
 
@@ -74,18 +74,18 @@ func merge(l *emit.Layout) (*emit.Part, error) {
 		}
 	}
 
-	p.Files = []emit.File{emit.Text("iris/merge.cpf", text)}
-	p.Apply = []string{"Keep a copy of `iris.cpf`. With the new volumes mounted, and their folders owned like the instance's `mgr`: `iris merge INSTANCE /absolute/path/iris/merge.cpf`, which accepts no relative path and reports " +
+	part.Files = []emit.File{emit.Text("iris/merge.cpf", text)}
+	part.Apply = []string{"Keep a copy of `iris.cpf`. With the new volumes mounted, and their folders owned like the instance's `mgr`: `iris merge INSTANCE /absolute/path/iris/merge.cpf`, which accepts no relative path and reports " +
 		"\"completed successfully\" even for a missing file; then `iris stop INSTANCE` and `iris start INSTANCE`. In a container `ISC_CPF_MERGE_FILE` names the file when it starts." +
 		moves}
-	p.Restarts = []string{"the instance: it reads buffers and directories at startup. Do a mirror's members one after another, the primary last."}
-	p.Verify = []string{"`grep -E '^(globals|wijdir|CurrentDirectory|SynchCommit)=' iris.cpf` has the new values, and `messages.log` shows buffers and journal of the last start; `iostat -x 1` shows which device each is written to."}
-	p.Back = []string{"`iris merge` with the old values, and a restart: " + strings.Join(back, ", ") +
+	part.Restarts = []string{"the instance: it reads buffers and directories at startup. Do a mirror's members one after another, the primary last."}
+	part.Verify = []string{"`grep -E '^(globals|wijdir|CurrentDirectory|SynchCommit)=' iris.cpf` has the new values, and `messages.log` shows buffers and journal of the last start; `iostat -x 1` shows which device each is written to."}
+	part.Back = []string{"`iris merge` with the old values, and a restart: " + strings.Join(back, ", ") +
 		", if the scenario knew them; or restore the copy of `iris.cpf` while the instance is stopped."}
 
 	if l.Changed("engine.iris.synchronous_commit") && !a.Synchronous {
-		p.Risks = append(p.Risks, "`SynchCommit=0`: a crash loses the last committed transactions.")
+		part.Risks = append(part.Risks, "`SynchCommit=0`: a crash loses the last committed transactions.")
 	}
 
-	return p, nil
+	return part, nil
 }

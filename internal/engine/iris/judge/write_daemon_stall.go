@@ -13,7 +13,7 @@ const cycleAlertS = 90.0
 const cycleEveryS = 80.0
 
 func writeDaemonStall() rules.Rule {
-	r := rules.Rule{ID: "iris/write-daemon-stall", Title: "The write daemon cannot finish its cycle",
+	rule := rules.Rule{ID: "iris/write-daemon-stall", Title: "The write daemon cannot finish its cycle",
 		Kind:  rules.Cause,
 		When:  "plimsoll:iris_write_daemon_cycle:seconds >= 90",
 		Needs: []*rules.Signal{WriteDaemonCycle},
@@ -33,7 +33,7 @@ func writeDaemonStall() rules.Rule {
 				NoCommand: "the databases have to be copied to it first: plimsoll emit writes the commands for the volumes"},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		cycle := c.One(WriteDaemonCycle)
 		over := timeline.Where(cycle, func(x float64) bool { return x >= cycleAlertS })
 		seen := timeline.Known(cycle)
@@ -42,7 +42,7 @@ func writeDaemonStall() rules.Rule {
 			return nil
 		}
 
-		f := r.Finding("write daemon")
+		f := rule.Finding("write daemon")
 		f.Weight = rules.Share(over, seen)
 		f.Severity = rules.Warning
 
@@ -82,5 +82,5 @@ func writeDaemonStall() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }

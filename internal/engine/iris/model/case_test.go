@@ -26,7 +26,7 @@ var systems = []system{
 	{"B, five striped", 5, volume.Rate{IOPS: 80_000, Throughput: 2500 * units.MBps}, 40_000, 100_000, false},
 }
 
-func (s system) bed(t testing.TB, cfg Config) *bed {
+func (s system) harness(t testing.TB, cfg Config) *harness {
 	t.Helper()
 	on, err := volume.NewInstance(volume.InstanceConfig{Name: s.name, Baseline: s.instance})
 	if err != nil {
@@ -46,7 +46,7 @@ func (s system) bed(t testing.TB, cfg Config) *bed {
 		return v
 	}
 
-	return newBed(t, cfg, stripe("data"), stripe, 32)
+	return newHarness(t, cfg, stripe("data"), stripe, 32)
 }
 
 func caseConfig() Config {
@@ -64,7 +64,7 @@ func TestRanRead(t *testing.T) {
 
 	for _, s := range systems {
 		const step = 500 * time.Millisecond
-		b := s.bed(t, caseConfig())
+		b := s.harness(t, caseConfig())
 		n := 0
 
 		var few, many time.Duration
@@ -117,7 +117,7 @@ func TestRanReadBesideDaemon(t *testing.T) {
 		cfg := caseConfig()
 		cfg.Cycle = units.Duration(8 * time.Second)
 
-		b := s.bed(t, cfg)
+		b := s.harness(t, cfg)
 		for range 9 * s.stripe {
 			b.read()
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // record records all series each second.
-func (b *bed) record(t *testing.T, seconds int) *recording.Memory {
+func (b *harness) record(t *testing.T, seconds int) *recording.Memory {
 	t.Helper()
 	var batch recording.Batch
 
@@ -68,7 +68,7 @@ func TestDiagnosed(t *testing.T) {
 		vc.Sustained.IOPS = run.iops
 		cfg := Defaults()
 		cfg.Database, cfg.Buffers = units.GiB, units.GiB
-		b := newBed(t, cfg, volume.MustNew(vc, 1, nil), func(name string) volume.Volume { return volume.MustNew(gp3(name), 1, nil) }, 4)
+		b := newHarness(t, cfg, volume.MustNew(vc, 1, nil), func(name string) volume.Volume { return volume.MustNew(gp3(name), 1, nil) }, 4)
 		b.hot, b.gap, b.until = 20_000, 2*time.Millisecond, 1<<60
 		b.clock.At(0, b, 0)
 

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A bed is an instance of IRIS with processes that read and others that update.
-type bed struct {
+// A harness is an instance of IRIS with processes that read and others that update.
+type harness struct {
 	clock    vtime.Clock
 	host     *kernel.Host
 	data     *kernel.Device
@@ -37,9 +37,9 @@ const (
 	updateClass
 )
 
-func newBed(t testing.TB, cfg Config, data volume.Volume, other func(name string) volume.Volume, cores int) *bed {
+func newHarness(t testing.TB, cfg Config, data volume.Volume, other func(name string) volume.Volume, cores int) *harness {
 	t.Helper()
-	b := &bed{chance: random.Seed(7).Stream("test")}
+	b := &harness{chance: random.Seed(7).Stream("test")}
 	hc := kernel.Defaults()
 	hc.Cores, hc.Memory = cores, 256*units.GiB
 	b.host = kernel.NewHost(hc, &b.clock, 1)
@@ -61,19 +61,19 @@ func newBed(t testing.TB, cfg Config, data volume.Volume, other func(name string
 	return b
 }
 
-func (b *bed) read() {
+func (b *harness) read() {
 	b.instance.Do(workload.Op{At: b.clock.Now(), Kind: workload.Read, Key: b.chance.Below(b.instance.buffers.blocks), Class: readClass, Size: BlockSize})
 }
 
 // Fire submits the next update.
-func (b *bed) Fire(now vtime.Instant, _ uint64) {
+func (b *harness) Fire(now vtime.Instant, _ uint64) {
 	b.instance.Do(workload.Op{At: now, Kind: workload.Update, Key: b.chance.Below(b.hot), Class: updateClass, Size: 100})
 	if now < b.until {
 		b.clock.After(b.gap, b, 0)
 	}
 }
 
-func (b *bed) Done(now vtime.Instant, op *workload.Op, _ *engine.Waits) {
+func (b *harness) Done(now vtime.Instant, op *workload.Op, _ *engine.Waits) {
 	if op.Class != readClass {
 		return
 	}
@@ -85,7 +85,7 @@ func (b *bed) Done(now vtime.Instant, op *workload.Op, _ *engine.Waits) {
 	b.read()
 }
 
-func (b *bed) run(d time.Duration) { b.clock.Run(b.clock.Now().Add(d)) }
+func (b *harness) run(d time.Duration) { b.clock.Run(b.clock.Now().Add(d)) }
 
 func mean(took []time.Duration) time.Duration {
 	if len(took) == 0 {

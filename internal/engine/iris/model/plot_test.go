@@ -32,7 +32,7 @@ func TestPlot(t *testing.T) {
 		cfg.Cycle = units.Duration(8 * time.Second)
 		s.constant = true // a picture of queues, not of random latencies
 
-		b := s.bed(t, cfg)
+		b := s.harness(t, cfg)
 		for range readers {
 			b.read()
 		}
@@ -44,7 +44,7 @@ func TestPlot(t *testing.T) {
 }
 
 // plot runs up to a second and returns a line for each second from another one on.
-func (b *bed) plot(from, to int) string {
+func (b *harness) plot(from, to int) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%3s %5s %7s %9s %9s %9s %8s  %s\n", "s", "phase", "dirty", "WIJ MB/s", "writes/s", "reads/s", "p99", "0.5 1   2   4   8 ms")
 	wij := b.instance.daemon.wij.device

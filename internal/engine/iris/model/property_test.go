@@ -255,20 +255,20 @@ func TestCheck(t *testing.T) {
 }
 
 // A process reads forever.
-type process struct{ b *bed }
+type process struct{ b *harness }
 
 func (p process) Done(vtime.Instant, *workload.Op, *engine.Waits) { p.b.done++; p.b.read() }
 
 func BenchmarkRead(b *testing.B) {
-	bed := systems[1].bed(b, caseConfig())
-	bed.instance.client = process{bed}
+	harness := systems[1].harness(b, caseConfig())
+	harness.instance.client = process{harness}
 	for range 50 {
-		bed.read()
+		harness.read()
 	}
-	bed.run(10 * time.Second)
+	harness.run(10 * time.Second)
 	b.ReportAllocs()
-	for from := bed.done; bed.done-from < b.N; {
-		bed.run(10 * time.Millisecond)
+	for from := harness.done; harness.done-from < b.N; {
+		harness.run(10 * time.Millisecond)
 	}
 }
 
@@ -276,12 +276,12 @@ func BenchmarkRead(b *testing.B) {
 func BenchmarkUpdate(b *testing.B) {
 	cfg := caseConfig()
 	cfg.Cycle = units.Duration(10 * time.Second)
-	bed := systems[1].bed(b, cfg)
-	bed.hot, bed.gap, bed.until = 100_000, 50*time.Microsecond, 1<<60
-	bed.clock.At(0, bed, 0)
-	bed.run(25 * time.Second)
+	harness := systems[1].harness(b, cfg)
+	harness.hot, harness.gap, harness.until = 100_000, 50*time.Microsecond, 1<<60
+	harness.clock.At(0, harness, 0)
+	harness.run(25 * time.Second)
 	b.ReportAllocs()
-	for from := bed.instance.counters.updates; bed.instance.counters.updates-from < int64(b.N); {
-		bed.run(10 * time.Millisecond)
+	for from := harness.instance.counters.updates; harness.instance.counters.updates-from < int64(b.N); {
+		harness.run(10 * time.Millisecond)
 	}
 }

@@ -18,20 +18,21 @@ import (
 // (server source, wiredtiger_global_options.idl, "set_at: runtime"), and a restart resets it. So
 // the file passes the same settings to WiredTiger as configString.
 func mongod(l *emit.Layout) (*emit.Part, error) {
-	b, a := scenario.ConfigOf[*wiredtiger.Config](l.Before), scenario.ConfigOf[*wiredtiger.Config](l.After)
-	p := &emit.Part{}
+	before := scenario.ConfigOf[*wiredtiger.Config](l.Before)
+	after := scenario.ConfigOf[*wiredtiger.Config](l.After)
+	part := &emit.Part{}
 	conf := &mongodConf{}
-	engine := wiredTigerStrings(b, a, l)
+	engine := wiredTigerStrings(before, after, l)
 	var live, back []string
 
 	// mongod.conf takes GiB while WiredTiger takes bytes, so both are rounded to whole MiB.
 	if path := "engine.mongodb.cache"; l.Changed(path) {
-		mib := int64(a.Cache / units.MiB)
-		conf.set("storage.wiredTiger.engineConfig.cacheSizeGB", gib(a.Cache),
+		mib := int64(after.Cache / units.MiB)
+		conf.set("storage.wiredTiger.engineConfig.cacheSizeGB", gib(after.Cache),
 			l.Comments(path)+"# mongod's unit is GiB.\n")
 		live = append(live, fmt.Sprintf("cache_size=%dMB", mib))
-		back = append(back, fmt.Sprintf("cache_size=%dMB", int64(b.Cache/units.MiB)))
-		p.Applies = append(p.Applies, path)
+		back = append(back, fmt.Sprintf("cache_size=%dMB", int64(before.Cache/units.MiB)))
+		part.Applies = append(part.Applies, path)
 	}
 
 	if len(engine) > 0 {
@@ -40,7 +41,7 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 			comment += l.Comments(e.path)
 			values = append(values, e.value)
 			back = append(back, e.before)
-			p.Applies = append(p.Applies, e.paths...)
+			part.Applies = append(part.Applies, e.paths...)
 		}
 		live = append(live, values...)
 		conf.set("storage.wiredTiger.engineConfig.configString", strings.Join(values, ","),
@@ -50,14 +51,15 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 
 	seconds := func(d units.Duration) string { return strconv.FormatFloat(d.Std().Seconds(), 'f', -1, 64) }
 	if path := "engine.mongodb.checkpoint"; l.Changed(path) {
-		conf.set("storage.syncPeriodSecs", seconds(a.Checkpoint), l.Comments(path))
-		p.Applies = append(p.Applies, path)
+		conf.set("storage.syncPeriodSecs", seconds(after.Checkpoint), l.Comments(path))
+		part.Applies = append(part.Applies, path)
 	}
 
 	if path := "engine.mongodb.journal_interval"; l.Changed(path) {
-		conf.set("storage.journal.commitIntervalMs", strconv.FormatInt(a.JournalInterval.Std().Milliseconds(), 10),
+		conf.set("storage.journal.commitIntervalMs",
+			strconv.FormatInt(after.JournalInterval.Std().Milliseconds(), 10),
 			l.Comments(path))
-		p.Applies = append(p.Applies, path)
+		part.Applies = append(part.Applies, path)
 	}
 
 	if conf.err != nil {
@@ -82,41 +84,41 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 		return nil, err
 	}
 
-	p.Files = []emit.File{emit.Text("mongod/mongod.conf", text+"\n"+options)}
-	p.Apply = []string{"Merge `mongod/mongod.conf` into each member's own; it takes effect at the next start."}
-	if script := runtimeScript(l, live, a); script != "" {
-		p.Files = append(p.Files, emit.Text("mongod/runtime.js", script))
-		p.Apply = append(
-			p.Apply, "Without a restart, on each member: `mongosh \"mongodb://member/?directConnection=true\" mongod/runtime.js | tee -a runtime-member.log`. It first prints which server it is and the present values; keep that log for going back. It lasts until the next restart; after that the file applies.")
+	part.Files = []emit.File{emit.Text("mongod/mongod.conf", text+"\n"+options)}
+	part.Apply = []string{"Merge `mongod/mongod.conf` into each member's own; it takes effect at the next start."}
+	if script := runtimeScript(l, live, after); script != "" {
+		part.Files = append(part.Files, emit.Text("mongod/runtime.js", script))
+		part.Apply = append(
+			part.Apply, "Without a restart, on each member: `mongosh \"mongodb://member/?directConnection=true\" mongod/runtime.js | tee -a runtime-member.log`. It first prints which server it is and the present values; keep that log for going back. It lasts until the next restart; after that the file applies.")
 	}
 
-	p.Restarts = []string{"mongod, if you do not use `runtime.js`."}
-	p.Verify = []string{"`db.serverStatus().wiredTiger.cache`: `maximum bytes configured`, `tracked dirty bytes in the cache`, pages evicted by application threads; " +
+	part.Restarts = []string{"mongod, if you do not use `runtime.js`."}
+	part.Verify = []string{"`db.serverStatus().wiredTiger.cache`: `maximum bytes configured`, `tracked dirty bytes in the cache`, pages evicted by application threads; " +
 		"`db.serverStatus().wiredTiger` `checkpoint` (before 8.0 `transaction`) `most recent time (msecs)`."}
-	p.Back = []string{"Remove the options and restart"}
+	part.Back = []string{"Remove the options and restart"}
 
 	if len(back) > 0 {
-		p.Back[0] += ", or immediately set the values that `runtime.js` printed first. If wiredTigerEngineRuntimeConfig was empty there, those of the scenario: `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: \"" +
+		part.Back[0] += ", or immediately set the values that `runtime.js` printed first. If wiredTigerEngineRuntimeConfig was empty there, those of the scenario: `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: \"" +
 			strings.Join(back, ",") + "\"})`"
 	}
 
 	if l.Changed("engine.mongodb.checkpoint") {
-		p.Back[0] += ", and `db.adminCommand({setParameter: 1, syncdelay: " + seconds(b.Checkpoint) + "})`"
+		part.Back[0] += ", and `db.adminCommand({setParameter: 1, syncdelay: " + seconds(before.Checkpoint) + "})`"
 	}
 
 	if l.Changed("engine.mongodb.journal_interval") {
-		p.Back[0] += ", and `db.adminCommand({setParameter: 1, journalCommitInterval: " +
-			strconv.FormatInt(b.JournalInterval.Std().Milliseconds(), 10) + "})`"
+		part.Back[0] += ", and `db.adminCommand({setParameter: 1, journalCommitInterval: " +
+			strconv.FormatInt(before.JournalInterval.Std().Milliseconds(), 10) + "})`"
 	}
 
-	p.Back[0] += "."
-	p.Risks = []string{"`configString` is an option that mongod accepts but does not document: if it contains a word that WiredTiger does not know, mongod does not start. Try it on one secondary first."}
-	if a.Cache > b.Cache {
-		p.Risks = append(
-			p.Risks, "A larger cache reduces the page cache, and in a container counts towards its memory limit: mongod needs about 1 GiB more than the cache, plus some for each connection.")
+	part.Back[0] += "."
+	part.Risks = []string{"`configString` is an option that mongod accepts but does not document: if it contains a word that WiredTiger does not know, mongod does not start. Try it on one secondary first."}
+	if after.Cache > before.Cache {
+		part.Risks = append(
+			part.Risks, "A larger cache reduces the page cache, and in a container counts towards its memory limit: mongod needs about 1 GiB more than the cache, plus some for each connection.")
 	}
 
-	return p, nil
+	return part, nil
 }
 
 // A wiredTigerString is one setting in WiredTiger's configuration string.

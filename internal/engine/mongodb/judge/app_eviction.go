@@ -7,7 +7,8 @@ import (
 )
 
 func appEviction() rules.Rule {
-	r := rules.Rule{ID: "wiredtiger/app-eviction", Title: "Application threads evict pages", Kind: rules.Cause,
+	rule := rules.Rule{ID: "wiredtiger/app-eviction",
+		Title: "Application threads evict pages", Kind: rules.Cause,
 		When:  "plimsoll:wt_app_evictions:rate > 10",
 		Cause: "When the eviction threads cannot keep up, the threads that serve clients evict pages before they may continue. This is the second stage of cache pressure.",
 		Words: rules.Words{
@@ -21,7 +22,7 @@ func appEviction() rules.Rule {
 			Expect:   "application threads stop evicting; a stall behind the journal's fdatasync is not affected",
 			TradeOff: "CPU; more page writes", Do: []*rules.Remedy{evictEarlier}}}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		rate := c.One(AppEvictions)
 		if len(held) == 0 || c.Seconds(timeline.Known(held[0].Values)) < 2 {
 			return nil
@@ -29,7 +30,7 @@ func appEviction() rules.Rule {
 
 		pages := timeline.Sum(rate) * c.Grid.StepSeconds()
 		share, seconds, of, measured := ofAll(c, AppEvictTime)
-		f := r.Finding("wiredtiger cache")
+		f := rule.Finding("wiredtiger cache")
 		f.Weight = share
 
 		// Without the timer, the coincidence of eviction and stalls is the only evidence.
@@ -74,5 +75,5 @@ func appEviction() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }

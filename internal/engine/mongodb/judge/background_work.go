@@ -36,7 +36,7 @@ var backgroundWork = []struct {
 }
 
 func backgroundRule() rules.Rule {
-	r := rules.Rule{ID: "mongodb/background-work", Title: "mongod's own work takes the cache and the disk",
+	rule := rules.Rule{ID: "mongodb/background-work", Title: "mongod's own work takes the cache and the disk",
 		Kind:    rules.Cause,
 		When:    "plimsoll:mongodb_ttl_deletes:rate > 100 or plimsoll:mongodb_index_builds:count >= 1 or plimsoll:mongodb_migrated:rate > 100",
 		Needs:   []*rules.Signal{},
@@ -65,7 +65,7 @@ func backgroundRule() rules.Rule {
 				NoCommand: "which member clients read from is set in their drivers"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		var out []rules.Finding
 		for _, w := range backgroundWork {
 			cells := timeline.Where(c.One(w.signal),
@@ -83,7 +83,7 @@ func backgroundRule() rules.Rule {
 				continue
 			}
 
-			f := r.Finding(w.name)
+			f := rule.Finding(w.name)
 			f.Weight = fraction
 			if f.Severity = c.SeverityOf(fraction); f.Severity == rules.Critical {
 				// That it coincides is established. How it makes clients wait is for other findings
@@ -109,5 +109,5 @@ func backgroundRule() rules.Rule {
 		return out
 	}
 
-	return r
+	return rule
 }

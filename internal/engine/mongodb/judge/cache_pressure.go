@@ -7,7 +7,7 @@ import (
 )
 
 func cachePressure() rules.Rule {
-	r := rules.Rule{ID: "wiredtiger/cache-pressure", Title: "Operations wait for room in the cache",
+	rule := rules.Rule{ID: "wiredtiger/cache-pressure", Title: "Operations wait for room in the cache",
 		Kind: rules.Cause,
 		// The levels are WiredTiger's defaults, because an expression cannot see the configuration.
 		// So they count only if no source reports how long operations waited. Judge uses the
@@ -41,7 +41,7 @@ func cachePressure() rules.Rule {
 				NoCommand: "only you know how large the working set is; cache_size can be changed at run time, and a cache larger than the free memory ends in an OOM kill"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		over := overTrigger(c, cacheTriggers...)
 		share, seconds, of, measured := ofAll(c, CacheWait)
 		weight := share
@@ -61,7 +61,7 @@ func cachePressure() rules.Rule {
 			}
 			// The stalls are too short for the sampling interval, so this case is judged by levels
 			// alone.
-			if f, ok := alwaysFull(r, c, over); ok {
+			if f, ok := alwaysFull(rule, c, over); ok {
 				return []rules.Finding{f}
 			}
 		}
@@ -70,7 +70,7 @@ func cachePressure() rules.Rule {
 			return nil
 		}
 
-		f := r.Finding("wiredtiger cache")
+		f := rule.Finding("wiredtiger cache")
 		f.Weight, f.Severity = weight, c.SeverityOf(weight)
 		if !measured {
 			f.Severity = c.SeverityIn(suspect, weight)
@@ -109,7 +109,7 @@ func cachePressure() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 // adviseCache advises what helps with the triggers that were reached. If no sample reached any, it

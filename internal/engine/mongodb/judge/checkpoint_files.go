@@ -24,7 +24,7 @@ const (
 )
 
 func checkpointFiles() rules.Rule {
-	r := rules.Rule{ID: "wiredtiger/checkpoint-files",
+	rule := rules.Rule{ID: "wiredtiger/checkpoint-files",
 		Title: "Checkpoints are bound by the number of files, not by the volume", Kind: rules.Cause, Storage: true,
 		When:    "plimsoll:wt_checkpoint_running:bool > 0",
 		Needs:   []*rules.Signal{},
@@ -56,7 +56,7 @@ func checkpointFiles() rules.Rule {
 				NoCommand: "there is nothing to do"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		running, ok := CheckpointCells(&c.Signals)
 		if !ok || running.Count() == 0 {
 			return nil
@@ -67,7 +67,7 @@ func checkpointFiles() rules.Rule {
 			return nil
 		}
 
-		f := r.Finding("wiredtiger")
+		f := rule.Finding("wiredtiger")
 		near := c.WithAftermath(running)
 		fraction, _, _ := c.Attributable(near)
 
@@ -90,7 +90,7 @@ func checkpointFiles() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 // A filesBound is the evidence that the number of files bounds a checkpoint.

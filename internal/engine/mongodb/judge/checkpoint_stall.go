@@ -29,7 +29,7 @@ func CheckpointCells(sig *rules.Signals) (timeline.Mask, bool) {
 const mostlyInCheckpoints = 0.55
 
 func checkpointStall() rules.Rule {
-	r := rules.Rule{ID: "wiredtiger/checkpoint-stall", Title: "Checkpoints stall writes", Kind: rules.Cause,
+	rule := rules.Rule{ID: "wiredtiger/checkpoint-stall", Title: "Checkpoints stall writes", Kind: rules.Cause,
 		Traced:  rules.BehindCheckpoint,
 		Storage: true,
 		When:    "plimsoll:wt_checkpoint_running:bool > 0",
@@ -64,7 +64,7 @@ func checkpointStall() rules.Rule {
 			"apart": apartAdvice,
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		running, ok := CheckpointCells(&c.Signals)
 
 		// The volume's queue outlasts the checkpoint, so the aftermath counts as its time too.
@@ -75,10 +75,10 @@ func checkpointStall() rules.Rule {
 		near := c.WithAftermath(running)
 		fraction, pIn, pOut := c.Attributable(near)
 		if fraction < rules.MinAttributable || pIn < rules.StallRatio*pOut || !c.Contrasts(near) {
-			return harmless(r, c, running, near)
+			return harmless(rule, c, running, near)
 		}
 
-		f := r.Finding("wiredtiger")
+		f := rule.Finding("wiredtiger")
 		if c.Stall.Rule == "mongodb/slow-reads" {
 			f.Entitle("reads", nil)
 		}
@@ -119,7 +119,7 @@ func checkpointStall() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 // A checkpoint of longCheckpointS or more arouses suspicion. Writes do not wait for checkpoints if

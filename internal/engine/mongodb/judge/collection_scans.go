@@ -13,7 +13,7 @@ const (
 )
 
 func collectionScans() rules.Rule {
-	r := rules.Rule{ID: "mongodb/collection-scans", Title: "Queries examine many documents for each result",
+	rule := rules.Rule{ID: "mongodb/collection-scans", Title: "Queries examine many documents for each result",
 		Kind:  rules.Cause,
 		When:  "plimsoll:mongodb_scanned_objects:rate > 20000 and on() (plimsoll:mongodb_scanned_objects:rate > 100 * plimsoll:mongodb_returned_objects:rate)",
 		Needs: []*rules.Signal{ScannedObjects, ReturnedObjects},
@@ -40,7 +40,7 @@ func collectionScans() rules.Rule {
 				NoCommand: "which index helps depends on the queries: explain shows it"},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		cells := make(timeline.Mask, c.Grid.N)
 		for _, h := range held {
 			cells = cells.Or(timeline.Known(h.Values))
@@ -50,7 +50,7 @@ func collectionScans() rules.Rule {
 			return nil
 		}
 
-		f := r.Finding("queries")
+		f := rule.Finding("queries")
 		f.Severity = rules.Info
 		if fraction, pIn, pOut := c.Attributable(cells); fraction >= rules.MinAttributable &&
 			pIn >= rules.StallRatio*pOut && c.Contrasts(cells) {
@@ -95,7 +95,7 @@ func collectionScans() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 // scanned reports whether the queries scanned whole collections. It returns what they did, for the

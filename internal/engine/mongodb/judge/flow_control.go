@@ -7,7 +7,7 @@ import (
 )
 
 func flowControl() rules.Rule {
-	r := rules.Rule{ID: "mongodb/flow-control", Title: "Flow control holds writes back", Kind: rules.Cause,
+	rule := rules.Rule{ID: "mongodb/flow-control", Title: "Flow control holds writes back", Kind: rules.Cause,
 		When:  "plimsoll:mongodb_flow_control_wait:ratio > 0.5",
 		Cause: "When a majority of the replica set lags behind, the primary delays its own writes. If a slow disk is the reason, it is on a secondary.",
 		Words: rules.Words{
@@ -20,13 +20,13 @@ func flowControl() rules.Rule {
 			TradeOff:  "disabling flow control lets the lag grow instead",
 			NoCommand: onSecondaries}}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		share, seconds, of, ok := ofWrites(c, FlowControlWait)
 		if !ok || share < rules.MinWaitShare {
 			return nil
 		}
 
-		f := r.Finding("replica set")
+		f := rule.Finding("replica set")
 		f.Weight = share
 		f.Severity = c.SeverityOf(share)
 
@@ -59,5 +59,5 @@ func flowControl() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }

@@ -19,7 +19,7 @@ const (
 const noVolumeFrom = 0.5
 
 func heldLock() rules.Rule {
-	r := rules.Rule{ID: "mongodb/held-lock", Title: "A held lock stops operations", Kind: rules.Cause,
+	rule := rules.Rule{ID: "mongodb/held-lock", Title: "A held lock stops operations", Kind: rules.Cause,
 		When:    anyLockWaits(),
 		Needs:   []*rules.Signal{},
 		AnyOf:   lockSignals(),
@@ -27,7 +27,7 @@ func heldLock() rules.Rule {
 		Cause:   "An operation holds a lock that others need, and they queue until it is released: fsyncLock (a backup), an index build's or another schema change's exclusive phase, a change of the member's role, or a transaction that such a change waits for. No volume, cache or CPU makes a difference meanwhile.",
 		Words:   heldLockWords, Advice: heldLockAdvice}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		cells := make(timeline.Mask, c.Grid.N)
 		for _, h := range held {
 			cells = cells.Or(timeline.Known(h.Values))
@@ -49,7 +49,7 @@ func heldLock() rules.Rule {
 		}
 
 		which, resource := heldResource(c, stalled)
-		f := r.Finding(which + " lock")
+		f := rule.Finding(which + " lock")
 		f.Weight, f.Severity = weight, c.SeverityOf(weight)
 		at := stalled.Close(1)
 		f.Windows = c.Windows(at)
@@ -82,7 +82,7 @@ func heldLock() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 var heldLockWords = rules.Words{

@@ -23,14 +23,15 @@ const (
 )
 
 func journalStall() rules.Rule {
-	r := rules.Rule{ID: "wiredtiger/journal-stall", Title: "The journal's fdatasync stalls", Kind: rules.Cause,
+	rule := rules.Rule{ID: "wiredtiger/journal-stall",
+		Title: "The journal's fdatasync stalls", Kind: rules.Cause,
 		Storage: true,
 		When:    "plimsoll:wt_log_sync:seconds > 0.05",
 		Needs:   []*rules.Signal{LogSyncTime, LogSyncs},
 		Cause:   "A write that waits for the journal waits for its fdatasync, and these run one at a time. The sync itself is a few kilobytes; it is slow because the volume's queue is full of something else: page cache that the OS flushes, or a checkpoint's writes.",
 		Words:   journalWords, Advice: journalAdvice}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		each := c.One(LogSync)
 		if !c.Stall.Any() || each == nil { // nil: nothing was synced
 			return nil
@@ -46,7 +47,7 @@ func journalStall() rules.Rule {
 			return nil
 		}
 
-		f := r.Finding("wiredtiger journal")
+		f := rule.Finding("wiredtiger journal")
 		f.Weight = fraction
 		if !compared {
 			f.Weight = cover / 2 // coincidence alone is weaker evidence
@@ -99,7 +100,7 @@ func journalStall() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 var journalWords = rules.Words{

@@ -15,7 +15,7 @@ const (
 )
 
 func loggedScansRule() rules.Rule {
-	r := rules.Rule{ID: "mongodb/logged-scans", Title: "Logged operations examine far more than they return",
+	rule := rules.Rule{ID: "mongodb/logged-scans", Title: "Logged operations examine far more than they return",
 		Kind:    rules.Cause,
 		When:    "plimsoll:mongodb_logged_scanning_running:ratio > 0",
 		Needs:   []*rules.Signal{loggedScans.Running},
@@ -33,7 +33,7 @@ func loggedScansRule() rules.Rule {
 				NoCommand: "which index helps depends on the queries: explain shows it"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		sum := c.SumOf(loggedScans)
 		if sum.N < 1 {
 			return nil
@@ -45,7 +45,7 @@ func loggedScansRule() rules.Rule {
 		disk := timeline.Sum(c.One(LoggedDiskReads)) * step
 		running := rules.Share(sum.Running, timeline.Known(c.One(loggedScans.Running)))
 
-		f := r.Finding("queries")
+		f := rule.Finding("queries")
 		f.Windows, f.Severity = c.Windows(sum.Running.Close(c.Cells(5e9))), rules.Info
 		if f.Weight = rules.Share(sum.Running, c.Stall.Cells); !c.Stall.Any() {
 			f.Weight = share
@@ -76,5 +76,5 @@ func loggedScansRule() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }

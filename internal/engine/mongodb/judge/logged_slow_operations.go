@@ -17,7 +17,7 @@ func nothingLogged() rules.Rule {
 }
 
 func loggedSlowOperations() rules.Rule {
-	r := rules.Rule{ID: "mongodb/logged-slow-operations", Title: "The log has slow operations",
+	rule := rules.Rule{ID: "mongodb/logged-slow-operations", Title: "The log has slow operations",
 		Kind:    rules.Symptom,
 		When:    "plimsoll:mongodb_logged_writes_running:ratio > 0 or plimsoll:mongodb_logged_reads_running:ratio > 0",
 		Needs:   []*rules.Signal{loggedWrites.Running, loggedReads.Running},
@@ -43,8 +43,8 @@ func loggedSlowOperations() rules.Rule {
 				TradeOff: "an index costs writes and memory", NoCommand: "it depends on the queries"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		f, waits, all, ok := r.SlowLogged(c, "mongodb",
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+		f, waits, all, ok := rule.SlowLogged(c, "mongodb",
 			rules.SlowCalls{Of: loggedWrites, Words: "writes", Waits: true},
 			rules.SlowCalls{Of: loggedReads, Words: "reads"})
 		if !ok {
@@ -63,7 +63,7 @@ func loggedSlowOperations() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 // saySpent says what the slow operations spent their time on. Each line has its own operation's

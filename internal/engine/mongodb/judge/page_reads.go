@@ -14,7 +14,7 @@ const minPageReadShare = 0.15
 const minWrites = 0.25
 
 func pageReads() rules.Rule {
-	r := rules.Rule{ID: "wiredtiger/page-reads", Title: "Operations wait for pages to be read",
+	rule := rules.Rule{ID: "wiredtiger/page-reads", Title: "Operations wait for pages to be read",
 		Kind:  rules.Cause,
 		When:  "plimsoll:wt_app_page_reads_time:ratio > 1",
 		Cause: "An operation whose page is not in the cache reads it from the data files, and an update needs its page too. Such a read waits in the data volume's queue behind whatever is written there; moving the journal to its own volume does not help it.",
@@ -32,13 +32,13 @@ func pageReads() rules.Rule {
 				NoCommand: "only you know how large the working set is; a cache larger than the free memory ends in an OOM kill"},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		share, seconds, of, ok := ofAll(c, AppPageReadsTime)
 		if !ok || share < minPageReadShare {
 			return nil
 		}
 
-		f := r.Finding("wiredtiger cache")
+		f := rule.Finding("wiredtiger cache")
 		f.Weight, f.Severity = share, c.SeverityOf(share)
 		if len(held) > 0 {
 			f.Windows = c.Windows(timeline.Known(held[0].Values).And(c.Stall.Cells).Close(3))
@@ -87,7 +87,7 @@ func pageReads() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 // writesOfSaturated is the share of writes among the requests of the device that was busiest in the

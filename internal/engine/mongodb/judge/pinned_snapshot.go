@@ -43,9 +43,10 @@ var (
 )
 
 func pinnedSnapshot() rules.Rule {
-	r := rules.Rule{ID: "wiredtiger/pinned-snapshot", Title: "An open snapshot keeps old versions in the cache",
-		Kind: rules.Cause,
-		When: "(plimsoll:wt_pinned_by_reader:seconds > 20 or plimsoll:wt_pinned_by_oldest:seconds > 360) and on() (plimsoll:wt_cache_wait:ratio > 1)",
+	rule := rules.Rule{ID: "wiredtiger/pinned-snapshot",
+		Title: "An open snapshot keeps old versions in the cache",
+		Kind:  rules.Cause,
+		When:  "(plimsoll:wt_pinned_by_reader:seconds > 20 or plimsoll:wt_pinned_by_oldest:seconds > 360) and on() (plimsoll:wt_cache_wait:ratio > 1)",
 		// Either signal shows how long; whether operations wait for the cache must be known as
 		// well.
 		Needs: []*rules.Signal{CacheFill},
@@ -74,7 +75,7 @@ func pinnedSnapshot() rules.Rule {
 				TradeOff: "one more data-bearing member", NoCommand: "only its own host shows why it is down"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		p := pinnedIn(c)
 		share, seconds, of, measured := ofAll(c, CacheWait)
 		if !p.long() {
@@ -95,7 +96,7 @@ func pinnedSnapshot() rules.Rule {
 			return nil
 		}
 
-		f := r.Finding("wiredtiger cache")
+		f := rule.Finding("wiredtiger cache")
 		f.Weight, f.Severity, f.Foremost = weight, c.SeverityOf(weight), true
 		if !measured {
 			f.Severity = c.SeverityIn(over, weight)
@@ -124,7 +125,7 @@ func pinnedSnapshot() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 // A pin is how long old versions were kept around the stalls.

@@ -22,7 +22,7 @@ const (
 )
 
 func saturatedServer() rules.Rule {
-	r := rules.Rule{ID: "mongodb/saturated-server", Title: "The server is saturated", Kind: rules.Symptom,
+	rule := rules.Rule{ID: "mongodb/saturated-server", Title: "The server is saturated", Kind: rules.Symptom,
 		Whole: true,
 		When: "plimsoll:cpu_busy:ratio > 0.85 and on() (plimsoll:mongodb_active_connections:count > 0.8 * plimsoll:mongodb_connections:count)" +
 			" and on() (plimsoll:mongodb_operations_in_progress:ratio > 0.5 * plimsoll:mongodb_active_connections:count)",
@@ -43,7 +43,7 @@ func saturatedServer() rules.Rule {
 				NoCommand: "it is set in the drivers and the application"},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		cells := make(timeline.Mask, c.Grid.N)
 		for _, h := range held {
 			cells = cells.Or(timeline.Known(h.Values))
@@ -63,7 +63,7 @@ func saturatedServer() rules.Rule {
 		}
 
 		at := func(v []float64, q float64) float64 { return timeline.Quantile(timeline.At(v, cells), q) }
-		f := r.Finding("mongodb")
+		f := rule.Finding("mongodb")
 		f.Weight, f.Severity = share, rules.Warning
 		f.Windows = c.Windows(cells.Close(3))
 		said := rules.Values{"for": rules.Seconds(c.Seconds(cells)), "share": rules.Part(share),
@@ -102,7 +102,7 @@ func saturatedServer() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 // whole formats a count for a sentence.

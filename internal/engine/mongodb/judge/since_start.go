@@ -20,7 +20,7 @@ const slowMeanS = rules.StallFloorS
 // sinceStart judges one serverStatus, whose counters are totals since the process started. Longer
 // recordings have the engine's other rules.
 func sinceStart() rules.Rule {
-	r := rules.Rule{ID: "mongodb/since-start", Title: "What the totals since the start show",
+	rule := rules.Rule{ID: "mongodb/since-start", Title: "What the totals since the start show",
 		Kind: rules.Symptom, Sums: true, Whole: true, Needs: []*rules.Signal{},
 		AnyOf:   []*rules.Signal{WriteWaiting, LogSyncTime, CheckpointLongest},
 		NoAlert: "it judges a single serverStatus; the rules for each cause have alerts",
@@ -39,12 +39,12 @@ func sinceStart() rules.Rule {
 			TradeOff: "none", NoCommand: "the folder is already there"}},
 	}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		if !c.SinceStart {
 			return nil
 		}
 
-		f := r.Finding("MongoDB")
+		f := rule.Finding("MongoDB")
 		f.Severity, f.Weight = rules.Info, 0.5
 		whole := make(timeline.Mask, c.Grid.N).Not()
 		var opening rules.Values
@@ -99,5 +99,5 @@ func sinceStart() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }

@@ -21,7 +21,7 @@ var ticketSides = []ticketSide{
 }
 
 func ticketQueue() rules.Rule {
-	r := rules.Rule{ID: "wiredtiger/ticket-queue", Title: "Operations queue for a ticket", Kind: rules.Cause,
+	rule := rules.Rule{ID: "wiredtiger/ticket-queue", Title: "Operations queue for a ticket", Kind: rules.Cause,
 		When: "plimsoll:mongodb_write_tickets_available:count < 1 or plimsoll:mongodb_ticket_wait:ratio > 1" +
 			" or plimsoll:mongodb_read_tickets_available:count < 1 or plimsoll:mongodb_read_ticket_wait:ratio > 1",
 		Needs: []*rules.Signal{},
@@ -45,21 +45,21 @@ func ticketQueue() rules.Rule {
 				NoCommand: "the server shows these reads only while it happens"},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		if len(held) == 0 || !c.Stall.Any() {
 			return nil
 		}
 
 		var out []rules.Finding
 		for _, side := range ticketSides {
-			if f, ok := side.judge(r, c); ok {
+			if f, ok := side.judge(rule, c); ok {
 				out = append(out, f)
 			}
 		}
 		return out
 	}
 
-	return r
+	return rule
 }
 
 func (s ticketSide) judge(r rules.Rule, c *rules.Case) (rules.Finding, bool) {

@@ -78,7 +78,8 @@ func waitedInside(r rules.Rule, counter *rules.Signal, figure string,
 }
 
 func forcedEviction() rules.Rule {
-	r := rules.Rule{ID: "wiredtiger/forced-eviction", Title: "Operations evict single pages that grew too large",
+	rule := rules.Rule{ID: "wiredtiger/forced-eviction",
+		Title: "Operations evict single pages that grew too large",
 		When:  "plimsoll:wt_forced_eviction:ratio > 1",
 		Cause: "A page that grew beyond its limit, because of many versions of one hot document or many deleted documents, is evicted by the operation that finds it, whatever the cache's triggers. The operation reconciles the whole page before it may continue, and others that need the page wait.",
 		Words: rules.Words{
@@ -90,7 +91,7 @@ func forcedEviction() rules.Rule {
 			Expect:   "pages stay below their limit, and eviction's own threads write them",
 			TradeOff: "reads have to add up the parts", NoCommand: "it depends on the documents and the application"}}}
 
-	return waitedInside(r, ForcedEviction, "time in forced eviction beyond the usual, summed",
+	return waitedInside(rule, ForcedEviction, "time in forced eviction beyond the usual, summed",
 		func(c *rules.Case, f *rules.Finding) {
 			if n := timeline.Mean(timeline.At(c.One(ForcedPages), c.Stall.Cells)); n > 0 {
 				f.Say("pages", rules.Values{"pages": rules.Number(n)})
@@ -99,7 +100,7 @@ func forcedEviction() rules.Rule {
 }
 
 func handleLocks() rules.Rule {
-	r := rules.Rule{ID: "wiredtiger/handle-locks", Title: "Operations wait for the list of open files",
+	rule := rules.Rule{ID: "wiredtiger/handle-locks", Title: "Operations wait for the list of open files",
 		When:  "plimsoll:wt_handle_locks:ratio > 1",
 		Cause: "Each collection and each index is a file with a data handle. Opening, closing, creating and dropping them, and the start of a checkpoint, take the locks of that list. With very many tables this takes long, and operations that open a table wait.",
 		Words: rules.Words{
@@ -111,7 +112,7 @@ func handleLocks() rules.Rule {
 			Expect: "the locks are held for milliseconds", TradeOff: "a migration of the data model",
 			NoCommand: "only you know which collections can go"}}}
 
-	return waitedInside(r, HandleLocks, "time waited for these locks beyond the usual, summed",
+	return waitedInside(rule, HandleLocks, "time waited for these locks beyond the usual, summed",
 		func(c *rules.Case, f *rules.Finding) {
 			if n := timeline.Quantile(c.One(DataHandles), 0.5); n > 0 {
 				f.Say("open", rules.Values{"handles": rules.Number(n)})

@@ -12,7 +12,7 @@ const (
 )
 
 func writeAmplification() rules.Rule {
-	r := rules.Rule{ID: "wiredtiger/write-amplification", Title: "Each changed byte is written many times",
+	rule := rules.Rule{ID: "wiredtiger/write-amplification", Title: "Each changed byte is written many times",
 		Kind:    rules.Cause,
 		When:    "plimsoll:wt_blocks_written:bytes > 5 * plimsoll:wt_log_payload:bytes",
 		Needs:   []*rules.Signal{BlocksWritten, LogPayload},
@@ -24,7 +24,7 @@ func writeAmplification() rules.Rule {
 			TradeOff:  "a day's query may read more documents; recovery replays more journal",
 			NoCommand: "it depends on the documents and indexes"}}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		step := c.Grid.StepSeconds()
 		blocks := timeline.Sum(c.One(BlocksWritten)) * step
 		payload := timeline.Sum(c.One(LogPayload)) * step
@@ -37,7 +37,7 @@ func writeAmplification() rules.Rule {
 			return nil
 		}
 
-		f := r.Finding("wiredtiger")
+		f := rule.Finding("wiredtiger")
 		f.Severity = rules.Info
 		all := timeline.Known(c.One(BlocksWritten))
 		f.Say("written", rules.Values{"blocks": rules.Bytes(blocks), "payload": rules.Bytes(payload),
@@ -57,7 +57,7 @@ func writeAmplification() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 // writesMatter reports whether fewer bytes would have helped: a device was saturated in part of the

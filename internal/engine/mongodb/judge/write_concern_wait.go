@@ -13,7 +13,7 @@ const minConcernShare = 0.15
 const weakerConcern = "a weaker write concern (w: 1) hides the wait and risks a rollback at failover"
 
 func writeConcernWait() rules.Rule {
-	r := rules.Rule{ID: "mongodb/write-concern-wait", Title: "Writes wait for their write concern",
+	rule := rules.Rule{ID: "mongodb/write-concern-wait", Title: "Writes wait for their write concern",
 		Kind: rules.Cause,
 		When: "plimsoll:mongodb_replication_wait:ratio > 1",
 		// getLastError.wtime covers awaitReplication only (write_concern.cpp).
@@ -35,13 +35,13 @@ func writeConcernWait() rules.Rule {
 				Expect: "the member that acknowledges last is found", TradeOff: weakerConcern, NoCommand: onSecondaries},
 		}}
 
-	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		share, seconds, of, ok := ofWrites(c, ReplicationWait)
 		if !ok || share < minConcernShare {
 			return nil
 		}
 
-		f := r.Finding("mongodb writes")
+		f := rule.Finding("mongodb writes")
 		f.Weight = share
 		f.Severity = c.SeverityOf(share)
 
@@ -58,7 +58,7 @@ func writeConcernWait() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 // waitedFor adds what acknowledges late, if this member's counters show it.

@@ -20,7 +20,7 @@ var WriteConflicts = signal("mongodb_write_conflicts:rate",
 	`irate(mongodb_ss_metrics_operation_writeConflicts[$w])`)
 
 func writeConflicts() rules.Rule {
-	r := rules.Rule{ID: "mongodb/write-conflicts", Title: "Writes of the same documents conflict",
+	rule := rules.Rule{ID: "mongodb/write-conflicts", Title: "Writes of the same documents conflict",
 		Kind:  rules.Cause,
 		When:  "plimsoll:mongodb_write_conflicts:rate > 20 and on() (plimsoll:mongodb_write_conflicts:rate > 0.5 * plimsoll:mongodb_writes:rate)",
 		Cause: "Two operations change the same document at the same time: one wins, the other discards its work and retries after a growing pause. With many clients on one document (a counter, a queue's head) most attempts fail. Anything that makes operations slow makes conflicts more frequent too.",
@@ -32,7 +32,7 @@ func writeConflicts() rules.Rule {
 			Expect: "attempts succeed the first time", TradeOff: "reads have to add up the parts",
 			NoCommand: "it depends on the documents and the application"}}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		rate, writes := c.One(WriteConflicts), c.One(Writes)
 		usual := timeline.Quantile(timeline.At(rate, c.NotStalled()), 0.5)
 
@@ -49,7 +49,7 @@ func writeConflicts() rules.Rule {
 			return nil
 		}
 
-		f := r.Finding("mongodb writes")
+		f := rule.Finding("mongodb writes")
 		f.Weight = fraction
 		if f.Severity = c.SeverityOf(fraction); f.Severity == rules.Critical {
 			f.Severity = rules.Warning // slow operations conflict more, so another cause may be behind it
@@ -80,5 +80,5 @@ func writeConflicts() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }

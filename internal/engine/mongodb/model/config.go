@@ -182,9 +182,9 @@ func (c *Config) EvictionShares() []Share {
 
 // Check reports impossible values.
 func (c *Config) Check() diagnostics.List {
-	var l diagnostics.List
+	var problems diagnostics.List
 	add := func(field, text, limit, nearest string) {
-		l = append(l, diagnostics.Problem{Field: field, Text: text, Limit: limit,
+		problems = append(problems, diagnostics.Problem{Field: field, Text: text, Limit: limit,
 			Source: "WiredTiger configuration reference, 11.3", Nearest: nearest})
 	}
 
@@ -254,7 +254,7 @@ func (c *Config) Check() diagnostics.List {
 		add("documents", "more documents than the model supports", "8 TiB of leaf pages of 32 KiB", "")
 	}
 
-	return l
+	return problems
 }
 
 func (c *Config) complete() {

@@ -24,38 +24,40 @@ type setting struct {
 // settings writes a file for conf.d. Source of the names and of which ones need a restart:
 // PostgreSQL 15 documentation, chapter 20.
 func settings(l *emit.Layout) (*emit.Part, error) {
-	b, a := scenario.ConfigOf[*model.Config](l.Before), scenario.ConfigOf[*model.Config](l.After)
+	before, after := scenario.ConfigOf[*model.Config](l.Before), scenario.ConfigOf[*model.Config](l.After)
 	at := func(name string) string { return "engine.postgres." + name }
 	all := []setting{
-		{at("shared_buffers"), "shared_buffers", pgSize(a.SharedBuffers), pgSize(b.SharedBuffers), true},
-		{at("max_connections"), "max_connections", strconv.Itoa(a.MaxConnections),
-			strconv.Itoa(b.MaxConnections), true},
-		{at("checkpoint_timeout"), "checkpoint_timeout", pgTime(a.CheckpointTimeout),
-			pgTime(b.CheckpointTimeout), false},
-		{at("checkpoint_completion_target"), "checkpoint_completion_target", pgNumber(a.CheckpointCompletionTarget),
-			pgNumber(b.CheckpointCompletionTarget), false},
-		{at("checkpoint_flush_after"), "checkpoint_flush_after", pgSize(a.CheckpointFlushAfter),
-			pgSize(b.CheckpointFlushAfter), false},
-		{at("max_wal_size"), "max_wal_size", pgMegabytes(a.MaxWALSize), pgMegabytes(b.MaxWALSize), false},
-		{at("min_wal_size"), "min_wal_size", pgMegabytes(a.MinWALSize), pgMegabytes(b.MinWALSize), false},
-		{at("full_page_writes"), "full_page_writes", onOff(a.FullPageWrites), onOff(b.FullPageWrites), false},
-		{at("wal_buffers"), "wal_buffers", pgAuto(a.WALBuffers), pgAuto(b.WALBuffers), true},
-		{at("synchronous_commit"), "synchronous_commit", onOff(a.SynchronousCommit),
-			onOff(b.SynchronousCommit), false},
-		{at("wal_writer_delay"), "wal_writer_delay", pgTime(a.WALWriterDelay), pgTime(b.WALWriterDelay), false},
-		{at("commit_delay"), "commit_delay", strconv.FormatInt(a.CommitDelay.Std().Microseconds(), 10),
-			strconv.FormatInt(b.CommitDelay.Std().Microseconds(), 10), false},
-		{at("commit_siblings"), "commit_siblings", strconv.Itoa(a.CommitSiblings),
-			strconv.Itoa(b.CommitSiblings), false},
-		{at("bgwriter_delay"), "bgwriter_delay", pgTime(a.BgwriterDelay), pgTime(b.BgwriterDelay), false},
-		{at("bgwriter_lru_maxpages"), "bgwriter_lru_maxpages", strconv.Itoa(a.BgwriterLRUMaxpages),
-			strconv.Itoa(b.BgwriterLRUMaxpages), false},
-		{at("bgwriter_lru_multiplier"), "bgwriter_lru_multiplier", pgNumber(a.BgwriterLRUMultiplier),
-			pgNumber(b.BgwriterLRUMultiplier), false},
-		{at("bgwriter_flush_after"), "bgwriter_flush_after", pgSize(a.BgwriterFlushAfter),
-			pgSize(b.BgwriterFlushAfter), false},
-		{at("backend_flush_after"), "backend_flush_after", pgSize(a.BackendFlushAfter),
-			pgSize(b.BackendFlushAfter), false},
+		{at("shared_buffers"), "shared_buffers", pgSize(after.SharedBuffers), pgSize(before.SharedBuffers), true},
+		{at("max_connections"), "max_connections", strconv.Itoa(after.MaxConnections),
+			strconv.Itoa(before.MaxConnections), true},
+		{at("checkpoint_timeout"), "checkpoint_timeout", pgTime(after.CheckpointTimeout),
+			pgTime(before.CheckpointTimeout), false},
+		{at("checkpoint_completion_target"), "checkpoint_completion_target", pgNumber(after.CheckpointCompletionTarget),
+			pgNumber(before.CheckpointCompletionTarget), false},
+		{at("checkpoint_flush_after"), "checkpoint_flush_after", pgSize(after.CheckpointFlushAfter),
+			pgSize(before.CheckpointFlushAfter), false},
+		{at("max_wal_size"), "max_wal_size", pgMegabytes(after.MaxWALSize), pgMegabytes(before.MaxWALSize), false},
+		{at("min_wal_size"), "min_wal_size", pgMegabytes(after.MinWALSize), pgMegabytes(before.MinWALSize), false},
+		{at("full_page_writes"), "full_page_writes", onOff(after.FullPageWrites),
+			onOff(before.FullPageWrites), false},
+		{at("wal_buffers"), "wal_buffers", pgAuto(after.WALBuffers), pgAuto(before.WALBuffers), true},
+		{at("synchronous_commit"), "synchronous_commit", onOff(after.SynchronousCommit),
+			onOff(before.SynchronousCommit), false},
+		{at("wal_writer_delay"), "wal_writer_delay", pgTime(after.WALWriterDelay),
+			pgTime(before.WALWriterDelay), false},
+		{at("commit_delay"), "commit_delay", strconv.FormatInt(after.CommitDelay.Std().Microseconds(), 10),
+			strconv.FormatInt(before.CommitDelay.Std().Microseconds(), 10), false},
+		{at("commit_siblings"), "commit_siblings", strconv.Itoa(after.CommitSiblings),
+			strconv.Itoa(before.CommitSiblings), false},
+		{at("bgwriter_delay"), "bgwriter_delay", pgTime(after.BgwriterDelay), pgTime(before.BgwriterDelay), false},
+		{at("bgwriter_lru_maxpages"), "bgwriter_lru_maxpages", strconv.Itoa(after.BgwriterLRUMaxpages),
+			strconv.Itoa(before.BgwriterLRUMaxpages), false},
+		{at("bgwriter_lru_multiplier"), "bgwriter_lru_multiplier", pgNumber(after.BgwriterLRUMultiplier),
+			pgNumber(before.BgwriterLRUMultiplier), false},
+		{at("bgwriter_flush_after"), "bgwriter_flush_after", pgSize(after.BgwriterFlushAfter),
+			pgSize(before.BgwriterFlushAfter), false},
+		{at("backend_flush_after"), "backend_flush_after", pgSize(after.BackendFlushAfter),
+			pgSize(before.BackendFlushAfter), false},
 	}
 
 	p := &emit.Part{}
@@ -98,12 +100,12 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 	p.Verify = []string{"`SHOW checkpoint_timeout` and so on give the new values; `log_checkpoints = on` shows how long checkpoints write and sync."}
 	p.Back = []string{"Remove `" + name + "` from `conf.d`, or put the copy back, and reload (or restart). The old values: " +
 		strings.Join(back, ", ") + ", if the scenario knew them."}
-	if l.Changed(at("full_page_writes")) && !a.FullPageWrites {
+	if l.Changed(at("full_page_writes")) && !after.FullPageWrites {
 		p.Risks = append(
 			p.Risks, "`full_page_writes = off`: a crash can leave torn pages, which means data loss, unless the file system never tears 8 kB.")
 	}
 
-	if l.Changed(at("synchronous_commit")) && !a.SynchronousCommit {
+	if l.Changed(at("synchronous_commit")) && !after.SynchronousCommit {
 		p.Risks = append(
 			p.Risks, "`synchronous_commit = off`: a crash loses acknowledged commits of up to three times `wal_writer_delay`.")
 	}

@@ -22,7 +22,7 @@ const (
 )
 
 func autovacuum() rules.Rule {
-	r := rules.Rule{ID: "postgres/autovacuum", Title: "Autovacuum keeps the device busy", Kind: rules.Cause,
+	rule := rules.Rule{ID: "postgres/autovacuum", Title: "Autovacuum keeps the device busy", Kind: rules.Cause,
 		Storage: true,
 		When:    "plimsoll:postgres_autovacuum:count > 0",
 		Needs:   []*rules.Signal{},
@@ -49,15 +49,15 @@ func autovacuum() rules.Rule {
 				NoCommand: "only you know when it is quiet; age(relfrozenxid) in pg_class shows the oldest tables"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		if !c.Stall.IsDatabase || !c.Stall.Any() {
 			return nil
 		}
 
 		// Its own byte counter decides where there is one: a coincidence must not overrule it.
-		f, ok := movedMost(r, c)
+		f, ok := movedMost(rule, c)
 		if !ok && !c.Measured(AutovacuumMoved) {
-			f, ok = vacuumCoincides(r, c)
+			f, ok = vacuumCoincides(rule, c)
 		}
 
 		if !ok {
@@ -68,7 +68,7 @@ func autovacuum() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 // vacuuming returns the cells in which autovacuum ran.

@@ -15,7 +15,8 @@ const (
 )
 
 func backendWrites() rules.Rule {
-	r := rules.Rule{ID: "postgres/backend-writes", Title: "Backends write buffers themselves", Kind: rules.Cause,
+	rule := rules.Rule{ID: "postgres/backend-writes",
+		Title: "Backends write buffers themselves", Kind: rules.Cause,
 		When:    "plimsoll:postgres_buffers_backend:rate > plimsoll:postgres_buffers_checkpoint:rate + plimsoll:postgres_buffers_clean:rate",
 		Needs:   []*rules.Signal{BuffersBackend, BuffersClean, BuffersCheckpoint},
 		NoAlert: "it is judged by totals over the whole recording",
@@ -33,7 +34,7 @@ func backendWrites() rules.Rule {
 				TradeOff: "raising shared_buffers needs a restart",
 				Do:       []*rules.Remedy{paceCheckpoints}}}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		step := c.Grid.StepSeconds()
 		total := func(s *rules.Signal) float64 { return timeline.Sum(c.One(s)) * step }
 		backend, clean, ckpt := total(BuffersBackend), total(BuffersClean), total(BuffersCheckpoint)
@@ -47,7 +48,7 @@ func backendWrites() rules.Rule {
 			return nil
 		}
 
-		f := r.Finding("postgres")
+		f := rule.Finding("postgres")
 		f.Severity = rules.Info
 		if fsyncs >= 1 {
 			f.Severity = rules.Warning
@@ -79,5 +80,5 @@ func backendWrites() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }

@@ -91,7 +91,7 @@ var burstAdvice = map[string]rules.Advice{
 }
 
 func checkpointBurst() rules.Rule {
-	r := rules.Rule{ID: "postgres/checkpoint-burst", Title: "Checkpoints stall commits", Kind: rules.Cause,
+	rule := rules.Rule{ID: "postgres/checkpoint-burst", Title: "Checkpoints stall commits", Kind: rules.Cause,
 		Traced: rules.BehindCheckpoint, Storage: true,
 		When:   "plimsoll:postgres_checkpoint_sync:ratio > 0.3",
 		Needs:  []*rules.Signal{CheckpointWrite, CheckpointSync},
@@ -99,7 +99,7 @@ func checkpointBurst() rules.Rule {
 		Words:  burstWords,
 		Advice: burstAdvice}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		ck, ok := findCheckpoints(&c.Signals)
 		if !ok || !c.Stall.Any() {
 			return nil
@@ -111,7 +111,7 @@ func checkpointBurst() rules.Rule {
 		}
 
 		cells, near := ck.all(), p.cells
-		f := r.Finding("postgres")
+		f := rule.Finding("postgres")
 		f.Weight = p.fraction
 		f.Severity = c.SeverityIn(p.shown, p.fraction)
 		f.Windows = c.Windows(near.And(c.Stall.Cells).Close(1))
@@ -155,7 +155,7 @@ func checkpointBurst() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 // finished adds how long the completed checkpoints took.

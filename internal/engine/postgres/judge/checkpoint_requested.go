@@ -9,7 +9,7 @@ import (
 )
 
 func checkpointRequested() rules.Rule {
-	r := rules.Rule{ID: "postgres/checkpoint-requested", Title: "WAL volume forces checkpoints early",
+	rule := rules.Rule{ID: "postgres/checkpoint-requested", Title: "WAL volume forces checkpoints early",
 		Kind: rules.Cause, Storage: true,
 		When:    "plimsoll:postgres_checkpoints_requested:rate > 0",
 		Needs:   []*rules.Signal{CheckpointsRequested, CheckpointsTimed},
@@ -20,7 +20,7 @@ func checkpointRequested() rules.Rule {
 			Expect: "fewer checkpoints and less WAL", TradeOff: "more disk space for WAL, longer recovery",
 			Do: []*rules.Remedy{moreWAL}}}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		step := c.Grid.StepSeconds()
 		timed := timeline.Sum(c.One(CheckpointsTimed)) * step
 		requested, byHand, trigger := byWAL(c)
@@ -30,7 +30,7 @@ func checkpointRequested() rules.Rule {
 			return nil
 		}
 
-		f := r.Finding("postgres")
+		f := rule.Finding("postgres")
 		when := timeline.Where(c.One(CheckpointsRequested), func(x float64) bool { return x > 0 })
 		f.Severity = rules.Info
 
@@ -85,7 +85,7 @@ func checkpointRequested() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 // minTriggered is the share of the triggering amount of WAL above which a checkpoint counts as

@@ -10,7 +10,7 @@ import (
 // only the background writer is reported, the server is 17 or later, which has a separate view for
 // checkpoints.
 func checkpointsNotSeen() rules.Rule {
-	r := rules.Rule{ID: "postgres/checkpoints-not-seen", Title: "These sources do not report checkpoints",
+	rule := rules.Rule{ID: "postgres/checkpoints-not-seen", Title: "These sources do not report checkpoints",
 		Kind: rules.Symptom, Whole: true,
 		When:    "plimsoll:postgres_buffers_clean:rate >= 0",
 		Needs:   []*rules.Signal{BuffersClean},
@@ -26,14 +26,14 @@ func checkpointsNotSeen() rules.Rule {
 				NoCommand: "it is an option on the exporter's command line"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		for _, s := range []*rules.Signal{CheckpointWrite, CheckpointSync, CheckpointsTimed, CheckpointsRequested} {
 			if c.Measured(s) {
 				return nil
 			}
 		}
 
-		f := r.Finding("postgres")
+		f := rule.Finding("postgres")
 		f.Severity = rules.Info
 		f.Say("unseen", nil)
 		seen := timeline.Known(c.One(BuffersClean))
@@ -44,5 +44,5 @@ func checkpointsNotSeen() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }

@@ -22,7 +22,7 @@ const (
 )
 
 func commitDelay() rules.Rule {
-	r := rules.Rule{ID: "postgres/commit-delay", Title: "commit_delay makes commits wait", Kind: rules.Cause,
+	rule := rules.Rule{ID: "postgres/commit-delay", Title: "commit_delay makes commits wait", Kind: rules.Cause,
 		When:    "plimsoll:postgres_commit_delay:seconds >= 0.01",
 		Needs:   []*rules.Signal{WaitEvents, CommitDelay},
 		NoAlert: "its condition is a setting, which is true without a stall too",
@@ -39,7 +39,7 @@ func commitDelay() rules.Rule {
 				Do:       []*rules.Remedy{noCommitDelay}},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		delay := timeline.Max(c.One(CommitDelay))
 		if !c.Stall.IsDatabase || !c.Stall.Any() || !(delay >= minDelayS) {
 			return nil
@@ -67,7 +67,7 @@ func commitDelay() rules.Rule {
 			return nil
 		}
 
-		f := r.Finding("postgres")
+		f := rule.Finding("postgres")
 		f.Weight = (share - calm) * (1 - syncing)
 		f.Severity = c.SeverityOf(f.Weight)
 		f.Windows = c.Windows(c.Stall.Cells)
@@ -92,5 +92,5 @@ func commitDelay() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }

@@ -19,8 +19,9 @@ const (
 )
 
 func fullPageImages() rules.Rule {
-	r := rules.Rule{ID: "postgres/full-page-images", Title: "Full-page images after a checkpoint fill the WAL",
-		Kind: rules.Cause, Storage: true,
+	rule := rules.Rule{ID: "postgres/full-page-images",
+		Title: "Full-page images after a checkpoint fill the WAL",
+		Kind:  rules.Cause, Storage: true,
 		When:    "plimsoll:postgres_full_page_images:rate * 8192 / plimsoll:postgres_wal:bytes > 0.5",
 		Needs:   []*rules.Signal{FullPageImages, WALGenerated},
 		NoAlert: "its condition is true after every checkpoint, which is not a fault",
@@ -42,7 +43,7 @@ func fullPageImages() rules.Rule {
 				NoCommand: "it advises against a change"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		if !c.Stall.IsDatabase || !c.Stall.Any() {
 			return nil
 		}
@@ -59,7 +60,7 @@ func fullPageImages() rules.Rule {
 			return nil
 		}
 
-		f := r.Finding("postgres")
+		f := rule.Finding("postgres")
 		f.Weight, f.Severity = fraction, c.SeverityIn(near, fraction)
 		f.Windows, f.PeriodS = c.Windows(near.And(c.Stall.Cells)), c.Period(s.cells.Close(c.Cells(3e9)))
 		f.Say("surge", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(in),
@@ -88,7 +89,7 @@ func fullPageImages() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 // surges are the cells in which the WAL rate exceeded the usual one, most of it full-page images.

@@ -14,7 +14,7 @@ const (
 )
 
 func loggedCheckpoints() rules.Rule {
-	r := rules.Rule{ID: "postgres/logged-checkpoints", Title: "Checkpoints in the log wait for the disk",
+	rule := rules.Rule{ID: "postgres/logged-checkpoints", Title: "Checkpoints in the log wait for the disk",
 		Kind: rules.Cause, Storage: true,
 		When:    "plimsoll:postgres_logged_file_syncs_longest:seconds > 1 or plimsoll:postgres_checkpoint_sync:ratio > 3",
 		Needs:   []*rules.Signal{loggedFileSyncs.Running, CheckpointSync},
@@ -35,13 +35,13 @@ func loggedCheckpoints() rules.Rule {
 				Expect: "the cause of slow syncs", TradeOff: "none", NoCommand: "it depends on where the server runs"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		files, runs, sync, ok := slowCheckpoints(c)
 		if !ok {
 			return nil
 		}
 
-		f := r.Finding("postgres")
+		f := rule.Finding("postgres")
 		f.Severity = rules.Warning
 		slow := c.Credited(c.One(CheckpointSync))
 		cells := timeline.Where(slow, func(x float64) bool { return x >= c.LeastOfCell(0.3, CheckpointSync) })
@@ -81,7 +81,7 @@ func loggedCheckpoints() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 // slowCheckpoints sums up the logged checkpoints; sync is the longest sync of a whole one, in seconds. ok is

@@ -8,7 +8,7 @@ import (
 )
 
 func loggedFailures() rules.Rule {
-	r := rules.Rule{ID: "postgres/logged-failures", Title: "The log reports failures", Kind: rules.Cause,
+	rule := rules.Rule{ID: "postgres/logged-failures", Title: "The log reports failures", Kind: rules.Cause,
 		Whole:   true,
 		When:    "plimsoll:postgres_logged_no_space:rate > 0 or plimsoll:postgres_logged_fsync_failures:rate > 0 or plimsoll:postgres_logged_archive_failures:rate > 0 or plimsoll:postgres_logged_replication_timeouts:rate > 0 or plimsoll:postgres_logged_crashes:rate > 0",
 		Needs:   []*rules.Signal{LoggedLines},
@@ -26,8 +26,8 @@ func loggedFailures() rules.Rule {
 				TradeOff: "none", NoCommand: "it depends on what failed"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		f := r.Finding("postgres")
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+		f := rule.Finding("postgres")
 		f.Severity, f.Weight = rules.Info, 0
 		cells := make(timeline.Mask, c.Grid.N)
 
@@ -75,5 +75,5 @@ func loggedFailures() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }

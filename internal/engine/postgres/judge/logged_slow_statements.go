@@ -9,23 +9,23 @@ import (
 const postgresLogs = "PostgreSQL logs a statement only if log_min_duration_statement is set (off by default) and it takes longer, a wait for a lock only with log_lock_waits, and a checkpoint only with log_checkpoints (on by default from 15 on). Whether they are set is not in the log."
 
 func nothingLogged() rules.Rule {
-	r := rules.NothingLogged("postgres/nothing-slow-logged", "PostgreSQL", postgresLogs, LoggedLines, loggedCommits,
+	rule := rules.NothingLogged("postgres/nothing-slow-logged", "PostgreSQL", postgresLogs, LoggedLines, loggedCommits,
 		loggedWrites, loggedStatements, loggedLocks)
 
 	// A slow checkpoint is not a client call, but it is slow: postgres/logged-checkpoints then says what the
 	// log does not show.
-	judge := r.Judge
-	r.Judge = func(c *rules.Case, subjects []timeline.Track) []rules.Finding {
+	judge := rule.Judge
+	rule.Judge = func(c *rules.Case, subjects []timeline.Track) []rules.Finding {
 		if _, _, _, slow := slowCheckpoints(c); slow {
 			return nil
 		}
 		return judge(c, subjects)
 	}
-	return r
+	return rule
 }
 
 func loggedSlowStatements() rules.Rule {
-	r := rules.Rule{ID: "postgres/logged-slow-statements", Title: "The log has slow statements",
+	rule := rules.Rule{ID: "postgres/logged-slow-statements", Title: "The log has slow statements",
 		Kind:    rules.Symptom,
 		When:    "plimsoll:postgres_logged_commits_running:ratio > 0 or plimsoll:postgres_logged_writes_running:ratio > 0 or plimsoll:postgres_logged_statements_running:ratio > 0",
 		Needs:   []*rules.Signal{LoggedLines},
@@ -47,8 +47,8 @@ func loggedSlowStatements() rules.Rule {
 				Expect: "the cause", TradeOff: "none", NoCommand: "it depends on where the server runs"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		f, waits, _, ok := r.SlowLogged(c, "postgres",
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+		f, waits, _, ok := rule.SlowLogged(c, "postgres",
 			rules.SlowCalls{Of: loggedCommits, Words: "commits", Waits: true},
 			rules.SlowCalls{Of: loggedWrites, Words: "writes", Waits: true},
 			rules.SlowCalls{Of: loggedStatements, Words: "statements"})
@@ -62,7 +62,7 @@ func loggedSlowStatements() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 // sayMeanwhile says what else the log has in the time of the slow writes.

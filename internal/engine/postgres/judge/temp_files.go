@@ -17,7 +17,7 @@ const (
 )
 
 func tempFiles() rules.Rule {
-	r := rules.Rule{ID: "postgres/temp-files", Title: "Queries write temporary files", Kind: rules.Cause,
+	rule := rules.Rule{ID: "postgres/temp-files", Title: "Queries write temporary files", Kind: rules.Cause,
 		Storage: true,
 		When:    "plimsoll:postgres_spill_waiting:count > 0",
 		Needs:   []*rules.Signal{TempWritten},
@@ -42,7 +42,7 @@ func tempFiles() rules.Rule {
 				NoCommand: "CREATE TABLESPACE on the new volume, then set temp_tablespaces to its name"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		if !c.Stall.IsDatabase || !c.Stall.Any() {
 			return nil
 		}
@@ -54,7 +54,7 @@ func tempFiles() rules.Rule {
 
 		// Wait events date the spills. Without them only the bytes and a full queue are known:
 		// info.
-		f := r.Finding("postgres")
+		f := rule.Finding("postgres")
 		if c.Measured(SpillWaiting) {
 			if !spillCoincides(c, &f) {
 				return nil
@@ -90,7 +90,7 @@ func tempFiles() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 // spilled returns the bytes of temporary files written during stalls, and their share of the writes

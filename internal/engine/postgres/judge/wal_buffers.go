@@ -23,7 +23,8 @@ const (
 var roomWaits = regexp.MustCompile(`^LWLock (WALBufMapping|WALInsert)(Lock)?$`)
 
 func walBuffers() rules.Rule {
-	r := rules.Rule{ID: "postgres/wal-buffers", Title: "WAL buffers are full", Kind: rules.Cause, Storage: true,
+	rule := rules.Rule{ID: "postgres/wal-buffers",
+		Title: "WAL buffers are full", Kind: rules.Cause, Storage: true,
 		When:    "plimsoll:postgres_wal_buffers_full:rate > 10",
 		Needs:   []*rules.Signal{WALBuffersFull},
 		NoAlert: "bulk loads fill the buffers without harm",
@@ -45,7 +46,7 @@ func walBuffers() rules.Rule {
 				NoCommand: "other findings name what slows the volume down; plimsoll trace shows what a write waits for"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		full := c.One(WALBuffersFull)
 		if !c.Stall.IsDatabase || !c.Stall.Any() {
 			return nil
@@ -59,7 +60,7 @@ func walBuffers() rules.Rule {
 		// Wait events decide if they are known: full buffers may be a side effect of a stall or its
 		// cause.
 		share, calm, known := sessionShare(c, roomWaits)
-		f := r.Finding("postgres")
+		f := rule.Finding("postgres")
 		if known {
 			f.Weight = share - calm
 			f.Severity = c.SeverityOf(f.Weight)
@@ -106,5 +107,5 @@ func walBuffers() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }

@@ -26,7 +26,8 @@ const (
 )
 
 func walFlush() rules.Rule {
-	r := rules.Rule{ID: "postgres/wal-flush", Title: "The WAL's flush is slow", Kind: rules.Cause, Storage: true,
+	rule := rules.Rule{ID: "postgres/wal-flush",
+		Title: "The WAL's flush is slow", Kind: rules.Cause, Storage: true,
 		When:  "plimsoll:postgres_wal_sync:ratio / plimsoll:postgres_wal_syncs:rate > 0.02",
 		Needs: []*rules.Signal{}, AnyOf: []*rules.Signal{WALSyncTime, WaitEvents},
 		Cause: "A commit waits until its WAL is on disk: one session writes and syncs for all waiting sessions, and the others queue behind it for the lock WALWrite. The time is spent in the volume, the file system and whatever is ahead in the device's queue.",
@@ -44,12 +45,12 @@ func walFlush() rules.Rule {
 				TradeOff:  "with off, a crash loses the commits of up to three times wal_writer_delay, without corruption",
 				NoCommand: "it is a change to the application"}}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		if !c.Stall.IsDatabase || !c.Stall.Any() {
 			return nil
 		}
 
-		f := r.Finding("postgres")
+		f := rule.Finding("postgres")
 		in, out := meanSync(c, c.Stall.Cells), meanSync(c, c.NotStalled().Without(c.Stall.Cells.Widen(1, 1)))
 		slow := in >= slowSyncS && !(out > in/slowSyncFactor)
 		share, calm, known := sessionShare(c, walWaits)
@@ -94,7 +95,7 @@ func walFlush() rules.Rule {
 		return []rules.Finding{f}
 	}
 
-	return r
+	return rule
 }
 
 // sessionShare returns the share of executing sessions in the given waits while stalled, and

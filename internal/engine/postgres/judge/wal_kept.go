@@ -29,7 +29,7 @@ const (
 )
 
 func walKept() rules.Rule {
-	r := rules.Rule{ID: "postgres/wal-kept", Title: "Retained WAL fills its disk", Kind: rules.Cause,
+	rule := rules.Rule{ID: "postgres/wal-kept", Title: "Retained WAL fills its disk", Kind: rules.Cause,
 		Whole:   true,
 		When:    "plimsoll:postgres_slot_kept:bytes > 1073741824 or plimsoll:postgres_archive_failed:rate > 0",
 		Needs:   []*rules.Signal{},
@@ -62,20 +62,20 @@ func walKept() rules.Rule {
 				NoCommand: "it depends on the archiving tool. Never delete files in pg_wal manually"},
 		}}
 
-	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+	rule.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		var out []rules.Finding
-		if f, ok := slotKeeps(r, c); ok {
+		if f, ok := slotKeeps(rule, c); ok {
 			out = append(out, f)
 		}
-		if f, ok := archiverKeeps(r, c); ok {
+		if f, ok := archiverKeeps(rule, c); ok {
 			out = append(out, f)
-		} else if f, ok := archiverBehind(r, c); ok {
+		} else if f, ok := archiverBehind(rule, c); ok {
 			out = append(out, f)
 		}
 		return out
 	}
 
-	return r
+	return rule
 }
 
 // slotKeeps reports slots that have no consumer at the end of the recording.

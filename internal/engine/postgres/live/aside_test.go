@@ -43,7 +43,7 @@ func TestSlowFilesDoNotStopSamples(t *testing.T) {
 		t.Errorf("pg_up %v, pg_wal_size_bytes %v", p.has("pg_up"), p.has("pg_wal_size_bytes"))
 	}
 
-	if text := p.told(); strings.Contains(text, "gap") {
+	if text := p.text(); strings.Contains(text, "gap") {
 		t.Errorf("samples are missing: %s", text)
 	}
 }

@@ -71,6 +71,6 @@ func TestCheckpointInProgress(t *testing.T) {
 	}
 
 	if !underWay || !over {
-		t.Errorf("under way %v, over %v: %v", underWay, over, p.told())
+		t.Errorf("under way %v, over %v: %v", underWay, over, p.text())
 	}
 }

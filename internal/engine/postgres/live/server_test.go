@@ -146,7 +146,7 @@ func (p *page) Source(s recording.Source) {
 	p.source = s
 }
 
-func (p *page) told() string {
+func (p *page) text() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return fmt.Sprintf("%+v %+v %v", p.notes, p.source, p.values)
@@ -205,7 +205,7 @@ func TestMonitorRoleSeesAll(t *testing.T) {
 		}
 	}
 
-	if strings.Contains(p.told(), "s3cret") {
+	if strings.Contains(p.text(), "s3cret") {
 		t.Error("a password is recorded")
 	}
 }
@@ -213,7 +213,7 @@ func TestMonitorRoleSeesAll(t *testing.T) {
 // What a user may not see is left out, and a note says which role may.
 func TestUnprivilegedUser(t *testing.T) {
 	p, err := readUntil(t, real(t).Address("weak:w3ak-s3cret", "postgres"), func(p *page) bool {
-		return strings.Contains(p.told(), "pg_ls_waldir is skipped")
+		return strings.Contains(p.text(), "pg_ls_waldir is skipped")
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -232,7 +232,7 @@ func TestUnprivilegedUser(t *testing.T) {
 		}
 	}
 
-	if strings.Contains(p.told(), "s3cret") {
+	if strings.Contains(p.text(), "s3cret") {
 		t.Error("a password is recorded")
 	}
 }
@@ -272,7 +272,7 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("more than a line: %v", err)
 			}
 
-			if text := fmt.Sprint(err) + p.told(); strings.Contains(text, "s3cret") {
+			if text := fmt.Sprint(err) + p.text(); strings.Contains(text, "s3cret") {
 				t.Errorf("a password is shown: %s", text)
 			}
 		})

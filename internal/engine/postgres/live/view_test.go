@@ -125,12 +125,12 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, address string) {
 		const secret = "qZx7-s3cret"
 		s, err := Open(strings.ReplaceAll(address, "s3cret", secret), Options{Getenv: func(string) string { return "" }})
-		told := fmt.Sprint(err)
+		shown := fmt.Sprint(err)
 		if err == nil {
-			told = s.Describe().Name
+			shown = s.Describe().Name
 		}
-		if strings.Contains(address, ":s3cret@") && strings.Count(address, "s3cret") == 1 && strings.Contains(told, secret) {
-			t.Errorf("%q shows the secret: %s", address, told)
+		if strings.Contains(address, ":s3cret@") && strings.Count(address, "s3cret") == 1 && strings.Contains(shown, secret) {
+			t.Errorf("%q shows the secret: %s", address, shown)
 		}
 	})
 }
