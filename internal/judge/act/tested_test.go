@@ -25,7 +25,7 @@ func TestHowStepsWereTested(t *testing.T) {
 	}
 
 	// The logs' moves run where their scripts are.
-	for _, name := range append(files, "../../advise/emit/movereal_test.go", "../../advise/emit/logmove_test.go") {
+	for _, name := range append(files, "../../advise/emit/moveservers_test.go", "../../advise/emit/logmove_test.go") {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
