@@ -31,8 +31,9 @@ func costs(all ...string) string {
 }
 
 func (p printer) steps(r *rules.Recipe) Steps {
-	out := Steps{None: p.text(r.None), Look: p.lines(r.Look), Do: p.lines(r.Do), Keep: p.lines(r.Keep),
-		Check: p.lines(r.Check), Undo: p.lines(r.Undo),
+	// Of several calls that change something, none runs once one has failed.
+	out := Steps{None: p.text(r.None), Look: p.lines(r.Look, ""), Do: p.lines(r.Do, " && "),
+		Keep: p.lines(r.Keep, " && "), Check: p.lines(r.Check, ""), Undo: p.lines(r.Undo, " && "),
 		Kept: p.text(r.Kept), NoUndo: p.text(r.NoUndo), Restart: p.text(r.Restart),
 		Cost: p.text(r.Cost), Notes: []string{}}
 	for _, n := range r.Notes {

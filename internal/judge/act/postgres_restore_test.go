@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -199,7 +200,18 @@ func ends(t *testing.T, s *postgrestest.Server, tools, session, slot string) {
 		time.Sleep(10 * time.Millisecond)
 	}
 
-	b.env = append(b.env, "PID="+pid)
+	// A session for which no other waits stays, whatever its number: it may have got it since look.
+	bystander := strconv.FormatUint(uint64(sessions[1].PID()), 10)
+	if out := strings.Join(b.way.Look, "\n"); !strings.Contains(out, "data_directory") {
+		t.Errorf("look does not show which server this is: %s", out)
+	}
+	env := b.env
+	b.env = append(slices.Clone(env), "PID="+bystander)
+	if out := b.run(b.way.Do); !strings.Contains(out, "(0 rows)") {
+		t.Errorf("it ends a session that blocks no other: %s", out)
+	}
+
+	b.env = append(env, "PID="+pid)
 	b.run(b.way.Do)
 	if err := <-waited; err != nil {
 		t.Errorf("the session that waited: %v", err)
@@ -264,7 +276,7 @@ func wayOf(t *testing.T, database, remedy string, place rules.Place) act.Way {
 // A variable set in the reader's shell reaches the server as a value, not as a variable's name.
 func TestStatementsTakeVariables(t *testing.T) {
 	for remedy, want := range map[string]string{
-		"end-blocker": "SELECT pg_terminate_backend(42)",
+		"end-blocker": "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = 42 AND pid IN (SELECT unnest(pg_blocking_pids(w.pid)) FROM pg_stat_activity w)",
 		"drop-slot":   "SELECT pg_drop_replication_slot('a b')",
 	} {
 		t.Run(remedy, func(t *testing.T) {

@@ -60,18 +60,24 @@ func (p printer) text(text string) string {
 	return b.String()
 }
 
-// lines returns the commands for a shell. Consecutive statements become one call of the client. A
-// command that is empty after expansion is left out.
-func (p printer) lines(all []rules.Command) []string {
+// lines returns the commands of a step for a shell. Consecutive statements become one call of the client,
+// or several with a separator between them. A command that is empty after expansion is left out. The prompt
+// for a variable is printed once.
+func (p printer) lines(all []rules.Command, separator string) []string {
 	out := []string{}
 	var statements []string
 	needs := ""
 	flush := func() {
-		calls := p.ask(statements)
+		calls := []string{}
+		if len(statements) > 0 {
+			calls = p.ask(statements)
+		}
 		if needs != "" && len(calls) > 0 {
 			// It shows the state, or that there is none.
 			out = append(out, "cat "+p.stateFile(needs)+" && "+strings.Join(calls, " && "))
-		} else if len(statements) > 0 {
+		} else if len(calls) > 0 && separator != "" {
+			out = append(out, strings.Join(calls, separator))
+		} else {
 			out = append(out, calls...)
 		}
 		statements, needs = nil, ""
@@ -103,7 +109,24 @@ func (p printer) lines(all []rules.Command) []string {
 	}
 
 	flush()
-	return out
+	return promptedOnce(out)
+}
+
+// promptedOnce leaves the first prompt for each variable. Each use still stops its line without a value.
+func promptedOnce(lines []string) []string {
+	prompted := map[string]bool{}
+	for i, line := range lines {
+		lines[i] = variable.ReplaceAllStringFunc(line, func(use string) string {
+			name := variable.FindStringSubmatch(use)[1]
+			short := `"${` + name + `:?}"`
+			if prompted[name] || use == short {
+				return short
+			}
+			prompted[name] = true
+			return use
+		})
+	}
+	return lines
 }
 
 // variable matches a value that the user sets in the shell.

@@ -389,7 +389,7 @@ var azure = struct {
 		"postgres flexible-server parameter list": {"--resource-group", "--server-name", "--query", "--output"},
 		"postgres flexible-server parameter set":  {"--resource-group", "--server-name", "--name", "--value"},
 	},
-	[]string{"sku.name", "diskIOPSReadWrite", "diskMBpsReadWrite", "tier",
+	[]string{"id", "managedBy", "diskState", "fullyQualifiedDomainName", "sku.name", "diskIOPSReadWrite", "diskMBpsReadWrite", "tier",
 		"name", "value", "source", "isReadOnly", "isConfigPendingRestart", "resourceGroup", "version", "state", "location",
 		"storage.storageSizeGb", "storage.iops", "storage.throughput", "storage.tier", "storage.type"},
 }

@@ -33,12 +33,15 @@ func TestHowStepsWereTested(t *testing.T) {
 		tests.Write(text)
 	}
 
-	shared := regexp.MustCompile(`(?s)var parameters = (\[\]string\{.*?\})`).FindSubmatch(table)
-	if shared == nil {
-		t.Fatal("no list of parameters")
+	trials := string(table)
+	for _, list := range []string{"parameters", "orders"} {
+		shared := regexp.MustCompile(`(?s)var ` + list + ` = (\[\]string\{.*?\})`).FindSubmatch(table)
+		if shared == nil {
+			t.Fatalf("no list of %s", list)
+		}
+		trials = strings.ReplaceAll(trials, list+"}", string(shared[1])+"}")
 	}
 
-	trials := strings.ReplaceAll(string(table), "parameters}", string(shared[1])+"}")
 	for _, m := range regexp.MustCompile(`(?s)\{"(Test\w+)", .*?\[\]string\{(.*?)\}`).FindAllStringSubmatch(trials, -1) {
 		_, body, found := strings.Cut(tests.String(), "func "+m[1]+"(")
 		body, _, _ = strings.Cut(body, "\n}\n")

@@ -17,7 +17,9 @@ read -r TYPE SIZE IOPS MIBS <"$STATE"
 fail() { echo "$*" >&2; exit 1; }
 case "$1 $2" in
 "ec2 describe-volumes") echo "$TYPE $SIZE $IOPS $MIBS"; exit ;;
-"rds describe-db-instances") echo "$TYPE $SIZE $IOPS $MIBS available"; exit ;;
+"rds describe-db-instances")
+	case "$*" in *"[0].AllocatedStorage "*) echo "$SIZE"; exit ;; esac
+	echo "$TYPE $SIZE $IOPS $MIBS available"; exit ;;
 "ec2 describe-volumes-modifications")
 	case "$*" in *--volume-ids*) fail InvalidVolumeModification.NotFound ;; esac
 	echo None; exit ;;
@@ -93,6 +95,19 @@ echo "$TYPE $IOPS $MIBS" >"$STATE"
 `
 )
 
+// claimed looks a claim's volume up, as the API server has it. handles are the drivers' names of volumes.
+const claimed = `#!/bin/sh
+case "$*" in
+"get pvc data-db-0 -o jsonpath={.spec.volumeName}") printf pv-1 ;;
+"get pv pv-1 -o jsonpath={.spec.csi.volumeHandle}") printf %s "$HANDLE" ;;
+*) echo "unknown: $*" >&2; exit 1 ;;
+esac
+`
+
+var handles = map[rules.Cloud]string{"": "vol-0a1b2c3d", rules.AWS: "vol-0a1b2c3d",
+	rules.Azure:  "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks/db-0",
+	rules.Google: "projects/p/zones/europe-west1-b/disks/db-0"}
+
 // Volume orders are valid for the API, never for less than the volume had, and can be undone
 // exactly.
 func TestVolumesRestored(t *testing.T) {
@@ -119,8 +134,31 @@ func TestVolumesRestored(t *testing.T) {
 		{"raise-iops", rules.AzureDB, "", "Premium_LRS 2300 150 P20", "Premium_LRS 2300 150 P40"},
 		{"raise-both", rules.CloudSQL, "", "HYPERDISK_BALANCED 3000 140", "HYPERDISK_BALANCED 6000 1000"},
 		{"raise-both", rules.Host, rules.Google, "hyperdisk-balanced 3000 140", "hyperdisk-balanced 6000 1000"},
+		{"raise-throughput", rules.Host, rules.Azure, "PremiumV2_LRS 3000 125 None", "PremiumV2_LRS 3000 1000 None"},
+		{"raise-throughput", rules.RDS, "", "gp3 500 12000 500", "gp3 500 24000 1000"},
+		{"raise-throughput", rules.AzureDB, "", "PremiumV2_LRS 3000 125 None", "PremiumV2_LRS 3000 1000 None"},
+		{"raise-iops", rules.CloudSQL, "", "HYPERDISK_BALANCED 3000 140", "HYPERDISK_BALANCED 6000 140"},
+		{"raise-throughput", rules.CloudSQL, "", "HYPERDISK_BALANCED 3000 140", "HYPERDISK_BALANCED 3000 1000"},
+		{"raise-iops", rules.Host, rules.Google, "hyperdisk-balanced 3000 140", "hyperdisk-balanced 6000 140"},
+		{"raise-throughput", rules.Host, rules.Google, "hyperdisk-balanced 3000 140", "hyperdisk-balanced 3000 1000"},
+		{"raise-iops", rules.Host, "", "gp3 500 3000 125", "gp3 500 6000 125"},
+		{"raise-throughput", rules.Host, "", "gp3 500 3000 125", "gp3 500 4000 1000"},
+		{"raise-both", rules.Host, "", "gp3 500 3000 125", "gp3 500 6000 1000"},
+		{"raise-iops", rules.Kubernetes, "", "gp3 500 3000 125", "gp3 500 6000 125"},
+		{"raise-throughput", rules.Kubernetes, "", "gp3 500 3000 125", "gp3 500 4000 1000"},
+		{"raise-both", rules.Kubernetes, "", "gp3 500 3000 125", "gp3 500 6000 1000"},
+		{"raise-iops", rules.Kubernetes, rules.AWS, "io2 500 3000 None", "io2 500 6000 None"},
+		{"raise-throughput", rules.Kubernetes, rules.AWS, "gp3 500 3000 125", "gp3 500 4000 1000"},
+		{"raise-both", rules.Kubernetes, rules.AWS, "gp3 500 3000 125", "gp3 500 6000 1000"},
+		{"gp3", rules.Kubernetes, rules.AWS, "gp2 2000 6000 None", "gp3 2000 6000 250"},
+		{"raise-iops", rules.Kubernetes, rules.Azure, "Premium_LRS 2300 150 P20", "Premium_LRS 2300 150 P40"},
+		{"raise-throughput", rules.Kubernetes, rules.Azure, "PremiumV2_LRS 3000 125 None", "PremiumV2_LRS 3000 1000 None"},
+		{"raise-both", rules.Kubernetes, rules.Azure, "PremiumV2_LRS 3000 125 None", "PremiumV2_LRS 6000 1000 None"},
+		{"raise-iops", rules.Kubernetes, rules.Google, "hyperdisk-balanced 3000 140", "hyperdisk-balanced 6000 140"},
+		{"raise-throughput", rules.Kubernetes, rules.Google, "hyperdisk-balanced 3000 140", "hyperdisk-balanced 3000 1000"},
+		{"raise-both", rules.Kubernetes, rules.Google, "hyperdisk-balanced 3000 140", "hyperdisk-balanced 6000 1000"},
 	} {
-		t.Run(string(c.cloud)+"/"+c.remedy+"/"+c.state, func(t *testing.T) {
+		t.Run(string(c.place)+string(c.cloud)+"/"+c.remedy+"/"+c.state, func(t *testing.T) {
 			state := filepath.Join(t.TempDir(), "state")
 			if err := os.WriteFile(state, []byte(c.state+"\n"), 0o600); err != nil {
 				t.Fatal(err)
@@ -131,8 +169,13 @@ func TestVolumesRestored(t *testing.T) {
 				values["iops"] = "24000"
 			}
 
-			b := newBenchIn(t, c.remedy, c.place, c.cloud, values, map[string]string{"aws": aws, "az": az, "gcloud": gcloud})
-			b.env = append(b.env, "STATE="+state, "HIGHER_TIER=P40", "ZONE=europe-west1-b", "GROUP=own", "SERVER=srv", "INSTANCE=db-1")
+			b := newBenchIn(t, c.remedy, c.place, c.cloud, values, map[string]string{"aws": aws, "az": az, "gcloud": gcloud, "kubectl": claimed})
+			b.env = append(b.env, "STATE="+state, "HIGHER_TIER=P40", "ZONE=europe-west1-b", "GROUP=own", "SERVER=srv", "INSTANCE=db-1",
+				"CLAIM=data-db-0", "HANDLE="+handles[c.cloud])
+			if c.place == rules.Kubernetes { // each step has a shell of its own; look sets these in that of its reader
+				b.env = append(b.env, "VOLUME="+handles[c.cloud], "DISK=db-0")
+			}
+			b.brief = c.place == rules.Kubernetes // the host's steps, after the look-up of the claim's volume
 			b.restores(func() string { return read(t, state) })
 
 			b.run(b.way.Look, b.way.Do)
@@ -140,6 +183,30 @@ func TestVolumesRestored(t *testing.T) {
 				t.Errorf("after Do it is %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// Storage autoscaling may grow an instance's storage between do and undo: the API refuses less than that.
+func TestVolumesGrownMeanwhile(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	put := func(text string) {
+		if err := os.WriteFile(state, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("gp3 500 12000 500")
+	b := newBenchIn(t, "raise-both", rules.RDS, "", rules.Values{"instance": "db-1", "iops": "24000", "mibs": "1000"}, map[string]string{"aws": aws})
+	b.env = append(b.env, "STATE="+state)
+	b.run(b.way.Look)
+	put("gp3 550 12000 500")
+	b.run(b.way.Do)
+	if got := strings.TrimSpace(read(t, state)); got != "gp3 550 24000 1000" {
+		t.Errorf("after do it is %s", got)
+	}
+	put("gp3 600 24000 1000")
+	b.run(b.way.Undo)
+	if got := strings.TrimSpace(read(t, state)); got != "gp3 600 12000 500" {
+		t.Errorf("after undo it is %s", got)
 	}
 }
 

@@ -39,13 +39,15 @@ func (o order) onAzureDB() Recipe {
 	load := load(`TYPE IOPS MIBS TIER`, saved)
 	return Recipe{Places: []Place{AzureDB},
 		Look: slices.Concat(
-			Tool(`GROUP=$(az {{.azure}} list --query "[?name=='"`+server+`"'].resourceGroup" --output tsv); echo "$GROUP"`),
+			Tool(`GROUP=$(az {{.azure}} list --query "[?name=='"`+server+`"'].resourceGroup" --output tsv); echo "$GROUP"`,
+				`az {{.azure}} show`+of+` --query '[[id,fullyQualifiedDomainName,state]]' --output tsv`),
 			once(saved, show+` | while read -r IOPS MIBS TIER TYPE; do echo "$TYPE $IOPS $MIBS $TIER"; done`)),
 		Do:    slices.Concat(load, o.atLeast(), OnShell(modify(`"${HIGHER_TIER:?a tier above the present one, such as P40}"`))),
 		Check: Tool(show),
 		Undo:  slices.Concat(load, ordered(modify(`"$TIER"`), saved)),
 		Kept:  "it lasts",
-		Cost:  "a tier can be lowered again only 12 hours after it was raised, and a Premium SSD v2 can be changed four times in 24 hours: the undo has to wait for that, too; storage never shrinks",
+		// The service's own pages name no pause (Azure Database for PostgreSQL, "Premium SSD v2", 2026).
+		Cost:  "Azure's disks have a pause, which the service may have too: a tier can be lowered again only 12 hours after it was raised, and a Premium SSD v2 changed four times in 24 hours; the undo waits for that; storage never shrinks",
 		Notes: []string{"The server's compute size limits IOPS, too. More than that buys nothing."}}
 }
 
@@ -71,11 +73,13 @@ func (o order) onCloudSQL() Recipe {
 		` ;; '') false ;; *) echo "the limits of $TYPE follow its size, which cannot shrink again" ;; esac`
 	load := load(`TYPE IOPS MIBS`, saved)
 	return Recipe{Places: []Place{CloudSQL},
-		Look:  once(saved, show),
+		// The connection name has the project: instances have the same names in several.
+		Look: append(Tool(`gcloud sql instances describe `+instance+
+			` --format 'value(connectionName,databaseVersion,state)'`), once(saved, show)...),
 		Do:    slices.Concat(load, o.atLeast(), OnShell(modify)),
 		Check: Tool(show),
 		Undo:  slices.Concat(load, ordered(modify, saved)),
 		Kept:  "it lasts",
-		Cost:  "a Hyperdisk's limits can be changed once in four hours: the undo has to wait for that, too",
+		Cost:  "Google's Hyperdisks have a pause, which the service may have too: their limits can be changed once in four hours; the undo waits for that",
 		Notes: []string{"The instance's number of vCPUs limits IOPS, too. More than that buys nothing."}}
 }

@@ -100,7 +100,8 @@ func (o order) onEBS(volume string, first []Command, cloud Cloud, places ...Plac
 		` --query 'VolumesModifications[0].[ModificationState,Progress,StartTime]' --output text`
 	r := Recipe{
 		Places: places, Clouds: clouds(cloud),
-		Look: append(append(slices.Clone(first),
+		Look: append(append(slices.Concat(first, Tool(`aws ec2 describe-volumes --volume-ids `+volume+
+			` --query 'Volumes[0].[VolumeId,AvailabilityZone,State,Attachments[0].InstanceId]' --output text`)),
 			once(saved, `aws ec2 describe-volumes --volume-ids `+volume+
 				` --query 'Volumes[0].[VolumeType,Size,Iops,Throughput]' --output text`)...), Tool(changes)...),
 		Do: slices.Concat(load, want, OnShell(modify)), Check: Tool(changes),
@@ -142,7 +143,8 @@ func (o order) onAzure(disk string, first []Command, places ...Place) Recipe {
 	load := load(`SKU IOPS MBPS TIER`, saved)
 	r := Recipe{
 		Places: places, Clouds: []Cloud{Azure},
-		Look: slices.Concat(first, once(saved, show)),
+		Look: slices.Concat(first, Tool(`az disk show --ids `+disk+` --query '[[id,managedBy,diskState]]' --output tsv`),
+			once(saved, show)),
 		Do: slices.Concat(load, want,
 			OnShell(modify(`"${HIGHER_TIER:?a tier above the present one, such as P40}"`))),
 		Check: Tool(show),
@@ -190,7 +192,9 @@ func (o order) onGoogle(first []Command, places ...Place) Recipe {
 	load := load(`TYPE IOPS MIBS`, saved)
 	r := Recipe{
 		Places: places, Clouds: []Cloud{Google},
-		Look:  slices.Concat(first, once(saved, show)),
+		// Names are the same in several projects; the link has the project.
+		Look: slices.Concat(first, Tool(`gcloud compute disks describe `+disk+` --zone `+zone+
+			` --format 'value(selfLink,users.basename())'`), once(saved, show)),
 		Do:    slices.Concat(load, want, OnShell(modify)),
 		Check: Tool(show),
 		Undo:  slices.Concat(load, ordered(modify, saved)),
@@ -213,7 +217,8 @@ func (o order) onRDS() Recipe {
 	const (
 		db    = `{{ask .instance "DB" "the identifier of the instance"}}`
 		saved = `~/plimsoll-rds-` + db + `.before`
-		show  = `aws rds describe-db-instances --db-instance-identifier ` + db +
+		of    = `aws rds describe-db-instances --db-instance-identifier ` + db
+		show  = of +
 			` --query 'DBInstances[0].[StorageType,AllocatedStorage,Iops,StorageThroughput,DBInstanceStatus]' --output text`
 	)
 
@@ -225,17 +230,23 @@ func (o order) onRDS() Recipe {
 			`test "$MIBS" -ge 500 || MIBS=500`)...)
 	}
 
-	modify := `if [ "$TYPE" = gp3 ] && [ "$SIZE" -ge 400 ]; then aws rds modify-db-instance --db-instance-identifier ` +
+	modify := `if [ "$TYPE" = gp3 ] && [ "${SIZE:?the API did not answer}" -ge 400 ]; then aws rds modify-db-instance --db-instance-identifier ` +
 		db + ` --allocated-storage "$SIZE"` + options + ` --apply-immediately; else test -n "$TYPE" &&` +
 		` echo "$TYPE of $SIZE GiB: nothing to order below 400 GiB of gp3, and storage cannot shrink again"; fi`
-	load := load(`TYPE SIZE IOPS MIBS STATUS`, saved)
+	// Storage autoscaling may have grown it since look. IOPS are ordered with the present size; another one is
+	// rounded up to 10 % more, permanently (botocore 1.43, rds, ModifyDBInstance).
+	load := append(load(`TYPE SIZE IOPS MIBS STATUS`, saved),
+		Tool(`SIZE=$(`+of+` --query 'DBInstances[0].AllocatedStorage' --output text)`)...)
 	return Recipe{Places: []Place{RDS},
-		Look:  once(saved, show),
+		Look: append(Tool(of+` --query 'DBInstances[0].[DBInstanceArn,Engine,EngineVersion]' --output text`),
+			once(saved, show)...),
 		Do:    slices.Concat(load, want, OnShell(modify)),
 		Check: Tool(show),
 		Undo:  slices.Concat(load, ordered(modify, saved)),
 		Kept:  "it lasts",
-		Cost:  "the instance stays in the state storage-optimization for hours, can be slower meanwhile, and its storage cannot be changed again for six hours: the undo has to wait for that, too, and the API may round a figure that is lowered up to 10 % above the present one: check after it; storage never shrinks",
+		// RDS User Guide, "Modifying settings for Provisioned IOPS SSD storage" (2026); older editions have a
+		// pause of six hours instead of four changes a day.
+		Cost:  "the instance stays in the state storage-optimization for hours and can be slower meanwhile; its storage can be changed again only after that, and four times in 24 hours: the undo has to wait for that, too, and the API may round a figure that is lowered up to 10 % above the present one: check after it; storage never shrinks",
 		Notes: []string{"IOPS and throughput can be ordered only for instances with gp3 of 400 GiB or more (Oracle: 200). Growing a smaller one to 400 GiB gives 12,000 IOPS, and cannot be undone."}}
 }
 

@@ -26,6 +26,7 @@ func client(_ rules.ClientAt, statements []string) []string {
 
 const (
 	status    = "endpoint status --cluster -w table"
+	healthy   = "endpoint health --cluster"
 	withTLS   = "With TLS, add --cacert, --cert and --key. A container does not see ETCDCTL_CACERT and similar variables set on this machine: pass them with docker exec -e, or with kubectl exec and env before etcdctl."
 	providers = "the provider runs the control plane"
 )
@@ -37,7 +38,7 @@ var moveLeader = &rules.Remedy{Name: "move-leader", Title: "Move leadership off 
 	Recipes: []rules.Recipe{hosted,
 		{Look: rules.Ask(status),
 			Do:    rules.Ask(`--endpoints={{ask "" "LEADER" "the endpoint of the leader"}} move-leader {{ask "" "MEMBER" "the id of a quick member"}}`),
-			Check: rules.Ask(status, "endpoint health --cluster"),
+			Check: rules.Ask(status, healthy),
 			Undo:  rules.Ask(`--endpoints={{ask "" "NEW_LEADER" "the endpoint of the new leader"}} move-leader {{ask "" "OLD_MEMBER" "the id of the member that led"}}`),
 			Kept:  "the next election may make it the leader again: its volume has to become as fast as the others",
 			Notes: []string{withTLS}},
@@ -65,7 +66,8 @@ var defragment = &rules.Remedy{Name: "defragment", Title: "Defragment the backen
 		{From: "3.5", Before: "3.5.6",
 			None: "if 3.5.0 to 3.5.5 crashes while defragmenting, the member's data can become inconsistent: upgrade to 3.5.6 or later first"},
 		{Look: rules.Ask(status),
-			Do:     rules.Ask(`--endpoints={{ask "" "MEMBER" "the endpoint of one member, that of the leader last"}} defrag --command-timeout=60s`),
+			// It is refused if a member is down: without this one, too, the cluster may have no majority.
+			Do:     rules.Ask(healthy, `--endpoints={{ask "" "MEMBER" "the endpoint of one member, that of the leader last"}} defrag --command-timeout=60s`),
 			Check:  rules.Ask(status),
 			NoUndo: "the data does not change",
 			Kept:   "it lasts until deleted keys leave free pages again",

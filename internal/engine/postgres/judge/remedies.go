@@ -182,6 +182,9 @@ func formerly(all []setting) string {
 		" FROM s WHERE 'command line' <> ALL (SELECT source FROM s)"
 }
 
+// blocks is the condition of sessions that others wait for.
+const blocks = "pid IN (SELECT unnest(pg_blocking_pids(w.pid)) FROM pg_stat_activity w)"
+
 const mib = 1 << 20
 
 var (
@@ -229,16 +232,18 @@ var (
 
 	endBlocker = &rules.Remedy{Name: "end-blocker", Title: "End the session that holds the lock",
 		Recipes: []rules.Recipe{{
-			Look:   rules.Ask("SELECT pid, state, now() - xact_start AS age, left(query, 60) AS query FROM pg_stat_activity WHERE pid IN (SELECT unnest(pg_blocking_pids(pid)) FROM pg_stat_activity) ORDER BY age DESC"),
-			Do:     rules.Ask(`SELECT pg_terminate_backend({{ask .pid "PID" "the pid that look shows first, once you know what it does"}})`),
+			Look: rules.Ask(identity, "SELECT pid, usename, client_addr, application_name, state, now() - xact_start AS age, left(query, 60) AS query FROM pg_stat_activity WHERE "+blocks+" ORDER BY age DESC"),
+			// Another session may have got the number since look.
+			Do:     rules.Ask(`SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = {{ask .pid "PID" "the pid that look shows first, once you know what it does"}} AND ` + blocks),
 			Check:  rules.Ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"),
 			Kept:   "it affects a single session; idle_in_transaction_session_timeout and lock_timeout prevent a recurrence",
 			NoUndo: "the transaction is rolled back, and its client has to run it again"}},
 		Cost: "that session's transaction is rolled back",
 		Wait: time.Minute, Until: "the queue has drained"}
 
-	// Every version knows "on". If 15 or later is set to one of its compression methods, nothing is
-	// needed.
+	// Every version knows "on". RDS lists 0 and 1 for a boolean, which it is before 15, takes on and off, too,
+	// and stores them as 1 and 0 (awsdocs/amazon-rds-user-guide, #183). If 15 or later is set to one of its
+	// compression methods, nothing is needed.
 	compressWAL = &rules.Remedy{Name: "wal-compression", Title: "Compress full-page images in the WAL",
 		Recipes: reloaded(setting{"wal_compression", "'on'", "on"}),
 		Cost:    "CPU in the sessions that write; lz4 and zstd, which servers from 15 on may offer, cost less",
@@ -258,7 +263,7 @@ var (
 	// There is no undo: a slot created again does not have the WAL that the old one retained.
 	dropSlot = &rules.Remedy{Name: "drop-slot", Title: "Drop a replication slot that is no longer used",
 		Recipes: []rules.Recipe{{
-			Look: rules.Ask("SELECT slot_name, slot_type, database, active, pg_size_pretty(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)) AS keeps FROM pg_replication_slots ORDER BY pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn) DESC NULLS LAST"),
+			Look: rules.Ask(identity, "SELECT slot_name, slot_type, database, active, pg_size_pretty(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)) AS keeps FROM pg_replication_slots ORDER BY pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn) DESC NULLS LAST"),
 			Do:   rules.Ask(`SELECT pg_drop_replication_slot('{{ask .slot "SLOT" "a slot that look shows as not active, once you know that its consumer will not come back"}}')`),
 			Check: rules.Ask("SELECT slot_name, active FROM pg_replication_slots",
 				"SELECT pg_size_pretty(sum(size)) AS pg_wal FROM pg_ls_waldir()"),

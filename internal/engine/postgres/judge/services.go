@@ -82,12 +82,12 @@ func inGroup(kind string, place rules.Place, all []setting) rules.Recipe {
 	file := `~/plimsoll-rds-` + lookSetsIt + `-` + all[0].name + `.before`
 
 	of, list := `aws rds describe-db-instances --db-instance-identifier {{ask .instance "DB" "the identifier of the instance"}}`,
-		`DBInstances[0].[DBInstanceIdentifier,Engine,EngineVersion,DBInstanceStatus,AllocatedStorage]`
+		`DBInstances[0].[DBInstanceArn,Engine,EngineVersion,DBInstanceStatus,AllocatedStorage]`
 	named, users := `DBInstances[0].DBParameterGroups[0].DBParameterGroupName`,
 		`aws rds describe-db-instances --query 'DBInstances[].[DBParameterGroups[0].DBParameterGroupName,DBInstanceIdentifier]'`
 	if place == rules.Aurora {
 		of, list = `aws rds describe-db-clusters --db-cluster-identifier {{ask .cluster "CLUSTER" "the identifier of the cluster"}}`,
-			`DBClusters[0].[DBClusterIdentifier,Engine,EngineVersion,Status]`
+			`DBClusters[0].[DBClusterArn,Engine,EngineVersion,Status]`
 		named, users = `DBClusters[0].DBClusterParameterGroup`,
 			`aws rds describe-db-clusters --query 'DBClusters[].[DBClusterParameterGroup,DBClusterIdentifier]'`
 	}
@@ -138,7 +138,7 @@ func inAzure(all []setting) rules.Recipe {
 
 	return rules.Recipe{Places: []rules.Place{rules.AzureDB},
 		Look: rules.Tool(`GROUP=$(`+az+`list --query "[?name=='"`+server+`"'].resourceGroup" --output tsv); echo "$GROUP"`,
-			az+`show --resource-group `+lookSetsIt+` --name `+server+` --query '[[name,version,state,location,storage.storageSizeGb]]' --output tsv`,
+			az+`show --resource-group `+lookSetsIt+` --name `+server+` --query '[[id,version,state,location,storage.storageSizeGb]]' --output tsv`,
 			keep(file, show("isReadOnly")+` | grep -i 'false$'`, len(all))),
 		Do:    rules.Tool(do),
 		Check: append(rules.Tool(show("isConfigPendingRestart")), rules.Ask(showSettings(all)...)...),
@@ -176,7 +176,7 @@ func inCloudSQL(all []setting) rules.Recipe {
 	rest := `printf '%s\n' "$NOW" | grep -v -e '^=*$' ` + strings.Join(others, " ")
 
 	return rules.Recipe{Places: []rules.Place{rules.CloudSQL},
-		Look: rules.Tool(describe+` --format 'value(name,databaseVersion,region,state,settings.availabilityType,settings.dataDiskSizeGb,settings.storageAutoResize)'`,
+		Look: rules.Tool(describe+` --format 'value(connectionName,databaseVersion,state,settings.availabilityType,settings.dataDiskSizeGb,settings.storageAutoResize)'`,
 			`gcloud sql flags list --database-version "$(`+describe+` --format 'value(databaseVersion)')" --filter 'name=(`+
 				strings.Join(names, " ")+`)' --format 'table(name,requiresRestart,minValue,maxValue,allowedStringValues)'`,
 			`F=`+saved+`; test -s "$F" || { { echo "# flags" && `+flags+`; } > "$F.new" && mv "$F.new" "$F"; }; cat "$F"`),
