@@ -133,7 +133,7 @@ func compare(t *testing.T, page, table string) {
 	}
 }
 
-// The corpus is what issue threads and incident reports have, not what is easy to find.
+// The corpus reflects issue threads and incident reports, not what is easy to find.
 func TestCorpusIsBroad(t *testing.T) {
 	cases, err := load(".")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/present/text"
 )
 
-// A tired user sees what to do on the first screen: the command that changes something begins within the rows
-// of a terminal of 80 columns.
+// A tired user sees what to do on the first screen: the command that changes something starts
+// within the first rows of a terminal with 80 columns.
 func TestFirstActionOnFirstScreen(t *testing.T) {
 	r := diagnosis(t, "postgres-checkpoint")
 	var b bytes.Buffer

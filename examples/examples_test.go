@@ -1,6 +1,5 @@
-// Package examples holds captures of real engines that the documentation and other
-// tests point at, and these tests, which keep the captures whole and true to what
-// their READMEs say of them.
+// Package examples holds captures of real engines that the documentation and other tests use, and
+// tests that check that the captures are complete and match their READMEs.
 package examples
 
 import (
@@ -77,7 +76,7 @@ func TestScrapes(t *testing.T) {
 			}
 
 			for _, family := range families {
-				// A scrape or two may come without, as where an exporter had not yet connected.
+				// One or two scrapes may lack it, for example if an exporter had not connected yet.
 				if seen[family] < len(times)*9/10 {
 					t.Errorf("%s is in %d of %d scrapes", family, seen[family], len(times))
 				}
@@ -243,8 +242,8 @@ func TestPostgresStalls(t *testing.T) {
 	}
 }
 
-// More IOPS bring no more appends, although the volume serves more to clients that ask
-// for more at once.
+// More IOPS do not give more appends, although the volume serves more requests if clients send them
+// concurrently.
 func TestEtcdLatencyBound(t *testing.T) {
 	fio := table(t, "etcd-latency-bound/fio.tsv")
 	if len(fio) != 3 {

@@ -12,7 +12,7 @@ import (
 // expertInputs are recordings of which experts of each engine know the cause.
 const expertInputs = "../../shared/data/engines"
 
-// What an expert says first is the first cause, and "no volume fixes this" is said first where it is so.
+// The first cause is the one that an expert would name first, and "no volume fixes this" comes first if it is true.
 func TestExpertsAgree(t *testing.T) {
 	for name, want := range map[string]struct {
 		cause   string // the first cause; "" for none that is more than a remark

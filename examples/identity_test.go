@@ -26,7 +26,7 @@ type captured struct {
 	engine, host []recording.Series
 }
 
-// captures reads the examples once: the database's series, and those of its host.
+// captures reads the examples once: the series of the database and of its host.
 var captures = sync.OnceValues(func() ([]captured, error) {
 	var out []captured
 	for _, x := range []struct{ name, engine, host string }{
@@ -100,7 +100,7 @@ func (c change) add(t *testing.T, m *recording.Memory, series []recording.Series
 	}
 }
 
-// file makes a recording of one file in which there are some examples.
+// file makes a recording of one file that contains several examples.
 func file(t *testing.T, name string, add func(m *recording.Memory)) *recording.Memory {
 	t.Helper()
 	m := recording.NewMemory(recording.MemoryOptions{})

@@ -19,8 +19,8 @@ var invariantExamples = []string{"mongodb-checkpoint", "postgres-checkpoint", "e
 // byChanceMost is the share of recordings in which a rule may name what coincides with stalls by chance.
 const byChanceMost = 0.05
 
-// Wherever a recording begins and ends, also within a stall, it names what the whole names, or less. What
-// it rules out and what it calls critical is never anything different.
+// Wherever a recording is cut, even within a stall, its diagnosis names a subset of the causes that
+// the whole recording gives. It never rules out or calls critical anything else.
 func TestAnyWindow(t *testing.T) {
 	windows, more := 0, []string{}
 	for _, dir := range invariantExamples {
@@ -68,8 +68,7 @@ func diagnosed(t *testing.T, in []recording.Reader, opt diagnose.Options) *diagn
 	return r
 }
 
-// unmentioned are the causes that a report names and those that it rules out, of which another says
-// nothing.
+// unmentioned returns the causes that one report names or rules out and another does not mention.
 func unmentioned(truth, got *diagnose.Report) (out []rules.Finding) {
 	known := byRule(truth)
 	for rule, f := range mentioned(got) {
@@ -80,7 +79,7 @@ func unmentioned(truth, got *diagnose.Report) (out []rules.Finding) {
 	return out
 }
 
-// changed is a recording of which every series is changed, dropped (nil) or multiplied.
+// changed is a recording with every series changed, dropped (nil) or multiplied.
 func changed(t *testing.T, m *recording.Memory, change func(s recording.Series) []recording.Series) recording.Reader {
 	t.Helper()
 	out := recording.NewMemory(recording.MemoryOptions{})
@@ -115,8 +114,8 @@ func changed(t *testing.T, m *recording.Memory, change func(s recording.Series) 
 	return out
 }
 
-// What has nothing to do with the stalls changes nothing of the answer: another time of day, twice as many
-// cores, an idle device more, the order of the sources, an idle host's metrics next to it.
+// Changes that are unrelated to the stalls do not change the answer: another time of day, twice as
+// many cores, an additional idle device, the order of the sources, an idle host's metrics.
 func TestIrrelevantChanges(t *testing.T) {
 	const day = 24 * 3600 * 1000
 	renamed := func(s recording.Series, label, value string) recording.Series {

@@ -16,7 +16,7 @@ import (
 
 const mongodCheckpoint = "mongodb-checkpoint"
 
-// The verdicts of the capture are those in its folder: with the volume's log, and without.
+// The capture's verdicts are those in its folder: with the volume's log, and without it.
 func TestMongodExample(t *testing.T) {
 	golden, err := os.ReadFile(filepath.Join(mongodCheckpoint, "verdict.txt"))
 	if err != nil {

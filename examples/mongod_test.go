@@ -27,7 +27,7 @@ func mongodDiagnosis(t *testing.T, run string, files ...string) *diagnose.Report
 	return diagnoseFiles(t, paths...)
 }
 
-// Without the data's volume, nothing is said about it: the only device there was idle.
+// Without the data's volume, there is no claim about it: the only recorded device was idle.
 func TestMongodAlone(t *testing.T) {
 	for _, run := range []string{"base-600", "base-1000", "journal-800", "slow-300", "slow-dirty-300", "slow-ext4-300", "slow-400-nowbt",
 		"slow-journal-300-nowbt", "lock-400", "scan-400"} {
@@ -78,7 +78,7 @@ func TestMongodJournalApart(t *testing.T) {
 	}
 }
 
-// A lock that a backup held is a separate cause, with its own time.
+// A lock held by a backup is a separate cause, with its own stalled time.
 func TestMongodLock(t *testing.T) {
 	for _, files := range [][]string{{"diagnostic.data"}, {"diagnostic.data", "iostat.log"}} {
 		r := mongodDiagnosis(t, "lock-400", files...)
@@ -102,7 +102,7 @@ func TestMongodLock(t *testing.T) {
 	}
 }
 
-// What scans did to writes is said, and the reads that were slow are the scans.
+// The effect of scans on writes is reported, and the slow reads are the scans.
 func TestMongodScans(t *testing.T) {
 	r := mongodDiagnosis(t, "scan-400", "diagnostic.data", "iostat.log")
 	if !strings.Contains(r.Verdict, "Queries scanned whole collections for 61.0 s: writes took") {
@@ -115,8 +115,8 @@ func TestMongodScans(t *testing.T) {
 	}
 }
 
-// With the journal apart and no throttling, writers wait for pages that they read behind the
-// checkpoint's writes: no promise is made for the journal.
+// With a separate journal and no throttling, writers wait for reads that queue behind the
+// checkpoint's writes: nothing is promised about the journal.
 func TestMongodPageReads(t *testing.T) {
 	r := mongodDiagnosis(t, "slow-journal-300-nowbt", "diagnostic.data", "iostat.log")
 	f, ok := byRule(r)["wiredtiger/page-reads"]
@@ -134,7 +134,7 @@ func ofRule(all []rules.Finding, id string) (rules.Finding, bool) {
 	return rules.Finding{}, false
 }
 
-// A queue of a hundred writes asks for a look at writeback throttling; nine do not.
+// A queue of a hundred writes suggests checking writeback throttling; nine do not.
 func TestMongodThrottling(t *testing.T) {
 	for run, want := range map[string]bool{"slow-400-nowbt": true, "slow-journal-300-nowbt": true, "slow-300": false, "slow-dirty-300": false, "slow-ext4-300": false,
 		"base-600": false, "base-1000": false, "journal-800": false, "lock-400": false, "scan-400": false} {

@@ -19,8 +19,8 @@ import (
 	"plimsoll/internal/record/sources"
 )
 
-// thinned is a recording as a source with another period would have made it: it keeps the first sample
-// of each interval.
+// thinned is a recording as if sampled at another period: it keeps the first sample of each
+// interval.
 func thinned(ctx context.Context, m *recording.Memory, every, phase time.Duration) (recording.Reader, error) {
 	out := recording.NewMemory(recording.MemoryOptions{})
 	for _, s := range m.Sources() {
@@ -83,8 +83,8 @@ func memories(t *testing.T, dir string) (out []*recording.Memory) {
 	return out
 }
 
-// mentioned are the findings that a report claims: causes and refutations, without those that say that
-// something held and was not a cause.
+// mentioned are the findings that a report claims: causes and refutations, without those about a
+// condition that held but was not a cause.
 func mentioned(r *diagnose.Report) map[string]rules.Finding {
 	out := map[string]rules.Finding{}
 	for _, f := range r.Findings {
@@ -95,12 +95,12 @@ func mentioned(r *diagnose.Report) map[string]rules.Finding {
 	return out
 }
 
-// hiddenBy is a verdict that leaves open whether shorter stalls were there.
+// hiddenBy matches a verdict that does not exclude shorter stalls.
 var hiddenBy = regexp.MustCompile(`No stall.* would not show`)
 
 var sampledMore = regexp.MustCompile(`would not show|finer sampling shows more|s samples`)
 
-// However seldom the sources of an example are sampled, all of them, or only the database or its host:
+// However rarely the sources of an example are sampled (all of them, only the database or only its host),
 // the range of the stalled time contains what one-second samples show, no cause is named that they do not
 // show, none of theirs is refuted, and at least one of theirs is named, or the verdict says that the
 // intervals are too long.
@@ -161,7 +161,7 @@ func compareThinned(t *testing.T, truth, got *diagnose.Report) {
 		least, most = got.Stalls.LeastS, got.Stalls.MostS
 	}
 
-	// A silence at the edge of an interval is a second more or less.
+	// A gap at the edge of an interval may be a second longer or shorter.
 	if tolerance := 0.15 * stalled; stalled < least-tolerance || stalled > most+tolerance && !hiddenBy.MatchString(got.Verdict) {
 		t.Errorf("stalled for %v s; the range is %v to %v s\n%s", stalled, least, most, got.Verdict)
 	}
@@ -173,8 +173,8 @@ func compareThinned(t *testing.T, truth, got *diagnose.Report) {
 			kept++
 			continue
 		}
-		// What explains hardly any of it depends on which seconds an interval holds, and what is next to a
-		// latency that rose does not say why anything stalled.
+		// Causes with a small share depend on which seconds an interval contains, and findings
+		// about a rise in latency do not explain a stall.
 		if _, info := byRule(truth)[rule]; !info && f.Weight >= rules.MinAttributable && got.Stalls.Seconds > 0 {
 			t.Errorf("%s %s is not found in samples of a second: %s\n%s", f.Kind, rule, f.Summary, got.Verdict)
 		}

@@ -56,8 +56,8 @@ func TestWiredTigerScrapes(t *testing.T) {
 	}
 }
 
-// Updates stall while the volume is at its bytes per second, and only then and while what
-// piled up is served.
+// Updates only stall while the volume is at its limit of bytes per second, and while the backlog is
+// served.
 func TestWiredTigerStalls(t *testing.T) {
 	const mbPerS, catchUpS = 48, 12
 	var pinned, stalled, apart, calm int
@@ -88,7 +88,7 @@ func TestWiredTigerStalls(t *testing.T) {
 	}
 }
 
-// diagnosis reads the sources lying in folders and diagnoses them together.
+// diagnosis reads the sources in folders and diagnoses them together.
 func diagnosis(t *testing.T, dirs ...string) *diagnose.Report {
 	t.Helper()
 	ctx := context.Background()
@@ -178,7 +178,7 @@ func TestWiredTigerDiagnosis(t *testing.T) {
 	}
 }
 
-// The program compiles, runs a small load, and reports what the rules ask for.
+// The program compiles, runs a small load, and reports the metrics that the rules need.
 func TestWiredTigerWorker(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("no gcc (Debian: apt-get install gcc)")

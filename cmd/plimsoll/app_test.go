@@ -172,7 +172,7 @@ func TestEachGivesTheFirstError(t *testing.T) {
 	}
 }
 
-// A source that is read while another fails does not repeat that one's error as its own.
+// A source that is read while another fails does not report the other's error as its own.
 func TestEachKeepsErrorsApart(t *testing.T) {
 	two := errors.New("two")
 	err := each(context.Background(), 2, func(ctx context.Context, i int) error {

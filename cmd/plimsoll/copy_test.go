@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// odd are metric names that are no PromQL selectors, as Prometheus 3 and OpenTelemetry have them.
+// odd are metric names that are not PromQL selectors, as in Prometheus 3 and OpenTelemetry.
 var odd = []string{"http.server.duration", `quo"te`, "node disk", "µs", "up"}
 
 // largeRecording has more samples of each metric than a query may hold.

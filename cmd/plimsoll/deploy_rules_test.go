@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// prometheusRule is what of the Prometheus operator's resource is used here (its API reference,
-// v1).
+// prometheusRule has the fields of the Prometheus operator's resource that are used here (its API
+// reference, v1).
 type prometheusRule struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -35,7 +35,7 @@ type prometheusRule struct {
 	} `json:"spec"`
 }
 
-// The alerts in the repository are those of the pack as it is.
+// The alerts in the repository are up to date with the pack.
 func TestDeployedRulesAreCurrent(t *testing.T) {
 	have, err := os.ReadFile(filepath.Join(deploy, "rules.yaml"))
 	if err != nil {
@@ -50,8 +50,7 @@ func TestDeployedRulesAreCurrent(t *testing.T) {
 	}
 }
 
-// The operator takes the object without dropping a field of it, and its Prometheus takes the
-// groups.
+// The operator accepts the object without dropping a field, and its Prometheus accepts the groups.
 func TestDeployedRulesAreTaken(t *testing.T) {
 	for _, text := range documents(t, "rules.yaml") {
 		var object prometheusRule

@@ -30,7 +30,7 @@ func documents(t *testing.T, path string) [][]byte {
 	return bytes.Split(text, []byte("\n---\n"))
 }
 
-// podMonitor is what of the Prometheus operator's resource is used here (its API reference, v1).
+// podMonitor has the fields of the Prometheus operator's resource that are used here (its API reference, v1).
 type podMonitor struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -71,7 +71,7 @@ func strict(t *testing.T, text []byte) any {
 	return into
 }
 
-// watchers are the pods that manifests make, the sidecar's put into a StatefulSet as kubectl patch
+// watchers are the pods of the manifests; the sidecar is merged into a StatefulSet as kubectl patch
 // does.
 func watchers(t *testing.T) map[string]corev1.PodTemplateSpec {
 	t.Helper()
@@ -105,7 +105,7 @@ func watchers(t *testing.T) map[string]corev1.PodTemplateSpec {
 	return out
 }
 
-// What manifests start is a command of this program, with flags it has and values it takes.
+// Manifests start existing commands of this program, with existing flags and valid values.
 func TestManifestsStartThisProgram(t *testing.T) {
 	for name, pod := range watchers(t) {
 		c := watcher(t, pod)
@@ -248,8 +248,8 @@ func TestManifestsByKubectlValidate(t *testing.T) {
 	}
 }
 
-// systemd reads the unit. Where it says that the program or its page is missing, it is right: they
-// come with the package.
+// systemd accepts the unit. Its warnings that the program or its page is missing are correct: the
+// package installs them.
 func TestUnitIsSystemds(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		t.Skip("systemd-analyze is not installed")

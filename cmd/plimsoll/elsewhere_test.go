@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A time that counts from now is explained, with the one that counts from the end of the capture.
+// An error about a time relative to now suggests the time relative to the end of the capture.
 func TestRelativeTimeOfAnOldCapture(t *testing.T) {
 	o := &sourceOptions{zone: time.UTC, from: "-2h", fromAt: time.Date(2026, 11, 22, 19, 0, 0, 0, time.UTC)}
 	end := time.Date(2026, 7, 20, 15, 55, 0, 0, time.UTC)

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagConcepts is what each flag means, in every command that has it: a concept has one name, and a name one
-// concept. A new flag needs a line, and if its concept is here already, that name.
+// flagConcepts maps each flag to its meaning in every command: a concept has one name, and a name
+// one concept. A new flag needs a line; if its concept is already here, it takes that name.
 var flagConcepts = map[string]string{
 	"after-from":         "begin of the time of AFTER",
 	"allow-burst":        "permission: layouts that rely on credits",

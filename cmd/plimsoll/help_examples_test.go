@@ -16,9 +16,9 @@ import (
 type end struct {
 	code   int
 	stderr string // a regular expression for its message
-	// orFine: what is measured may as well be good.
+	// orFine: the measured result may also be good.
 	orFine bool
-	// slow examples take seconds of CPU and are run with CI_FULL=1 alone.
+	// slow examples take seconds of CPU and only run with CI_FULL=1.
 	slow bool
 }
 
@@ -76,7 +76,7 @@ var ends = map[string]end{
 	"plimsoll fit http://localhost:2379/metrics host":                {code: exitFailure, stderr: `no device "nvme9[89]n1"`},
 	"plimsoll probe data --stage 100ms --profile etcd-wal --fail-on": {code: exitFindings, stderr: `criterion not met`, orFine: true},
 
-	// Objectives and causes that a telemetry platform on a default volume has.
+	// Objectives and causes of a telemetry platform on a default volume.
 	"plimsoll simulate telemetry.yaml -o json --fail-on": {code: exitFindings, stderr: `objective`},
 	"plimsoll diagnose incident -o json --fail-on":       {code: exitFindings, stderr: `critical`},
 }
@@ -98,7 +98,7 @@ var examplePlace = strings.NewReplacer(
 	"plimsoll watch", "plimsoll watch --every 1s --web.listen-address 127.0.0.1:0",
 )
 
-// placed is an example as it is run here, and its expected result.
+// placed returns an example as it is run here, and its expected result.
 func placed(example string) (line string, want end, begin string) {
 	line = examplePlace.Replace(example)
 	for b, e := range ends {
@@ -137,9 +137,8 @@ func TestExpectedEndsAreOfExamples(t *testing.T) {
 	}
 }
 
-// Every example of every command's help is run, on what it is about: it does what it says, or ends
-// with the error that its reader would get where something is missing. Those that take long are run
-// with CI_FULL=1.
+// Every example of every command's help is run on suitable inputs: it succeeds, or ends with the
+// error that a user would get if something were missing. Long examples are run with CI_FULL=1.
 func TestEveryExampleRuns(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("examples are a shell's, and there is none here")
@@ -166,7 +165,7 @@ func TestEveryExampleRuns(t *testing.T) {
 	}
 }
 
-// withoutRoot is how a command gives root up; "" where there is none to give up.
+// withoutRoot is the prefix that makes a command drop root; "" if the test does not run as root.
 func withoutRoot() (prefix string, ok bool) {
 	if os.Geteuid() != 0 {
 		return "", true
@@ -175,7 +174,7 @@ func withoutRoot() (prefix string, ok bool) {
 	return prefix, exec.Command("sh", "-c", prefix+"true").Run() == nil
 }
 
-// writes are the files and folders that a line makes.
+// writes returns the files and folders that a line creates.
 var writes = regexp.MustCompile(`(?:> ?|--out )([^\s;]+)`)
 
 func (w *exampleWork) documented(t *testing.T, dir, example, drop string) {

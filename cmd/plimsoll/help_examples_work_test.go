@@ -22,13 +22,13 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// exampleWork is what examples are about: recordings of a small platform, before and after its
-// journal went apart; a log; a plan; scenarios; servers.
+// exampleWork holds the inputs of examples: recordings of a small platform before and after its
+// journal moved to another volume, a log, a plan, scenarios, servers.
 type exampleWork struct {
 	shared string // a folder that no example writes to
 	env    []string
-	// exporter is the address of a page of metrics, receiver that of a remote write, absent one
-	// where nothing answers.
+	// exporter is the address of a page of metrics, receiver that of a remote write, absent an
+	// address that does not answer.
 	exporter, receiver, absent string
 	received                   *atomic.Int64
 }
@@ -110,7 +110,7 @@ func newExampleWork(t *testing.T) *exampleWork {
 	return w
 }
 
-// examplePrices is what the cloud's own program prints of prices: JSON within strings.
+// examplePrices is the output of the cloud's own program about prices: JSON within strings.
 const (
 	exampleRetail = `{"Items": [{"currencyCode": "USD", "retailPrice": 0.0001, "armRegionName": "westeurope", "meterName": "Premium LRS Provisioned Capacity",
   "productName": "Azure Premium SSD v2", "unitOfMeasure": "1 GiB/Hour", "type": "Consumption"}], "NextPageLink": null}`
@@ -146,7 +146,7 @@ func (w *exampleWork) programs(t *testing.T) {
 	w.env = append(os.Environ(), "TZ=UTC", "NO_COLOR=1", "LC_ALL=C.UTF-8", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// serve makes an exporter of an etcd's fsyncs, and a receiver of remote writes.
+// serve starts an exporter of an etcd's fsyncs, and a receiver of remote writes.
 func (w *exampleWork) serve(t *testing.T) {
 	t.Helper()
 	var n atomic.Int64
@@ -175,7 +175,7 @@ func (w *exampleWork) serve(t *testing.T) {
 	w.exporter, w.receiver, w.absent = exporter.URL+"/metrics", receiver.URL+"/api/v1/write", "http://127.0.0.1:1"
 }
 
-// fill puts what is missing of the shared work into a folder, by reference.
+// fill links the missing parts of the shared work into a folder.
 func (w *exampleWork) fill(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(w.shared)

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// TestFewFiles starts the program with hardly any files. Below some number it cannot work, and it says so
+// TestFewFiles starts the program with very few file descriptors. If there are too few, it says so
 // in one line, whichever library opens files before main.
 func TestFewFiles(t *testing.T) {
 	refused := 0
 
-	// With three the loader of a test that is built with cgo cannot even open the C library.
+	// With three, the loader of a test built with cgo cannot even open the C library.
 	for limit := 4; limit <= 16; limit++ {
 		o := triedAs(t, nil, nil, "sh", "-c", fmt.Sprintf(`ulimit -n %d; exec plimsoll catalog show gp3`, limit))
 		if why := o.wrong(); why != "" || strings.Count(o.errors, "\n") > 1 {

@@ -35,12 +35,12 @@ import (
 type protocol struct {
 	// start starts the server and returns its host and port.
 	start func(t *testing.T) string
-	// args are the command that talks to a server at an address, and env what it needs.
+	// args returns the command that talks to a server at an address, and env its environment.
 	args func(t *testing.T, address string) []string
 	env  func(address string) []string
 }
 
-// protocols has a row for each client. A new one needs no more than a server to be misquoted.
+// protocols has a row for each client. A new one only needs a server whose answers can be damaged.
 var protocols = map[string]protocol{
 	"exposition": {start: serves(metricsPage()), args: reads("diagnose", "http://%s/metrics", "--for", "1s")},
 	"Prometheus": {start: serves(http.HandlerFunc(answerAsPrometheus)), args: reads("diagnose", "http://%s", "--from", "2026-09-21T14:13:20Z", "--to", "2026-09-21T14:23:20Z")},
@@ -212,9 +212,9 @@ func startEtcd(t *testing.T) string {
 	return etcdtest.Run(t, 1, false).Endpoints[0]
 }
 
-// TestHostileServers runs each client against a man in the middle of a conversation with a server that
-// it understands. Whatever he sends, the program ends in time with an exit code and a message, within
-// its memory.
+// TestHostileServers runs each client against a man in the middle of a conversation with a server
+// that it understands. Whatever it sends, the program ends in time with an exit code and a message,
+// within its memory limit.
 func TestHostileServers(t *testing.T) {
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {
@@ -222,7 +222,7 @@ func TestHostileServers(t *testing.T) {
 			r := hostile.Rand(t)
 			server := p.start(t)
 
-			// The conversation itself works; otherwise nothing below would be tried.
+			// The undamaged conversation works; otherwise the attacks would test nothing.
 			if o := p.run(t, server); o.code != exitFine {
 				t.Fatalf("undisturbed, it ends with %d: %s", o.code, o.text)
 			}
@@ -232,7 +232,7 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-// attack tries plans for a server, several at a time, because most tries wait.
+// attack tries plans for a server, several at a time, because most of them mainly wait.
 func attack(t *testing.T, p protocol, server string, r *rand.Rand) {
 	t.Helper()
 	const together = 6
@@ -276,7 +276,7 @@ type outcome struct {
 // crashed matches what only a crash prints.
 var crashed = regexp.MustCompile(`(?m)^(panic|fatal error|runtime error): |^goroutine \d+ `)
 
-// wrong says what no input and no server may cause; "" if nothing.
+// wrong describes a failure that no input and no server may cause; "" if there is none.
 func (o *outcome) wrong() string {
 	switch {
 	case crashed.MatchString(o.text):

@@ -234,7 +234,7 @@ var oddTargets = map[string]func(dir string) (string, error){
 	},
 }
 
-// TestOddTargets gives each writer each of them, or a third in an ordinary run. What is there and belongs to the user stays.
+// TestOddTargets gives each writer each of them, or a third in an ordinary run. Existing files of the user stay.
 func TestOddTargets(t *testing.T) {
 	eachWriter(t, func(t *testing.T, s *scene, writer string, _ []byte, _ time.Duration) {
 		r := hostile.Rand(t)
@@ -379,7 +379,7 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// TestHostileClients gives mcp a conversation that is damaged in between.
+// TestHostileClients gives mcp a conversation that is damaged in the middle.
 func TestHostileClients(t *testing.T) {
 	r := hostile.Rand(t)
 	talk := []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}

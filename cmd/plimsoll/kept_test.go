@@ -20,7 +20,7 @@ type liveSource struct{ source.Source }
 
 func (liveSource) Live() bool { return true }
 
-// Live samples are kept where only their user reads them, and the oldest make room.
+// Live samples are kept in a place that only their user can read, and the oldest are removed.
 func TestLiveSamplesAreKept(t *testing.T) {
 	cache := t.TempDir()
 	environment := map[string]string{"XDG_CACHE_HOME": cache} // of the app, not of the test's process
@@ -65,7 +65,7 @@ func TestLiveSamplesAreKept(t *testing.T) {
 		t.Errorf("sources are %v", got)
 	}
 
-	// A file of that name is what the user means.
+	// If a file has that name, the user means the file.
 	if err := os.WriteFile("last", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestLiveSamplesAreKept(t *testing.T) {
 		t.Errorf("a file named last is %s", got)
 	}
 
-	// Without a place, there is a note or nothing, and never an error.
+	// Without a place to keep them, there is at most a note, never an error.
 	environment["XDG_CACHE_HOME"] = filepath.Join(newest, recording.ManifestName)
 	if got := keepLive(t.Context(), a, inputs, []recording.Reader{m}); got != "" || stderr.Len() == 0 {
 		t.Errorf("kept in %q: %s", got, stderr)
@@ -116,7 +116,7 @@ func TestACauseIsNamedOnceItIsCertain(t *testing.T) {
 	}
 }
 
-// Looking ends with the sampling, whatever there is to see.
+// The search ends with the sampling, whatever it finds.
 func TestLookingEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	stop := lookWhile(ctx, nil, diagnose.Options{Pack: pack()}, &tally{})

@@ -91,8 +91,8 @@ func temporaries(t *testing.T, dir string) (out []string) {
 	return out
 }
 
-// record and watch are killed at any time. What was recorded before can be read, other files stay,
-// and the next run continues and clears up.
+// record and watch are killed at any time. Earlier samples can be read, other files stay, and the
+// next run continues and cleans up.
 func TestKilledWhileRecording(t *testing.T) {
 	page := httptest.NewServer(metricsPage())
 	defer page.Close()
@@ -146,8 +146,8 @@ func TestKilledWhileRecording(t *testing.T) {
 	}
 }
 
-// labState waits until no lab is being made or undone, and returns what is mounted on a folder; nil:
-// nothing.
+// labState waits until no lab is being created or removed, and returns what is mounted on a folder,
+// or nil.
 func labState(t *testing.T, dir string) *mount.State {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -196,8 +196,8 @@ func daemonRuns(t *testing.T) bool {
 
 const labScenario = "to be killed"
 
-// lab mount, its daemon and lab umount are killed at any time. What is left is mounted and works, or
-// is removed by the next command; nothing of it is left.
+// lab mount, its daemon and lab umount are killed at any time. Whatever is left is mounted and
+// works, or is removed completely by the next command.
 func TestKilledLab(t *testing.T) {
 	if err := blockdev.Available(); err != nil {
 		t.Skip(err)

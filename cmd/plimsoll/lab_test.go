@@ -16,7 +16,7 @@ import (
 // labAvailable reports whether volumes can be mounted here.
 func labAvailable() bool { return blockdev.Available() == nil }
 
-// unmountBelow takes away what a script that failed has left mounted.
+// unmountBelow unmounts what a failed script left mounted.
 func unmountBelow(t *testing.T, dir string) {
 	if !labAvailable() {
 		return

@@ -84,7 +84,7 @@ func metricsOfAWS(w http.ResponseWriter, body []byte) {
 	_ = json.NewEncoder(w).Encode(out)
 }
 
-// awsValue is a metric's value in a minute, with credits or when they are spent; NaN if there is none.
+// awsValue is a metric's value in a minute, with credits or after they have run out; NaN if there is none.
 func awsValue(metric string, spent bool, at float64) float64 {
 	const minute = 60
 	writes, seconds, balance := 900+20*math.Sin(at/300), 0.0011, 60.0

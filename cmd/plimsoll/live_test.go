@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/engine/postgres/postgrestest"
 )
 
-// outside makes a folder that the servers' users may enter, and takes it away at the end.
+// outside makes a folder that the servers' users may enter, and removes it at the end.
 func outside(ts *testscript.TestScript) string {
 	dir, err := os.MkdirTemp("", "plimsoll-script-")
 	ts.Check(err)

@@ -49,7 +49,7 @@ func TestManualIsComplete(t *testing.T) {
 	}
 }
 
-// roff takes a line that begins with a dot as an order: only those of man(7) are ours.
+// roff treats a line that begins with a dot as a request; we only use those of man(7).
 func TestManualHasOnlyKnownMacros(t *testing.T) {
 	_, pages := manual(t)
 	known := regexp.MustCompile(`^\.(TH|SH|TP|PP|BR|nf|fi|ad l|nh)( |$)`)
@@ -73,7 +73,7 @@ func TestManualHasOnlyKnownMacros(t *testing.T) {
 	}
 }
 
-// groff and mandoc have nothing to say about the pages.
+// groff and mandoc print no warnings about the pages.
 func TestManualIsFormatted(t *testing.T) {
 	_, pages := manual(t)
 	asked := false

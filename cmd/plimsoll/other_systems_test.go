@@ -11,7 +11,7 @@ import (
 // labAvailable reports whether volumes can be mounted here.
 func labAvailable() bool { return false }
 
-// unmountBelow has nothing to do where nothing is mounted.
+// unmountBelow has nothing to do on systems without mounts.
 func unmountBelow(*testing.T, string) {}
 
 // Commands that need Linux say so, and name an alternative.

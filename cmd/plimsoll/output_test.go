@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A write that blocks ends with the command, and so do later ones. What is read is not affected.
+// A blocked write ends with the command, and so do later ones. Output that is read is not affected.
 func TestInterruptible(t *testing.T) {
 	read, blocked := io.Pipe()
 	defer read.Close()

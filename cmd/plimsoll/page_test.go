@@ -55,7 +55,7 @@ func evidenceOf(t *testing.T, page string) (commands, promQL []string) {
 	return commands, promQL
 }
 
-// words takes a command apart as a shell does that has single quotes alone.
+// words splits a command like a shell that only has single quotes.
 func words(command string) []string {
 	var all []string
 	var word strings.Builder
@@ -98,7 +98,7 @@ workload:
 objective: {write_p99: 25ms}
 `
 
-// The commands in a simulation's page give its figures again, and its PromQL gives them out of the
+// The commands in a simulation's page reproduce its figures, and its PromQL gives them from the
 // recording.
 func TestEvidenceOfSimulation(t *testing.T) {
 	dir := t.TempDir()
@@ -166,7 +166,7 @@ func holdRecording(t *testing.T, dir string, r *simulate.Result, promQL []string
 	want := []struct {
 		part  string
 		value float64
-		off   float64 // share of it that the query may be off by
+		off   float64 // relative error allowed for the query
 	}{
 		{"histogram_quantile(0.99", *r.Writes.All.P99Seconds, 0.13}, // a class
 		{"latency_seconds_count", r.DonePerSec, 0.05},
@@ -205,7 +205,7 @@ func holdRecording(t *testing.T, dir string, r *simulate.Result, promQL []string
 	}
 }
 
-// A layout's command in a plan's page gives the figures that the page has of it.
+// A layout's command in a plan's page reproduces the page's figures.
 func TestEvidenceOfPlan(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "plan.yaml")
 	short := strings.Replace(evidenceScenario, "duration: 40s", "duration: 5s", 1)

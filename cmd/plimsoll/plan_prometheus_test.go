@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/advise/plan"
 )
 
-// A Prometheus server holds what an exporter of MongoDB and a node exporter had said while a volume
-// met its limit. The plan is made from its address, and is what emit takes.
+// A Prometheus server has the metrics of a MongoDB exporter and a node exporter from a time in
+// which a volume reached its limit. The plan is made from its address, and emit accepts it.
 func TestPlanFromPrometheus(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "capped.yaml")
@@ -39,7 +39,7 @@ workload: {arrivals: {poisson: 2500/s}, mix: {insert: 100%}, document: {size: 3k
 
 	address := prometheusOver(t, data)
 
-	// Without a time, the last hour is selected, which holds nothing.
+	// Without a time, the last hour is selected, which has no samples.
 	code, text := finished(t, "plan", address, "--objective", "write_p99 < 25ms")
 	if code != exitFailure || !strings.Contains(text, "nothing to fit: the sources contain none of the metrics the rules read from 2") || !strings.Contains(text, "(use --from and --to to select another time)") {
 		t.Errorf("%d: %s", code, text)
@@ -83,7 +83,7 @@ workload: {arrivals: {poisson: 2500/s}, mix: {insert: 100%}, document: {size: 3k
 	}
 }
 
-// prometheusOver serves a closed recording's blocks with a real server, and gives its address.
+// prometheusOver serves a closed recording's blocks with a real server, and returns its address.
 func prometheusOver(t *testing.T, data string) string {
 	t.Helper()
 	program, err := exec.LookPath("prometheus")
@@ -139,7 +139,7 @@ func prometheusOver(t *testing.T, data string) string {
 	return "http://" + at
 }
 
-// answers reports whether a page answers that all is well.
+// answers reports whether a page returns 200.
 func answers(ctx context.Context, page string) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A receiver that takes requests and never answers does not keep samples from the disk: all of them are
-// recorded, and those that were not pushed are counted.
+// A receiver that accepts requests and never answers does not block recording: all samples are
+// written, and those that were not pushed are counted.
 func TestSilentReceiverDoesNotStopRecording(t *testing.T) {
 	release := make(chan struct{})
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 // TestScript runs the program as people do: testdata/script/*.txtar, one topic a file.
 func TestScript(t *testing.T) {
 	if signal.Ignored(syscall.SIGHUP) {
-		// Under nohup the scripts' processes would inherit that and survive the signal some send them. What is
-		// handled here is not inherited.
+		// Under nohup, the scripts' processes would inherit the ignored signal and survive it.
+		// Signals with a handler are not inherited.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The parts of the password in secretive addresses. None of them may be in any text.
+// The parts of the password in secretive addresses. None of them may appear in any text.
 const (
 	secretFirst = "qZx7"
 	secretLast  = "w9Kv"
@@ -36,8 +36,8 @@ func secretive() []string {
 		"http://127.0.0.1:1/metrics;token="+secretFirst+secretLast, "http://127.0.0.1:1/metrics?api_key="+secretFirst+secretLast)
 }
 
-// What is read with secrets, and sent with them, has none of them: neither the output, as text and as JSON,
-// nor the recording, nor what reaches a receiver or where a page redirects.
+// Secrets used for reading and sending appear nowhere: not in the output, as text or JSON, not in
+// the recording, and not in requests to a receiver or to the target of a redirect.
 func TestNoSecretIsKept(t *testing.T) {
 	const secret = secretFirst + secretLast
 	var elsewhere strings.Builder
@@ -102,10 +102,10 @@ func TestNoSecretIsKept(t *testing.T) {
 	}
 }
 
-// shows runs the program and reports what it shows of the password.
+// shows runs the program and returns any part of the password that it prints.
 func shows(t *testing.T, args ...string) {
 	t.Helper()
-	// Commands that would run forever are ended; how far they came does not matter.
+	// Commands that would run forever are stopped; their progress does not matter.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	a, stdout, stderr := testApp(args...)
@@ -120,8 +120,8 @@ func shows(t *testing.T, args ...string) {
 // anyName has, by command, the flag that takes a file or folder of any name, which is shown.
 var anyName = map[string]string{"plimsoll rules export": "out", "plimsoll trace": "path"}
 
-// Every verb and every flag is given an address: those that take one, and those that take a file, a
-// name or a number and say that it is none.
+// Every verb and every flag is given an address: those that accept one, and those that want a file,
+// a name or a number and reject it.
 func TestNoSecretIsShown(t *testing.T) {
 	t.Chdir(t.TempDir())
 	all := secretive()

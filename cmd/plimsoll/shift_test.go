@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A recording whose clock is an hour behind says all its times an hour later, and is asked for them
-// so.
+// All times of a recording whose clock is an hour behind are shifted by an hour, in requests and in
+// results.
 func TestShifted(t *testing.T) {
 	ctx := context.Background()
 	t0 := time.Unix(1_790_000_000, 0).UTC()

@@ -23,8 +23,8 @@ import (
 	"plimsoll/internal/engine/postgres/postgrestest"
 )
 
-// TestStall makes real engines stall, on volumes that are mounted for it or in containers with
-// limits, and has the running program say why: testdata/stall/*.txtar.
+// TestStall makes real engines stall, on mounted volumes or in containers with limits, and checks
+// the diagnosis: testdata/stall/*.txtar.
 func TestStall(t *testing.T) {
 	// The same variable says it for the traces of real engines.
 	if os.Getenv("PLIMSOLL_TURN") == "" {
@@ -79,7 +79,7 @@ func stallCondition(cond string) (bool, error) {
 	return false, fmt.Errorf("unknown condition %q", cond)
 }
 
-// running are what ends the servers of scripts that run, by folder and name.
+// running holds the functions that stop the servers of running scripts, by folder and name.
 var running sync.Map
 
 // stopServer ends a server before its volume goes: NAME.
@@ -92,7 +92,7 @@ func stopServer(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// runs has a server stopped at the script's end, if it was not before.
+// runs makes sure that a server is stopped at the end of the script.
 func runs(ts *testscript.TestScript, name string, stop func() error) {
 	key := ts.Getenv("WORK") + name
 	running.Store(key, stop)

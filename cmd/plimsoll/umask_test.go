@@ -4,8 +4,8 @@ package main
 
 import "testing"
 
-// Files are never writable for everybody and always readable for their owner; a group that may write
-// by the umask still may.
+// Files are never world-writable and always readable by their owner; group write permission follows
+// the umask.
 func TestRestrictUmask(t *testing.T) {
 	for umask, want := range map[int]int{0: 0o022, 0o002: 0o002, 0o022: 0o022, 0o077: 0o077, 0o777: 0o077, 0o300: 0o022, 0o020: 0o022} {
 		if got := restricted(umask); got != want {

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unreadPipe is a small pipe that no process reads.
+// unreadPipe returns a small pipe that no process reads.
 func unreadPipe(t *testing.T) (r, w *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// On a terminal, a stall is a line, its cause another, and its end a third. Symptoms are on the page.
+// On a terminal, a stall is one line, its cause another, and its end a third. Symptoms are on the page.
 func TestWatchLines(t *testing.T) {
 	var b strings.Builder
 	zone := time.FixedZone("CEST", 7200)

@@ -33,8 +33,8 @@ func valuesIn(t *testing.T, args ...string) map[string]string {
 	return values
 }
 
-// TestWindowChangesNoValue: a query of a part of the time gives, at each moment in it, what a query of
-// the whole gives there: of a file, of a capture and of a recording of them.
+// TestWindowChangesNoValue: a query over part of the time returns the same values there as a query
+// over all of it, for a file, a capture and a recording of them.
 func TestWindowChangesNoValue(t *testing.T) {
 	const examples = "../../examples/"
 	folder := filepath.Join(t.TempDir(), "incident")
@@ -64,7 +64,7 @@ func TestWindowChangesNoValue(t *testing.T) {
 	}
 }
 
-// TestWindowOfAFile: a diagnosis of a part of the time watches the same intervals in a file as in a
+// TestWindowOfAFile: a diagnosis of part of the time covers the same intervals in a file as in a
 // recording of it. The first begins with a sample before the window.
 func TestWindowOfAFile(t *testing.T) {
 	const log = "../../examples/postgres-checkpoint/iostat.log"

@@ -89,7 +89,7 @@ func TestQueriesParse(t *testing.T) {
 	}
 }
 
-// Each signal has a panel and each rule a row, except those of benchmarks and of sar's reports, which no server holds.
+// Each signal has a panel and each rule a row, except those of benchmarks and of sar's reports, which no server stores.
 func TestDashboardHasThePack(t *testing.T) {
 	titles := map[string]bool{}
 	for _, p := range read(t).Panels {

@@ -23,7 +23,7 @@ const (
 	end         = "<!-- end of it -->\n"
 )
 
-// compared are the measurements next to what the current models predict.
+// compared returns the measurements with the current models' predictions.
 func compared(t *testing.T) (*table.Suite, []table.Row) {
 	t.Helper()
 	suite, err := table.ReadSuite(lab.Files)
@@ -41,8 +41,8 @@ func compared(t *testing.T) (*table.Suite, []table.Row) {
 	return suite, rows
 }
 
-// What the page says is what the models come to now, and the error bar that every prediction
-// carries is the table's. A model that gets worse fails here.
+// The page has the current models' figures, and the error bar of every prediction is the table's. A
+// model that gets worse fails here.
 func TestErrorTable(t *testing.T) {
 	suite, rows := compared(t)
 	compare(t, rowsPage, markdown.Tables(results.ErrorRows(rows)))

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// mechanisms are those of the model that a scenario can leave out, and how.
+// mechanisms lists the model's mechanisms that a scenario can turn off, and how.
 var mechanisms = []struct {
 	name string
 	sets []string
@@ -31,8 +31,8 @@ var mechanisms = []struct {
 	{"scrubbing before a checkpoint", []string{"engine.mongodb.eviction_checkpoint_target=100%"}},
 }
 
-// What each mechanism moves in each run, one left out at a time: `go test ./examples/mongod -run
-// Mechanisms -v` prints it. The test asks only that none of them is without any effect.
+// The effect of each mechanism on each run, one turned off at a time: `go test ./examples/mongod -run
+// Mechanisms -v` prints it. The test only requires that each has some effect.
 func TestMechanisms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("with -short no mechanism is left out")

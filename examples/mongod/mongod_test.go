@@ -22,8 +22,8 @@ const (
 	end         = "<!-- end of the server's -->\n"
 )
 
-// bounds are the factors within which the rows that count have to stay: the middle one of each
-// kind, and the worst.
+// bounds are the factors within which the rows that count must stay: the median of each kind, and
+// the worst.
 var bounds = map[table.Kind]struct{ middle, worst float64 }{
 	table.Rate:     {1.02, 1.06},
 	table.Duration: {1.2, 1.6},
@@ -51,7 +51,7 @@ func rows(t *testing.T) []table.Row {
 	return out
 }
 
-// The model of a server stays as near to the real one as docs/models.md says.
+// The model of a server is as close to the real one as docs/models.md says.
 func TestServer(t *testing.T) {
 	of := rows(t)
 	for _, r := range of {

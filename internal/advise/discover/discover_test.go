@@ -233,7 +233,7 @@ func wrong(t *testing.T, s *clustertest.Server, c *cluster.Client) {
 	granted("pods", "")
 	granted("persistentvolumeclaims", "")
 
-	// What belongs to no namespace can be done without, and is named.
+	// Objects without a namespace are optional; missing ones are named.
 	f := found(t, guest, "mongo")
 	if text := strings.Join(f.Remarks, "\n"); !strings.Contains(text, "no permission to get nodes in the whole cluster") || !strings.Contains(text, "no permission to get storageclasses.storage.k8s.io of the cluster") {
 		t.Errorf("remarks are %s", text)

@@ -162,7 +162,7 @@ esac
 		t.Fatalf("%d changes by a dry run\n%s", calls(), out)
 	}
 
-	// What the provider refuses is said in its words, with what to do, and nothing else is done.
+	// The provider's refusals are shown in its own words, with what to do, and nothing else is done.
 	for what, c := range map[string]struct{ fails, says, want, verb string }{
 		"expired":              {"describe", "Reauthentication failed", "are you logged in (gcloud auth login)", "apply"},
 		"expired, going back":  {"list", "Reauthentication failed", "cannot query db-telemetry-platform-journal", "undo"},

@@ -115,7 +115,7 @@ func TestYAML(t *testing.T) {
 	}
 }
 
-// retold is a recording whose sources report other facts.
+// retold wraps a recording whose sources report other facts.
 type retold struct {
 	*recording.Memory
 	facts func(map[string]string)

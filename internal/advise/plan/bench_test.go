@@ -13,10 +13,9 @@ import (
 // examples are the scenarios of the examples that are planned for.
 var examples = []string{"telemetry", "etcd", "postgres", "iris"}
 
-// BenchmarkExamples makes a plan of each example for 25 ms, in pairs: with every run that the search
-// comes to at its full length, and with what the bounds leave of them. It reports the processor time
-// of both, which is what a busy machine leaves comparable, the virtual time that was simulated, and
-// how many runs there were at once.
+// BenchmarkExamples makes a plan of each example for 25 ms, in pairs: with every run at its full
+// length, and with runs that the bounds shorten. It reports the processor time of both, which is
+// comparable even on a busy machine, the simulated virtual time, and the number of concurrent runs.
 func BenchmarkExamples(b *testing.B) {
 	want, err := ParseObjective("write_p99 < 25ms")
 	if err != nil {

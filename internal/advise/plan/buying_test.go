@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// load is a scenario of a deployment that does not exist, on what stands in for its machine and volume.
+// load is a scenario of a deployment that does not exist yet, with placeholders for its machine and volume.
 const load = `plimsoll: 1
 run: {duration: 6s, warmup: 1s}
 host: {instance: m6i.xlarge}
@@ -64,7 +64,7 @@ func TestNoRunIsRepeated(t *testing.T) {
 	}
 }
 
-// A translated scenario is one of the other cloud, with as many cores, as much memory and as much space.
+// A translated scenario uses the other cloud's types, with as many cores, as much memory and as much space.
 func TestTranslation(t *testing.T) {
 	now := loaded(t, load, "host.instance=m6i.2xlarge", "volumes.data={type: gp3, size: 50GiB, stripe: 2}",
 		"volumes.journal={type: io2, size: 10GiB, iops: 4000}")
@@ -123,8 +123,8 @@ func TestSmallestMachine(t *testing.T) {
 	}
 }
 
-// The data volume of a new deployment holds what the scenario says for as long as asked, and its days are those
-// that its size allows.
+// The data volume of a new deployment holds the scenario's data for the requested time, and the
+// reported days are what its size allows.
 func TestSizeOfNewDeployment(t *testing.T) {
 	opt := every
 	opt.New, opt.Unsized = true, true
@@ -156,7 +156,7 @@ func TestSizeOfNewDeployment(t *testing.T) {
 		}
 	}
 
-	// A deployment that exists has to say how much it holds.
+	// An existing deployment must state how much data it holds.
 	opt.New, opt.Unsized = false, false
 	if _, err := Make(t.Context(), loaded(t, load), "load.yaml", opt); err == nil || !strings.Contains(err.Error(), "missing key data") {
 		t.Errorf("%v", err)
