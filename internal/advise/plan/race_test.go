@@ -2,5 +2,5 @@
 
 package plan
 
-// underRace says that the race detector is at work.
+// underRace reports that the race detector is on.
 const underRace = true

@@ -2,5 +2,5 @@
 
 package accuracy_test
 
-// underRace says that the race detector is at work.
+// underRace reports that the race detector is on.
 const underRace = true

@@ -57,8 +57,9 @@ func TestVolumeDropsAtConstantDemand(t *testing.T) {
 	}
 }
 
-// The machine's bytes are used up and its requests are not: that is the machine's throughput, and neither the
-// volume's burst nor its limit. Without the balances only what the volume shows is known.
+// The machine's byte credits are used up and its request credits are not: the cause is the
+// machine's throughput, and neither the volume's burst nor its limit. Without the balances, only
+// the volume's figures are known.
 func TestByteBalanceIsSpent(t *testing.T) {
 	volume := func(s float64) did {
 		n, each, busy := 1800*jitter(s, "n", 0.03), 0.0008, 0.8

@@ -79,7 +79,7 @@ func TestTraceWeighsRules(t *testing.T) {
 	}
 }
 
-// Too little measured, or calls that hardly waited in the stalled time, say nothing of a rule.
+// Too little measured, or calls that hardly waited in the stalled time, say nothing about a rule.
 func TestTraceOfLittle(t *testing.T) {
 	const rule = "host/writeback-backlog"
 	r := traced(t, rule, map[string]string{"requests dd direct_write": "0.05"})

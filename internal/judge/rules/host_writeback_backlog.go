@@ -175,7 +175,7 @@ func backgroundBytes(rate float64) float64 {
 
 type backlog struct {
 	cells timeline.Mask // the stalls in which the page cache was flushed
-	// everywhere is when the page cache was flushed, in stalls or not.
+	// everywhere are the cells in which the page cache was flushed, whether or not anything stalled.
 	everywhere timeline.Mask
 	peak       float64 // bytes
 	fromCache  float64 // share of the written bytes

@@ -187,8 +187,8 @@ func TestPagesAreJoined(t *testing.T) {
 	})
 }
 
-// A writer that waits as requested never has more than the limit in the page cache, dirty or under
-// writeback, by more than one write.
+// If a writer waits as requested, its pages in the page cache, dirty or under writeback, exceed the
+// limit by at most one write.
 func TestWritersAreHeld(t *testing.T) {
 	for _, slots := range []int{0, 128} {
 		var clock vtime.Clock

@@ -124,8 +124,8 @@ func (c *calendar) reserve(from vtime.Instant, cost *charge) (vtime.Instant, Lim
 	}
 }
 
-// find returns the first slice from at on that is not known to be full, and the kind of which the
-// slice before it is full, if it is.
+// find returns the first slice from at on that is not known to be full, and which limit filled the
+// slice before it, if any.
 func (c *calendar) find(at int64, bound int, waited bool) (int64, int, bool) {
 	for {
 		// The late queue owns these slices entirely.

@@ -370,7 +370,7 @@ func worstTable(r *chain.Report) *document.Table {
 			name += " " + path.Base(c.File)
 		}
 
-		// The longest of the calls that are alike stands for all.
+		// The longest of similar calls represents all of them.
 		key := name + "\n" + alikeKey(c)
 		if at, ok := rows[key]; ok {
 			alike[at]++

@@ -55,8 +55,8 @@ func samplesOf(t testing.TB, m *recording.Memory, selector string) []float64 {
 	return out
 }
 
-// TestSerialAppends: 1,823 appends of 2,300 bytes, each followed by fdatasync. The figures
-// are those fio printed (see the file).
+// TestSerialAppends: 1,823 appends of 2,300 bytes, each followed by fdatasync. The figures are
+// those that fio printed (see the file).
 func TestSerialAppends(t *testing.T) {
 	m, d := readPath(t, "testdata/serial.json", source.Options{})
 	for selector, want := range map[string][]float64{

@@ -43,7 +43,7 @@ func guesser(t *testing.T) (o *Opener, folder string) {
 	return o, folder
 }
 
-// What a user types instead of an address is answered with the address of the server on this machine.
+// For common inputs instead of an address, the error suggests the address of the server on this machine.
 func TestMeant(t *testing.T) {
 	o, folder := guesser(t)
 	for arg, want := range map[string]string{

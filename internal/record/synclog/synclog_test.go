@@ -97,7 +97,7 @@ func TestZooKeeper(t *testing.T) {
 	}
 }
 
-// Other logs are not these.
+// Other logs are not recognised.
 func TestOthers(t *testing.T) {
 	for _, text := range []string{"", "2026-02-10 18:55:46 hello\n", "[1] 01 Mar hello\n",
 		`{"level":"warn","msg":"slow fdatasync"}` + "\n"} {
