@@ -32,8 +32,8 @@ func newTraceCommand(*app) *cobra.Command {
 		"Linux's eBPF", "run it on the server whose syncs are slow")
 }
 
-// newRolloutCommand is the rollout on a cluster alone: on a machine it exchanges names in one step and
-// looks for processes in /proc, which takes Linux.
+// newRolloutCommand only supports a rollout on a cluster: on a machine it exchanges names in one
+// step and searches /proc for processes, which requires Linux.
 func newRolloutCommand(a *app) *cobra.Command {
 	modes, o := &rolloutModes{}, &clusterRollout{}
 	cmd := &cobra.Command{

@@ -85,7 +85,7 @@ func TestManifestsDecodeStrictly(t *testing.T) {
 				continue
 			}
 
-			// A directive of a patch, which the merge takes out.
+			// A directive of the patch, which the merge removes.
 			doc := bytes.ReplaceAll(docs[i], []byte("    $patch: replace\n"), nil)
 			if err := yaml.UnmarshalStrict(doc, into); err != nil {
 				t.Errorf("%s: %v", path, err)

@@ -1,6 +1,6 @@
 package hostile
 
-// written are files of formats that no folder has one of.
+// written holds files of formats for which the repository has no file.
 var written = map[string]string{
 	"diskstats": "1790000000.5\n 259 0 nvme0n1 10 0 80 5 100 3 1600 90 0 50 95 0 0 0 0 7 3\n 8 0 sda 1 0 8 1 1 0 8 1 0 1 2\n" +
 		"1790000001.5\n 259 0 nvme0n1 20 0 160 9 200 5 3200 190 1 99 195 0 0 0 0 9 4\n 8 0 sda 2 0 16 2 2 0 16 2 0 2 4\n",

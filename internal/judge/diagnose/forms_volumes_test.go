@@ -93,8 +93,8 @@ func TestByteBalanceIsSpent(t *testing.T) {
 	}
 }
 
-// A volume is slow for three minutes every three hours, at constant IOPS. That it recurs is said, and if the
-// volume's type has no credits, that they are not why.
+// A volume is slow for three minutes every three hours, at constant IOPS. The finding says that it
+// recurs and, if the volume's type has no credits, that they are not the cause.
 func TestSpikesWithoutCredits(t *testing.T) {
 	rate := headroom.Rate{IOPS: 3000, Throughput: 125 << 20}
 	run := func(volume headroom.Volume, slow func(s float64) bool) string {

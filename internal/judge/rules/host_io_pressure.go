@@ -149,9 +149,10 @@ func (r Rule) pressure(c *Case) []Finding {
 	return []Finding{f}
 }
 
-// alwaysWaiting is how many tasks that always wait explain the CPUs' iowait, at most, and how many CPUs the
-// host has. A CPU is in iowait only while it has nothing else to run, so the share is of the idle time. NaN
-// if the CPUs are not known or hardly idle, and 0 CPUs if they are not known.
+// alwaysWaiting returns the maximum number of permanently waiting tasks that would explain the
+// CPUs' iowait, and the number of CPUs of the host. A CPU is in iowait only while it has nothing
+// else to run, so the share is of the idle time. NaN if the CPUs are unknown or hardly idle, and 0
+// CPUs if they are unknown.
 func (c *Case) alwaysWaiting(wait []float64) (tasks, cpus float64) {
 	cpus, err := strconv.ParseFloat(c.Facts["cores"], 64)
 	if err != nil || !(cpus >= 1) {

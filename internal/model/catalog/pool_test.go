@@ -81,7 +81,7 @@ func TestDisksShareTheirTypesLimits(t *testing.T) {
 	large := []*Order{{Type: "pd-ssd", Size: units.TiB}, {Type: "pd-ssd", Size: units.TiB}}
 	near("of a small machine", sum(together(t, n2, large, []int{0, 1}, 4096, time.Second)), 15_000)
 
-	// A stripe is several disks: one baseline, too.
+	// A stripe of several disks also has one baseline.
 	striped := &Order{Type: "pd-ssd", Size: 100 * units.GiB, Stripe: 4}
 	near("a stripe", sum(together(t, nil, []*Order{striped}, []int{0}, 4096, time.Second)), 6000+30*400)
 	l, err := striped.Limits(nil)

@@ -56,7 +56,7 @@ type Bill struct {
 // A NoPriceError reports an unknown price. It must not be treated as 0.
 type NoPriceError struct {
 	Of, Region string
-	Provider   string   // whose prices are wanting
+	Provider   string   // whose prices are missing
 	Known      []string // regions with known prices
 }
 

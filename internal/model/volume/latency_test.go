@@ -164,7 +164,7 @@ func TestLatencyGoesThroughItsQuantiles(t *testing.T) {
 	})
 }
 
-// The tail has a resolution of a millionth: what one in ten thousand takes is not smeared.
+// The tail has a resolution of a millionth, so the latency of one request in ten thousand is not smeared.
 func TestLatencyTail(t *testing.T) {
 	l, err := NewLatency(Quantile{0, 1000}, Quantile{.9998, 1000}, Quantile{.9999, 1_000_000}, Quantile{1, 1_000_000})
 	if err != nil {

@@ -165,8 +165,7 @@ func (s *screen) clients(m *Moment) section {
 		out.rows = append(out.rows, l)
 	}
 
-	// The place of the section stays taken, so that missing latencies are not mistaken for
-	// calm.
+	// The section keeps its place, so that missing latencies are not mistaken for calm.
 	if len(out.rows) == 0 {
 		out.head = nil
 		out.rows = []Line{{{"clients: not measured; no source reports how long operations take", Dim}}}

@@ -269,7 +269,7 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 		return Input{}, err
 	}
 
-	// A tar archive may contain several sources, so it is not guessed which one is meant.
+	// A tar archive may contain several sources, so Plimsoll does not guess which one is meant.
 	head := packed.head
 	if isTar(head) {
 		return Input{}, fmt.Errorf("%s %s", path, o.looksLike(head, packed.kind))

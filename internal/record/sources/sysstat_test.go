@@ -43,7 +43,7 @@ func TestSadf(t *testing.T) {
 	}
 }
 
-// A refusal is an error with what sadf says, at the beginning and later.
+// If sadf refuses a file, immediately or later, the error has its message.
 func TestSadfRefuses(t *testing.T) {
 	fakeSadf(t, "echo 'Invalid system activity file' >&2\nexit 1\n")
 	if _, err := sadfFile(source.File{Path: "sa21"}); err == nil || !strings.Contains(err.Error(), "Invalid system activity file") ||

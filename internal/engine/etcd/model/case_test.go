@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// ebs is a volume like the published case's, its latencies given by what fio's appends met: mean
+// ebs is a volume like the published case's, with the latencies that fio measured for appends: mean
 // 1.42 ms on gp2, 0.70 on gp3, of which about a third is the file system's journal.
 func ebs(t testing.TB, name string, iops units.Frequency, p0, p50, p99, p100 time.Duration) volume.Config {
 	vc := volume.Config{Name: name, Operation: 256 * units.KiB, Merge: true}
