@@ -325,8 +325,8 @@ func (sig *Signals) mayBeCapped(serial timeline.Mask) bool {
 	return len(exceeded) == 0
 }
 
-// passes reports whether the rate is often over a cap of the given size, so that there is no such
-// cap: it lets through what it promises, and in each interval.
+// passes reports whether the rate often exceeds a cap of the given size. Then there is no such cap:
+// a cap holds in every interval.
 func passes(ops []float64, serial timeline.Mask, limit float64) bool {
 	in := timeline.At(ops, serial)
 	return timeline.Count(in) >= pinnedCells && timeline.Quantile(in, 0.9) > pinnedPassed*limit

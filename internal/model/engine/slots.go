@@ -109,7 +109,7 @@ func (k *Kept[T]) Keep(x T) uint64 {
 // At returns the thing with a number. The pointer is valid until the next Keep.
 func (k *Kept[T]) At(i uint64) *T { return &k.all[i] }
 
-// Take returns the thing and frees its number.
+// Take returns the value and frees its number.
 func (k *Kept[T]) Take(i uint64) T {
 	k.free = append(k.free, i)
 	return k.all[i]
