@@ -5,7 +5,7 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// pack is every rule.
+// pack contains all rules.
 var profilers = engines.All().Plans()
 
 var pack = rules.NewPack(engines.All().Rules())

@@ -74,7 +74,7 @@ func (m *realMove) pasted(database, remedy, fstab string) {
 
 	m.file("bin/sudo", "#!/bin/sh\nif [ \"$1\" = -u ]; then shift 2; fi\nexec \"$@\"\n")
 	for _, program := range []string{"psql", "etcdctl", "mongosh"} {
-		m.file(filepath.Join("home", "bin", program), "#!/bin/sh\n") // which server it is, is another test's matter
+		m.file(filepath.Join("home", "bin", program), "#!/bin/sh\n") // another test checks which server it is
 	}
 
 	pack := rules.NewPack(engines.All().Rules())
@@ -136,7 +136,7 @@ func (m *realMove) clean(fstab string) {
 	}
 }
 
-// full fills the volume, behind the check for room: the server runs again on its old log.
+// full fills the volume after the check for room: the server runs again on its old log.
 func (m *realMove) full() {
 	m.t.Helper()
 	m.file("bin/df", "#!/bin/sh\necho Avail; echo 99999999999\n")

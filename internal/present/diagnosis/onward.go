@@ -95,7 +95,7 @@ func (d *diagnosed) engineAddress() (product, address string) {
 func (d *diagnosed) worst() *diagnose.Finding {
 	for _, kind := range []diagnose.Kind{diagnose.Cause, diagnose.Symptom} {
 		for i, f := range d.Findings {
-			// Missing evidence is no trouble of the database.
+			// Missing evidence is not a problem of the database.
 			if f.Kind == kind && f.Severity != diagnose.Info && !strings.HasPrefix(f.Rule, "evidence/") {
 				return &d.Findings[i]
 			}

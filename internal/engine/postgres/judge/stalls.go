@@ -141,9 +141,10 @@ const (
 	madeUp = 0.5
 )
 
-// publishedLater reports whether completions that are missing in one cell appear in the next sample. Sessions
-// that commit about once a second publish nothing in one second and two commits in the next. In samples that
-// are long against that delay such a drop is not below [rules.ThroughputDrop].
+// publishedLater reports whether completions that are missing in one cell appear in the next
+// sample. Sessions that commit about once a second publish nothing in one second and two commits in
+// the next. In samples that are long compared with that delay, such a drop is not below
+// [rules.ThroughputDrop].
 func publishedLater(t rules.Time, commits []float64, usual float64, k int) bool {
 	if t.ResolutionS(Commits)*(1-rules.ThroughputDrop) >= publishedWithinS {
 		return false
