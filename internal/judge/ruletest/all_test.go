@@ -5,5 +5,5 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// pack is every rule that there is.
+// pack contains all rules.
 var pack = rules.NewPack(engines.All().Rules())
