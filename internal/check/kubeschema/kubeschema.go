@@ -65,12 +65,14 @@ func Patches(t *testing.T, dir, statefulset string, commands, env []string) []Pa
 		}
 	}
 
+	// Without a call of kubectl there is no record, and no patch.
 	text, err := os.ReadFile(record) //nolint:gosec // our own file
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
 
 	var out []Patch
+	// The stand-in ends a word with one zero byte and a call with two.
 	for call := range strings.SplitSeq(strings.TrimSuffix(string(text), "\x00\x00"), "\x00\x00") {
 		if call == "" {
 			continue
@@ -163,6 +165,7 @@ func merged(is, patch map[string]any) map[string]any {
 			if old == nil {
 				old = map[string]any{}
 			}
+			// An object merges key by key; null deletes, and anything else replaces.
 			is[key] = merged(old, inner)
 		default:
 			is[key] = v
@@ -196,11 +199,14 @@ func Check(t *testing.T, container string, patches []Patch) {
 			_, err := p.apply(container)
 			t.Errorf("%s of %s: %v", p.Body, p.Kind, err)
 		}
+		// A copy with one misspelt field must be refused: that proves that the schema knows the
+		// field.
 		for j, field := range fields(p.Body) {
 			add(fmt.Sprintf("%d-%d.json", i, j), field, Patch{p.Kind, p.Merge, renamed(p.Body, j)})
 		}
 	}
 
+	// One run for all objects, because reading the schemas takes seconds.
 	c := exec.CommandContext(t.Context(), tool, "--version", version, "-o", "json", dir) //nolint:gosec // in bin/
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
@@ -251,6 +257,7 @@ func renamed(body []byte, n int) []byte {
 	}
 
 	var at place
+	// walk visits fields in a fixed order, so their number identifies one.
 	walk(tree, "", func(m map[string]any, key, _ string) {
 		if i == n {
 			at = place{m, key}
@@ -286,6 +293,7 @@ func walk(v any, path string, visit func(m map[string]any, key, path string)) {
 				walk(v[key], path+"."+key, visit)
 			}
 		}
+	// Elements of a list have no names to misspell, only their fields have.
 	case []any:
 		for _, x := range v {
 			walk(x, path, visit)

@@ -122,6 +122,7 @@ func (l List) Plans() []engine.With[plan.Profiler] {
 
 // Deployments returns the parts for emitting files.
 func (l List) Deployments() emit.Engines {
+	// Budgets also cover databases without a folder here, such as MySQL.
 	return emit.Engines{
 		Language: scenario.NewLanguage(l.Models(), nil),
 		Deployments: with(l, func(e *Engine) (d emit.Deployment, has bool) {
