@@ -79,7 +79,9 @@ rule: ## check one rule and write its page's commands: RULE=postgres/checkpoint-
 	@test -n "$(RULE)" || { echo "usage: make rule RULE=postgres/checkpoint-burst" >&2; exit 2; }
 	@script=$$(find internal -path '*/testdata/$(subst /,-,$(RULE)).test'); \
 		test -n "$$script" || { echo "no testdata/$(subst /,-,$(RULE)).test in internal/" >&2; exit 1; }; \
-		test -f docs/rules/$(subst /,-,$(RULE)).md || { echo "no docs/rules/$(subst /,-,$(RULE)).md" >&2; exit 1; }; \
+		page=docs/rules/$(subst /,-,$(RULE)).md; \
+		test -f $$page || { echo "no $$page" >&2; exit 1; }; \
+		! grep -n TODO $$script $$page $$(dirname $$(dirname $$script))/*.go || { echo "replace these first" >&2; exit 1; }; \
 		$(GO) run ./cmd/plimsoll rules test "$$script"
 	$(GO) test -count=1 ./internal/judge/act -run 'PagesHave' -update
 	$(GO) test -count=1 ./internal/judge/act -run 'PagesRepeat|AdviceIsNot|AdviceHas|RemediesAre|UndoHas'

@@ -368,6 +368,10 @@ func (s *session) isBackground(pid uint32) bool {
 		is = err == nil && s.opt.Background(string(line))
 		if len(s.background) < backgroundMax {
 			s.background[pid] = is
+			// A saved trace is read when the process may no longer exist.
+			if is {
+				s.header.Background = append(s.header.Background, pid)
+			}
 		}
 	}
 	return is
@@ -437,8 +441,7 @@ func (s *session) result() (*Result, error) {
 	}
 
 	if s.unwaited > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("left out %d slow calls (%s) of background processes: no client waits for them",
-			s.unwaited, s.unwaitedTime.Round(time.Millisecond)))
+		r.Notes = append(r.Notes, chain.Unwaited(s.unwaited, s.unwaitedTime))
 	}
 
 	if s.early > 0 {

@@ -59,6 +59,10 @@ func TestNoRunIsRepeated(t *testing.T) {
 	if complete < 3 || complete != len(p.sim.finished) {
 		t.Errorf("%d runs went to the end, of %d layouts", complete, len(p.sim.finished))
 	}
+	// The layout that is chosen ran.
+	if p.found.runs < 1 {
+		t.Errorf("%d runs of the search are counted", p.found.runs)
+	}
 	if p.found.chosen == nil || len(p.extra) == 0 {
 		t.Errorf("nothing is compared: chosen %v, %d alternatives", p.found.chosen, len(p.extra))
 	}

@@ -266,6 +266,12 @@ func (p *planner) runNew(ctx context.Context, first *candidate) error {
 	}
 
 	first.price = p.space.now
+	// A deployment that exists runs in any case and is not counted; here the first layout is one of them.
+	for _, o := range append(slices.Clone(p.found.rejected), p.found.chosen) {
+		if o != nil && o.isPresent() && (o.result != nil || o.missed != nil) {
+			p.found.runs++
+		}
+	}
 	p.current = p.found.include(&outcome{candidate: first})
 	if p.found.chosen == nil && !p.found.complete {
 		return p.settle(ctx)

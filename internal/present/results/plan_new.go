@@ -13,6 +13,9 @@ import (
 // newHeadline says in a sentence what to buy, what it costs and what it achieves.
 func newHeadline(p *plan.Plan, c *plan.Layout) string {
 	text := "Buy " + orderedText(c)
+	if c.Platform != "" {
+		text = "Buy on " + orderedText(c)
+	}
 	if !p.Unpriced {
 		text += ", " + units.Dollars(c.MonthlyUSD) + " a month"
 	}

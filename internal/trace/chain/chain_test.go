@@ -221,3 +221,25 @@ func TestFolders(t *testing.T) {
 		t.Errorf("%d slow calls on other folders", r.Slow)
 	}
 }
+
+// A saved trace leaves out the calls of the processes that no client waits for, and says so.
+func TestBackgroundOfSavedTrace(t *testing.T) {
+	h, all := load(t, "ext4-dd")
+	whole := Replay(h, all)
+	h.Background = []uint32{all.Calls[0].PID}
+
+	r := Replay(h, all)
+	want, took := 0, time.Duration(0)
+	for i := range all.Calls {
+		if c := &all.Calls[i]; c.PID == all.Calls[0].PID {
+			want++
+			took += time.Duration(c.Exit - c.Enter)
+		}
+	}
+	if want == 0 || r.Slow != whole.Slow-want || r.SlowTime != whole.SlowTime-took {
+		t.Errorf("%d of %d slow calls and %s are left, without %d that took %s", r.Slow, whole.Slow, r.SlowTime, want, took)
+	}
+	if !slices.Contains(r.Notes, Unwaited(want, took)) {
+		t.Errorf("the report does not say so: %q", r.Notes)
+	}
+}

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -238,9 +239,15 @@ func (t *Tally) Report(h *events.Header) *Report {
 func Replay(h *events.Header, b *events.Batch) *Report {
 	w, t := NewWindow(h), NewTally()
 	w.Add(b)
+	unwaited, unwaitedTime := 0, time.Duration(0)
 	for i := range b.Calls {
 		x := w.Explain(&b.Calls[i])
 		if h.Elsewhere(x.File) {
+			continue
+		}
+		if slices.Contains(h.Background, b.Calls[i].PID) {
+			unwaited++
+			unwaitedTime += x.Took()
 			continue
 		}
 		if t.Draws(&x) {
@@ -248,7 +255,18 @@ func Replay(h *events.Header, b *events.Batch) *Report {
 		}
 		t.Add(x)
 	}
-	return t.Report(h)
+
+	r := t.Report(h)
+	if unwaited > 0 {
+		r.Notes = append(r.Notes, Unwaited(unwaited, unwaitedTime))
+	}
+	return r
+}
+
+// Unwaited is the note on the slow calls that a report leaves out.
+func Unwaited(calls int, took time.Duration) string {
+	return fmt.Sprintf("left out %d slow calls (%s) of background processes: no client waits for them", calls,
+		took.Round(time.Millisecond))
 }
 
 // A PlaceTime is the time spent at one place and stage, regardless of the culprit.

@@ -290,6 +290,8 @@ type Header struct {
 	Missing []string      `json:"missing,omitempty"` // what this kernel cannot show
 	Totals  Totals        `json:"totals"`
 	Cut     bool          `json:"cut,omitempty"` // more events than the limit: some are missing
+	// Background lists the processes that no client waits for; their calls are in no report.
+	Background []uint32 `json:"background,omitempty"`
 }
 
 // Elsewhere reports whether a file is outside the traced folders. A file of unknown name ("") is
