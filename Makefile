@@ -25,7 +25,7 @@ worker: ## build bin/plimsoll-wiredtiger, the lab's WiredTiger server
 
 .PHONY: bpf
 bpf: ## compile the eBPF programs of plimsoll trace; the object is committed (Debian: clang llvm)
-	.ci/bpf internal/trace/probe/bpf/trace.bpf.o
+	.ci/bpf internal/trace/tracer/bpf/trace.bpf.o
 
 .PHONY: kernels
 kernels: ## run plimsoll trace on Debian's 5.10, 6.1 and 6.12, in emulated machines; takes minutes

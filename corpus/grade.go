@@ -83,7 +83,7 @@ func gradeHealthy(t Truth, a Answer) (string, string) {
 	case a.Stalled && !alsoOnly(t, a):
 		return partly, "warns that something stalled"
 	case worst != "":
-		// A warning is a lesser error than a critical finding: nobody is called at night for it.
+		// A warning is a lesser error than a critical finding: no one is called at night for it.
 		return partly, "warns: " + cause
 	case a.Unjudged:
 		return partly, "not judged"

@@ -12,9 +12,9 @@ import (
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 func byRule(r *diagnose.Report) map[string]rules.Finding {
@@ -123,7 +123,7 @@ func TestNegativeControl(t *testing.T) {
 	}
 
 	ctx := context.Background()
-	input, err := sources.For(engines.All().Sources()).Open(ctx, file, sources.OpenOptions{})
+	input, err := recognise.For(engines.All().Sources()).Open(ctx, file, recognise.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,9 @@ import (
 
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 // cutTo is how much of each example the pairs have: enough for two checkpoints and a stall.
@@ -52,7 +52,7 @@ var captures = sync.OnceValues(func() ([]captured, error) {
 // seriesOf reads the series that a diagnosis wants of a file, cut.
 func seriesOf(file string) ([]recording.Series, error) {
 	ctx := context.Background()
-	in, err := sources.For(engines.All().Sources()).Open(ctx, filepath.FromSlash(file), sources.OpenOptions{})
+	in, err := recognise.For(engines.All().Sources()).Open(ctx, filepath.FromSlash(file), recognise.OpenOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -9,9 +9,9 @@ import (
 
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 const mongodCheckpoint = "mongodb-checkpoint"
@@ -55,7 +55,7 @@ func diagnoseFiles(t *testing.T, paths ...string) *diagnose.Report {
 
 	var in []recording.Reader
 	for _, file := range paths {
-		input, err := sources.For(engines.All().Sources()).Open(ctx, file, sources.OpenOptions{})
+		input, err := recognise.For(engines.All().Sources()).Open(ctx, file, recognise.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,9 +14,9 @@ import (
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 // thinned is a recording as if sampled at another period: it keeps the first sample of each
@@ -63,13 +63,13 @@ func interval(p promql.FPoint, every, phase time.Duration) int64 {
 // memories reads the files of an example.
 func memories(t *testing.T, dir string) (out []*recording.Memory) {
 	t.Helper()
-	files, err := sources.For(engines.All().Sources()).Expand(dir)
+	files, err := recognise.For(engines.All().Sources()).Expand(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	for _, file := range files {
-		input, err := sources.For(engines.All().Sources()).Open(t.Context(), file, sources.OpenOptions{})
+		input, err := recognise.For(engines.All().Sources()).Open(t.Context(), file, recognise.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,9 +13,9 @@ import (
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 const wiredtiger = "wiredtiger-journal"
@@ -95,7 +95,7 @@ func diagnosis(t *testing.T, dirs ...string) *diagnose.Report {
 
 	var files []string
 	for _, dir := range dirs {
-		more, err := sources.For(engines.All().Sources()).Expand(dir)
+		more, err := recognise.For(engines.All().Sources()).Expand(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func diagnosis(t *testing.T, dirs ...string) *diagnose.Report {
 
 	var in []recording.Reader
 	for _, file := range files {
-		input, err := sources.For(engines.All().Sources()).Open(ctx, file, sources.OpenOptions{})
+		input, err := recognise.For(engines.All().Sources()).Open(ctx, file, recognise.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

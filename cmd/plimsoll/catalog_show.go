@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/present/results"
 )
@@ -53,9 +53,9 @@ func (a *app) unknownProduct(name string) error {
 		list = "plimsoll catalog list instances shows them, and plimsoll catalog import adds newer ones"
 	}
 	text := fmt.Sprintf("no %s is called %q, and no %s either", what, name, other)
-	near := diagnostics.Near(name, names, 3)
+	near := inputerror.Near(name, names, 3)
 	if len(near) == 0 {
-		near = diagnostics.Near(name, append(catalog.TypeNames(), a.catalog.InstanceNames()...), 3)
+		near = inputerror.Near(name, append(catalog.TypeNames(), a.catalog.InstanceNames()...), 3)
 	}
 	if len(near) > 0 {
 		text += "; did you mean " + strings.Join(near, ", ") + "?"

@@ -12,11 +12,11 @@ import (
 	"plimsoll/internal/advise/discover"
 	"plimsoll/internal/base/safefile"
 	engines "plimsoll/internal/engine"
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // clusterOptions are the flags that select a Kubernetes cluster, named like kubectl's.
-type clusterOptions struct{ cluster.Options }
+type clusterOptions struct{ kubeclient.Options }
 
 func (o *clusterOptions) AddFlags(cmd *cobra.Command, of string) {
 	f := cmd.Flags()
@@ -33,15 +33,15 @@ func (o *clusterOptions) AddFlags(cmd *cobra.Command, of string) {
 }
 
 // given reports whether any of the flags was.
-func (o *clusterOptions) given() bool { return o.Options != cluster.Options{} }
+func (o *clusterOptions) given() bool { return o.Options != kubeclient.Options{} }
 
 // open finds the cluster of an address.
-func (o *clusterOptions) open(text string) (*cluster.Client, discover.Address, error) {
+func (o *clusterOptions) open(text string) (*kubeclient.Client, discover.Address, error) {
 	at, err := discover.ParseAddress(text)
 	if err != nil {
 		return nil, at, err
 	}
-	c, err := cluster.Open(o.Options)
+	c, err := kubeclient.Open(o.Options)
 	// As with kubectl, the context's namespace is the default.
 	if err == nil && at.Namespace == "" {
 		at.Namespace = c.Namespace

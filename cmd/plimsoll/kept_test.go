@@ -11,9 +11,9 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 type liveSource struct{ source.Source }
@@ -40,7 +40,7 @@ func TestLiveSamplesAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	inputs := []input{{arg: "host", Input: sources.Input{Source: liveSource{}}}}
+	inputs := []input{{arg: "host", Input: recognise.Input{Source: liveSource{}}}}
 	began, newest := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), ""
 	for i := range keptMost + 2 {
 		a.now = func() time.Time { return began.Add(time.Duration(i) * time.Minute) }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/lab"
@@ -86,7 +86,7 @@ func (o *labBucketsOptions) run(ctx context.Context, a *app) error {
 	r, err := bench.Measure(ctx, cfg)
 	stop()
 
-	var wrong diagnostics.List
+	var wrong inputerror.List
 	switch {
 	case errors.As(err, &wrong):
 		return usagef("", "lab buckets: %w", err)

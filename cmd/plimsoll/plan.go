@@ -23,7 +23,7 @@ import (
 	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/present/results"
-	"plimsoll/internal/record/sources"
+	"plimsoll/internal/record/recognise"
 )
 
 // planOptions are the flags of `plimsoll plan`.
@@ -399,7 +399,7 @@ func (a *app) isSource(ctx context.Context, arg string) bool {
 		return true
 	}
 
-	in, err := opener(a.catalog).Open(ctx, arg, sources.OpenOptions{})
+	in, err := opener(a.catalog).Open(ctx, arg, recognise.OpenOptions{})
 	if err != nil {
 		return false
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 )
 
 func newRootCommand(a *app) *cobra.Command {
@@ -225,7 +225,7 @@ func similarCommands(cmd *cobra.Command, name string) []string {
 				continue
 			}
 
-			edits := diagnostics.Distance(name, c.Name())
+			edits := inputerror.Distance(name, c.Name())
 
 			// An abbreviation counts as one edit, however many letters are missing.
 			if len(name) > 1 && strings.HasPrefix(c.Name(), name) {

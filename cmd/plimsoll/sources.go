@@ -18,9 +18,9 @@ import (
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/google"
 	"plimsoll/internal/record/pod"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 // sourceOptions are the flags of every verb that reads sources.
@@ -130,16 +130,16 @@ func (o *sourceOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 // An input is a source of the command line, opened.
 type input struct {
 	arg string
-	sources.Input
+	recognise.Input
 }
 
 // opener recognises the sources of all engines and clouds.
-func opener(known *catalog.Catalog) *sources.Opener {
+func opener(known *catalog.Catalog) *recognise.Opener {
 	aws := amazon.Cloud{Knows: func(name string) bool {
 		i, err := known.Instance(name)
 		return err == nil && i.HasEBS
 	}}
-	return sources.For(engines.All().Sources()).With(aws, azure.Cloud{}, google.Cloud{},
+	return recognise.For(engines.All().Sources()).With(aws, azure.Cloud{}, google.Cloud{},
 		pod.Cloud{Providers: []pod.Provider{aws, azure.Cloud{}, google.Cloud{}}})
 }
 
@@ -162,7 +162,7 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 		// --from and --to are in corrected time, and the source's clock is off by this much.
 		off := o.clockOffsets.of(args[i])
 		in, err := opener(a.catalog).Open(ctx, args[i],
-			sources.OpenOptions{From: later(o.fromAt, -off), To: later(o.toAt, -off), Selector: o.selector,
+			recognise.OpenOptions{From: later(o.fromAt, -off), To: later(o.toAt, -off), Selector: o.selector,
 				Insecure: o.insecure, Getenv: getenv[i], Room: room})
 		if err == nil && in.Reader != nil && len(o.matchers) > 0 {
 			in.Reader = selection{Reader: in.Reader, matchers: o.matchers}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 )
 
 // flagsElsewhere are names that other programs use for what a flag here does.
@@ -59,7 +59,7 @@ func similarFlag(cmd *cobra.Command, err error) string {
 		}
 	}
 
-	if near := diagnostics.Nearest(name, slices.Sorted(maps.Keys(meant))); near != "" {
+	if near := inputerror.Nearest(name, slices.Sorted(maps.Keys(meant))); near != "" {
 		return "did you mean " + meant[near] + "?"
 	}
 

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/headroom/offers"
@@ -128,7 +128,8 @@ func (o *volumeOptions) limits(a *app) (headroom.Known, error) {
 	return offers.Known(a.catalog, o.orders, o.volumes, o.machine), nil
 }
 
-// checkOrder rejects figures that a volume type does not offer. A type or a size that was not given is not a mistake.
+// checkOrder rejects figures that a volume type does not offer. A type or a size that was not given is not a
+// mistake.
 func checkOrder(name string, order catalog.Order) error {
 	if order.Type == "" {
 		return nil
@@ -136,7 +137,7 @@ func checkOrder(name string, order catalog.Order) error {
 	problems := order.Check()
 	if order.Size == 0 {
 		// The size may still come from the sources.
-		problems = slices.DeleteFunc(problems, func(p diagnostics.Problem) bool { return p.Field == "size" })
+		problems = slices.DeleteFunc(problems, func(p inputerror.Problem) bool { return p.Field == "size" })
 	}
 	if err := problems.Err(); err != nil {
 		return usagef("plimsoll catalog show "+order.Type+" has its limits", "--volume %s: %v", name, err)

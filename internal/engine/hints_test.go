@@ -6,18 +6,18 @@ import (
 	"testing"
 
 	engines "plimsoll/internal/engine"
-	"plimsoll/internal/record/sources"
+	"plimsoll/internal/record/recognise"
 )
 
 // If a user gives a host and port, the error says how to write the address: as a database's at its
 // usual port, otherwise as a page's.
 func TestAddressesWithoutAScheme(t *testing.T) {
-	opener := sources.For(engines.All().Sources())
+	opener := recognise.For(engines.All().Sources())
 	for arg, want := range map[string]string{
 		"localhost:5432": "write postgres://localhost:5432", "db-1:27017": "write mongodb://db-1:27017", "10.0.0.1:2379": "write etcd://10.0.0.1:2379",
 		"db-1:2379/metrics": "write http://db-1:2379/metrics", "localhost:9216": "write http://localhost:9216", "[::1]:5432": "write postgres://[::1]:5432",
 	} {
-		_, err := opener.Open(t.Context(), arg, sources.OpenOptions{})
+		_, err := opener.Open(t.Context(), arg, recognise.OpenOptions{})
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", arg, err, want)
 		}
@@ -40,7 +40,7 @@ func TestAddressesWithoutAScheme(t *testing.T) {
 		}
 	}()
 
-	_, err = opener.Open(t.Context(), "http://127.0.0.1:5432", sources.OpenOptions{})
+	_, err = opener.Open(t.Context(), "http://127.0.0.1:5432", recognise.OpenOptions{})
 	if err == nil || !strings.HasSuffix(err.Error(), "write postgres://127.0.0.1:5432") {
 		t.Error(err)
 	}

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	engines "plimsoll/internal/engine"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 // This is the suite of hostile servers: every live source against every hostility, over real
@@ -155,7 +155,7 @@ func visit(t *testing.T, k kind, within time.Duration, serve func(c *conn)) (add
 
 func read(ctx context.Context, address string, within time.Duration, w recording.Writer) error {
 	none := func(string) string { return "" }
-	in, err := sources.For(engines.All().Sources()).Open(ctx, address, sources.OpenOptions{Getenv: none, Within: within, Insecure: true})
+	in, err := recognise.For(engines.All().Sources()).Open(ctx, address, recognise.OpenOptions{Getenv: none, Within: within, Insecure: true})
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@ package lab
 import (
 	"context"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/present/document"
@@ -32,7 +32,7 @@ type BucketBench struct {
 	// Defaults are the measurements made if none are requested.
 	Defaults func() Buckets
 	// Check reports requests that cannot be measured.
-	Check func(b *Buckets) diagnostics.List
+	Check func(b *Buckets) inputerror.List
 	// Measure runs the engine. It leaves nothing behind, even if it fails.
 	Measure func(ctx context.Context, b Buckets) (*BucketResult, error)
 }

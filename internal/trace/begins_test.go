@@ -13,14 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/trace/events"
-	"plimsoll/internal/trace/probe"
+	"plimsoll/internal/trace/tracer"
 )
 
 // A request begins within the call that made it, although the kernel's structure may still hold the
 // time of an earlier use: until a request with a flush is queued, and always if I/O accounting is
 // off.
 func TestRequestsBegin(t *testing.T) {
-	if err := probe.Available(); err != nil {
+	if err := tracer.Available(); err != nil {
 		t.Skip(err)
 	}
 	for name, counted := range map[string]string{"counted": "1", "not counted": "0"} {
@@ -39,7 +39,7 @@ func TestRequestsBegin(t *testing.T) {
 			set(t, queue+"write_cache", "write back")
 			set(t, queue+"iostats", counted)
 
-			p, err := probe.Start(probe.Config{Slower: 1, All: true}) // pass on all requests
+			p, err := tracer.Start(tracer.Config{Slower: 1, All: true}) // pass on all requests
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +103,7 @@ func apart(t testing.TB, dir string) (calls [][2]int64) {
 
 	defer f.Close()
 	for i := range 50 {
-		began := probe.Clock()
+		began := tracer.Clock()
 		if _, err := f.WriteAt(make([]byte, 4096), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func apart(t testing.TB, dir string) (calls [][2]int64) {
 			t.Fatal(err)
 		}
 		if i > 0 { // the first one creates the file, which takes a journal commit
-			calls = append(calls, [2]int64{began, probe.Clock()})
+			calls = append(calls, [2]int64{began, tracer.Clock()})
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -120,7 +120,7 @@ func apart(t testing.TB, dir string) (calls [][2]int64) {
 }
 
 // own returns at least n of this process's requests.
-func own(t testing.TB, p *probe.Probe, n int) (all []events.Request) {
+func own(t testing.TB, p *tracer.Tracer, n int) (all []events.Request) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

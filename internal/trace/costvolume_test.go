@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/lab/blockdev"
-	"plimsoll/internal/trace/probe"
+	"plimsoll/internal/trace/tracer"
 )
 
 // costVolumes are where the loads' files are: in memory, as fast as requests can be; on the disk of temporary
@@ -90,7 +90,7 @@ func formatted(t testing.TB, device string) string {
 func delayed(t testing.TB, latency string) string {
 	t.Helper()
 	need(t, "losetup")
-	if err := errors.Join(blockdev.Available(), probe.Available()); err != nil {
+	if err := errors.Join(blockdev.Available(), tracer.Available()); err != nil {
 		t.Skip(err)
 	}
 

@@ -27,8 +27,8 @@ import (
 	"plimsoll/internal/model/volume"
 	"plimsoll/internal/trace"
 	"plimsoll/internal/trace/events"
-	"plimsoll/internal/trace/probe"
 	"plimsoll/internal/trace/target"
+	"plimsoll/internal/trace/tracer"
 )
 
 // The test binary has three more roles: the neighbour, a program that writes directly with many
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 		if pid, err := strconv.Atoi(text); err == nil {
 			choice = target.Choice{PID: pid}
 		}
-		if err := tracer(choice); err != nil {
+		if err := childTrace(choice); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -65,16 +65,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// tracer traces, as the command does, until it is interrupted. Each line of input detaches or
+// childTrace traces, as the command does, until it is interrupted. Each line of input detaches or
 // reattaches its programs; the answer is the number of syncs seen so far.
-func tracer(choice target.Choice) error {
+func childTrace(choice target.Choice) error {
 	if err := trace.GiveWay(); err != nil {
 		return err
 	}
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	_, err := trace.Run(ctx, trace.Options{Target: choice, For: time.Hour, Slower: 20 * time.Millisecond, Started: func(p *probe.Probe) {
+	_, err := trace.Run(ctx, trace.Options{Target: choice, For: time.Hour, Slower: 20 * time.Millisecond, Started: func(p *tracer.Tracer) {
 		go func() {
 			lines := bufio.NewScanner(os.Stdin)
 			for on := true; lines.Scan(); on = !on {
@@ -152,7 +152,7 @@ type answer struct {
 }
 
 func (s *seen) Submit(now vtime.Instant, r volume.Request) volume.Completion {
-	seenAt := probe.Clock()
+	seenAt := tracer.Clock()
 	c := s.Volume.Submit(now, r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +180,7 @@ type emulated struct {
 // emulate creates one, or skips the test with the reason why it cannot.
 func emulate(t testing.TB, fs string, slots int) *emulated {
 	t.Helper()
-	if err := errors.Join(blockdev.Available(), probe.Available()); err != nil {
+	if err := errors.Join(blockdev.Available(), tracer.Available()); err != nil {
 		t.Skip(err)
 	}
 

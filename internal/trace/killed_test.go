@@ -12,8 +12,8 @@ import (
 
 	"github.com/cilium/ebpf"
 
-	"plimsoll/internal/trace/probe"
 	"plimsoll/internal/trace/target"
+	"plimsoll/internal/trace/tracer"
 )
 
 // attached returns how many copies of the trace's programs the kernel has loaded.
@@ -50,7 +50,7 @@ func until(t testing.TB, what string, ok func() bool) {
 
 // The kernel removes the programs however the tracing process ends.
 func TestKilled(t *testing.T) {
-	if err := probe.Available(); err != nil {
+	if err := tracer.Available(); err != nil {
 		t.Skip(err)
 	}
 

@@ -16,8 +16,8 @@ import (
 
 	"plimsoll/internal/trace/chain"
 	"plimsoll/internal/trace/events"
-	"plimsoll/internal/trace/probe"
 	"plimsoll/internal/trace/target"
+	"plimsoll/internal/trace/tracer"
 )
 
 // Options configures a trace.
@@ -37,7 +37,7 @@ type Options struct {
 	Each func(c *chain.Chain, end time.Time)
 	// Started is called once with the attached programs; it may be nil. Tests use it to detach and
 	// reattach them and so measure what a trace costs.
-	Started func(*probe.Probe)
+	Started func(*tracer.Tracer)
 }
 
 // A Result holds the report and, if Options.Keep was set, the events.
@@ -59,7 +59,7 @@ const (
 type session struct {
 	opt    Options
 	header events.Header
-	probe  *probe.Probe
+	probe  *tracer.Tracer
 	window *chain.Window
 	tally  *chain.Tally
 	// rings means that the target uses io_uring, byDevice that calls of all processes are traced.
@@ -86,11 +86,11 @@ type session struct {
 }
 
 // Available reports why this kernel or user cannot trace; nil if tracing is possible.
-func Available() error { return probe.Available() }
+func Available() error { return tracer.Available() }
 
 // Run traces until the time is up or the context is canceled, which is not an error.
 func Run(ctx context.Context, opt Options) (*Result, error) {
-	if err := probe.Available(); err != nil {
+	if err := tracer.Available(); err != nil {
 		return nil, err
 	}
 
@@ -107,7 +107,7 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 	s.header = events.Header{Target: opt.Target.String(), Folders: found.Folders, Kernel: kernel(),
 		Slower: opt.Slower, Disks: found.Disks, Mounts: found.Mounts}
 	s.window = chain.NewWindow(&s.header)
-	p, err := probe.Start(probe.Config{Slower: opt.Slower, ByDevice: found.ByDevice, All: opt.Keep})
+	p, err := tracer.Start(tracer.Config{Slower: opt.Slower, ByDevice: found.ByDevice, All: opt.Keep})
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 		opt.Started(p)
 	}
 
-	s.header.Began, s.header.BeganNs = time.Now(), probe.Clock()
+	s.header.Began, s.header.BeganNs = time.Now(), tracer.Clock()
 
 	// Pages dirtied before the trace began have no events, so the current writers are read from
 	// /proc.
@@ -154,7 +154,7 @@ func (s *session) watch(f *target.Found) error {
 		return err
 	}
 
-	now := probe.Clock()
+	now := tracer.Clock()
 	for _, m := range systems {
 		if since, known := s.since[m]; !known || since == unwatched {
 			s.since[m] = now
@@ -190,7 +190,7 @@ func (s *session) run(ctx context.Context) error {
 		mu.Lock()
 		defer mu.Unlock()
 		s.add(b)
-		now := probe.Clock()
+		now := tracer.Clock()
 		s.explain(now - settle.Nanoseconds())
 
 		// Scanning piggybacks on this wakeup, because waking up costs more than scanning.
@@ -213,7 +213,7 @@ func (s *session) run(ctx context.Context) error {
 	}
 
 	// No more events will arrive, so the calls that were still settling can be explained now.
-	s.header.Lasted = time.Duration(probe.Clock() - s.header.BeganNs)
+	s.header.Lasted = time.Duration(tracer.Clock() - s.header.BeganNs)
 	s.explain(1<<63 - 1)
 	return err
 }
@@ -254,7 +254,7 @@ func (s *session) extend(f *target.Found) {
 	if err := s.watch(f); err != nil {
 		s.header.Cut = true
 	}
-	s.unfound(probe.Clock())
+	s.unfound(tracer.Clock())
 }
 
 // unfound starts the clock for file systems that a scan of the target did not find. Their calls are

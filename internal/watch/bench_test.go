@@ -10,9 +10,9 @@ import (
 	"time"
 
 	engines "plimsoll/internal/engine"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 	"plimsoll/internal/watch"
 )
 
@@ -70,7 +70,7 @@ func BenchmarkOverhead(b *testing.B) {
 
 func open(b *testing.B, arg string) watch.Input {
 	b.Helper()
-	in, err := sources.For(engines.All().Sources()).Open(b.Context(), arg, sources.OpenOptions{})
+	in, err := recognise.For(engines.All().Sources()).Open(b.Context(), arg, recognise.OpenOptions{})
 	if err != nil {
 		b.Skip(err)
 	}

@@ -20,9 +20,9 @@ import (
 
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/engine/postgres/postgrestest"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 	"plimsoll/internal/watch"
 )
 
@@ -57,7 +57,7 @@ func childWatch(args []string, dir string) error {
 
 	var inputs []watch.Input
 	for _, arg := range args {
-		in, err := sources.For(engines.All().Sources()).Open(ctx, arg, sources.OpenOptions{})
+		in, err := recognise.For(engines.All().Sources()).Open(ctx, arg, recognise.OpenOptions{})
 		if err != nil {
 			return err
 		}

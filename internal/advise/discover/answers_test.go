@@ -18,12 +18,12 @@ import (
 	"plimsoll/internal/advise/discover"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/model/scenario"
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // answering serves the objects of a file, with pods, bound claims and volumes for its StatefulSet, and
 // nothing else. It replaces an API server for environments without one; other tests use a real one.
-func answering(t *testing.T, file, driver string, denied ...string) *cluster.Client {
+func answering(t *testing.T, file, driver string, denied ...string) *kubeclient.Client {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + file)
 	if err != nil {
@@ -83,7 +83,7 @@ func answering(t *testing.T, file, driver string, denied ...string) *cluster.Cli
 		t.Fatal(err)
 	}
 
-	c, err := cluster.Open(cluster.Options{Kubeconfig: path})
+	c, err := kubeclient.Open(kubeclient.Options{Kubeconfig: path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestDiscoverFromAnswers(t *testing.T) {
 
 // Errors and remarks name what is missing: a set, an essential permission, and an optional one.
 func TestDiscoverNamesWhatIsMissing(t *testing.T) {
-	ask := func(c *cluster.Client, name string) (*discover.Found, error) {
+	ask := func(c *kubeclient.Client, name string) (*discover.Found, error) {
 		return discover.Discover(t.Context(), c, discover.Options{Engines: engines.All().Containers(), At: discover.Address{Name: name}})
 	}
 	if _, err := ask(answering(t, "mongo.yaml", "ebs.csi.aws.com"), "mongodb"); err == nil || err.Error() != "no StatefulSet mongodb in namespace db" {

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/engine"
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // Options select what to discover.
@@ -61,7 +61,7 @@ func (f *Found) YAML() []byte {
 
 // Discover reads a StatefulSet and returns its scenario. The error is an *[InputError] or one of package
 // cluster.
-func Discover(ctx context.Context, c *cluster.Client, opt Options) (*Found, error) {
+func Discover(ctx context.Context, c *kubeclient.Client, opt Options) (*Found, error) {
 	opt.At.Namespace = cmp.Or(opt.At.Namespace, c.Namespace)
 	set, err := Find(ctx, c, opt.At)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/engine/etcd/clustertest"
 	"plimsoll/internal/model/scenario"
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 func ok(t *testing.T) func(any, error) {
@@ -35,7 +35,7 @@ func ok(t *testing.T) func(any, error) {
 }
 
 // deployed creates the objects of a file, and simulates the controllers until the pods are ready.
-func deployed(t *testing.T, c *cluster.Client, file, driver, nodes string) {
+func deployed(t *testing.T, c *kubeclient.Client, file, driver, nodes string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + file)
 	if err != nil {
@@ -52,16 +52,16 @@ func deployed(t *testing.T, c *cluster.Client, file, driver, nodes string) {
 
 		switch kind.Kind {
 		case "StorageClass":
-			ok(t)(create(ctx, c, cluster.StorageClasses, "", doc, &storagev1.StorageClass{}))
+			ok(t)(create(ctx, c, kubeclient.StorageClasses, "", doc, &storagev1.StorageClass{}))
 		case "VolumeAttributesClass":
-			ok(t)(create(ctx, c, cluster.AttributesClasses, "", doc, &storagev1.VolumeAttributesClass{}))
+			ok(t)(create(ctx, c, kubeclient.AttributesClasses, "", doc, &storagev1.VolumeAttributesClass{}))
 		case "Node":
-			ok(t)(create(ctx, c, cluster.Nodes, "", doc, &corev1.Node{}))
+			ok(t)(create(ctx, c, kubeclient.Nodes, "", doc, &corev1.Node{}))
 		case "ConfigMap":
-			ok(t)(create(ctx, c, cluster.ConfigMaps, "db", doc, &corev1.ConfigMap{}))
+			ok(t)(create(ctx, c, kubeclient.ConfigMaps, "db", doc, &corev1.ConfigMap{}))
 		case "StatefulSet":
 			set := &appsv1.StatefulSet{}
-			ok(t)(create(ctx, c, cluster.StatefulSets, "db", doc, set))
+			ok(t)(create(ctx, c, kubeclient.StatefulSets, "db", doc, set))
 			name = set.Name
 		default:
 			t.Fatalf("%s has a %q", file, kind.Kind)
@@ -74,7 +74,7 @@ func deployed(t *testing.T, c *cluster.Client, file, driver, nodes string) {
 			t.Fatal(err)
 		}
 
-		all, err := cluster.Pods.List(ctx, c, "db", "app="+name)
+		all, err := kubeclient.Pods.List(ctx, c, "db", "app="+name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func deployed(t *testing.T, c *cluster.Client, file, driver, nodes string) {
 			}
 		}
 
-		set, err := cluster.StatefulSets.Get(ctx, c, "db", name)
+		set, err := kubeclient.StatefulSets.Get(ctx, c, "db", name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,18 +101,18 @@ func deployed(t *testing.T, c *cluster.Client, file, driver, nodes string) {
 	}
 }
 
-func create[T any](ctx context.Context, c *cluster.Client, kind cluster.Kind[T], ns, doc string, into *T) (any, error) {
+func create[T any](ctx context.Context, c *kubeclient.Client, kind kubeclient.Kind[T], ns, doc string, into *T) (any, error) {
 	if err := yaml.UnmarshalStrict([]byte(doc), into); err != nil {
 		return nil, err
 	}
 	_, err := kind.Create(ctx, c, ns, into, false)
-	if cluster.IsThere(err) {
+	if kubeclient.IsThere(err) {
 		err = nil
 	}
 	return nil, err
 }
 
-func found(t *testing.T, c *cluster.Client, name string) *discover.Found {
+func found(t *testing.T, c *kubeclient.Client, name string) *discover.Found {
 	t.Helper()
 	f, err := discover.Discover(t.Context(), c, discover.Options{Engines: engines.All().Containers(), At: discover.Address{Namespace: "db", Name: name}})
 	if err != nil {
@@ -199,8 +199,8 @@ func TestDiscover(t *testing.T) {
 }
 
 // wrong requests objects that do not exist, may not be read, or are not bound.
-func wrong(t *testing.T, s *clustertest.Server, c *cluster.Client) {
-	ask := func(c *cluster.Client, name string) error {
+func wrong(t *testing.T, s *clustertest.Server, c *kubeclient.Client) {
+	ask := func(c *kubeclient.Client, name string) error {
 		_, err := discover.Discover(t.Context(), c, discover.Options{Engines: engines.All().Containers(), At: discover.Address{Namespace: "db", Name: name}})
 		return err
 	}
@@ -240,8 +240,8 @@ func wrong(t *testing.T, s *clustertest.Server, c *cluster.Client) {
 	}
 
 	wants(t, f, map[string][2]string{"volumes.data.type": {"custom", `its StorageClass "fast" is not readable`}})
-	bad := cluster.Options{Kubeconfig: s.Kubeconfig(t, "expired", "db")}
-	expired, err := cluster.Open(bad)
+	bad := kubeclient.Options{Kubeconfig: s.Kubeconfig(t, "expired", "db")}
+	expired, err := kubeclient.Open(bad)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,18 +249,18 @@ func wrong(t *testing.T, s *clustertest.Server, c *cluster.Client) {
 	is(ask(expired, "mongo"), "does not accept the credentials", "log in to the cluster again")
 
 	// A claim that waits.
-	claim, err := cluster.Claims.Get(t.Context(), c, "db", "data-mongo-2")
+	claim, err := kubeclient.Claims.Get(t.Context(), c, "db", "data-mongo-2")
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	claim.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
-	ok(t)(cluster.Claims.UpdateStatus(t.Context(), c, "db", claim.Name, claim))
+	ok(t)(kubeclient.Claims.UpdateStatus(t.Context(), c, "db", claim.Name, claim))
 	is(ask(c, "mongo"), "claim data-mongo-2 is not bound to a volume: it is pending", "kubectl describe pvc data-mongo-2 -n db")
 }
 
 // allow permits the guest to read a resource.
-func allow(t *testing.T, c *cluster.Client, resource, group string) {
+func allow(t *testing.T, c *kubeclient.Client, resource, group string) {
 	t.Helper()
 	ok(t)(clustertest.Roles.Create(t.Context(), c, "db", &rbacv1.Role{
 		ObjectMeta: metav1.ObjectMeta{Name: resource}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{"get", "list"}}},

@@ -14,8 +14,8 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"plimsoll/internal/base/diagnostics"
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/base/inputerror"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // An InputError is an error in the user's input, with a hint on how to fix it.
@@ -73,13 +73,13 @@ func ParseAddress(text string) (Address, error) {
 func (a Address) String() string { return scheme + path.Join(a.Namespace, a.Name) }
 
 // Find reads a StatefulSet. If there is none of that name, the error lists similar ones.
-func Find(ctx context.Context, c *cluster.Client, at Address) (*appsv1.StatefulSet, error) {
-	set, err := cluster.StatefulSets.Get(ctx, c, at.Namespace, at.Name)
-	if !cluster.IsMissing(err) {
+func Find(ctx context.Context, c *kubeclient.Client, at Address) (*appsv1.StatefulSet, error) {
+	set, err := kubeclient.StatefulSets.Get(ctx, c, at.Namespace, at.Name)
+	if !kubeclient.IsMissing(err) {
 		return set, err
 	}
 
-	all, listErr := cluster.StatefulSets.List(ctx, c, at.Namespace, "")
+	all, listErr := kubeclient.StatefulSets.List(ctx, c, at.Namespace, "")
 	if listErr != nil {
 		return nil, errors.Join(err, listErr)
 	}
@@ -96,7 +96,7 @@ func Find(ctx context.Context, c *cluster.Client, at Address) (*appsv1.StatefulS
 
 	// The nearest names first: the user probably mistyped one.
 	slices.SortStableFunc(names, func(a, b string) int {
-		return cmp.Compare(diagnostics.Distance(a, at.Name), diagnostics.Distance(b, at.Name))
+		return cmp.Compare(inputerror.Distance(a, at.Name), inputerror.Distance(b, at.Name))
 	})
 	const most = 5
 	return nil, inputf("it has "+strings.Join(names[:min(len(names), most)], ", "),
@@ -126,7 +126,7 @@ func ClaimName(template string, set *appsv1.StatefulSet, ordinal int) string {
 
 // Read reads a set's related objects. Pods and claims must be readable; for the other objects, it collects
 // missing permissions in Denied.
-func Read(ctx context.Context, c *cluster.Client, set *appsv1.StatefulSet) (*Objects, error) {
+func Read(ctx context.Context, c *kubeclient.Client, set *appsv1.StatefulSet) (*Objects, error) {
 	o := &Objects{
 		Set: set, Pods: make([]*corev1.Pod, Replicas(set)), Claims: map[string]*corev1.PersistentVolumeClaim{},
 		Volumes: map[string]*corev1.PersistentVolume{}, Classes: map[string]*storagev1.StorageClass{},
@@ -136,15 +136,15 @@ func Read(ctx context.Context, c *cluster.Client, set *appsv1.StatefulSet) (*Obj
 
 	ns := set.Namespace
 	for i := range o.Pods {
-		pod, err := cluster.Pods.Get(ctx, c, ns, fmt.Sprintf("%s-%d", set.Name, Start(set)+i))
-		if cluster.IsMissing(err) {
+		pod, err := kubeclient.Pods.Get(ctx, c, ns, fmt.Sprintf("%s-%d", set.Name, Start(set)+i))
+		if kubeclient.IsMissing(err) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
 		o.Pods[i] = pod
-		if err := optional(ctx, c, o, cluster.Nodes, o.Nodes, "", pod.Spec.NodeName); err != nil {
+		if err := optional(ctx, c, o, kubeclient.Nodes, o.Nodes, "", pod.Spec.NodeName); err != nil {
 			return nil, err
 		}
 	}
@@ -152,10 +152,10 @@ func Read(ctx context.Context, c *cluster.Client, set *appsv1.StatefulSet) (*Obj
 	for i := range set.Spec.VolumeClaimTemplates {
 		for k := range o.Pods {
 			name := ClaimName(set.Spec.VolumeClaimTemplates[i].Name, set, Start(set)+k)
-			claim, err := cluster.Claims.Get(ctx, c, ns, name)
+			claim, err := kubeclient.Claims.Get(ctx, c, ns, name)
 
 			// A pod may be missing while it is recreated.
-			if cluster.IsMissing(err) {
+			if kubeclient.IsMissing(err) {
 				continue
 			}
 
@@ -174,20 +174,20 @@ func Read(ctx context.Context, c *cluster.Client, set *appsv1.StatefulSet) (*Obj
 }
 
 // readClaim reads a claim's volume and classes.
-func (o *Objects) readClaim(ctx context.Context, c *cluster.Client,
+func (o *Objects) readClaim(ctx context.Context, c *kubeclient.Client,
 	claim *corev1.PersistentVolumeClaim) error {
-	err := optional(ctx, c, o, cluster.Volumes, o.Volumes, "", claim.Spec.VolumeName)
+	err := optional(ctx, c, o, kubeclient.Volumes, o.Volumes, "", claim.Spec.VolumeName)
 	if name := claim.Spec.StorageClassName; err == nil && name != nil {
-		err = optional(ctx, c, o, cluster.StorageClasses, o.Classes, "", *name)
+		err = optional(ctx, c, o, kubeclient.StorageClasses, o.Classes, "", *name)
 	}
 	if name := claim.Status.CurrentVolumeAttributesClassName; err == nil && name != nil {
-		err = optional(ctx, c, o, cluster.AttributesClasses, o.Attributes, "", *name)
+		err = optional(ctx, c, o, kubeclient.AttributesClasses, o.Attributes, "", *name)
 	}
 	return err
 }
 
 // readConfigMaps reads the ConfigMaps that the set's containers mount or take variables from.
-func (o *Objects) readConfigMaps(ctx context.Context, c *cluster.Client, ns string) error {
+func (o *Objects) readConfigMaps(ctx context.Context, c *kubeclient.Client, ns string) error {
 	var names []string
 	spec := &o.Set.Spec.Template.Spec
 	for _, v := range spec.Volumes {
@@ -210,7 +210,7 @@ func (o *Objects) readConfigMaps(ctx context.Context, c *cluster.Client, ns stri
 	}
 
 	for _, name := range names {
-		if err := optional(ctx, c, o, cluster.ConfigMaps, o.ConfigMaps, ns, name); err != nil {
+		if err := optional(ctx, c, o, kubeclient.ConfigMaps, o.ConfigMaps, ns, name); err != nil {
 			return err
 		}
 	}
@@ -219,7 +219,7 @@ func (o *Objects) readConfigMaps(ctx context.Context, c *cluster.Client, ns stri
 }
 
 // optional reads an object that is not essential.
-func optional[T any](ctx context.Context, c *cluster.Client, o *Objects, kind cluster.Kind[T],
+func optional[T any](ctx context.Context, c *kubeclient.Client, o *Objects, kind kubeclient.Kind[T],
 	into map[string]*T, ns, name string) error {
 	if name == "" || into[name] != nil {
 		return nil
@@ -227,10 +227,10 @@ func optional[T any](ctx context.Context, c *cluster.Client, o *Objects, kind cl
 
 	object, err := kind.Get(ctx, c, ns, name)
 	switch {
-	case cluster.IsMissing(err):
+	case kubeclient.IsMissing(err):
 		return nil
 	// A missing permission only costs some values, so note it and continue.
-	case cluster.IsDenied(err):
+	case kubeclient.IsDenied(err):
 		if text := err.Error(); !slices.Contains(o.Denied, text) {
 			o.Denied = append(o.Denied, text)
 		}

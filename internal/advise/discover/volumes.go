@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // A seen is a claim with its volume and classes.
@@ -139,12 +139,12 @@ func merged(a, b emit.Class) emit.Class {
 
 // zones compares a volume's zone with that of its pod.
 func (d *discovery) zones(s *seen, member int) {
-	at := cluster.Zone(s.pv)
+	at := kubeclient.Zone(s.pv)
 	pod := d.Pods[member]
 	if at == "" || pod == nil {
 		return
 	}
-	if node := cluster.NodeZone(d.Nodes[pod.Spec.NodeName]); node != "" && node != at {
+	if node := kubeclient.NodeZone(d.Nodes[pod.Spec.NodeName]); node != "" && node != at {
 		d.remark("claim %s is bound to a volume in zone %s, but its pod's node is in %s", s.claim.Name, at, node)
 	}
 }

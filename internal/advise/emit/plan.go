@@ -129,7 +129,7 @@ func lacking(version int, text string) string {
 	return `"chosen"`
 }
 
-// Layout returns the layout of a plan. The error is of type diagnostics.List if the scenario or an
+// Layout returns the layout of a plan. The error is of type inputerror.List if the scenario or an
 // assignment is invalid, and otherwise as for [NewLayout].
 func (p *Plan) Layout(of Engines) (*Layout, error) {
 	file := of.Language.NewFile(p.File, []byte(p.Text))

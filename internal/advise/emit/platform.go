@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/model/catalog"
 )
 
@@ -165,7 +165,7 @@ func PlatformNamed(name string) (*Platform, error) {
 	i := slices.IndexFunc(everywhere, func(p Platform) bool { return p.name == name })
 	if i < 0 {
 		next := ""
-		if near := diagnostics.Nearest(name, PlatformNames()); near != "" {
+		if near := inputerror.Nearest(name, PlatformNames()); near != "" {
 			next = "did you mean " + near + "?"
 		}
 		return nil, Inputf(next, "--platform %q is not a platform: want one of %s", name,

@@ -21,7 +21,7 @@ import (
 
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/engine/etcd/clustertest"
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // kubectl runs the README's commands on a real API server in the given order, forward and back.
@@ -68,10 +68,10 @@ func TestReadmeOnACluster(t *testing.T) {
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("500Gi")}}}}
 		claim.Spec.VolumeName = "pv-" + name
-		made, err := cluster.Claims.Create(ctx, c, "db", claim, false)
+		made, err := kubeclient.Claims.Create(ctx, c, "db", claim, false)
 		if err == nil {
 			made.Status.Phase = corev1.ClaimBound
-			_, err = cluster.Claims.UpdateStatus(ctx, c, "db", name, made)
+			_, err = kubeclient.Claims.UpdateStatus(ctx, c, "db", name, made)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -81,7 +81,7 @@ func TestReadmeOnACluster(t *testing.T) {
 	// state returns the visible state of the set and its claims' classes.
 	state := func() (spec, classes string) {
 		t.Helper()
-		got, err := cluster.StatefulSets.Get(ctx, c, "db", "mongo")
+		got, err := kubeclient.StatefulSets.Get(ctx, c, "db", "mongo")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestReadmeOnACluster(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		all, err := cluster.Claims.List(ctx, c, "db", "")
+		all, err := kubeclient.Claims.List(ctx, c, "db", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,10 +111,10 @@ func TestReadmeOnACluster(t *testing.T) {
 	playing, stop := context.WithCancel(ctx)
 	ended := make(chan error)
 	go func() {
-		ended <- cluster.Wait(playing, 20*time.Millisecond, time.Hour, func(ctx context.Context) (string, error) {
-			if got, err := cluster.StatefulSets.Get(ctx, c, "db", "mongo"); err == nil && got.DeletionTimestamp != nil {
-				_, err = cluster.StatefulSets.Merge(ctx, c, "db", "mongo", map[string]any{"metadata": map[string]any{"finalizers": nil}})
-				if err != nil && !cluster.IsMissing(err) {
+		ended <- kubeclient.Wait(playing, 20*time.Millisecond, time.Hour, func(ctx context.Context) (string, error) {
+			if got, err := kubeclient.StatefulSets.Get(ctx, c, "db", "mongo"); err == nil && got.DeletionTimestamp != nil {
+				_, err = kubeclient.StatefulSets.Merge(ctx, c, "db", "mongo", map[string]any{"metadata": map[string]any{"finalizers": nil}})
+				if err != nil && !kubeclient.IsMissing(err) {
 					return "", err
 				}
 			}
@@ -156,7 +156,7 @@ func TestReadmeOnACluster(t *testing.T) {
 		t.Errorf("the set is %s, it was %s, the classes%s", after, before, classes)
 	}
 
-	storage, err := cluster.StorageClasses.List(ctx, c, "", "")
+	storage, err := kubeclient.StorageClasses.List(ctx, c, "", "")
 	if err != nil || slices.ContainsFunc(storage, func(s storagev1.StorageClass) bool { return strings.HasPrefix(s.Name, "telemetry") }) {
 		t.Errorf("storage classes are left: %v, %v; the commands were %q", storage, err, back)
 	}

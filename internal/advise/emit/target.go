@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/model/engine"
 )
 
@@ -248,7 +248,7 @@ func (l *Layout) inShort() string {
 
 // meant suggests the target that was probably meant; "" if there is none.
 func meant(name string, among []string) string {
-	if near := diagnostics.Nearest(name, among); near != "" {
+	if near := inputerror.Nearest(name, among); near != "" {
 		return "did you mean " + near + "?"
 	}
 	return ""

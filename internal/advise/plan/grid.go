@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/engine"
@@ -263,7 +263,7 @@ func (m *spaceMaker) keeping(names []string) error {
 			func(k string) bool { return within(k, name) }) {
 			next := "use the path of something that a plan can change: " +
 				strings.Join(KeepNames(nil)[:6], ", ") + ", ..."
-			if near := diagnostics.Nearest(name, known); near != "" {
+			if near := inputerror.Nearest(name, known); near != "" {
 				next = "did you mean " + near + "?"
 			}
 			return inputf(next, "--keep %s: a plan cannot change anything by that name", name)

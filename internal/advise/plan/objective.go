@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/scenario"
 )
@@ -55,7 +55,7 @@ func ParseObjective(text string) (scenario.Bound, error) {
 	name, most = strings.TrimSpace(name), strings.TrimSpace(strings.TrimPrefix(most, "="))
 	if !slices.Contains(objectiveNames, name) {
 		next := "one of " + strings.Join(objectiveNames, ", ")
-		if near := diagnostics.Nearest(name, objectiveNames); near != "" {
+		if near := inputerror.Nearest(name, objectiveNames); near != "" {
 			next = "did you mean " + near + "?"
 		}
 		return scenario.Bound{}, inputf(next, "objective %q: unknown metric %q", text, name)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/engine"
@@ -92,7 +92,7 @@ func ParseGrowth(text string, engines []engine.With[Profiler]) (*Growth, error) 
 		seen[key] = true
 		if err := g.put(key, value); err != nil {
 			next := how
-			if near := diagnostics.Nearest(key, g.keys()); !slices.Contains(g.keys(), key) && near != "" {
+			if near := inputerror.Nearest(key, g.keys()); !slices.Contains(g.keys(), key) && near != "" {
 				next = "did you mean " + near + "?"
 			}
 			return nil, inputf(next, "--size %s: %v", key, err)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 )
@@ -90,7 +90,7 @@ func parseValue(text, unit string) (float64, error) {
 
 // orAll suggests the figure that was probably meant, or lists all.
 func orAll(pack *rules.Pack, name string) string {
-	if near := diagnostics.Nearest(name, Names(pack)); near != "" {
+	if near := inputerror.Nearest(name, Names(pack)); near != "" {
 		return "did you mean " + near + "?"
 	}
 	return "want one of " + strings.Join(Names(pack), ", ")

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/yamltree"
 )
 
@@ -46,7 +46,7 @@ func ParseSite(file string, text []byte) (*Site, error) {
 	root, err := yamltree.Parse(text, "site", "")
 	var unreadable *yamltree.Unreadable
 	if errors.As(err, &unreadable) {
-		return nil, yamltree.Problems{source.Place(diagnostics.Problem{Text: unreadable.Text}, unreadable.At)}
+		return nil, yamltree.Problems{source.Place(inputerror.Problem{Text: unreadable.Text}, unreadable.At)}
 	}
 
 	if err != nil {

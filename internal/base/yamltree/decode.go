@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 )
 
 // listMax bounds the entries of a list.
@@ -25,7 +25,7 @@ type Decoder struct {
 
 // A Placed is a problem with its position.
 type Placed struct {
-	diagnostics.Problem
+	inputerror.Problem
 	At     Position
 	NoSuch bool // about an unknown key
 }
@@ -33,7 +33,7 @@ type Placed struct {
 // Fail adds a problem at a position.
 func (d *Decoder) Fail(field string, at Position, format string, args ...any) {
 	d.Problems = append(d.Problems,
-		Placed{diagnostics.Problem{Field: field, Text: fmt.Sprintf(format, args...)}, at, false})
+		Placed{inputerror.Problem{Field: field, Text: fmt.Sprintf(format, args...)}, at, false})
 }
 
 // Decode puts n into v, which must be settable.
@@ -201,8 +201,8 @@ func (d *Decoder) mapping(n *Node, v reflect.Value, field string) {
 
 // Unknown adds a problem about an unknown key.
 func (d *Decoder) Unknown(e Entry, known []string, field string) {
-	p := diagnostics.Problem{Field: Join(field, e.Key), Text: "unknown key"}
-	if near := diagnostics.Nearest(e.Key, known); near != "" {
+	p := inputerror.Problem{Field: Join(field, e.Key), Text: "unknown key"}
+	if near := inputerror.Nearest(e.Key, known); near != "" {
 		p.Text += "; did you mean " + near + "?"
 	} else {
 		p.Text += "; known keys: " + strings.Join(firstKeys(known), ", ")

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"unicode"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 )
 
 // A Problem is one mistake in a text, with its position.
 type Problem struct {
-	diagnostics.Problem
+	inputerror.Problem
 	File   string `json:"file"`
 	Line   int    `json:"line,omitempty"`   // from 1; 0 if it is not in a line of the file
 	Column int    `json:"column,omitempty"` // in characters, from 1
@@ -112,7 +112,7 @@ func NewSource(file string, text []byte) *Source {
 }
 
 // Place gives a problem its position and the line that it is in.
-func (s *Source) Place(p diagnostics.Problem, at Position) Problem {
+func (s *Source) Place(p inputerror.Problem, at Position) Problem {
 	out := Problem{Problem: p, File: s.File, Line: at.Line, Column: at.Column}
 	if at.Set != "" {
 		out.File, out.Line, out.Text = "--set", 0, at.Set

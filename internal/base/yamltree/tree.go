@@ -13,7 +13,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 )
 
 // Limits of a text.
@@ -139,7 +139,7 @@ func Check(file string, text []byte) error {
 	_, err := safe(text, "")
 	var u *Unreadable
 	if errors.As(err, &u) {
-		return errors.New(NewSource(file, text).Place(diagnostics.Problem{Text: u.Text}, u.At).String())
+		return errors.New(NewSource(file, text).Place(inputerror.Problem{Text: u.Text}, u.At).String())
 	}
 	return err
 }

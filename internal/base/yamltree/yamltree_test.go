@@ -10,7 +10,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/yamltree"
 )
@@ -97,7 +97,7 @@ func refused(t *testing.T, src *yamltree.Source, err error) string {
 	if !errors.As(err, &u) {
 		t.Fatalf("an error without a place: %v", err)
 	}
-	return lines(src.Place(diagnostics.Problem{Text: u.Text}, u.At).String())
+	return lines(src.Place(inputerror.Problem{Text: u.Text}, u.At).String())
 }
 
 // shown returns a tree with its positions, one node per line.
@@ -214,12 +214,12 @@ func nested(n int) string {
 func TestLongLine(t *testing.T) {
 	text := "name: " + strings.Repeat("é", 300) + "\u0007"
 	src := yamltree.NewSource("f.yaml", []byte("a: b\n"+strings.TrimSuffix(text, "\u0007")+"\r\n"+text))
-	got := src.Place(diagnostics.Problem{Text: "is long"}, yamltree.Position{Line: 2, Column: 200}).String()
+	got := src.Place(inputerror.Problem{Text: "is long"}, yamltree.Position{Line: 2, Column: 200}).String()
 	rows := strings.Split(got, "\n")
 	if len(rows) != 3 || rows[0] != "f.yaml:2:200: is long" || len([]rune(rows[1])) != 118 || strings.Index(rows[2], "^") != 63 {
 		t.Errorf("%q", rows)
 	}
-	if got := src.Place(diagnostics.Problem{Text: "rings"}, yamltree.Position{Line: 3, Column: 7}).String(); got != "f.yaml:3:7: rings" {
+	if got := src.Place(inputerror.Problem{Text: "rings"}, yamltree.Position{Line: 3, Column: 7}).String(); got != "f.yaml:3:7: rings" {
 		t.Errorf("a line that no terminal shows: %q", got)
 	}
 }

@@ -31,7 +31,7 @@ func Sizes(t *Tree) []Problem {
 
 	for _, f := range t.Go {
 		if f.Test || ast.IsGenerated(f.AST) {
-			// A test's table of cases may be long, and nobody edits generated code.
+			// A test's table of cases may be long, and no one edits generated code.
 			continue
 		}
 

@@ -5,7 +5,7 @@ package archtest
 // has to look further up than down to understand a package. (Test files may import anything: Go
 // itself forbids cycles.) docs/internals/packages.txt shows the table; `make generate` writes it.
 var layers = []Layer{
-	{"base/diagnostics", "what is wrong with something a person wrote: the field, the limit, its source, the nearest legal value", nil},
+	{"base/inputerror", "what is wrong with something a person wrote: the field, the limit, its source, the nearest legal value", nil},
 	{"base/vtime", "virtual time: one heap of events in whole nanoseconds", nil},
 	{"base/jsonerror", "why JSON cannot be decoded, in the words of the user who has the file", nil},
 	{"base/latency", "distributions of latencies, also by phase of the checkpoint cycle", []string{
@@ -18,7 +18,7 @@ var layers = []Layer{
 	{"base/spare", "a block that is never touched, so that short commands are collected less often", nil},
 	{"base/units", "how a quantity is printed: three digits and the unit that keeps it readable", nil},
 	{"base/yamltree", "YAML that people write, as a tree of values with places and diagnostics", []string{
-		"base/diagnostics",
+		"base/inputerror",
 	}},
 
 	{"check/archtest", "holds the repository to this table, to its sizes, and each engine to its folder", nil},
@@ -91,22 +91,22 @@ var layers = []Layer{
 	{"record/csvtable", "tables of values over time, such as Grafana exports", []string{
 		"record/lineprefix", "record/recording", "record/samples", "record/source",
 	}},
-	{"record/sources", "recognises which source an argument means", []string{
+	{"record/recognise", "recognises which source an argument means", []string{
 		"base/procfs", "base/safefile", "record/address", "record/httpclient", "record/recording", "record/source", "record/exposition", "record/fio",
 		"record/benchmark", "record/csvtable", "record/host", "record/iostat", "record/diskstats", "record/promjson", "record/vmstat", "record/serverlog", "record/synclog",
 	}},
 	{"record/query", "a PromQL expression over a recording that no one has described", []string{
-		"base/diagnostics", "record/recording",
+		"base/inputerror", "record/recording",
 	}},
 	{"record/export/parquet", "Parquet files of times, numbers, text and maps, and no more", nil},
 	{"record/export", "a recording's samples as CSV, OpenMetrics or Parquet", []string{
 		"record/recording", "record/export/parquet",
 	}},
-	{"record/cluster", "the objects of a Kubernetes cluster that concern a database, read and changed", []string{
+	{"record/kubeclient", "the objects of a Kubernetes cluster that concern a database, read and changed", []string{
 		"base/jsonerror", "record/httpclient",
 	}},
 	{"record/pod", "the volumes of a Kubernetes pod, read where their provider measures them", []string{
-		"record/cluster", "record/recording", "record/source",
+		"record/kubeclient", "record/recording", "record/source",
 	}},
 	{"record/timeline", "series laid on one grid of time: rates, episodes, periods, plateaus, and PromQL over them", nil},
 
@@ -114,22 +114,22 @@ var layers = []Layer{
 		"base/vtime", "base/random", "base/units",
 	}},
 	{"model/catalog", "what can be rented: limits and prices with their source and date, built into volumes", []string{
-		"base/diagnostics", "base/jsonerror", "base/random", "base/safefile", "base/units", "model/volume",
+		"base/inputerror", "base/jsonerror", "base/random", "base/safefile", "base/units", "model/volume",
 	}},
 	{"model/catalog/maketable", "the program that makes the catalogue's embedded table", []string{
 		"model/catalog",
 	}},
 	{"model/kernel", "what the kernel does between an engine and its volume", []string{
-		"base/diagnostics", "base/vtime", "base/random", "base/units", "model/volume",
+		"base/inputerror", "base/vtime", "base/random", "base/units", "model/volume",
 	}},
 	{"model/workload", "who asks for what, and when", []string{
-		"base/diagnostics", "base/vtime", "base/random", "base/units",
+		"base/inputerror", "base/vtime", "base/random", "base/units",
 	}},
 	{"model/engine", "what all storage engines have in common: traits, and models in virtual time", []string{
 		"base/vtime", "base/random", "model/kernel", "model/workload",
 	}},
 	{"model/scenario", "the YAML a person writes, with diagnostics at line and column", []string{
-		"base/diagnostics", "base/random", "base/units", "base/yamltree", "model/volume",
+		"base/inputerror", "base/random", "base/units", "base/yamltree", "model/volume",
 		"model/catalog", "model/kernel", "model/workload", "model/engine",
 	}},
 	{"model/simulate", "runs a scenario in virtual time: a recording and a result", []string{
@@ -172,7 +172,7 @@ var layers = []Layer{
 	}},
 
 	{"trace/events", "what a trace sees: slow calls, waits, requests, commits, and the file that keeps them", []string{"base/safefile"}},
-	{"trace/probe", "eBPF programs on BTF tracepoints, and the ring they fill", []string{
+	{"trace/tracer", "eBPF programs on BTF tracepoints, and the ring they fill", []string{
 		"trace/events",
 	}},
 	{"trace/target", "what a trace is about: processes, their file systems and disks", []string{
@@ -188,7 +188,7 @@ var layers = []Layer{
 		"trace/events", "trace/chain",
 	}},
 	{"trace", "a trace that runs: target, programs, explanation", []string{
-		"trace/events", "trace/probe", "trace/target", "trace/chain",
+		"trace/events", "trace/tracer", "trace/target", "trace/chain",
 	}},
 
 	{"present/document", "the model of a result as it is shown: verdict, facts, tables, series, evidence", []string{
@@ -196,7 +196,7 @@ var layers = []Layer{
 	}},
 
 	{"lab", "a real engine on an emulated volume: what its parts agree on", []string{
-		"base/diagnostics", "base/units", "record/source", "model/workload", "model/scenario",
+		"base/inputerror", "base/units", "record/source", "model/workload", "model/scenario",
 		"present/document",
 	}},
 	{"lab/disk", "an image in user space that answers when a volume would", []string{
@@ -218,7 +218,7 @@ var layers = []Layer{
 		"model/scenario", "lab/disk", "lab/blockdev",
 	}},
 	{"lab/probe", "a real device under the I/O that databases make", []string{
-		"base/diagnostics", "base/latency", "base/random", "base/units", "base/yamltree",
+		"base/inputerror", "base/latency", "base/random", "base/units", "base/yamltree",
 		"record/ebs", "model/catalog", "lab/ioloop",
 	}},
 	{"lab/process", "an engine's processes: unprivileged, and gone when we are", []string{"base/procfs"}},
@@ -228,7 +228,7 @@ var layers = []Layer{
 		"lab", "lab/disk", "lab/blockdev", "lab/loadgen", "lab/mount",
 	}},
 	{"lab/table", "what the lab measured beside what the model said", []string{
-		"base/diagnostics", "base/latency", "base/units", "base/yamltree", "model/scenario",
+		"base/inputerror", "base/latency", "base/units", "base/yamltree", "model/scenario",
 		"model/simulate",
 	}},
 
@@ -240,21 +240,21 @@ var layers = []Layer{
 		"base/units", "model/volume", "model/catalog", "model/scenario",
 	}},
 	{"advise/emit", "a layout as the files that apply it, each checked by the tool that takes it", []string{
-		"base/diagnostics", "base/jsonerror", "base/safefile", "base/shellword", "base/units", "model/catalog",
+		"base/inputerror", "base/jsonerror", "base/safefile", "base/shellword", "base/units", "model/catalog",
 		"model/engine", "model/scenario", "advise/budget",
 	}},
 	{"advise/starter", "the first scenario of a user who has none", []string{"base/units", "model/engine"}},
 	{"advise/plan", "the cheapest layout that meets an objective", []string{
-		"base/diagnostics", "base/units", "model/volume", "model/catalog", "model/kernel",
+		"base/inputerror", "base/units", "model/volume", "model/catalog", "model/kernel",
 		"model/workload", "model/engine", "model/scenario", "model/simulate", "advise/budget",
 	}},
 	{"advise/rollout/steps", "steps forward and back, which can be killed at any moment", nil},
 	{"advise/rollout", "a plan carried out, step by step, so that no acknowledged write can be lost", []string{
-		"base/diagnostics", "base/procfs", "base/safefile", "base/shellword", "base/units", "base/yamltree", "record/address", "model/engine",
+		"base/inputerror", "base/procfs", "base/safefile", "base/shellword", "base/units", "base/yamltree", "record/address", "model/engine",
 		"advise/emit", "advise/rollout/steps",
 	}},
 	{"advise/prove", "two recordings: is it better, by how much, how sure", []string{
-		"base/diagnostics", "base/random", "base/units", "record/recording", "record/timeline",
+		"base/inputerror", "base/random", "base/units", "record/recording", "record/timeline",
 		"judge/rules", "judge/diagnose",
 	}},
 	{"advise/casebook", "published cases, walked from symptom to proof", []string{
@@ -267,10 +267,10 @@ var layers = []Layer{
 		"model/kernel", "model/scenario", "judge/rules", "judge/diagnose",
 	}},
 	{"advise/discover", "what runs in a Kubernetes cluster as a scenario, each value with the object that declares it", []string{
-		"base/diagnostics", "base/units", "record/cluster", "model/catalog", "model/engine", "advise/emit", "advise/fit",
+		"base/inputerror", "base/units", "record/kubeclient", "model/catalog", "model/engine", "advise/emit", "advise/fit",
 	}},
 	{"advise/rollout/pods", "a plan carried out on a StatefulSet, through its cluster's API", []string{
-		"record/cluster", "advise/emit", "advise/discover", "advise/rollout/steps", "advise/rollout",
+		"record/kubeclient", "advise/emit", "advise/discover", "advise/rollout/steps", "advise/rollout",
 	}},
 
 	{"present/diagnosis", "a diagnosis as a document, and its JSON", []string{
@@ -313,7 +313,7 @@ var layers = []Layer{
 		"advise/budget", "advise/emit",
 	}},
 	{"engine/parts", "what an engine consists of, and each core's part of the engines that have it", []string{
-		"record/sources", "model/engine", "model/scenario", "judge/rules", "lab", "lab/existing", "advise/emit",
+		"record/recognise", "model/engine", "model/scenario", "judge/rules", "lab", "lab/existing", "advise/emit",
 		"advise/plan", "advise/fit", "advise/discover", "advise/rollout", "advise/starter", "engine/others",
 	}},
 	{"advise/rollout/rollouttest", "rollouts of real engines, killed at every point while clients write", []string{
@@ -323,7 +323,7 @@ var layers = []Layer{
 		"base/shellword", "base/units", "record/timeline", "judge/rules",
 	}},
 	{"engine/*/model", "an engine in virtual time, and its configuration", []string{
-		"base/diagnostics", "base/vtime", "base/random", "base/units", "model/volume", "model/kernel",
+		"base/inputerror", "base/vtime", "base/random", "base/units", "model/volume", "model/kernel",
 		"model/workload", "model/engine", "model/scenario",
 	}},
 	{"engine/etcd/endpoint", "the addresses of etcd's members, and their TLS", nil},
@@ -352,21 +352,21 @@ var layers = []Layer{
 	{"engine/etcd/perftext", "what etcdctl check perf prints", []string{"record/benchmark"}},
 	{"engine/etcd/etcdlog", "what etcd's log says", []string{"record/lineprefix", "record/serverlog"}},
 	{"engine/etcd", "all that is known of etcd", []string{
-		"record/source", "record/exposition", "record/serverlog", "record/sources", "model/scenario", "lab", "lab/existing",
+		"record/source", "record/exposition", "record/serverlog", "record/recognise", "model/scenario", "lab", "lab/existing",
 		"advise/fit", "engine/*/judge", "engine/*/model", "engine/*/advise", "engine/*/live",
 		"engine/*/server", "engine/etcd/checkperf", "engine/etcd/endpoint", "engine/etcd/etcdlog", "engine/etcd/perftext",
 		"engine/parts",
 	}},
 	{"engine/iris", "all that is known of InterSystems IRIS", []string{
 		"record/source", "record/exposition", "advise/fit", "engine/*/judge", "engine/*/model",
-		"engine/*/advise", "record/sources", "engine/parts",
+		"engine/*/advise", "record/recognise", "engine/parts",
 	}},
 	{"engine/mongodb/worker", "WiredTiger alone, in a separate program", []string{
 		"base/units", "record/recording", "record/source", "model/workload", "lab",
 		"lab/process", "engine/*/model", "engine/mongodb/names",
 	}},
 	{"engine/mongodb/buckets", "what the granularity of bucket documents costs a real WiredTiger", []string{
-		"base/diagnostics", "base/units", "model/workload", "model/scenario", "present/document", "lab",
+		"base/inputerror", "base/units", "model/workload", "model/scenario", "present/document", "lab",
 		"lab/blockdev", "lab/mount", "engine/*/model", "engine/mongodb/worker",
 	}},
 	{"engine/mongodb/saved", "serverStatus and getDiagnosticData as a shell prints them", []string{
@@ -377,7 +377,7 @@ var layers = []Layer{
 	}},
 	{"engine/mongodb/mongodlog", "what mongod's log says", []string{"record/lineprefix", "record/serverlog"}},
 	{"engine/mongodb", "all that is known of MongoDB", []string{
-		"base/diagnostics", "record/source", "record/exposition", "record/serverlog", "engine/mongodb/ftdc", "engine/mongodb/saved", "engine/mongodb/statcolumns", "record/sources",
+		"base/inputerror", "record/source", "record/exposition", "record/serverlog", "engine/mongodb/ftdc", "engine/mongodb/saved", "engine/mongodb/statcolumns", "record/recognise",
 		"model/scenario", "lab", "lab/existing", "advise/fit", "engine/*/judge", "engine/*/model",
 		"engine/*/advise", "engine/*/live", "engine/*/server",
 		"engine/mongodb/worker", "engine/mongodb/buckets", "engine/mongodb/mongodlog", "engine/parts",
@@ -386,7 +386,7 @@ var layers = []Layer{
 	{"engine/postgres/fsynctext", "what pg_test_fsync prints", []string{"record/benchmark"}},
 	{"engine/postgres/pglog", "what PostgreSQL's log says", []string{"record/lineprefix", "record/serverlog"}},
 	{"engine/postgres", "all that is known of PostgreSQL", []string{
-		"record/source", "record/exposition", "record/serverlog", "record/sources", "model/scenario", "lab", "lab/existing",
+		"record/source", "record/exposition", "record/serverlog", "record/recognise", "model/scenario", "lab", "lab/existing",
 		"advise/fit", "engine/*/judge", "engine/*/model", "engine/*/advise", "engine/*/live",
 		"engine/*/server", "engine/postgres/fsynctext", "engine/postgres/pgbenchtext", "engine/postgres/pglog", "engine/parts",
 	}},
@@ -399,7 +399,7 @@ var layers = []Layer{
 		"engine/parts",
 	}},
 	{"engine/applog", "an engine for tests: one folder, and one line in a list", []string{
-		"base/diagnostics", "base/vtime", "base/units", "record/timeline", "model/kernel",
+		"base/inputerror", "base/vtime", "base/units", "record/timeline", "model/kernel",
 		"model/workload", "model/engine", "model/scenario", "judge/rules", "advise/plan", "engine/parts",
 	}},
 	{"engine/enginetest", "the conformance suite of all models of engines", []string{
@@ -410,7 +410,7 @@ var layers = []Layer{
 		"lab/process",
 	}},
 	{"engine/etcd/clustertest", "a real kube-apiserver on a real etcd for tests, and a play of its controllers", []string{
-		"record/cluster",
+		"record/kubeclient",
 	}},
 	{"engine/mongodb/ftdctest", "captures for tests", nil},
 	{"engine/mongodb/mongotest", "a server for tests that speaks MongoDB's wire protocol", []string{
@@ -430,15 +430,15 @@ var layers = []Layer{
 	{"deploy/image", "the program that makes a container image", nil},
 
 	{"cmd/plimsoll", "the verbs: flags, a call and a writer each", []string{
-		"base/diagnostics", "judge/act", "base/random", "base/safefile", "base/shellword", "base/spare", "base/units", "base/yamltree", "record/address",
+		"base/inputerror", "judge/act", "base/random", "base/safefile", "base/shellword", "base/spare", "base/units", "base/yamltree", "record/address",
 		"record/httpclient", "record/amazon", "record/azure", "record/google", "record/pod", "record/recording", "record/query", "record/export", "record/source", "record/exposition",
-		"record/sources", "model/catalog", "model/engine",
+		"record/recognise", "model/catalog", "model/engine",
 		"model/scenario", "model/simulate", "judge/rules", "judge/headroom",
 		"judge/headroom/offers", "judge/alerts", "judge/diagnose",
 		"judge/fleet", "judge/ruletest", "trace", "trace/events", "trace/target", "trace/chain",
 		"trace/series", "trace/perfetto", "lab", "lab/blockdev", "lab/existing", "lab/mount",
 		"lab/probe", "lab/run", "lab/table", "advise/starter", "advise/emit", "advise/rollout", "advise/rollout/steps", "advise/rollout/pods", "advise/plan", "advise/prove",
-		"advise/casebook", "advise/fit", "advise/discover", "record/cluster", "present/document", "present/diagnosis", "present/html",
+		"advise/casebook", "advise/fit", "advise/discover", "record/kubeclient", "present/document", "present/diagnosis", "present/html",
 		"present/mcp", "present/brief", "present/text", "present/markdown", "present/results", "present/frame", "watch", "watch/top", "engine", "docs",
 	}},
 }

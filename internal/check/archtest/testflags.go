@@ -8,7 +8,7 @@ import (
 // testFlag is the only flag that a test may declare.
 const testFlag = "update"
 
-// TestFlags reports flags that tests declare besides -update: whoever runs a test would have to know them.
+// TestFlags reports flags that tests declare besides -update: a user of the tests would have to know them.
 // A measurement is a benchmark, and its length is -benchtime.
 func TestFlags(t *Tree) []Problem {
 	var out []Problem

@@ -21,9 +21,9 @@ import (
 	"plimsoll/internal/record/amazon"
 	"plimsoll/internal/record/azure"
 	"plimsoll/internal/record/google"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 const (
@@ -35,8 +35,8 @@ const (
 	formatsLeast = 10
 )
 
-func opener() *sources.Opener {
-	return sources.For(engines.All().Sources()).With(amazon.Cloud{}, azure.Cloud{}, google.Cloud{})
+func opener() *recognise.Opener {
+	return recognise.For(engines.All().Sources()).With(amazon.Cloud{}, azure.Cloud{}, google.Cloud{})
 }
 
 // formats finds the files of the repository that are sources, by the kind that they are recognised
@@ -59,7 +59,7 @@ func formats(t *testing.T) map[string][][]byte {
 			return err
 		}
 
-		in, err := o.Open(t.Context(), path, sources.OpenOptions{})
+		in, err := o.Open(t.Context(), path, recognise.OpenOptions{})
 		if err != nil || in.Source == nil {
 			return nil //nolint:nilerr // it is not a source
 		}
@@ -107,7 +107,7 @@ func formats(t *testing.T) map[string][][]byte {
 // read reads a file as a command would, into a recording in memory, and reports whether there was
 // anything to read.
 func read(ctx context.Context, path string) (bool, error) {
-	in, err := opener().Open(ctx, path, sources.OpenOptions{})
+	in, err := opener().Open(ctx, path, recognise.OpenOptions{})
 	if err != nil {
 		return false, err
 	}

@@ -4,7 +4,7 @@ import (
 	_ "embed"
 	"time"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/engine/parts"
 	"plimsoll/internal/model/engine"
@@ -24,16 +24,16 @@ type Config struct {
 const compactionMin = time.Second
 
 // Check reports impossible values.
-func (c *Config) Check() diagnostics.List {
-	var l diagnostics.List
+func (c *Config) Check() inputerror.List {
+	var l inputerror.List
 	if c.Compaction.Std() < compactionMin {
-		l = append(l, diagnostics.Problem{
+		l = append(l, inputerror.Problem{
 			Field: "compaction", Text: c.Compaction.Std().String() + " is too short",
 			Limit: "1s at least", Nearest: compactionMin.String(),
 		})
 	}
 	if c.Live < units.MiB {
-		l = append(l, diagnostics.Problem{Field: "live", Text: c.Live.Exact() + " is too little",
+		l = append(l, inputerror.Problem{Field: "live", Text: c.Live.Exact() + " is too little",
 			Limit: "1MiB at least", Nearest: "1MiB"})
 	}
 	return l

@@ -16,9 +16,9 @@ import (
 	"plimsoll/internal/engine/etcd/perftext"
 	"plimsoll/internal/engine/parts"
 	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/serverlog"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 //go:embed profiles/*.yaml
@@ -27,14 +27,14 @@ var profiles embed.FS
 // Engine is etcd.
 var Engine = parts.Engine{
 	Engine: model.Spec,
-	Source: sources.Engine{
+	Source: recognise.Engine{
 		Schemes: []string{"etcd", "etcds"}, Port: endpoint.Port, // etcds is with TLS
 		OwnCredentials: true, // etcdctl's
-		Open: func(_ context.Context, address string, opt sources.LiveOptions) (source.Source, error) {
+		Open: func(_ context.Context, address string, opt recognise.LiveOptions) (source.Source, error) {
 			return live.Open(address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within,
 				Room: opt.Room})
 		},
-		Captures: []sources.Capture{{Name: "a report of etcdctl check perf", Whole: "the text itself",
+		Captures: []recognise.Capture{{Name: "a report of etcdctl check perf", Whole: "the text itself",
 			Sniff: perftext.Sniff, Open: perftext.Format.Open}},
 		Exporters: []exposition.Exporter{live.Exporter},
 		Logs:      []*serverlog.Format{&etcdlog.Format},

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/engine/iris/model"
 	"plimsoll/internal/engine/parts"
 	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 //go:embed profiles/*.yaml
@@ -25,7 +25,7 @@ const monitor = "/api/monitor"
 // Engine is InterSystems IRIS.
 var Engine = parts.Engine{
 	Engine: model.Spec,
-	Source: sources.Engine{Exporters: []exposition.Exporter{{
+	Source: recognise.Engine{Exporters: []exposition.Exporter{{
 		Engine: "iris", Prefix: "iris", Product: "IRIS", Page: monitor + "/metrics", Below: monitor,
 		Refused: "IRIS admits the users that its web application " + monitor +
 			" allows (Management Portal: System Administration, Security, Applications, Web Applications: allowed authentication methods, and the resource it requires): give such a user in " +

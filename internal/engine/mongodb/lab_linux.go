@@ -3,7 +3,7 @@ package mongodb
 import (
 	"context"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/engine/mongodb/advise"
 	"plimsoll/internal/engine/mongodb/buckets"
 	"plimsoll/internal/engine/mongodb/model"
@@ -42,7 +42,7 @@ func init() {
 	// Buckets are measured in WiredTiger alone.
 	Engine.Buckets = &lab.BucketBench{
 		Defaults: func() lab.Buckets { return lab.Buckets(buckets.Defaults()) },
-		Check:    func(b *lab.Buckets) diagnostics.List { return (*buckets.Config)(b).Check() },
+		Check:    func(b *lab.Buckets) inputerror.List { return (*buckets.Config)(b).Check() },
 		Measure: func(ctx context.Context, b lab.Buckets) (*lab.BucketResult, error) {
 			r, err := buckets.Run(ctx, buckets.Config(b))
 			if err != nil {

@@ -17,9 +17,9 @@ import (
 	"plimsoll/internal/engine/mongodb/statcolumns"
 	"plimsoll/internal/engine/parts"
 	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/serverlog"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 //go:embed profiles/*.yaml
@@ -28,18 +28,18 @@ var profiles embed.FS
 // Engine is MongoDB.
 var Engine = parts.Engine{
 	Engine: model.Spec,
-	Source: sources.Engine{
+	Source: recognise.Engine{
 		Schemes: []string{"mongodb", "mongodb+srv"}, Port: "27017",
-		Open: func(ctx context.Context, address string, opt sources.LiveOptions) (source.Source, error) {
+		Open: func(ctx context.Context, address string, opt recognise.LiveOptions) (source.Source, error) {
 			return live.Open(ctx, address,
 				live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within})
 		},
-		Captures: []sources.Capture{{
+		Captures: []recognise.Capture{{
 			Name: "MongoDB's diagnostic data", Holds: "MongoDB's metrics.* files, directly or in diagnostic.data",
 			Whole: "the whole diagnostic.data folder", Sniff: ftdc.Sniff,
 			Open: func(path string) (source.Source, error) { return ftdc.Open(path) },
 		}},
-		Texts: []sources.Text{{Sniff: statcolumns.Sniff, New: statcolumns.New}, {Sniff: saved.Sniff,
+		Texts: []recognise.Text{{Sniff: statcolumns.Sniff, New: statcolumns.New}, {Sniff: saved.Sniff,
 			New: saved.New}},
 		// percona/mongodb_exporter's page.
 		Exporters: []exposition.Exporter{{Engine: "mongodb", Prefix: "mongodb",
@@ -60,12 +60,12 @@ var Engine = parts.Engine{
 	Profiles:   profiles,
 }
 
-var looks = []sources.Look{
+var looks = []recognise.Look{
 	// WT_BLOCK_MAGIC, 120897 in little endian (WiredTiger: block.h).
-	{Is: sources.Starts("\x41\xd8\x01\x00"),
+	{Is: recognise.Starts("\x41\xd8\x01\x00"),
 		Text: "is one of WiredTiger's own files: give the diagnostic.data folder in the dbPath"},
-	{Is: sources.Matches(`^\s*\{\s*"t":\s*\{\s*"\$date":`),
+	{Is: recognise.Matches(`^\s*\{\s*"t":\s*\{\s*"\$date":`),
 		Text: "is mongod's log with each entry on several lines: put each on one line again with jq -c . FILE"},
-	{Is: sources.Matches(`^\s*\[\s*\{\s*"t":\s*\{\s*"\$date":`),
+	{Is: recognise.Matches(`^\s*\[\s*\{\s*"t":\s*\{\s*"\$date":`),
 		Text: "is mongod's log as one array: put each entry on a line again with jq -c '.[]' FILE"},
 }

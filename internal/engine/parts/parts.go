@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/lab/existing"
 	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
-	"plimsoll/internal/record/sources"
+	"plimsoll/internal/record/recognise"
 )
 
 // An Engine is everything the program knows about one storage engine. Only the first part is
@@ -27,7 +27,7 @@ type Engine struct {
 	// Engine is for scenarios and the simulator.
 	scenario.Engine
 	// Source reads its servers, exporters and captures.
-	Source sources.Engine
+	Source recognise.Engine
 	// Rules judge its recordings.
 	Rules func() rules.Knowledge
 	// Start is its first scenario, for users who have none.
@@ -80,8 +80,8 @@ func (l List) Models() []*scenario.Engine {
 }
 
 // Sources returns what reads the engines.
-func (l List) Sources() []sources.Engine {
-	out := make([]sources.Engine, len(l))
+func (l List) Sources() []recognise.Engine {
+	out := make([]recognise.Engine, len(l))
 	for i, e := range l {
 		out[i] = e.Source
 	}

@@ -16,9 +16,9 @@ import (
 	"plimsoll/internal/engine/postgres/pgbenchtext"
 	"plimsoll/internal/engine/postgres/pglog"
 	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/serverlog"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 //go:embed profiles/*.yaml
@@ -27,15 +27,15 @@ var profiles embed.FS
 // Engine is PostgreSQL.
 var Engine = parts.Engine{
 	Engine: model.Spec,
-	Source: sources.Engine{
+	Source: recognise.Engine{
 		Schemes: []string{"postgres", "postgresql"}, Port: "5432", // libpq takes both
-		Open: func(_ context.Context, address string, opt sources.LiveOptions) (source.Source, error) {
+		Open: func(_ context.Context, address string, opt recognise.LiveOptions) (source.Source, error) {
 			return live.Open(address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within})
 		},
 		// The output of PostgreSQL's own sync benchmark.
-		Captures: []sources.Capture{{Name: "a report of pg_test_fsync", Whole: "the text itself",
+		Captures: []recognise.Capture{{Name: "a report of pg_test_fsync", Whole: "the text itself",
 			Sniff: fsynctext.Sniff, Open: fsynctext.Format.Open}},
-		Texts: []sources.Text{
+		Texts: []recognise.Text{
 			{Sniff: pgbenchtext.SniffReport, New: pgbenchtext.Report.NewLog},
 			{Sniff: pgbenchtext.SniffLog, New: pgbenchtext.Log.NewLog},
 			{Sniff: pgbenchtext.SniffAggregated, New: pgbenchtext.Aggregated.NewLog},

@@ -172,7 +172,7 @@ func TestVolumesRestored(t *testing.T) {
 			b := newBenchIn(t, c.remedy, c.place, c.cloud, values, map[string]string{"aws": aws, "az": az, "gcloud": gcloud, "kubectl": claimed})
 			b.env = append(b.env, "STATE="+state, "HIGHER_TIER=P40", "ZONE=europe-west1-b", "GROUP=own", "SERVER=srv", "INSTANCE=db-1",
 				"CLAIM=data-db-0", "HANDLE="+handles[c.cloud])
-			if c.place == rules.Kubernetes { // each step has a shell of its own; look sets these in that of its reader
+			if c.place == rules.Kubernetes { // each step has a separate shell; look sets these in its reader's
 				b.env = append(b.env, "VOLUME="+handles[c.cloud], "DISK=db-0")
 			}
 			b.brief = c.place == rules.Kubernetes // the host's steps, after the look-up of the claim's volume

@@ -15,9 +15,9 @@ import (
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 // demand is a rate of operations over time that clients may have for reasons that are theirs.
@@ -205,7 +205,7 @@ func TestFieldDips(t *testing.T) {
 // fieldReport diagnoses a file.
 func fieldReport(t *testing.T, path string) *diagnose.Report {
 	t.Helper()
-	input, err := sources.For(engines.All().Sources()).Open(t.Context(), path, sources.OpenOptions{})
+	input, err := recognise.For(engines.All().Sources()).Open(t.Context(), path, recognise.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

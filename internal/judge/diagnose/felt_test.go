@@ -9,16 +9,16 @@ import (
 
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 // Felt finds the very stalls that a whole diagnosis judges by, of a PostgreSQL and its volume.
 func TestFeltIsWhatIsJudged(t *testing.T) {
 	var in []recording.Reader
 	for _, name := range []string{"postgres.prom.gz", "node.prom.gz", "iostat.log"} {
-		input, err := sources.For(engines.All().Sources()).Open(t.Context(), "../../../examples/postgres-checkpoint/"+name, sources.OpenOptions{})
+		input, err := recognise.For(engines.All().Sources()).Open(t.Context(), "../../../examples/postgres-checkpoint/"+name, recognise.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,9 +13,9 @@ import (
 
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 // Reports put as recordings: what someone published about an incident is figures of some exporter, at
@@ -159,7 +159,7 @@ func iostat(t *testing.T, step, length time.Duration, device string, of func(s f
 		t.Fatal(err)
 	}
 
-	input, err := sources.For(engines.All().Sources()).Open(t.Context(), path, sources.OpenOptions{})
+	input, err := recognise.For(engines.All().Sources()).Open(t.Context(), path, recognise.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

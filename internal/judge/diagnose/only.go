@@ -92,7 +92,7 @@ func Only(ctx context.Context, in []recording.Reader, opt Options, engine string
 	one := chosen[0]
 	one.Notes = slices.Clone(one.Notes)
 
-	// What was left out is reported, so that nobody mistakes the part for the whole.
+	// What was left out is reported, so that no one mistakes the part for the whole.
 	for _, p := range parts {
 		if p.Engine != one.Engine || p.Name != one.Name {
 			one.Notes = append(one.Notes, fmt.Sprintf("%s was left out: it does not belong to %s",

@@ -7,9 +7,9 @@ import (
 
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 // A layer that moves the bytes of the disk below is judged through that disk: its queue is longer,
@@ -54,7 +54,7 @@ func TestLayersOfTheField(t *testing.T) {
 			t.Skip("no field data next to the checkout")
 		}
 
-		input, err := sources.For(engines.All().Sources()).Open(t.Context(), folder+name, sources.OpenOptions{})
+		input, err := recognise.For(engines.All().Sources()).Open(t.Context(), folder+name, recognise.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 	"reflect"
 	"strings"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/yamltree"
 )
@@ -61,7 +61,7 @@ func Parse(name string, text []byte) (*Profile, error) {
 
 	var refused *yamltree.Unreadable
 	if errors.As(err, &refused) {
-		return nil, yamltree.Problems{src.Place(diagnostics.Problem{Text: refused.Text}, refused.At)}
+		return nil, yamltree.Problems{src.Place(inputerror.Problem{Text: refused.Text}, refused.At)}
 	}
 
 	if err != nil {

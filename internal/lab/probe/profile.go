@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/lab/ioloop"
 )
@@ -105,8 +105,8 @@ func (p *Profile) stream(name string) *Stream {
 }
 
 // Check reports what is invalid. Fields are paths in the profile: "streams.wal.rate".
-func (p *Profile) Check() diagnostics.List {
-	var l diagnostics.List
+func (p *Profile) Check() inputerror.List {
+	var l inputerror.List
 	if len(p.Streams) == 0 {
 		l.Addf("streams", "empty: want at least one stream")
 		return l
@@ -135,8 +135,8 @@ func (p *Profile) Check() diagnostics.List {
 	return l
 }
 
-func (p *Profile) checkCriterion(c *Criterion) diagnostics.List {
-	var l diagnostics.List
+func (p *Profile) checkCriterion(c *Criterion) inputerror.List {
+	var l inputerror.List
 	switch c.Of {
 	case "latency":
 	case "fdatasync":
@@ -158,8 +158,8 @@ func (p *Profile) checkCriterion(c *Criterion) diagnostics.List {
 	return l
 }
 
-func (s *Stream) check() diagnostics.List {
-	var l diagnostics.List
+func (s *Stream) check() inputerror.List {
+	var l inputerror.List
 	switch s.Kind {
 	case Append, RandomWrite, RandomRead:
 	default:
@@ -189,8 +189,8 @@ func (s *Stream) check() diagnostics.List {
 	return append(l, s.checkPhases()...)
 }
 
-func (s *Stream) checkFlight() diagnostics.List {
-	var l diagnostics.List
+func (s *Stream) checkFlight() inputerror.List {
+	var l inputerror.List
 	switch {
 	case s.Depth < 1 || s.Depth > depthMax:
 		l.Addf("depth", "%d out of range: want 1 to %d", s.Depth, depthMax)
@@ -205,8 +205,8 @@ func (s *Stream) checkFlight() diagnostics.List {
 	return l
 }
 
-func (s *Stream) checkPhases() diagnostics.List {
-	var l diagnostics.List
+func (s *Stream) checkPhases() inputerror.List {
+	var l inputerror.List
 	switch {
 	case s.On < 0 || s.Off < 0 || s.On.Std() > stageMax || s.Off.Std() > stageMax:
 		l.Addf("on", "on and off out of range: want 0s to %v", stageMax)

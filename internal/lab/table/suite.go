@@ -10,7 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/yamltree"
 	"plimsoll/internal/model/scenario"
 )
@@ -84,8 +84,8 @@ func ReadSuite(folder fs.FS) (*Suite, error) {
 }
 
 // check reports errors that decoding does not detect.
-func (s *Suite) check() diagnostics.List {
-	var l diagnostics.List
+func (s *Suite) check() inputerror.List {
+	var l inputerror.List
 	if len(s.Runs) == 0 || len(s.Runs) > runsMax {
 		l.Addf("runs", "%d runs: want 1 to %d", len(s.Runs), runsMax)
 		return l

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/volume"
@@ -164,8 +164,8 @@ type Attachment struct {
 }
 
 // CheckOn returns the problems of an order on a type of instance, in addition to those of Check.
-func (o *Order) CheckOn(on *InstanceType) diagnostics.List {
-	var l diagnostics.List
+func (o *Order) CheckOn(on *InstanceType) inputerror.List {
+	var l inputerror.List
 	i := slices.IndexFunc(types, func(t *VolumeType) bool { return t.Name == canonical(o.Type) })
 	if i < 0 || on == nil {
 		return nil // Check reports an unknown type
@@ -175,17 +175,17 @@ func (o *Order) CheckOn(on *InstanceType) diagnostics.List {
 	case t.Local && on.Disk.Count == 0:
 		l.Addf("type", "%s has no local disks; types with a d in their name do, such as %s", on.Name, on.withDisks())
 	case t.Local && o.Members() > on.Disk.Count:
-		l = append(l, diagnostics.Problem{
+		l = append(l, inputerror.Problem{
 			Field: "stripe", Text: fmt.Sprintf("%d local disks: %s has %d", o.Members(), on.Name, on.Disk.Count),
 			Limit: fmt.Sprint(on.Disk.Count), Source: on.Source.String(), Nearest: fmt.Sprint(on.Disk.Count),
 		})
 	case t.Local && o.Size > on.Disk.Size:
-		l = append(l, diagnostics.Problem{
+		l = append(l, inputerror.Problem{
 			Field: "size", Text: fmt.Sprintf("%s is more than a local disk of %s has", o.Size.Exact(), on.Name),
 			Limit: on.Disk.Size.Exact(), Source: on.Source.String(), Nearest: on.Disk.Size.Exact(),
 		})
 	case !t.Local && t.Provider == "aws" && on.Attachments > 0 && o.Members() > on.Attachments:
-		l = append(l, diagnostics.Problem{
+		l = append(l, inputerror.Problem{
 			Field: "stripe", Text: fmt.Sprintf("%d volumes: %s can attach at most %d", o.Members(), on.Name,
 				on.Attachments),
 			Limit: fmt.Sprint(on.Attachments), Source: on.Source.String(), Nearest: fmt.Sprint(on.Attachments),
@@ -193,7 +193,7 @@ func (o *Order) CheckOn(on *InstanceType) diagnostics.List {
 	case t.Provider != "any" && t.Provider != on.Of():
 		l.Addf("type", "%s is a volume of %s, but %s is a machine of %s", t.Name, t.Provider, on.Name, on.Of())
 	case t.Provider == on.Of() && on.Refuses(t) != "":
-		l = append(l, diagnostics.Problem{
+		l = append(l, inputerror.Problem{
 			Field: "type", Text: t.Name + ": " + on.Refuses(t), Limit: "one of " + on.diskTypes(),
 			Source: seriesDocs.String(),
 		})

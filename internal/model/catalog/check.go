@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"slices"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 )
 
 // A checker gathers the problems of an order.
 type checker struct {
-	diagnostics.List
+	inputerror.List
 	t *VolumeType
 	o *Order
 }
@@ -20,17 +20,17 @@ func (c *checker) add(field, text, limit string, s Source, nearest string) {
 	if s.Text != "" {
 		source = s.String()
 	}
-	c.List = append(c.List, diagnostics.Problem{Field: field, Text: text, Limit: limit, Source: source,
+	c.List = append(c.List, inputerror.Problem{Field: field, Text: text, Limit: limit, Source: source,
 		Nearest: nearest})
 }
 
 // Check returns everything that is wrong with an order, with fields as in its YAML; the list's Err
 // is nil if nothing is. It does not know the volume's instance: see [Order.CheckOn].
-func (o *Order) Check() diagnostics.List {
+func (o *Order) Check() inputerror.List {
 	t, err := Type(o.Type)
 	if err != nil {
-		p, _ := err.(diagnostics.Problem) //nolint:errorlint // Type gives it as it is
-		return diagnostics.List{p}
+		p, _ := err.(inputerror.Problem) //nolint:errorlint // Type gives it as it is
+		return inputerror.List{p}
 	}
 
 	c := &checker{t: t, o: o}
@@ -258,7 +258,7 @@ func (c *checker) attached() {
 	case o.Caching == "":
 	case o.Caching != NoCaching && !o.Caching.on():
 		c.add("caching", fmt.Sprintf("%q", o.Caching), "one of none, read-only, read-write", Source{},
-			diagnostics.Nearest(string(o.Caching),
+			inputerror.Nearest(string(o.Caching),
 				[]string{string(NoCaching), string(CachedReads), string(CachedBoth)}))
 	case t.Provider != "azure":
 		c.add("caching", fmt.Sprintf("%s has no host caching: only Azure's disks do", t.Name), "", Source{}, "")

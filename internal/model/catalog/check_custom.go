@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/volume"
 )
@@ -103,7 +103,7 @@ func (c *checker) latency() {
 	if l := o.Latency; l != nil {
 		if l.Like != "" {
 			t, err := Type(l.Like)
-			switch p, _ := err.(diagnostics.Problem); { //nolint:errorlint // Type gives it as it is
+			switch p, _ := err.(inputerror.Problem); { //nolint:errorlint // Type gives it as it is
 			case err != nil:
 				p.Field = "latency.like"
 				c.List = append(c.List, p)

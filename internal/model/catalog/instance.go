@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/volume"
 )
@@ -290,8 +290,8 @@ func decodeRow(f []string) (InstanceType, error) {
 }
 
 func unknownInstance(name string, known []string) error {
-	p := diagnostics.Problem{Field: "instance", Text: fmt.Sprintf("no instance type is called %q", name)}
-	if near := diagnostics.Near(name, known, 3); len(near) > 0 {
+	p := inputerror.Problem{Field: "instance", Text: fmt.Sprintf("no instance type is called %q", name)}
+	if near := inputerror.Near(name, known, 3); len(near) > 0 {
 		p.Text += "; did you mean " + strings.Join(near, ", ") + "?"
 		p.Nearest = near[0]
 	} else {

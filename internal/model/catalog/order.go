@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 )
 
@@ -169,7 +169,7 @@ func (t *VolumeType) capIOPS(asked IOPS, gib int64) IOPS {
 }
 
 // Warnings returns the parts of an order that are valid but probably not intended.
-func (o *Order) Warnings() (l diagnostics.List) {
+func (o *Order) Warnings() (l inputerror.List) {
 	i := slices.IndexFunc(types, func(t *VolumeType) bool { return t.Name == canonical(o.Type) })
 	if i < 0 {
 		return nil // Check reports an unknown type
@@ -180,7 +180,7 @@ func (o *Order) Warnings() (l diagnostics.List) {
 
 	// The driver reduces IOPS per GiB silently, so the user has to be warned here.
 	if o.IOPS == 0 && o.IOPSPerGB > 0 && gets < meant {
-		l = append(l, diagnostics.Problem{
+		l = append(l, inputerror.Problem{
 			Field: "iops_per_gb",
 			Text: fmt.Sprintf("%s per GiB on %d GiB are %s IOPS: aws-ebs-csi-driver orders the most that %s of the size has, %s, without an error, and they are paid for",
 				o.IOPSPerGB, o.gib(), meant, o.Type, gets),

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 )
 
@@ -266,12 +266,12 @@ func (c *Catalog) InstanceNames() []string {
 	return names
 }
 
-// Instance returns an instance type. The error, a [diagnostics.Problem], suggests similar names.
+// Instance returns an instance type. The error, a [inputerror.Problem], suggests similar names.
 func (c *Catalog) Instance(name string) (*InstanceType, error) {
 	i, ok := c.find(name)
 	if !ok {
 		if name == "" {
-			return nil, diagnostics.Problem{Field: "instance", Text: "missing: an instance type, such as m6i.xlarge"}
+			return nil, inputerror.Problem{Field: "instance", Text: "missing: an instance type, such as m6i.xlarge"}
 		}
 		return nil, unknownInstance(name, c.InstanceNames())
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/volume"
 )
@@ -106,7 +106,7 @@ func (o *Order) Local() bool {
 	return err == nil && t.Local
 }
 
-// Type returns the product with a name. The error, a [diagnostics.Problem], suggests similar names.
+// Type returns the product with a name. The error, a [inputerror.Problem], suggests similar names.
 func Type(name string) (*VolumeType, error) {
 	lower := canonical(name)
 	for _, t := range types {
@@ -114,11 +114,11 @@ func Type(name string) (*VolumeType, error) {
 			return t, nil
 		}
 	}
-	p := diagnostics.Problem{Field: "type",
+	p := inputerror.Problem{Field: "type",
 		Text: fmt.Sprintf("no volume type is called %q: one of %s", name, strings.Join(TypeNames(), ", "))}
 	if name == "" {
 		p.Text = "missing: one of " + strings.Join(TypeNames(), ", ")
-	} else if near := diagnostics.Nearest(lower, TypeNames()); near != "" {
+	} else if near := inputerror.Nearest(lower, TypeNames()); near != "" {
 		p.Nearest = near
 	}
 	return nil, p

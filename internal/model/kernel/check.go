@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 )
 
@@ -35,10 +35,10 @@ const (
 )
 
 // Check reports impossible settings, each with its limit and the nearest legal value.
-func (c *Config) Check() diagnostics.List {
-	var problems diagnostics.List
+func (c *Config) Check() inputerror.List {
+	var problems inputerror.List
 	if c.Cores < 1 || c.Cores > coresMax {
-		problems = append(problems, diagnostics.Problem{
+		problems = append(problems, inputerror.Problem{
 			Field: "cores", Text: fmt.Sprintf("a host cannot have %d cores", c.Cores),
 			Limit: fmt.Sprintf("1 to %d", coresMax), Source: assumed,
 			Nearest: fmt.Sprint(min(max(c.Cores, 1), coresMax)),
@@ -50,7 +50,7 @@ func (c *Config) Check() diagnostics.List {
 		if q > coresMax {
 			nearest = coresMax
 		}
-		problems = append(problems, diagnostics.Problem{
+		problems = append(problems, inputerror.Problem{
 			Field: "cpu_quota", Text: fmt.Sprintf("a quota cannot be %s of a core", q),
 			Limit: fmt.Sprintf("0 (no quota), or %s to %s", quotaMin, units.Ratio(coresMax)), Source: quotas,
 			Nearest: nearest.String(),
@@ -83,7 +83,7 @@ func (c *Config) Check() diagnostics.List {
 	}
 
 	if c.Wakeup < 0 || c.Wakeup > units.Duration(wakeupMax) {
-		problems = append(problems, diagnostics.Problem{
+		problems = append(problems, inputerror.Problem{
 			Field: "wakeup", Text: fmt.Sprintf("a core cannot take %v to wake up", c.Wakeup.Std()),
 			Limit: "0s to " + wakeupMax.String(), Source: assumed,
 			Nearest: min(max(c.Wakeup.Std(), 0), wakeupMax).String(),
@@ -91,7 +91,7 @@ func (c *Config) Check() diagnostics.List {
 	}
 
 	if c.FileSystem != XFS && c.FileSystem != Ext4 {
-		problems = append(problems, diagnostics.Problem{
+		problems = append(problems, inputerror.Problem{
 			Field: "filesystem", Text: fmt.Sprintf("%q is not modelled", c.FileSystem),
 			Limit: "xfs or ext4", Source: "these two were measured", Nearest: string(XFS),
 		})
@@ -99,7 +99,7 @@ func (c *Config) Check() diagnostics.List {
 
 	c.checkMounting(&problems)
 	if c.WritebackDepth < 0 || c.WritebackDepth > depthMax {
-		problems = append(problems, diagnostics.Problem{
+		problems = append(problems, inputerror.Problem{
 			Field: "writeback_depth", Text: fmt.Sprintf("%d requests is out of range", c.WritebackDepth),
 			Limit: fmt.Sprintf("0 (no bound) to %d", depthMax), Source: assumed,
 			Nearest: fmt.Sprint(min(max(c.WritebackDepth, 0), depthMax)),
@@ -111,7 +111,7 @@ func (c *Config) Check() diagnostics.List {
 	size(&problems, "max_request", c.MaxRequest, PageSize, maxRequestMax, block+", max_sectors_kb")
 
 	if n := c.MaxRequest; n > PageSize && n <= maxRequestMax && n%PageSize != 0 {
-		problems = append(problems, diagnostics.Problem{
+		problems = append(problems, inputerror.Problem{
 			Field: "max_request", Text: fmt.Sprintf("%s is not a whole number of pages", n.Exact()),
 			Limit: "a multiple of " + PageSize.Exact(), Source: block + ", max_sectors_kb",
 			Nearest: (n / PageSize * PageSize).Exact(),
@@ -121,27 +121,27 @@ func (c *Config) Check() diagnostics.List {
 	return problems
 }
 
-func size(l *diagnostics.List, field string, n, least, most units.Size, source string) {
+func size(l *inputerror.List, field string, n, least, most units.Size, source string) {
 	if n < least || n > most {
-		*l = append(*l, diagnostics.Problem{
+		*l = append(*l, inputerror.Problem{
 			Field: field, Text: fmt.Sprintf("%s is out of range", n.Exact()),
 			Limit: least.Exact() + " to " + most.Exact(), Source: source, Nearest: min(max(n, least), most).Exact(),
 		})
 	}
 }
 
-func count(l *diagnostics.List, field string, n, most int, of, source string) {
+func count(l *inputerror.List, field string, n, most int, of, source string) {
 	if n < 0 || n > most {
-		*l = append(*l, diagnostics.Problem{
+		*l = append(*l, inputerror.Problem{
 			Field: field, Text: fmt.Sprintf("%d %s is out of range", n, of),
 			Limit: fmt.Sprintf("0 to %d", most), Source: source, Nearest: fmt.Sprint(min(max(n, 0), most)),
 		})
 	}
 }
 
-func duration(l *diagnostics.List, field string, d, least units.Duration) {
+func duration(l *inputerror.List, field string, d, least units.Duration) {
 	if d < least || d > timeMax {
-		*l = append(*l, diagnostics.Problem{
+		*l = append(*l, inputerror.Problem{
 			Field: field, Text: fmt.Sprintf("%v is out of range", d.Std()),
 			Limit: fmt.Sprintf("%v to %v", least.Std(), timeMax.Std()), Source: sysctl + "; a day is assumed",
 			Nearest: min(max(d, least), timeMax).Std().String(),
@@ -151,7 +151,7 @@ func duration(l *diagnostics.List, field string, d, least units.Duration) {
 
 // ratio rejects NaN too: every comparison with NaN is false. NaN's nearest legal value is the
 // default.
-func ratio(l *diagnostics.List, field string, r, least, usual units.Ratio) {
+func ratio(l *inputerror.List, field string, r, least, usual units.Ratio) {
 	if r >= least && r <= 1 {
 		return
 	}
@@ -159,7 +159,7 @@ func ratio(l *diagnostics.List, field string, r, least, usual units.Ratio) {
 	if !math.IsNaN(float64(r)) {
 		nearest = min(max(r, least), 1)
 	}
-	*l = append(*l, diagnostics.Problem{
+	*l = append(*l, inputerror.Problem{
 		Field: field, Text: fmt.Sprintf("%v of memory is out of range", float64(r)),
 		Limit: fmt.Sprintf("%v to 1", float64(least)), Source: sysctl, Nearest: fmt.Sprint(float64(nearest)),
 	})

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 )
 
 // A Scheduler orders the requests to a device: /sys/block/NAME/queue/scheduler.
@@ -49,16 +49,16 @@ var mountOptions = map[FileSystem][]string{
 const mountOptionsMax = 256 // bytes
 
 // checkMounting reports options that a volume cannot be mounted with.
-func (c *Config) checkMounting(l *diagnostics.List) {
+func (c *Config) checkMounting(l *inputerror.List) {
 	if !slices.Contains(schedulers, c.Scheduler) {
-		*l = append(*l, diagnostics.Problem{
+		*l = append(*l, inputerror.Problem{
 			Field: "scheduler", Text: fmt.Sprintf("%q is not a scheduler", c.Scheduler),
 			Limit: "none, mq-deadline, kyber or bfq", Source: block + ", scheduler", Nearest: string(NoScheduler),
 		})
 	}
 
 	if len(c.MountOptions) > mountOptionsMax {
-		*l = append(*l, diagnostics.Problem{Field: "mount_options", Text: "too long",
+		*l = append(*l, inputerror.Problem{Field: "mount_options", Text: "too long",
 			Limit: fmt.Sprintf("%d bytes", mountOptionsMax), Source: assumed})
 		return
 	}
@@ -71,7 +71,7 @@ func (c *Config) checkMounting(l *diagnostics.List) {
 
 		known := slices.Concat(mountOptions[""], mountOptions[c.FileSystem])
 		if !slices.Contains(known, name) || (valued && !plain(value)) {
-			*l = append(*l, diagnostics.Problem{
+			*l = append(*l, inputerror.Problem{
 				Field: "mount_options", Text: fmt.Sprintf("%q is not supported for %s volumes", option, c.FileSystem),
 				Limit: strings.Join(known, " "), Source: "mount(8): the options that change what is written, or when",
 			})
@@ -87,14 +87,14 @@ func plain(value string) bool {
 }
 
 // Unmodelled returns settings that do not change a model's result: a real run (lab run) uses them.
-func (c *Config) Unmodelled() diagnostics.List {
-	var l diagnostics.List
+func (c *Config) Unmodelled() inputerror.List {
+	var l inputerror.List
 	if c.Scheduler != NoScheduler {
-		l = append(l, diagnostics.Problem{Field: "scheduler",
+		l = append(l, inputerror.Problem{Field: "scheduler",
 			Text: fmt.Sprintf("%s applies to lab run only: a simulation has no scheduler", c.Scheduler)})
 	}
 	if c.MountOptions != "" {
-		l = append(l, diagnostics.Problem{Field: "mount_options",
+		l = append(l, inputerror.Problem{Field: "mount_options",
 			Text: fmt.Sprintf("%s applies to lab run only: a simulation uses the file system's defaults",
 				c.MountOptions)})
 	}

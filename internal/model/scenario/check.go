@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/yamltree"
 	"plimsoll/internal/model/catalog"
@@ -34,8 +34,8 @@ type checker struct {
 	root      *yamltree.Node
 	open      workload.OpenFile
 	undecoded []yamltree.Placed // what could not be decoded; its parts are not checked
-	problems  diagnostics.List
-	warnings  diagnostics.List
+	problems  inputerror.List
+	warnings  inputerror.List
 }
 
 // wrote reports whether the scenario has anything at a path of keys.
@@ -62,7 +62,7 @@ func (c *checker) null(path string) bool {
 
 // follows reports whether a problem may only be a consequence of a field that could not be decoded:
 // it concerns the same field, a part of it, or a field that contains it.
-func (c *checker) follows(p diagnostics.Problem) bool {
+func (c *checker) follows(p inputerror.Problem) bool {
 	return slices.ContainsFunc(c.undecoded, func(u yamltree.Placed) bool {
 		return !u.NoSuch && (within(p.Field, u.Field) || within(u.Field, p.Field))
 	})
@@ -74,7 +74,7 @@ func within(field, of string) bool {
 	return ok && (rest == "" || of == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-func (c *checker) add(p diagnostics.Problem) { c.problems = append(c.problems, p) }
+func (c *checker) add(p inputerror.Problem) { c.problems = append(c.problems, p) }
 
 func (c *checker) check() {
 	if c.Version != Version {
@@ -82,7 +82,7 @@ func (c *checker) check() {
 		if !c.wrote("plimsoll") {
 			text = "missing: the version of the format is " + strconv.Itoa(Version)
 		}
-		c.add(diagnostics.Problem{Field: "plimsoll", Text: text, Nearest: strconv.Itoa(Version)})
+		c.add(inputerror.Problem{Field: "plimsoll", Text: text, Nearest: strconv.Itoa(Version)})
 	}
 
 	c.zeros()
@@ -96,7 +96,7 @@ func (c *checker) check() {
 
 	for _, b := range c.Objective.Bounds() {
 		if b.Most <= 0 {
-			c.add(diagnostics.Problem{Field: "objective." + b.Name, Text: "a latency of 0 cannot be met",
+			c.add(inputerror.Problem{Field: "objective." + b.Name, Text: "a latency of 0 cannot be met",
 				Nearest: "1ms"})
 		}
 	}
@@ -114,7 +114,7 @@ func (c *checker) mounted() {
 func (c *checker) zeros() {
 	zero := func(field string, is bool, without string) {
 		if is && c.wrote(field) {
-			c.add(diagnostics.Problem{Field: field, Text: "must not be 0: leave it out for " + without})
+			c.add(inputerror.Problem{Field: field, Text: "must not be 0: leave it out for " + without})
 		}
 	}
 
@@ -144,23 +144,23 @@ func (c *checker) zeros() {
 func (c *checker) run() {
 	switch d := c.Run.Duration; {
 	case d < runMin:
-		c.add(diagnostics.Problem{Field: "run.duration", Text: d.String() + " is too short to measure anything",
+		c.add(inputerror.Problem{Field: "run.duration", Text: d.String() + " is too short to measure anything",
 			Limit: "at least 1s", Source: sourceOwn, Nearest: "1s"})
 	case d > runMax:
-		c.add(diagnostics.Problem{Field: "run.duration", Text: d.String() + " is too long", Limit: "7d",
+		c.add(inputerror.Problem{Field: "run.duration", Text: d.String() + " is too long", Limit: "7d",
 			Source: sourceOwn, Nearest: "7d"})
 	}
 	if w := c.Run.Warmup; w < 0 || w > runMax {
-		c.add(diagnostics.Problem{Field: "run.warmup", Text: w.String() + " is too long", Limit: "7d",
+		c.add(inputerror.Problem{Field: "run.warmup", Text: w.String() + " is too long", Limit: "7d",
 			Source: sourceOwn, Nearest: "7d"})
 	}
 }
 
 // asProblem converts an error to a problem with a field.
-func asProblem(err error, field string) diagnostics.Problem {
-	var p diagnostics.Problem
+func asProblem(err error, field string) inputerror.Problem {
+	var p inputerror.Problem
 	if !errors.As(err, &p) {
-		p = diagnostics.Problem{Text: err.Error()}
+		p = inputerror.Problem{Text: err.Error()}
 	}
 	p.Field = field
 	return p
@@ -173,7 +173,7 @@ func (c *checker) host() {
 			c.add(asProblem(err, "host.instance"))
 		} else {
 			if w, err := i.Weighted(c.Host.BandwidthWeighting); err != nil {
-				c.add(diagnostics.Problem{Field: "host.bandwidth_weighting", Text: err.Error()})
+				c.add(inputerror.Problem{Field: "host.bandwidth_weighting", Text: err.Error()})
 			} else {
 				i = w
 			}
@@ -192,14 +192,14 @@ func (c *checker) host() {
 	}
 
 	if c.Host.Instance == "" && c.Host.BandwidthWeighting != "" {
-		c.add(diagnostics.Problem{Field: "host.bandwidth_weighting",
+		c.add(inputerror.Problem{Field: "host.bandwidth_weighting",
 			Text: "needs an instance: set host.instance"})
 	}
 
 	for _, pair := range eitherOr {
 		if bytes, ratio := "host."+pair[0], "host."+pair[1]; c.wrote(ratio) && c.wrote(bytes) && !c.null(bytes) &&
 			!c.null(ratio) {
-			c.add(diagnostics.Problem{Field: ratio, Text: "the kernel uses this or " + pair[0] +
+			c.add(inputerror.Problem{Field: ratio, Text: "the kernel uses this or " + pair[0] +
 				", and sets the other to 0: leave one out"})
 		}
 	}
@@ -209,7 +209,7 @@ func (c *checker) host() {
 
 	// Less memory than the instance has is allowed, more cannot exist.
 	if i := c.instance; i != nil && c.Host.Memory > i.Memory && i.Memory > 0 {
-		c.add(diagnostics.Problem{
+		c.add(inputerror.Problem{
 			Field: "host.memory", Text: fmt.Sprintf("%s is more than %s has", c.Host.Memory.Exact(), i.Name),
 			Limit: i.Memory.Exact(), Source: i.Source.String(), Nearest: i.Memory.Exact(),
 		})
@@ -218,11 +218,11 @@ func (c *checker) host() {
 
 func (c *checker) volumes() {
 	if len(c.Volumes) == 0 {
-		c.add(diagnostics.Problem{Field: "volumes",
+		c.add(inputerror.Problem{Field: "volumes",
 			Text: "missing: an engine needs at least one volume, for example {data: {type: gp3, size: 500GiB}}"})
 	}
 	if len(c.Volumes) > volumesMax {
-		c.add(diagnostics.Problem{Field: "volumes", Text: fmt.Sprintf("%d volumes", len(c.Volumes)),
+		c.add(inputerror.Problem{Field: "volumes", Text: fmt.Sprintf("%d volumes", len(c.Volumes)),
 			Limit: strconv.Itoa(volumesMax), Source: sourceOwn})
 		return
 	}
@@ -264,7 +264,7 @@ func (c *checker) localDisks(field string, orders Keyed[catalog.Order]) {
 
 	if i := c.instance; i != nil && i.Disk.Count > 0 && taken > i.Disk.Count &&
 		orders.Get(last).Members() <= i.Disk.Count {
-		c.add(diagnostics.Problem{
+		c.add(inputerror.Problem{
 			Field: field + "." + last + ".type",
 			Text: fmt.Sprintf("the volumes on local disks take %d of them, and %s has %d: if they are on one disk, leave out volumes.%s: files without a separate volume are on data; otherwise put it on another volume",
 				taken, i.Name, i.Disk.Count, last),
@@ -292,7 +292,7 @@ func (c *checker) overInstance(at string, o *catalog.Order) {
 
 	i, n := c.instance, o.Members()
 	if iops := l.Sustained.IOPS * units.Frequency(n); share.Maximum.IOPS > 0 && iops > share.Maximum.IOPS {
-		c.warnings = append(c.warnings, diagnostics.Problem{
+		c.warnings = append(c.warnings, inputerror.Problem{
 			Field: at + ".iops",
 			Text: fmt.Sprintf("%s is more than %s allows for all its volumes together: the instance is the limit",
 				inFull(iops), i.Name),
@@ -302,7 +302,7 @@ func (c *checker) overInstance(at string, o *catalog.Order) {
 
 	if rate := l.Sustained.Throughput * units.Throughput(n); share.Maximum.Throughput > 0 &&
 		rate > share.Maximum.Throughput {
-		c.warnings = append(c.warnings, diagnostics.Problem{
+		c.warnings = append(c.warnings, inputerror.Problem{
 			Field: at + ".throughput",
 			Text: fmt.Sprintf("%s is more than %s allows for all its volumes together: the instance is the limit",
 				rate, i.Name),
@@ -326,7 +326,7 @@ func inFull(f units.Frequency) string { return catalog.IOPS(f).String() + " IOPS
 // workload resolves the workload. What an engine says about its database is the workload's default.
 func (c *checker) workload() {
 	if !c.wrote("workload") {
-		c.add(diagnostics.Problem{Field: "workload", Text: "missing: for example {preset: telemetry}"})
+		c.add(inputerror.Problem{Field: "workload", Text: "missing: for example {preset: telemetry}"})
 		return
 	}
 
@@ -364,7 +364,7 @@ func (c *checker) operations(load *workload.Workload) {
 		return
 	}
 
-	p := diagnostics.Problem{
+	p := inputerror.Problem{
 		Field: "run.duration", Text: fmt.Sprintf("%s for %s, including the warm-up, is %.3g operations",
 			load.Rate(), whole, n),
 		Limit: fmt.Sprintf("%.3g operations", float64(operationsMax)), Source: sourceOwn,
@@ -382,14 +382,14 @@ func (c *checker) operations(load *workload.Workload) {
 
 func (c *checker) members() {
 	if len(c.Members) > 0 && !c.isCluster() && len(c.chosen) == 1 {
-		c.add(diagnostics.Problem{Field: "members", Text: c.Engine.Name() + " has no members: only " +
+		c.add(inputerror.Problem{Field: "members", Text: c.Engine.Name() + " has no members: only " +
 			strings.Join(c.clusters(), " and ") + " has"})
 		return
 	}
 	for _, m := range c.Members {
 		k, err := strconv.Atoi(m.Name)
 		if err != nil || k < 1 || (c.isCluster() && k > c.MemberCount()) {
-			c.add(diagnostics.Problem{Field: "members." + m.Name,
+			c.add(inputerror.Problem{Field: "members." + m.Name,
 				Text: fmt.Sprintf("no such member: want 1 to %d", c.MemberCount())})
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/yamltree"
 	"plimsoll/internal/model/engine"
@@ -52,7 +52,7 @@ type Engine struct {
 // A Config is an engine's settings in a scenario.
 type Config interface {
 	// Check finds what cannot be.
-	Check() diagnostics.List
+	Check() inputerror.List
 	// DataSize is the size of the data on its volume, 0 if that is not known.
 	DataSize() units.Size
 	// CacheSize is the memory of the engine's own cache: its setting is [engine.Traits.Cache].
@@ -130,13 +130,13 @@ func (c *checker) engine() {
 			func(u yamltree.Placed) bool { return u.NoSuch && within(u.Field, "engine") }) {
 			return // an unknown engine is named, which is reported elsewhere
 		}
-		c.add(diagnostics.Problem{Field: "engine", Text: "missing: exactly one of " + strings.Join(c.keys(), ", ") +
+		c.add(inputerror.Problem{Field: "engine", Text: "missing: exactly one of " + strings.Join(c.keys(), ", ") +
 			"; for example {" + c.keys()[0] + ": {}}"})
 		return
 	case 1:
 	default:
 		for _, more := range c.chosen[1:] {
-			c.add(diagnostics.Problem{Field: "engine." + more.Name(),
+			c.add(inputerror.Problem{Field: "engine." + more.Name(),
 				Text: fmt.Sprintf("a second engine in addition to %s: a scenario has one", c.chosen[0].Name())})
 		}
 		return
@@ -158,7 +158,7 @@ func (c *checker) needed(e *Chosen) {
 	}
 
 	if !slices.ContainsFunc(oneOf, func(name string) bool { return c.Volumes.Get(name) != nil }) {
-		c.add(diagnostics.Problem{Field: "volumes",
+		c.add(inputerror.Problem{Field: "volumes",
 			Text: fmt.Sprintf("%s needs a volume called %s", e.Name(), strings.Join(oneOf, " or "))})
 	}
 
@@ -166,9 +166,9 @@ func (c *checker) needed(e *Chosen) {
 		if slices.Contains(known, name) {
 			return
 		}
-		p := diagnostics.Problem{Field: field + "." + name,
+		p := inputerror.Problem{Field: field + "." + name,
 			Text: fmt.Sprintf("%s uses no volume called %s: it has %s", e.Name(), name, strings.Join(known, ", "))}
-		p.Nearest = diagnostics.Nearest(name, known)
+		p.Nearest = inputerror.Nearest(name, known)
 		c.add(p)
 	}
 
@@ -191,7 +191,7 @@ func (c *checker) together() {
 	e := &c.chosen[0]
 	if key, size := e.Cache, e.Config.CacheSize(); size >= c.Host.Memory && key != "" {
 		nearest := (c.Host.Memory/2 - c.Host.Memory/2%units.MiB)
-		c.add(diagnostics.Problem{
+		c.add(inputerror.Problem{
 			Field: "engine." + e.Name() + "." + key,
 			Text:  fmt.Sprintf("a cache of %s does not fit the host's memory", size.Exact()),
 			Limit: "less than " + c.Host.Memory.Exact() + ", host.memory", Nearest: nearest.Exact(),
@@ -208,7 +208,7 @@ func (c *checker) fits(e *Chosen) {
 	}
 	size := units.Size(data.Members()) * data.Size
 	if want := e.Config.DataSize(); want > size {
-		c.add(diagnostics.Problem{
+		c.add(inputerror.Problem{
 			Field: "volumes.data.size", Text: fmt.Sprintf("a database of %s does not fit", want),
 			Limit:   "the data volume's " + size.Exact(),
 			Nearest: (want/units.GiB/units.Size(data.Members())*units.GiB + units.GiB).Exact(),

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/yamltree"
 	"plimsoll/internal/model/catalog"
 )
@@ -96,7 +96,7 @@ func (l *Language) Parse(name string, text []byte, sets []string) (*Scenario, er
 // engines decodes all engines in the scenario, in the language's order; the checker refuses more
 // than one.
 func (l *Language) engines(d *yamltree.Decoder, chosen *[]Chosen,
-	ignored *diagnostics.List) func(*yamltree.Node, reflect.Value, string) bool {
+	ignored *inputerror.List) func(*yamltree.Node, reflect.Value, string) bool {
 	return func(n *yamltree.Node, v reflect.Value, field string) bool {
 		if v.Type() != reflect.TypeFor[Chosen]() {
 			return false

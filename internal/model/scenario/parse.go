@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/yamltree"
 	"plimsoll/internal/model/kernel"
@@ -68,7 +68,7 @@ func (d *draft) scenario() (*Scenario, error) {
 		Host: Host{Config: kernel.Defaults()}, draft: d, catalog: d.known}
 	read := &yamltree.Decoder{}
 	var chosen []Chosen
-	var ignored diagnostics.List
+	var ignored inputerror.List
 	read.Special = d.engines(read, &chosen, &ignored)
 
 	if d.root.Kind == yamltree.Null {
@@ -119,7 +119,7 @@ func (d *draft) scenario() (*Scenario, error) {
 func refused(s *yamltree.Source, err error) error {
 	var u *yamltree.Unreadable
 	if errors.As(err, &u) {
-		return Problems{s.Place(diagnostics.Problem{Text: u.Text}, u.At)}
+		return Problems{s.Place(inputerror.Problem{Text: u.Text}, u.At)}
 	}
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/yamltree"
 )
 
@@ -109,7 +109,7 @@ type translator struct {
 	keys   []string // of the settings in scenarios
 	field  string   // "engine.mongodb"
 	// ignored are settings that the model has no use for, and problems what cannot be translated.
-	ignored  diagnostics.List
+	ignored  inputerror.List
 	problems []yamltree.Placed
 }
 
@@ -138,7 +138,7 @@ func (t *translator) below(prefix string, entries []yamltree.Entry, out *[]yamlt
 		case slices.Contains(t.keys, name) && (k == nil || k.Key != name):
 			*out = append(*out, e)
 		case k != nil && k.Key == "":
-			t.ignored = append(t.ignored, diagnostics.Problem{Field: t.field + "." + name,
+			t.ignored = append(t.ignored, inputerror.Problem{Field: t.field + "." + name,
 				Text: "the model does not use it: ignored"})
 		case k != nil:
 			t.one(k, e, out)
@@ -155,7 +155,7 @@ func (t *translator) below(prefix string, entries []yamltree.Entry, out *[]yamlt
 func (t *translator) one(k *ConfigKey, e yamltree.Entry, out *[]yamltree.Entry) {
 	given := func(x yamltree.Entry) bool { return x.Key == k.Key }
 	if slices.ContainsFunc(*out, given) {
-		t.problems = append(t.problems, yamltree.Placed{At: e.At, Problem: diagnostics.Problem{
+		t.problems = append(t.problems, yamltree.Placed{At: e.At, Problem: inputerror.Problem{
 			Field: t.field + "." + e.Key, Text: fmt.Sprintf("the same setting as %s, which is given as well", k.Key)}})
 		return
 	}
@@ -171,13 +171,13 @@ func (t *translator) one(k *ConfigKey, e yamltree.Entry, out *[]yamltree.Entry) 
 // unknown keeps an unknown key, which decoding reports, or suggests a name of the engine's configuration.
 func (t *translator) unknown(e yamltree.Entry, out *[]yamltree.Entry) {
 	near := ""
-	if diagnostics.Nearest(e.Key, t.keys) == "" {
-		near = diagnostics.Nearest(e.Key, t.engine.configNames())
+	if inputerror.Nearest(e.Key, t.keys) == "" {
+		near = inputerror.Nearest(e.Key, t.engine.configNames())
 	}
 	if near == "" {
 		*out = append(*out, e)
 		return
 	}
-	t.problems = append(t.problems, yamltree.Placed{At: e.At, NoSuch: true, Problem: diagnostics.Problem{
+	t.problems = append(t.problems, yamltree.Placed{At: e.At, NoSuch: true, Problem: inputerror.Problem{
 		Field: t.field + "." + e.Key, Text: "unknown key; did you mean " + near + "?"}})
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 )
 
@@ -36,10 +36,10 @@ const (
 // A checker collects the problems of a specification with its defaults filled in.
 type checker struct {
 	*Spec
-	problems *diagnostics.List
+	problems *inputerror.List
 }
 
-func (c *checker) add(p diagnostics.Problem) { *c.problems = append(*c.problems, p) }
+func (c *checker) add(p inputerror.Problem) { *c.problems = append(*c.problems, p) }
 
 // parts checks that the required parts are there.
 func (c *checker) parts() {
@@ -59,7 +59,7 @@ func (c *checker) parts() {
 
 	c.between("connections", c.Connections, connectionsMax)
 	if d := c.Duration; d < 0 || d > durationMax {
-		c.add(diagnostics.Problem{Field: "duration", Text: d.String() + " is longer than a month", Limit: "31 days",
+		c.add(inputerror.Problem{Field: "duration", Text: d.String() + " is longer than a month", Limit: "31 days",
 			Source: sourceProgram, Nearest: "31d"})
 	}
 }
@@ -72,7 +72,7 @@ func (c *checker) between(field string, n, most int) {
 	if n > most {
 		near = most
 	}
-	c.add(diagnostics.Problem{Field: field, Text: fmt.Sprintf("%d out of range: want 1 to %d", n, most),
+	c.add(inputerror.Problem{Field: field, Text: fmt.Sprintf("%d out of range: want 1 to %d", n, most),
 		Source: sourceProgram, Nearest: fmt.Sprint(near)})
 }
 
@@ -85,10 +85,10 @@ func (c *checker) rate(field string, f units.Frequency, pause bool) {
 		if f == 0 {
 			text = "a rate of 0 makes no requests"
 		}
-		c.add(diagnostics.Problem{Field: field, Text: text, Limit: "at least 1/d", Source: sourceProgram,
+		c.add(inputerror.Problem{Field: field, Text: text, Limit: "at least 1/d", Source: sourceProgram,
 			Nearest: "1/d"})
 	case f > RateMax:
-		c.add(diagnostics.Problem{Field: field, Text: f.String() + " is more than a single server can serve",
+		c.add(inputerror.Problem{Field: field, Text: f.String() + " is more than a single server can serve",
 			Limit: "at most 10,000,000/s", Source: sourceProgram, Nearest: "10000000/s"})
 	}
 }
@@ -117,9 +117,9 @@ func (c *checker) arrivals() {
 	switch a.Spacing {
 	case "", poissonSpacing, constantSpacing:
 	default:
-		c.add(diagnostics.Problem{
+		c.add(inputerror.Problem{
 			Field: "arrivals.spacing", Text: a.Spacing + " is neither poisson nor constant",
-			Nearest: diagnostics.Nearest(a.Spacing, []string{poissonSpacing, constantSpacing}),
+			Nearest: inputerror.Nearest(a.Spacing, []string{poissonSpacing, constantSpacing}),
 		})
 	}
 
@@ -151,17 +151,17 @@ func (c *checker) arrivals() {
 func (c *checker) length(field string, d, least units.Duration) {
 	switch {
 	case d < least:
-		c.add(diagnostics.Problem{Field: field, Text: d.String() + " is too short",
+		c.add(inputerror.Problem{Field: field, Text: d.String() + " is too short",
 			Limit: "at least " + least.String(), Source: sourceProgram, Nearest: least.Std().String()})
 	case d > durationMax:
-		c.add(diagnostics.Problem{Field: field, Text: d.String() + " is longer than a month", Limit: "31 days",
+		c.add(inputerror.Problem{Field: field, Text: d.String() + " is longer than a month", Limit: "31 days",
 			Source: sourceProgram, Nearest: "31d"})
 	}
 }
 
 func (c *checker) steps(a *Arrivals) {
 	if len(a.Steps) > stepsMax {
-		c.add(diagnostics.Problem{Field: "arrivals.steps",
+		c.add(inputerror.Problem{Field: "arrivals.steps",
 			Text: fmt.Sprintf("%d steps: give a recorded rate as a file", len(a.Steps)), Limit: fmt.Sprint(stepsMax),
 			Source: sourceProgram})
 		return
@@ -230,7 +230,7 @@ func (c *checker) mix() {
 	var sum float64
 	for k, share := range c.Mix.shares() {
 		if !(share >= 0 && share <= 1) {
-			c.add(diagnostics.Problem{Field: "mix." + Kind(k).String(), Text: share.String() + " is not a share",
+			c.add(inputerror.Problem{Field: "mix." + Kind(k).String(), Text: share.String() + " is not a share",
 				Limit: "0 % ... 100 %", Nearest: "100%"})
 			return
 		}
@@ -238,11 +238,11 @@ func (c *checker) mix() {
 	}
 
 	if math.Abs(sum-1) > sharesTolerant {
-		c.add(diagnostics.Problem{Field: "mix", Text: "shares sum to " + units.Percent(sum) + ", not 100 %"})
+		c.add(inputerror.Problem{Field: "mix", Text: "shares sum to " + units.Percent(sum) + ", not 100 %"})
 	}
 
 	if n := c.Mix.ScanDocuments; n > 1_000_000 {
-		c.add(diagnostics.Problem{Field: "mix.scan_documents", Text: n.String() + " documents are too many for a short scan",
+		c.add(inputerror.Problem{Field: "mix.scan_documents", Text: n.String() + " documents are too many for a short scan",
 			Limit: "1M", Source: sourceProgram, Nearest: "1M"})
 	}
 }

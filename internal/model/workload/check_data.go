@@ -3,7 +3,7 @@ package workload
 import (
 	"fmt"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 )
@@ -15,7 +15,7 @@ func (c *checker) keys() {
 	switch k.Distribution {
 	case zipfKeys, latestKeys:
 		if !(k.Theta > 0 && k.Theta <= random.ZipfThetaMax) {
-			c.add(diagnostics.Problem{Field: "keys.theta",
+			c.add(inputerror.Problem{Field: "keys.theta",
 				Text:  fmt.Sprintf("%g is not a valid exponent for zipf", k.Theta),
 				Limit: fmt.Sprintf("over 0, at most %d", random.ZipfThetaMax), Source: sourceProgram, Nearest: "0.99"})
 		}
@@ -24,20 +24,20 @@ func (c *checker) keys() {
 		c.share("keys.hot_keys", k.HotKeys)
 	case uniformKeys, sequentialKeys:
 	default:
-		c.add(diagnostics.Problem{Field: "keys.distribution",
+		c.add(inputerror.Problem{Field: "keys.distribution",
 			Text:    "unknown distribution " + k.Distribution + ": want uniform, zipf, latest, hotset or sequential",
-			Nearest: diagnostics.Nearest(k.Distribution, names)})
+			Nearest: inputerror.Nearest(k.Distribution, names)})
 	}
 
 	if k.Count > CountMax {
-		c.add(diagnostics.Problem{Field: "keys.count", Text: k.Count.String() + " are too many",
+		c.add(inputerror.Problem{Field: "keys.count", Text: k.Count.String() + " are too many",
 			Limit: fmt.Sprint(uint64(CountMax)), Source: sourceProgram, Nearest: fmt.Sprint(uint64(CountMax))})
 	}
 }
 
 func (c *checker) share(field string, r units.Ratio) {
 	if !(r > 0 && r <= 1) {
-		c.add(diagnostics.Problem{Field: field, Text: r.String() + " is not a share",
+		c.add(inputerror.Problem{Field: field, Text: r.String() + " is not a share",
 			Limit: "over 0 %, at most 100 %", Nearest: "100%"})
 	}
 }
@@ -45,10 +45,10 @@ func (c *checker) share(field string, r units.Ratio) {
 func (c *checker) size(field string, s units.Size) {
 	switch {
 	case s < 1:
-		c.add(diagnostics.Problem{Field: field, Text: s.String() + " is not a valid document size",
+		c.add(inputerror.Problem{Field: field, Text: s.String() + " is not a valid document size",
 			Limit: "at least 1 B", Nearest: "1B"})
 	case s > documentMax:
-		c.add(diagnostics.Problem{Field: field, Text: s.String() + " is more than engines accept",
+		c.add(inputerror.Problem{Field: field, Text: s.String() + " is more than engines accept",
 			Limit: documentMax.Exact(), Source: sourceField, Nearest: documentMax.Exact()})
 	}
 }
@@ -92,7 +92,7 @@ func (c *checker) document() {
 	c.size("document.growth", d.Growth)
 	c.size("document.largest", d.Largest)
 	if n := c.documents(); n > growingMax {
-		c.add(diagnostics.Problem{Field: "document.growth",
+		c.add(inputerror.Problem{Field: "document.growth",
 			Text:  fmt.Sprintf("is stored for each document, and %s documents are too many", n),
 			Limit: fmt.Sprintf("%d documents", growingMax), Source: sourceProgram})
 	}
@@ -125,7 +125,7 @@ func (c *checker) buckets() {
 	}
 
 	if b.Sensors < 1 || b.Sensors > sensorsMax {
-		c.add(diagnostics.Problem{Field: "buckets.sensors",
+		c.add(inputerror.Problem{Field: "buckets.sensors",
 			Text:   b.Sensors.String() + " out of range: want 1 to 1M",
 			Source: sourceProgram, Nearest: min(max(b.Sensors, 1), sensorsMax).String()})
 	}
@@ -148,12 +148,12 @@ func (c *checker) buckets() {
 			"document", "cannot be combined with buckets, which have their own size: buckets.base and buckets.entry")
 	case b.Interval <= 0 || b.Span <= 0:
 	case b.Span < b.Interval:
-		c.add(diagnostics.Problem{Field: "buckets.span",
+		c.add(inputerror.Problem{Field: "buckets.span",
 			Text:    fmt.Sprintf("%s is shorter than the interval of the readings, %s", b.Span, b.Interval),
 			Nearest: b.Interval.Std().String()})
 	case b.Entry > 0 && units.Size(b.Span/b.Interval) > (bsonMax-min(b.Base, bsonMax))/b.Entry:
 		longest := units.Duration((bsonMax-min(b.Base, bsonMax))/b.Entry) * b.Interval
-		c.add(diagnostics.Problem{
+		c.add(inputerror.Problem{
 			Field: "buckets.span", Text: fmt.Sprintf("%d readings of %s are larger than a document may be",
 				b.Span/b.Interval, b.Entry),
 			Limit: bsonMax.Exact(), Source: sourceBSON, Nearest: max(longest, b.Interval).Std().String(),
@@ -179,7 +179,7 @@ func (c *checker) together() {
 		c.problems.Addf("working_set", "and keys.count both set the number of documents: set only one of them")
 		return
 	case c.WorkingSet > 0 && c.WorkingSet < mean:
-		c.add(diagnostics.Problem{Field: "working_set",
+		c.add(inputerror.Problem{Field: "working_set",
 			Text: fmt.Sprintf("%s is less than one document, %s", c.WorkingSet, mean), Limit: "one document",
 			Nearest: mean.Exact()})
 		return

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 )
 
@@ -26,8 +26,8 @@ type OpenFile func(name string) (io.ReadCloser, error)
 // Resolve fills in the preset and defaults and checks the whole; open is nil if files of recorded rates
 // cannot be read. Problems name fields relative to the specification ("arrivals.steps[2].rate"). If there
 // are any, the workload is nil.
-func (s Spec) Resolve(open OpenFile) (*Workload, diagnostics.List) {
-	var problems diagnostics.List
+func (s Spec) Resolve(open OpenFile) (*Workload, inputerror.List) {
+	var problems inputerror.List
 	w := &Workload{spec: s}
 	if w.spec.fromPreset(&problems); len(problems) > 0 {
 		return nil, problems // without the preset, its fields would be reported as missing
@@ -77,7 +77,7 @@ func (s Spec) Resolve(open OpenFile) (*Workload, diagnostics.List) {
 }
 
 // Check returns the problems that Resolve finds.
-func (s Spec) Check(open OpenFile) diagnostics.List {
+func (s Spec) Check(open OpenFile) inputerror.List {
 	_, problems := s.Resolve(open)
 	return problems
 }
@@ -91,7 +91,7 @@ func (s *Spec) stepsLast() units.Duration {
 }
 
 // fromPreset fills in missing parts from the preset.
-func (s *Spec) fromPreset(problems *diagnostics.List) {
+func (s *Spec) fromPreset(problems *inputerror.List) {
 	if s.Preset == "" {
 		return
 	}
@@ -103,9 +103,9 @@ func (s *Spec) fromPreset(problems *diagnostics.List) {
 		for i, p := range presets {
 			names[i] = p.Name
 		}
-		*problems = append(*problems, diagnostics.Problem{
+		*problems = append(*problems, inputerror.Problem{
 			Field: "preset", Text: "unknown preset " + s.Preset + ": want one of " + strings.Join(names, ", "),
-			Nearest: diagnostics.Nearest(s.Preset, names),
+			Nearest: inputerror.Nearest(s.Preset, names),
 		})
 		return
 	}

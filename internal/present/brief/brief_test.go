@@ -17,9 +17,9 @@ import (
 	"plimsoll/internal/present/diagnosis"
 	"plimsoll/internal/present/document"
 	"plimsoll/internal/present/text"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 var pack = rules.NewPack(engines.All().Rules())
@@ -213,7 +213,7 @@ func TestScreenOfExamples(t *testing.T) {
 func example(t *testing.T, folder string) *diagnose.Report {
 	t.Helper()
 	ctx := context.Background()
-	all := sources.For(engines.All().Sources())
+	all := recognise.For(engines.All().Sources())
 	files, err := all.Expand(folder)
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +221,7 @@ func example(t *testing.T, folder string) *diagnose.Report {
 
 	var in []recording.Reader
 	for _, file := range files {
-		opened, err := all.Open(ctx, file, sources.OpenOptions{})
+		opened, err := all.Open(ctx, file, recognise.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,9 +11,9 @@ import (
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/present/text"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
-	"plimsoll/internal/record/sources"
 )
 
 // Diagnoses of real captures conform to the schema and can be printed.
@@ -62,7 +62,7 @@ func oneWord(line string) bool {
 func diagnoseFile(t *testing.T, file string) *diagnose.Report {
 	t.Helper()
 	ctx := context.Background()
-	in, err := sources.For(engines.All().Sources()).Open(ctx, file, sources.OpenOptions{})
+	in, err := recognise.For(engines.All().Sources()).Open(ctx, file, recognise.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

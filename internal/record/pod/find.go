@@ -10,7 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // A finding says where the volumes of a pod are measured.
@@ -27,9 +27,9 @@ func (s *volumes) find(ctx context.Context) (*finding, error) {
 		return nil, err
 	}
 
-	pod, err := cluster.Pods.Get(ctx, c, s.namespace, s.name)
-	if cluster.IsMissing(err) {
-		return nil, &cluster.AccessError{Text: fmt.Sprintf("pod %s not found in namespace %s", s.name,
+	pod, err := kubeclient.Pods.Get(ctx, c, s.namespace, s.name)
+	if kubeclient.IsMissing(err) {
+		return nil, &kubeclient.AccessError{Text: fmt.Sprintf("pod %s not found in namespace %s", s.name,
 			s.namespace),
 			Next: "kubectl get pods -n " + s.namespace +
 				" lists the pods; those of a StatefulSet NAME are NAME-0, NAME-1, and so on"}
@@ -69,7 +69,7 @@ func (s *volumes) find(ctx context.Context) (*finding, error) {
 			out.notes = append(out.notes, fmt.Sprintf("claim %s: %s", claim, at.why))
 			continue
 		case at.ebs:
-			ebs, region = append(ebs, at.device), cmp.Or(region, regionOf(cluster.Zone(pv)))
+			ebs, region = append(ebs, at.device), cmp.Or(region, regionOf(kubeclient.Zone(pv)))
 		default:
 			out.addresses = append(out.addresses, at.address)
 		}
@@ -112,17 +112,17 @@ func claimOf(pod *corev1.Pod, v *corev1.Volume) string {
 }
 
 // bound returns the volume of a claim.
-func (s *volumes) bound(ctx context.Context, c *cluster.Client,
+func (s *volumes) bound(ctx context.Context, c *kubeclient.Client,
 	name string) (*corev1.PersistentVolume, error) {
-	claim, err := cluster.Claims.Get(ctx, c, s.namespace, name)
+	claim, err := kubeclient.Claims.Get(ctx, c, s.namespace, name)
 	if err != nil {
 		return nil, err
 	}
 	if claim.Spec.VolumeName == "" {
-		return nil, &cluster.AccessError{Text: fmt.Sprintf("claim %s is not bound to a volume", name),
+		return nil, &kubeclient.AccessError{Text: fmt.Sprintf("claim %s is not bound to a volume", name),
 			Next: fmt.Sprintf("kubectl describe pvc %s -n %s shows why", name, s.namespace)}
 	}
-	return cluster.Volumes.Get(ctx, c, "", claim.Spec.VolumeName)
+	return kubeclient.Volumes.Get(ctx, c, "", claim.Spec.VolumeName)
 }
 
 // A place is a volume's address at its provider.

@@ -16,7 +16,7 @@ import (
 	"regexp"
 	"strings"
 
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -174,8 +174,8 @@ func (w *factual) Source(d recording.Source) {
 }
 
 // open connects to the cluster.
-func (s *volumes) open() (*cluster.Client, error) {
-	c, err := cluster.Open(cluster.Options{Context: s.context, Namespace: s.namespace})
+func (s *volumes) open() (*kubeclient.Client, error) {
+	c, err := kubeclient.Open(kubeclient.Options{Context: s.context, Namespace: s.namespace})
 	if err == nil && s.namespace == "" {
 		s.namespace = c.Namespace
 	}

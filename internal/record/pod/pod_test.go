@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"plimsoll/internal/engine/etcd/clustertest"
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 	"plimsoll/internal/record/pod"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
@@ -55,7 +55,7 @@ func (a *answer) Read(_ context.Context, w recording.Writer, _ source.Options) e
 }
 
 // put creates a claim on the server that is bound to a volume of a driver.
-func put(t *testing.T, c *cluster.Client, name, driver, handle, zone string) {
+func put(t *testing.T, c *kubeclient.Client, name, driver, handle, zone string) {
 	t.Helper()
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Gi")}
 	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv-" + name, Labels: map[string]string{corev1.LabelTopologyZone: zone}},
@@ -66,18 +66,18 @@ func put(t *testing.T, c *cluster.Client, name, driver, handle, zone string) {
 
 	if handle != "" {
 		claim.Spec.VolumeName = pv.Name
-		if _, err := cluster.Volumes.Create(t.Context(), c, "", pv, false); err != nil {
+		if _, err := kubeclient.Volumes.Create(t.Context(), c, "", pv, false); err != nil {
 			t.Fatal(err)
 		}
 	}
 
-	if _, err := cluster.Claims.Create(t.Context(), c, "db", claim, false); err != nil {
+	if _, err := kubeclient.Claims.Create(t.Context(), c, "db", claim, false); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // run creates a pod that mounts claims.
-func run(t *testing.T, c *cluster.Client, name string, claims ...string) {
+func run(t *testing.T, c *kubeclient.Client, name string, claims ...string) {
 	t.Helper()
 	box := corev1.Container{Name: "mongod", Image: "mongo:8.0"}
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -87,7 +87,7 @@ func run(t *testing.T, c *cluster.Client, name string, claims ...string) {
 		box.VolumeMounts = append(box.VolumeMounts, corev1.VolumeMount{Name: v, MountPath: "/" + claim})
 	}
 	p.Spec.Containers = []corev1.Container{box}
-	if _, err := cluster.Pods.Create(t.Context(), c, "db", p, false); err != nil {
+	if _, err := kubeclient.Pods.Create(t.Context(), c, "db", p, false); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/record/recording"
 )
 
@@ -224,7 +224,7 @@ func missing(s []*labels.Matcher, metrics []recording.Metric, names []string) er
 		names = append(names, m.Name)
 	}
 
-	if near := diagnostics.Nearest(name, names); near != "" {
+	if near := inputerror.Nearest(name, names); near != "" {
 		return fmt.Errorf("%w: %s; the nearest is %s", ErrNoMetric, name, near)
 	}
 

@@ -4,7 +4,7 @@
 // A [Source] is something that users have at hand: a diagnostic.data folder, an iostat log, a
 // /metrics address, this machine. It reads once, from its start, and passes batches to a
 // recording.Writer, with the names that the ecosystem's exporters use. Each kind of source has its
-// own package; package record/sources recognises which one an argument means.
+// own package; package record/recognise recognises which one an argument means.
 //
 // A live source is sampled repeatedly. [Polled] is the common loop: a sample each period, a gap
 // while there are none, and samples again when the database is back, until the user ends it. A new

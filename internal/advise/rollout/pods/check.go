@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/advise/discover"
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/rollout/steps"
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // check returns the first step: all checks that are possible before anything changes.
@@ -29,7 +29,7 @@ func (r *Rollout) check() steps.Step {
 // Problems returns the reasons why the rollout cannot start, if they are visible without changing
 // anything.
 func (r *Rollout) Problems(ctx context.Context) []error {
-	set, err := cluster.StatefulSets.Get(ctx, r.c, r.at.Namespace, r.at.Name)
+	set, err := kubeclient.StatefulSets.Get(ctx, r.c, r.at.Namespace, r.at.Name)
 	if err != nil {
 		return []error{err}
 	}
@@ -119,29 +119,29 @@ func (r *Rollout) denied(ctx context.Context) (out []error) {
 	}
 
 	ns, change := r.at.Namespace, r.state.Change
-	may(cluster.ConfigMaps.Allowed(ctx, r.c, "create", ns, ""))
-	may(cluster.ConfigMaps.Allowed(ctx, r.c, "update", ns, r.store.name()))
+	may(kubeclient.ConfigMaps.Allowed(ctx, r.c, "create", ns, ""))
+	may(kubeclient.ConfigMaps.Allowed(ctx, r.c, "update", ns, r.store.name()))
 
 	if len(change.Classes) > 0 {
-		may(cluster.StorageClasses.Allowed(ctx, r.c, "create", "", ""))
+		may(kubeclient.StorageClasses.Allowed(ctx, r.c, "create", "", ""))
 	}
 
 	if slices.ContainsFunc(change.Claims, func(ch emit.ClaimChange) bool { return ch.Attributes != nil }) {
-		may(cluster.AttributesClasses.Allowed(ctx, r.c, "create", "", ""))
+		may(kubeclient.AttributesClasses.Allowed(ctx, r.c, "create", "", ""))
 	}
 
 	if len(change.Claims) > 0 {
-		may(cluster.Claims.Allowed(ctx, r.c, "patch", ns, ""))
+		may(kubeclient.Claims.Allowed(ctx, r.c, "patch", ns, ""))
 	}
 
 	if change.After != nil {
-		may(cluster.StatefulSets.Allowed(ctx, r.c, "update", ns, r.at.Name))
-		may(cluster.Pods.Allowed(ctx, r.c, "delete", ns, ""))
+		may(kubeclient.StatefulSets.Allowed(ctx, r.c, "update", ns, r.at.Name))
+		may(kubeclient.Pods.Allowed(ctx, r.c, "delete", ns, ""))
 	}
 
 	if change.Log != "" {
-		may(cluster.StatefulSets.Allowed(ctx, r.c, "create", ns, ""))
-		may(cluster.StatefulSets.Allowed(ctx, r.c, "delete", ns, r.at.Name))
+		may(kubeclient.StatefulSets.Allowed(ctx, r.c, "create", ns, ""))
+		may(kubeclient.StatefulSets.Allowed(ctx, r.c, "delete", ns, r.at.Name))
 	}
 
 	return out
@@ -182,9 +182,9 @@ func (r *Rollout) bound(o *discover.Objects, template string, member int) (out [
 		return append(out, steps.Inputf("for the reason, run kubectl describe pvc "+name+" -n "+r.at.Namespace,
 			"claim %s is not bound to a volume", name))
 	}
-	zone := cluster.Zone(o.Volumes[claim.Spec.VolumeName])
+	zone := kubeclient.Zone(o.Volumes[claim.Spec.VolumeName])
 	if p := o.Pods[member]; p != nil {
-		if node := cluster.NodeZone(o.Nodes[p.Spec.NodeName]); zone != "" && node != "" && zone != node {
+		if node := kubeclient.NodeZone(o.Nodes[p.Spec.NodeName]); zone != "" && node != "" && zone != node {
 			out = append(out, steps.Inputf("the pod would not start again: check its node and volume",
 				"claim %s is bound to a volume in zone %s, but its pod's node is in %s", name, zone, node))
 		}
@@ -223,9 +223,9 @@ func changeable(grows bool, claim *corev1.PersistentVolumeClaim, o *discover.Obj
 func (r *Rollout) unused(ctx context.Context, template string) (out []error) {
 	for i := range discover.Replicas(r.state.Before) {
 		name := r.claimOf(template, i)
-		claim, err := cluster.Claims.Get(ctx, r.c, r.at.Namespace, name)
+		claim, err := kubeclient.Claims.Get(ctx, r.c, r.at.Namespace, name)
 		switch {
-		case cluster.IsMissing(err):
+		case kubeclient.IsMissing(err):
 		case err != nil:
 			out = append(out, err)
 		case claim.Labels[madeFor] != r.at.Name:

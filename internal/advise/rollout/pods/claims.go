@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/advise/discover"
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/rollout/steps"
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // classes creates the classes for the claims. A rollout never changes or removes a class, because
@@ -42,18 +42,18 @@ func (r *Rollout) classes() steps.Step {
 		Do: func(ctx context.Context) error {
 			var errs []error
 			for _, c := range r.state.Change.Classes {
-				errs = append(errs, ensure(ctx, r, cluster.StorageClasses, c.Name, c.DeepCopy(),
+				errs = append(errs, ensure(ctx, r, kubeclient.StorageClasses, c.Name, c.DeepCopy(),
 					func(is *storagev1.StorageClass) bool {
 						return is.Provisioner == c.Provisioner && maps.Equal(is.Parameters, c.Parameters)
 					}))
 			}
 
 			for _, c := range attributes {
-				err := ensure(ctx, r, cluster.AttributesClasses, c.Name, c.DeepCopy(),
+				err := ensure(ctx, r, kubeclient.AttributesClasses, c.Name, c.DeepCopy(),
 					func(is *storagev1.VolumeAttributesClass) bool {
 						return is.DriverName == c.DriverName && maps.Equal(is.Parameters, c.Parameters)
 					})
-				if cluster.IsMissing(err) {
+				if kubeclient.IsMissing(err) {
 					err = errors.New("the cluster does not support VolumeAttributesClasses (storage.k8s.io/v1, since Kubernetes 1.34)")
 				}
 				errs = append(errs, err)
@@ -84,14 +84,14 @@ func (r *Rollout) attributesClasses() (out []*storagev1.VolumeAttributesClass) {
 }
 
 // ensure creates a class. It accepts an existing class of that name if it is the same.
-func ensure[T any](ctx context.Context, r *Rollout, kind cluster.Kind[T], name string, object *T,
+func ensure[T any](ctx context.Context, r *Rollout, kind kubeclient.Kind[T], name string, object *T,
 	same func(*T) bool) error {
 	_, err := kind.Create(ctx, r.c, "", object, false)
 	if err == nil {
 		r.point("made " + name)
 	}
 	// Create first and read only on conflict: reading first would race with other creators.
-	if !cluster.IsThere(err) {
+	if !kubeclient.IsThere(err) {
 		return err
 	}
 	is, err := kind.Get(ctx, r.c, "", name)
@@ -163,8 +163,8 @@ func (r *Rollout) change(ctx context.Context, name string, from []string, class 
 		return err
 	}
 
-	return cluster.Wait(ctx, r.opt.Every, r.opt.Patience, func(ctx context.Context) (string, error) {
-		is, err := cluster.Claims.Get(ctx, r.c, r.at.Namespace, name)
+	return kubeclient.Wait(ctx, r.opt.Every, r.opt.Patience, func(ctx context.Context) (string, error) {
+		is, err := kubeclient.Claims.Get(ctx, r.c, r.at.Namespace, name)
 		if err != nil {
 			return "", err
 		}
@@ -201,7 +201,7 @@ func (r *Rollout) change(ctx context.Context, name string, from []string, class 
 // rollout.
 func (r *Rollout) patch(ctx context.Context, name string, from []string, class string,
 	size *resource.Quantity) error {
-	claim, err := cluster.Claims.Get(ctx, r.c, r.at.Namespace, name)
+	claim, err := kubeclient.Claims.Get(ctx, r.c, r.at.Namespace, name)
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (r *Rollout) patch(ctx context.Context, name string, from []string, class s
 		return nil
 	}
 
-	_, err = cluster.Claims.Merge(ctx, r.c, r.at.Namespace, name,
+	_, err = kubeclient.Claims.Merge(ctx, r.c, r.at.Namespace, name,
 		map[string]any{"metadata": map[string]any{"resourceVersion": claim.ResourceVersion}, "spec": spec})
 	if err == nil {
 		r.point("patched " + name)
@@ -241,7 +241,7 @@ func (r *Rollout) retry(write func() error) error {
 	const most = 10
 	var err error
 	for range most {
-		if err = write(); !cluster.IsConflict(err) {
+		if err = write(); !kubeclient.IsConflict(err) {
 			return err
 		}
 	}
@@ -258,7 +258,7 @@ func nameOf(s *string) string {
 
 // objects reads the set with its pods, claims, volumes, nodes and classes.
 func (r *Rollout) objects(ctx context.Context) (*discover.Objects, error) {
-	set, err := cluster.StatefulSets.Get(ctx, r.c, r.at.Namespace, r.at.Name)
+	set, err := kubeclient.StatefulSets.Get(ctx, r.c, r.at.Namespace, r.at.Name)
 	if err != nil {
 		return nil, err
 	}

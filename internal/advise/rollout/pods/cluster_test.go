@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/advise/rollout/pods"
 	"plimsoll/internal/advise/rollout/rollouttest"
 	"plimsoll/internal/engine/etcd/clustertest"
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // Runs everything that needs a cluster, as a user with only the documented role.
@@ -229,7 +229,7 @@ func claimsInPlace(t *testing.T, s *clustertest.Server) {
 	is(now, now, now)
 	none := map[string]any{"spec": map[string]any{"volumeAttributesClassName": nil}}
 
-	if _, err := cluster.Claims.Merge(t.Context(), w.c, "db", "data-tuned-1", none); err == nil {
+	if _, err := kubeclient.Claims.Merge(t.Context(), w.c, "db", "data-tuned-1", none); err == nil {
 		t.Error("the server takes a class from a claim: going back can do that too")
 	}
 

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/advise/discover"
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/rollout/steps"
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // same reports whether two sets have the same specification, ignoring their update strategies.
@@ -43,8 +43,8 @@ func (r *Rollout) put(ctx context.Context, want *appsv1.StatefulSet,
 
 func (r *Rollout) putOnce(ctx context.Context, want *appsv1.StatefulSet,
 	strategy appsv1.StatefulSetUpdateStrategy) error {
-	live, err := cluster.StatefulSets.Get(ctx, r.c, r.at.Namespace, r.at.Name)
-	if err != nil && !cluster.IsMissing(err) {
+	live, err := kubeclient.StatefulSets.Get(ctx, r.c, r.at.Namespace, r.at.Name)
+	if err != nil && !kubeclient.IsMissing(err) {
 		return err
 	}
 
@@ -58,7 +58,7 @@ func (r *Rollout) putOnce(ctx context.Context, want *appsv1.StatefulSet,
 		case sameTemplates(live, want):
 			next := live.DeepCopy()
 			next.Spec.Template, next.Spec.UpdateStrategy = want.Spec.Template, strategy
-			if _, err := cluster.StatefulSets.Update(ctx, r.c, r.at.Namespace, r.at.Name, next); err != nil {
+			if _, err := kubeclient.StatefulSets.Update(ctx, r.c, r.at.Namespace, r.at.Name, next); err != nil {
 				return err
 			}
 			r.point("updated the set")
@@ -67,8 +67,8 @@ func (r *Rollout) putOnce(ctx context.Context, want *appsv1.StatefulSet,
 
 		// Claim templates are immutable, so the set has to be deleted and recreated. The UID makes
 		// sure that it is the set that was checked; the pods are orphaned and keep running.
-		if err := cluster.StatefulSets.Delete(ctx, r.c, r.at.Namespace, r.at.Name, live.UID, true); err != nil &&
-			!cluster.IsMissing(err) {
+		if err := kubeclient.StatefulSets.Delete(ctx, r.c, r.at.Namespace, r.at.Name, live.UID, true); err != nil &&
+			!kubeclient.IsMissing(err) {
 			return err
 		}
 
@@ -83,7 +83,7 @@ func (r *Rollout) putOnce(ctx context.Context, want *appsv1.StatefulSet,
 	next := &appsv1.StatefulSet{ObjectMeta: carried(want), Spec: *want.Spec.DeepCopy()}
 	next.Spec.UpdateStrategy = strategy
 
-	if _, err = cluster.StatefulSets.Create(ctx, r.c, r.at.Namespace, next, false); err != nil {
+	if _, err = kubeclient.StatefulSets.Create(ctx, r.c, r.at.Namespace, next, false); err != nil {
 		return err
 	}
 
@@ -102,10 +102,10 @@ func (r *Rollout) changed(live *appsv1.StatefulSet) error {
 // gone waits until the deletion of the set is complete, which orphans its pods first. It fails if the
 // deletion would delete the pods too.
 func (r *Rollout) gone(ctx context.Context) error {
-	return cluster.Wait(ctx, r.opt.Every, r.opt.Patience, func(ctx context.Context) (string, error) {
-		live, err := cluster.StatefulSets.Get(ctx, r.c, r.at.Namespace, r.at.Name)
+	return kubeclient.Wait(ctx, r.opt.Every, r.opt.Patience, func(ctx context.Context) (string, error) {
+		live, err := kubeclient.StatefulSets.Get(ctx, r.c, r.at.Namespace, r.at.Name)
 		switch {
-		case cluster.IsMissing(err):
+		case kubeclient.IsMissing(err):
 			return "", nil
 		case err != nil:
 			return "", err
@@ -231,12 +231,12 @@ func (r *Rollout) renew(member int) steps.Step {
 				return err
 			}
 
-			pod, err := cluster.Pods.Get(ctx, r.c, r.at.Namespace, name)
+			pod, err := kubeclient.Pods.Get(ctx, r.c, r.at.Namespace, name)
 			if err == nil && fits(pod, r.state.Before) {
 				return nil // the pod was never deleted
 			}
 
-			if err != nil && !cluster.IsMissing(err) {
+			if err != nil && !kubeclient.IsMissing(err) {
 				return err
 			}
 
@@ -259,8 +259,8 @@ func logPaths(set *appsv1.StatefulSet) (from, to string) {
 // the claim of a template, and creates none with a higher ordinal. The original set has no such template.
 func (r *Rollout) revive(ctx context.Context, member int) error {
 	for i := range discover.Replicas(r.state.Before) {
-		_, err := cluster.Pods.Get(ctx, r.c, r.at.Namespace, r.pod(i))
-		if i == member || !cluster.IsMissing(err) {
+		_, err := kubeclient.Pods.Get(ctx, r.c, r.at.Namespace, r.pod(i))
+		if i == member || !kubeclient.IsMissing(err) {
 			continue
 		}
 		if err := r.put(ctx, r.state.Before, onDelete); err != nil {
@@ -278,7 +278,7 @@ func (r *Rollout) oneZone(o *discover.Objects, member int) []error {
 		if claim == nil {
 			return ""
 		}
-		return cluster.Zone(o.Volumes[claim.Spec.VolumeName])
+		return kubeclient.Zone(o.Volumes[claim.Spec.VolumeName])
 	}
 	data, log := of(r.state.Change.Data), of(r.state.Change.Log)
 	if data != "" && log != "" && data != log {
@@ -367,8 +367,8 @@ func (r *Rollout) inPlace(live, want *appsv1.StatefulSet) bool {
 // deletes the pod only while the set is in place and all other pods are ready.
 func (r *Rollout) restart(ctx context.Context, member int, of *appsv1.StatefulSet) error {
 	name := r.pod(member)
-	pod, err := cluster.Pods.Get(ctx, r.c, r.at.Namespace, name)
-	if err != nil && !cluster.IsMissing(err) {
+	pod, err := kubeclient.Pods.Get(ctx, r.c, r.at.Namespace, name)
+	if err != nil && !kubeclient.IsMissing(err) {
 		return err
 	}
 
@@ -378,9 +378,9 @@ func (r *Rollout) restart(ctx context.Context, member int, of *appsv1.StatefulSe
 		if err := r.othersReady(ctx, member, of); err != nil {
 			return fmt.Errorf("pod %s is not deleted: %w", name, err)
 		}
-		err := cluster.Pods.Delete(ctx, r.c, r.at.Namespace, name, pod.UID, false)
+		err := kubeclient.Pods.Delete(ctx, r.c, r.at.Namespace, name, pod.UID, false)
 		// A conflict means that another pod already has the name.
-		if err != nil && !cluster.IsMissing(err) && !cluster.IsConflict(err) {
+		if err != nil && !kubeclient.IsMissing(err) && !kubeclient.IsConflict(err) {
 			return err
 		}
 		r.point("deleted " + name)
@@ -392,10 +392,10 @@ func (r *Rollout) restart(ctx context.Context, member int, of *appsv1.StatefulSe
 // othersReady waits until all pods except one are ready at the same time. It fails if the set was changed
 // outside this rollout.
 func (r *Rollout) othersReady(ctx context.Context, member int, of *appsv1.StatefulSet) error {
-	return cluster.Wait(ctx, r.opt.Every, r.opt.Patience, func(ctx context.Context) (string, error) {
+	return kubeclient.Wait(ctx, r.opt.Every, r.opt.Patience, func(ctx context.Context) (string, error) {
 		for i := range discover.Replicas(r.state.Before) {
-			pod, err := cluster.Pods.Get(ctx, r.c, r.at.Namespace, r.pod(i))
-			if err != nil && !cluster.IsMissing(err) {
+			pod, err := kubeclient.Pods.Get(ctx, r.c, r.at.Namespace, r.pod(i))
+			if err != nil && !kubeclient.IsMissing(err) {
 				return "", err
 			}
 			if err == nil && !discover.Ready(pod) && i != member {
@@ -406,7 +406,7 @@ func (r *Rollout) othersReady(ctx context.Context, member int, of *appsv1.Statef
 			}
 		}
 
-		live, err := cluster.StatefulSets.Get(ctx, r.c, r.at.Namespace, r.at.Name)
+		live, err := kubeclient.StatefulSets.Get(ctx, r.c, r.at.Namespace, r.at.Name)
 		if err != nil {
 			return "", err
 		}

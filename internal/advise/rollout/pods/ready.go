@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/advise/discover"
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/rollout/steps"
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // failures returns the exit codes of a pod's failed attempts to move the log, by the ids of the init
@@ -36,10 +36,10 @@ func failures(pod *corev1.Pod) map[string]int32 {
 func (r *Rollout) awaitReady(ctx context.Context, member int, of *appsv1.StatefulSet,
 	earlier map[string]int32) error {
 	name := r.pod(member)
-	return cluster.Wait(ctx, r.opt.Every, r.opt.Patience, func(ctx context.Context) (string, error) {
-		pod, err := cluster.Pods.Get(ctx, r.c, r.at.Namespace, name)
+	return kubeclient.Wait(ctx, r.opt.Every, r.opt.Patience, func(ctx context.Context) (string, error) {
+		pod, err := kubeclient.Pods.Get(ctx, r.c, r.at.Namespace, name)
 		switch {
-		case cluster.IsMissing(err):
+		case kubeclient.IsMissing(err):
 			return "pod " + name + " was not recreated yet", nil
 		case err != nil:
 			return "", err

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/rollout/pods"
 	"plimsoll/internal/engine/etcd/clustertest"
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // A rollout that cannot start reports each problem in one sentence, with a hint.
@@ -41,8 +41,8 @@ func refused(t *testing.T, s *clustertest.Server) {
 		{
 			"a class that cannot expand",
 			"claim data-refused-1 cannot grow: its StorageClass gp3 does not allow expansion (kubectl patch storageclass gp3 -p '{\"allowVolumeExpansion\": true}', if its driver supports it)",
-			func() { merge(w, cluster.StorageClasses, "", "gp3", map[string]any{"allowVolumeExpansion": false}) },
-			func() { merge(w, cluster.StorageClasses, "", "gp3", map[string]any{"allowVolumeExpansion": true}) },
+			func() { merge(w, kubeclient.StorageClasses, "", "gp3", map[string]any{"allowVolumeExpansion": false}) },
+			func() { merge(w, kubeclient.StorageClasses, "", "gp3", map[string]any{"allowVolumeExpansion": true}) },
 		},
 		{
 			"another zone", "claim data-refused-1 is bound to a volume in zone eu-1a, but its pod's node is in eu-1b (the pod would not start again: check its node and volume)",
@@ -84,21 +84,21 @@ func refused(t *testing.T, s *clustertest.Server) {
 		{
 			"a claim for the log", "claim journal-refused-1 already exists (check its contents; the rollout does not delete claims)",
 			func() {
-				c, err := cluster.Claims.Get(ctx, w.c, "db", "data-refused-1")
+				c, err := kubeclient.Claims.Get(ctx, w.c, "db", "data-refused-1")
 				if err == nil {
 					c.ObjectMeta = metav1.ObjectMeta{Name: "journal-refused-1", Namespace: "db"}
 					c.Spec.VolumeName = ""
-					_, err = cluster.Claims.Create(ctx, w.c, "db", c, false)
+					_, err = kubeclient.Claims.Create(ctx, w.c, "db", c, false)
 				}
 				if err != nil {
 					t.Fatal(err)
 				}
 			},
 			func() {
-				c, err := cluster.Claims.Get(ctx, w.c, "db", "journal-refused-1")
+				c, err := kubeclient.Claims.Get(ctx, w.c, "db", "journal-refused-1")
 				if err == nil {
-					merge(w, cluster.Claims, "db", c.Name, map[string]any{"metadata": map[string]any{"finalizers": nil}})
-					err = cluster.Claims.Delete(ctx, w.c, "db", c.Name, c.UID, false)
+					merge(w, kubeclient.Claims, "db", c.Name, map[string]any{"metadata": map[string]any{"finalizers": nil}})
+					err = kubeclient.Claims.Delete(ctx, w.c, "db", c.Name, c.UID, false)
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -108,10 +108,10 @@ func refused(t *testing.T, s *clustertest.Server) {
 		{
 			"a change from elsewhere", "the StatefulSet refused was changed outside this rollout (generation 2, was 1) (check what changed, and plan again: kubectl rollout history statefulset refused -n db)",
 			func() {
-				merge(w, cluster.StatefulSets, "db", "refused", map[string]any{"spec": map[string]any{"minReadySeconds": 5}})
+				merge(w, kubeclient.StatefulSets, "db", "refused", map[string]any{"spec": map[string]any{"minReadySeconds": 5}})
 			},
 			func() {
-				merge(w, cluster.StatefulSets, "db", "refused", map[string]any{"spec": map[string]any{"minReadySeconds": nil}})
+				merge(w, kubeclient.StatefulSets, "db", "refused", map[string]any{"spec": map[string]any{"minReadySeconds": nil}})
 			},
 		},
 	} {
@@ -137,7 +137,7 @@ func refused(t *testing.T, s *clustertest.Server) {
 func unsafe(t *testing.T, s *clustertest.Server) {
 	w := newWorld(t, s, "unsafe")
 	w.rest()
-	merge(w, cluster.StatefulSets, "db", "unsafe", map[string]any{"spec": map[string]any{
+	merge(w, kubeclient.StatefulSets, "db", "unsafe", map[string]any{"spec": map[string]any{
 		"persistentVolumeClaimRetentionPolicy": map[string]any{"whenDeleted": "Delete"},
 		"template":                             map[string]any{"spec": map[string]any{"containers": []map[string]any{{"name": "mongod", "image": "mongo:8.0", "volumeMounts": []map[string]any{{"name": "data", "mountPath": "/data/db"}}}}}},
 	}})
@@ -150,21 +150,21 @@ func unsafe(t *testing.T, s *clustertest.Server) {
 
 func (w *world) owned(by []map[string]any) {
 	w.t.Helper()
-	merge(w, cluster.StatefulSets, "db", w.at.Name, map[string]any{"metadata": map[string]any{"ownerReferences": by}})
+	merge(w, kubeclient.StatefulSets, "db", w.at.Name, map[string]any{"metadata": map[string]any{"ownerReferences": by}})
 }
 
 // zone moves the second member's node.
 func (w *world) zone(zone string) {
 	w.t.Helper()
-	merge(w, cluster.Nodes, "", "node-1", map[string]any{"metadata": map[string]any{"labels": map[string]any{corev1.LabelTopologyZone: zone}}})
+	merge(w, kubeclient.Nodes, "", "node-1", map[string]any{"metadata": map[string]any{"labels": map[string]any{corev1.LabelTopologyZone: zone}}})
 }
 
 func (w *world) claimStatus(name string, change func(*corev1.PersistentVolumeClaimStatus)) {
 	w.t.Helper()
-	c, err := cluster.Claims.Get(w.t.Context(), w.c, "db", name)
+	c, err := kubeclient.Claims.Get(w.t.Context(), w.c, "db", name)
 	if err == nil {
 		change(&c.Status)
-		_, err = cluster.Claims.UpdateStatus(w.t.Context(), w.c, "db", name, c)
+		_, err = kubeclient.Claims.UpdateStatus(w.t.Context(), w.c, "db", name, c)
 	}
 	if err != nil {
 		w.t.Fatal(err)
@@ -175,10 +175,10 @@ func (w *world) claimStatus(name string, change func(*corev1.PersistentVolumeCla
 func (w *world) podIs(ready corev1.ConditionStatus, message string) {
 	w.t.Helper()
 	name := w.at.Name + "-1"
-	p, err := cluster.Pods.Get(w.t.Context(), w.c, "db", name)
+	p, err := kubeclient.Pods.Get(w.t.Context(), w.c, "db", name)
 	if err == nil {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready, Message: message, LastTransitionTime: metav1.Now()}}
-		_, err = cluster.Pods.UpdateStatus(w.t.Context(), w.c, "db", name, p)
+		_, err = kubeclient.Pods.UpdateStatus(w.t.Context(), w.c, "db", name, p)
 	}
 	if err != nil {
 		w.t.Fatal(err)
@@ -223,7 +223,7 @@ func permissions(t *testing.T, s *clustertest.Server) {
 }
 
 // dry returns the problems that a dry run reports.
-func (w *world) dry(as *cluster.Client) string {
+func (w *world) dry(as *kubeclient.Client) string {
 	w.t.Helper()
 	r, err := pods.New(w.t.Context(), as, w.at, &emit.Plan{File: "plan.json", Text: w.scenario(), Sets: whole}, w.options(nil))
 	if err != nil {
@@ -297,7 +297,7 @@ func stopsForOthers(t *testing.T, s *clustertest.Server) {
 
 func (w *world) minReady(name string, seconds any) {
 	w.t.Helper()
-	merge(w, cluster.StatefulSets, "db", name, map[string]any{"spec": map[string]any{"minReadySeconds": seconds}})
+	merge(w, kubeclient.StatefulSets, "db", name, map[string]any{"spec": map[string]any{"minReadySeconds": seconds}})
 }
 
 // If the set is changed after a rollout was killed, neither resume nor undo deletes a pod, because it would

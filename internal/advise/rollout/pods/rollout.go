@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/advise/discover"
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/rollout/steps"
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // Options configure a rollout, in addition to its plan.
@@ -41,7 +41,7 @@ type Options struct {
 
 // A Rollout is the steps of a plan on one StatefulSet, with their progress.
 type Rollout struct {
-	c      *cluster.Client
+	c      *kubeclient.Client
 	at     discover.Address
 	opt    Options
 	store  *store
@@ -50,7 +50,7 @@ type Rollout struct {
 }
 
 // Open finds a StatefulSet's rollout that has begun; it returns nil if there is none.
-func Open(ctx context.Context, c *cluster.Client, at discover.Address, opt Options) (*Rollout, error) {
+func Open(ctx context.Context, c *kubeclient.Client, at discover.Address, opt Options) (*Rollout, error) {
 	r := newRollout(c, at, opt)
 	var err error
 	if r.state, err = r.store.load(ctx); err != nil || r.state == nil {
@@ -60,7 +60,7 @@ func Open(ctx context.Context, c *cluster.Client, at discover.Address, opt Optio
 }
 
 // New prepares the rollout of a plan. It changes nothing: the server only validates the new StatefulSet.
-func New(ctx context.Context, c *cluster.Client, at discover.Address, plan *emit.Plan,
+func New(ctx context.Context, c *kubeclient.Client, at discover.Address, plan *emit.Plan,
 	opt Options) (*Rollout, error) {
 	r := newRollout(c, at, opt)
 	old, err := r.store.load(ctx)
@@ -138,7 +138,7 @@ func New(ctx context.Context, c *cluster.Client, at discover.Address, plan *emit
 	return r, r.build()
 }
 
-func newRollout(c *cluster.Client, at discover.Address, opt Options) *Rollout {
+func newRollout(c *kubeclient.Client, at discover.Address, opt Options) *Rollout {
 	const patience, every = 30 * time.Minute, time.Second
 	if opt.Patience == 0 {
 		opt.Patience = patience
@@ -159,8 +159,8 @@ func (r *Rollout) attributes(ctx context.Context) (map[string]string, error) {
 				continue
 			}
 			name := r.claimOf(ch.Template, i)
-			claim, err := cluster.Claims.Get(ctx, r.c, r.at.Namespace, name)
-			if err != nil && !cluster.IsMissing(err) {
+			claim, err := kubeclient.Claims.Get(ctx, r.c, r.at.Namespace, name)
+			if err != nil && !kubeclient.IsMissing(err) {
 				return nil, err
 			}
 			if err == nil && claim.Spec.VolumeAttributesClassName != nil {
@@ -199,7 +199,7 @@ func (r *Rollout) label(change *emit.ClusterChange) {
 func (r *Rollout) asServer(ctx context.Context, set *appsv1.StatefulSet) (*appsv1.StatefulSet, error) {
 	try := &appsv1.StatefulSet{ObjectMeta: carried(set), Spec: *set.Spec.DeepCopy()}
 	try.Name += "-plimsoll"
-	out, err := cluster.StatefulSets.Create(ctx, r.c, r.at.Namespace, try, true)
+	out, err := kubeclient.StatefulSets.Create(ctx, r.c, r.at.Namespace, try, true)
 	if err != nil {
 		return nil, err
 	}

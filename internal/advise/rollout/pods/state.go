@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/advise/discover"
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/rollout/steps"
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // Directions of a rollout.
@@ -66,7 +66,7 @@ func (s *State) active() bool {
 
 // A store keeps the state in a ConfigMap.
 type store struct {
-	c       *cluster.Client
+	c       *kubeclient.Client
 	at      discover.Address
 	version string // ResourceVersion of the ConfigMap last read or written; "": none exists
 }
@@ -75,8 +75,8 @@ func (s *store) name() string { return "plimsoll-rollout-" + s.at.Name }
 
 // load reads the state; it returns nil if there is none.
 func (s *store) load(ctx context.Context) (*State, error) {
-	m, err := cluster.ConfigMaps.Get(ctx, s.c, s.at.Namespace, s.name())
-	if cluster.IsMissing(err) {
+	m, err := kubeclient.ConfigMaps.Get(ctx, s.c, s.at.Namespace, s.name())
+	if kubeclient.IsMissing(err) {
 		return nil, nil
 	}
 
@@ -120,12 +120,12 @@ func (s *store) save(ctx context.Context, state *State) error {
 
 	var out *corev1.ConfigMap
 	if s.version == "" {
-		out, err = cluster.ConfigMaps.Create(ctx, s.c, s.at.Namespace, m, false)
+		out, err = kubeclient.ConfigMaps.Create(ctx, s.c, s.at.Namespace, m, false)
 	} else {
-		out, err = cluster.ConfigMaps.Update(ctx, s.c, s.at.Namespace, s.name(), m)
+		out, err = kubeclient.ConfigMaps.Update(ctx, s.c, s.at.Namespace, s.name(), m)
 	}
 
-	if cluster.IsConflict(err) || cluster.IsThere(err) {
+	if kubeclient.IsConflict(err) || kubeclient.IsThere(err) {
 		return fmt.Errorf("another process is working on the rollout of %s: %w", s.at, errors.Join(errTaken, err))
 	}
 

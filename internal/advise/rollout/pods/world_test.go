@@ -24,7 +24,7 @@ import (
 	"plimsoll/internal/advise/rollout/pods"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/engine/etcd/clustertest"
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 const before = `plimsoll: 1
@@ -42,12 +42,12 @@ const patience = 5 * time.Minute
 // A world is a StatefulSet of three pods on a real API server, each with a database that writes.
 type world struct {
 	t    *testing.T
-	c    *cluster.Client
+	c    *kubeclient.Client
 	at   discover.Address
 	play *clustertest.Play
 	stop func() error
 	// by is who carries the rollout out: a user with the role of the documentation and no other.
-	by *cluster.Client
+	by *kubeclient.Client
 }
 
 // roller is the user that runs the rollouts.
@@ -60,18 +60,18 @@ func newWorld(t *testing.T, s *clustertest.Server, name string) *world {
 	ctx := t.Context()
 	yes := true
 
-	_, err := cluster.StorageClasses.Create(ctx, w.c, "", &storagev1.StorageClass{
+	_, err := kubeclient.StorageClasses.Create(ctx, w.c, "", &storagev1.StorageClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "gp3"}, Provisioner: "ebs.csi.aws.com", AllowVolumeExpansion: &yes, Parameters: map[string]string{"type": "gp3"},
 	}, false)
-	if err != nil && !cluster.IsThere(err) {
+	if err != nil && !kubeclient.IsThere(err) {
 		t.Fatal(err)
 	}
 
 	for i := range 3 {
-		_, err := cluster.Nodes.Create(ctx, w.c, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i), Labels: map[string]string{
+		_, err := kubeclient.Nodes.Create(ctx, w.c, "", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i), Labels: map[string]string{
 			corev1.LabelTopologyZone: "eu-1a", corev1.LabelInstanceTypeStable: "m6i.xlarge",
 		}}}, false)
-		if err != nil && !cluster.IsThere(err) {
+		if err != nil && !kubeclient.IsThere(err) {
 			t.Fatal(err)
 		}
 	}
@@ -86,7 +86,7 @@ func newWorld(t *testing.T, s *clustertest.Server, name string) *world {
 		t.Fatal(err)
 	}
 
-	if _, err := cluster.StatefulSets.Create(ctx, w.c, "db", set, false); err != nil {
+	if _, err := kubeclient.StatefulSets.Create(ctx, w.c, "db", set, false); err != nil {
 		t.Fatal(err)
 	}
 
@@ -132,7 +132,7 @@ func (w *world) await(what string, is func() bool) {
 
 func (w *world) ready() (out []string) {
 	w.t.Helper()
-	all, err := cluster.Pods.List(w.t.Context(), w.c, "db", "app="+w.at.Name)
+	all, err := kubeclient.Pods.List(w.t.Context(), w.c, "db", "app="+w.at.Name)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func (w *world) ready() (out []string) {
 // claims returns the UIDs of all claims by name.
 func (w *world) claims() map[string]string {
 	w.t.Helper()
-	all, err := cluster.Claims.List(w.t.Context(), w.c, "db", "")
+	all, err := kubeclient.Claims.List(w.t.Context(), w.c, "db", "")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func resume(r *pods.Rollout) error { return r.Run(context.Background()) }
 func undo(r *pods.Rollout) error   { return r.Undo(context.Background()) }
 
 // merge changes an object of the cluster, as another user.
-func merge[T any](w *world, kind cluster.Kind[T], namespace, name string, patch map[string]any) {
+func merge[T any](w *world, kind kubeclient.Kind[T], namespace, name string, patch map[string]any) {
 	w.t.Helper()
 	if _, err := kind.Merge(w.t.Context(), w.c, namespace, name, patch); err != nil {
 		w.t.Fatal(err)
@@ -220,20 +220,20 @@ func merge[T any](w *world, kind cluster.Kind[T], namespace, name string, patch 
 // quick gives a claim a class that no rollout created, like a user could, and waits until it has it.
 func (w *world) quick(claim string) {
 	w.t.Helper()
-	_, err := cluster.AttributesClasses.Create(w.t.Context(), w.c, "", &storagev1.VolumeAttributesClass{
+	_, err := kubeclient.AttributesClasses.Create(w.t.Context(), w.c, "", &storagev1.VolumeAttributesClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "quick"}, DriverName: "ebs.csi.aws.com", Parameters: map[string]string{"type": "gp3", "iops": "3000", "throughput": "125"},
 	}, false)
-	if err != nil && !cluster.IsThere(err) {
+	if err != nil && !kubeclient.IsThere(err) {
 		w.t.Fatal(err)
 	}
-	merge(w, cluster.Claims, "db", claim, map[string]any{"spec": map[string]any{"volumeAttributesClassName": "quick"}})
+	merge(w, kubeclient.Claims, "db", claim, map[string]any{"spec": map[string]any{"volumeAttributesClassName": "quick"}})
 	w.await("claim with the class", func() bool { class, _ := w.claim(claim); return class == "quick" })
 }
 
 // claim returns the class and size of a claim's volume.
 func (w *world) claim(name string) (class, size string) {
 	w.t.Helper()
-	c, err := cluster.Claims.Get(w.t.Context(), w.c, "db", name)
+	c, err := kubeclient.Claims.Get(w.t.Context(), w.c, "db", name)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func (w *world) settle(kept map[string]string) (onLog, onData int) {
 // isAsBefore checks that the set has its original templates and update strategy.
 func (w *world) isAsBefore() {
 	w.t.Helper()
-	set, err := cluster.StatefulSets.Get(w.t.Context(), w.c, "db", w.at.Name)
+	set, err := kubeclient.StatefulSets.Get(w.t.Context(), w.c, "db", w.at.Name)
 	if err != nil {
 		w.t.Fatal(err)
 	}

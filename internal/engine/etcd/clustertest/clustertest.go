@@ -27,7 +27,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // perSecond is how many requests a test may make: as many as it can.
@@ -85,7 +85,7 @@ func Run(t testing.TB) *Server {
 	c := s.Client(t, Admin, "db")
 	deadline := time.Now().Add(patience)
 	for {
-		_, err := cluster.Nodes.List(t.Context(), c, "", "")
+		_, err := kubeclient.Nodes.List(t.Context(), c, "", "")
 		if err == nil {
 			err = s.namespaced(t.Context(), c)
 		}
@@ -107,9 +107,9 @@ func Run(t testing.TB) *Server {
 }
 
 // namespaced makes the namespace db.
-func (s *Server) namespaced(ctx context.Context, c *cluster.Client) error {
+func (s *Server) namespaced(ctx context.Context, c *kubeclient.Client) error {
 	_, err := Namespaces.Create(ctx, c, "", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "db"}}, false)
-	if cluster.IsThere(err) {
+	if kubeclient.IsThere(err) {
 		return nil
 	}
 	return err
@@ -135,10 +135,10 @@ current-context: test
 }
 
 // Client is a user's.
-func (s *Server) Client(t testing.TB, token, namespace string) *cluster.Client {
+func (s *Server) Client(t testing.TB, token, namespace string) *kubeclient.Client {
 	t.Helper()
-	c, err := cluster.Open(cluster.Options{Kubeconfig: s.Kubeconfig(t, token, namespace), PerSecond: perSecond,
-		Within: patience})
+	c, err := kubeclient.Open(kubeclient.Options{Kubeconfig: s.Kubeconfig(t, token, namespace),
+		PerSecond: perSecond, Within: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // drive is the CSI driver with its provisioner and resizer, for the set's claims.
 func (p *Play) drive(ctx context.Context) error {
-	claims, err := cluster.Claims.List(ctx, p.C, ns, "")
+	claims, err := kubeclient.Claims.List(ctx, p.C, ns, "")
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (p *Play) drive(ctx context.Context) error {
 			continue
 		}
 
-		if _, err := cluster.Claims.UpdateStatus(ctx, p.C, ns, c.Name, c); err != nil {
+		if _, err := kubeclient.Claims.UpdateStatus(ctx, p.C, ns, c.Name, c); err != nil {
 			return err
 		}
 	}
@@ -109,10 +109,10 @@ func (p *Play) provision(ctx context.Context, c *corev1.PersistentVolumeClaim,
 		},
 	}
 
-	if _, err := cluster.Volumes.Create(ctx, p.C, "", pv, false); err != nil && !cluster.IsThere(err) {
+	if _, err := kubeclient.Volumes.Create(ctx, p.C, "", pv, false); err != nil && !kubeclient.IsThere(err) {
 		return nil, err
 	}
 
 	c.Spec.VolumeName = pv.Name
-	return cluster.Claims.Update(ctx, p.C, ns, c.Name, c)
+	return kubeclient.Claims.Update(ctx, p.C, ns, c.Name, c)
 }

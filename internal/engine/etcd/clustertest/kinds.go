@@ -6,18 +6,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // Kinds that only tests make.
 var (
-	Namespaces   = cluster.NewKind[corev1.Namespace]("", "v1", "Namespace", "namespaces", false)
-	Roles        = cluster.NewKind[rbacv1.Role]("rbac.authorization.k8s.io", "v1", "Role", "roles", true)
-	ClusterRoles = cluster.NewKind[rbacv1.ClusterRole]("rbac.authorization.k8s.io", "v1", "ClusterRole",
+	Namespaces   = kubeclient.NewKind[corev1.Namespace]("", "v1", "Namespace", "namespaces", false)
+	Roles        = kubeclient.NewKind[rbacv1.Role]("rbac.authorization.k8s.io", "v1", "Role", "roles", true)
+	ClusterRoles = kubeclient.NewKind[rbacv1.ClusterRole]("rbac.authorization.k8s.io", "v1", "ClusterRole",
 		"clusterroles", false)
 	// ClusterRoleBindings give them to users.
-	ClusterRoleBindings = cluster.NewKind[rbacv1.ClusterRoleBinding]("rbac.authorization.k8s.io", "v1",
+	ClusterRoleBindings = kubeclient.NewKind[rbacv1.ClusterRoleBinding]("rbac.authorization.k8s.io", "v1",
 		"ClusterRoleBinding", "clusterrolebindings", false)
-	RoleBindings = cluster.NewKind[rbacv1.RoleBinding]("rbac.authorization.k8s.io", "v1", "RoleBinding",
+	RoleBindings = kubeclient.NewKind[rbacv1.RoleBinding]("rbac.authorization.k8s.io", "v1", "RoleBinding",
 		"rolebindings", true)
 )

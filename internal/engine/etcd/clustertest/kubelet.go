@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // kubelet starts and stops a pod.
@@ -38,7 +38,7 @@ func (p *Play) kubelet(ctx context.Context, pod *corev1.Pod) error {
 		if v.PersistentVolumeClaim == nil {
 			continue
 		}
-		claim, err := cluster.Claims.Get(ctx, p.C, ns, v.PersistentVolumeClaim.ClaimName)
+		claim, err := kubeclient.Claims.Get(ctx, p.C, ns, v.PersistentVolumeClaim.ClaimName)
 		// Not bound yet: a later turn tries again.
 		if err != nil || claim.Status.Phase != corev1.ClaimBound {
 			return err
@@ -70,13 +70,13 @@ func (p *Play) kubelet(ctx context.Context, pod *corev1.Pod) error {
 	}
 
 	pod.Status = *status
-	_, err := cluster.Pods.UpdateStatus(ctx, p.C, ns, pod.Name, pod)
+	_, err := kubeclient.Pods.UpdateStatus(ctx, p.C, ns, pod.Name, pod)
 	return err
 }
 
 // alone notes which other members are down at the same time, if they have run before.
 func (p *Play) alone(ctx context.Context, pod *corev1.Pod) error {
-	pods, err := cluster.Pods.List(ctx, p.C, ns, "app="+p.Name)
+	pods, err := kubeclient.Pods.List(ctx, p.C, ns, "app="+p.Name)
 	if err != nil {
 		return err
 	}
@@ -94,8 +94,8 @@ func (p *Play) alone(ctx context.Context, pod *corev1.Pod) error {
 }
 
 // Now removes a pod that is being deleted, as a kubelet does when its containers have ended.
-func Now(ctx context.Context, c *cluster.Client, pod *corev1.Pod) error {
-	return cluster.Pods.DeleteNow(ctx, c, ns, pod.Name, pod.UID)
+func Now(ctx context.Context, c *kubeclient.Client, pod *corev1.Pod) error {
+	return kubeclient.Pods.DeleteNow(ctx, c, ns, pod.Name, pod.UID)
 }
 
 // on is a path of a container on this machine.

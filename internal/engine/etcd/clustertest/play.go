@@ -20,7 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // A Play stands in for everything but the API server, for one StatefulSet. Each call of [Play.Turn]
@@ -41,7 +41,7 @@ import (
 //
 // What it leaves out: nodes that fail, the grace period, and pods that are evicted.
 type Play struct {
-	C        *cluster.Client
+	C        *kubeclient.Client
 	Name     string
 	Dir      string
 	Provider string // of nodes and volumes
@@ -77,35 +77,36 @@ func (p *Play) Turn(ctx context.Context) error {
 			map[types.UID]bool{}
 	}
 
-	set, err := cluster.StatefulSets.Get(ctx, p.C, ns, p.Name)
-	if err != nil && !cluster.IsMissing(err) {
+	set, err := kubeclient.StatefulSets.Get(ctx, p.C, ns, p.Name)
+	if err != nil && !kubeclient.IsMissing(err) {
 		return err
 	}
 
-	pods, err2 := cluster.Pods.List(ctx, p.C, ns, "app="+p.Name)
+	pods, err2 := kubeclient.Pods.List(ctx, p.C, ns, "app="+p.Name)
 	if err2 != nil {
 		return err2
 	}
 
 	// A rollout changes the same objects. The real controllers also meet conflicts and missing
 	// objects, and try again later.
-	if err := p.collect(ctx, pods); err != nil && !cluster.IsConflict(err) && !cluster.IsMissing(err) {
+	if err := p.collect(ctx, pods); err != nil && !kubeclient.IsConflict(err) && !kubeclient.IsMissing(err) {
 		return fmt.Errorf("garbage collector: %w", err)
 	}
 
 	if err == nil {
-		if err := p.control(ctx, set, pods); err != nil && !cluster.IsConflict(err) && !cluster.IsThere(err) &&
-			!cluster.IsMissing(err) {
+		err := p.control(ctx, set, pods)
+		if err != nil && !kubeclient.IsConflict(err) && !kubeclient.IsThere(err) && !kubeclient.IsMissing(err) {
 			return fmt.Errorf("controller: %w", err)
 		}
 	}
 
-	if err := p.drive(ctx); err != nil && !cluster.IsConflict(err) && !cluster.IsMissing(err) {
+	if err := p.drive(ctx); err != nil && !kubeclient.IsConflict(err) && !kubeclient.IsMissing(err) {
 		return fmt.Errorf("driver: %w", err)
 	}
 
 	for i := range pods {
-		if err := p.kubelet(ctx, &pods[i]); err != nil && !cluster.IsConflict(err) && !cluster.IsMissing(err) {
+		err := p.kubelet(ctx, &pods[i])
+		if err != nil && !kubeclient.IsConflict(err) && !kubeclient.IsMissing(err) {
 			return fmt.Errorf("kubelet: %w", err)
 		}
 	}
@@ -132,7 +133,7 @@ func (p *Play) control(ctx context.Context, set *appsv1.StatefulSet, pods []core
 		if metav1.GetControllerOf(pod) == nil && pod.DeletionTimestamp == nil {
 			pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set,
 				appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
-			if _, err := cluster.Pods.Update(ctx, p.C, ns, pod.Name, pod); err != nil {
+			if _, err := kubeclient.Pods.Update(ctx, p.C, ns, pod.Name, pod); err != nil {
 				return err
 			}
 		}
@@ -164,7 +165,7 @@ func (p *Play) control(ctx context.Context, set *appsv1.StatefulSet, pods []core
 	for i := int(*set.Spec.Replicas) - 1; i >= 0; i-- {
 		pod := byName[fmt.Sprintf("%s-%d", p.Name, i)]
 		if pod.Labels[appsv1.StatefulSetRevisionLabel] != revision(set) {
-			return cluster.Pods.Delete(ctx, p.C, ns, pod.Name, pod.UID, false)
+			return kubeclient.Pods.Delete(ctx, p.C, ns, pod.Name, pod.UID, false)
 		}
 	}
 
@@ -175,7 +176,7 @@ func (p *Play) control(ctx context.Context, set *appsv1.StatefulSet, pods []core
 // or this play is not what happens.
 func (p *Play) refused(ctx context.Context, pod *corev1.Pod, template string) error {
 	pod.Spec.Volumes = append(pod.Spec.Volumes, claimVolume(template, template+"-"+pod.Name))
-	if _, err := cluster.Pods.Update(ctx, p.C, ns, pod.Name, pod); err == nil {
+	if _, err := kubeclient.Pods.Update(ctx, p.C, ns, pod.Name, pod); err == nil {
 		return errors.New("the server let a pod have another volume")
 	}
 	return nil
@@ -191,8 +192,8 @@ func (p *Play) collect(ctx context.Context, pods []corev1.Pod) error {
 			continue
 		}
 
-		set, err := cluster.StatefulSets.Get(ctx, p.C, ns, owner.Name)
-		if err != nil && !cluster.IsMissing(err) {
+		set, err := kubeclient.StatefulSets.Get(ctx, p.C, ns, owner.Name)
+		if err != nil && !kubeclient.IsMissing(err) {
 			return err
 		}
 
@@ -200,7 +201,7 @@ func (p *Play) collect(ctx context.Context, pods []corev1.Pod) error {
 			continue
 		}
 
-		if err := cluster.Pods.Delete(ctx, p.C, ns, pod.Name, pod.UID, false); err != nil {
+		if err := kubeclient.Pods.Delete(ctx, p.C, ns, pod.Name, pod.UID, false); err != nil {
 			return err
 		}
 	}
@@ -216,13 +217,13 @@ func (p *Play) orphan(ctx context.Context, set *appsv1.StatefulSet, pods []corev
 	for i := range pods {
 		if len(pods[i].OwnerReferences) > 0 {
 			pods[i].OwnerReferences = nil
-			if _, err := cluster.Pods.Update(ctx, p.C, ns, pods[i].Name, &pods[i]); err != nil {
+			if _, err := kubeclient.Pods.Update(ctx, p.C, ns, pods[i].Name, &pods[i]); err != nil {
 				return err
 			}
 		}
 	}
 	set.Finalizers = nil
-	_, err := cluster.StatefulSets.Update(ctx, p.C, ns, p.Name, set)
+	_, err := kubeclient.StatefulSets.Update(ctx, p.C, ns, p.Name, set)
 	return err
 }
 
@@ -245,7 +246,7 @@ func (p *Play) report(ctx context.Context, set *appsv1.StatefulSet, pods []corev
 	}
 
 	set.Status = is
-	written, err := cluster.StatefulSets.UpdateStatus(ctx, p.C, ns, p.Name, set)
+	written, err := kubeclient.StatefulSets.UpdateStatus(ctx, p.C, ns, p.Name, set)
 	if err == nil {
 		*set = *written
 	}
@@ -281,7 +282,7 @@ func (p *Play) create(ctx context.Context, set *appsv1.StatefulSet, name string,
 		claim := t.DeepCopy()
 		claim.Name, claim.Namespace = fmt.Sprintf("%s-%s", t.Name, name), ns
 		claim.Labels = maps.Clone(t.Labels)
-		if _, err := cluster.Claims.Create(ctx, p.C, ns, claim, false); err != nil && !cluster.IsThere(err) {
+		if _, err := kubeclient.Claims.Create(ctx, p.C, ns, claim, false); err != nil && !kubeclient.IsThere(err) {
 			return err
 		}
 		pod.Spec.Volumes = append(pod.Spec.Volumes, claimVolume(t.Name, claim.Name))
@@ -289,7 +290,7 @@ func (p *Play) create(ctx context.Context, set *appsv1.StatefulSet, name string,
 
 	// Stands in for the scheduler, which this play does not have.
 	pod.Spec.NodeName = fmt.Sprintf("%s%d", p.Nodes, ordinal)
-	_, err := cluster.Pods.Create(ctx, p.C, ns, pod, false)
+	_, err := kubeclient.Pods.Create(ctx, p.C, ns, pod, false)
 	return err
 }
 

@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // A set that is deleted without orphaning its pods takes them along, as in a cluster: a rollout
@@ -27,7 +27,7 @@ func TestDeletedWithItsPods(t *testing.T) {
 	one := int32(1)
 	labels := map[string]string{"app": "gone"}
 
-	set, err := cluster.StatefulSets.Create(ctx, c, ns, &appsv1.StatefulSet{
+	set, err := kubeclient.StatefulSets.Create(ctx, c, ns, &appsv1.StatefulSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "gone"},
 		Spec: appsv1.StatefulSetSpec{
 			Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: labels},
@@ -41,11 +41,11 @@ func TestDeletedWithItsPods(t *testing.T) {
 	p := &Play{C: c, Name: "gone", Dir: t.TempDir(), Nodes: "node-"}
 	until := func(what string, want int) {
 		t.Helper()
-		err := cluster.Wait(ctx, 10*time.Millisecond, patience, func(ctx context.Context) (string, error) {
+		err := kubeclient.Wait(ctx, 10*time.Millisecond, patience, func(ctx context.Context) (string, error) {
 			if err := p.Turn(ctx); err != nil {
 				return "", err
 			}
-			pods, err := cluster.Pods.List(ctx, c, ns, "app=gone")
+			pods, err := kubeclient.Pods.List(ctx, c, ns, "app=gone")
 			if err != nil || len(pods) == want && (want == 0 || ready(&pods[0])) {
 				return "", err
 			}
@@ -57,7 +57,7 @@ func TestDeletedWithItsPods(t *testing.T) {
 	}
 
 	until("a pod", 1)
-	if err := cluster.StatefulSets.Delete(ctx, c, ns, "gone", set.UID, false); err != nil {
+	if err := kubeclient.StatefulSets.Delete(ctx, c, ns, "gone", set.UID, false); err != nil {
 		t.Fatal(err)
 	}
 

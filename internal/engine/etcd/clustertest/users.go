@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"plimsoll/internal/record/cluster"
+	"plimsoll/internal/record/kubeclient"
 )
 
 // auditPolicy has the server write down every change.
@@ -29,10 +29,11 @@ rules: [{level: Metadata, verbs: [create, update, patch, delete, deletecollectio
 func (s *Server) auditLog() string { return filepath.Join(s.Dir, "audit.log") }
 
 // As is the client of a user of this name, who may do what a test grants.
-func (s *Server) As(t testing.TB, user, namespace string) *cluster.Client {
+func (s *Server) As(t testing.TB, user, namespace string) *kubeclient.Client {
 	t.Helper()
-	c, err := cluster.Open(cluster.Options{Kubeconfig: s.kubeconfig(t, "token: "+Admin+", as: "+user, namespace),
-		PerSecond: perSecond, Within: patience})
+	c, err := kubeclient.Open(kubeclient.Options{
+		Kubeconfig: s.kubeconfig(t, "token: "+Admin+", as: "+user, namespace),
+		PerSecond:  perSecond, Within: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,11 +59,11 @@ func (s *Server) Grant(t testing.TB, user string, rules []rbacv1.PolicyRule) {
 
 	c := s.As(t, user, ns)
 	last := rules[len(rules)-1]
-	kind := cluster.NewKind[rbacv1.Role](last.APIGroups[0], "v1", "", last.Resources[0], true)
+	kind := kubeclient.NewKind[rbacv1.Role](last.APIGroups[0], "v1", "", last.Resources[0], true)
 
-	err := cluster.Wait(ctx, 20*time.Millisecond, patience, func(ctx context.Context) (string, error) {
+	err := kubeclient.Wait(ctx, 20*time.Millisecond, patience, func(ctx context.Context) (string, error) {
 		err := kind.Allowed(ctx, c, last.Verbs[0], ns, "")
-		if cluster.IsDenied(err) {
+		if kubeclient.IsDenied(err) {
 			return err.Error(), nil
 		}
 		return "", err

@@ -3,7 +3,7 @@ package model
 import (
 	"time"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 )
 
@@ -76,11 +76,11 @@ const (
 )
 
 // Check reports impossible values.
-func (c *Config) Check() diagnostics.List {
-	var l diagnostics.List
+func (c *Config) Check() inputerror.List {
+	var l inputerror.List
 	size := func(field string, s, least, most units.Size) {
 		if s < least || s > most {
-			l = append(l, diagnostics.Problem{
+			l = append(l, inputerror.Problem{
 				Field: field, Text: s.Exact() + " out of range",
 				Limit: least.Exact() + " to " + most.Exact(), Nearest: min(max(s, least), most).Exact(),
 			})
@@ -89,7 +89,7 @@ func (c *Config) Check() diagnostics.List {
 
 	span := func(field string, d units.Duration, least, most time.Duration) {
 		if d.Std() < least || d.Std() > most {
-			l = append(l, diagnostics.Problem{
+			l = append(l, inputerror.Problem{
 				Field: field, Text: d.Std().String() + " out of range",
 				Limit: least.String() + " to " + most.String(), Nearest: min(max(d.Std(), least), most).String(),
 			})
@@ -107,7 +107,7 @@ func (c *Config) Check() diagnostics.List {
 	}
 
 	if !(c.HoldDirty > 0 && c.HoldDirty <= 0.95) {
-		l = append(l, diagnostics.Problem{
+		l = append(l, inputerror.Problem{
 			Field: "hold_dirty", Text: c.HoldDirty.String() + " of the buffers leaves none for reads", Limit: "95%",
 			Nearest: "95%",
 		})

@@ -27,7 +27,7 @@ package buckets
 import (
 	"time"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/scenario"
 )
@@ -77,8 +77,8 @@ func Defaults() Config {
 }
 
 // Check reports configurations that cannot be measured.
-func (c *Config) Check() diagnostics.List {
-	var l diagnostics.List
+func (c *Config) Check() inputerror.List {
+	var l inputerror.List
 	if len(c.Entries) == 0 || len(c.Entries) > granularitiesMax {
 		l.Addf("entries", "want 1 to %d granularities, not %d", granularitiesMax, len(c.Entries))
 	}

@@ -3,7 +3,7 @@ package model
 import (
 	"time"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 )
 
@@ -181,10 +181,10 @@ func (c *Config) EvictionShares() []Share {
 }
 
 // Check reports impossible values.
-func (c *Config) Check() diagnostics.List {
-	var problems diagnostics.List
+func (c *Config) Check() inputerror.List {
+	var problems inputerror.List
 	add := func(field, text, limit, nearest string) {
-		problems = append(problems, diagnostics.Problem{Field: field, Text: text, Limit: limit,
+		problems = append(problems, inputerror.Problem{Field: field, Text: text, Limit: limit,
 			Source: "WiredTiger configuration reference, 11.3", Nearest: nearest})
 	}
 

@@ -62,7 +62,7 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	e := &Engine{cfg: cfg, env: env, device: env.Volume("data"), chance: env.Seed.Stream("wiredtiger")}
 	e.ends = env.Clock.Line((*acknowledged)(e))
 
-	// Without a volume of its own, the journal is in the data's folder.
+	// Without a separate volume, the journal is in the data's folder.
 	log := env.Volume("journal", "data")
 	if e.device == nil || log == nil {
 		return nil, errors.New("wiredtiger needs a volume named data (and may have one named journal)")

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/units"
 )
 
@@ -107,8 +107,8 @@ func Defaults() Config {
 }
 
 // Check reports invalid settings, with the field names of the YAML.
-func (c *Config) Check() diagnostics.List {
-	var l diagnostics.List
+func (c *Config) Check() inputerror.List {
+	var l inputerror.List
 	size := func(field string, v, least, most units.Size, source string) {
 		if v < least || v > most {
 			l = append(l, outside(field, v.Exact(), least.Exact(), most.Exact(), v < least, source))
@@ -172,8 +172,8 @@ func (c *Config) Check() diagnostics.List {
 // exact formats a number the way a user writes it in YAML.
 func exact(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-func outside(field, value, least, most string, low bool, source string) diagnostics.Problem {
-	p := diagnostics.Problem{Field: field, Limit: least + " to " + most, Source: source, Nearest: most}
+func outside(field, value, least, most string, low bool, source string) inputerror.Problem {
+	p := inputerror.Problem{Field: field, Limit: least + " to " + most, Source: source, Nearest: most}
 	p.Text = fmt.Sprintf("%s is above the maximum", value)
 	if low {
 		p.Text, p.Nearest = fmt.Sprintf("%s is below the minimum", value), least

@@ -148,7 +148,8 @@ func (p *parser) checkpoint(at time.Time, message string) {
 	}
 }
 
-// starting handles the line about the start of a checkpoint, which gives the reason. Until 9.6 wal was called xlog.
+// starting handles the line about the start of a checkpoint, which gives the reason. Until 9.6 wal was called
+// xlog.
 func (p *parser) starting(at time.Time, message string) {
 	_, flags, _ := strings.Cut(message, ": ")
 	for _, flag := range strings.Fields(flags) {

@@ -14,7 +14,7 @@ import (
 	"errors"
 	"time"
 
-	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/inputerror"
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
@@ -50,26 +50,26 @@ func Defaults() Config {
 }
 
 // Check reports impossible values.
-func (c *Config) Check() diagnostics.List {
-	var l diagnostics.List
+func (c *Config) Check() inputerror.List {
+	var l inputerror.List
 	// O_DIRECT needs multiples of the sector size, so nothing smaller can be measured.
 	if c.Block < 512 || c.Block > 16*units.MiB {
-		l = append(l, diagnostics.Problem{Field: "block", Text: "block of " + c.Block.Exact() + " out of range",
+		l = append(l, inputerror.Problem{Field: "block", Text: "block of " + c.Block.Exact() + " out of range",
 			Limit: "512B to 16MiB", Nearest: min(max(c.Block, 512), 16*units.MiB).Exact()})
 	}
 
 	if c.File < units.MiB {
-		l = append(l, diagnostics.Problem{Field: "file", Text: c.File.Exact() + " is too small for a log file",
+		l = append(l, inputerror.Problem{Field: "file", Text: c.File.Exact() + " is too small for a log file",
 			Limit: "at least 1MiB", Nearest: "1MiB"})
 	}
 
 	if c.Data < c.Block {
-		l = append(l, diagnostics.Problem{Field: "data", Text: c.Data.Exact() + " is smaller than one block",
+		l = append(l, inputerror.Problem{Field: "data", Text: c.Data.Exact() + " is smaller than one block",
 			Nearest: c.Block.Exact()})
 	}
 
 	if d := c.CPU.Std(); d < 0 || d > time.Second {
-		l = append(l, diagnostics.Problem{Field: "cpu", Text: d.String() + " of CPU per call", Limit: "0s to 1s",
+		l = append(l, inputerror.Problem{Field: "cpu", Text: d.String() + " of CPU per call", Limit: "0s to 1s",
 			Nearest: min(max(d, 0), time.Second).String()})
 	}
 

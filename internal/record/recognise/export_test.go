@@ -1,0 +1,3 @@
+package recognise
+
+const FolderSourcesMax = folderSourcesMax

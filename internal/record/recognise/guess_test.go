@@ -1,0 +1,85 @@
+package recognise
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// guesser is an opener of one engine, on a machine with two processes: a server on port 5599, and a shell.
+func guesser(t *testing.T) (o *Opener, folder string) {
+	t.Helper()
+	proc, folder := t.TempDir(), t.TempDir()
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	for pid, name := range map[int]string{41: "ledgerd", 42: "bash"} {
+		write(filepath.Join(proc, fmt.Sprint(pid), "stat"),
+			fmt.Sprintf("%d (%s) S 1%s\n", pid, name, strings.Repeat(" 0", 40)))
+		write(filepath.Join(proc, fmt.Sprint(pid), "status"), "Uid:\t7\t7\t7\t7\n")
+	}
+	write(filepath.Join(proc, "net", "tcp"), "head\n 0: 0100007F:15DF 00000000:0000 0A 0:0 0:0 0 7 0 99\n")
+	write(filepath.Join(folder, "LEDGER"), "41\n")
+
+	o = For([]Engine{{
+		Schemes: []string{"ledger"}, Port: "7000", Programs: []string{"ledgerd"}, Names: []string{"lg"},
+		DataFolder: func(dir string) (int, string, bool) {
+			_, err := os.Stat(filepath.Join(dir, "LEDGER"))
+			return 41, "", err == nil
+		},
+		Looks: []Look{{Is: Starts("LEDGER LOG"), Text: "is a log: give " + ServerHere}},
+	}})
+	o.proc = proc
+
+	return o, folder
+}
+
+// For common inputs instead of an address, the error suggests the address of the server on this machine.
+func TestMeant(t *testing.T) {
+	o, folder := guesser(t)
+	for arg, want := range map[string]string{
+		"ledger":         "ledger://localhost:5599",
+		"LG":             "ledger://localhost:5599",
+		"ledgerd":        "ledger://localhost:5599",
+		"41":             "ledger://localhost:5599",
+		"42":             "--pid 42",
+		"localhost:5599": "ledger://localhost:5599",
+		// These mean no server here: an unknown process, another port, another machine, a file's name.
+		"43": "", "localhost:5598": "", "db-7:5599": "", "ledger.log": "",
+	} {
+		if got := o.meant(arg); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s is answered with %q, want %q", arg, got, want)
+		}
+	}
+
+	if got := o.dataFolder(folder); !strings.Contains(got, "ledger://localhost:5599") {
+		t.Errorf("a data folder is answered with %q", got)
+	}
+	if got := o.dataFolder(t.TempDir()); got != "" {
+		t.Errorf("an empty folder is taken for a data folder: %q", got)
+	}
+	if got := o.looksLike([]byte("LEDGER LOG\n"), plain); got != "is a log: give ledger://localhost:5599" {
+		t.Errorf("a log is answered with %q", got)
+	}
+}
+
+// Without a server on this machine, the default address is only an example.
+func TestMeantElsewhere(t *testing.T) {
+	o, folder := guesser(t)
+	o.proc = t.TempDir()
+	if got := o.meant("ledger"); !strings.Contains(got, "for example ledger://HOST:7000") {
+		t.Errorf("ledger is answered with %q", got)
+	}
+	if got := o.dataFolder(folder); !strings.Contains(got, "does not run") {
+		t.Errorf("the data folder of a server that ended is answered with %q", got)
+	}
+}

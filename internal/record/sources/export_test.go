@@ -1,3 +1,0 @@
-package sources
-
-const FolderSourcesMax = folderSourcesMax

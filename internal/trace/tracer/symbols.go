@@ -1,0 +1,90 @@
+//go:build linux
+
+package tracer
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// symbols are the kernel's functions, sorted by address.
+type symbols struct {
+	addresses []uint64
+	names     []string
+}
+
+const symbolsPath = "/proc/kallsyms"
+
+// readSymbols reads the kernel's own list. It fails if the addresses are hidden.
+func readSymbols() (*symbols, error) {
+	f, err := os.Open(symbolsPath)
+	if err != nil {
+		return nil, err
+	}
+
+	defer f.Close()
+	type entry struct {
+		address uint64
+		name    string
+	}
+
+	var all []entry
+	in := bufio.NewScanner(f)
+	for in.Scan() {
+		// A line is "ffffffff81000000 T _stext", followed by the module in brackets.
+		word, rest, _ := strings.Cut(in.Text(), " ")
+		kind, name, _ := strings.Cut(rest, " ")
+		if kind != "t" && kind != "T" && kind != "w" && kind != "W" {
+			continue
+		}
+
+		address, err := strconv.ParseUint(word, 16, 64)
+		if err != nil || address == 0 {
+			continue
+		}
+
+		name, _, _ = strings.Cut(name, "\t")
+		name, _, _ = strings.Cut(name, ".") // compilers append suffixes such as .isra.0 or .part.1
+		all = append(all, entry{address, strings.Clone(name)})
+	}
+
+	if err := in.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", symbolsPath, err)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s hides the addresses: needs CAP_SYSLOG, or kernel.kptr_restrict below 2",
+			symbolsPath)
+	}
+
+	slices.SortStableFunc(all, func(a, b entry) int {
+		switch {
+		case a.address < b.address:
+			return -1
+		case a.address > b.address:
+			return 1
+		}
+		return 0
+	})
+
+	s := &symbols{}
+	for _, e := range all {
+		s.addresses = append(s.addresses, e.address)
+		s.names = append(s.names, e.name)
+	}
+
+	return s, nil
+}
+
+// name returns the function that contains an address.
+func (s *symbols) name(address uint64) string {
+	i := sort.Search(len(s.addresses), func(i int) bool { return s.addresses[i] > address })
+	if i == 0 {
+		return "?"
+	}
+	return s.names[i-1]
+}
