@@ -27,7 +27,7 @@ func scoreAll(cases []Case, program string) ([]Scored, error) {
 	out := make([]Scored, len(cases))
 	errs := make([]error, len(cases))
 
-	// Each worker writes only to the places by itself cases, so no lock is needed.
+	// Each worker writes only to the places of the cases that it takes, so no lock is needed.
 	next := make(chan int)
 	var wait sync.WaitGroup
 	for range workers {
