@@ -43,12 +43,15 @@ var ends = map[string]end{
 	"plimsoll lab table":   needsEngine,
 	"plimsoll lab status":  {code: exitFailure, stderr: `root|no volume|none is mounted`},
 	"plimsoll watch":       endsWhenStopped,
-	"plimsoll top":         {code: exitUsage, stderr: `top needs a terminal`},
-	"plimsoll top http":    {code: exitFine},
-	"plimsoll mark":        {code: exitFailure, stderr: `127\.0\.0\.1:(9814|1\b).*refused|ring is not a recording`},
-	"plimsoll prove ring":  {code: exitFailure, stderr: `file or folder ring not found`},
-	"plimsoll trace":       needsRoot,
-	"plimsoll mcp":         {code: exitFine, stderr: `serving \d sources`},
+	// The scenario is in a file, and stdout stays empty.
+	"plimsoll init mongodb":    {code: exitFine, stderr: `is a scenario with comments`},
+	"plimsoll init postgresql": {code: exitFine, stderr: `is a scenario with comments`},
+	"plimsoll top":             {code: exitUsage, stderr: `top needs a terminal`},
+	"plimsoll top http":        {code: exitFine},
+	"plimsoll mark":            {code: exitFailure, stderr: `127\.0\.0\.1:(9814|1\b).*refused|ring is not a recording`},
+	"plimsoll prove ring":      {code: exitFailure, stderr: `file or folder ring not found`},
+	"plimsoll trace":           needsRoot,
+	"plimsoll mcp":             {code: exitFine, stderr: `serving \d sources`},
 
 	"plimsoll discover": {code: exitFailure, stderr: `no Kubernetes cluster is configured|context \\"production\\" does not exist`},
 

@@ -31,7 +31,7 @@ var (
 	// query matches what a provider's client is asked for, which may contain operators of the shell.
 	query = regexp.MustCompile(`--query "[^"$]*"`)
 	// reads matches a query in a database's shell, whose text may contain the statement that undoes something.
-	reads = regexp.MustCompile(`"SELECT [^"]*"`)
+	reads = regexp.MustCompile(`"(WITH s AS \(SELECT [^()]* \([^()]*\)\) )?SELECT [^"]*"`)
 	// sets matches words with which a database's own shell changes something.
 	sets = regexp.MustCompile(`(?i)\b(alter|set|update|insert|delete|drop|create|vacuum|checkpoint|setParameter|pg_reload_conf)\b`)
 )
