@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/record/recognise"
 )
 
-// If a user gives a host and port, the error says how to write the address: as a database's at its
+// If a user gives a host and port, the error says how to write the address: as a database's for its
 // usual port, otherwise as a page's.
 func TestAddressesWithoutAScheme(t *testing.T) {
 	opener := recognise.For(engines.All().Sources())

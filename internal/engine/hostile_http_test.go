@@ -30,7 +30,7 @@ func page(status int, header, body string) func(c *conn) {
 	})
 }
 
-// endless answers with a header and then repeats the same text.
+// endless sends a header and then repeats the same text.
 func endless(head, body string) func(c *conn) {
 	return web(func(c *conn, _ *http.Request) bool {
 		if c.say([]byte(head)) {

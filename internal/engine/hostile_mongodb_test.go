@@ -39,13 +39,13 @@ func doc(of any) []byte {
 	return b
 }
 
-// A request is what a client asks.
+// A request is what a client sends.
 type request struct {
 	id, code uint32
 	body     []byte
 }
 
-// is reports whether it runs a command.
+// is reports whether the request runs the given command.
 func (r *request) is(names ...string) bool {
 	for _, n := range names {
 		if bytes.Contains(r.body[:min(len(r.body), 80)], append([]byte(n), 0)) {
@@ -68,14 +68,14 @@ func nextRequest(c *conn) *request {
 	return r
 }
 
-// hello is how a mongod says who it is.
+// hello is a mongod's description of itself.
 func hello(more ...bson.E) bson.D {
 	return append(bson.D{{Key: "ismaster", Value: true}, {Key: "isWritablePrimary", Value: true}, {Key: "maxBsonObjectSize", Value: 16 << 20},
 		{Key: "maxMessageSizeBytes", Value: 48_000_000}, {Key: "maxWriteBatchSize", Value: 1000}, {Key: "minWireVersion", Value: 0},
 		{Key: "maxWireVersion", Value: 25}, {Key: "readOnly", Value: false}, {Key: "ok", Value: 1.0}}, more...)
 }
 
-// mongod says who it is, and answers the rest by next.
+// mongod describes itself, and answers everything else with next.
 func mongod(who bson.D, next func(c *conn, r *request) bool) func(c *conn) {
 	return func(c *conn) {
 		for r := nextRequest(c); r != nil; r = nextRequest(c) {
@@ -90,7 +90,7 @@ func mongod(who bson.D, next func(c *conn, r *request) bool) func(c *conn) {
 	}
 }
 
-// always answers the same document to everything.
+// always gives the same document as every answer.
 func always(d bson.D) func(c *conn) {
 	return mongod(hello(), func(c *conn, r *request) bool { return c.say(reply(r, doc(append(d, bson.E{Key: "ok", Value: 1.0})))) })
 }
@@ -102,7 +102,7 @@ func raw(b []byte) func(c *conn) {
 
 func hangs(c *conn, _ *request) bool { c.hang(); return false }
 
-// bomb is a compressed message that says, and holds, n bytes.
+// bomb is a compressed message that claims to have, and has, n bytes.
 func bomb(r *request, n int) []byte {
 	var b bytes.Buffer
 	z := zlib.NewWriter(&b)
@@ -114,7 +114,7 @@ func bomb(r *request, n int) []byte {
 	return wire(r.id, 2012, le32(2013), le32(uint32(n)), []byte{2}, b.Bytes())
 }
 
-// many is a document of very many fields.
+// many is a document with very many fields.
 func many(n int, value any) bson.D {
 	var d bson.D
 	for i := range n {
@@ -131,7 +131,7 @@ func nested(n int) bson.D {
 	return d
 }
 
-// scram wants the password to be hashed so often.
+// scram requires the password to be hashed that many times.
 func scram(iterations int) func(c *conn) {
 	return func(c *conn) {
 		for r := nextRequest(c); r != nil; r = nextRequest(c) {
@@ -158,7 +158,7 @@ var logins = []hostility{
 	{name: "requests two billion hashes of the password", want: "requests 2000000000 iterations", serve: scram(2_000_000_000)},
 }
 
-// secured are hostilities over TLS, which bounds see through.
+// secured are hostilities over TLS, on which the limits also work.
 var secured = []hostility{
 	{name: "has 2,000 members", want: "its set has 2000 members", serve: overTLS(crowd(2_000))},
 	{name: "requests two billion hashes of the password", want: "requests 2000000000 iterations", serve: overTLS(scram(2_000_000_000))},
@@ -176,7 +176,7 @@ var certified = sync.OnceValue(func() *tls.Config {
 	return &tls.Config{Certificates: s.TLS.Certificates}
 })
 
-// overTLS serves what is in a connection's TLS.
+// overTLS serves the content of a connection's TLS.
 func overTLS(serve func(c *conn)) func(c *conn) {
 	return func(c *conn) { serve(&conn{tls.Server(c.Conn, certified()), c.sent}) }
 }

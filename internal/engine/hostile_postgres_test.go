@@ -87,7 +87,7 @@ func row(values ...string) []byte {
 
 func done() []byte { return message('C', cstring("SELECT 1")) }
 
-// identified answers the first query as PostgreSQL does, and every other with next.
+// identified answers the first query as PostgreSQL does, and every other one with next.
 func identified(next func(c *conn) bool) func(c *conn) {
 	return func(c *conn) {
 		if !login(c) || !asked(c) {

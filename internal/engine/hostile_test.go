@@ -52,15 +52,16 @@ var kinds = []kind{
 type hostility struct {
 	name  string
 	serve func(c *conn)
-	// want must be in the error, "" for any. For an endless answer it shows that a limit ended it.
+	// want must be in the error, or "" for any error. For an endless answer it shows that a limit ended
+	// it.
 	want string
-	// works means that there need not be an error: what is wrong is skipped or noted.
+	// works means that there may be no error: the faulty part is skipped or noted.
 	works bool
-	// slow means that only a deadline ends it, which is kept short then.
+	// slow means that only a deadline ends it; the deadline is then kept short.
 	slow bool
 }
 
-// conn is a connection as seen by a hostile server.
+// A conn is a connection as seen by a hostile server.
 type conn struct {
 	net.Conn
 	sent *atomic.Int64
@@ -100,7 +101,7 @@ const sentMax = 160 << 20
 // twice while its buffer grows, and the smaller buffer is not collected immediately.
 const heapMax = 400 << 20
 
-// outcome is the result of a visit.
+// An outcome is the result of a visit.
 type outcome struct {
 	err   error
 	notes string
@@ -194,7 +195,7 @@ func watchHeap(ctx context.Context) func() uint64 {
 	}
 }
 
-// check examines the outcome of a visit.
+// check checks the outcome of a visit.
 func check(t *testing.T, h hostility, address string, o outcome) {
 	t.Helper()
 	if o.err == nil && !h.works {
@@ -237,14 +238,14 @@ func check(t *testing.T, h hostility, address string, o outcome) {
 }
 
 const (
-	// short is the deadline if only a deadline ends it.
+	// short is the deadline if only a deadline ends the visit.
 	short = 300 * time.Millisecond
 	// long is a deadline that a limit precedes.
 	long = 20 * time.Second
 )
 
-// run tries hostile servers on a source: those that only wait all concurrently, the others one
-// after the other, so that the memory is that of one.
+// run tries hostile servers on a source: those that only wait concurrently, the others one after
+// another, so that the memory use is that of a single visit.
 func run(t *testing.T, k kind, all []hostility) {
 	t.Helper()
 	for _, h := range all {

@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/trace/target"
 )
 
-// alikeCalls is how often each call is repeated with the same arguments.
+// alikeCalls is the number of times that each call is repeated with the same arguments.
 const alikeCalls = 6
 
 // A timed is a call as measured by the program that made it.
@@ -34,7 +34,7 @@ type timedCall struct {
 }
 
 // Consecutive identical calls by one thread are separate calls, and last as long as the program
-// measured, although they are seen only when the thread stops running in them.
+// measured, although they are seen only when the thread is descheduled in them.
 func TestAlike(t *testing.T) {
 	for _, fs := range []string{"ext4", "xfs"} {
 		t.Run(fs, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestAlike(t *testing.T) {
 			begin, made := make(chan struct{}), make(chan []timed, 1)
 			tid, failed := 0, error(nil)
 			go func() {
-				runtime.LockOSThread() // the thread ends with this function, and thereby its last call
+				runtime.LockOSThread() // the thread ends with this function, which ends its last call
 				<-begin
 				tid = unix.Gettid()
 				var all []timed

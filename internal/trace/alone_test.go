@@ -43,7 +43,7 @@ func (a *alone) target() target.Choice { return target.Choice{Path: filepath.Dir
 // lasts implements runner.
 func (*alone) lasts() time.Duration { return 300 * time.Millisecond }
 
-// took returns the latencies of the last run. A sync has two speeds and sticks to one for a while,
+// took returns the latencies of the last run. A sync has two speeds and keeps to one for a while,
 // presumably depending on whether the disk's worker runs on the same CPU. The lower quantiles are
 // therefore the most useful.
 func (a *alone) took() map[string]latencies {

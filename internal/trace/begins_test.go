@@ -33,7 +33,7 @@ func TestRequestsBegin(t *testing.T) {
 
 			major, minor := unix.Major(st.Dev), unix.Minor(st.Dev)
 
-			// An earlier user of the device may have left it without a volatile cache, which is
+			// An earlier user of the device may have left it without a volatile cache; such a device is
 			// never flushed.
 			queue := fmt.Sprintf("/sys/dev/block/%d:%d/queue/", major, minor)
 			set(t, queue+"write_cache", "write back")

@@ -77,9 +77,9 @@ const (
 	offered         = 5000
 )
 
-// offering is the number of clients and connections of a load at a fixed rate: enough that
-// operations hardly ever wait for a free one. With 32 on a volume with 0.4 ms latency, they were
-// busy five sixths of the time, and queueing multiplied any additional latency of a sync.
+// offering is the number of clients and connections of a load at a fixed rate: enough that operations
+// hardly ever wait for a free one. With 32 on a volume with 0.4 ms latency, they were busy five sixths
+// of the time, and queueing multiplied any additional latency of a sync.
 const offering = 128
 
 // connected gives a workload one connection for each of these clients.

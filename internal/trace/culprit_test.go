@@ -42,8 +42,8 @@ func traced(t testing.TB, c target.Choice, slower, least time.Duration, keep boo
 	return r
 }
 
-// blame returns the share of the slow calls' time behind the guilty, the share behind others, and
-// the share waiting for a CPU or in the kernel. The device counts as none of them.
+// blame returns the share of the slow calls' time behind the guilty process, the share behind others,
+// and the share waiting for a CPU or in the kernel. The device counts as none of them.
 func blame(t testing.TB, r *chain.Report, guilty func(testing.TB, *chain.Cause) bool) (right, wrong, busy float64) {
 	t.Helper()
 	for _, c := range r.Causes() {
@@ -59,13 +59,13 @@ func blame(t testing.TB, r *chain.Report, guilty func(testing.TB, *chain.Cause) 
 	return right, wrong, busy
 }
 
-// busyMost is the maximum share of the slow calls' time without a CPU at which the emulation counts
-// as having gone as planned.
+// busyMost is the maximum share of the slow calls' time without a CPU at which the emulation still
+// counts as accurate.
 const busyMost = 0.3
 
-// judge checks that a trace lost nothing and blames the guilty for at least 80 % of the wait. If
-// the emulated volume itself was starved of CPU, that time counts as the device's; in that case the
-// check is that at most a fifth of what the trace blames on others is wrong or unknown. It returns
+// judge checks that a trace lost nothing and blames the guilty process for at least 80 % of the wait.
+// If the emulated volume itself was starved of CPU, that time counts as the device's. In that case,
+// judge checks that at most a fifth of what the trace blames on others is wrong or unknown. It returns
 // which of the two was checked.
 func judge(t testing.TB, e *emulated, r *chain.Report, guilty func(testing.TB, *chain.Cause) bool) (asPlanned bool) {
 	t.Helper()

@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/trace/target"
 )
 
-// A scene is a real program whose syncs wait for something known.
+// A scene is a real program whose syncs have a known cause of waiting.
 type scene struct {
 	name, fs string
 	turn     int // 0 runs for every commit, the others in make nightly
@@ -73,8 +73,8 @@ func device(_ testing.TB, c *chain.Cause) bool {
 	return c.Kind == chain.TheDevice || c.Kind == chain.TheFlush || c.Kind == chain.Others && (c.Culprit.Self || c.Culprit.Why == chain.WhyJournal)
 }
 
-// takesTurn skips tests that are due in another commit's CI run, and, outside of CI, all tests with
-// a turn: they take minutes of real time on an otherwise idle machine.
+// takesTurn skips tests whose turn is in another commit's CI run and, outside CI, all tests with a
+// turn: they take minutes of real time on an otherwise idle machine.
 func takesTurn(t testing.TB, turn int) {
 	t.Helper()
 	if now := os.Getenv("PLIMSOLL_TURN"); turn >= 0 && now != "all" && now != strconv.Itoa(turn) {
@@ -301,8 +301,8 @@ func enter(t testing.TB, dir string, pid int) {
 func container(t testing.TB, e *emulated) (target.Choice, time.Duration) {
 	t.Helper()
 
-	// A container is at the same path in all hierarchies. This one is in a single hierarchy, so its
-	// path is deeper to win over the others.
+	// A container has the same path in all hierarchies. This one is in a single hierarchy, so its path
+	// is made deeper to win over the others.
 	dir, _, why := group(t, "pids", "pids", groupName+"/containers/of/neighbour")
 	if why != "" {
 		t.Skip(why)

@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A delay is a file in memory whose reads and writes take a fixed time. A single thread that sleeps
-// in the kernel serves it, which is as cheap as a user-space file system (FUSE) can be. The lab's
-// volume, with its model, takes four times as much CPU time for a request, which the measured
-// engines need.
+// A delay is a file in memory whose reads and writes take a fixed time. It is served by a single thread
+// that sleeps in the kernel, which is as cheap as a user-space file system (FUSE) can be. The lab's
+// volume, with its model, uses four times as much CPU time per request, which the measured engines
+// need.
 type delay struct {
 	fd    int
 	each  time.Duration

@@ -168,8 +168,8 @@ func (s *seen) answers() []answer {
 	return slices.Clone(s.all)
 }
 
-// An emulated is a volume of 1,000 IOPS and 40 MiB/s as a block device, with a file system if one
-// is named.
+// An emulated is a volume of 1,000 IOPS and 40 MiB/s as a block device, with a file system if one is
+// named.
 type emulated struct {
 	device string // "/dev/loop3"
 	dir    string // where the file system is mounted
@@ -245,7 +245,7 @@ func emulate(t testing.TB, fs string, slots int) *emulated {
 	return e
 }
 
-// unmount waits for killed processes, which end once their requests have.
+// unmount waits for killed processes, which end only after their requests.
 func unmount(t testing.TB, dir string) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; {

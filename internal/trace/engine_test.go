@@ -118,7 +118,7 @@ func (s *stored) update(ctx context.Context, perSecond float64) {
 				op := lab.Op{Seq: seq, Op: workload.Op{Kind: workload.Update, Key: rng.Uint64N(s.keys), Size: s.size, Document: s.size}}
 				began := time.Now()
 				if perSecond > 0 {
-					began = next // a late start counts as latency
+					began = next // starting late counts as latency
 				}
 
 				if s.server.Do(ctx, i, &op) == nil {

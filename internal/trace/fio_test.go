@@ -41,8 +41,8 @@ func (f *fioRunner) target() target.Choice { return target.Choice{Path: f.dir} }
 // lasts implements runner.
 func (*fioRunner) lasts() time.Duration { return 600 * time.Millisecond }
 
-// took implements runner. Only direct writes count as writes: the others are copies into memory,
-// and their syncs are counted instead.
+// took implements runner. Only direct writes count as writes. The others are copies into memory; their
+// syncs are counted instead.
 func (f *fioRunner) took() map[string]latencies { return f.last }
 
 // fioTimes is fio's latency histogram: the number of operations by nanoseconds.

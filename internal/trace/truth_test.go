@@ -58,8 +58,7 @@ func TestDeviceStages(t *testing.T) {
 		}
 	}
 
-	// The emulator answers early to compensate for the time on the way, nearly all of which is
-	// Fixed.
+	// The emulator answers early to compensate for the time on the path, nearly all of which is Fixed.
 	early := e.disk.Path().Fixed.Std() + 100*time.Microsecond
 	w := chain.NewWindow(r.Report.Header)
 	w.Add(r.Events)

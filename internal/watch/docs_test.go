@@ -18,8 +18,8 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// The alerts that are shipped are valid rules about metrics that are served and are on the page, and every
-// metric served is documented.
+// The published alerts are valid rules about metrics that are served and documented, and every metric
+// served is documented.
 func TestPageListsTheMetrics(t *testing.T) {
 	page, err := os.ReadFile("../../docs/metrics.md")
 	if err != nil {
@@ -60,7 +60,7 @@ func TestPageListsTheMetrics(t *testing.T) {
 	}
 }
 
-// bursting is a volume with credits over a baseline of 150 IOPS.
+// bursting is a volume with credits above a baseline of 150 IOPS.
 var bursting = headroom.Known{Volumes: map[string]headroom.Offer{"nvme1n1": func(int64) (headroom.Volume, error) {
 	return headroom.Volume{Text: "gp2 of 50 GiB", Sustained: headroom.Rate{IOPS: 150}, Burst: headroom.Rate{IOPS: 3000}, Credits: 5.4e6}, nil
 }}}

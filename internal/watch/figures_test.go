@@ -49,7 +49,7 @@ func busy(f *figures, ms int64, devices ...string) {
 	f.update(b)
 }
 
-// Unusual device names do not break metrics: invalid text, long names, names that are equal once
+// Unusual device names do not break metrics: invalid text, long names, and names that are equal once
 // shortened.
 func TestFiguresOfOddDevices(t *testing.T) {
 	f := newFigures(rules.NewPack(nil))

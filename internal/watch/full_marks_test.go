@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Reading the same marks again does not trigger a diagnosis, even at the maximum number of marks; a
-// new one does, although their number stays the same.
+// Reading the same marks again does not trigger a diagnosis, even at the maximum number of marks. A new
+// one does, although their number stays the same.
 func TestFullMarksAreNotNew(t *testing.T) {
 	var all []recording.Mark
 	for k := range recording.MarksMax {

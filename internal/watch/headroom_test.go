@@ -78,7 +78,7 @@ func (s *filling) Sample(ctx context.Context, at time.Time) ([]recording.Batch, 
 	return b, nil
 }
 
-// Space that shrinks by 1 MB/s ends when the rest is used up.
+// Space that shrinks by 1 MB/s runs out once the rest is used up.
 func TestSpaceIsWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, watch.Options{Pack: pack, Window: 15 * time.Minute, Every: 5 * time.Minute}, &filling{newStalling(nil)})

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A watch runs next to a database for months, so it does not link models, lab, planner or emitter.
+// A watch runs next to a database for months, so it does not link the models, the lab, the planner or
+// the emitter.
 func TestLinksLittle(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	if err != nil {

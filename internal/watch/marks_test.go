@@ -71,7 +71,7 @@ func TestMarksByRequest(t *testing.T) {
 	}
 }
 
-// Marks are off if anybody could set them.
+// Marks are off if any client could set them.
 func TestMarksAreOff(t *testing.T) {
 	w := &watched{Watch: watch.New(nil, watch.Options{Pack: pack})}
 	for _, path := range []string{"/api/marks", "/mark"} {

@@ -21,8 +21,8 @@ func onHost(host string, already int, stalls func(second int) bool) *stalling {
 	return s
 }
 
-// Each server's stalls are noticed, reported and counted separately, with its name, regardless of
-// the order of the servers; a healthy server next to it is not affected.
+// Each server's stalls are detected, reported and counted separately, with its name, regardless of the
+// order of the servers. A healthy server next to it is not affected.
 func TestServersAreWatchedSeparately(t *testing.T) {
 	for _, order := range [][]string{{"calm", "sick"}, {"sick", "calm"}, {"sick", "calm", "other"}} {
 		t.Run(strings.Join(order, " "), func(t *testing.T) {

@@ -126,8 +126,8 @@ func stall(t *testing.T, address, path string, times int) {
 	}()
 }
 
-// The same over the network: more clients than allowed connections, none of which reads, do not
-// block the page.
+// The same over the network: more clients than allowed connections, none of which reads, do not block
+// the page.
 func TestSlowReaders(t *testing.T) {
 	w := diagnosedWatch(t)
 	h := w.Handler()
@@ -220,7 +220,7 @@ func TestSourcesOfOneName(t *testing.T) {
 	}
 }
 
-// If there is one connection too many, the one whose state has not changed for the longest is
+// If there is one connection too many, the one whose state has not changed for the longest time is
 // closed, and the others stay.
 func TestStuckConnectionGivesWay(t *testing.T) {
 	changed := watch.Connections(2)

@@ -66,8 +66,8 @@ func (f *tracer) seen() (began []time.Time, lasted []time.Duration, open int) {
 	return slices.Clone(f.began), slices.Clone(f.lasted), f.open
 }
 
-// A stall is traced once, within seconds of its beginning and for a limited time; the verdict
-// reports the measurement, the ring stores it, and the end of the watch ends a trace.
+// A stall is traced once, within seconds of its beginning and for a limited time. The verdict reports
+// the measurement, the ring stores it, and ending the watch ends a trace.
 func TestStallIsTraced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake, ring := &tracer{}, recording.NewMemory(recording.MemoryOptions{})

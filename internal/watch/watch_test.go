@@ -161,8 +161,8 @@ func (w *watched) get(path string) (status int, body string) {
 	return rec.Code, string(text)
 }
 
-// A stall is reported within seconds of its beginning, its cause with the next diagnosis, and the
-// end of both.
+// A stall is reported within seconds of its beginning, its cause with the next diagnosis, and the end
+// of both.
 func TestStallIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newStalling(func(second int) bool { return second > 120 && second <= 150 })

@@ -24,8 +24,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// all is the list of engines with one more entry. That entry and this folder are all that the
-// program has of the engine.
+// all is the list of engines with one more entry. That entry and this folder are all that the program
+// contains about the engine.
 var all = append(engines.All(), &applog.Engine)
 
 const deployed = `
@@ -66,8 +66,8 @@ func run(t *testing.T, sets ...string) (*simulate.Result, *recording.Memory) {
 	return r, m
 }
 
-// An engine that only its own files know works end to end: from a scenario to a recording, a
-// diagnosis with its own cause, a plan, a proof, and the pages of all of them.
+// An engine that only its own files know works end to end: from a scenario to a recording, a diagnosis
+// with its own cause, a plan, a proof, and the pages of all of them.
 func TestTheWholeWay(t *testing.T) {
 	pack := rules.NewPack(all.Rules())
 	now, before := run(t)

@@ -31,8 +31,8 @@ func TestMain(m *testing.M) { os.Exit(rollouttest.Main(m, &etcd.Engine)) }
 const plan = `{"version": 1, "scenario": {"file": "etcd.yaml", "text": "plimsoll: 1\nname: etcd\nhost: {cores: 4, memory: 8GiB}\nvolumes: {data: {type: gp3, size: 20GiB}}\nengine: {etcd: {members: 3}}\nworkload: {preset: etcd-check-perf-s}\n"},
  "chosen": {"sets": ["volumes.wal={type: gp3, size: 10GiB}"]}}`
 
-// The WALs of a cluster of three move, member by member, while a client puts keys. The rollout is
-// killed at each step, and is resumed or undone: no acknowledged key is lost.
+// The WALs of a cluster of three are moved, member by member, while a client puts keys. The rollout is
+// killed at each step, and is then resumed or undone. No acknowledged key is lost.
 func TestRolloutKilled(t *testing.T) {
 	binary, err := exec.LookPath("etcd")
 	if err != nil {
@@ -151,8 +151,8 @@ func (w *writer) call(ctx context.Context, endpoint, path string, body any) ([]b
 
 func key(id int) string { return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "k%08d", id)) }
 
-// begin writes until the test ends, through whichever member answers. It returns when each member
-// has acknowledged a key: two of three acknowledge before the third has made its directory.
+// begin writes until the test ends, through whichever member answers. It returns when each member has
+// acknowledged a key, because two of three acknowledge before the third has created its directory.
 func (w *writer) begin(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -165,7 +165,7 @@ func (w *writer) begin(t *testing.T) {
 			endpoint := w.endpoints[id%len(w.endpoints)]
 			value := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{'x'}, 1000))
 			if _, err := w.call(ctx, endpoint, "/v3/kv/put", map[string]string{"key": key(id), "value": value}); err != nil {
-				time.Sleep(10 * time.Millisecond) // a member that is stopped
+				time.Sleep(10 * time.Millisecond) // the member is stopped
 				continue
 			}
 
@@ -188,7 +188,7 @@ func (w *writer) begin(t *testing.T) {
 	}
 }
 
-// check asks each member alone for every key that was acknowledged before it was called.
+// check reads from each member separately every key that was acknowledged before the call.
 func (w *writer) check() (int, error) {
 	w.mu.Lock()
 	acked := append([]int{}, w.acked...)

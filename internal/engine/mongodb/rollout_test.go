@@ -36,9 +36,9 @@ engine: {mongodb: {cache: 50MiB, oplog: false, log_file: 1MiB, checkpoint: 2s}}
 workload: {connections: 4, arrivals: {poisson: 100/s}, mix: {update: 100%}, keys: {count: 200}, document: {size: 4kB}}
 `
 
-// The journal of a real WiredTiger moves while clients write. Stopping it means killing it, so that
-// acknowledged writes are in the journal alone. The rollout is also killed at each step, and is
-// resumed or undone; no acknowledged write is lost.
+// The journal of a real WiredTiger is moved while clients write. Stopping it means killing it, so that
+// acknowledged writes are only in the journal. The rollout is also killed at each step, and is then
+// resumed or undone. No acknowledged write is lost.
 func TestRolloutKilled(t *testing.T) {
 	sc := parsed(t, text)
 	s, err := worker.New(*scenario.ConfigOf[*model.Config](sc))
@@ -48,8 +48,8 @@ func TestRolloutKilled(t *testing.T) {
 	rolledOut(t, sc, s, "db", func(string) string { return "" })
 }
 
-// The same with the mongod that PLIMSOLL_MONGOD names, written to with {w: majority, j: true}. Its
-// health is checked as well.
+// The same with the mongod that PLIMSOLL_MONGOD names, with {w: majority, j: true} as the write
+// concern. Its health is checked as well.
 func TestRolloutKilledRealMongod(t *testing.T) {
 	path := os.Getenv("PLIMSOLL_MONGOD")
 	if path == "" {

@@ -28,8 +28,8 @@ func TestMain(m *testing.M) { os.Exit(rollouttest.Main(m, &postgres.Engine)) }
 const plan = `{"version": 1, "scenario": {"file": "db.yaml", "text": "plimsoll: 1\nname: db\nhost: {cores: 4, memory: 16GiB}\nvolumes: {data: {type: gp3, size: 100GiB}}\nengine: {postgres: {}}\nworkload: {preset: pgbench}\n"},
  "chosen": {"sets": ["volumes.wal={type: gp3, size: 10GiB}"]}}`
 
-// The WAL of a real server moves while a client writes. The rollout is killed at each step, and is
-// resumed or undone: no acknowledged row is lost.
+// The WAL of a real server is moved while a client writes. The rollout is killed at each step, and is
+// then resumed or undone. No acknowledged row is lost.
 func TestRolloutKilled(t *testing.T) {
 	bins, err := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if err != nil || len(bins) == 0 {
@@ -152,7 +152,7 @@ func (w *writer) begin(t *testing.T) {
 	})
 }
 
-// check fails if a row is missing that was acknowledged before it was called.
+// check fails if a row is missing that was acknowledged before the call.
 func (w *writer) check() (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -33,7 +33,7 @@ func half(seed uint64) string {
 	return keptAside
 }
 
-// tryAll tries the incidents of the seeds from 0 on, as many at a time as there are cores.
+// tryAll runs the incidents of the seeds from 0 on, one per core at a time.
 func tryAll(t *testing.T, n int) []*tried {
 	t.Helper()
 	out := make([]*tried, n)
@@ -62,8 +62,8 @@ func tryAll(t *testing.T, n int) []*tried {
 	return out
 }
 
-// tableOf counts the claims about the incidents of each half: all rules together, and each rule of the half
-// that was kept aside unless brief.
+// tableOf counts the claims about the incidents of each half: for all rules together and, unless brief,
+// for each rule of the held-out half.
 func tableOf(found []*tried, brief bool) string {
 	var b strings.Builder
 	for _, which := range []string{keptAside, tunedOn} {
@@ -88,8 +88,8 @@ func tableOf(found []*tried, brief bool) string {
 	return b.String()
 }
 
-// writeTable writes a row for each rule, with the counts at one second and F1 at each sampling; only the
-// row of all rules if brief. A rule with no claim and no miss at any sampling has no row.
+// writeTable writes one row per rule, with the counts at one second and F1 at each sampling. If brief,
+// it writes only the row for all rules. It omits rules with no claim and no miss at any sampling.
 func writeTable(b *strings.Builder, all []accuracy.Row, brief bool) {
 	b.WriteString("| rule | right | false alarms | missed | F1 at 1 s | at 10 s | at 15 s |\n|---|---|---|---|---|---|---|\n")
 
@@ -129,7 +129,7 @@ func percent(x float64, ok bool) string {
 	return fmt.Sprintf("%.0f %%", 100*x)
 }
 
-// worstOf lists what must never happen.
+// worstOf lists the mistakes that must never happen.
 func worstOf(found []*tried) (critical, notDisk []string) {
 	for _, r := range found {
 		critical, notDisk = append(critical, r.criticalUnstalled...), append(notDisk, r.wrongNotTheDisk...)
@@ -137,8 +137,8 @@ func worstOf(found []*tried) (critical, notDisk []string) {
 	return critical, notDisk
 }
 
-// What every change must keep: nothing critical where nothing is slow, no "not the disk" where it is
-// the disk, and verdicts that are hardly less often right than when this was written: F1 90 %
+// What every change must preserve: no critical finding where nothing is slow, no "not the disk" where
+// it is the disk, and verdicts about as accurate as when this test was written: F1 90 %
 // (BenchmarkIncidents, 70 of them).
 func TestSome(t *testing.T) {
 	if underRace {
@@ -170,7 +170,8 @@ func TestSome(t *testing.T) {
 	}
 }
 
-// The totals are published on one page and each rule's rows on the other, both between these marks.
+// The totals are published on one page and the rows of each rule on the other, both between these
+// marks.
 const (
 	summaryPage = "../../../docs/accuracy.md"
 	rulesPage   = "../../../docs/research/accuracy-rules.md"
@@ -178,7 +179,7 @@ const (
 
 const begin, end = "<!-- table: go test ./internal/judge/accuracy -run TestTable -update -timeout 60m -->\n", "<!-- end of table -->"
 
-// The published table is that of all incidents. BenchmarkIncidents tries some of them.
+// The published table covers all incidents. BenchmarkIncidents tries some of them.
 func TestTable(t *testing.T) {
 	if !*update {
 		t.Skip("-update tries all incidents and publishes the table")
@@ -193,7 +194,7 @@ func TestTable(t *testing.T) {
 	publish(t, rulesPage, begin, end, tableOf(found, false))
 }
 
-// neverOf counts what must never happen.
+// neverOf counts the mistakes that must never happen.
 func neverOf(found []*tried) string {
 	critical, notDisk := worstOf(found)
 	return fmt.Sprintf("Critical findings where nothing stalls: %d. \"Not the disk\" where it is: %d.\n", len(critical), len(notDisk))
@@ -232,7 +233,7 @@ func BenchmarkIncidents(b *testing.B) {
 	}
 }
 
-// publish writes what a page has between two marks.
+// publish writes text between two marks of a page.
 func publish(t *testing.T, page, begin, end, table string) {
 	t.Helper()
 	text, err := os.ReadFile(page)

@@ -16,15 +16,15 @@ const fewAndLong = "queries/few-and-long"
 // aQuota is a placeholder in a scenario for a quota that is drawn once the load is known.
 const aQuota = "QUOTA"
 
-// underQuota is a machine with cores to spare, more of which change nothing.
+// underQuota is a machine with spare cores: adding more changes nothing.
 func (c chance) underQuota(in *incident) string {
 	in.without["container/cpu-throttled"] = []string{"host.cpu_quota=0"}
 	in.without["host/cpu-saturated"] = []string{"host.cores=64"}
 	return fmt.Sprintf("cores: 8, memory: %dGiB, cpu_quota: %s", pick(c, 8, 16, 32), aQuota)
 }
 
-// withQuota draws the CPU quota of the database's container, around the peak demand of the load:
-// rate operations per second, each of which takes the given number of microseconds.
+// withQuota draws the CPU quota of the database's container near the load's peak demand: rate
+// operations per second, each taking the given number of microseconds.
 func (c chance) withQuota(text string, rate, takes int) string {
 	if !strings.Contains(text, aQuota) {
 		return text
@@ -33,8 +33,8 @@ func (c chance) withQuota(text string, rate, takes int) string {
 	return strings.Replace(text, aQuota, fmt.Sprintf("%d%%", max(5, int(demand*float64(c.among(60, 160))))), 1)
 }
 
-// longQueries makes one client or two that run operations of a few tenths of a second, one after the
-// other, on a machine and a volume with room, and checkpoints. There is no other load.
+// longQueries makes one or two clients that run operations of a few tenths of a second back to back, on
+// a machine and a volume with headroom, and checkpoints. There is no other load.
 func longQueries(c chance, in *incident) string {
 	in.family = "wiredtiger"
 	data := c.volume(in, "data")
@@ -49,8 +49,8 @@ func longQueries(c chance, in *incident) string {
 		fmt.Sprintf("workload:\n  arrivals: {clients: %d}\n  mix: {update: %d%%, read: %d%%}\n  keys: {count: %d}\n  document: {size: 1000B}\n", pick(c, 1, 2), updates, 100-updates, c.among(1e5, 3e6))
 }
 
-// longByThemselves reports whether an incident's operations take as long with everything granted:
-// then they wait for nothing but their own work, and nothing stalls.
+// longByThemselves reports whether an incident's operations take just as long with every resource
+// granted. Then they wait for nothing but their own work, and nothing stalls.
 func (in incident) longByThemselves(ctx context.Context, base time.Duration, limit map[string]float64) (bool, error) {
 	if in.everything == nil {
 		return false, nil

@@ -8,26 +8,27 @@ import (
 	"strings"
 )
 
-// An incident is a scenario with its counterfactuals: for each rule the assignments that remove its
-// cause, or grant the resource that it says would not help.
+// An incident is a scenario with its counterfactuals: for each rule, the assignments that remove its
+// cause, or that grant the resource that it says would not help.
 type incident struct {
 	seed    uint64
 	family  string
 	trouble trouble
 	text    string
-	// instance says that the machine's size is an instance's, so that more of it is not a small change.
+	// instance is set if the machine's size is that of an instance type, so that adding more is not a
+	// small change.
 	instance bool
-	// without takes away the cause that a rule names.
+	// without removes the cause that a rule names.
 	without map[string][]string
 	// granted adds the resource that a refutation says would not help.
 	granted map[string][]string
-	// needs is what has to help besides, for a refutation that also says what does.
+	// needs is the resource that must help instead, for a refutation that also says what would.
 	needs map[string][]string
-	// everything grants all there is, where operations may be long by themselves; else nil.
+	// everything grants all resources, if operations may be long by themselves; otherwise it is nil.
 	everything []string
 }
 
-// A trouble is what an incident is drawn for; the first 500 seeds are drawn for none, and have what
+// A trouble is what an incident is drawn for. The first 500 seeds are drawn for none, and get whatever
 // chance brings.
 type trouble int
 
@@ -44,8 +45,8 @@ const (
 // A chance draws figures; the same seed draws the same ones.
 type chance struct{ *rand.Rand }
 
-// among draws a whole number between two, evenly by its logarithm, so that small and large caps are
-// as frequent.
+// among draws an integer from a range, uniformly by its logarithm, so that small and large caps are
+// equally frequent.
 func (c chance) among(least, most float64) int {
 	return int(math.Exp(math.Log(least) + c.Float64()*math.Log(most/least)))
 }
@@ -54,21 +55,21 @@ func (c chance) yes(p float64) bool { return c.Float64() < p }
 
 func pick[T any](c chance, of ...T) T { return of[c.IntN(len(of))] }
 
-// ample is a volume that nothing waits for.
+// ample is a volume on which nothing waits.
 const ample = "{type: custom, size: 500GiB, iops: 1000000, throughput: 100GB/s, queue_slots: 1024, latency: {like: nvme}}"
 
-// A drawn volume, and the assignments that take away each of its limits.
+// A drawn volume, and the assignments that remove each of its limits.
 type drawn struct {
 	text              string
 	iops, bytes       []string
 	burst             []string // nil if it has none
 	perfect, moreIOPS []string
 	quick             []string // the same limits at a twentieth of the latency
-	steady            []string // without its bad times; nil if it has none
+	steady            []string // without its bad episodes; nil if it has none
 }
 
-// volume draws a volume: mostly one with room, sometimes one with a low cap, credits that end, or
-// bad times. Where the incident is drawn for something else, the volume has room.
+// volume draws a volume: usually one with headroom, sometimes one with a low cap, credits that run out,
+// or bad episodes. If the incident is drawn for something else, the volume has headroom.
 func (c chance) volume(in *incident, name string) drawn {
 	iops, mib := c.among(300, 16000), c.among(20, 1000)
 	if in.trouble != anyTrouble {
@@ -101,12 +102,12 @@ func (c chance) volume(in *incident, name string) drawn {
 	return d
 }
 
-// ofChance is how many seeds are drawn for no particular trouble: with what chance brings, an
-// instance's limit or the CPUs are hardly ever the cause.
+// ofChance is the number of seeds drawn for no particular trouble. Chance alone hardly ever makes an
+// instance's limit or the CPUs the cause.
 const ofChance = 500
 
-// ofTroubles is how many seeds there are before those of a container's quota and of long operations,
-// which were added later: a seed stays what it is.
+// ofTroubles is the number of seeds before those for a container's quota and for long operations, which
+// were added later. The incidents of earlier seeds must not change.
 const ofTroubles = 600
 
 // generate makes the incident of a seed.
@@ -136,7 +137,7 @@ func generate(seed uint64) incident {
 	return in
 }
 
-// host draws a machine. An instance shares its limit among the volumes.
+// host draws a machine. An instance's limit is shared by its volumes.
 func (c chance) host(in *incident) string {
 	cores, memory := pick(c, 2, 4, 8), pick(c, 8, 16, 32)
 	in.without["host/writeback-backlog"] = []string{"host.dirty_background_bytes=1MB"}
@@ -192,9 +193,9 @@ func (in *incident) disks(volumes ...drawn) {
 	}
 }
 
-// arrivals draws how requests arrive at a rate: evenly, with a rise, or, for two of five seeds,
-// with a demand that varies like that of real applications. The kind of demand has its own random
-// stream, so that it does not change the rest of an incident.
+// arrivals draws how requests arrive at a rate: evenly, with a rise, or, for two of five seeds, with a
+// demand that varies like that of real applications. The kind of demand has its own random stream, so
+// that it does not change the rest of an incident.
 func (c chance) arrivals(seed uint64, rate int) string {
 	rises := c.yes(0.3)
 
@@ -209,9 +210,9 @@ func (c chance) arrivals(seed uint64, rate int) string {
 	return fmt.Sprintf("{poisson: %d/s}", rate)
 }
 
-// varying draws one of four kinds of varying demand, whose highest rate is near the given one.
+// varying draws one of four kinds of varying demand, whose peak rate is near the given one.
 func (c chance) varying(rate int) string {
-	const seconds = 260 // of a run, with its warm-up
+	const seconds = 260 // of a run, including its warm-up
 	type step struct{ rate, seconds int }
 	var steps []step
 
@@ -285,8 +286,8 @@ func wiredtiger(c chance, in *incident) string {
 	return c.withQuota(text, rate, takes+requestTakes)
 }
 
-// requestTakes is what a MongoDB server takes for a request in addition to its engine, in microseconds, as
-// the model has it.
+// requestTakes is how long a MongoDB server takes for a request in addition to its engine, in
+// microseconds, as in the model.
 const requestTakes = 1200
 
 func postgres(c chance, in *incident) string {
@@ -337,7 +338,8 @@ func etcd(c chance, in *incident) string {
 		members, c.arrivals(in.seed, c.among(50, 1500)), pick(c, 256, 1024, 8192))
 }
 
-// slowMembers makes two of three members' logs slow. What is granted to a volume is granted to theirs.
+// slowMembers makes the logs of two of three members slow. Whatever is granted to a volume is granted
+// to theirs.
 func (c chance) slowMembers(in *incident, wal, data drawn) string {
 	slow := fmt.Sprintf("{volumes: {wal: {type: custom, size: 100GiB, iops: %d, throughput: 100MiB/s, latency: {like: gp3, scale: %d%%}}}}", c.among(100, 3000), c.among(3000, 20000))
 	all := []drawn{wal, data}

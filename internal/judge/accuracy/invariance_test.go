@@ -14,8 +14,9 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// invariant are rules that no null recording tries: what a log has, sums since a start, what a benchmark's
-// clients felt, and a device or a member compared with itself and with others.
+// invariant are rules that no null recording tries: they judge the contents of a log, sums since a
+// start, latencies of a benchmark's clients, or a device or member compared with itself and with
+// others.
 var invariant = []string{
 	"clients/slow-operations", "disk/logged-slow-syncs", "disk/slow-member", "disk/write-bursts",
 	"etcd/logged-no-space", "etcd/logged-slow-requests", "etcd/logged-slow-syncs", "etcd/nothing-slow-logged",
@@ -24,8 +25,8 @@ var invariant = []string{
 	"postgres/nothing-slow-logged",
 }
 
-// What such a rule finds does not depend on how often another source was sampled, and it finds as much at
-// twice the load: with twice the calls, bytes and time in all counters.
+// The findings of such a rule do not depend on how often another source was sampled, and they are the
+// same at twice the load: with twice the calls, bytes and time in all counters.
 func TestFindingsAreInvariant(t *testing.T) {
 	scripts, err := ruletest.Scripts(pack)
 	if err != nil {
@@ -69,7 +70,7 @@ func TestFindingsAreInvariant(t *testing.T) {
 	}
 }
 
-// severities are those of a rule's findings, the most severe first, as numbers from 0.
+// severities returns those of a rule's findings as numbers from 0, the most severe first.
 func severities(t *testing.T, rule string, all []ruletest.Series) (out []int) {
 	t.Helper()
 	mem := recording.NewMemory(recording.MemoryOptions{})
@@ -93,7 +94,7 @@ func severities(t *testing.T, rule string, all []ruletest.Series) (out []int) {
 	return out
 }
 
-// twice doubles what counters count. A device cannot be busy for more than all of the time.
+// twice doubles everything that counters count. A device cannot be busy for more than all of the time.
 func twice(all []ruletest.Series) (out []ruletest.Series) {
 	for _, s := range all {
 		name := s.Labels.Get(labels.MetricName)

@@ -15,10 +15,10 @@ type nullCase struct {
 	wrong func(f diagnose.Finding) bool
 }
 
-// accuses is a cause that the verdict would name.
+// accuses matches a cause that the verdict would name.
 func accuses(f diagnose.Finding) bool { return f.Kind == diagnose.Cause && f.Severity != diagnose.Info }
 
-// anyOf is a claim of one of these rules, as a fact or as a cause.
+// anyOf matches a claim of one of these rules, as a fact or as a cause.
 func anyOf(rules ...string) func(f diagnose.Finding) bool {
 	return func(f diagnose.Finding) bool {
 		for _, rule := range rules {
@@ -30,7 +30,7 @@ func anyOf(rules ...string) func(f diagnose.Finding) bool {
 	}
 }
 
-// conditions are what happens on a host at times that have nothing to do with its stalls.
+// conditions happen on a host at times that have nothing to do with its stalls.
 var conditions = []struct {
 	name string
 	add  func(r *nullRecording, on []bool)
@@ -127,8 +127,8 @@ func (r *nullRecording) bounded(x []float64) []float64 {
 	return x
 }
 
-// cappedDisk is at a limit of requests in the cells that are on, with a rate that varies by cv and
-// a queue that varies more.
+// cappedDisk reaches a limit of requests in the cells that are on, with a rate that varies by cv and a
+// queue that varies more.
 func (r *nullRecording) cappedDisk(on []bool, limit, cv float64) disk {
 	d := r.idleDisk()
 	ops, queue := r.flat(limit, cv), r.flat(30, 0.3)
@@ -148,7 +148,7 @@ var cvs = []float64{0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5}
 
 var capRules = []string{"disk/iops-capped", "disk/throughput-capped", "disk/machine-capped", "disk/burst-exhausted", "disk/instance-burst-exhausted"}
 
-// nullCases are all of them.
+// nullCases are all the cases.
 func nullCases() []nullCase {
 	var out []nullCase
 	for _, c := range conditions {

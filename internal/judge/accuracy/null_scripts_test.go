@@ -17,8 +17,9 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// scriptNullIntervals is how long such a recording is at most, in the case's own sampling periods, and
-// scriptNullHours in time: a longer one is judged piece by piece, and each piece is a chance to be wrong.
+// scriptNullIntervals is the maximum length of such a recording in the case's own sampling periods, and
+// scriptNullHours in hours. A longer one would be judged in pieces, and each piece is another chance to
+// be wrong.
 const (
 	scriptNullIntervals = 900
 	scriptNullHours     = 4
@@ -29,10 +30,10 @@ func (n *scriptNull) intervals() int {
 	return min(scriptNullIntervals, int(scriptNullHours*time.Hour/n.step))
 }
 
-// A scriptNull makes recordings from a rule's own positive case, in which the rule's claim is false. The
-// case's seconds are drawn anew, in stretches: stalled and calm ones at random times for what shows that
-// clients wait, and at other random times for everything else. So every figure has the values that it has when
-// the rule is right, and what the rule claims to be the cause has nothing to do with the stalls.
+// A scriptNull makes recordings from a rule's own positive case in which the rule's claim is false. It
+// redraws the case's seconds in stretches, stalled or calm: at random times for the series that show
+// clients waiting, and at other random times for everything else. So every figure has the same values
+// as when the rule is right, but the claimed cause has nothing to do with the stalls.
 type scriptNull struct {
 	rule    rules.Rule
 	title   string
@@ -69,8 +70,8 @@ func scriptNulls(t *testing.T) (out []scriptNull) {
 	return out
 }
 
-// newScriptNull separates a case's series into what shows that clients wait and the rest. It cannot if the case
-// has only one of them, several sampling periods, no calm time, or another cause.
+// newScriptNull separates the series that show clients waiting from the rest. It cannot if the case has
+// only one of the two, several sampling periods, no calm time, or another cause.
 func newScriptNull(t *testing.T, rule rules.Rule, c *ruletest.Case, felt [][]*labels.Matcher) (n scriptNull, ok bool) {
 	t.Helper()
 	all := c.Series()
@@ -119,7 +120,7 @@ func newScriptNull(t *testing.T, rule rules.Rule, c *ruletest.Case, felt [][]*la
 		return n, false
 	}
 
-	// Where the condition also holds in calm times, the rule has nothing to compare with, and says so.
+	// If the condition also holds in calm times, the rule has nothing to compare with, and says so.
 	for i := range 3 {
 		r := newNullRecording(t, uint64(i), n.intervals())
 		n.make(r, false)
@@ -141,7 +142,7 @@ func count(mask []bool, of bool) (n int) {
 	return n
 }
 
-// reported are all findings of a report.
+// reported returns all findings of a report.
 func reported(r *diagnose.Report) []diagnose.Finding {
 	out := slices.Clone(r.Findings)
 	for _, x := range r.Incidents {
@@ -150,7 +151,7 @@ func reported(r *diagnose.Report) []diagnose.Finding {
 	return out
 }
 
-// feltSelectors are what the engines' detectors of stalls read.
+// feltSelectors select what the engines' stall detectors read.
 func feltSelectors(t *testing.T) (out [][]*labels.Matcher) {
 	t.Helper()
 	for _, e := range pack.Engines() {
@@ -173,7 +174,7 @@ func feltSelectors(t *testing.T) (out [][]*labels.Matcher) {
 	return out
 }
 
-// make writes one recording. Without on, nothing but the clients is ever as in the case's stalls.
+// make writes one recording. Unless on is set, only the clients are ever as in the case's stalls.
 func (n *scriptNull) make(r *nullRecording, on bool) {
 	share := 0.04 + 0.12*r.rng.Float64()
 	clients := r.walk(n.stalled, r.episodes(share, 3, 12))
@@ -195,8 +196,8 @@ func (n *scriptNull) make(r *nullRecording, on bool) {
 	}
 }
 
-// walk maps each interval to one of the original: stretches that are on to stalled ones, the others to calm
-// ones, consecutive ones as long as there are any.
+// walk maps each interval to one of the original: those in "on" stretches to stalled intervals, the
+// others to calm ones. Consecutive intervals stay consecutive as long as the original has any.
 func (r *nullRecording) walk(original, on []bool) []int {
 	out := make([]int, len(on))
 	at := -1
@@ -211,8 +212,8 @@ func (r *nullRecording) walk(original, on []bool) []int {
 	return out
 }
 
-// beginning is an interval in which the original is on, or is not: the first of a stalled stretch, and
-// any of a calm one. The very first interval has no rate.
+// beginning returns an interval in which the original is on, or is not: the first of a stalled stretch,
+// or any of a calm one. The very first interval has no rate.
 func (r *nullRecording) beginning(original []bool, on bool) int {
 	var from []int
 	for k := 1; k < len(original); k++ {
@@ -223,8 +224,8 @@ func (r *nullRecording) beginning(original []bool, on bool) int {
 	return from[r.rng.IntN(len(from))]
 }
 
-// drawn writes a series with the increments of the original's intervals if it is a counter, and their values
-// otherwise.
+// drawn writes a series: for a counter with the increments of the original's intervals, otherwise with
+// their values.
 func (r *nullRecording) drawn(s ruletest.Series, at []int, load []float64) {
 	counter, varies := true, false
 	for k := 1; k < len(s.Values); k++ {
@@ -249,7 +250,7 @@ func (r *nullRecording) drawn(s ruletest.Series, at []int, load []float64) {
 	appendSeries(r.t, r.mem, s.Labels, s.Step, values)
 }
 
-// appendSeries writes a series from nullBegan on.
+// appendSeries writes a series that begins at nullBegan.
 func appendSeries(t testing.TB, mem *recording.Memory, l labels.Labels, step time.Duration, values []float64) {
 	t.Helper()
 	b := &recording.Batch{Columns: []recording.Column{{Labels: l}}}
@@ -267,7 +268,7 @@ func appendSeries(t testing.TB, mem *recording.Memory, l labels.Labels, step tim
 	}
 }
 
-// scriptNullCases are one for each separable positive case of each rule.
+// scriptNullCases has one case for each separable positive case of each rule.
 func scriptNullCases(t *testing.T) (out []nullCase) {
 	for _, n := range scriptNulls(t) {
 		out = append(out, nullCase{"at other times: " + n.title, func(r *nullRecording, _ int) {
@@ -278,8 +279,8 @@ func scriptNullCases(t *testing.T) (out []nullCase) {
 	return out
 }
 
-// waitedFor are rules whose evidence is part of the clients' waiting itself: an engine's count of the time or of the
-// sessions that wait for something, or a trace of it. At other times than the clients' it cannot occur, so a
+// waitedFor are rules whose evidence is part of the clients' own waiting: an engine's count of the time
+// or sessions waiting for something, or a trace of it. It cannot occur while no client waits, so a
 // recording in which it does proves nothing.
 var waitedFor = []string{
 	"host/another-program",
@@ -288,7 +289,7 @@ var waitedFor = []string{
 	"wiredtiger/app-eviction", "wiredtiger/forced-eviction", "wiredtiger/handle-locks", "wiredtiger/page-reads",
 }
 
-// waitedForIn are such cases of rules that also have others.
+// waitedForIn are such cases of rules that also have other cases.
 var waitedForIn = map[string][]string{
 	"postgres/wal-buffers":       {"sessions wait for room in them", "the buffers are already large"},
 	"postgres/wal-flush":         {"by fsync times, from an exporter without wait events"},
@@ -299,7 +300,7 @@ var waitedForIn = map[string][]string{
 	"disk/volume-stalled": {"two minutes without a completed request, and commits wait"},
 }
 
-// notTried lists the rules for which there is no such recording, and why.
+// notTried lists the rules without such a recording, and why they have none.
 var notTried = map[string]string{
 	"disk/always-busy":               aboutDevice,
 	"disk/burst-exhausted":           aboutDevice,
@@ -367,8 +368,8 @@ const (
 	sinceBegin   = "reports a host's own sums, whether or not anything stalls"
 )
 
-// Every rule is tried on its own evidence at other times, or on its own cases at twice the load and on a
-// finer grid, or the reason why not is known.
+// Every rule is tried on its own evidence at other times, or on its own cases at twice the load and on
+// a finer grid. Otherwise the reason why it is not must be listed.
 func TestEachRuleHasANull(t *testing.T) {
 	tried := slices.Concat(waitedFor, invariant)
 	for _, n := range scriptNulls(t) {

@@ -54,8 +54,8 @@ func (r *nullRecording) gauge(every int, of func(s int) float64, names ...string
 	}
 }
 
-// episodes is a mask of random stretches: they begin independently of everything, last from least to
-// most seconds, and cover about the given share of the time.
+// episodes returns a mask of random stretches. They begin independently of everything else, last
+// between least and most seconds, and cover about the given share of the time.
 func (r *nullRecording) episodes(share float64, least, most int) []bool {
 	out := make([]bool, r.n)
 	mean := float64(least+most) / 2
@@ -71,11 +71,11 @@ func (r *nullRecording) episodes(share float64, least, most int) []bool {
 	return out
 }
 
-// around is a normal factor around 1, and never under a tenth.
+// around returns a normally distributed factor around 1, never below a tenth.
 func (r *nullRecording) around(cv float64) float64 { return math.Max(0.1, 1+cv*r.rng.NormFloat64()) }
 
-// noise returns a series of such factors. Half of the recordings have one that follows itself, as real
-// load does.
+// noise returns a series of such factors. In half of the recordings it is autocorrelated, as real load
+// is.
 func (r *nullRecording) noise(cv float64) []float64 {
 	follow := 0.0
 	if r.rng.IntN(2) == 0 {
@@ -90,14 +90,14 @@ func (r *nullRecording) noise(cv float64) []float64 {
 	return out
 }
 
-// A disk is what a device does per second.
+// A disk describes a device second by second.
 type disk struct {
 	reads, writes, readKiB, writeKiB []float64
 	readS, writeS                    []float64
 	busy                             []float64
 }
 
-// flat is a series of one value with some noise.
+// flat returns a constant series with some noise.
 func (r *nullRecording) flat(value, cv float64) []float64 {
 	out := r.noise(cv)
 	for s := range out {
@@ -106,7 +106,7 @@ func (r *nullRecording) flat(value, cv float64) []float64 {
 	return out
 }
 
-// idleDisk is a device with little to do.
+// idleDisk returns a device with little to do.
 func (r *nullRecording) idleDisk() disk {
 	return disk{reads: r.flat(60, 0.2), writes: r.flat(300, 0.2), readKiB: r.flat(16, 0.05), writeKiB: r.flat(12, 0.1), readS: r.flat(0.0008, 0.1), writeS: r.flat(0.001, 0.1), busy: r.flat(0.25, 0.1)}
 }
@@ -127,7 +127,7 @@ func (r *nullRecording) disk(device string, every int, d disk) {
 	}
 }
 
-// writesOf writes clients' writes: 3 ms each, and so many seconds in the stalled time.
+// writesOf writes clients' writes: 3 ms each, and the given number of seconds in stalled time.
 func (r *nullRecording) writesOf(every int, stalled []bool, stalledS float64) {
 	ops, each := r.flat(800, 0.1), r.flat(0.003, 0.15)
 	for s := range ops {
@@ -140,7 +140,7 @@ func (r *nullRecording) writesOf(every int, stalled []bool, stalledS float64) {
 	r.counter(every, func(s int) float64 { return ops[s] * each[s] * 1e6 }, "mongodb_ss_opLatencies_latency", "op_type", "writes")
 }
 
-// cpu writes the processors' time, busy so much of it and stolen so much.
+// cpu writes CPU time with the given busy and stolen shares.
 func (r *nullRecording) cpu(busy []float64) {
 	for _, core := range []string{"0", "1"} {
 		r.counter(1, func(s int) float64 { return busy[s] }, "node_cpu_seconds_total", "cpu", core, "mode", "user")

@@ -17,13 +17,14 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// What a rule may claim falsely, as a share of the recordings, and what of it as critical.
+// The share of recordings in which a rule may make a false claim, and in which it may make a critical
+// one.
 const (
 	falseMost    = 0.05
 	criticalMost = 0.01
-	// nullMany are the recordings of each rule in the published table.
+	// nullMany is the number of recordings of each rule in the published table.
 	nullMany = 1000
-	// nullSome are enough recordings of each case to notice a rule that is far beyond that.
+	// nullSome is enough recordings of each case to notice a rule that far exceeds that share.
 	nullSome    = 7
 	nullSeconds = 1800
 	nullSeed    = uint64(1)
@@ -38,12 +39,12 @@ type falseRow struct {
 	seeds                  []uint64
 }
 
-// nullRound is how many recordings of a case are made in one round of tryNulls.
+// nullRound is the number of recordings of a case that one round of tryNulls makes.
 const nullRound = 100
 
 // tryNulls judges recordings of each case and counts the false claims. It makes at least n recordings
-// for each rule: it repeats the cases of the rules that have fewer. With round 0 it makes n of each
-// case, once.
+// for each rule by repeating the cases of rules that have fewer. With round 0 it makes n of each case,
+// once.
 func tryNulls(t *testing.T, n, round int) []falseRow {
 	t.Helper()
 	cases := append(nullCases(), scriptNullCases(t)...)
@@ -83,7 +84,7 @@ func tryNulls(t *testing.T, n, round int) []falseRow {
 	}
 }
 
-// tryNullCase judges the recordings of a case from number from to number to.
+// tryNullCase judges a range of a case's recordings.
 func tryNullCase(t *testing.T, ci int, c nullCase, from, to int, rows map[string]*falseRow, tried map[string]int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -161,7 +162,7 @@ func judgeNull(t *testing.T, c nullCase, seed uint64, i int) (found map[string]d
 	found, measured = map[string]diagnose.Finding{}, map[string]bool{}
 	for _, rule := range pack.Rules() {
 		lacks := func(m diagnose.NotMeasured) bool { return m.Rule == rule.ID }
-		// What a case wants to know of a rule is asked with a finding of it.
+		// To find out which rules a case covers, pass it a finding of each.
 		probe := diagnose.Finding{Rule: rule.ID, Kind: rule.Kind, Severity: diagnose.Warning}
 		if !slices.ContainsFunc(got.Missing, lacks) && c.wrong(probe) {
 			measured[rule.ID] = true
@@ -180,7 +181,7 @@ func judgeNull(t *testing.T, c nullCase, seed uint64, i int) (found map[string]d
 	return found, measured
 }
 
-// nullTable is the published table: of each rule the case with the most false claims, and all of
+// nullTable returns the published table: for each rule, the case with the most false claims, and all of
 // its recordings together.
 func nullTable(rows []falseRow) string {
 	byRule := map[string][]falseRow{}
@@ -219,8 +220,8 @@ func rate(n, of int) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(of))
 }
 
-// tooMany lists the rules whose false claims in a case, or whose critical ones in all of their cases
-// together, are more than allowed, beyond what chance adds to a rule that is just good enough.
+// tooMany lists the rules with more false claims than allowed in any case, or more critical ones in all
+// their cases together, even allowing for chance in a rule that is just good enough.
 func tooMany(rows []falseRow) (out []string) {
 	beyond := func(n, of int, most float64) bool {
 		mean := most * float64(of)
@@ -253,8 +254,8 @@ func tooMany(rows []falseRow) (out []string) {
 
 const nullBegin, nullEnd = "<!-- table: make nulls -->\n", "<!-- end of null table -->"
 
-// Claims that are false by construction are hardly ever made: whether causes and stalls are
-// independent, devices have no cap, or nothing is wrong at all.
+// Claims that are false by construction are hardly ever made: where causes and stalls are independent,
+// devices have no cap, or nothing is wrong at all.
 func TestNulls(t *testing.T) {
 	if underRace {
 		t.Skip("a diagnosis takes ten times as long under the race detector")

@@ -21,7 +21,7 @@ var (
 	language = scenario.NewLanguage(engines.All().Models(), nil)
 )
 
-// samplings are those of a live source, of the usual exporter and of the usual Prometheus.
+// samplings are the periods of a live source, of the usual exporter and of the usual Prometheus.
 var samplings = []time.Duration{time.Second, 10 * time.Second, 15 * time.Second}
 
 // run simulates a scenario and returns its recording at one second.
@@ -35,7 +35,8 @@ func run(ctx context.Context, text string, sets ...string) (*recording.Memory, e
 	return m, err
 }
 
-// felt runs a scenario and returns the latencies that its clients felt, by kind of operation, and its recording.
+// felt runs a scenario and returns its recording and the latencies that its clients felt, by kind of
+// operation.
 func felt(ctx context.Context, text string, sets ...string) (map[string][]float64, *recording.Memory, error) {
 	m, err := run(ctx, text, sets...)
 	if err != nil {
@@ -95,7 +96,7 @@ func resampled(ctx context.Context, m *recording.Memory, every time.Duration) (r
 	return out, nil
 }
 
-// tried is an incident with what came of it.
+// A tried is an incident with its results.
 type tried struct {
 	incident
 	stalled time.Duration
@@ -104,9 +105,9 @@ type tried struct {
 	trials []accuracy.Trial
 	// errors are the claims that are wrong or missing, for tuning rules.
 	errors []string
-	// left is the stalled time that each counterfactual leaves, by its assignments.
+	// left is the stalled time that remains with each counterfactual, by its assignments.
 	left map[string]time.Duration
-	// What must never happen: where and at which sampling it did.
+	// What must never happen: the incident and sampling in which it did.
 	criticalUnstalled, wrongNotTheDisk []string
 }
 
@@ -181,11 +182,11 @@ func try(ctx context.Context, in incident) (*tried, error) {
 	return out, nil
 }
 
-// claims are what a report claims, by rule. A cause is claimed where the verdict would name it as why
-// something stalled: what is found next to "No stall", or next to a stretch that got slower, is not, nor
-// is a finding of severity info ("stands at 3,000 IOPS, but hardly any stalled time falls into it"),
-// a fact next to the causes. And a finding does not claim what its rule does where it is of another
-// kind: a checkpoint that is cleared is not a cause, and an open question is not a refutation.
+// claims returns what a report claims, by rule. A cause counts as claimed if the verdict would name it
+// as the reason for a stall. Findings next to "No stall" or next to a slowdown do not count. Neither do
+// findings of severity info, such as "stays at 3,000 IOPS, but hardly any stalled time falls into it".
+// And a finding of another kind than its rule is not the rule's claim: a cleared checkpoint is not a
+// cause, and an open question is not a refutation.
 func claims(r *diagnose.Report) map[string]diagnose.Finding {
 	out := map[string]diagnose.Finding{}
 	for _, i := range r.Incidents {
@@ -205,7 +206,7 @@ func claims(r *diagnose.Report) map[string]diagnose.Finding {
 	return out
 }
 
-// kindOf is the kind of claim of each rule.
+// kindOf returns the kind of claim of each rule.
 var kindOf = func() map[string]diagnose.Kind {
 	out := map[string]diagnose.Kind{}
 	for _, r := range pack.Rules() {
@@ -214,7 +215,7 @@ var kindOf = func() map[string]diagnose.Kind {
 	return out
 }()
 
-// worst notes what must never happen.
+// worst notes the mistakes that must never happen.
 func (t *tried) worst(r *diagnose.Report, truth map[string]accuracy.Truth, every time.Duration) {
 	const notDisk = "disk/not-the-cause"
 	at := fmt.Sprintf("seed %d (%s) at %s", t.seed, t.family, every)
@@ -231,7 +232,7 @@ func (t *tried) worst(r *diagnose.Report, truth map[string]accuracy.Truth, every
 	slices.Sort(t.criticalUnstalled)
 }
 
-// found are the stalls that a report found.
+// found returns the stalls that a report found.
 func found(r *diagnose.Report) string {
 	var out []string
 	for _, i := range r.Incidents {

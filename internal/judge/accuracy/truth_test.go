@@ -12,16 +12,16 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// leastStall is the stalled time from which causes are counted. Where a run stalls for less, nothing
-// can be concluded from how much of it is gone, and no claim counts; where it does not stall, each cause that
-// is claimed is a false alarm.
+// leastStall is the stalled time from which causes are counted. If a run stalls for less, how much of
+// it a counterfactual removes proves nothing, so no claim counts. If it does not stall at all, each
+// claimed cause is a false alarm.
 const leastStall = time.Second
 
 // kinds are the clients' operations.
 var kinds = []string{"read", "write"}
 
-// latencies are the mean latencies of a kind's operations, second by second, in seconds; 0 where
-// none came. The clients alone report them, not by any rule.
+// latencies returns the mean latencies of a kind's operations, second by second, in seconds; 0 if there
+// were none. They come from the clients alone, not from any rule.
 func latencies(ctx context.Context, r recording.Reader, kind string) ([]float64, error) {
 	var parts [2][]float64
 	for i, part := range []string{"sum", "count"} {
@@ -48,8 +48,8 @@ func latencies(ctx context.Context, r recording.Reader, kind string) ([]float64,
 	return out, nil
 }
 
-// limits are the latencies from which a second counts as stalled, by kind: five times the median,
-// but not under 20 ms and always from 100 ms on. A counterfactual is held to its original's.
+// limits returns the latency above which a second counts as stalled, by kind: five times the median,
+// but at least 20 ms and at most 100 ms. A counterfactual is judged by the original's limits.
 func limits(felt map[string][]float64) map[string]float64 {
 	out := map[string]float64{}
 	for _, kind := range kinds {
@@ -63,11 +63,11 @@ func limits(felt map[string][]float64) map[string]float64 {
 	return out
 }
 
-// leastLimitS is the least latency from which a second counts as stalled.
+// leastLimitS is the lowest latency from which a second counts as stalled.
 const leastLimitS = 0.02
 
-// usuallyQuick reports whether the usual latency of each kind is under what can be a stall: a database
-// whose every write takes 40 ms is in trouble, although it never stalls.
+// usuallyQuick reports whether each kind's usual latency is below what can be a stall. A database whose
+// every write takes 40 ms is in trouble, although it never stalls.
 func usuallyQuick(felt map[string][]float64) bool {
 	for _, kind := range kinds {
 		all := slices.DeleteFunc(slices.Clone(felt[kind]), func(s float64) bool { return s == 0 })
@@ -79,12 +79,12 @@ func usuallyQuick(felt map[string][]float64) bool {
 	return true
 }
 
-// stalledIn is the time in which reads or writes stalled. Of each second whose operations took as
-// long as the limit on average, it is the part in which nothing can have ended: operations that come
-// evenly wait for half of a silence on average, and are as large a part of the second's operations as
-// the silence is of the second, so a silence of D makes a mean of D²/2. Where the mean is longer, the
-// seconds before count as well: of a wait of four seconds all operations end in the last one, and
-// without the three before it a volume four times as fast would change nothing.
+// stalledIn returns the time in which reads or writes stalled. A second counts if its mean latency
+// reaches the limit, by the part in which nothing can have completed. Operations that arrive evenly
+// wait for half of a silence on average, and make up the same share of the second's operations as the
+// silence does of the second, so a silence of D gives a mean of D²/2. With a longer mean, the seconds
+// before count as well: all operations of a four-second wait complete in its last second. Without the
+// three before it, a volume four times as fast would change nothing.
 func stalledIn(felt map[string][]float64, limit map[string]float64) time.Duration {
 	bad := map[int]float64{}
 	for kind, all := range felt {
@@ -165,15 +165,16 @@ func (in incident) truths(ctx context.Context, base time.Duration, limit map[str
 	return out, nil
 }
 
-// waitsFor is what operations have to wait for besides, for a rule whose counterfactual takes away more
-// than that: a larger cache ends the waits for room in it, and the reads of what does not fit.
+// waitsFor is what else operations have to wait for, for a rule whose counterfactual removes more than
+// its own wait: a larger cache ends both the waits for room in it and the reads of what does not fit.
 var waitsFor = map[string]string{
 	"wiredtiger/cache-pressure": "mongodb_ss_wt_thread_yield_application_thread_time_waiting_for_cache_usecs",
 	"wiredtiger/app-eviction":   "mongodb_ss_wt_thread_yield_application_thread_time_evicting_usecs",
 }
 
-// besides holds truths to what operations waited for: where less than [accuracy.Stays] of their time
-// went into the wait that a rule names, that its counterfactual helps says nothing of the rule.
+// besides checks truths against what operations waited for. If less than [accuracy.Stays] of their time
+// went into the wait that a rule names, an improvement by its counterfactual proves nothing about the
+// rule.
 func besides(ctx context.Context, m *recording.Memory, truth map[string]accuracy.Truth) error {
 	total := func(metric string) (sum float64, err error) {
 		all, err := m.Samples(ctx, recording.MustSelector(metric), time.Unix(0, 0), time.Unix(1<<33, 0))

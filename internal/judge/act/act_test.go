@@ -13,7 +13,7 @@ import (
 
 var pack = rules.NewPack(engines.All().Rules())
 
-// All advice has a remedy or says why no command carries it out.
+// Every piece of advice has a remedy, or says why no command carries it out.
 func TestAdviceHasCommands(t *testing.T) {
 	for _, r := range pack.Rules() {
 		for _, name := range r.AdviceNames() {
@@ -28,7 +28,7 @@ func TestAdviceHasCommands(t *testing.T) {
 	}
 }
 
-// For every place, a remedy contains everything that users must know before they apply it.
+// In every place, a remedy contains everything that users must know before they apply it.
 func TestRemediesAreComplete(t *testing.T) {
 	names := map[string]string{}
 	for _, m := range pack.Remedies() {
@@ -62,8 +62,8 @@ func TestRemediesAreComplete(t *testing.T) {
 	}
 }
 
-// A shell can parse every printed command, with example values, with none, and with values that
-// would do harm if they were not quoted.
+// A shell can parse every printed command: with example values, with none, and with values that would
+// do harm if they were not quoted.
 func TestShellReadsEveryCommand(t *testing.T) {
 	sh, err := exec.LookPath("bash")
 	if err != nil {
@@ -111,8 +111,8 @@ func TestShellReadsEveryCommand(t *testing.T) {
 	}
 }
 
-// remediesOf are the remedies of an engine's rules and of the core's, as that engine implements
-// them.
+// remediesOf returns the remedies of an engine's rules and of the core's rules as that engine
+// implements them.
 func remediesOf(database string) (out []*rules.Remedy) {
 	for _, r := range pack.Rules() {
 		if r.Engine != "" && r.Engine != database {

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// Each engine's client names its server: from the sources, or through a variable that stops the
-// command until it is set. A default may be another server on the host.
+// Each engine's client names its server: from the sources, or through a variable that stops the command
+// until it is set. A default address may belong to another server on the host.
 func TestCommandsNameTheServer(t *testing.T) {
 	for _, c := range []struct {
 		engine string

@@ -12,15 +12,15 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// A bench runs printed commands in a separate home folder, with stand-ins for programs that cannot
-// run in a test, and with folders of the machine replaced by others.
+// A bench runs printed commands in a separate home folder, with stand-ins for programs that cannot run
+// in a test, and with substitutes for some of the machine's folders.
 type bench struct {
 	t        *testing.T
 	way      act.Way
 	home     string
 	env      []string
 	replaced *strings.Replacer
-	boot     func() // restarts what the steps change; nil if nothing can be
+	boot     func() // restarts what the steps change; nil if nothing can be restarted
 	brief    bool   // without interruptions (another case covers them), unless CI_FULL is set
 }
 
@@ -78,7 +78,8 @@ func (b *bench) try(lines ...[]string) (string, error) {
 	return string(out), err
 }
 
-// restores is like undoes. Nor may a full disk or a kill lose the previous state.
+// restores is like undoes, and also checks that neither a full disk nor a kill loses the previous
+// state.
 func (b *bench) restores(state func() string) {
 	b.t.Helper()
 	b.undoes(state)
@@ -89,7 +90,7 @@ func (b *bench) restores(state func() string) {
 }
 
 // undoes checks that Do changes the state, that Undo restores it, and that both can be repeated.
-// Looking again after the change must not lose the previous state.
+// Running Look again after the change must not lose the previous state.
 func (b *bench) undoes(state func() string) {
 	b.t.Helper()
 	was := state()

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// Of several calls of etcdctl none runs once one has failed: a member is not defragmented while another is
-// down, and an alarm is not disarmed without room.
+// Once one of several etcdctl calls has failed, none of the rest runs: a member is not defragmented
+// while another is down, and an alarm is not disarmed without free space.
 func TestCallsEndAtAFailure(t *testing.T) {
 	for _, c := range []struct {
 		remedy, fails string

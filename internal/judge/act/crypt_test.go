@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// fakeCryptsetup keeps one mapping's flags as cryptsetup does: refresh replaces all of them, and only a LUKS2
-// has a header to keep them in.
+// fakeCryptsetup keeps one mapping's flags as cryptsetup does: refresh replaces all of them, and only
+// LUKS2 has a header to store them in.
 const fakeCryptsetup = `#!/bin/sh
 . "$STATE"
 case "$1" in
@@ -40,8 +40,8 @@ fi
 printf "TYPE='%s' FLAGS='%s' HEADER='%s'\n" "$TYPE" "$FLAGS" "$HEADER" >"$STATE"
 `
 
-// Bypassing dm-crypt's queues keeps a mapping's other flags, and undo restores all of them, in the header of
-// LUKS2, too.
+// Bypassing dm-crypt's queues keeps a mapping's other flags, and undo restores all of them, including
+// those in a LUKS2 header.
 func TestCryptQueuesRestored(t *testing.T) {
 	for _, former := range []string{
 		"TYPE='LUKS2' FLAGS='discards' HEADER='discards'",

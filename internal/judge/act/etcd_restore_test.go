@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// A members is what etcdctl reports of a cluster: endpoints by member, and the leader.
+// A members is what etcdctl reports about a cluster: endpoints by member, and the leader.
 type members struct {
 	endpoints map[uint64]string
 	leader    uint64
@@ -51,7 +51,7 @@ func membersOf(t *testing.T, endpoint string) (m members) {
 	return m
 }
 
-// other returns a member that does not lead.
+// other returns a member that is not the leader.
 func (m members) other() uint64 {
 	for id := range m.endpoints {
 		if id != m.leader {
@@ -61,8 +61,8 @@ func (m members) other() uint64 {
 	return 0
 }
 
-// The steps for a cluster run on a real one: leadership moves and comes back, a member is defragmented, and a
-// cluster without space takes writes again.
+// The steps for a cluster run on a real one: leadership moves and returns, a member is defragmented,
+// and a cluster that ran out of space accepts writes again.
 func TestClusterMaintained(t *testing.T) {
 	if _, err := exec.LookPath("etcdctl"); err != nil {
 		t.Skip("etcdctl is not installed")
@@ -75,7 +75,8 @@ func TestClusterMaintained(t *testing.T) {
 		return b
 	}
 
-	// A busy machine may elect another leader at any time: then the move is for the wrong one, and fails.
+	// A busy machine may elect another leader at any time. Then the move is for the wrong one, and
+	// fails.
 	b := steps("move-leader")
 	for moved := false; !moved; {
 		was := membersOf(t, at)
@@ -94,7 +95,7 @@ func TestClusterMaintained(t *testing.T) {
 	b = steps("defragment", "MEMBER="+at)
 	b.run(b.way.Look, b.way.Do, b.way.Check)
 
-	// Overwrite one key until the cluster has no space.
+	// Overwrite one key until the cluster runs out of space.
 	value := filepath.Join(t.TempDir(), "value")
 	if err := os.WriteFile(value, []byte(strings.Repeat("x", 1<<20)), 0o600); err != nil {
 		t.Fatal(err)
@@ -105,7 +106,7 @@ func TestClusterMaintained(t *testing.T) {
 		full, _ = b.try(put)
 	}
 
-	// The alarm follows the refusal.
+	// The alarm is raised after the first refused write.
 	for !strings.Contains(b.run(b.way.Look), "NOSPACE") {
 		time.Sleep(10 * time.Millisecond)
 	}

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// killing runs a program after counting its calls; before the call KILL_AT it kills the shell and all that the
-// shell runs.
+// killing runs a program and counts its calls. Just before call number KILL_AT, it kills the shell and
+// everything that the shell runs.
 const killing = `#!/bin/bash
 printf x >>"$CALLS" # of a pipe, several run at the same time
 n=$(<"$CALLS")
@@ -20,8 +20,8 @@ n=$(<"$CALLS")
 PATH=${PATH#*:} exec NAME "$@"
 `
 
-// killable makes the bench's programs killable and returns a function that runs lines up to a call of one of
-// them, and reports how many calls there were and whether it came to that call.
+// killable makes the bench's programs killable. It returns a function that runs lines up to a given
+// call of one of them, and reports how many calls there were and whether that call was reached.
 func (b *bench) killable() func(at int, lines []string) (calls int, killed bool) {
 	b.t.Helper()
 	dir := b.t.TempDir()
@@ -48,14 +48,14 @@ func (b *bench) killable() func(at int, lines []string) (calls int, killed bool)
 		cmd := exec.CommandContext(b.t.Context(), "sh", "-c", b.replaced.Replace("KILL_GROUP=$$; export KILL_GROUP\n"+strings.Join(lines, "\n")))
 		cmd.Env = append(slices.Clone(b.env), "PATH="+dir+":"+path, "CALLS="+counter, "KILL_AT="+strconv.Itoa(at))
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		_ = cmd.Run() // what it ends with is up to the step
+		_ = cmd.Run() // the step decides its exit code
 		return len(read(b.t, counter)), cmd.ProcessState.ExitCode() == -1
 	}
 }
 
-// interrupted kills the steps before each call of a program (some of them, unless CI_FULL is set). Afterwards
-// the machine may boot. Then a user either continues, or gives up and runs the undo. In the end the state is as
-// before.
+// interrupted kills the steps before each call of a program (before some of them, unless CI_FULL is
+// set). Afterwards the machine may reboot. Then a user either continues, or gives up and runs the undo.
+// In the end the state is as before.
 func (b *bench) interrupted(state func() string) {
 	b.t.Helper()
 	was := state()
@@ -118,7 +118,8 @@ func (b *bench) resumed(was string, state func() string, what string, goOn bool)
 	}
 }
 
-// full runs the steps on a full disk: no step may change anything whose former state it could not save.
+// full runs the steps on a full disk: no step may change anything whose previous state it could not
+// save.
 func (b *bench) full(state func() string) {
 	b.t.Helper()
 	was := state()

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/lab/mount"
 )
 
-// The kernel's limits for dirty pages come back exactly: bytes, or a ratio, or a ratio of 0.
+// The kernel's limits for dirty pages are restored exactly: bytes, a ratio, or a ratio of 0.
 func TestDirtyBytesRestored(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: sets vm.dirty_background_*")
@@ -52,8 +52,8 @@ func TestDirtyBytesRestored(t *testing.T) {
 	}
 }
 
-// kubectlDebug runs the node's programs here, and prints as kubectl does: its own line first, and a
-// terminal's line ends. It does not report how the program ended.
+// kubectlDebug runs the node's programs here and prints as kubectl does: its own line first, and line
+// ends as on a terminal. Like kubectl, it does not report how the program ended.
 const kubectlDebug = `#!/bin/sh
 case "$*" in
 "debug node/n1 -it --profile=sysadmin --image=busybox -- chroot /host "*) ;;
@@ -64,7 +64,7 @@ echo "Creating debugging pod node-debugger-n1-x with container debugger on node 
 "$@" | sed 's/$/\r/'
 `
 
-// The same on a Kubernetes node, by a debugging pod.
+// The same on a Kubernetes node, through a debugging pod.
 func TestNodeRestored(t *testing.T) {
 	disk := t.TempDir()
 	file := filepath.Join(disk, "wbt_lat_usec")
@@ -77,7 +77,7 @@ func TestNodeRestored(t *testing.T) {
 		b.restores(func() string { return read(t, file) })
 	}
 
-	// sysctl keeps two figures, of which writing one sets the other to 0.
+	// sysctl keeps two settings; writing one resets the other to 0.
 	const sysctl = `#!/bin/sh
 . "$STATE"
 if [ "$1" = -w ]; then
@@ -103,7 +103,7 @@ printf 'vm.dirty_background_bytes = %s\nvm.dirty_background_ratio = %s\n' "$BYTE
 	}
 }
 
-// A real loop device's writeback throttling comes back, whatever it was.
+// A real loop device's writeback throttling is restored, whatever it was.
 func TestWritebackThrottlingRestored(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: creates a loop device")
@@ -151,7 +151,7 @@ func TestWritebackThrottlingRestored(t *testing.T) {
 
 // The speed of a resync is restored: the limit of all arrays, or the array's own.
 func TestSyncSpeedRestored(t *testing.T) {
-	// The kernel shows the written value with its scope; "system" removes the array's own limit.
+	// The kernel shows the current value with its scope; writing "system" removes the array's own limit.
 	const tee = `#!/bin/sh
 read -r SPEED
 case "$SPEED" in

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// docker keeps a container's limits as Docker does: --cpus is rejected if --cpu-quota set the limit
-// (moby, daemon/daemon_unix.go), and 0 changes nothing.
+// docker keeps a container's limits as Docker does: --cpus is rejected if the limit was set by
+// --cpu-quota (moby, daemon/daemon_unix.go), and 0 changes nothing.
 const docker = `#!/bin/sh
 . "$LIMITS"
 case "$1" in
@@ -74,7 +74,7 @@ mkdir -p "$dir"
 for p; do printf '[Service]\n%s\n' "$p" >"$dir/50-${p%%=*}.conf"; done
 `
 
-// A unit's drop-ins come back as they were: none, or those of an earlier set-property.
+// A unit's drop-ins are restored: none, or those of an earlier set-property.
 func TestUnitLimitsRestored(t *testing.T) {
 	for _, former := range []map[string]string{
 		{},
@@ -117,7 +117,7 @@ func files(t *testing.T, root string) string {
 	return all.String()
 }
 
-// A cgroup's I/O limit comes back. The kernel's file is replaced by one with a single device.
+// A cgroup's I/O limit is restored. The kernel's file is replaced by one with a single device.
 func TestIOLimitRestored(t *testing.T) {
 	group := t.TempDir()
 	for name, text := range map[string]string{"io.max": "259:1 rbps=max wbps=max riops=max wiops=3000\n", "io.pressure": ""} {

@@ -9,41 +9,42 @@ import (
 	"plimsoll/internal/judge/act"
 )
 
-// dangerous are patterns that printed advice must not contain, because they have lost data or
+// dangerous are patterns that printed advice must not contain, because such commands have lost data or
 // settings before.
 var dangerous = []struct {
 	name    string
 	pattern *regexp.Regexp
 }{
-	// "/journal xfs" is in the line of every database on the host.
+	// "/journal xfs" matches the line of every database on the host.
 	{"deletes lines by a pattern that is not anchored to one mount point", regexp.MustCompile(`sed -i\S* '\\?[|#/][^ ][^']*d' /etc/fstab`)},
-	// A second look, after the change, would save the new value as the previous one.
+	// Running it again after the change would save the new value as the previous one.
 	{"saves without testing whether it was saved before", regexp.MustCompile(`^[^|]*\| tee ~/|^(?:cat|sysctl|kubectl get|docker inspect)[^|]*> ~/`)},
 	// The previous value is unknown: Plimsoll's own default would replace whatever was set.
 	{"goes back to a default instead of the previous value", regexp.MustCompile(`rollout undo`)},
-	// Without -c every container of the pod gets the limit.
+	// Without -c, every container of the pod gets the limit.
 	{"limits every container of a pod", regexp.MustCompile(`kubectl set resources (?:[^;&|-]|-[^c])*$`)},
-	// A script of emit continues after an interruption; a line leaves the server stopped, or its log copied twice.
+	// A script from emit resumes after an interruption; a single line leaves the server stopped, or its
+	// log copied twice.
 	{"stops a server or moves its files in a line to paste", regexp.MustCompile(`systemctl (?:stop|restart) |\bcp -a |\bmv [^"]*(?:journal|pg_wal|member)|\bln -s |\bmkfs|/etc/fstab`)},
 	// Another cluster may listen on the default port of this machine.
 	{"asks whatever server answers by default", regexp.MustCompile(`(?:^|[;{] |postgres )psql -X -[^hpU]|mongo(?:sh)? --(?:quiet|eval)|etcdctl (?:[a-z]|-w)`)},
-	// Flags that are not listed return to their defaults.
+	// Flags that are not listed are reset to their defaults.
 	{"replaces all flags of an instance", regexp.MustCompile(`--database-flags[ =](?:[^"]|"[^^])|parameter-set`)},
-	// The next boot may give the name to another disk.
+	// The name may belong to another disk after the next boot.
 	{"recognises a disk by a name that changes", regexp.MustCompile(`KERNEL==`)},
-	// A file of /etc/sysctl.d that sorts later wins at the boot, such as 99-sysctl.conf.
+	// A file in /etc/sysctl.d that sorts later, such as 99-sysctl.conf, overrides it at boot.
 	{"writes settings that a later file overrides", regexp.MustCompile(`/etc/sysctl\.d/(?:[0-8]|9[0-8]|99-[a-y])`)},
-	// Operations evict from half of it on.
+	// Operations start to evict at half of it.
 	{"lowers a trigger", regexp.MustCompile(`eviction_(?:dirty_|updates_)?trigger=`)},
-	// The call fails for a volume that was never modified.
+	// The call fails for a volume that has never been modified.
 	{"asks for modifications in a way that may fail", regexp.MustCompile(`describe-volumes-modifications [^|;]*--volume-ids`)},
 	// 0 switches throttling off.
 	{"undoes with a fixed value", regexp.MustCompile(`echo 0 \| sudo tee [^|]*wbt_lat_usec`)},
-	// The properties outrank the unit's file from then on.
+	// From then on, the properties override the unit's file.
 	{"removes a limit of a unit by setting another", regexp.MustCompile(`set-property [^;&|]*(?:CPUQuota=$|CPUQuota= |MemoryMax=infinity)`)},
 }
 
-// No printed line, in any place, matches a pattern that has proved dangerous.
+// No printed line, in any place, matches a pattern that has caused harm.
 func TestAdviceIsNotDangerous(t *testing.T) {
 	seen := map[string]bool{}
 	for _, e := range pack.Engines() {
@@ -105,8 +106,7 @@ func TestAdviceIsNotDangerous(t *testing.T) {
 	}
 }
 
-// An undo step uses what Look showed or saved: it never falls back to a value that Plimsoll
-// assumes.
+// An undo step uses what Look showed or saved. It never falls back to a value that Plimsoll assumes.
 func TestUndoHasNoFallback(t *testing.T) {
 	fallback := regexp.MustCompile(`\$\{[A-Z_]+:?-|\{\{or `)
 	for _, m := range pack.Remedies() {

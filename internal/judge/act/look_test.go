@@ -28,15 +28,15 @@ var (
 	kept  = regexp.MustCompile(`(grep '\^ \*ALTER SYSTEM'|mv "\$F\.new" "\$F"|rm "\$F\.out")`)
 	// baseName matches the last component of a path, in a file name.
 	baseName = regexp.MustCompile(`\$\(basename [^()|;&>]*\)`)
-	// query matches what a provider's client is asked for, which may contain operators of the shell.
+	// query matches the query given to a provider's client, which may contain shell operators.
 	query = regexp.MustCompile(`--query "[^"$]*"`)
 	// reads matches a query in a database's shell, whose text may contain the statement that undoes something.
 	reads = regexp.MustCompile(`"(WITH s AS \(SELECT [^()]* \([^()]*\)\) )?SELECT [^"]*"`)
-	// sets matches words with which a database's own shell changes something.
+	// sets matches words that change something in a database's own shell.
 	sets = regexp.MustCompile(`(?i)\b(alter|set|update|insert|delete|drop|create|vacuum|checkpoint|setParameter|pg_reload_conf)\b`)
 )
 
-// changes returns the first part of a line that may change something; "" if the line only looks.
+// changes returns the first part of a line that may change something, or "" if the line only reads.
 func changes(line string) string {
 	if !strings.Contains(line, "pg_reload_conf") {
 		line = reads.ReplaceAllString(line, "X")
@@ -44,7 +44,7 @@ func changes(line string) string {
 
 	line = query.ReplaceAllString(line, "X")
 
-	// In a container psql finds its user.
+	// In a container, psql finds its user by itself.
 	line = strings.ReplaceAll(line, `sh -c 'exec psql -X -U "${POSTGRES_USER:-postgres}" -d postgres "$@"' psql`, "psql")
 
 	// The saved state is filtered and renamed within the home folder.
@@ -86,8 +86,8 @@ func changes(line string) string {
 	return ""
 }
 
-// Look and Check change nothing, in every place, and every change has its check, and its undo or
-// the reason why there is none.
+// Look and Check change nothing, in any place. Every change has its check, and its undo or the reason
+// why there is none.
 func TestLookingChangesNothing(t *testing.T) {
 	seen := 0
 	for _, e := range pack.Engines() {

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// mongosh is a stand-in for the client: it evaluates its input with a server whose settings are files.
-// Like WiredTiger, it merges run-time settings into the settings in effect.
+// mongosh is a stand-in for the client: it evaluates its input against a server whose settings are
+// files. Like WiredTiger, it merges run-time settings into the settings in effect.
 const mongosh = `#!/usr/bin/env node
 const fs = require("fs"), at = process.env.SERVER + "/", file = n => fs.existsSync(at + n) ? fs.readFileSync(at + n, "utf8") : "";
 const parse = t => { const o = {}; for (const m of t.matchAll(/([a-z_]+)=(\([^)]*\)|[^,]+)/g)) o[m[1]] = m[2][0] == "(" ? parse(m[2].slice(1, -1)) : m[2]; return o };
@@ -35,7 +35,7 @@ if (!process.argv.includes("--state") && process.argv[process.argv.indexOf("--po
 if (process.argv.includes("--state")) console.log(JSON.stringify(now())); else eval(process.argv[process.argv.indexOf("--eval") + 1]);
 `
 
-// mongodWay returns one of MongoDB's ways of a remedy.
+// mongodWay returns one of a remedy's ways for MongoDB.
 func mongodWay(t *testing.T, remedy string, place rules.Place, values rules.Values) act.Way {
 	t.Helper()
 	for _, m := range pack.Remedies() {
@@ -67,7 +67,7 @@ func benchOf(t *testing.T, way act.Way, programs map[string]string, replaced ...
 	return b
 }
 
-// WiredTiger's settings come back exactly, whether they were set at run time, in mongod.conf or not
+// WiredTiger's settings are restored exactly, whether they were set at run time, in mongod.conf or not
 // at all, and however often the state is saved. Triggers are never changed.
 func TestEvictionRestored(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
@@ -108,8 +108,8 @@ func TestEvictionRestored(t *testing.T) {
 	}
 }
 
-// A log moves by the scripts of `plimsoll emit`, never by lines to paste. Values that the sources do not
-// show become variables that stop the command, never guesses.
+// A log is moved by the scripts of `plimsoll emit`, never by lines to paste. Values that the sources do
+// not show become variables that stop the command, never guesses.
 func TestLogsMoveByScripts(t *testing.T) {
 	for _, c := range []struct {
 		way       act.Way

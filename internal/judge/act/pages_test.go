@@ -25,11 +25,11 @@ const (
 	fixesEnd   = "<!-- end of commands -->\n"
 )
 
-// fixesFolder has a page of commands for each remedy, generated as a whole.
+// fixesFolder has a page of commands for each remedy, all of it generated.
 const fixesFolder = "docs/rules/fixes"
 
 // Each remedy has a page with its commands for every place, and a rule's page lists its remedies with
-// links. All of it is generated from the remedies, between two markers on a rule's page.
+// links. All of this is generated from the remedies, on a rule's page between two markers.
 func TestPagesHaveTheCommands(t *testing.T) {
 	users := map[string][]string{} // rules by remedy
 	pages := map[string]string{}
@@ -83,7 +83,7 @@ func TestPagesHaveTheCommands(t *testing.T) {
 	compareFixPages(t, pages)
 }
 
-// tableOfFixes is the page that says for each fix and place how its steps were tested.
+// tableOfFixes is the page that says how the steps of each fix were tested in each place.
 func tableOfFixes() string {
 	var b strings.Builder
 	b.WriteString("<!-- make generate writes this page -->\n\n# How each fix was tested\n\n" +
@@ -122,7 +122,7 @@ func tableOfFixes() string {
 	return b.String()
 }
 
-// compareFixPages compares the folder with the pages that it should have, or writes it.
+// compareFixPages compares the folder with the pages that it should have, or updates it.
 func compareFixPages(t *testing.T, want map[string]string) {
 	t.Helper()
 	folder := filepath.Join(pagesRoot, fixesFolder)
@@ -168,7 +168,7 @@ func compareFixPages(t *testing.T, want map[string]string) {
 
 var codeBlock = regexp.MustCompile("(?s)\n *```[a-z]*\n(.*?)```")
 
-// Hand-written parts of a page repeat no remedy: each command is written once, next to its rule.
+// The hand-written parts of a page repeat no remedy: each command appears once, next to its rule.
 func TestPagesRepeatNoCommand(t *testing.T) {
 	changes := map[string]string{}
 	for _, m := range pack.Remedies() {
@@ -208,7 +208,7 @@ func TestPagesRepeatNoCommand(t *testing.T) {
 	}
 }
 
-// whatItDoes returns the characteristic part of a command: its program with the words up to the
+// whatItDoes returns the characteristic part of a command: either its program with the words up to the
 // first option value or template, or the setting that it changes.
 func whatItDoes(command string) string {
 	for _, setting := range []string{"wiredTigerEngineRuntimeConfig", "vm.dirty_background_bytes=", "set shared_buffers", "CPUQuota=", "MemoryMax="} {
@@ -237,8 +237,8 @@ func whatItDoes(command string) string {
 	return strings.Join(kept, " ")
 }
 
-// fixesOf returns the remedies of a rule's fixes, each once. One of another engine that has no
-// command in any place says nothing here.
+// fixesOf returns the remedies of a rule's fixes, each once. It skips another engine's remedy that has
+// no command in any place.
 func fixesOf(r *rules.Rule) []act.Description {
 	var out []act.Description
 	seen := map[string]bool{}
@@ -277,7 +277,7 @@ var cloudNames = map[string]string{"aws": "AWS", "azure": "Azure", "gcp": "Googl
 var placeNames = map[string]string{"host": "a host", "docker": "Docker", "kubernetes": "Kubernetes", "rds": "Amazon RDS", "aurora": "Amazon Aurora", "azure": "Azure Database for PostgreSQL", "cloudsql": "Cloud SQL", "managed": "another provider's service"}
 
 // fixPage describes a remedy with everything that users must know before they apply it. users are the
-// rules that advise it.
+// rules that recommend it.
 func fixPage(d *act.Description, users []string) string {
 	var b strings.Builder
 	b.WriteString("<!-- make generate writes this page -->\n\n# " + d.Title + "\n\n")
@@ -382,7 +382,7 @@ func fixPage(d *act.Description, users []string) string {
 	return b.String()
 }
 
-// services replaces the names of all providers' services by one.
+// services replaces the names of all providers' services with one.
 func services(places []string) []string {
 	rest := slices.DeleteFunc(slices.Clone(places), func(name string) bool {
 		return slices.ContainsFunc(rules.Services, func(s rules.Place) bool { return placeNames[string(s)] == name })
@@ -418,7 +418,7 @@ func listed(names []string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
-// wrap breaks prose at 100 columns; lines after the first are indented.
+// wrap breaks prose at 100 columns and indents lines after the first.
 func wrap(text, indent string) string {
 	const columns = 98
 	var b strings.Builder

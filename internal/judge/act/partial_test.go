@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// A client that fails in the middle, or a full disk, leaves no part of the former state: the next look would
-// take it for all of it, and undo would restore only that part.
+// A client that fails halfway, or a full disk, leaves no partly saved state. The next look would treat
+// it as complete, and undo would restore only that part.
 func TestLookKeepsNoPart(t *testing.T) {
 	const fails = "#!/bin/sh\necho ' ALTER SYSTEM RESET checkpoint_completion_target;'; test -e \"$HOME/works\"\n"
 	for _, b := range []*bench{

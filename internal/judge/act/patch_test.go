@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// Kubernetes' own schemas accept what every printed patch makes of its object, forward and back.
+// Kubernetes' own schemas accept the result of every printed patch, forward and back.
 func TestPatchesFitTheSchemas(t *testing.T) {
 	var patches []kubeschema.Patch
 	seen := map[string]bool{}

@@ -20,7 +20,7 @@ import (
 )
 
 // A real PostgreSQL gets its previous settings back, whether they came from ALTER SYSTEM,
-// postgresql.conf or neither, however often the state is saved: postgresql.auto.conf ends up as
+// postgresql.conf or neither, and however often the state is saved: postgresql.auto.conf ends up as
 // before.
 func TestServerSettingsRestored(t *testing.T) {
 	dir, err := os.MkdirTemp("", "plimsoll-restore-")
@@ -103,8 +103,9 @@ func TestServerSettingsRestored(t *testing.T) {
 	}
 }
 
-// inContainer makes a bench whose commands reach a server through a stand-in for the call into a container, in
-// which the image's variable names the superuser; nil if the remedy has no steps there.
+// inContainer makes a bench whose commands reach a server through a stand-in for the call into a
+// container, in which the image's variable names the superuser. It returns nil if the remedy has no
+// steps there.
 func inContainer(t *testing.T, s *postgrestest.Server, remedy string, place rules.Place) *bench {
 	t.Helper()
 	way := postgresWayOrNone(t, remedy, place)
@@ -144,7 +145,7 @@ func sudoTo(t *testing.T) (tools string) {
 	return tools
 }
 
-// A value from the command line outranks ALTER SYSTEM: look shows it, and the change is refused.
+// A value from the command line overrides ALTER SYSTEM: look shows it, and the change is refused.
 func refusesCommandLine(t *testing.T, s *postgrestest.Server, tools string) {
 	t.Helper()
 	s.Args = []string{"-c", "checkpoint_completion_target=0.7"}
@@ -168,8 +169,8 @@ func refusesCommandLine(t *testing.T, s *postgrestest.Server, tools string) {
 	restart(t, s)
 }
 
-// ends checks the fixes that end something on a server, and for which there is no undo: the session that
-// others wait for, and a slot.
+// ends checks the fixes that end something on a server and have no undo: terminating the session that
+// blocks others, and dropping a slot.
 func ends(t *testing.T, s *postgrestest.Server, tools, session, slot string) {
 	t.Helper()
 	b := onServer(t, s, session, tools)
@@ -200,7 +201,8 @@ func ends(t *testing.T, s *postgrestest.Server, tools, session, slot string) {
 		time.Sleep(10 * time.Millisecond)
 	}
 
-	// A session for which no other waits stays, whatever its number: it may have got it since look.
+	// A session that blocks no other is left alone, even if it has the process ID: another session may
+	// have received it since look.
 	bystander := strconv.FormatUint(uint64(sessions[1].PID()), 10)
 	if out := strings.Join(b.way.Look, "\n"); !strings.Contains(out, "data_directory") {
 		t.Errorf("look does not show which server this is: %s", out)
@@ -233,13 +235,13 @@ func ends(t *testing.T, s *postgrestest.Server, tools, session, slot string) {
 	}
 }
 
-// postgresWay returns one of PostgreSQL's ways of a remedy.
+// postgresWay returns one of a remedy's ways for PostgreSQL.
 func postgresWay(t *testing.T, remedy string, place rules.Place) act.Way {
 	t.Helper()
 	return wayOf(t, "postgres", remedy, place)
 }
 
-// postgresWayOrNone returns one of PostgreSQL's ways of a remedy, even if it has no steps.
+// postgresWayOrNone returns one of a remedy's ways for PostgreSQL, even if it has no steps.
 func postgresWayOrNone(t *testing.T, remedy string, place rules.Place) act.Way {
 	t.Helper()
 	for _, m := range pack.Remedies() {
@@ -273,7 +275,7 @@ func wayOf(t *testing.T, database, remedy string, place rules.Place) act.Way {
 	return act.Way{}
 }
 
-// A variable set in the reader's shell reaches the server as a value, not as a variable's name.
+// A variable set in the reader's shell reaches the server as its value, not as its name.
 func TestStatementsTakeVariables(t *testing.T) {
 	for remedy, want := range map[string]string{
 		"end-blocker": "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = 42 AND pid IN (SELECT unnest(pg_blocking_pids(w.pid)) FROM pg_stat_activity w)",

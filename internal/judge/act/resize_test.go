@@ -72,7 +72,7 @@ func TestPodResizeRestored(t *testing.T) {
 	}
 }
 
-// containers are the names and resources of a pod's containers.
+// containers returns the names and resources of a pod's containers.
 func containers(t *testing.T, path string) string {
 	t.Helper()
 	var pod struct {

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/judge/act"
 )
 
-// An argv is a call of a provider's command line: its words, in which quotes are removed.
+// An argv is a call of a provider's command line: its words without quotes.
 type argv struct {
 	where string
 	words []string
@@ -41,8 +41,8 @@ func callsOf(program string) (out []argv) {
 // asked matches a variable with the prompt for its value.
 var asked = regexp.MustCompile(`\$\{([A-Z_]+):\?[^}]*\}`)
 
-// callsIn returns the calls of a program in a line. Words end at a space outside of quotes, a call at what
-// ends a command.
+// callsIn returns the calls of a program in a line. A word ends at a space outside quotes, and a call
+// ends where its command does.
 func callsIn(line, program string) (out [][]string) {
 	line = asked.ReplaceAllString(line, "$$$1")
 	for _, at := range regexp.MustCompile(`(^|[ (]) *`+program+` `).FindAllStringIndex(line, -1) {
@@ -124,11 +124,13 @@ func serviceModel(t *testing.T, name string) *service {
 	return &s
 }
 
-// flat is an option's or a member's name without its notation: db-instance-identifier, DBInstanceIdentifier.
+// flat strips the notation from the name of an option or a member: db-instance-identifier and
+// DBInstanceIdentifier give the same.
 func flat(name string) string { return strings.ToLower(strings.ReplaceAll(name, "-", "")) }
 
-// check returns what the API would refuse of a call: an unknown operation or parameter, a missing required one,
-// a list's entry with unknown keys, a query of a member that the answer does not have.
+// check returns what the API would reject in a call: an unknown operation or parameter, a missing
+// required one, a list entry with unknown keys, or a query for a member that the response does not
+// have.
 func (s *service) check(words []string) error {
 	op := ""
 	for name := range s.Operations {
@@ -241,7 +243,7 @@ var (
 	literals = regexp.MustCompile(`'[^']*'`)
 )
 
-// query checks that an answer has the members of a query such as Volumes[0].[Size,Iops].
+// query checks that a response has the members of a query such as Volumes[0].[Size,Iops].
 func (s *service) query(output, query string) error {
 	found := index.FindStringSubmatch(query)
 	if found == nil {
@@ -282,7 +284,7 @@ func (s *service) entry(of, list string) (string, error) {
 	return s.Shapes[member.Shape].Member.Shape, nil
 }
 
-// AWS' own description of its API has each operation, parameter and member of an answer that is printed.
+// Every printed operation, parameter and member of a response is in AWS' own description of its API.
 func TestSchemaAWS(t *testing.T) {
 	models := map[string]*service{"ec2": serviceModel(t, "ec2/2016-11-15"), "rds": serviceModel(t, "rds/2014-10-31")}
 	seen := map[string]bool{}
@@ -319,7 +321,7 @@ func TestSchemaAWS(t *testing.T) {
 	}
 }
 
-// gcloud's own list of its commands and options has each that is printed.
+// Every printed command and option is in gcloud's own list.
 func TestSchemaGoogle(t *testing.T) {
 	path, err := exec.LookPath("gcloud")
 	if err != nil {
@@ -335,7 +337,7 @@ func TestSchemaGoogle(t *testing.T) {
 		t.Skip("gcloud has no list of its commands here")
 	}
 
-	// The options of each command that is printed, and the program's own.
+	// The options of each printed command, and the program's own.
 	const options = `import json, runpy, sys
 tree = runpy.run_path(sys.argv[1])["STATIC_COMPLETION_CLI_TREE"]
 out = {}
@@ -371,10 +373,11 @@ print(json.dumps(out))`
 	})
 }
 
-// azure is what the printed commands take, from the Azure CLI reference (learn.microsoft.com/cli/azure/disk and
-// /postgres/flexible-server; azure-cli 2.91.0, postgresql/_params.py) and, for --set, its generic update
-// arguments. properties are those of Microsoft.Compute/disks, API version 2024-03-02, and of
-// Microsoft.DBforPostgreSQL/flexibleServers and their configurations, 2025-08-01.
+// azure lists the options that the printed commands accept, from the Azure CLI reference
+// (learn.microsoft.com/cli/azure/disk and /postgres/flexible-server; azure-cli 2.91.0,
+// postgresql/_params.py) and, for --set, its generic update arguments. properties are those of
+// Microsoft.Compute/disks, API version 2024-03-02, and of Microsoft.DBforPostgreSQL/flexibleServers and
+// their configurations, 2025-08-01.
 var azure = struct {
 	options    map[string][]string
 	properties []string
@@ -394,10 +397,10 @@ var azure = struct {
 		"storage.storageSizeGb", "storage.iops", "storage.throughput", "storage.tier", "storage.type"},
 }
 
-// column matches a property that an answer is asked for, outside of quotes.
+// column matches a property that is selected from a response, outside quotes.
 var column = regexp.MustCompile(`[A-Za-z][A-Za-z.]*`)
 
-// The Azure CLI's reference has each command, option and property that is printed.
+// Every printed command, option and property is in the Azure CLI's reference.
 func TestSchemaAzure(t *testing.T) {
 	literal := regexp.MustCompile(`'[^']*'|\$\{?[A-Z_]+[^}\]]*`)
 	check(t, "az", 8, func(words []string) error {
@@ -428,7 +431,7 @@ func TestSchemaAzure(t *testing.T) {
 	})
 }
 
-// docker and kubectl know each option that is printed, in their own list for the command.
+// Every printed option is in docker's or kubectl's own list for the command.
 func TestSchemaContainers(t *testing.T) {
 	for program, least := range map[string]int{"docker": 5, "kubectl": 5} {
 		path, err := exec.LookPath(program)

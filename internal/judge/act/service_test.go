@@ -8,8 +8,9 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// An address shows the provider's service, and the name that its commands take. The first label of a proxy, of a
-// custom endpoint or of a global one is not a server's name: commands would change a different server, or none.
+// An address shows the provider's service, and the name that its commands need. The first label of a
+// proxy, a custom endpoint or a global endpoint is not a server's name: commands would change a
+// different server, or none.
 func TestServicesOfAddresses(t *testing.T) {
 	for _, c := range []struct {
 		address string

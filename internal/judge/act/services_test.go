@@ -15,9 +15,9 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// awsGroups stands in for the API of a parameter group. Each line of the state is a parameter with its value,
-// its source, its default, and whether it can be changed. A call that names an unknown parameter changes
-// nothing, as with the API.
+// awsGroups stands in for the API of a parameter group. Each line of the state is a parameter with its
+// value, its source, its default, and whether it can be changed. As with the API, a call that names an
+// unknown parameter changes nothing.
 const awsGroups = `#!/bin/bash
 fail() { echo "$*" >&2; exit 254; }
 [[ $1 == rds ]] || fail "$*"
@@ -97,8 +97,8 @@ while read -r n v s d m; do
 done <"$STATE" >"$STATE.next" && mv "$STATE.next" "$STATE"
 `
 
-// gcloudFlags stands in for gcloud: it prints an instance's flags, and patch replaces all of them. Without any,
-// it prints the row of an empty record.
+// gcloudFlags stands in for gcloud: it prints an instance's flags, and patch replaces all of them. If
+// there are none, it prints the row of an empty record.
 const gcloudFlags = `#!/bin/bash
 case "$1 $2 $3 $4" in
 "sql instances describe db1") ;;
@@ -120,10 +120,11 @@ esac
 if [[ -s $STATE ]]; then cat "$STATE"; else echo =; fi
 `
 
-// A managed server's parameters come back, whether they were set before or not. Other parameters, and flags
-// that others set in the meantime, stay.
+// A managed server's parameters are restored, whether they were set before or not. Other parameters,
+// and flags that other users set in the meantime, stay.
 func TestParametersRestored(t *testing.T) {
-	// Each has one parameter that a user had set, one with the default and one of someone else.
+	// Each service has one parameter that the user had set, one with the default, and one that someone
+	// else set.
 	parameters := func(set, other string, names ...string) string {
 		var b strings.Builder
 		for i, n := range names {
@@ -197,8 +198,8 @@ func TestParametersRestored(t *testing.T) {
 	}
 }
 
-// A parameter that a service does not have, or that its users cannot change, is left alone, with the others of
-// the same fix.
+// A parameter that a service does not have, or that its users cannot change, is left alone, and so are
+// the other parameters of the same fix.
 func TestParametersRefused(t *testing.T) {
 	for place, state := range map[rules.Place]string{
 		rules.RDS:     "checkpoint_completion_target 0.5 user 0.9 yes\n",
@@ -272,8 +273,8 @@ func (c *cloudSQL) state() string {
 	return strings.Join(all, "\n")
 }
 
-// The real gcloud keeps all other flags of an instance, whatever their values contain, and those that someone
-// else sets between look and undo.
+// The real gcloud keeps all other flags of an instance, whatever their values contain, and those that
+// other users set between look and undo.
 func TestGcloudKeepsFlags(t *testing.T) {
 	if _, err := exec.LookPath("gcloud"); err != nil {
 		t.Skip("gcloud is not installed")
@@ -311,7 +312,7 @@ func TestGcloudKeepsFlags(t *testing.T) {
 				}
 			}
 
-			b.run(b.way.Look) // must not replace what was saved
+			b.run(b.way.Look) // must not replace the saved state
 			b.run(b.way.Check)
 			api.mu.Lock()
 			api.flags = append(slices.Clone(api.flags), sqlFlag{"zz_later", "1"})

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/judge/act"
 )
 
-// Every step that a rule prints says how it was tested, and each test named there exists and runs
-// the remedies that it is named for.
+// Every step that a rule prints says how it was tested. Each test named there exists and runs those
+// remedies.
 func TestHowStepsWereTested(t *testing.T) {
 	table, err := os.ReadFile("tested.go")
 	if err != nil {
@@ -24,7 +24,7 @@ func TestHowStepsWereTested(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The logs' moves run where their scripts are.
+	// The moves of logs are tested with the scripts that do them.
 	for _, name := range append(files, "../../advise/emit/moveservers_test.go", "../../advise/emit/logmove_test.go") {
 		text, err := os.ReadFile(name)
 		if err != nil {

@@ -9,9 +9,10 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// aws stands in for the APIs of EBS and RDS for one volume, and rejects what they reject: a gp3 has at most
-// 0.25 MiB/s per IOPS, only a gp3 has a throughput, a gp2 has neither; RDS accepts IOPS only together with
-// the allocated storage, from 400 GiB and 12,000 IOPS on (Amazon EBS and RDS User Guides).
+// aws stands in for the APIs of EBS and RDS for one volume, and rejects what they reject: a gp3 has at
+// most 0.25 MiB/s per IOPS, only a gp3 has a throughput setting, and a gp2 has neither. RDS accepts
+// IOPS only together with the allocated storage, from 400 GiB and 12,000 IOPS up (Amazon EBS and RDS
+// User Guides).
 const aws = `#!/bin/sh
 read -r TYPE SIZE IOPS MIBS <"$STATE"
 fail() { echo "$*" >&2; exit 1; }
@@ -95,7 +96,8 @@ echo "$TYPE $IOPS $MIBS" >"$STATE"
 `
 )
 
-// claimed looks a claim's volume up, as the API server has it. handles are the drivers' names of volumes.
+// claimed looks up a claim's volume in the form of the API server. handles are the drivers' names of
+// volumes.
 const claimed = `#!/bin/sh
 case "$*" in
 "get pvc data-db-0 -o jsonpath={.spec.volumeName}") printf pv-1 ;;
@@ -108,8 +110,7 @@ var handles = map[rules.Cloud]string{"": "vol-0a1b2c3d", rules.AWS: "vol-0a1b2c3
 	rules.Azure:  "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks/db-0",
 	rules.Google: "projects/p/zones/europe-west1-b/disks/db-0"}
 
-// Volume orders are valid for the API, never for less than the volume had, and can be undone
-// exactly.
+// Volume orders are valid for the API, never below what the volume had, and can be undone exactly.
 func TestVolumesRestored(t *testing.T) {
 	for _, c := range []struct {
 		remedy string
@@ -172,10 +173,10 @@ func TestVolumesRestored(t *testing.T) {
 			b := newBenchIn(t, c.remedy, c.place, c.cloud, values, map[string]string{"aws": aws, "az": az, "gcloud": gcloud, "kubectl": claimed})
 			b.env = append(b.env, "STATE="+state, "HIGHER_TIER=P40", "ZONE=europe-west1-b", "GROUP=own", "SERVER=srv", "INSTANCE=db-1",
 				"CLAIM=data-db-0", "HANDLE="+handles[c.cloud])
-			if c.place == rules.Kubernetes { // each step has a separate shell; look sets these in its reader's
+			if c.place == rules.Kubernetes { // each step has a separate shell
 				b.env = append(b.env, "VOLUME="+handles[c.cloud], "DISK=db-0")
 			}
-			b.brief = c.place == rules.Kubernetes // the host's steps, after the look-up of the claim's volume
+			b.brief = c.place == rules.Kubernetes // the host's steps, after the lookup of the claim's volume
 			b.restores(func() string { return read(t, state) })
 
 			b.run(b.way.Look, b.way.Do)
@@ -186,7 +187,8 @@ func TestVolumesRestored(t *testing.T) {
 	}
 }
 
-// Storage autoscaling may grow an instance's storage between do and undo: the API refuses less than that.
+// Storage autoscaling may grow an instance's storage between do and undo; the API then refuses the
+// previous size.
 func TestVolumesGrownMeanwhile(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	put := func(text string) {

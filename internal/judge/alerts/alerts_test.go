@@ -53,7 +53,7 @@ func TestPrometheusTakesTheRules(t *testing.T) {
 	}
 }
 
-// Every rule of the pack is either exported or left out with a reason.
+// Every rule of the pack is either exported or left out for a stated reason.
 func TestEveryRuleIsExportedOrNot(t *testing.T) {
 	groups, err := alerts.Groups(pack, alerts.Options{})
 	if err != nil {
@@ -122,9 +122,9 @@ func TestInvalidOptions(t *testing.T) {
 	}
 }
 
-// Prometheus' own promtool runs the exported rules on the pack's scripts: in each case the
-// condition over recorded signals holds whenever the pack's does. (Each rule gets only the signals
-// it reads: promtool evaluates everything in a file, at every second.)
+// Prometheus' own promtool runs the exported rules on the pack's scripts. In each case, the condition
+// over recorded signals holds whenever the pack's does. (Each rule gets only the signals it reads,
+// because promtool evaluates everything in a file, every second.)
 func TestPromtool(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
@@ -202,7 +202,7 @@ func TestPromtoolFires(t *testing.T) {
 			"input_series": []map[string]string{
 				{"series": `node_pressure_memory_stalled_seconds_total{cluster="a",instance="a:9100"}`, "values": "0+0x20 3+3x40"},
 				{"series": `node_pressure_memory_stalled_seconds_total{cluster="b",instance="b:9100"}`, "values": "0+0.1x60"},
-				// c's stall ends after nine minutes: two minutes later its alert has resolved, long before
+				// c's stall ends after nine minutes. Two minutes later its alert has resolved, long before
 				// its window ends.
 				{"series": `node_pressure_memory_stalled_seconds_total{cluster="c",instance="c:9100"}`, "values": "0+0x20 3+3x16 51+0x24"},
 			},
@@ -257,7 +257,7 @@ func run(t *testing.T, dir, path string, args ...string) {
 	}
 }
 
-// unitTests are the cases of a rule's script that are sampled at the given step, as promtool's unit
+// unitTests converts the cases of a rule's script that are sampled at the given step to promtool unit
 // tests.
 func unitTests(t *testing.T, r rules.Rule, step time.Duration, opt alerts.Options) (out []map[string]any) {
 	t.Helper()
@@ -308,7 +308,7 @@ type eval struct {
 	holds bool
 }
 
-// cases reads as much of a rule's script as promtool needs: one load, and evals of the condition.
+// cases parses the parts of a rule's script that promtool needs: one load, and evals of the condition.
 func cases(t *testing.T, r rules.Rule) (out []scriptCase) {
 	t.Helper()
 	f, err := pack.Script(r.ID)

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/judge/alerts"
 )
 
-// Headroom alerts fire hours before a limit is reached, and never if nothing drains.
+// Headroom alerts fire hours before a limit is reached, and never if the headroom does not shrink.
 func TestHeadroomAlerts(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
@@ -31,7 +31,7 @@ func TestHeadroomAlerts(t *testing.T) {
 		"tests": []map[string]any{{
 			"interval": "1m",
 			"input_series": []map[string]string{
-				// 10 GB at 40 MB per minute last 250 minutes, and 170 once the alert fires.
+				// 10 GB at 40 MB per minute last 250 minutes, of which 170 remain when the alert fires.
 				{"series": `node_filesystem_avail_bytes{cluster="a",device="/dev/sdb",fstype="xfs",mountpoint="/db"}`, "values": "10e9-40e6x180"},
 				{"series": `node_filesystem_avail_bytes{cluster="a",device="/dev/sdc",fstype="xfs",mountpoint="/other"}`, "values": "10e9-1e6x180"},
 				{"series": `node_filesystem_avail_bytes{cluster="a",device="/dev/loop0",fstype="squashfs",mountpoint="/snap"}`, "values": "0x180"},

@@ -19,8 +19,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// The draws are the same on each run, so that a change is not held up by what another one did; CI_FULL=1
-// and -rapid.seed=0 draw anew.
+// The draws are the same on each run, so that no change is held up by a failure that another one
+// caused. CI_FULL=1 and -rapid.seed=0 draw new ones.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := os.Getenv("CI_FULL") != ""
@@ -34,13 +34,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// leaf is a series that some signal reads, as its expression selects it.
+// A leaf is a series that some signal reads, as its expression selects it.
 type leaf struct {
 	labels  labels.Labels
 	counter bool
 }
 
-// leaves are the series of all signals: what any source could hand over.
+// leaves are the series of all signals: everything that a source could provide.
 func leaves(t *testing.T) []leaf {
 	t.Helper()
 	var out []leaf
@@ -137,8 +137,8 @@ func anyShape(t *rapid.T, n int, counter bool) []float64 {
 
 var unreadable = regexp.MustCompile(`NaN|Inf\b|%!|\?|\(MISSING\)|  `)
 
-// Whatever a source hands over, a diagnosis ends without a panic, its sentences hold
-// figures and not NaN, its weights are shares, and it can be printed as JSON.
+// Whatever a source provides, a diagnosis ends without a panic, its sentences contain numbers and no
+// NaN, its weights are shares, and it can be printed as JSON.
 func TestAnythingIsJudged(t *testing.T) {
 	all := leaves(t)
 	rapid.Check(t, func(t *rapid.T) {

@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// BenchmarkDay diagnoses a day at one second of a MongoDB under a steady load: every metric
-// the rules read, in chunks of 300 samples as FTDC gives them.
+// BenchmarkDay diagnoses a day of one-second samples of a MongoDB under a steady load: every metric the
+// rules read, in chunks of 300 samples as in FTDC.
 func BenchmarkDay(b *testing.B) {
 	mem := recording.NewMemory(recording.MemoryOptions{})
 	fillDay(b, mem, 86400)

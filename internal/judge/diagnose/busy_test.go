@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A guest whose clock was set back counts 2.8 s of I/O in a second: it was busy all of it, not
-// more.
+// A guest whose clock was set back counts 2.8 s of I/O in one second. It was busy for all of that
+// second, not more.
 func TestNeverBusierThanAllTheTime(t *testing.T) {
 	mem := recording.NewMemory(recording.MemoryOptions{})
 	var series []labels.Labels
@@ -66,8 +66,9 @@ func TestNeverBusierThanAllTheTime(t *testing.T) {
 	}
 }
 
-// Reads and writes of a device stall together; the verdict names the ones that nearly all of the waiting is
-// for. With about as many writes, it names the writes, as this program explains why writes stall.
+// Reads and writes of a device stall together. The verdict names the kind that accounts for nearly all
+// of the waiting. With about as many writes it names the writes, because the program explains why
+// writes stall.
 func TestVerdictNamesWhatWaitsMost(t *testing.T) {
 	for _, x := range []struct {
 		writes float64

@@ -17,13 +17,13 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// BenchmarkCaptureOfADay goes from a diagnostic.data folder to the verdict: a day at one second of
-// 3,400 metrics, in files of 10 MB as mongod writes them. The capture is made before the clock
+// BenchmarkCaptureOfADay goes from a diagnostic.data folder to the verdict: a day of one-second samples
+// of 3,400 metrics, in files of 10 MB as mongod writes them. The capture is made before the timer
 // starts.
 func BenchmarkCaptureOfADay(b *testing.B) { benchmarkCapture(b, 288) }
 
-// BenchmarkCaptureOfAMonth is thirty days of the same, 2.7 GB. B/peak is the most memory that the
-// process had.
+// BenchmarkCaptureOfAMonth does the same for thirty days, 2.7 GB. B/peak is the peak memory of the
+// process.
 func BenchmarkCaptureOfAMonth(b *testing.B) {
 	if testing.Short() {
 		b.Skip("it reads a month")
@@ -59,8 +59,8 @@ func benchmarkCapture(b *testing.B, chunks int) {
 	reportPeak(b)
 }
 
-// BenchmarkRecordingOfAMonth goes from a recording's folder to the verdict: thirty days at one second
-// of what a host and a MongoDB report, with five incidents in them.
+// BenchmarkRecordingOfAMonth goes from a recording's folder to the verdict: thirty days of one-second
+// samples of a host and a MongoDB, with five incidents.
 func BenchmarkRecordingOfAMonth(b *testing.B) {
 	if testing.Short() {
 		b.Skip("it reads a month")
@@ -102,12 +102,12 @@ func BenchmarkRecordingOfAMonth(b *testing.B) {
 func capture(b *testing.B, write func(dir string)) string {
 	dir := b.TempDir()
 	write(dir)
-	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // VmHWM begins again, where there is one
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // VmHWM is reset, if the system supports it
 	return dir
 }
 
-// reportPeak reports the most memory that the process had since the capture was there, where the
-// system reports.
+// reportPeak reports the peak memory of the process since the capture was made, if the system provides
+// it.
 func reportPeak(b *testing.B) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -19,9 +19,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Every signal of MongoDB is one that a real capture gives, of 8.0 all of them: a name in
-// the pack that no mongod has would make a rule silently not measurable. What a version
-// lacks is named.
+// Every signal of MongoDB is in some real capture, and captures of 8.0 have all of them: a rule whose
+// metric no mongod has would silently never be measurable. Signals that a version lacks are listed.
 func TestSignalsOfCaptures(t *testing.T) {
 	replication := []string{"mongodb_members:count", "mongodb_member_lag:seconds", "mongodb_member_state:state", "mongodb_own_lag:seconds", "mongodb_own_state:state", "mongodb_oplog_pages:rate", "mongodb_oplog_compressor:rate"} // no replica set
 	for _, c := range []struct {

@@ -15,10 +15,10 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// fsyncEdges are the classes of etcd's histograms, in seconds: a factor of two apart.
+// fsyncEdges are the bounds of the classes of etcd's histograms, in seconds, a factor of two apart.
 var fsyncEdges = []float64{0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048, 4.096, 8.192}
 
-// A member is an etcd whose fdatasyncs of each second took so long.
+// A member is an etcd with the given fdatasync latencies in each second.
 type member struct {
 	name    string
 	seconds [][]float64
@@ -27,7 +27,7 @@ type member struct {
 // noon is when members begin.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// recorded is what a scrape a second keeps of members.
+// recorded returns what scraping members once a second gives.
 func recorded(t testing.TB, members ...member) recording.Reader {
 	t.Helper()
 	mem := recording.NewMemory(recording.MemoryOptions{})
@@ -104,8 +104,8 @@ func percentilesOf(t testing.TB, r *diagnose.Report) *diagnose.Plot {
 	return nil
 }
 
-// A percentile over time is in the class of the percentile of the very durations of its stretch, it
-// is based on the reported ones, and is missing if they are too few.
+// A percentile over time is in the class of the true percentile of its stretch's durations. It is based
+// on the reported durations, and is missing if they are too few.
 func TestPercentilesOverTime(t *testing.T) {
 	least := map[string]float64{"p50": 10, "p99": 100, "p99.9": 1000}
 	share := map[string]float64{"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
@@ -164,7 +164,7 @@ func TestPercentilesOverTime(t *testing.T) {
 	})
 }
 
-// A server of few operations has its percentiles over longer stretches, not none.
+// A server with few operations has percentiles over longer stretches, instead of none.
 func TestPercentilesOfFew(t *testing.T) {
 	var m member
 	for range 600 {
@@ -176,8 +176,8 @@ func TestPercentilesOfFew(t *testing.T) {
 	}
 }
 
-// stallingMember is a member with 200 fdatasyncs a second that take 1.5 ms, and 90 ms in seconds
-// 100 to 109.
+// stallingMember is a member with 200 fdatasyncs per second that take 1.5 ms, and 90 ms in seconds 100
+// to 109.
 func stallingMember(name string) member {
 	m := member{name: name}
 	for s := range 300 {
@@ -190,8 +190,8 @@ func stallingMember(name string) member {
 	return m
 }
 
-// Operations of stalled time are distinguished from the others, and the classes of a histogram go
-// before the means that are made of it.
+// Operations in stalled time are distinguished from the others, and the classes of a histogram take
+// precedence over the means computed from it.
 func TestStalledApart(t *testing.T) {
 	r := detailed(t, recorded(t, stallingMember("")))
 	if len(r.Detail.Latencies) != 1 {
@@ -225,7 +225,7 @@ func TestStalledApart(t *testing.T) {
 	}
 }
 
-// Of a cluster each member's p99 is drawn, and the distribution is the slowest member's.
+// For a cluster, each member's p99 is drawn, and the distribution is the slowest member's.
 func TestMembersBesideEachOther(t *testing.T) {
 	quick := member{name: "m1"}
 	for range 300 {
@@ -238,8 +238,8 @@ func TestMembersBesideEachOther(t *testing.T) {
 		t.Fatalf("series %v", p.Tracks)
 	}
 
-	// In the stall 40 a second end, too few for a p99: slots are as long as has enough of them
-	// there, too.
+	// In the stall, only 40 operations per second end, too few for a p99. There too, slots are long
+	// enough to have enough of them.
 	stall := int(noon.Add(105*time.Second).Sub(p.Tracks[1].From).Seconds() / p.Tracks[1].StepS)
 	if step, n, p99 := p.Tracks[1].StepS, *p.Operations.Values[stall], p.Tracks[1].Values[stall]; step != 5 || n < 200-1e-6 || p99 == nil || *p99 < 0.064 || *p99 > 0.128 {
 		t.Errorf("of %v s and %v operations the p99 of 90 ms is %v", step, n, p99)

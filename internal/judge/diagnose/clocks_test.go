@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// pulses is a counter of ten minutes at 1 s that grows by high in the first eight seconds of each
-// minute from the given second on, otherwise by low.
+// pulses returns ten minutes of a counter at 1 s. In each minute it grows by high for eight seconds
+// from the given second on, otherwise by low.
 func pulses(from int, low, high float64) string {
 	var b strings.Builder
 	v := 0.0
@@ -28,8 +28,8 @@ func pulses(from int, low, high float64) string {
 	return b.String()
 }
 
-// stalling are a database that stalls from second 30 of each minute, and a device that is
-// saturated from another second on, each by its own clock.
+// stalling returns a database that stalls from second 30 of each minute, and a device that is saturated
+// from another second on, each by its own clock.
 func stalling(t *testing.T, saturatedFrom int) (db, dev *recording.Memory) {
 	t.Helper()
 	db = fromScript(t, `load 1s
@@ -60,7 +60,7 @@ func rulesOf(t *testing.T, in ...recording.Reader) (found map[string]string) {
 	return found
 }
 
-// A device whose clock is off is idle while the database stalls: that refutes nothing.
+// A device whose clock is off appears idle while the database stalls. That refutes nothing.
 func TestClocksThatDiffer(t *testing.T) {
 	named := func(db, dev *recording.Memory, devName string) []recording.Reader {
 		at := time.Unix(0, 0)
@@ -88,7 +88,8 @@ func TestClocksThatDiffer(t *testing.T) {
 		t.Errorf("the clocks agree, and yet: %s", got[gap])
 	}
 
-	// One source has one clock: what it says of the device at the time of the stall holds.
+	// A single source has a single clock, so what it says about the device at the time of the stall
+	// counts.
 	db, dev = stalling(t, 10)
 	if got := rulesOf(t, named(db, dev, "")...); got[refutation] == "" || strings.Contains(got[gap], "--offset") {
 		t.Errorf("with one clock: %v", got)

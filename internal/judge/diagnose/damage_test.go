@@ -15,7 +15,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A capture that is torn so early that nothing can be diagnosed says which file is, and where.
+// If a capture is truncated so early that nothing can be diagnosed, the error names the file and the
+// position.
 func TestNothingBecauseOfDamage(t *testing.T) {
 	m := recording.NewMemory(recording.MemoryOptions{})
 	b := &recording.Batch{TimesMs: []int64{1_700_000_000_000}, Columns: []recording.Column{{
@@ -31,7 +32,8 @@ func TestNothingBecauseOfDamage(t *testing.T) {
 	}
 }
 
-// One sample of 2100 in one metric of many does not decide the span, and the report says so.
+// A single sample from the year 2100 in one of many metrics does not decide the span, and the report
+// mentions it.
 func TestStraySampleIsReported(t *testing.T) {
 	m := recording.NewMemory(recording.MemoryOptions{})
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// days begin when the recording does.
+// days begins when the recording does.
 var days = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 
 // An event is a scenario that runs for ten minutes, once, some time into the recording.
@@ -26,13 +26,14 @@ type event struct {
 	at time.Duration
 	// sets changes the usual scenario.
 	sets []string
-	// cause is the rule that must be among its three causes that the headline names: who waits, and for what.
+	// cause is the rule that must be among the first three causes that the headline names: what waits,
+	// and for what.
 	cause string
-	// fix, if not "", is the remedy to try first.
+	// fix, unless "", is the remedy to try first.
 	fix string
 }
 
-// usually is what runs when nothing happens: a MongoDB with room on a separate volume.
+// usually is the scenario while nothing happens: a MongoDB with headroom on a separate volume.
 const usually = `plimsoll: 1
 name: some days
 seed: 1
@@ -50,7 +51,7 @@ workload:
   connections: 64
 `
 
-// events are five things that happened, each for a different reason.
+// events are five events, each with a different cause.
 var events = []event{
 	{at: 5 * time.Hour, cause: "host/writeback-backlog", sets: []string{"workload.arrivals={poisson: 300/s}", "workload.mix={update: 80%, read: 20%}", "workload.keys.count=300000", "volumes.data.iops=3000", "volumes.data.throughput=500MiB/s"}},
 	{at: 19 * time.Hour, cause: "disk/degraded", sets: []string{"volumes.data.episodes={every: 200s, lasts: {from: 30s, to: 40s}, latency: {from: 150ms, to: 250ms}}"}},
@@ -60,7 +61,7 @@ var events = []event{
 	{at: 63 * time.Hour, cause: "disk/throughput-capped", sets: []string{"workload.arrivals={poisson: 2000/s}", "workload.mix={update: 1%, read: 99%}", "workload.document.size=100kB", "workload.keys.count=1000000"}},
 }
 
-// simulated is a scenario's recording at one second, whose times are those after days begin.
+// simulated returns a scenario's recording at one second, with times from the beginning of days on.
 func simulated(tb testing.TB, sets ...string) []recording.Series {
 	tb.Helper()
 	ctx := context.Background()
@@ -82,7 +83,7 @@ func simulated(tb testing.TB, sets ...string) []recording.Series {
 	var out []recording.Series
 	for _, x := range metrics {
 		if strings.HasPrefix(x.Name, "plimsoll_") {
-			continue // what only a simulation reports
+			continue // reported only by a simulation
 		}
 		all, err := m.Samples(ctx, recording.MetricSelector(x.Name), x.From, x.To)
 		if err != nil {
@@ -94,7 +95,7 @@ func simulated(tb testing.TB, sets ...string) []recording.Series {
 	return out
 }
 
-// A tape is written piece by piece: counters continue where they were.
+// A tape is written piece by piece: counters continue from their last values.
 type tape struct {
 	tb     testing.TB
 	to     recording.Writer
@@ -140,7 +141,7 @@ func (t *tape) run(piece []recording.Series) {
 	t.at += time.Duration(seconds) * time.Second
 }
 
-// goOn are a piece's values after those before.
+// goOn returns a piece's values, continued from the previous ones.
 func (s *taped) goOn(points []promql.FPoint) []float64 {
 	counts := points[len(points)-1].F > points[0].F && slices.IsSortedFunc(points, func(a, b promql.FPoint) int {
 		if a.F < b.F {
@@ -161,7 +162,7 @@ func (s *taped) goOn(points []promql.FPoint) []float64 {
 	return out
 }
 
-// recordDays writes a recording of so long, in which the events happen.
+// recordDays writes a recording of the given length in which the events happen.
 func recordDays(tb testing.TB, to recording.Writer, long time.Duration, events []event) {
 	tb.Helper()
 	to.Source(recording.Source{Kind: "simulation", Name: "days", Engine: "mongodb", Version: "8.0", From: days, To: days.Add(long),
@@ -179,8 +180,8 @@ func recordDays(tb testing.TB, to recording.Writer, long time.Duration, events [
 	}
 }
 
-// Five things that happened in three days are five incidents, each with its own cause and time:
-// judged second by second, and where the grid is too coarse for that, judged again by the seconds.
+// Five events in three days are five incidents, each with its own cause and time. They are judged
+// second by second; if the grid is too coarse for that, each is judged again at one second.
 func TestFiveIncidentsOfDays(t *testing.T) {
 	if underRace {
 		t.Skip("three days at a second; made without the race detector")
@@ -203,7 +204,7 @@ func TestFiveIncidentsOfDays(t *testing.T) {
 	}
 }
 
-// A volume at both of its limits is why, though neither is alone.
+// A volume at both of its limits is the cause, although neither limit alone is.
 func TestBothLimits(t *testing.T) {
 	m := recording.NewMemory(recording.MemoryOptions{})
 	m.Source(recording.Source{Kind: "simulation", Name: "both", Engine: "mongodb", Version: "8.0", Period: time.Second})
@@ -219,7 +220,7 @@ func TestBothLimits(t *testing.T) {
 	}
 }
 
-// named checks that each event is an incident with its cause, and that there is no other.
+// named checks that each event is an incident with its cause, and that there are no other incidents.
 func named(t testing.TB, r *diagnose.Report) {
 	t.Helper()
 	if len(r.Incidents) != len(events) || r.MoreIncidents > 0 {
@@ -253,7 +254,7 @@ func named(t testing.TB, r *diagnose.Report) {
 	}
 }
 
-// causes are the rules of the causes that the headline names.
+// causes returns the rules of the causes that the headline names.
 func causes(x diagnose.Incident) (out []string) {
 	for _, f := range x.Findings {
 		if f.Kind == diagnose.Cause && f.Severity != diagnose.Info && len(out) < 3 {

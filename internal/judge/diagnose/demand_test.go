@@ -20,7 +20,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// demand is a rate of operations over time that clients may have for reasons that are theirs.
+// A demand is a rate of operations over time that clients may have for reasons of their own.
 func demand(t *rapid.T, lengthS float64) func(s float64) float64 {
 	usual := rapid.SampledFrom([]float64{20, 400, 5000}).Draw(t, "usual rate")
 	low := usual * rapid.SampledFrom([]float64{0, 0.02, 0.3, 0.7}).Draw(t, "low share")
@@ -60,8 +60,8 @@ func demand(t *rapid.T, lengthS float64) func(s float64) float64 {
 	}
 }
 
-// operations are classes of operations of each engine, and of devices: how they are written for a rate
-// over time and a constant latency in seconds.
+// operations are classes of operations of each engine, and of devices: each says how to write a rate
+// over time with a constant latency in seconds.
 var operations = map[string]func(w *written, rate func(s float64) float64, latencyS float64){
 	"MongoDB writes":   mongodbOperations("writes"),
 	"MongoDB reads":    mongodbOperations("reads"),
@@ -100,8 +100,8 @@ func etcdDurations(metric string) func(w *written, rate func(s float64) float64,
 	}
 }
 
-// Demand alone is not a stall: while operations take as long as usual, nothing stalls, and no
-// finding is more than information.
+// A varying demand alone is not a stall: while operations take as long as usual, nothing stalls, and no
+// finding is above info.
 func TestDemandIsNoStall(t *testing.T) {
 	names := slices.Sorted(maps.Keys(operations))
 	rapid.Check(t, func(r *rapid.T) {
@@ -123,7 +123,8 @@ func TestDemandIsNoStall(t *testing.T) {
 	})
 }
 
-// Nothing completes any more until the recording ends. Whether that is a stall depends on who waits.
+// Nothing completes any more until the recording ends. Whether that is a stall depends on whether
+// anything waits.
 func TestSilenceAtTheEnd(t *testing.T) {
 	const lengthS, froze = 600.0, 300.0
 	rate := func(s float64) float64 {
@@ -167,7 +168,7 @@ func TestSilenceAtTheEnd(t *testing.T) {
 	}
 }
 
-// The same freeze is found whether it has ended or not, and a busy device that completes nothing is one
+// A freeze is found whether or not it has ended, and a busy device that completes nothing counts as one
 // too.
 func TestFrozenDevice(t *testing.T) {
 	for _, thaws := range []float64{1e9, 420} {
@@ -189,7 +190,7 @@ func TestFrozenDevice(t *testing.T) {
 	}
 }
 
-// The field's dips: healthy recordings that were reported as stalled.
+// Dips seen in the field: healthy recordings that were reported as stalled.
 func TestFieldDips(t *testing.T) {
 	for _, name := range []string{"smallest.prom", "mongo.prom", "b.log"} {
 		path := "../../../../shared/data/field/dip/" + name

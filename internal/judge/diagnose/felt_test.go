@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Felt finds the very stalls that a whole diagnosis judges by, of a PostgreSQL and its volume.
+// For a PostgreSQL and its volume, Felt finds exactly the stalls that a whole diagnosis finds.
 func TestFeltIsWhatIsJudged(t *testing.T) {
 	var in []recording.Reader
 	for _, name := range []string{"postgres.prom.gz", "node.prom.gz", "iostat.log"} {

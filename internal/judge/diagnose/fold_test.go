@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A server that ran for ten minutes in each of three months: a second of stall in the last run is
-// reported at its time, the months between are not watched, and they are cut out of the plots.
+// A server ran for ten minutes in each of three months. A second of stall in the last run is reported
+// at its time, the months in between count as not watched, and the plots cut them out.
 func TestMonthsApart(t *testing.T) {
 	const month = 30 * 86400
 	start := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -81,8 +81,8 @@ func TestMonthsApart(t *testing.T) {
 	}
 }
 
-// If a server was recorded in runs months apart, its stalls have no period: only the seconds that were
-// recorded count, and between them the time is unknown.
+// If a server was recorded in runs months apart, its stalls have no period: only the recorded seconds
+// count, and the time between runs is unknown.
 func TestMonthsApartNoPeriod(t *testing.T) {
 	start := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	mem := recording.NewMemory(recording.MemoryOptions{})
@@ -137,8 +137,8 @@ func TestMonthsApartNoPeriod(t *testing.T) {
 	}
 }
 
-// TestShortGap: a pause of the recorder that is too short for a hole in the series counts as watched only if
-// it stalled.
+// TestShortGap: a pause of the recorder that is too short to leave a hole in the series counts as
+// watched only if it stalled.
 func TestShortGap(t *testing.T) {
 	for _, c := range []struct {
 		name                     string

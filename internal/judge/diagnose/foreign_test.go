@@ -10,8 +10,8 @@ import (
 )
 
 // A device that is known not to hold the database's files is reported as elsewhere on the host. It
-// makes no finding about the database critical, and no purchase is advised for it. A device whose
-// owner is unknown stays, and so does a disk below the database's own device.
+// makes no finding about the database critical, and no purchase is recommended for it. A device with an
+// unknown owner stays, and so does a disk below the database's own device.
 func TestOtherDevicesAreElsewhere(t *testing.T) {
 	const data, other = "mount./var/lib/postgresql", "mount./srv/backup"
 	calm := func(s float64) did { return did{writes: 200, writeS: 0.001, writeKiB: 16, busy: 0.2} }
@@ -36,8 +36,8 @@ func TestOtherDevicesAreElsewhere(t *testing.T) {
 		name    string
 		facts   map[string]string
 		db, alt func(s float64) did
-		own     bool // a critical finding about vdb is the database's
-		moved   bool // it is elsewhere
+		own     bool // whether a critical finding about vdb is attributed to the database
+		moved   bool // whether it is reported as elsewhere
 	}{
 		{"of a backup", map[string]string{data: "xfs rw /dev/vda", other: "ext4 rw /dev/vdb", "writer.1": "rsync pid=7 share=0.90 device=vdb", "writer.2": "postgres pid=9 share=0.10 device=vda"}, calm, full, false, true},
 		{"of a log behind a link", map[string]string{data: "xfs rw /dev/vda", "mount./wal": "ext4 rw /dev/vdb", "writer.1": "postgres pid=9 share=0.90 device=vda,vdb"}, calm, full, true, false},

@@ -9,10 +9,10 @@ import (
 	"plimsoll/internal/judge/diagnose"
 )
 
-// The figures of published cases, in the exporters' forms in which people have them.
+// The figures of published cases, in the formats of the exporters that report them.
 
-// wiredTiger adds what mongodb_exporter writes of the storage engine: the cache's size, what is in it
-// and dirty as shares of it, and pages that application threads evicted per second, a millisecond each.
+// wiredTiger adds what mongodb_exporter reports about the storage engine: the cache's size, how full
+// and how dirty it is, and pages that application threads evicted per second, at a millisecond each.
 func (w *written) wiredTiger(cache float64, fill, dirty, evicted func(s float64) float64) *written {
 	of := func(share func(s float64) float64) func(s float64) float64 {
 		return func(s float64) float64 { return cache * share(s) }
@@ -24,8 +24,8 @@ func (w *written) wiredTiger(cache float64, fill, dirty, evicted func(s float64)
 		counter(func(s float64) float64 { return 1e3 * evicted(s) }, "mongodb_ss_wt_thread_yield_application_thread_time_evicting_usecs")
 }
 
-// checkpoints adds what mongodb_exporter writes of checkpoints that begin every minute and take so
-// long.
+// checkpoints adds what mongodb_exporter reports about checkpoints that begin every minute and last the
+// given time.
 func (w *written) checkpoints(took float64) *written {
 	running := func(s float64) float64 {
 		if math.Mod(s, 60) < took {
@@ -43,7 +43,7 @@ func (w *written) checkpoints(took float64) *written {
 		}, "mongodb_ss_wt_txn_transaction_checkpoint_total_time_msecs")
 }
 
-// meanBefore is the mean of the seconds up to a time, of an interval's length.
+// meanBefore returns the mean over the interval before a time, second by second.
 func meanBefore(step time.Duration, of func(s float64) float64) func(s float64) float64 {
 	n := int(step.Seconds())
 	return func(s float64) float64 {
@@ -60,7 +60,8 @@ func between(s, every, from, to float64) bool {
 	return at >= from && at < to
 }
 
-// wants fails unless one of the rules is found, none of the others is, and the verdict does not claim that all was calm.
+// wants fails unless one of the rules is found, none of the others is, and the verdict does not claim
+// that all was calm.
 func wants(t *testing.T, r *diagnose.Report, one []string, none ...string) {
 	t.Helper()
 	found := false
@@ -77,8 +78,8 @@ func wants(t *testing.T, r *diagnose.Report, one []string, none ...string) {
 	}
 }
 
-// Checkpoints of 31 s at 3,000 IOPS of 16 KiB: 48 MB/s, 98 % busy, 12.5 ms a request; writes take
-// 200 ms meanwhile, otherwise 15.
+// Checkpoints of 31 s at 3,000 IOPS of 16 KiB: 48 MB/s, 98 % busy, 12.5 ms per request. Writes take 200
+// ms meanwhile, otherwise 15 ms.
 func TestCheckpointsAtTheCap(t *testing.T) {
 	in := func(s float64) bool { return between(s, 60, 0, 31) }
 	volume := func(s float64) did {
@@ -112,8 +113,8 @@ func TestCheckpointsAtTheCap(t *testing.T) {
 	wants(t, r, []string{"disk/iops-capped"})
 }
 
-// A cache that is 95.5 % full, of which application threads evict at each checkpoint: writes take
-// 200 ms for 2 to 5 s of each minute, on a volume that has room.
+// A cache is 95.5 % full, and application threads evict from it at each checkpoint: writes take 200 ms
+// for 2 to 5 s of each minute, on a volume with headroom.
 func TestCachePressureAtCheckpoints(t *testing.T) {
 	in := func(s float64) bool { return between(s, 60, 55, 60) }
 	rise := func(most float64) func(s float64) float64 {
@@ -146,7 +147,7 @@ func TestCachePressureAtCheckpoints(t *testing.T) {
 
 	for _, step := range []time.Duration{time.Second, 15 * time.Second, time.Minute} {
 		t.Run(step.String(), func(t *testing.T) {
-			// An exporter's counters have all that was between two samples.
+			// An exporter's counters include everything between two samples.
 			mean := func(of func(s float64) float64) func(s float64) float64 { return meanBefore(step, of) }
 			r := forms(t, step, 2*time.Hour).mongod(func(s float64) float64 { return 2000 * jitter(s, "r", 0.02) }, mean(latency)).
 				wiredTiger(15.5e9, func(float64) float64 { return 0.955 }, rise(0.055), mean(evicted)).node("nvme1n1", volume).diagnose(diagnose.Options{})
@@ -190,8 +191,8 @@ func TestOneSyncAfterTheOther(t *testing.T) {
 	noMoreVolume(t, r)
 }
 
-// Documents that grow for an hour: an update takes 2 ms at its begin and 45 at its end, and of 2,000
-// writes 800 are left.
+// Documents grow for an hour: an update takes 2 ms at the beginning and 45 ms at the end, and the rate
+// drops from 2,000 to 800 writes per second.
 func TestBucketsThatGrow(t *testing.T) {
 	late := func(s float64) float64 { return max(0, (math.Mod(s, 3600)-1800)/1500) }
 	latency := func(s float64) float64 { return (0.002 + 0.043*min(1, late(s))) * jitter(s, "l", 0.1) }
@@ -208,8 +209,8 @@ func TestBucketsThatGrow(t *testing.T) {
 	wants(t, r, []string{"wiredtiger/write-amplification"}, "disk/not-the-cause")
 }
 
-// The write daemon of an IRIS writes 8,000 blocks a second while 12,000 are read, at the 16,000 IOPS of
-// one volume: its cycle takes 95 s.
+// The write daemon of an IRIS writes 8,000 blocks per second while 12,000 are read, at the 16,000 IOPS
+// of one volume. Its cycle takes 95 s.
 func TestWriteDaemonAtTheCap(t *testing.T) {
 	in := func(s float64) bool { return between(s, 95, 0, 60) }
 	volume := func(s float64) did {
@@ -233,7 +234,7 @@ func TestWriteDaemonAtTheCap(t *testing.T) {
 	wants(t, r, []string{"disk/iops-capped"}, "disk/not-the-cause")
 	wants(t, r, []string{"iris/write-daemon-stall"})
 
-	// It stalls where the volume is at its cap, not in the pauses.
+	// It stalls while the volume is at its cap, not in the pauses.
 	if f := foundAnywhere(r, "disk/slow-writes"); f == nil || !strings.Contains(f.Summary, "median 3.4") || !strings.Contains(f.Summary, "otherwise 7") {
 		t.Errorf("stalled and usual latency: %+v", f)
 	}

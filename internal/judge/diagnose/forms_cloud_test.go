@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/judge/diagnose"
 )
 
-// An Amazon RDS on gp2 whose burst credits are used up: 2,500 IOPS of 1 ms, then 300 of 80 ms, by
-// CloudWatch's averages.
+// An Amazon RDS instance on gp2 runs out of burst credits: 2,500 IOPS at 1 ms, then 300 at 80 ms, as
+// CloudWatch's averages show.
 func TestCreditsOfRDSRunOut(t *testing.T) {
 	const out = 2 * 3600.0
 	iops := func(s float64) float64 {
@@ -46,9 +46,9 @@ func TestCreditsOfRDSRunOut(t *testing.T) {
 	}
 }
 
-// The WAL of an RDS instance is on a dedicated log volume, which is at its 3,000 IOPS for ten minutes of each
-// hour, while the data's volume is as quick as ever. The log's volume is named, and no command would raise
-// the data's.
+// The WAL of an RDS instance is on a dedicated log volume, which is at its 3,000 IOPS for ten minutes
+// of each hour, while the data volume is as fast as usual. The log's volume is named, and no command
+// would raise the data volume's limits.
 func TestLogVolumeOfRDSIsFull(t *testing.T) {
 	in := func(s float64) bool { return between(s, 3600, 1200, 1800) }
 	iops := func(s float64) float64 {
@@ -95,8 +95,8 @@ func TestLogVolumeOfRDSIsFull(t *testing.T) {
 	}
 }
 
-// A PostgreSQL whose checkpoints leave all to their fsync: 20 s of each five minutes commits fall from
-// 5,000 to 800 a second.
+// A PostgreSQL whose checkpoints leave all writing to their fsync: for 20 s of every five minutes,
+// commits fall from 5,000 to 800 per second.
 func TestCheckpointsInOneGo(t *testing.T) {
 	in := func(s float64) bool { return between(s, 300, 255, 275) }
 	commits := func(s float64) float64 {
@@ -140,8 +140,8 @@ func TestCheckpointsInOneGo(t *testing.T) {
 	}
 }
 
-// One of three members' volumes takes 9 ms a write for two hours at the load at which the others, and it
-// before, take 0.8.
+// For two hours, one of three members' volumes takes 9 ms per write. At the same load, the other two
+// take 0.8 ms, and so did this one before.
 func TestOneVolumeIsDegraded(t *testing.T) {
 	for _, step := range []time.Duration{15 * time.Second, time.Minute} {
 		w := forms(t, step, 8*time.Hour)
@@ -159,7 +159,7 @@ func TestOneVolumeIsDegraded(t *testing.T) {
 		r := w.diagnose(diagnose.Options{})
 		show(t, step.String(), r)
 
-		// The others are as quick as ever, so it is not a burst of the host's.
+		// The others are as fast as usual, so the cause is not a host's burst limit.
 		wants(t, r, []string{"disk/degraded"}, "disk/instance-burst-exhausted", "disk/iops-capped", "disk/throughput-capped", "disk/machine-capped")
 		if f := foundAnywhere(r, "disk/degraded"); f == nil || f.SupportCase == nil || !strings.Contains(f.Summary, "nvme1n1 and nvme3n1 served requests as quickly as ever") {
 			t.Errorf("the peers are not compared: %+v", f)
@@ -169,8 +169,8 @@ func TestOneVolumeIsDegraded(t *testing.T) {
 	}
 }
 
-// An instance's burst is used up after half an hour: at the same load a request takes ten times as long
-// for the rest of the day, as the balance of CloudWatch has it.
+// An instance's burst runs out after half an hour: at the same load, a request takes ten times as long
+// for the rest of the day, as CloudWatch's balance shows.
 func TestInstanceBurstIsUsedUp(t *testing.T) {
 	volume := func(s float64) did {
 		n := 5600 * jitter(s, "n", 0.03)

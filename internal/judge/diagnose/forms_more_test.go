@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// histogram is one of Prometheus' client libraries: rate operations per second, of which each
-// class's share took up to its edge. Edges and shares have the same length and are cumulative.
+// histogram writes a histogram as Prometheus' client libraries do: rate operations per second, each
+// share of which took up to its edge. Edges and shares have the same length and are cumulative.
 func (w *written) histogram(name, member string, rate func(s float64) float64, edges []string, upTo func(s float64) []float64, mean func(s float64) float64) *written {
 	for k, le := range append(slices.Clone(edges), "+Inf") {
 		w.counter(func(s float64) float64 {
@@ -28,8 +28,8 @@ func (w *written) histogram(name, member string, rate func(s float64) float64, e
 	return w.counter(rate, name+"_count", "instance", member).counter(func(s float64) float64 { return rate(s) * mean(s) }, name+"_sum", "instance", member)
 }
 
-// A neighbour on the host writes 4 GB through the page cache, which is flushed for minutes: clients'
-// p99 is 216 ms, as their exporter has it.
+// A neighbour on the host writes 4 GB through the page cache, which is flushed for minutes. Clients'
+// p99 is 216 ms, as their exporter shows.
 func TestNeighbourFillsThePageCache(t *testing.T) {
 	in := func(s float64) bool { return s >= 1200 && s < 1245 || s >= 2400 && s < 2445 }
 	commits := func(s float64) float64 {
@@ -88,7 +88,7 @@ func TestNeighbourFillsThePageCache(t *testing.T) {
 	}
 }
 
-// Of three members one had syncs of 4 s: it is what is reported first, not one that is well.
+// One of three members had syncs of 4 s. It is reported first, not a healthy one.
 func TestTheSlowMemberIsFirst(t *testing.T) {
 	edges := []string{"0.001", "0.002", "0.004", "0.008", "0.016", "0.032", "0.064", "0.128", "0.256", "0.512", "1.024", "2.048", "4.096", "8.192"}
 	for _, step := range []time.Duration{15 * time.Second, 30 * time.Second} {
@@ -123,8 +123,8 @@ func TestTheSlowMemberIsFirst(t *testing.T) {
 	}
 }
 
-// mongod is a MongoDB as mongodb_exporter writes it: rate writes per second, each of which takes
-// latency seconds.
+// mongod writes a MongoDB as mongodb_exporter does: rate writes per second, each of which takes latency
+// seconds.
 func (w *written) mongod(rate, latency func(s float64) float64) *written {
 	for _, op := range []string{"writes", "reads", "commands"} {
 		share := 1.0
@@ -137,8 +137,8 @@ func (w *written) mongod(rate, latency func(s float64) float64) *written {
 	return w
 }
 
-// Writes stall every minute while the volume is at 34 % of its IOPS and 10 % of its bytes, in a short
-// queue: more of either buys nothing, and none is proposed.
+// Writes stall every minute while the volume is at 34 % of its IOPS and 10 % of its throughput, with a
+// short queue. More of either would not help, and neither is recommended.
 func TestMoreOfTheVolumeBuysNothing(t *testing.T) {
 	in := func(s float64) bool { return math.Mod(s, 300) >= 240 }
 	latency := func(s float64) float64 {
@@ -174,7 +174,7 @@ func TestMoreOfTheVolumeBuysNothing(t *testing.T) {
 	}
 }
 
-// noMoreVolume fails if something is to be bought or moved.
+// noMoreVolume fails if the report recommends buying or moving anything.
 func noMoreVolume(t *testing.T, r *diagnose.Report) {
 	t.Helper()
 	for _, a := range r.Actions {
@@ -184,7 +184,7 @@ func noMoreVolume(t *testing.T, r *diagnose.Report) {
 	}
 }
 
-// The CPUs are 97 % busy while commits wait: it is not the disk, and no volume is proposed.
+// The CPUs are 97 % busy while commits wait. The disk is not the cause, and no volume is recommended.
 func TestCPUNotTheDisk(t *testing.T) {
 	in := func(s float64) bool { return s >= 1800 && s < 2700 }
 	busy := func(s float64) float64 {
@@ -229,8 +229,8 @@ func TestCPUNotTheDisk(t *testing.T) {
 	}
 }
 
-// Two volumes that take turns at a limit that they share: it is the machine's, and no larger volume is
-// proposed. Alone, a volume at the baseline of a known type of machine is held by that.
+// Two volumes take turns at a limit that they share. It is the machine's limit, so no larger volume is
+// recommended. A single volume at the baseline of a known machine type is held back by that baseline.
 func TestTheMachinesLimit(t *testing.T) {
 	share := func(k float64) func(s float64) did {
 		return func(s float64) did {
@@ -260,13 +260,13 @@ func TestTheMachinesLimit(t *testing.T) {
 		})
 	}
 
-	// The same level where the machine is not known may be the volume's.
+	// If the machine type is unknown, the same level may be the volume's limit.
 	if r := forms(t, 15*time.Second, 4*time.Hour).node("nvme1n1", alone).diagnose(diagnose.Options{}); foundAnywhere(r, "disk/iops-capped") == nil {
 		t.Errorf("the volume's limit: %s", r.Verdict)
 	}
 }
 
-// Credits that end within hours are in the one line, although nothing stalls.
+// Credits that run out within hours appear in the headline, although nothing stalls.
 func TestVerdictSaysWhatEnds(t *testing.T) {
 	volume := func(s float64) did {
 		n := 290 * jitter(s, "n", 0.05)
@@ -282,7 +282,8 @@ func TestVerdictSaysWhatEnds(t *testing.T) {
 	}
 }
 
-// A file system that fills, as `plimsoll record host` records it, is in the one line with its end.
+// A file system that fills up, as `plimsoll record host` records it, appears in the headline with the
+// time when it is full.
 func TestVerdictSaysWhenSpaceEnds(t *testing.T) {
 	volume := func(s float64) did {
 		return did{reads: 50, writes: 200 * jitter(s, "n", 0.05), readKiB: 8, writeKiB: 8, readS: 0.0007, writeS: 0.0009, busy: 0.2}

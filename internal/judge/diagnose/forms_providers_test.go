@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/judge/diagnose"
 )
 
-// azure is a data disk as azure-metrics-exporter writes it with Grafana's template, by the minute: a
-// disk's own metrics have no latency and no queue, the machine's have.
+// azure writes a data disk as azure-metrics-exporter does with Grafana's template, by the minute. A
+// disk's own metrics have no latency and no queue; the machine's do.
 func (w *written) azure(name string, of func(s float64) did) *written {
 	for metric, x := range map[string]func(d did) float64{
 		"disks_composite_disk_read_operations_sec_average_countpersecond":  func(d did) float64 { return d.reads },
@@ -23,7 +23,7 @@ func (w *written) azure(name string, of func(s float64) did) *written {
 	return w.gauge(func(s float64) float64 { return 1e3 * of(s).writeS }, "azure_microsoft_compute_virtualmachines_data_disk_latency_average_milliseconds", "device", name)
 }
 
-// google is a disk as stackdriver_exporter writes it, by the minute.
+// google writes a disk as stackdriver_exporter does, by the minute.
 func (w *written) google(name string, of func(s float64) did) *written {
 	for metric, x := range map[string]func(d did) float64{
 		"read_ops_count": func(d did) float64 { return 60 * d.reads }, "write_ops_count": func(d did) float64 { return 60 * d.writes },
@@ -35,7 +35,7 @@ func (w *written) google(name string, of func(s float64) did) *written {
 	return w
 }
 
-// A disk that stays at its limit is not a calm one, whichever provider reports it.
+// A disk that stays at its limit is not reported as calm, whichever provider's metrics describe it.
 func TestCapByProviders(t *testing.T) {
 	at := capped(4200, 3000, 0.0008, 16, 0.3)
 	for form, r := range map[string]*diagnose.Report{

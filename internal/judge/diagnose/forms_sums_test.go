@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 )
 
-// sums is a volume in CloudWatch's sums over periodS seconds, published every everyS seconds and
+// sums writes a volume in CloudWatch's sums over periodS seconds, published every everyS seconds and
 // sampled more often than that, with all metrics or some.
 func (w *written) sums(id string, periodS, everyS float64, of func(s float64) did, some ...string) *written {
 	for name, x := range map[string]func(d did) float64{
@@ -26,8 +26,8 @@ func (w *written) sums(id string, periodS, everyS float64, of func(s float64) di
 	return w
 }
 
-// A volume at 3,000 IOPS for three hours of eight is at 3,000, of whatever time its sums are and however
-// often they are exported and scraped.
+// A volume at 3,000 IOPS for three of eight hours is found at 3,000, whatever period its sums cover and
+// however often they are exported and scraped.
 func TestSumsOfAnyTime(t *testing.T) {
 	const id = "vol-0a1b2c3d4e5f60718"
 	of := until(3*3600, capped(4200, 3000, 0.0008, 16, 0.3), capped(1400, 3000, 0.0008, 16, 0.3))

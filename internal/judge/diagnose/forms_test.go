@@ -18,21 +18,21 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Reports put as recordings: what someone published about an incident is figures of some exporter, at
-// its sampling. Each situation is laid out once, as what a volume did, and written in the forms in
-// which people have it.
+// Published incident reports as recordings: the figures come from some exporter, at its sampling. Each
+// situation is defined once, as the behaviour of a volume, and written in each format in which users
+// may have it.
 
 var formsBegan = time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
 
-// jitter is a factor around 1, the same for the same time and name.
+// jitter returns a factor around 1 that depends only on the time and the name.
 func jitter(s float64, name string, amp float64) float64 {
 	x := math.Sin(s*12.9898+float64(len(name))*78.233) * 43758.5453
 	return 1 + amp*(2*(x-math.Floor(x))-1)
 }
 
-// did is what a volume did in an interval: per second, and what one request took on average.
+// A did is what a volume did in an interval: rates per second, and the mean time of a request.
 type did struct {
-	reads, writes, readKiB, writeKiB float64 // KiB of a request
+	reads, writes, readKiB, writeKiB float64 // KiB per request
 	readS, writeS, busy              float64
 }
 
@@ -85,7 +85,7 @@ func (w *written) gauge(of func(s float64) float64, names ...string) *written {
 	return w.series(false, of, names...)
 }
 
-// node is a volume as node_exporter writes it.
+// node writes a volume as node_exporter does.
 func (w *written) node(device string, of func(s float64) did) *written {
 	for name, x := range map[string]func(d did) float64{
 		"reads_completed_total": func(d did) float64 { return d.reads }, "writes_completed_total": func(d did) float64 { return d.writes },
@@ -98,7 +98,7 @@ func (w *written) node(device string, of func(s float64) did) *written {
 	return w
 }
 
-// cloudwatch is a volume as prometheus/cloudwatch_exporter writes it, by the minute.
+// cloudwatch writes a volume as prometheus/cloudwatch_exporter does, by the minute.
 func (w *written) cloudwatch(id string, of func(s float64) did) *written {
 	for name, x := range map[string]func(d did) float64{
 		"read_ops_sum": func(d did) float64 { return 60 * d.reads }, "write_ops_sum": func(d did) float64 { return 60 * d.writes },
@@ -111,7 +111,7 @@ func (w *written) cloudwatch(id string, of func(s float64) did) *written {
 	return w
 }
 
-// postgres is a PostgreSQL as postgres_exporter writes it.
+// postgres writes a PostgreSQL as postgres_exporter does.
 func (w *written) postgres(commits, active func(s float64) float64) *written {
 	w.counter(commits, "pg_stat_database_xact_commit", "datname", "shop").
 		counter(func(float64) float64 { return 0.1 }, "pg_stat_database_xact_rollback", "datname", "shop").
@@ -121,7 +121,7 @@ func (w *written) postgres(commits, active func(s float64) float64) *written {
 	return w
 }
 
-// cpu is the host's processors, as node_exporter writes them, busy so much.
+// cpu writes the host's CPUs as node_exporter does, with the given busy share.
 func (w *written) cpu(cores int, busy func(s float64) float64) *written {
 	for k := range cores {
 		w.counter(func(s float64) float64 { return busy(s) }, "node_cpu_seconds_total", "cpu", fmt.Sprint(k), "mode", "user").
@@ -140,7 +140,7 @@ func (w *written) diagnose(opt diagnose.Options) *diagnose.Report {
 	return r
 }
 
-// iostat is a volume as `iostat -xt` logs it.
+// iostat writes a volume as `iostat -xt` logs it.
 func iostat(t *testing.T, step, length time.Duration, device string, of func(s float64) did) *diagnose.Report {
 	t.Helper()
 	var b strings.Builder
@@ -192,7 +192,7 @@ func capped(asked, limit, base, kib, readShare float64) func(s float64) did {
 	}
 }
 
-// until changes what a volume does at a time.
+// until changes a volume's behaviour at a time.
 func until(at float64, first, then func(s float64) did) func(s float64) did {
 	return func(s float64) did {
 		if s < at {
@@ -202,7 +202,8 @@ func until(at float64, first, then func(s float64) did) func(s float64) did {
 	}
 }
 
-// inForms are the forms in which people have a volume's figures, with the length that each has of it.
+// inForms are the formats in which users have a volume's figures, each with the usual length of its
+// recordings.
 func inForms(t *testing.T, length time.Duration, of func(s float64) did) map[string]*diagnose.Report {
 	t.Helper()
 	out := map[string]*diagnose.Report{
@@ -241,7 +242,8 @@ func show(t *testing.T, form string, r *diagnose.Report) {
 	}
 }
 
-// A volume that stays at its limit for the whole recording is not a calm one, in whatever form.
+// A volume that stays at its limit for the whole recording is not reported as calm, whatever the
+// format.
 func TestCapForTheWholeRecording(t *testing.T) {
 	for form, r := range inForms(t, time.Hour, capped(4200, 3000, 0.0008, 16, 0.3)) {
 		t.Run(form, func(t *testing.T) {
@@ -253,7 +255,7 @@ func TestCapForTheWholeRecording(t *testing.T) {
 	}
 }
 
-// A limit that binds for the first hours only is found in these.
+// A limit that binds only in the first hours is found at that time.
 func TestCapForTheFirstHours(t *testing.T) {
 	for form, r := range inForms(t, 8*time.Hour, until(3*3600, capped(4200, 3000, 0.0008, 16, 0.3), capped(1400, 3000, 0.0008, 16, 0.3))) {
 		t.Run(form, func(t *testing.T) {
@@ -265,7 +267,7 @@ func TestCapForTheFirstHours(t *testing.T) {
 	}
 }
 
-// The same of a throughput limit.
+// The same for a throughput limit.
 func TestThroughputCapForTheFirstHours(t *testing.T) {
 	for form, r := range inForms(t, 8*time.Hour, until(3*3600, capped(1500, 1000, 0.0015, 128, 0.7), capped(400, 1000, 0.0015, 128, 0.7))) {
 		t.Run(form, func(t *testing.T) {
@@ -277,7 +279,7 @@ func TestThroughputCapForTheFirstHours(t *testing.T) {
 	}
 }
 
-// Reads that go from 0.5 to 3 ms at the same load are not a calm time.
+// Reads that slow down from 0.5 to 3 ms at the same load are not reported as calm.
 func TestReadsGetSlower(t *testing.T) {
 	reads := func(each float64) func(s float64) did {
 		return func(s float64) did {
@@ -295,7 +297,7 @@ func TestReadsGetSlower(t *testing.T) {
 	}
 }
 
-// A scan that is forty times as slow the first time as the second.
+// A scan is forty times as slow the first time as the second time.
 func TestFirstScanIsSlow(t *testing.T) {
 	scan := func(rate, each float64) func(s float64) did {
 		return func(s float64) did {
@@ -317,7 +319,7 @@ func TestFirstScanIsSlow(t *testing.T) {
 	}
 }
 
-// Transactions that halve while the clients stay are not a calm time.
+// Commits that halve while all clients stay connected are not reported as calm.
 func TestWorkHalves(t *testing.T) {
 	for _, active := range []float64{12, 64} {
 		commits := func(s float64) float64 {

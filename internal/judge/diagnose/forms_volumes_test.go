@@ -11,9 +11,9 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// A volume completes 200 requests a second for 40 s, where it usually completes 900, of a demand that does
-// not change, and then 900 again: it is degraded. It is not a limit, which it would stay at, and not a problem of
-// the journal, which waits for it. Where it stays at 200 to the end, a limit may be why.
+// For 40 s a volume completes 200 requests per second instead of the usual 900, at constant demand, and
+// then 900 again: it is degraded. It is not a limit, at which it would stay, and not a problem of the
+// journal, which is waiting for it. If it stays at 200 to the end, a limit may be the cause.
 func TestVolumeDropsAtConstantDemand(t *testing.T) {
 	run := func(to float64) *diagnose.Report {
 		in := func(s float64) bool { return s >= 600 && s < to }
@@ -57,9 +57,9 @@ func TestVolumeDropsAtConstantDemand(t *testing.T) {
 	}
 }
 
-// The machine's byte credits are used up and its request credits are not: the cause is the
-// machine's throughput, and neither the volume's burst nor its limit. Without the balances, only
-// the volume's figures are known.
+// The machine's byte credits run out and its request credits do not. The cause is the machine's
+// throughput, and neither the volume's burst nor its limit. Without the balances, only the volume's
+// figures are known.
 func TestByteBalanceIsSpent(t *testing.T) {
 	volume := func(s float64) did {
 		n, each, busy := 1800*jitter(s, "n", 0.03), 0.0008, 0.8
@@ -94,7 +94,7 @@ func TestByteBalanceIsSpent(t *testing.T) {
 }
 
 // A volume is slow for three minutes every three hours, at constant IOPS. The finding says that it
-// recurs and, if the volume's type has no credits, that they are not the cause.
+// recurs and, if the volume's type has no credits, that credits are not the cause.
 func TestSpikesWithoutCredits(t *testing.T) {
 	rate := headroom.Rate{IOPS: 3000, Throughput: 125 << 20}
 	run := func(volume headroom.Volume, slow func(s float64) bool) string {
@@ -133,8 +133,9 @@ func TestSpikesWithoutCredits(t *testing.T) {
 	}
 }
 
-// The same load is slow most of the day and fast for 40 minutes every 24 hours: an instance's burst. Where
-// the fast time has less to do, or comes at any time, or the recording is of one day, it is not known.
+// The same load is slow for most of the day and fast for 40 minutes every 24 hours, because of an
+// instance's burst. If the load is lower in the fast time, if that time is irregular, or if the
+// recording covers one day only, the cause is unknown.
 func TestFastForAWhileEachDay(t *testing.T) {
 	run := func(days int, share float64, fast func(s float64) bool) *diagnose.Finding {
 		r := forms(t, time.Minute, time.Duration(days)*24*time.Hour).node("nvme1n1", func(s float64) did {
@@ -169,9 +170,9 @@ func TestFastForAWhileEachDay(t *testing.T) {
 	}
 }
 
-// Commits halve for six minutes while all clients stay, and no latency is known. Where the device's writes are
-// slow then, and only then, each took longer, and no limit is accused. Where they are as quick as ever, or not
-// measured, it stays open.
+// Commits halve for six minutes while all clients stay connected, and no latency is known. If the
+// device's writes are slow then, and only then, each took longer, and no limit is blamed. If they are
+// as fast as usual, or not measured, the cause stays open.
 func TestCommitsHalveWhileTheOSFlushes(t *testing.T) {
 	in := func(s float64) bool { return s >= 900 && s < 1260 }
 	run := func(device func(s float64) did) *diagnose.Report {

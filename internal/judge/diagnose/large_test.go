@@ -14,7 +14,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// largeHost is an hour of a host with a busy disk and 16 CPUs, of which a query may hold few samples.
+// largeHost is an hour of a host with a busy disk and 16 CPUs, of which a query may hold only a few
+// samples.
 func largeHost(t *testing.T, maxSamples int) *recording.Memory {
 	t.Helper()
 	m := recording.NewMemory(recording.MemoryOptions{Query: recording.QueryOptions{MaxSamples: maxSamples}})
@@ -85,8 +86,8 @@ func reportOf(t *testing.T, r recording.Reader) (*diagnose.Report, string) {
 	return report, string(text)
 }
 
-// TestMoreSamplesThanAQueryHolds: the samples of 16 CPUs are more than a query may hold. They are read
-// series by series, and the report is the same.
+// TestMoreSamplesThanAQueryHolds: 16 CPUs have more samples than a query may hold. They are read series
+// by series, and the report is the same.
 func TestMoreSamplesThanAQueryHolds(t *testing.T) {
 	_, want := reportOf(t, largeHost(t, 0))
 	if _, got := reportOf(t, largeHost(t, 5000)); got != want {
@@ -94,7 +95,7 @@ func TestMoreSamplesThanAQueryHolds(t *testing.T) {
 	}
 }
 
-// refusing is a recording of which one metric does not fit in memory.
+// A refusing is a recording with one metric that does not fit into memory.
 type refusing struct{ recording.Reader }
 
 func (r refusing) Walk(ctx context.Context, selector recording.Selector, from, to time.Time, visit recording.Visit) error {
@@ -104,7 +105,7 @@ func (r refusing) Walk(ctx context.Context, selector recording.Selector, from, t
 	return recording.Walk(ctx, r.Reader, selector, from, to, visit)
 }
 
-// TestATooLargeSignalIsAGap: the rest is diagnosed, and a note reports what is not known.
+// TestATooLargeSignalIsAGap: the rest is diagnosed, and a note says what is unknown.
 func TestATooLargeSignalIsAGap(t *testing.T) {
 	report, text := reportOf(t, refusing{largeHost(t, 0)})
 	if len(report.Incidents) == 0 {

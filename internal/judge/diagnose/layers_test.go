@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// rates are a device's figures per second: requests and the seconds that each takes. Requests have
-// 4 KiB unless the bytes are given.
+// rates are a device's requests per second and the seconds that each takes. Requests have 4 KiB unless
+// the bytes are given.
 type rates struct{ writes, writeS, reads, readS, written, read float64 }
 
 func (r rates) values() map[string]float64 {
@@ -40,8 +40,8 @@ func (r rates) values() map[string]float64 {
 	}
 }
 
-// Where the host says what lies below a device, the rule distinguishes encryption, a RAID's parity, its
-// resync and a slow leg apart. Each case is calm for 50 seconds of 60 and stalls for ten.
+// If the host shows what is below a device, the rule distinguishes encryption, a RAID's parity, its
+// resync and a slow leg. Each case is calm for 50 seconds of every 60 and stalls for ten.
 func TestLayerSlow(t *testing.T) {
 	type device struct{ calm, stalled rates }
 	quick := device{rates{writes: 400, writeS: 0.001}, rates{writes: 400, writeS: 0.001}}

@@ -11,8 +11,9 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// traced diagnoses the first case of a rule's script together with a trace: "wait behind why" and the seconds
-// per second that mongod's calls waited for it in seconds 30 to 36, in which it stalls.
+// traced diagnoses the first case of a rule's script together with a trace. The trace is given as "wait
+// behind why" with the seconds per second that mongod's calls waited for it in seconds 30 to 36, in
+// which it stalls.
 func traced(t *testing.T, rule string, waits map[string]string) *diagnose.Report {
 	t.Helper()
 	loads := firstLoads(t, rule)
@@ -42,7 +43,8 @@ func findingOf(r *diagnose.Report, rule string) *diagnose.Finding {
 	return &r.Findings[i]
 }
 
-// A trace decides about a rule's mechanism: it confirms it, or the cause becomes what it is not.
+// A trace decides about a rule's mechanism: it either confirms it, or turns the cause into a
+// refutation.
 func TestTraceWeighsRules(t *testing.T) {
 	const rule = "host/writeback-backlog"
 	f := findingOf(traced(t, rule, nil), rule)
@@ -79,7 +81,8 @@ func TestTraceWeighsRules(t *testing.T) {
 	}
 }
 
-// Too little measured, or calls that hardly waited in the stalled time, say nothing about a rule.
+// A trace with too few measurements, or whose calls hardly waited in the stalled time, says nothing
+// about a rule.
 func TestTraceOfLittle(t *testing.T) {
 	const rule = "host/writeback-backlog"
 	r := traced(t, rule, map[string]string{"requests dd direct_write": "0.05"})
@@ -92,7 +95,7 @@ func TestTraceOfLittle(t *testing.T) {
 	}
 }
 
-// What is unexplained shrinks by what a trace explains, in the time in which it ran.
+// A trace reduces the unexplained share by what it explains, for the time in which it ran.
 func TestTraceAccounts(t *testing.T) {
 	rest := func(r *diagnose.Report) (unexplained, measured float64) {
 		for _, s := range r.Account {

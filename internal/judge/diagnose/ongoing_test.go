@@ -12,8 +12,8 @@ import (
 
 var noonThen = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
 
-// stalledUntil is a MongoDB whose writes take a second for eight seconds of each minute, up to a
-// second.
+// stalledUntil is a MongoDB whose writes take a second for eight seconds of each minute, until the
+// given second.
 func stalledUntil(t *testing.T, until, seconds int) recording.Reader {
 	t.Helper()
 	mem := recording.NewMemory(recording.MemoryOptions{})
@@ -40,8 +40,8 @@ func stalledUntil(t *testing.T, until, seconds int) recording.Reader {
 	return mem
 }
 
-// What recurs every minute is under way up to a period and a half after its last stall; once
-// something was marked as changed, half a minute after it.
+// A stall that recurs every minute counts as ongoing until one and a half periods after the last one,
+// or, once a mark says that something changed, until half a minute after the mark.
 func TestOngoing(t *testing.T) {
 	for _, c := range []struct {
 		seconds int
@@ -49,10 +49,10 @@ func TestOngoing(t *testing.T) {
 		want    bool
 	}{
 		{seconds: 360, want: true},
-		{seconds: 550}, // three minutes without
+		{seconds: 550}, // three minutes without a stall
 		{seconds: 360, mark: 320},
-		{seconds: 360, mark: 200, want: true}, // it stalled since
-		{seconds: 330, mark: 320, want: true}, // half a minute is not over yet
+		{seconds: 360, mark: 200, want: true}, // it stalled after the mark
+		{seconds: 330, mark: 320, want: true}, // the half minute is not over yet
 	} {
 		opt := diagnose.Options{Pack: pack}
 		if c.mark > 0 {
@@ -76,7 +76,7 @@ func TestOngoing(t *testing.T) {
 	}
 }
 
-// A mark splits before from after; one outside of the time is left out.
+// A mark separates before and after. A mark outside the time range is ignored.
 func TestMarked(t *testing.T) {
 	at := noonThen.Add(320 * time.Second)
 	r, err := diagnose.Run(t.Context(), []recording.Reader{stalledUntil(t, 310, 600)}, diagnose.Options{Pack: pack,

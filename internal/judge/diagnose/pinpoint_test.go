@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// meanOf is the mean of what happens each second over the interval that ends at a time.
+// meanOf returns the mean of a per-second value over the interval that ends at a time.
 func meanOf(each func(s float64) float64, periodS float64) func(s float64) float64 {
 	return func(s float64) float64 {
 		sum := 0.0
@@ -21,8 +21,9 @@ func meanOf(each func(s float64) float64, periodS float64) func(s float64) float
 	}
 }
 
-// A database that is sampled seldom stalls for some seconds of an interval. A device that is sampled each
-// second shows which, and what limit it is at in them; elsewhere in these intervals it has time to spare.
+// A database that is sampled seldom stalls for some seconds of an interval. A device that is sampled
+// every second shows which ones, and the limit that it reaches in them. In the rest of these intervals
+// it has headroom.
 func TestFineDeviceInCoarseStalls(t *testing.T) {
 	const length = 30 * time.Minute
 	burst := func(s float64) bool { return math.Mod(s, 97) < 4 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The verdict does not say "No cause found" above an account that explains all of the stalled time.
+// The verdict does not say "No cause found" when its breakdown explains all of the stalled time.
 func TestVerdictAgreesWithAccount(t *testing.T) {
 	checkpoint := func(seconds, otherwise float64) []Share {
 		return []Share{{Share: duringCheckpoint, Seconds: seconds, Of: 14, Overlaps: true, Note: wallClockNote, Otherwise: otherwise}, {Share: unexplained, Seconds: 14 - seconds, Of: 14}}

@@ -14,10 +14,11 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// underRace says that the race detector is on.
+// underRace reports that the race detector is on.
 var underRace bool
 
-// firstLoads are the load lines of the first case of a rule's script. Package ruletest runs the scripts.
+// firstLoads returns the load lines of the first case of a rule's script. Package ruletest runs the
+// scripts.
 func firstLoads(t *testing.T, rule string) string {
 	t.Helper()
 	f, err := pack.Script(rule)

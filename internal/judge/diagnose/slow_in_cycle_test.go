@@ -10,8 +10,8 @@ import (
 )
 
 // Checkpoints of 8.1 s saturate a device while no client waits, because the journal is elsewhere.
-// Nothing stalls, and the report says that the device was slow during checkpoints. It does not say
-// so of slow times outside checkpoints, or if no source reports checkpoints.
+// Nothing stalls, and the report says that the device was slow during checkpoints. It does not say so
+// about slow times outside checkpoints, or if no source reports checkpoints.
 func TestSlowDeviceInCheckpoints(t *testing.T) {
 	const length = 20 * time.Minute
 	quick, full := capped(400, 3000, 0.0008, 16, 0), capped(5000, 3000, 0.0008, 16, 0)
@@ -28,7 +28,7 @@ func TestSlowDeviceInCheckpoints(t *testing.T) {
 			})
 
 		if checkpoints {
-			// Credited when it ends.
+			// It is credited when it ends.
 			w.counter(func(s float64) float64 {
 				if math.Mod(s, 68) == 48 {
 					return 8100

@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// One metric with a sample from another century does not decide the span of a diagnosis; two halves
-// of a capture that are years apart both count.
+// One metric with a sample from another century does not decide the span of a diagnosis. Two halves of
+// a capture that are years apart both count.
 func TestUsualSpan(t *testing.T) {
 	from := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	to := from.Add(20 * time.Minute)

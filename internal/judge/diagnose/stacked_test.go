@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A layer that moves the bytes of the disk below is judged through that disk: its queue is longer,
-// because the disk merges its requests, and is not a second device that is saturated.
+// A layer that passes on the I/O of the disk below is judged through that disk. Its queue is longer,
+// because the disk merges its requests, but it is not a second saturated device.
 func TestLayerIsJudgedThroughTheDisk(t *testing.T) {
 	for _, layer := range []string{"dm-0", "md0", "loop0", "mpatha"} {
 		t.Run(layer, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestLayerIsJudgedThroughTheDisk(t *testing.T) {
 	}
 }
 
-// The same from a real log.
+// The same with a real log.
 func TestLayersOfTheField(t *testing.T) {
 	const folder = "../../../../shared/data/field/layers/"
 	for _, name := range []string{"rand1.log", "sda_only1.log"} {

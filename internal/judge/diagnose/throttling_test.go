@@ -15,7 +15,7 @@ import (
 )
 
 // The rule on writeback throttling depends on the setting and the file system that the host reports. It
-// applies only if the throttling is off, and only to engines and file systems for which it helped.
+// applies only if throttling is off, and only to engines and file systems for which it helped.
 func TestWritebackThrottling(t *testing.T) {
 	for _, x := range []struct {
 		name, engine string
@@ -59,8 +59,8 @@ func TestWritebackThrottling(t *testing.T) {
 	}
 }
 
-// flushing is a recording in which writes of the device sda stall for ten seconds of sixty behind a
-// flush of the page cache.
+// flushing is a recording in which writes of the device sda stall for ten of every sixty seconds behind
+// a flush of the page cache.
 func flushing(t *testing.T, engine string, facts map[string]string, queue float64) *recording.Memory {
 	t.Helper()
 	mem := recording.NewMemory(recording.MemoryOptions{})

@@ -16,7 +16,7 @@ const quiet = `load 1s
     mongodb_ss_opLatencies_ops{op_type="writes"} 0+0x20 1+0x9 2+0x9 3+0x20
     mongodb_ss_wt_cache_maximum_bytes_configured 5368709120x60`
 
-// The plot next to a verdict shows the slow write: the verdict does not deny it.
+// The plot next to a verdict shows the slow write, and the verdict does not deny it.
 func TestVerdictNamesSingleSlowOperations(t *testing.T) {
 	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, quiet)}, diagnose.Options{Pack: pack})
 	if err != nil {
@@ -30,7 +30,7 @@ func TestVerdictNamesSingleSlowOperations(t *testing.T) {
 	}
 }
 
-// A time asked for in which there is nothing is not a source without metrics.
+// An empty time range is not the same as a source without metrics.
 func TestNothingBetweenFromAndTo(t *testing.T) {
 	empty := recording.NewMemory(recording.MemoryOptions{})
 	for _, c := range []struct {
@@ -59,7 +59,7 @@ func TestVerdictOfABenchmark(t *testing.T) {
 	}
 }
 
-// If no client's waiting was watched there is no why, but there are findings.
+// If no source shows clients waiting, there is no cause, but there are findings.
 func TestVerdictWithoutClients(t *testing.T) {
 	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, `load 15s
     iris_wd_cycle_time 120000x80`)}, diagnose.Options{Pack: pack})
@@ -71,8 +71,8 @@ func TestVerdictWithoutClients(t *testing.T) {
 	}
 }
 
-// nearly is a PostgreSQL whose commits take 40 ms for ten seconds, on sdb, next to a backup that
-// moves much more on its own disk, sda.
+// nearly is a PostgreSQL on sdb whose commits take 40 ms for ten seconds, next to a backup that moves
+// much more data on its own disk, sda.
 const nearly = `load 1s
     pg_stat_database_xact_commit{datname="bench"} 0+500x60
     pg_stat_database_xact_rollback{datname="bench"} 0x60
@@ -111,8 +111,8 @@ func TestVerdictNearAStall(t *testing.T) {
 	}
 }
 
-// What a finding adds about one of several incidents is in that incident's verdict. At the head of all, "no
-// volume fixes this" would be about the others, too.
+// What a finding adds about one of several incidents appears in that incident's verdict. In the overall
+// verdict, "no volume fixes this" would apply to the others, too.
 func TestAddedToOneIncident(t *testing.T) {
 	lock := diagnose.Finding{Rule: "postgres/lock-wait", Subject: "postgres", Opening: "No volume fixes this."}
 	general := diagnose.Finding{Rule: "evidence/volume-not-seen", Subject: "sources", Closing: "The volume is not here."}
@@ -124,7 +124,8 @@ func TestAddedToOneIncident(t *testing.T) {
 	}
 }
 
-// Azure, Google and sar have one latency for a disk's reads and writes: it is neither's as the kernel counts it.
+// Azure, Google and sar have one latency for a disk's reads and writes. It is neither of the two that
+// the kernel counts.
 func TestCombinedLatencyIsNotTheKernels(t *testing.T) {
 	const azure = `load 1m
     azure_microsoft_compute_virtualmachines_data_disk_latency_average_milliseconds{resourceName="data"} 4x20 400x4 4x24

@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Growth over weeks of one-minute samples is a finding: nothing stalls, and the await goes from 0.4
-// to 1.2 ms, through days and nights.
+// Slow growth over weeks of one-minute samples is a finding: nothing stalls, and the await rises from
+// 0.4 to 1.2 ms, across days and nights.
 func TestGrowthOverWeeks(t *testing.T) {
 	m := recording.NewMemory(recording.MemoryOptions{})
 	start := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)

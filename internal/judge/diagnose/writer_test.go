@@ -10,8 +10,9 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// With a host alone nothing is bought before the program that writes was looked at: it is named, with
-// the command that diagnoses it. A writer to another device is not.
+// With host metrics alone, no purchase is recommended before the program that writes has been examined.
+// The report names it, with the command that diagnoses it. A program that writes to another device is
+// not named.
 func TestFreeBeforePaidOnAHostAlone(t *testing.T) {
 	for _, x := range []struct{ name, fact, title, look string }{
 		{"a database", "postgres pid=1234 share=0.97 device=nvme1n1 port=5599", "Diagnose PostgreSQL", "plimsoll diagnose host postgres://localhost:5599"},

@@ -22,7 +22,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// hour are the scenarios' ten minutes, run once for all tests.
+// hour returns the scenarios' ten minutes, run once for all tests.
 var hour = sync.OnceValue(func() [][]line { return simulated(panicking{}, 10*time.Minute) })
 
 // panicking is a testing.TB for code that runs outside a test.
@@ -31,7 +31,7 @@ type panicking struct{ testing.TB }
 func (panicking) Helper()           {}
 func (panicking) Fatal(args ...any) { panic(args) }
 
-// hourly is a time in which every kind of cluster has shown its behaviour.
+// hourly is the time in which every kind of cluster has shown its behaviour.
 const hourly = time.Hour
 
 var begin = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
@@ -46,7 +46,7 @@ func dial(t testing.TB, url string, f *synthetic, opt recording.RemoteOptions) *
 	return s
 }
 
-// inMemory is the fleet behind a server that answers from memory.
+// inMemory returns the fleet behind a server that answers from memory.
 func (f *synthetic) inMemory(t testing.TB) *recording.Memory {
 	mem := recording.NewMemory(recording.MemoryOptions{})
 	for _, c := range f.names() {
@@ -84,7 +84,7 @@ func equal(t testing.TB, f *synthetic, r *fleet.Report) {
 	}
 }
 
-// underRace says that the race detector is on.
+// underRace reports that the race detector is on.
 var underRace bool
 
 func TestFindingsAreThoseOfTheEmbeddedEngine(t *testing.T) {
@@ -119,14 +119,14 @@ func TestFindingsAreThoseOfTheEmbeddedEngine(t *testing.T) {
 		return r.Groups[i]
 	}
 
-	// The telemetry platform as it is (every fourth cluster) stalls. With its journal on a separate
+	// The unmodified telemetry platform (every fourth cluster) stalls. With its journal on a separate
 	// volume it does not.
 	g := group("wiredtiger/checkpoint-stall")
 	if slices.ContainsFunc(g.Names, func(n string) bool { return n != "prod-000" && n != "prod-004" }) || g.ExplainedS <= 0 || len(g.Fixes) == 0 {
 		t.Errorf("checkpoints: %+v", g)
 	}
 
-	// A gp3 of 6,000 IOPS costs 0.005 USD x 3,000 a month more than one of 3,000.
+	// A gp3 with 6,000 IOPS costs 0.005 USD x 3,000 more per month than one with 3,000.
 	if g := group("disk/iops-capped"); !slices.Equal(g.Names, []string{"prod-003"}) || g.Price == nil || g.Price.MonthlyUSD != 15 || g.Price.Volumes != 1 {
 		t.Errorf("the cap: %+v, price %+v", g, g.Price)
 	}
@@ -151,9 +151,9 @@ func TestFindingsAreThoseOfTheEmbeddedEngine(t *testing.T) {
 	}
 }
 
-// Groups of the same weight have one order, and so has everything else: the same samples give the
-// same bytes, however many databases are read at once.
-// sameRemedy compares remedies, which contain functions, as the same value.
+// Groups of the same weight have a fixed order, and so has everything else: the same samples give the
+// same bytes, however many databases are read concurrently. sameRemedy compares remedies, which contain
+// functions, by value.
 var sameRemedy = cmp.Comparer(func(a, b *rules.Remedy) bool { return a == b })
 
 func TestSameBytes(t *testing.T) {
@@ -229,7 +229,7 @@ func TestNothingToDiagnoseNamesExporters(t *testing.T) {
 }
 
 // A database that the server fails to return is reported, and the others are diagnosed. After an
-// interrupt the finished ones remain.
+// interrupt, the finished ones remain.
 func TestSomeCannotBeRead(t *testing.T) {
 	f := newSynthetic(hour(), 3, begin, 20*time.Minute)
 	good := &answers{data: f.inMemory(t)}

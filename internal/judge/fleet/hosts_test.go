@@ -32,8 +32,8 @@ func (f *synthetic) addHost(t testing.TB, mem *recording.Memory, cluster, host s
 	}
 }
 
-// Two hosts of one cluster may have devices of one name. A database is judged with its own host's, not
-// with those of the host whose name sorts first.
+// Two hosts of one cluster may have devices with the same name. A database is judged with its own
+// host's devices, not with those of the host whose name sorts first.
 func TestHostsOfOneClusterAreNotMerged(t *testing.T) {
 	f := newSynthetic(hour(), 4, begin, hourly)
 	mem := f.inMemory(t)
@@ -64,7 +64,7 @@ func TestHostsOfOneClusterAreNotMerged(t *testing.T) {
 	}
 }
 
-// Several servers of one group are judged one by one, each as it is alone.
+// Several servers of one group are judged one by one, each as if it were alone.
 func TestServersOfOneGroupAreNotPooled(t *testing.T) {
 	f := newSynthetic(hour(), 3, begin, hourly)
 	alone := f.inMemory(t)

@@ -11,8 +11,9 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// The members of a replica set are separate databases of the fleet. They are compared nevertheless: one
-// whose journal takes 12 ms instead of 0.9 ms is reported, and another replica set's member is not.
+// The members of a replica set are separate databases of the fleet. They are compared nevertheless: a
+// member whose journal takes 12 ms instead of 0.9 ms is reported, and another replica set's member is
+// not.
 func TestMembersAreCompared(t *testing.T) {
 	mem := recording.NewMemory(recording.MemoryOptions{})
 	const samples = 60

@@ -16,8 +16,8 @@ import (
 )
 
 // Prometheus over its own storage, and Thanos rule over two receivers, evaluate the exported pack.
-// Where writes stall, the symptom's alert fires with the cluster's label; on a healthy database it
-// does not.
+// Where writes stall, the symptom's alert fires with the cluster's label; on a healthy database it does
+// not.
 func TestRulersRunTheExportedPack(t *testing.T) {
 	file := filepath.Join(t.TempDir(), alerts.FileName(alerts.Prometheus))
 	text, err := alerts.YAML(pack, alerts.Prometheus, alerts.Options{Interval: time.Second, Window: 10 * time.Second})
@@ -38,8 +38,8 @@ func TestRulersRunTheExportedPack(t *testing.T) {
 	t.Run("thanos", func(t *testing.T) {
 		path := thanosPath(t)
 		grpc, web := free(t), free(t)
-		// What the ruler records is visible only to a query that includes the ruler, so its own
-		// query must.
+		// Only a query that includes the ruler sees what the ruler records, so its own query must include
+		// it.
 		e := thanos(t, 2, grpc)
 		p := start(t, path, "rule", "--data-dir="+t.TempDir(), "--rule-file="+file, "--eval-interval=1s", "--query="+e.read,
 			"--http-address="+web, "--grpc-address="+grpc, `--label=ruler="a"`, "--alert.label-drop=ruler")
@@ -49,8 +49,8 @@ func TestRulersRunTheExportedPack(t *testing.T) {
 	})
 }
 
-// pushNow pushes two clusters' counters for a minute on either side of now, one sample a second:
-// one whose writes take 300 ms, one whose writes take 1 ms.
+// pushNow pushes two clusters' counters for a minute before and after now, one sample per second: one
+// with writes of 300 ms, one with writes of 1 ms.
 func pushNow(t *testing.T, url string) {
 	t.Helper()
 	const each, writes = 120, 50.0
@@ -88,7 +88,7 @@ func pushNow(t *testing.T, url string) {
 	}
 }
 
-// fires waits for the stalled cluster's alert, and fails if the other has one.
+// fires waits for the stalled cluster's alert, and fails if the other cluster has one.
 func fires(t *testing.T, ruler string) {
 	t.Helper()
 	for range 400 {

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// answers answers a fleet's queries from a recording, and returns the warnings that a test sets.
+// An answers answers a fleet's queries from a recording, and returns the warnings that a test sets.
 type answers struct {
 	data    *recording.Memory
 	warning string

@@ -21,15 +21,15 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// An engine is a metrics server to test with, and its programs.
+// An engine is a metrics server under test, with its programs.
 type engine struct {
 	name     string
-	write    string // where samples go
+	write    string // where samples are pushed
 	read     string
 	programs []*program
 }
 
-// peak is the programs' total peak memory, in bytes.
+// peak returns the programs' total peak memory, in bytes.
 func (e *engine) peak(t testing.TB) (sum int64) {
 	for _, p := range e.programs {
 		sum += peakOf(t, p.cmd.Process.Pid)
@@ -37,7 +37,7 @@ func (e *engine) peak(t testing.TB) (sum int64) {
 	return sum
 }
 
-// peakOf is a process' highest resident memory (VmHWM of /proc/PID/status, kB).
+// peakOf returns a process' highest resident memory (VmHWM of /proc/PID/status, kB).
 func peakOf(t testing.TB, pid int) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -58,7 +58,7 @@ func peakOf(t testing.TB, pid int) int64 {
 	return 0
 }
 
-// cpu is the programs' total processor time.
+// cpu returns the programs' total processor time.
 func (e *engine) cpu(t testing.TB) (sum time.Duration) {
 	for _, p := range e.programs {
 		sum += cpuOf(t, p.cmd.Process.Pid)
@@ -66,8 +66,8 @@ func (e *engine) cpu(t testing.TB) (sum time.Duration) {
 	return sum
 }
 
-// cpuOf is a process' processor time: fields 14 and 15 of /proc/PID/stat, in hundredths of a second
-// (proc(5)).
+// cpuOf returns a process' processor time: fields 14 and 15 of /proc/PID/stat, in hundredths of a
+// second (proc(5)).
 func cpuOf(t testing.TB, pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -125,7 +125,7 @@ func start(t testing.TB, path string, args ...string) *program {
 
 func tail(text []byte) []byte { return text[max(0, len(text)-2000):] }
 
-// free returns an address that no one listens on.
+// free returns an address on which nothing listens.
 func free(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -153,7 +153,7 @@ func ready(t testing.TB, p *program, url string) {
 	t.Fatalf("%s does not answer: %s", url, tail(text))
 }
 
-// prometheus is Debian's, with rule files.
+// prometheus starts Debian's Prometheus with rule files.
 func prometheus(t testing.TB, ruleFiles ...string) *engine {
 	path, err := exec.LookPath("prometheus")
 	if err != nil {
@@ -279,7 +279,7 @@ func (e *engine) await(t testing.TB, stores int) {
 	t.Fatalf("%s sees no %d stores", e.read, stores)
 }
 
-// recently is a time for which every engine accepts samples, whatever its retention.
+// recently returns a time for which every engine accepts samples, whatever its retention.
 func recently(span time.Duration) time.Time {
 	return time.Now().Add(-span - time.Hour).Truncate(time.Minute).UTC()
 }
@@ -331,7 +331,8 @@ func (e *engine) visible(t testing.TB, f *synthetic) {
 	t.Fatalf("%s: what was pushed does not appear", e.name)
 }
 
-// BenchmarkClusters measures the table of docs/fleet.md: 200 clusters for a day, on every available engine.
+// BenchmarkClusters measures the table of docs/fleet.md: 200 clusters for a day, on every available
+// engine.
 //
 //	go test ./internal/judge/fleet -run '^$' -bench Clusters -benchtime 1x -timeout 2h
 func BenchmarkClusters(b *testing.B) {

@@ -30,8 +30,8 @@ var kinds = []struct {
 	{"postgres.yaml", nil},
 }
 
-// bulk is a volume that stays at gp3's 3,000 IOPS for two minutes of every twelve, next to a
-// database that reports nothing about its clients.
+// bulk is a volume that stays at gp3's 3,000 IOPS for two minutes of every twelve, next to a database
+// that reports nothing about its clients.
 func bulk() []line {
 	const steps, loaded = 48, 8
 	at := func(calm, busy float64) (values []float64, grows float64) {
@@ -105,7 +105,7 @@ func lines(t testing.TB, mem *recording.Memory) []line {
 	var out []line
 	want := diagnose.Wants(pack)
 	for _, m := range metrics {
-		if !want(m.Name) || strings.HasPrefix(m.Name, "plimsoll_") { // what no exporter gives
+		if !want(m.Name) || strings.HasPrefix(m.Name, "plimsoll_") { // not available from any exporter
 			continue
 		}
 
@@ -137,7 +137,8 @@ func lines(t testing.TB, mem *recording.Memory) []line {
 	return out
 }
 
-// A synthetic fleet has clusters of the kinds, each starting at another point of the repeated hour.
+// A synthetic fleet has clusters of the given kinds, each starting at a different point of the repeated
+// hour.
 type synthetic struct {
 	from     time.Time
 	steps    int
@@ -170,7 +171,7 @@ func named(cluster string, l labels.Labels) labels.Labels {
 	return b.Labels()
 }
 
-// write writes one cluster's samples for a stretch of steps.
+// write writes one cluster's samples for a range of steps.
 func (f *synthetic) write(t testing.TB, w recording.Writer, cluster string, first, last int) {
 	t.Helper()
 	times := make([]int64, last-first)
@@ -224,7 +225,7 @@ func (f *synthetic) samples() (n int64) {
 	return n
 }
 
-// embedded is the embedded engine's diagnosis of a cluster's samples.
+// embedded returns the embedded engine's diagnosis of a cluster's samples.
 func (f *synthetic) embedded(t testing.TB, cluster string) *diagnose.Report {
 	t.Helper()
 	mem := recording.NewMemory(recording.MemoryOptions{})

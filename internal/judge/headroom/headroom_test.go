@@ -37,7 +37,7 @@ func record(step time.Duration, cells int) *recorded {
 	return r
 }
 
-// add adds a series of a signal, by the seconds since the beginning.
+// add adds a series of a signal that depends on the seconds since the beginning.
 func (r *recorded) add(s *rules.Signal, label, value string, of func(seconds float64) float64) *recorded {
 	t := timeline.Track{Labels: labels.FromStrings(label, value), Values: make([]float64, r.Grid.N)}
 	for k := range t.Values {
@@ -71,7 +71,8 @@ func known(name string, o catalog.Order) headroom.Options {
 	return headroom.Options{Known: offers.Known(nil, map[string]catalog.Order{name: o}, nil, "")}
 }
 
-// A gp2 of 50 GiB has 5.4 million operations, and 150 a second flow in: at 290 they last 38,571 s.
+// A gp2 of 50 GiB has 5.4 million credits and earns 150 per second. At 290 operations per second they
+// last 38,571 s.
 func TestCreditsEnd(t *testing.T) {
 	r := record(time.Second, 7200).add(rules.DiskOps, "device", "nvme1n1", always(290)).add(rules.DiskMoved, "device", "nvme1n1", always(290*8192))
 	opt := known("data", catalog.Order{Type: "gp2", Size: 50 * units.GiB})
@@ -92,7 +93,7 @@ func TestCreditsEnd(t *testing.T) {
 		t.Errorf("it is not said that the device is a guess: %s", h.LimitText)
 	}
 
-	// Further watching shows the balance.
+	// Watching for longer shows the balance.
 	opt.Balances = got.Balances
 	later := record(time.Second, 7200)
 	later.Grid = timeline.NewGrid(began.Add(3601*time.Second), began.Add(3*time.Hour), time.Second)
@@ -101,7 +102,7 @@ func TestCreditsEnd(t *testing.T) {
 	near(t, "ends in, an hour later", h.Ends.InS, 5.4e6/140-10800, 1)
 }
 
-// With fewer operations than flow in, no credits end.
+// If fewer operations are used than earned, no credits run out.
 func TestCreditsThatDoNotEnd(t *testing.T) {
 	r := record(time.Second, 600).add(rules.DiskOps, "device", "data", always(140))
 	h := find(t, headroom.Of(r.Case, known("data", catalog.Order{Type: "gp2", Size: 50 * units.GiB})), "volume_credits", "data")
@@ -110,7 +111,7 @@ func TestCreditsThatDoNotEnd(t *testing.T) {
 	}
 }
 
-// st1's credits are bytes: 500 GiB have as many, and 20 MiB/s flow in.
+// st1's credits are bytes: 500 GiB have that many, and earn 20 MiB/s.
 func TestByteCreditsEnd(t *testing.T) {
 	rate := 60.0 * float64(units.MiB)
 	r := record(time.Second, 1000).add(rules.DiskOps, "device", "data", always(60)).add(rules.DiskMoved, "device", "data", always(rate))
@@ -122,7 +123,8 @@ func TestByteCreditsEnd(t *testing.T) {
 	}
 }
 
-// Premium SSD has a bucket of operations and one of bytes: 128 GiB burst by 70 MB/s for 30 minutes.
+// Premium SSD has a bucket of operations and one of bytes: 128 GiB can exceed their baseline by 70 MB/s
+// for 30 minutes.
 func TestTwoBuckets(t *testing.T) {
 	r := record(time.Second, 600).add(rules.DiskOps, "device", "data", always(400)).add(rules.DiskMoved, "device", "data", always(110e6))
 	all := headroom.Of(r.Case, known("data", catalog.Order{Type: "premium-ssd", Size: 128 * units.GiB}))
@@ -136,7 +138,7 @@ func TestTwoBuckets(t *testing.T) {
 	}
 }
 
-// A rate that stays at the baseline while requests queue has no credits left.
+// A rate that stays at the baseline while requests queue shows that no credits are left.
 func TestSpentCredits(t *testing.T) {
 	burst := func(s float64) float64 { return map[bool]float64{true: 150, false: 100}[s >= 300] }
 	r := record(time.Second, 600).add(rules.DiskOps, "device", "data", burst).add(rules.DiskMoved, "device", "data", always(150*8192)).
@@ -146,8 +148,8 @@ func TestSpentCredits(t *testing.T) {
 	near(t, "share used", *h.Most.Ratio, 1, 1e-9)
 }
 
-// Five seconds at the cap in each minute are found at one second, and cannot be seen in a mean of a
-// minute, which is said.
+// Five seconds at the cap in each minute are found at one second. One-minute means hide them, and the
+// report says so.
 func TestMicrobursts(t *testing.T) {
 	load := func(s float64) float64 {
 		if math.Mod(s, 60) >= 20 && math.Mod(s, 60) < 25 {
@@ -175,7 +177,7 @@ func TestMicrobursts(t *testing.T) {
 		t.Errorf("at a minute: bursts %+v, not seen %q", h.Bursts, h.NotSeen)
 	}
 
-	// Samples of a minute stay so on a grid of seconds, which another source brings.
+	// One-minute samples remain such on a grid of seconds that another source needs.
 	opt.PeriodS = func(*rules.Signal) float64 { return 60 }
 	h = find(t, headroom.Of(record(time.Second, 1800).add(rules.DiskOps, "device", "data", always(mean)).Case, opt), "volume_iops", "data")
 	if h.IntervalS != 60 || h.NotSeen == "" {
@@ -183,7 +185,7 @@ func TestMicrobursts(t *testing.T) {
 	}
 }
 
-// What is not known is not zero.
+// Unknown is not zero.
 func TestUnknownLimit(t *testing.T) {
 	r := record(time.Second, 60).add(rules.DiskOps, "device", "sda", always(10))
 	h := find(t, headroom.Of(r.Case, headroom.Options{}), "volume_iops", "sda")
@@ -201,7 +203,7 @@ func TestUnknownLimit(t *testing.T) {
 	}
 }
 
-// Space that fills evenly, with noise, ends within its interval.
+// Space that fills steadily, with noise, runs out within its interval.
 func TestSpaceEnds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	gb := 1e9
@@ -225,8 +227,8 @@ func TestSpaceEnds(t *testing.T) {
 	}
 }
 
-// What the host and the database on it report of one file system is one limit; what a database
-// elsewhere reports is another.
+// If the host and the database on it report the same file system, it is one limit. A file system that
+// only the database reports is another.
 func TestSpaceOfTwoSources(t *testing.T) {
 	r := record(time.Second, 60).add(rules.FilesystemSize, "device", "sdb", always(100e9)).
 		add(rules.FilesystemAvailable, "device", "sdb", func(s float64) float64 { return 40e9 - 1e6*math.Floor(s/10) }).
@@ -248,7 +250,8 @@ func TestSpaceOfTwoSources(t *testing.T) {
 	}
 }
 
-// An hour does not say when space ends in a year, and what rises and falls does not end at all.
+// One hour of data cannot show that space runs out in a year, and usage that rises and falls does not
+// run out at all.
 func TestNoEndThatIsNotCarried(t *testing.T) {
 	far := record(time.Second, 3600).add(rules.FilesystemSize, "device", "sdb", always(1e12)).
 		add(rules.FilesystemAvailable, "device", "sdb", func(s float64) float64 { return 4e11 - 1e4*s })
@@ -256,7 +259,7 @@ func TestNoEndThatIsNotCarried(t *testing.T) {
 		t.Errorf("ends %+v, trend %+v", h.Ends, h.Trend)
 	}
 
-	// A load that begins fills more than one that continues.
+	// A load that starts during the recording fills more than one that was already there.
 	brief := record(time.Second, 200).add(rules.FilesystemSize, "device", "sdb", always(21e9)).
 		add(rules.FilesystemAvailable, "device", "sdb", func(s float64) float64 { return 20e9 - 3e7*s })
 	if h := find(t, headroom.Of(brief.Case, headroom.Options{}), "filesystem_space", "sdb"); h.Ends != nil {
@@ -270,7 +273,7 @@ func TestNoEndThatIsNotCarried(t *testing.T) {
 	}
 }
 
-// Utilisation that grows over weeks, under a daily cycle.
+// Utilisation grows over weeks, with a daily cycle.
 func TestGrowthOverWeeks(t *testing.T) {
 	r := record(10*time.Minute, 28*144).add(rules.DiskOps, "device", "data", func(s float64) float64 {
 		return (1000 + 40*s/86400) * (1 + 0.3*math.Sin(2*math.Pi*s/86400))
@@ -339,7 +342,7 @@ func TestEnginesOwn(t *testing.T) {
 	near(t, "dirty with a setting", *find(t, headroom.Of(r.Case, headroom.Options{}), "cache_dirty", "MongoDB").Most.Ratio, 0.8, 1e-9)
 }
 
-// The kernel holds writers back halfway between its two limits.
+// The kernel starts to throttle writers halfway between its two limits.
 func TestPageCache(t *testing.T) {
 	r := record(time.Second, 60).add(rules.MemoryDirty, "", "", always(1e9)).add(rules.MemoryWriteback, "", "", always(0.2e9)).
 		add(rules.MemoryAvailable, "", "", always(10e9))
@@ -367,7 +370,7 @@ func TestReportedBalance(t *testing.T) {
 		t.Errorf("it assumes that %s", h.Ends.Assumes)
 	}
 
-	// The volume merges requests: it takes out less than the host counts.
+	// The volume merges requests, so it uses fewer credits than the host counts.
 	merged := record(time.Second, 600).add(rules.DiskOps, "device", "nvme1n1", always(690)).
 		add(rules.EBSBurstBalance, "volume_id", "vol-1", func(s float64) float64 { return 0.5 - 140*s/5.4e6 })
 	h = find(t, headroom.Of(merged.Case, known("nvme1n1", catalog.Order{Type: "gp2", Size: 50 * units.GiB})), "volume_credits", "nvme1n1")
@@ -379,7 +382,7 @@ func TestReportedBalance(t *testing.T) {
 		}
 	}
 
-	// Without the volume's type, the balance's own slope ends it.
+	// If the volume's type is unknown, the slope of the balance predicts the end.
 	h = find(t, headroom.Of(r.Case, headroom.Options{}), "volume_credits", "vol-1")
 	near(t, "ends in, by its slope", h.Ends.InS, 2.7e6/140-600, 20)
 }

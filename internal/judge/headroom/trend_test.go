@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// The interval holds the slope about as often as it says, of independent noise and of noise that
-// follows itself.
+// The interval contains the slope about as often as it claims, with independent noise and with
+// autocorrelated noise.
 func TestSlopeIsInItsInterval(t *testing.T) {
 	for _, rho := range []float64{0, 0.5} {
 		rng := rand.New(rand.NewPCG(7, 8))
@@ -38,15 +38,15 @@ func TestSlopeIsInItsInterval(t *testing.T) {
 	}
 }
 
-// What follows its neighbours, or changes between levels, and goes nowhere is called a trend in about 5 % of
-// the cases, of few values too.
+// Autocorrelated values, or values that switch between levels, have no trend. They are reported as a
+// trend in about 5 % of the cases, even if there are few values.
 func TestNoTrendOfLevels(t *testing.T) {
 	const tries = 400
 	for _, n := range []int{20, 40, 100} {
 		for _, of := range []struct {
 			name  string
 			rho   float64
-			lasts int // values of one level; 0: each follows the one before
+			lasts int // consecutive values on one level; 0: each depends on the previous one
 		}{{"independent", 0, 0}, {"rho 0.5", 0.5, 0}, {"rho 0.8", 0.8, 0}, {"rho 0.9", 0.9, 0}, {"levels of 5", 0, 5}, {"levels of 10", 0, 10}} {
 			rng := rand.New(rand.NewPCG(7, 8))
 			found := 0
@@ -57,7 +57,7 @@ func TestNoTrendOfLevels(t *testing.T) {
 					begins, noise = rng.IntN(of.lasts), 0.3
 				}
 
-				for i := -50; i < n; i++ { // the first values follow others, too
+				for i := -50; i < n; i++ { // burn-in: the first values depend on earlier ones, too
 					switch {
 					case of.lasts == 0:
 						level = of.rho*level + rng.NormFloat64()
@@ -81,7 +81,7 @@ func TestNoTrendOfLevels(t *testing.T) {
 	}
 }
 
-// A line is found exactly, whatever a few points in it are.
+// A straight line is found exactly, whatever a few of its points are.
 func TestSlopeIsRobust(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		slope := rapid.Float64Range(-100, 100).Draw(t, "slope")
@@ -98,7 +98,8 @@ func TestSlopeIsRobust(t *testing.T) {
 	})
 }
 
-// A bucket is never under zero or over its capacity, and at a steady drain it is empty when it says.
+// A bucket is never below zero or above its capacity. At a steady drain it is empty at the predicted
+// time.
 func TestBucketEndsWhenItSays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		capacity := rapid.Float64Range(100, 1e6).Draw(t, "capacity")
@@ -144,7 +145,7 @@ func TestBucketEndsWhenItSays(t *testing.T) {
 	})
 }
 
-// Samples that overflow, such as those of a broken exporter, make no slope and no panic.
+// Samples that overflow, such as those of a broken exporter, give no slope and no panic.
 func TestSlopeOfAbsurdSamples(t *testing.T) {
 	at, values := make([]float64, 60), make([]float64, 60)
 	for i := range at {

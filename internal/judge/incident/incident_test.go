@@ -10,8 +10,9 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A script draws detectors line by line, the one that leads first: # is a stalled cell, ~ one that
-// is slow still, . a calm one. Lines that begin with ? are conditions. The result draws each group on a separate line.
+// A script draws detectors line by line, the leading one first: # is a stalled cell, ~ one that is
+// still slow, . a calm one. Lines that begin with ? are conditions. The result draws each group on a
+// separate line.
 func TestGroups(t *testing.T) {
 	datadriven.RunTest(t, "testdata/groups", func(t *testing.T, d *datadriven.TestData) string {
 		o := Options{Gap: 1, Slow: 3, Near: 20, Substantial: 8}
@@ -75,7 +76,7 @@ func picture(m timeline.Mask) string {
 	return string(b)
 }
 
-// Devices that saturate at rates far from each other are not reported as one.
+// Devices that saturate at very different rates are not reported as one.
 func TestLevelsApart(t *testing.T) {
 	stalled := drawn("####......####......####......####", "#")
 	level := make([]float64, len(stalled))

@@ -7,8 +7,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Unrelated stalls and conditions pass the test about as often as it allows, however long either
-// lasts.
+// Unrelated stalls and conditions pass the test about as often as it allows, however long either lasts.
 func TestContrastsOfIndependentTimes(t *testing.T) {
 	const n, tries = 1200, 400
 	for _, of := range []struct{ stalls, stallCells, bursts, burstCells int }{{8, 1, 20, 20}, {8, 5, 40, 5}, {5, 20, 30, 10}, {20, 3, 100, 2}} {
@@ -39,8 +38,8 @@ func TestContrastsOfIndependentTimes(t *testing.T) {
 	}
 }
 
-// Stalls that repeatedly overlap a condition are not a coincidence, and neither is one long stall
-// that begins and ends with it.
+// Stalls that repeatedly overlap a condition are not a coincidence, and neither is one long stall that
+// begins and ends with it.
 func TestContrastsOfCausedTimes(t *testing.T) {
 	const n = 300
 	mask := func(eps ...timeline.Episode) timeline.Mask { return timeline.MaskOf(n, eps) }
@@ -61,7 +60,8 @@ func TestContrastsOfCausedTimes(t *testing.T) {
 	}
 }
 
-// A condition whose figures are missing is an empty mask. It explains nothing and ends no diagnosis.
+// A condition whose signals are missing is an empty mask. It explains nothing and does not end a
+// diagnosis.
 func TestContrastsOfUnknownTimes(t *testing.T) {
 	const n = 300
 	st := Stalls{Time: Time{Grid: timeline.Grid{StepMs: 1000, N: n}}, Stall: Stall{

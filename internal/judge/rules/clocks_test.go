@@ -10,7 +10,7 @@ import (
 )
 
 // A device with its own saturation pattern matches a few stalls at some clock shift. That must not
-// prevent ruling it out. If every burst meets a stall after the same shift, that must.
+// prevent ruling it out. If every burst meets a stall after the same shift, it must.
 func TestClockShiftByChance(t *testing.T) {
 	const n, tries = 1800, 60
 	shifted, byChance := 0, 0
@@ -36,7 +36,7 @@ func TestClockShiftByChance(t *testing.T) {
 			byChance++
 		}
 
-		// The same bursts, with stalls in eight of them seen by a clock that is 45 s ahead.
+		// The same bursts, with stalls in eight of them, seen by a clock that is 45 s ahead.
 		stalls = make(timeline.Mask, n)
 		for i, e := range bursts.Episodes() {
 			for k := e.First - 45; k < e.Last-45 && i%2 == 0; k++ {

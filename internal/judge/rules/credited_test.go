@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// The scripts give the seconds credited in each second, "?" if unknown. The result is the share of
+// The scripts give the seconds credited in each second, or "?" if unknown. The result is the share of
 // each second with a wait in progress, drawn in tenths: . for none, # for the whole second.
 func TestCredited(t *testing.T) {
 	datadriven.RunTest(t, "testdata/credited/waits", func(t *testing.T, d *datadriven.TestData) string {

@@ -5,8 +5,8 @@ import (
 	"text/template"
 )
 
-// CheckWords checks the syntax of a rule's templates. It exists only in tests: at program start it
-// took an eighth of the time.
+// CheckWords checks the syntax of a rule's templates. It exists only for tests: at program start it
+// took an eighth of the startup time.
 func (r *Rule) CheckWords() error {
 	check := func(name, text string) error {
 		if _, err := template.New(name).Parse(text); err != nil {

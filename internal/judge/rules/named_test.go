@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// sayingMethods are the methods by which a Judge names words or advice.
+// sayingMethods are the methods with which a Judge names words or advice.
 var sayingMethods = map[string]bool{"Say": true, "Entitle": true, "Explain": true, "Advise": true}
 
-// TestNamedWords checks every name that a Judge gives to words or advice of its package. A wrong
-// one in a branch that no script reaches would fail a user's diagnosis.
+// TestNamedWords checks every name that a Judge uses for words or advice of its package. A wrong one in
+// a branch that no script reaches would make a user's diagnosis fail.
 func TestNamedWords(t *testing.T) {
 	for _, folder := range append(engineFolders(t), ".") {
 		named, written := map[string]token.Position{}, map[string]bool{}

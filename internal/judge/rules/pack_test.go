@@ -76,7 +76,7 @@ type nothing struct{}
 func (nothing) Gauge(*parser.VectorSelector) ([]timeline.Track, error) { return nil, nil }
 func (nothing) Rate(*parser.VectorSelector) ([]timeline.Track, error)  { return nil, nil }
 
-// Every metric that a signal reads is among those that the sources keep.
+// Every metric that a signal reads is one that the sources keep.
 func TestWantedCoversSignals(t *testing.T) {
 	wanted := pack.Wants
 	for _, s := range pack.Signals() {
@@ -207,8 +207,7 @@ func TestInlineRefusesUnknownSignals(t *testing.T) {
 
 var headings = []string{"## Symptom", "## Cause", "## How we know", "## Fix", "## Trade-off", "## Sources"}
 
-// Every rule has a page and every page a rule, and every page has the same headings with text under
-// each.
+// Every rule has a page and every page a rule. Every page has the same headings, with text under each.
 func TestPages(t *testing.T) {
 	root := "../../.."
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "rules", "*.md"))

@@ -2,8 +2,8 @@ package rules
 
 import "testing"
 
-// The order is twice the cap that binds, within what the volume's type offers, and never less than
-// the volume has.
+// The order is twice the cap that binds, within what the volume's type offers, and never less than the
+// volume has.
 func TestSizeVolume(t *testing.T) {
 	for _, c := range []struct {
 		cap                 Cap
@@ -12,10 +12,10 @@ func TestSizeVolume(t *testing.T) {
 	}{
 		{Cap{IOPS: 3000}, "6000", "125", "15.0", true},
 		{Cap{IOPS: 50_000}, "80000", "125", "150", true},
-		{Cap{IOPS: 100_133}, "199500", "125", "", true}, // only an io2 has that much, so neither gp3's maximum nor its price applies
+		{Cap{IOPS: 100_133}, "199500", "125", "", true}, // only an io2 offers that much
 		{Cap{IOPS: 256_000}, "256000", "125", "", false},
 		{Cap{Throughput: 125 * mib}, "3000", "250", "5.00", true},
-		{Cap{Throughput: 750 * mib}, "6000", "1500", "45.0", true}, // 3,000 IOPS carry 750 MiB/s
+		{Cap{Throughput: 750 * mib}, "6000", "1500", "45.0", true}, // 3,000 IOPS allow 750 MiB/s
 		{Cap{Throughput: 2000 * mib}, "8000", "2000", "25.0", false},
 	} {
 		v := sizeVolume(nil, &Finding{Cap: &c.cap})

@@ -10,13 +10,13 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A counter's growth in calm time is not part of a stall, and the share is never more than the
-// whole. In coarse intervals, in which a wait is credited next to its stall, only the cells
-// furthest away are calm.
+// A counter's growth in calm time is not part of a stall, and the share never exceeds the whole. In
+// coarse intervals, in which a wait is credited next to its stall, only the cells furthest away are
+// calm.
 func TestWaitShare(t *testing.T) {
 	counter := &Signal{Name: "counter"}
 	for name, c := range map[string]struct {
-		every      int     // cells from a stall to the next
+		every      int     // cells from one stall to the next
 		calm, near float64 // the counter's growth per second, and in the cells next to a stall
 		stalled    float64
 		share      float64
@@ -64,7 +64,7 @@ func TestWaitShare(t *testing.T) {
 	}
 }
 
-// Whatever the counters say, and with whatever gaps, a share is from nothing to the whole.
+// Whatever the counters say, and with any gaps, a share is between nothing and the whole.
 func TestShareNeverExceedsTheWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 60).Draw(t, "cells")

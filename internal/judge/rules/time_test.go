@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A database that is sampled every 15 s stays coarse next to a device that is sampled every second.
+// A database that is sampled every 15 s remains coarse next to a device that is sampled every second.
 func TestResolution(t *testing.T) {
 	slow, quick := &rules.Signal{Name: "slow"}, &rules.Signal{Name: "quick"}
 	c := rules.NewCase(nil, timeline.Grid{StepMs: 1000, N: 60}, nil)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A criterion is judged by what the classes prove: if classes around the limit are missing, the
-// result is unknown, neither good nor bad.
+// A criterion is judged by what the classes prove. If classes around the limit are missing, the result
+// is unknown, neither good nor bad.
 func TestCriterionByTotals(t *testing.T) {
 	k := Criterion{Quantile: 0.99, LimitS: 0.010}
 	inf := math.Inf(1)
@@ -34,7 +34,7 @@ func TestCriterionByTotals(t *testing.T) {
 		}
 	}
 
-	// The sum shows what missing classes hide, and proves nothing that it does not.
+	// The sum shows what missing classes hide. It proves nothing that it does not show.
 	wide := Totals{All: 20001, Edges: []float64{0.004, 0.064}, UpTo: []float64{100, 20000}}
 	for sumS, want := range map[float64]Verdict{900: MissesBulk, 350: MissesTail, 150: Undetermined} {
 		wide.SumS = sumS

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// named are the causes that experts of each engine name, most frequent first. A table of
+// named are the causes that experts of each engine name, most frequent first. A table in
 // docs/rules/coverage.md has a row for each, with a rule or the reason why there is none.
 var named = map[string][]string{
 	"MongoDB": {"journal's fdatasync", "checkpoint bursts", "cache full", "pinned snapshot", "apply lag", "member down, PSA", "write concern", "read tickets", "write conflicts",
@@ -22,7 +22,7 @@ var named = map[string][]string{
 	"disks, hosts and clouds": {"cap", "instance's or machine's limit", "burst credits", "Azure's and Google's counted limits", "EBS's own check", "CPU credits", "RDS dedicated log volume"},
 }
 
-// products are the sections' names of engines, and the keys of their rules.
+// products are the engines' names in the section headings, and the keys of their rules.
 var products = map[string]string{"MongoDB": "mongodb", "etcd": "etcd", "PostgreSQL": "postgres", "disks, hosts and clouds": ""}
 
 var ruleIDs = regexp.MustCompile("`([a-z]+/[a-z-]+)`")
@@ -30,7 +30,7 @@ var ruleIDs = regexp.MustCompile("`([a-z]+/[a-z-]+)`")
 // A covered is a row of a coverage table, by the names of its columns.
 type covered map[string]string
 
-// rules are those that find the cause.
+// rules are the rules that find the cause.
 func (row covered) rules(t *testing.T) (out []rules.Rule) {
 	t.Helper()
 	for _, m := range ruleIDs.FindAllStringSubmatch(row["rule"], -1) {
@@ -44,8 +44,8 @@ func (row covered) rules(t *testing.T) (out []rules.Rule) {
 	return out
 }
 
-// Each cause that an expert names is in the coverage tables, each rule of a cause is named there, and a
-// cause is called missing only with a reason.
+// Each cause that experts name is in the coverage tables, each rule of a cause appears there, and a
+// cause is listed as missing only with a reason.
 func TestCoverageIsComplete(t *testing.T) {
 	tables := coverageTables(t)
 	for section, causes := range named {
@@ -96,20 +96,20 @@ func (row covered) check(t *testing.T) {
 		}
 	}
 
-	// What only this program measures is not found with an exporter, and the other way round.
+	// What only this program measures cannot be found with an exporter, and vice versa.
 	found := !strings.HasPrefix(row["exporter"], "missing") && !strings.HasPrefix(row["exporter"], "not measurable")
 	exported := slices.ContainsFunc(all, func(r rules.Rule) bool { return exportersHave(t, r) })
-	if found != exported && len(all) > 0 { // "the same" and `disk/*` are about other rows
+	if found != exported && len(all) > 0 { // "the same" and `disk/*` refer to other rows
 		t.Errorf("%s: by the table an exporter has it: %v, by the rules' signals: %v", row["cause"], found, exported)
 	}
 }
 
-// exportersHave reports whether all that a rule requires has a name that an exporter uses.
+// exportersHave reports whether exporters have a name for everything that a rule requires.
 func exportersHave(t *testing.T, r rules.Rule) bool {
 	t.Helper()
 	exported := func(s *rules.Signal) bool {
 		of := pack.Metrics(s)
-		// A signal by a pattern of names is of an exporter that has many of a kind.
+		// A signal that selects names by a pattern needs an exporter with many metrics of a kind.
 		return len(of) == 0 || slices.ContainsFunc(of, func(m string) bool { return !strings.HasPrefix(m, "plimsoll_") })
 	}
 
@@ -128,7 +128,7 @@ func exportersHave(t *testing.T, r rules.Rule) bool {
 	return all && (len(r.AnyOf) == 0 || slices.ContainsFunc(r.AnyOf, exported))
 }
 
-// coverageTables are the rows of docs/rules/coverage.md by section: "## Coverage: PostgreSQL".
+// coverageTables returns the rows of docs/rules/coverage.md by section: "## Coverage: PostgreSQL".
 func coverageTables(t *testing.T) map[string][]covered {
 	t.Helper()
 	text, err := os.ReadFile("../../../docs/rules/coverage.md")

@@ -53,8 +53,8 @@ func TestThePack(t *testing.T) {
 	}
 }
 
-// Prometheus' own engine judges the conditions as this package does: a case without its remarks is a
-// script of promqltest.
+// Prometheus' own engine judges the conditions as this package does: without its remarks, a case is a
+// promqltest script.
 func TestConditionsInPrometheus(t *testing.T) {
 	scripts, err := ruletest.Scripts(pack)
 	if err != nil {
@@ -84,7 +84,7 @@ func TestConditionsInPrometheus(t *testing.T) {
 				case !strings.HasPrefix(line, "# "):
 					text = append(text, line)
 				case !slices.Contains([]string{"# finding", "# severity", "# missing", "# no finding"}, word):
-					t.Errorf("%s: %q is not a directive", s.Name, line) // a remark elsewhere, and here a typing error
+					t.Errorf("%s: %q is not a directive", s.Name, line) // a remark in promqltest, but a typing error here
 				}
 			}
 

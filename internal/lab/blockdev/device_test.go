@@ -139,7 +139,7 @@ func TestFileSystems(t *testing.T) {
 	}
 }
 
-// Nothing stays behind, and the device's settings are restored.
+// Nothing is left behind, and the device's settings are restored.
 func TestDetachLeavesNothing(t *testing.T) {
 	available(t)
 	h, err := disk.NewHost(disk.Options{})
@@ -331,7 +331,8 @@ func FuzzParseUndo(f *testing.F) {
 	})
 }
 
-// The path time is linear in the size, and bounded so that a busy machine cannot inflate it.
+// The time on the path grows linearly with the size, and is limited so that a busy machine cannot
+// inflate it.
 func TestPathOf(t *testing.T) {
 	p := pathOf(60*time.Microsecond, 91*time.Microsecond)
 	if p.PerMiB != units.Duration(256*time.Microsecond) || p.Fixed != units.Duration(59*time.Microsecond) {

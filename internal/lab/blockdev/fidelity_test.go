@@ -93,7 +93,7 @@ func BenchmarkFidelity(b *testing.B) {
 	for _, cfg := range measuredVolumes() {
 		for _, p := range patterns {
 			for _, on := range []string{"device", "ext4", "kernel"} {
-				// One benchmark each, so that its image's memory is freed before the next one.
+				// A separate benchmark for each, so that its image's memory is freed before the next one.
 				b.Run(cfg.Name+"/"+p.name+"/"+on, func(b *testing.B) {
 					for b.Loop() {
 						measure(b, cfg, p, on, fidelityLasts)
@@ -273,7 +273,7 @@ func niceness(t testing.TB) int {
 	return n - 20
 }
 
-// modelled runs the same closed loop in virtual time, splitting requests like the block layer.
+// modelled runs the same closed loop in virtual time, splitting requests as the block layer does.
 func modelled(cfg volume.Config, p pattern, lasts time.Duration) sample {
 	v := volume.MustNew(cfg, 1, nil)
 	op := volume.Write

@@ -91,7 +91,7 @@ func TestAnswersWhenTheVolumeWould(t *testing.T) {
 		t.Errorf("a clock that is never late was late: %+v", s)
 	}
 
-	// Unpaced, no request waits and none is counted against the volume.
+	// Without pacing, no request waits and none counts as late.
 	at := clock.now
 	d.Pace(false, nil)
 	if _, err := d.WriteAt(p, 0); err != nil || clock.now != at {
@@ -104,8 +104,8 @@ func TestAnswersWhenTheVolumeWould(t *testing.T) {
 	}
 }
 
-// The time on the path is subtracted from the wait. A request shorter than the path is late by the
-// difference.
+// The time on the path is subtracted from the wait. If a request takes less time than the path, it is
+// late by the difference.
 func TestPathIsSubtracted(t *testing.T) {
 	d, clock := newDisk(t, Config{Volume: steady(0, time.Millisecond)})
 	d.SetPath(Path{Fixed: units.Duration(99 * time.Microsecond), PerMiB: units.Duration(256 * time.Microsecond)})

@@ -262,8 +262,8 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// TestContinuesAfterPowerLoss: workload time stops while the server is down, no operation is
-// skipped, and the remembered writes are the acknowledged ones.
+// TestContinuesAfterPowerLoss: workload time stops while the server is down, no operation is skipped,
+// and the remembered writes are the acknowledged ones.
 func TestContinuesAfterPowerLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -370,7 +370,7 @@ func TestReal(t *testing.T) {
 		asked++
 	}
 
-	// On a busy machine the last ones may be late.
+	// On a busy machine, the last operations may be late.
 	if len(r.Operations) > asked || len(r.Operations) < asked/2 {
 		t.Errorf("%d of %d operations were answered", len(r.Operations), asked)
 	}

@@ -31,8 +31,8 @@ func dieAt(n, after string) {
 	}
 }
 
-// kill starts a daemon that is going to be killed, and reports whether it became ready first. Then
-// it removes everything that the daemon left behind.
+// kill starts a daemon that is going to be killed, and reports whether it became ready first. Then it
+// removes everything that the daemon left behind.
 func kill(t *testing.T, opt Options) (ready bool) {
 	t.Helper()
 	m, err := Start(context.Background(), opt)

@@ -90,7 +90,7 @@ func TestKernelSeesThePath(t *testing.T) {
 		t.Fatalf("asked %v s, the kernel saw %v s", s.Asked, s.Kernel)
 	}
 
-	// A busy machine may have been slow on its own; only what follows counts.
+	// A busy machine may have been slow before; only what follows counts.
 	if err := m.ResetStats(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -131,8 +131,8 @@ func status(t *testing.T, m *Machine) *VolumeStatus {
 	return &s.Volumes[0]
 }
 
-// readDirect reads a file with direct I/O and several readers, each at least the given number of
-// times, and until f returns.
+// readDirect reads a file with direct I/O and several readers, each at least the given number of times,
+// and until f returns.
 func readDirect(t *testing.T, name string, readers, times int, f func()) {
 	t.Helper()
 	done := make(chan struct{})

@@ -226,8 +226,8 @@ func apart(t *testing.T, at string) (pid string, end func()) {
 	return pid, end
 }
 
-// A volume mounted in another mount namespace stays, and the error gives the command that unmounts
-// it there.
+// A volume mounted in another mount namespace stays, and the error gives the command that unmounts it
+// there.
 func TestMountedInAnotherNamespace(t *testing.T) {
 	command := lab(t)
 	at := t.TempDir()

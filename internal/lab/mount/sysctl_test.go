@@ -102,8 +102,8 @@ func TestSysctl(t *testing.T) {
 	}
 }
 
-// A process is killed while others wait to change the same setting, or before a sweep: neither
-// takes its value for the original one.
+// A process is killed while others wait to change the same setting, or before a sweep. Its value is
+// never treated as the original one.
 func TestKilledWithSettings(t *testing.T) {
 	needSettings(t)
 	bytes, ratio := originals(t)
@@ -158,7 +158,7 @@ func TestKilledWithSettings(t *testing.T) {
 
 			defer unlock()
 
-			// Another test's settings may be there, or have been left.
+			// Another test's settings may be present or left over.
 			if b := readSetting(t, backgroundPath); b == "54525952" || b == "58720256" {
 				t.Errorf("left at %s", b)
 			}

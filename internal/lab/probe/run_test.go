@@ -181,8 +181,8 @@ func TestInterrupted(t *testing.T) {
 	empty(t, dir)
 }
 
-// TestWithoutNamelessFiles: on file systems without nameless files, a file is unlinked as soon as
-// it is open, and the next probe removes what a kill in between left behind.
+// TestWithoutNamelessFiles: on file systems without nameless files, a file is unlinked as soon as it is
+// open. If the probe is killed in between, the next probe removes the file.
 func TestWithoutNamelessFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a [folder]*")
 	if err := os.Mkdir(dir, 0o700); err != nil {

@@ -57,7 +57,7 @@ func TestCurrentEtcd(t *testing.T) {
 		t.Errorf("ran %s", r.Lab.Server)
 	}
 
-	// A write that took less than the volume's latency did not go to the volume.
+	// A write that took less than the volume's latency did not reach the volume.
 	if w := r.Writes.All; w.Operations < 50 || *w.P50Seconds < 0.5e-3 || r.Lab.Failed > 0 {
 		t.Errorf("writes %+v, %d failed: %v", w, r.Lab.Failed, r.Lab.Errors)
 	}

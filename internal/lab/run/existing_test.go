@@ -89,8 +89,8 @@ func cluster(t *testing.T) (*existing.Address, func() *etcd.Existing) {
 	}
 }
 
-// notOurs checks that a result is for an existing server: no emulated volumes, no changed settings
-// on this machine, and a remark that says so.
+// notOurs checks that a result is for an existing server: no emulated volumes, no changed settings on
+// this machine, and a remark that says so.
 func notOurs(t *testing.T, r *Result, server string, v *Existing) {
 	t.Helper()
 	l := &r.Lab

@@ -182,7 +182,7 @@ func checkResult(t *testing.T, r *Result) {
 	t.Helper()
 
 	// A busy machine may complete few of the 270. A write that took less than the volume's latency
-	// (median 2 ms) did not go to the volume.
+	// (median 2 ms) did not reach the volume.
 	if w := r.Writes.All; w.Operations < 20 || *w.P50Seconds < 1e-3 || r.Reads.All.Operations == 0 {
 		t.Errorf("writes %+v, reads %+v", w, r.Reads.All)
 	}

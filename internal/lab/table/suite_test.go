@@ -56,7 +56,8 @@ func TestSuiteDiagnostics(t *testing.T) {
 	}
 }
 
-// Advice holds if the lab's figure improves by more than the variation between runs, in every run.
+// Advice is confirmed if the lab's figure improves by more than the variation between runs, in every
+// run.
 func TestVerdicts(t *testing.T) {
 	row := func(run string, kind Kind, low, mid, high float64) Row {
 		return Row{Run: run, Figure: "f", Kind: kind, Lab: &mid, LabLow: low, LabHigh: high, LabRuns: 3}

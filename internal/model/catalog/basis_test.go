@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// Each type's latency names a dated source that is its own, or is declared to be another's.
+// Each type's latency names a dated source, which is either its own or declared to be another type's.
 func TestLatencyBasis(t *testing.T) {
 	year := regexp.MustCompile(`\b20[12]\d\b`)
 	owner := map[*volume.Calibration]string{}
@@ -72,7 +72,7 @@ func TestLatencyOrder(t *testing.T) {
 	}
 }
 
-// The table of the documentation is the catalogue's.
+// The table in the documentation is the catalogue's.
 func TestLatencyTable(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/research/volume-latency.md")
 	if err != nil {

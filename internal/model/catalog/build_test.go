@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/model/volume/volumetest"
 )
 
-// Every product passes the tests of volumes in general, and keeps its own limits.
+// Every product passes the general tests of volumes, and keeps its own limits.
 func TestConformance(t *testing.T) {
 	m6i, err := Embedded().Instance("m6i.xlarge")
 	if err != nil {
@@ -48,8 +48,8 @@ func TestConformance(t *testing.T) {
 		"nvme":                  {"{type: nvme}", nil},
 		"nvme, measured":        {"{type: nvme}", i4i},
 		"custom":                {"{type: custom, iops: 500, throughput: 20MB/s, operation: 256KiB, merge: true, latency: {write: {min: 1ms, p50: 2ms, max: 9ms}}}", nil},
-		// Of 4, over which an operation spreads evenly: the suite counts a request when its last
-		// part is issued.
+		// Of 4, over which an operation spreads evenly: the suite counts a request when its last part is
+		// issued.
 		"gp3, stripe":       {"{type: gp3, size: 100GiB, stripe: 4}", nil},
 		"gp3, episodes":     {"{type: gp3, size: 100GiB, queue_slots: 1048576, episodes: {every: 10s}}", nil},
 		"gp3 on m6i.xlarge": {"{type: gp3, size: 100GiB}", m6i},
@@ -74,8 +74,8 @@ func TestConformance(t *testing.T) {
 				want.Slack += units.Duration(time.Millisecond)
 			}
 
-			// The suite measures throughput with the longest operations. Whichever limit is lower
-			// then holds, and only that one can be reached.
+			// The suite measures throughput with the longest operations. Whichever limit is lower then
+			// binds, and only that one can be reached.
 			carries := float64(max(want.Operation, 1))
 			if want.Operation == 0 {
 				carries = float64(256 * units.KiB)
@@ -146,7 +146,7 @@ func TestLocalDisks(t *testing.T) {
 		}
 	}
 
-	// Totals of a family that was measured as a whole are divided: 6 disks of i8g.24xlarge.
+	// The totals of a family that was measured as a whole are divided: by 6 disks for i8g.24xlarge.
 	big, err := Embedded().Instance("i8g.24xlarge")
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestLocalDisks(t *testing.T) {
 	}
 }
 
-// The published case of stripes: one gp3 of 16,000 IOPS passes 125 MiB/s of 8 KiB blocks; five of
+// The published case of stripes: one gp3 of 16,000 IOPS delivers 125 MiB/s of 8 KiB blocks; five of
 // them are limited by r5n.8xlarge's 30,000.
 func TestInstanceCap(t *testing.T) {
 	on, err := Embedded().Instance("r5n.8xlarge")

@@ -95,7 +95,7 @@ func TestImport(t *testing.T) {
 		t.Errorf("gp3 in eu-west-1: %+v, %v", b, err)
 	}
 
-	// The list had only io2's IOPS: the size has no price, which does not make it 0.
+	// The list had only io2's IOPS, so its capacity has no price. That does not make the price 0.
 	var no *NoPriceError
 	if b, err := c.Monthly(order(t, "{type: io2, size: 100GiB, iops: 40000}"), "eu-west-1"); !errors.As(err, &no) {
 		t.Errorf("io2 in eu-west-1: %+v, %v", b, err)
@@ -112,7 +112,7 @@ func TestImport(t *testing.T) {
 		t.Errorf("%v: %+v", kinds, all)
 	}
 
-	// It is used only where it is requested.
+	// The list is used only if requested.
 	if m, err := Embedded().Instance("m6i.xlarge"); err != nil || m.Baseline.IOPS != 6000 {
 		t.Errorf("embedded: %+v, %v", m, err)
 	}
@@ -122,7 +122,7 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// Each wrong file gives one error with its place.
+// Each invalid file gives one error with its position.
 func TestImportRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
 		"empty":        {" \n", "empty"},
@@ -193,7 +193,7 @@ func TestStoreRefuses(t *testing.T) {
 	}
 }
 
-// The units are those that AWS prints: a product family has its own spelling of each.
+// The units are as AWS prints them: each product family has its own spelling.
 func TestReadImportUnits(t *testing.T) {
 	list := func(rows ...string) string {
 		return `{"FormatVersion":"aws_v1","PriceList":[` + strings.Join(rows, ",") + `]}`
@@ -235,7 +235,7 @@ func TestReadImportUnits(t *testing.T) {
 	}
 }
 
-// Any import gives an error, or a store that can be read back.
+// Any import gives either an error or a store that can be read back.
 const (
 	azureJSON = `{"BillingCurrency": "USD", "Items": [
 {"currencyCode": "USD", "tierMinimumUnits": 0.0, "retailPrice": 0.000123, "armRegionName": "westeurope", "meterName": "Premium LRS Provisioned Capacity", "productName": "Azure Premium SSD v2", "unitOfMeasure": "1 GiB/Hour", "type": "Consumption"},
@@ -311,8 +311,8 @@ func TestReadImportClouds(t *testing.T) {
 	}
 }
 
-// As the APIs print them, with all their fields: a meter has rows of several dates and of regions
-// that are not its primary one, and a SKU a timeline. What counts is what is billed today.
+// As the APIs print them, with all their fields: a meter has rows of several dates and of regions that
+// are not its primary one, and a SKU has a timeline. The price that is charged today counts.
 func TestReadImportTimelines(t *testing.T) {
 	item := func(product, meter, unit string, over, usd float64, begins, rest string) string {
 		return fmt.Sprintf(`{"currencyCode":"USD","tierMinimumUnits":%g,"retailPrice":%g,"unitPrice":%g,"armRegionName":"northeurope","location":"EU North","effectiveStartDate":"%sT00:00:00Z",`+

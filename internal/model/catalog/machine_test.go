@@ -16,7 +16,7 @@ func machineOf(t *testing.T, name string) *InstanceType {
 	return i
 }
 
-// Each volume meets the limit that its provider says it shares.
+// Each volume reaches the limit that, according to its provider, it shares.
 func TestWhatAMachineLetsPass(t *testing.T) {
 	premium := &Order{Type: "premium-ssd", Size: 2 * units.TiB}
 	readOnly := &Order{Type: "premium-ssd", Size: 2 * units.TiB, Caching: CachedReads}
@@ -46,8 +46,8 @@ func TestWhatAMachineLetsPass(t *testing.T) {
 	}
 }
 
-// A weighting that favours EBS adds a quarter to the bandwidth and nothing to the IOPS, on the
-// machines that have it.
+// A weighting that favours EBS adds a quarter to the bandwidth and nothing to the IOPS, on machines
+// that have it.
 func TestWeighted(t *testing.T) {
 	was := machineOf(t, "m8g.xlarge")
 	w, err := was.Weighted("ebs-1")
@@ -64,7 +64,7 @@ func TestWeighted(t *testing.T) {
 	}
 }
 
-// Every machine's row passes the checks of an imported one, and prices are of machines.
+// Every machine's row passes the checks of an imported one, and machines have their listed prices.
 func TestMachinesOfOtherClouds(t *testing.T) {
 	of := map[string]int{}
 	for _, i := range machines() {
@@ -94,7 +94,7 @@ func TestMachinesOfOtherClouds(t *testing.T) {
 	}
 }
 
-// Orders that no machine of theirs takes are refused.
+// Orders that no machine of their provider accepts are refused.
 func TestAttached(t *testing.T) {
 	for _, c := range []struct {
 		order *Order

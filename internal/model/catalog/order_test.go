@@ -20,7 +20,7 @@ func order(t testing.TB, text string) *Order {
 	return &o
 }
 
-// What providers say of orders, one by one.
+// What providers say about orders, one by one.
 func TestLimits(t *testing.T) {
 	const mib = units.MiBps
 	for _, c := range []struct {
@@ -63,7 +63,7 @@ func TestLimits(t *testing.T) {
 		{"{type: sc1, size: 1TiB}", 12, 12 * mib, 80},
 		{"{type: sc1, size: 16TiB}", 192, 192 * mib, 250},
 		{"{type: hyperdisk-balanced, size: 100GiB}", 3000, 140 * mib, 0},
-		{"{type: hyperdisk-balanced, size: 320GiB, iops: 160000}", 160_000, 625 * mib, 0}, // a 256th at least
+		{"{type: hyperdisk-balanced, size: 320GiB, iops: 160000}", 160_000, 625 * mib, 0}, // at least a 256th
 		{"{type: hyperdisk-balanced-ha, size: 200GiB, iops: 100000, throughput: 1200MiB/s}", 100_000, 1200 * mib, 0},
 		{"{type: hyperdisk-extreme, size: 64GiB, iops: 10000}", 10_000, 2500 * mib, 0},
 		{"{type: hyperdisk-extreme, size: 1TiB, iops: 350000}", 350_000, 5000 * mib, 0},
@@ -135,7 +135,7 @@ func TestBurstsLast(t *testing.T) {
 	}
 }
 
-// Every problem has its field and the nearest legal value, and that value removes it.
+// Every problem names its field and the nearest valid value, and that value removes it.
 func TestProblems(t *testing.T) {
 	for _, c := range []struct {
 		order, field, says, nearest string
@@ -209,7 +209,7 @@ func TestProblems(t *testing.T) {
 			continue
 		}
 
-		// The nearest legal value is legal.
+		// The nearest valid value is valid.
 		var fields map[string]any
 		if err := yaml.Unmarshal([]byte(c.order), &fields); err != nil {
 			t.Fatal(err)

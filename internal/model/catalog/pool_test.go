@@ -22,7 +22,7 @@ func together(t *testing.T, on *InstanceType, orders []*Order, busy []int, lengt
 	volumes := make([]volume.Volume, len(orders))
 	for k, o := range orders {
 		o := *o
-		o.QueueSlots = 64 // the others' requests go between
+		o.QueueSlots = 64 // the others' requests are submitted in between
 		o.Latency = &LatencyOrder{Write: &Quantiles{P50: new(units.Duration)}}
 		if volumes[k], err = o.Build(string(rune('a'+k)), 1, attached[k]); err != nil {
 			t.Fatal(err)
@@ -51,8 +51,8 @@ func together(t *testing.T, on *InstanceType, orders []*Order, busy []int, lengt
 	return out
 }
 
-// Persistent Disks of a type on one machine have one baseline, and the size of all of them: any may
-// use all of it, and together they have no more. Disks of another type have their own.
+// Persistent Disks of a type on one machine share one baseline, computed from their total size: any of
+// them may use all of it, and together they have no more. Disks of another type have their own.
 func TestDisksShareTheirTypesLimits(t *testing.T) {
 	n2, err := Embedded().Instance("n2-standard-8")
 	if err != nil {
@@ -77,7 +77,7 @@ func TestDisksShareTheirTypesLimits(t *testing.T) {
 
 	near("of two types", sum(together(t, n2, []*Order{data, {Type: "pd-ssd", Size: 20 * units.GiB}}, []int{0, 1}, 4096, 2*time.Second)), 3000+6*100+6000+30*20)
 
-	// The machine's limit holds too: 15,000 IOPS for disks of a type.
+	// The machine's limit applies too: 15,000 IOPS for disks of a type.
 	large := []*Order{{Type: "pd-ssd", Size: units.TiB}, {Type: "pd-ssd", Size: units.TiB}}
 	near("of a small machine", sum(together(t, n2, large, []int{0, 1}, 4096, time.Second)), 15_000)
 

@@ -20,8 +20,8 @@ func monthly(t *testing.T, text string) Bill {
 
 func near(a, b units.USD) bool { return math.Abs(float64(a-b)) < 1e-6 }
 
-// A published case prices 13,000 IOPS over gp3's 3,000 at 104 USD in one table and at 65 in
-// another. 65 is right, or 195 for three volumes; the throughput that it also needs costs 5.
+// A published case prices 13,000 IOPS above gp3's 3,000 at 104 USD in one table and at 65 in another.
+// 65 is right, or 195 for three volumes; the throughput that it also needs costs 5.
 func TestCheckpointCaseCosts(t *testing.T) {
 	plain := monthly(t, "{type: gp3, size: 2500GiB}").Total
 	iops := monthly(t, "{type: gp3, size: 2500GiB, iops: 16000}").Total
@@ -62,7 +62,7 @@ func TestMonthly(t *testing.T) {
 		}
 	}
 
-	// What is not known is not free.
+	// Unknown prices are not zero.
 	var no *NoPriceError
 	for _, c := range []struct{ text, region string }{
 		{"{type: gp3, size: 1TiB}", "eu-west-1"}, {"{type: hyperdisk-balanced, size: 1TiB}", "europe-west3"}, {"{type: ultra, size: 1TiB, iops: 100, throughput: 1MB/s}", "westeurope"}, {"{type: custom}", ""},

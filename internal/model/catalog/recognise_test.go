@@ -43,8 +43,8 @@ func drawOrder(t *rapid.T, kind *catalog.VolumeType) catalog.Order {
 	return o
 }
 
-// Every possible order is recognised by its behaviour: the product is among the results, and its
-// figures are near.
+// Every possible order is recognised by its behaviour: the product is among the results, with figures
+// close to the order's.
 func TestRecogniseOrders(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom(products()).Draw(t, "product")
@@ -57,7 +57,7 @@ func TestRecogniseOrders(t *testing.T) {
 		s := catalog.Seen{Provider: kind.Provider, Size: o.Size, SizeKnown: rapid.Bool().Draw(t, "size is known"), IOPS: l.Sustained.IOPS, Throughput: l.Sustained.Throughput}
 		s.MostIOPS, s.MostThroughput = s.IOPS, s.Throughput
 		if kind.Name == "st1" || kind.Name == "sc1" {
-			s.IOPS, s.MostIOPS = 0, 0 // their operations are of 1 MiB
+			s.IOPS, s.MostIOPS = 0, 0 // their operations have 1 MiB
 		}
 
 		for _, m := range catalog.Recognise(s) {
@@ -85,8 +85,8 @@ func TestRecogniseOrders(t *testing.T) {
 	})
 }
 
-// A figure without a reached limit is left open: it is the lowest that allows what was delivered,
-// and an order that allows less is not returned.
+// A figure whose limit was not reached is left open: it is the lowest that allows what was delivered.
+// An order that allows less is not returned.
 func TestRecogniseUnreached(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := catalog.Seen{
@@ -120,7 +120,7 @@ func TestRecognise(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		seen catalog.Seen
-		want string // among them; "": none
+		want string // among the results; "": none
 		sold bool
 	}{
 		{"gp3's baseline", catalog.Seen{Size: 100 * units.GiB, IOPS: 2995, Throughput: 0, MostIOPS: 2999}, "{type: gp3, size: 100GiB}", true},

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// What can be ordered of a volume from a snapshot, and of a disk that bursts on demand.
+// What can be ordered for a volume from a snapshot, and for a disk that bursts on demand.
 func TestOrdersBesideFigures(t *testing.T) {
 	for text, want := range map[string]string{
 		"{type: gp3, size: 100GiB, from_snapshot: true}":                                "",
@@ -30,8 +30,8 @@ func TestOrdersBesideFigures(t *testing.T) {
 	}
 }
 
-// A disk that bursts on demand has the higher figures always, and no price that would leave the
-// bursting out.
+// A disk that bursts on demand always has the higher figures. It has no price here, because the list
+// lacks the cost of bursting.
 func TestOnDemandBursting(t *testing.T) {
 	o := order(t, "{type: premium-ssd, size: 1TiB, on_demand_bursting: true}")
 	l, err := o.Limits(nil)
@@ -54,7 +54,7 @@ func TestOnDemandBursting(t *testing.T) {
 	}
 }
 
-// A volume from a snapshot is built with what its type fetches at first access.
+// A volume from a snapshot fetches data at first access as its type does.
 func TestFromSnapshot(t *testing.T) {
 	o := order(t, "{type: io2, size: 100GiB, iops: 4000, from_snapshot: true, initialization_rate: 200MiB/s}")
 	cfg, err := o.Config("data", nil)

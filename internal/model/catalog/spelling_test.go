@@ -2,7 +2,7 @@ package catalog
 
 import "testing"
 
-// Names as Microsoft's own pages write them.
+// Names as Microsoft's own pages spell them.
 func TestSpelling(t *testing.T) {
 	for name, want := range map[string]string{
 		"standard_d32s_v5": "Standard_D32s_v5", "standard_ds12-1_v2": "Standard_DS12-1_v2", "standard_e8-4ads_v5": "Standard_E8-4ads_v5",

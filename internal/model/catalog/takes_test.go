@@ -14,7 +14,7 @@ func TestWhichDisksAMachineTakes(t *testing.T) {
 	for _, c := range []struct {
 		machine string
 		order   Order
-		want    string // "" if it takes it
+		want    string // "" if the machine accepts it
 	}{
 		{"c3-standard-44", extreme, "c3-standard-44 has 44 vCPUs, but series C3 supports it only from 88 on"},
 		{"c3-standard-88", extreme, ""},
@@ -51,7 +51,7 @@ func TestWhichDisksAMachineTakes(t *testing.T) {
 	}
 }
 
-// Every machine of Google that the catalogue has is of a series of the table.
+// Every Google machine in the catalogue belongs to a series in the table.
 func TestSeriesAreKnown(t *testing.T) {
 	for _, i := range Embedded().Instances() {
 		series, _, _ := strings.Cut(i.Name, "-")

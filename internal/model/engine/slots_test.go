@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// Compared with a map and a list: a number belongs to one operation until it is given back, queues
-// keep their order, and there are never more slots than there were concurrent operations.
+// Compared with a map and a list: a number belongs to one operation until it is returned, queues keep
+// their order, and there are never more slots than there were concurrent operations.
 func TestSlotsAndQueues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var slots Slots

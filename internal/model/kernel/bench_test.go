@@ -53,7 +53,7 @@ func BenchmarkDo(b *testing.B) {
 	}
 }
 
-// BenchmarkSync appends and syncs, with as many dirty pages of another file as the name says.
+// BenchmarkSync appends and syncs, with as many dirty pages of another file as its name says.
 func BenchmarkSync(b *testing.B) {
 	for _, size := range []units.Size{units.MiB, units.GiB, 100 * units.GiB} {
 		b.Run(fmt.Sprintf("log=%s", size.Exact()), func(b *testing.B) {
@@ -74,8 +74,8 @@ func BenchmarkSync(b *testing.B) {
 	}
 }
 
-// BenchmarkWriteback dirties single pages all over a file and syncs them: the cost per page must
-// not depend on their number.
+// BenchmarkWriteback dirties single pages all over a file and syncs them. The cost per page must not
+// depend on their number.
 func BenchmarkWriteback(b *testing.B) {
 	for _, pages := range []uint64{1 << 10, 1 << 14, 1 << 18} {
 		b.Run(fmt.Sprint(pages), func(b *testing.B) {
@@ -101,7 +101,7 @@ func BenchmarkWriteback(b *testing.B) {
 	}
 }
 
-// Once buffers have grown, nothing is allocated for a written page, a request, or a sync.
+// Once buffers have grown, written pages, requests and syncs allocate nothing.
 func TestNothingIsAllocated(t *testing.T) {
 	var clock vtime.Clock
 	h := NewHost(Defaults(), &clock, 1)

@@ -47,8 +47,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A flusher without a clock (vm.dirty_writeback_centisecs = 0) writes nothing because of its age,
-// and time continues.
+// A flusher without a timer (vm.dirty_writeback_centisecs = 0) writes nothing because of its age, and
+// time still advances.
 func TestNoPeriodicWriteback(t *testing.T) {
 	cfg := Defaults()
 	cfg.WritebackInterval = 0

@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// A dirty file is written out half a minute after it became dirty, and every half minute after
-// that, all of it, including young pages: a database's own syncs in between do not postpone it.
+// A dirty file is written out half a minute after it became dirty, and every half minute after that.
+// All of it is written, including young pages: a database's own syncs in between do not postpone it.
 // (Real kernels were observed to do so.)
 func TestSyncDoesNotPutExpiryOff(t *testing.T) {
 	var clock vtime.Clock
@@ -43,9 +43,9 @@ func TestSyncDoesNotPutExpiryOff(t *testing.T) {
 		}
 	}
 
-	// The file is dirty from 0 s, and the flusher looks every 5 s: at 30 s it writes what came
-	// after the sync at 20 s. Now clean, the file returns to the list at 31 s and is written at 65
-	// s: what came after the sync at 50 s.
+	// The file is dirty from 0 s, and the flusher wakes every 5 s. At 30 s it writes what came after the
+	// sync at 20 s. Now clean, the file returns to the list at 31 s and is written at 65 s, with what
+	// came after the sync at 50 s.
 	if len(written) != 2 || written[31] != 10*PageSize || written[66] != 15*PageSize {
 		t.Errorf("flushed, bytes by second: %v", written)
 	}

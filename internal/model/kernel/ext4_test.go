@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// An expired file is written from where the flusher was to the file's end. What is dirty before that
-// is written in the same pass on ext4, and waits for another dirty_expire on XFS.
+// An expired file is written from the flusher's position to the file's end. On ext4, dirty pages before
+// that position are written in the same pass; on XFS they wait for another dirty_expire.
 func TestFlusherGoesRound(t *testing.T) {
 	for fs, want := range map[FileSystem]units.Size{XFS: 40 * units.MiB, Ext4: 0} {
 		var clock vtime.Clock
@@ -29,7 +29,7 @@ func TestFlusherGoesRound(t *testing.T) {
 	}
 }
 
-// A sync writes what is dirty when it begins, and leaves what is dirtied meanwhile to the flusher.
+// A sync writes what is dirty when it begins, and leaves pages dirtied meanwhile to the flusher.
 func TestSyncLeavesWhatIsDirtiedMeanwhile(t *testing.T) {
 	for _, fs := range []FileSystem{XFS, Ext4} {
 		var clock vtime.Clock
@@ -52,8 +52,8 @@ func TestSyncLeavesWhatIsDirtiedMeanwhile(t *testing.T) {
 	}
 }
 
-// A handle is open while all but the last bio of an extent of new blocks is submitted, and a commit
-// waits for it. A short extent, and one whose blocks exist, block no one else.
+// A handle stays open until all but the last bio of an extent of new blocks are submitted, and a commit
+// waits for it. A short extent, or one whose blocks exist, blocks nothing else.
 func TestHandlesOfExtents(t *testing.T) {
 	var clock vtime.Clock
 	cfg := Defaults()

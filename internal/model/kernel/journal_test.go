@@ -33,9 +33,9 @@ func appends(t *testing.T, fs FileSystem, n uint64, cache, prewritten bool) *Dev
 	return d
 }
 
-// The measured counts: 5,014 appends of 2,300 B touch 2,816 blocks, and each of these costs two
-// writes and a flush in addition to the one write and one flush of every append. ext4 writes its journal
-// twice. XFS writes its log once, and the new block apart from the one where the append began: five
+// The measured counts: 5,014 appends of 2,300 B touch 2,816 blocks. Each block costs two writes and a
+// flush, in addition to the one write and one flush of every append. ext4 writes its journal twice. XFS
+// writes its log once, and writes the new block separately from the one in which the append began; five
 // of these appends begin in no block.
 func TestFlushesOfAppends(t *testing.T) {
 	for _, c := range []struct {
@@ -56,8 +56,8 @@ func TestFlushesOfAppends(t *testing.T) {
 	}
 }
 
-// The journal is a ring at the start of the device: no block of it is written twice before it wraps
-// around, and none is in a file.
+// The journal is a ring at the start of the device: none of its blocks is written twice before it wraps
+// around, and none belongs to a file.
 func TestJournalIsARing(t *testing.T) {
 	for fs, want := range map[FileSystem]int{XFS: 100, Ext4: 200} {
 		var clock vtime.Clock
@@ -94,8 +94,8 @@ func (o *offsets) Submit(now vtime.Instant, r volume.Request) volume.Completion 
 	return o.Volume.Submit(now, r)
 }
 
-// A sync never ends within its own call, even if there is nothing to wait for: a handler that syncs
-// again would otherwise recurse ever deeper.
+// A sync never completes within its own call, even if there is nothing to wait for. Otherwise a handler
+// that syncs again would recurse ever deeper.
 func TestSyncReturnsFirst(t *testing.T) {
 	var clock vtime.Clock
 	h := NewHost(Defaults(), &clock, 1)

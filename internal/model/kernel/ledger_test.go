@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// scripted is a volume that answers as a test sets it.
+// A scripted is a volume that completes requests when the test says so.
 type scripted struct {
 	volume.Volume
 	next volume.Completion
@@ -28,7 +28,7 @@ type flight struct {
 	held     volume.Limit
 }
 
-// The counters at each tenth of a second are what counting the requests one by one gives, however
+// At each tenth of a second, the counters equal those from counting the requests one by one, however
 // they overlap.
 func TestCountersAgainstCounting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -74,7 +74,7 @@ func TestCountersAgainstCounting(t *testing.T) {
 			}
 		}
 
-		// At the end nothing is in flight, and all is counted.
+		// At the end nothing is in flight, and everything is counted.
 		clock.Run(clock.Now()/slotLength*slotLength + 100*slotLength)
 		h.Sample(values)
 		agree(t, metrics, values, all, clock.Now())
@@ -133,7 +133,7 @@ func agree(t *rapid.T, metrics []Metric, values []float64, all []flight, now vti
 	}
 }
 
-// Counters are right however seldom they are read.
+// Counters are correct, however rarely they are read.
 func TestNobodyLooks(t *testing.T) {
 	var clock vtime.Clock
 	h := NewHost(Defaults(), &clock, 1)

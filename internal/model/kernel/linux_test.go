@@ -30,8 +30,8 @@ func slow(t testing.TB, slots int) volume.Volume {
 	return v
 }
 
-// Every dirtied page is written once by the next sync, wherever the runs are, and nothing else is;
-// the sync ends when the last of them is done.
+// The next sync writes every dirtied page once, wherever the runs are, and nothing else. It completes
+// when the last of them is done.
 func TestSyncWritesWhatIsDirty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var clock vtime.Clock
@@ -80,8 +80,8 @@ func TestSyncWritesWhatIsDirty(t *testing.T) {
 	})
 }
 
-// The cost of an append into new blocks and into already written ones, as measured on a file system
-// on an emulated volume of 600 us: 5,014 appends of 2,300 bytes, 10,646 writes.
+// The cost of appending to new and to existing blocks, as measured on a file system on an emulated
+// volume of 600 us: 5,014 appends of 2,300 bytes, 10,646 writes.
 func TestAppendAmplification(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -132,8 +132,8 @@ func TestAppendAmplification(t *testing.T) {
 	}
 }
 
-// The stall as measured: 12 MB/s dirtied in a file on a volume of 48 MB/s, with a journal's
-// fdatasync every 10 ms.
+// The stall as measured: 12 MB/s dirtied in a file on a volume of 48 MB/s, with a journal's fdatasync
+// every 10 ms.
 func TestJournalBehindWriteback(t *testing.T) {
 	run := func(background units.Size, apart bool) (worst time.Duration, busy float64) {
 		var clock vtime.Clock
@@ -190,7 +190,7 @@ func TestJournalBehindWriteback(t *testing.T) {
 	}
 }
 
-// Counters are those of an observed device: io_time is the union, weighted time the sum.
+// The counters are those of an observed device: io_time is the union, weighted time the sum.
 func TestCounters(t *testing.T) {
 	var clock vtime.Clock
 	h := NewHost(Defaults(), &clock, 1)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A mount for one run takes options that affect what is written, or when, and no others.
+// A mount for one run accepts options that affect what is written, or when, and no others.
 func TestMountOptions(t *testing.T) {
 	for options, bad := range map[MountOptions]string{
 		"":                                     "",

@@ -14,16 +14,16 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// A second of the drawn runs.
+// A second of a plotted run.
 type second struct {
 	worst   time.Duration // of the syncs that ended in it
 	dirty   units.Size    // at its end
 	written units.Size
 }
 
-// TestPlots draws what the page cache does to a journal: 12 MB/s of pages, all over a file of 10
-// GB, and a journal's append and fdatasync 10 ms after the last one ended, on volumes of 48 MB/s
-// and 3,000 IOPS.
+// TestPlots plots the page cache's effect on a journal: 12 MB/s of pages, all over a file of 10 GB, and
+// a journal's append and fdatasync 10 ms after the last one ended, on volumes of 48 MB/s and 3,000
+// IOPS.
 func TestPlots(t *testing.T) {
 	datadriven.RunTest(t, "testdata/writeback", func(t *testing.T, d *datadriven.TestData) string {
 		var background string
@@ -109,8 +109,8 @@ func stall(t *testing.T, cfg Config, slots int, apart bool, seconds int) []secon
 	return out
 }
 
-// draw prints one line per second, with the longest sync as a bar on a scale of three characters
-// per doubling from 0.5 ms.
+// draw prints one line per second, with the longest sync as a bar on a scale of three characters per
+// doubling from 0.5 ms.
 func draw(run []second, from int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  s  longest fdatasync                                   dirty MB  written MB/s\n")

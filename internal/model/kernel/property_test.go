@@ -17,8 +17,8 @@ import (
 type witness struct {
 	volume.Volume
 	t      *rapid.T
-	from   units.Size // where the one file starts
-	most   units.Size // that a request may carry
+	from   units.Size // where the file starts
+	most   units.Size // maximum for a request
 	dirty  map[int64]bool
 	writes map[int64][]writing // of each page, in the order of submission
 }
@@ -47,7 +47,7 @@ func (w *witness) Submit(now vtime.Instant, r volume.Request) volume.Completion 
 
 type writing struct{ submitted, done vtime.Instant }
 
-// durable reports whether what a page has held since it was dirtied is written at now.
+// durable reports whether a page has been written, with its content since it was dirtied.
 func (w *witness) durable(page int64, dirtied, now vtime.Instant) bool {
 	for _, x := range w.writes[page] {
 		if x.submitted >= dirtied && x.done <= now {
@@ -57,15 +57,15 @@ func (w *witness) durable(page int64, dirtied, now vtime.Instant) bool {
 	return false
 }
 
-// A promise is a sync in progress: the pages that were written before it, and when they were last
-// written.
+// A promise is a sync in progress: the pages that were dirtied before it, and when they were last
+// dirtied.
 type promise struct {
 	pages map[int64]vtime.Instant
 	kept  bool
 }
 
-// Whatever is written when, and by whichever thread: each dirty page is written once, no clean
-// page is written, and a sync ends when every page written before it is done.
+// No matter when and by which thread pages are written: each dirty page is written once, no clean page
+// is written, and a sync ends when every page dirtied before it is done.
 func TestNothingIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var clock vtime.Clock
@@ -85,7 +85,7 @@ func TestNothingIsLost(t *testing.T) {
 		touched := map[int64]vtime.Instant{}
 		touch := func(off, n units.Size) {
 			for p := off / PageSize; p <= (off+n-1)/PageSize; p++ {
-				// Set before the write: the flusher may be faster than this test.
+				// It is set before the write, because the flusher may be faster than this test.
 				w.dirty[int64(p)], touched[int64(p)] = true, clock.Now()
 			}
 		}
@@ -141,7 +141,7 @@ func TestNothingIsLost(t *testing.T) {
 	})
 }
 
-// Adjacent pages leave together: a sync makes as few requests as the runs and the largest request
+// Adjacent pages are written together: a sync makes as few requests as the runs and the largest request
 // allow.
 func TestPagesAreJoined(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -154,7 +154,7 @@ func TestPagesAreJoined(t *testing.T) {
 
 		dirty := map[int64]bool{}
 		for range rapid.IntRange(1, 30).Draw(t, "writes") {
-			// Around the border of two chunks of the bitmap.
+			// Around the border between two chunks of the bitmap.
 			first, n := rapid.Int64Range(chunkPages-900, chunkPages+900).Draw(t, "page"), rapid.Int64Range(1, 300).Draw(t, "n")
 			f.Write(units.Size(first)*PageSize, units.Size(n)*PageSize)
 			for p := first; p < first+n; p++ {
@@ -217,7 +217,7 @@ func TestWritersAreHeld(t *testing.T) {
 			t.Errorf("%d slots: %s in the page cache, limit %s; held %d times", slots, most, cfg.Dirty, held)
 		}
 
-		// The volume is kept busy meanwhile: 20 s of 48 MB/s.
+		// Meanwhile the volume is kept busy: 20 s at 48 MB/s.
 		if got := d.Stats().WrittenBytes; got < 900*units.MB {
 			t.Errorf("%d slots: %s written in 20 s of 48 MB/s", slots, got)
 		}
@@ -233,8 +233,8 @@ func TestWritersAreHeld(t *testing.T) {
 	}
 }
 
-// Of the free cores the one is taken that was used last, of several the first; if none is free, the one that
-// is free first.
+// Of several free cores, the one that was used last is chosen, and of several such cores the first. If
+// none is free, the one that will be free first is chosen.
 func TestCoreTaken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var clock vtime.Clock

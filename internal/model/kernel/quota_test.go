@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// Half a core's quota on four cores: 50 ms of CPU time are used within 12.5 ms, and then nothing
-// runs to the end of the period.
+// With a quota of half a core on four cores, 50 ms of CPU time are used within 12.5 ms, and then
+// nothing runs until the end of the period.
 func TestQuotaStopsAllCores(t *testing.T) {
 	var clock vtime.Clock
 	cfg := Defaults()
@@ -46,7 +46,7 @@ func TestQuotaStopsAllCores(t *testing.T) {
 	}
 }
 
-// What is booked ahead is not used yet, and no counter falls.
+// Time that is booked ahead does not count as used yet, and no counter falls.
 func TestQuotaIsUsedAsTimePasses(t *testing.T) {
 	var clock vtime.Clock
 	cfg := Defaults()

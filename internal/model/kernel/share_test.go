@@ -8,9 +8,9 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// If another device does most of the host's writing, a file is written out long before it
-// is too old, because its device's share of the background limit is small. What the flusher had
-// begun with gets one more chunk at its next look, and its half minute begins again.
+// If another device does most of the host's writing, a file is written out long before it expires,
+// because its device's share of the background limit is small. A file that the flusher had begun gets
+// one more chunk at the next wakeup, and its half minute starts again.
 func TestDeviceShare(t *testing.T) {
 	const dirty = 300 * units.MiB
 	written := func(apart bool) func(second int) units.Size {
@@ -50,8 +50,8 @@ func TestDeviceShare(t *testing.T) {
 	}
 }
 
-// sync(2) takes a file that a database has synced before off the flusher's list, so what is dirtied
-// after it has half a minute.
+// sync(2) removes a file that a database has synced before from the flusher's list, so pages dirtied
+// after it have half a minute.
 func TestSyncTakesCleanFilesOffTheList(t *testing.T) {
 	var clock vtime.Clock
 	h := NewHost(Defaults(), &clock, 1)

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A crowd is threads that read from a device, each one block after another.
+// A crowd is a number of threads that read from a device, each one block after another.
 type crowd struct {
 	device *Device
 	clock  *vtime.Clock
@@ -37,7 +37,7 @@ func gather(h *Host, d *Device, threads, reads int, think time.Duration) *crowd 
 	return c
 }
 
-// Fire is a thread that continues reading.
+// Fire continues a thread's reads.
 func (c *crowd) Fire(now vtime.Instant, thread uint64) {
 	if c.left[thread] == 0 {
 		return
@@ -96,15 +96,15 @@ func TestThreadsCompeteForSlots(t *testing.T) {
 	}
 }
 
-// Whatever the slots, threads and limits: no thread starves, no slot is given twice, and the same seed
-// gives the same waits.
+// Whatever the slots, threads and limits: no thread starves, no slot is given out twice, and the same
+// seed gives the same waits.
 func TestNobodyStarves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		slots, threads := rapid.IntRange(1, 80).Draw(t, "slots"), rapid.IntRange(1, 200).Draw(t, "threads")
 		reads := rapid.IntRange(1, 20).Draw(t, "reads")
 		think := time.Duration(rapid.IntRange(0, 2000).Draw(t, "think")) * time.Microsecond
 		members := rapid.IntRange(1, 3).Draw(t, "members")
-		sync := rapid.Bool().Draw(t, "sync") // meanwhile the page cache's requests take slots in turn
+		sync := rapid.Bool().Draw(t, "sync") // meanwhile, the page cache's requests also get slots in turn
 		once := func() *crowd {
 			var clock vtime.Clock
 			h := NewHost(Defaults(), &clock, 1)
@@ -148,15 +148,15 @@ func TestNobodyStarves(t *testing.T) {
 	})
 }
 
-// A thread that waits alone is woken by a batch of returned slots, and not before: the kernel's
-// slots are idle for that long.
+// A thread that waits alone is woken by a batch of returned slots, and not before; until then, the
+// kernel's slots are idle.
 func TestWakeBatch(t *testing.T) {
 	var clock vtime.Clock
 	h := NewHost(Defaults(), &clock, 1)
 	d := h.Attach("data", slow(t, 32))
 	gather(h, d, 33, 1, 0)
 	clock.Run(vtime.At(time.Second))
-	// The first is done after 0.6 ms, then one each third of a millisecond: the fourth after 1.6.
+	// The first is done after 0.6 ms, then one each third of a millisecond, so the fourth after 1.6 ms.
 	if held := d.Volume().State(clock.Now()).HeldBy[volume.Slots].Std(); held < 1500*time.Microsecond || held > 1700*time.Microsecond {
 		t.Errorf("the last of 33 waited %v for a slot", held)
 	}

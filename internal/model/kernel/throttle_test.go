@@ -9,8 +9,9 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// throttling writes a file of 1 GiB with an fdatasync, with a read every so often, and returns the
-// most buffered writes that were in flight in the second before the end, and the slowest read.
+// throttling writes a file of 1 GiB with an fdatasync, with a read every so often. It returns the
+// maximum number of buffered writes in flight in the last three seconds, and the slowest read of that
+// time.
 func throttling(t *testing.T, cfg Config, reads time.Duration) (most int, slowest time.Duration) {
 	t.Helper()
 	var clock vtime.Clock
@@ -49,8 +50,8 @@ func throttling(t *testing.T, cfg Config, reads time.Duration) (most int, slowes
 	return most, slowest
 }
 
-// While nothing is read, the throttle opens to three quarters of the queue. If reads take longer
-// than the target it closes to one write at a time. Off, the whole queue fills, and reads wait
+// While nothing is read, the throttle opens to three quarters of the queue. If reads take longer than
+// the target, it closes to one write at a time. Without it, the whole queue fills, and reads wait
 // behind it.
 func TestThrottle(t *testing.T) {
 	on := Defaults()
@@ -76,7 +77,7 @@ func TestThrottle(t *testing.T) {
 	}
 }
 
-// The bounds of each step are the kernel's.
+// The limits of each step are the kernel's.
 func TestThrottleSteps(t *testing.T) {
 	for step, want := range map[int][3]int{
 		0: {4, 8, 16}, 1: {2, 4, 8}, 2: {1, 2, 4}, 3: {1, 2, 2}, 4: {1, 1, 1},
@@ -89,8 +90,8 @@ func TestThrottleSteps(t *testing.T) {
 	}
 }
 
-// On ext4, a commit waits for up to 8 MiB that another file writes to new blocks. On xfs it waits
-// for what is in flight.
+// On ext4, a commit waits for up to 8 MiB that another file writes to new blocks. On XFS, it waits for
+// what is in flight.
 func TestCommitBehindNewBlocks(t *testing.T) {
 	longest := func(fs FileSystem) (worst time.Duration) {
 		var clock vtime.Clock

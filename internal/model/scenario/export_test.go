@@ -2,7 +2,7 @@ package scenario
 
 import "plimsoll/internal/base/yamltree"
 
-// What tests compare with.
+// Unexported functions that tests compare with.
 const FileBytesMax = yamltree.BytesMax
 
 var FieldsText = fieldsText

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// right is a scenario to assign to.
+// right is a valid scenario to assign to.
 const right = `plimsoll: 1
 volumes:
   data: {type: gp3, size: 100GiB}
@@ -124,7 +124,7 @@ workload: {arrivals: {poisson: 100/s}, mix: {insert: 100%}, document: {size: 1kB
 	}
 }
 
-// FuzzParse: no text stops the program, and every refusal has a position.
+// FuzzParse: no text crashes the program, and every error has a position.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{right, "", "a: [", "{", "x: &a [*a]", "- - - a", "? a\n: b", "a: |\n b\n", "\xff", strings.Repeat("[", 100), "volumes: {data: {type: gp3, size: 1GiB, episodes: {}}}", "\"a\": 'b'\n"} {
 		f.Add(text)
@@ -135,7 +135,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzSet: the same of assignments.
+// FuzzSet: the same for assignments.
 func FuzzSet(f *testing.F) {
 	for _, set := range []string{"volumes.data.iops=16000", "a", "=", "a.b[0]=1", "volumes={}", "engine.mongodb=", "workload={", "plimsoll[0]=1", "seed=18446744073709551615", "run.duration=1e300s", "volumes.data.stripe=-1"} {
 		f.Add(set)

@@ -28,7 +28,7 @@ var language = scenario.NewLanguage(engines.All().Models(), nil)
 
 var update = flag.Bool("update", false, "write fields.json and the golden files anew")
 
-// structs gathers a type's structs, and theirs.
+// structs collects a type's structs, and those of its fields.
 func structs(t reflect.Type, into map[reflect.Type]bool) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -198,7 +198,7 @@ func asJSON(t *testing.T, text []byte) any {
 	return v
 }
 
-// TestSchemaDescribes: the schema has what an editor shows.
+// TestSchemaDescribes: the schema contains what an editor shows.
 func TestSchemaDescribes(t *testing.T) {
 	for _, want := range []string{`"cache"`, "MongoDB's engine", `"checkpoint_completion_target"`, "telemetry-buckets", `"dirty_background_bytes"`} {
 		if !bytes.Contains(language.Schema(), []byte(want)) {

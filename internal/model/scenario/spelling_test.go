@@ -18,7 +18,8 @@ volumes: {data: {type: gp3, size: 500GiB}}
 workload: {preset: telemetry}
 `
 
-// An engine has several names, and its settings those of its configuration. All mean the same scenario.
+// An engine has several names, and its settings also have those of its configuration. All mean the same
+// scenario.
 func TestSpellings(t *testing.T) {
 	want := `engine:
   mongodb:
@@ -62,7 +63,7 @@ func warnings(s *scenario.Scenario) (out string) {
 	return out
 }
 
-// Assignments may use another of the engine's names than the file, before and after it is read.
+// Assignments may use a different engine name than the file, before and after it is read.
 func TestSpellingsOfAssignments(t *testing.T) {
 	text := around + "engine: {wiredtiger: {cache: 1GB}}\n"
 	s, err := spoken.Parse("x", []byte(text), []string{"engine.wiredtiger.checkpoint=20s", "engine.mongodb.cacheSizeGB=2",
@@ -94,7 +95,7 @@ func TestPostgresUnits(t *testing.T) {
 	}
 }
 
-// For a misspelt key the error names the nearest one, and a key that is given twice is refused.
+// For a misspelt key, the error names the nearest one. A key that is given twice is refused.
 func TestSpellingMistakes(t *testing.T) {
 	for engine, want := range map[string]string{
 		"mongodb: {storage: {wiredTiger: {engineConfig: {cacheSizeGb5: 5}}}}": "did you mean storage.wiredTiger.engineConfig.cacheSizeGB?",

@@ -58,7 +58,7 @@ func TestYAML(t *testing.T) {
 	}
 }
 
-// TestWith: assignments of values and of text have the same effect as --set.
+// TestWith: assigning values or text has the same effect as --set.
 func TestWith(t *testing.T) {
 	text, err := os.ReadFile("../../../examples/scenarios/telemetry.yaml")
 	if err != nil {

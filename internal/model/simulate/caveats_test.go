@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// TestCaveats: figures within an objective do not meet it if a run shows that they do not hold.
+// TestCaveats: figures within an objective do not meet it if a run shows that they will not last.
 func TestCaveats(t *testing.T) {
 	const met, one = "objective.write_p99=10s", "engine.mongodb.checkpoint=4s"
 	const night = "workload.arrivals={daily: {low: 0/s, high: 600/s, period: 4min}}"
@@ -54,8 +54,8 @@ func TestCaveats(t *testing.T) {
 	}
 }
 
-// TestMinorityOfCredits: a cluster does not wait for a minority whose credits run out, but it does for
-// its leader and for a majority.
+// TestMinorityOfCredits: a cluster does not wait for a minority whose credits run out, but it does wait
+// for its leader and for a majority.
 func TestMinorityOfCredits(t *testing.T) {
 	const small = "{volumes: {wal: {type: gp2, size: 33GiB}}}"
 	for members, want := range map[string]bool{

@@ -57,8 +57,8 @@ func run(t testing.TB, sc *scenario.Scenario, opt simulate.Options) *simulate.Re
 
 var examples = []string{"telemetry", "wiredtiger-lab", "etcd", "postgres", "iris"}
 
-// appends is a workload of one client that appends and syncs, on a volume whose write takes 1 ms.
-// Its figures can be computed by hand.
+// appends is a workload of one client that appends and syncs, on a volume whose write takes 1 ms. Its
+// figures can be computed by hand.
 const appends = `
 plimsoll: 1
 name: appends
@@ -99,15 +99,15 @@ func TestAppendsByHand(t *testing.T) {
 	}
 }
 
-// TestQueueForConnections: two operations arrive each millisecond. Each of two connections serves
-// one a millisecond behind one fdatasync. Latency counts from the intended start, including the
-// time in the queue.
+// TestQueueForConnections: two operations arrive per millisecond. Each of two connections serves one
+// per millisecond behind one fdatasync. Latency counts from the intended start, including the time in
+// the queue.
 func TestQueueForConnections(t *testing.T) {
 	sc := parse(t, strings.Replace(appends, "{clients: 1}", "{constant: 1500/s}", 1)+"", "workload.connections=1", "run.warmup=0s")
 	r := run(t, sc, simulate.Options{})
 
-	// 1,500/s arrive and 1,000/s are served. After 20 s, 10,000 wait, and the last one served
-	// arrived 2/3 s * 10 ago.
+	// 1,500/s arrive and 1,000/s are served. After 20 s, 10,000 wait, and the last one served arrived
+	// 2/3 s * 10 ago.
 	if r.Unanswered < 9_500 || r.Unanswered > 10_500 || math.Abs(r.DonePerSec-1000) > 20 {
 		t.Errorf("%d unanswered, %g/s done", r.Unanswered, r.DonePerSec)
 	}
@@ -169,9 +169,9 @@ func digest(t testing.TB, sc *scenario.Scenario) (result []byte, record uint64) 
 	return b, h.Sum64()
 }
 
-// TestRecordedHistogram: the recording's buckets give the same percentiles as the result, within
-// their resolution. There is no warm-up, so both cover the same operations except those answered
-// after the end.
+// TestRecordedHistogram: the recording's buckets give the same percentiles as the result, within their
+// resolution. There is no warm-up, so both cover the same operations except those answered after the
+// end.
 func TestRecordedHistogram(t *testing.T) {
 	m := recording.NewMemory(recording.MemoryOptions{})
 	sc := parse(t, appends, "run.warmup=0s", "run.duration=60s", "workload.arrivals={poisson: 900/s}", "workload.mix={insert: 70%, read: 30%}",
@@ -322,8 +322,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestProperties: at any load, every operation is accounted for and the waits add up to the
-// latency.
+// TestProperties: at any load, every operation is accounted for and the waits add up to the latency.
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		arrivals := rapid.SampledFrom([]string{"{poisson: 300/s}", "{constant: 2000/s}", "{clients: 7}", "{clients: 3, think: 2ms}", "{steps: [{rate: 100/s, for: 1s}, {rate: 3000/s, for: 2s}]}"}).Draw(t, "arrivals")
@@ -371,7 +370,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// BenchmarkTelemetry runs ten minutes of the telemetry platform after two of warm-up.
+// BenchmarkTelemetry runs ten minutes of the telemetry platform after two minutes of warm-up.
 func BenchmarkTelemetry(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

@@ -10,7 +10,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// TestUnanswered: what waits is what was sent and neither answered nor refused, the oldest first.
+// TestUnanswered: the waiting operations are those that were sent and neither answered nor refused, the
+// oldest first.
 func TestUnanswered(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var u unanswered
@@ -48,8 +49,8 @@ func TestUnanswered(t *testing.T) {
 	})
 }
 
-// TestUnfinishedCounts: an operation without an answer at the end, and a checkpoint that is still
-// running, count with the time that they have taken.
+// TestUnfinishedCounts: an operation without an answer at the end, or a checkpoint that is still
+// running, counts with the time that it has taken so far.
 func TestUnfinishedCounts(t *testing.T) {
 	const ms = vtime.Instant(1e6)
 	m := newMeter(0, 10_000*ms)

@@ -27,8 +27,8 @@ workload:
   document: {size: 4KiB}
 `
 
-// TestMissIsCertain: a run that ended early also misses its bound when it runs to the end. A run
-// that did not end early has the same result as one without bounds.
+// TestMissIsCertain: a run that stopped early because it missed its limit also misses it if it runs to
+// the end. A run that did not stop early has the same result as one without limits.
 func TestMissIsCertain(t *testing.T) {
 	sc, err := language.Parse("unpaced.yaml", []byte(unpaced), nil)
 	if err != nil {
@@ -53,7 +53,7 @@ func TestMissIsCertain(t *testing.T) {
 			t.Fatalf("no %s", name)
 		}
 
-		// Bounds close to the run's own figure, where the decision is hardest.
+		// Limits close to the run's own figure, where the decision is hardest.
 		most := units.Duration(*got * 1e9 * rapid.Float64Range(0.5, 1.5).Draw(t, "times"))
 		wanted := &simulate.Wanted{Bounds: []scenario.Bound{{Name: name, Most: most}}, Arrivals: come}
 		r, err := simulate.Run(t.Context(), sc, simulate.Options{Wanted: wanted})

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// An impossible volume is refused, with what is wrong and what would be legal.
+// An impossible volume is refused, with what is wrong and which values are valid.
 func TestConfigRefuses(t *testing.T) {
 	for want, change := range map[string]func(*volume.Config){
 		`volume "data": sustained IOPS -5.00/s out of range: want 0 (no limit), or`: func(c *volume.Config) { c.Sustained.IOPS = -5 },

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// Bad episodes take the published share of time: of 768 volumes, at least one is in one at any time
-// with a probability of 99.65 %.
+// Bad episodes take the published share of time: of 768 volumes, at any time at least one is in an
+// episode with a probability of 99.65 %.
 func TestEpisodesShare(t *testing.T) {
 	const volumes, days = 100, 30
 	bad, all := 0, 0
@@ -37,8 +37,8 @@ func TestEpisodesShare(t *testing.T) {
 	}
 }
 
-// In an episode, writes and flushes take as long as it says, and reads only if it says so. An
-// episode changes nothing before it.
+// In an episode, writes and flushes take as long as it says, and reads only if it says so. An episode
+// changes nothing before it.
 func TestEpisodesStrike(t *testing.T) {
 	cfg := ssd
 	well := volume.MustNew(cfg, 3, nil)

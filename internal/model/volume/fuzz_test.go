@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// FuzzSubmit submits any requests at any instants to a volume that has everything: no panic,
-// instants in order, accounts that do not shrink.
+// FuzzSubmit submits arbitrary requests at arbitrary instants to a volume with every feature: no panic,
+// instants in order, counters that do not shrink.
 func FuzzSubmit(f *testing.F) {
 	entry := func(op byte, offset, length, now int64) []byte {
 		b := binary.LittleEndian.AppendUint64([]byte{op}, uint64(offset))

@@ -15,7 +15,7 @@ import (
 
 func rapidSeed(t *rapid.T) random.Seed { return random.Seed(rapid.Uint64().Draw(t, "seed")) }
 
-// overshoot returns by how much the issued requests exceed a limit at most, over any window.
+// overshoot returns the maximum by which the issued requests exceed a limit, over any window.
 func overshoot(issued []weighted, perSecond float64) float64 {
 	slices.SortFunc(issued, func(a, b weighted) int { return int(a.at - b.at) })
 	var level, most float64
@@ -35,7 +35,7 @@ type weighted struct {
 }
 
 // Several volumes together never exceed the instance's limits by more than a slice's worth and one
-// request each, whatever is submitted in which order.
+// request each, whatever is submitted in whatever order.
 func TestTogetherNeverOverTheInstance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limits := volume.Rate{
@@ -81,7 +81,7 @@ func TestTogetherNeverOverTheInstance(t *testing.T) {
 	})
 }
 
-// One volume alone reaches the instance's limit, two share it, and together they reach it too.
+// One volume alone reaches the instance's limit, two share it, and together they also reach it.
 func TestInstanceIsWorkConserving(t *testing.T) {
 	for _, n := range []int{1, 2, 5} {
 		on := instance(t, volume.InstanceConfig{Baseline: volume.Rate{IOPS: 6000}})
@@ -114,8 +114,8 @@ func TestInstanceIsWorkConserving(t *testing.T) {
 	}
 }
 
-// A backlog of one volume, promised far ahead, is not a queue for another's requests: 430 MB behind 48
-// MB/s are issued over nine seconds, and leave the instance room all the while.
+// One volume's backlog, promised far ahead, does not queue another volume's requests: 430 MB behind 48
+// MB/s are issued over nine seconds, and the instance has headroom all the while.
 func TestBacklogLeavesRoom(t *testing.T) {
 	on := instance(t, volume.InstanceConfig{Baseline: volume.Rate{IOPS: 6000, Throughput: 100 * units.MBps}})
 	slow := volume.MustNew(volume.Config{Name: "data", Sustained: volume.Rate{Throughput: 48 * units.MBps}, Operation: ssd.Operation}, 1, on)
@@ -139,13 +139,13 @@ func TestBacklogLeavesRoom(t *testing.T) {
 	}
 }
 
-// The maximum lasts 30 minutes, then there is the baseline, and after a day's rest the maximum
-// lasts as long again.
+// The maximum lasts 30 minutes, then the baseline applies. After a day's rest the maximum lasts as long
+// again.
 func TestInstanceBurst(t *testing.T) {
 	on := instance(t, volume.InstanceConfig{Baseline: volume.Rate{IOPS: 50}, Maximum: volume.Rate{IOPS: 200}})
 	q := volume.MustNew(volume.Config{Sustained: volume.Rate{IOPS: 100_000}}, 1, on)
 	drain := func(from vtime.Instant) (time.Duration, vtime.Instant) {
-		// As many requests as pass in 30 minutes at the maximum, each submitted when the last is
+		// As many requests as pass in 30 minutes at the maximum, each submitted when the last one is
 		// issued.
 		now := from
 		for {
@@ -175,7 +175,7 @@ func TestInstanceBurst(t *testing.T) {
 		t.Errorf("state after the burst: %+v", s)
 	}
 
-	// Half the day's rest is half the burst.
+	// Half a day's rest gives half the burst.
 	now = now.Add(11*time.Hour + 45*time.Minute)
 	if c := on.State(now).IOPSCredits; c < .499 || c > .501 {
 		t.Errorf("credits after half of the rest: %v", c)
@@ -187,8 +187,8 @@ func TestInstanceBurst(t *testing.T) {
 	}
 }
 
-// What is promised further ahead than the calendar reaches is still within the limits, and does not
-// delay what comes before it.
+// Requests promised further ahead than the calendar reaches are still within the limits, and do not
+// delay what comes before them.
 func TestFartherThanTheCalendar(t *testing.T) {
 	on := instance(t, volume.InstanceConfig{Baseline: volume.Rate{IOPS: 1000}})
 	slow := volume.MustNew(volume.Config{Name: "slow", Sustained: volume.Rate{IOPS: 1}}, 1, on)

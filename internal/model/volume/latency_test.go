@@ -100,7 +100,7 @@ func TestPremiumSSDSyncs(t *testing.T) {
 	}
 }
 
-// io2's promise about outliers, against GP3's distribution.
+// io2's promise about outliers, compared with gp3's distribution.
 func TestIO2HasFewerOutliers(t *testing.T) {
 	over := func(l Latency) float64 {
 		lo, hi := 0.0, 1.0
@@ -164,7 +164,8 @@ func TestLatencyGoesThroughItsQuantiles(t *testing.T) {
 	})
 }
 
-// The tail has a resolution of a millionth, so the latency of one request in ten thousand is not smeared.
+// The tail has a resolution of a millionth, so the latency of one request in ten thousand is not
+// smeared.
 func TestLatencyTail(t *testing.T) {
 	l, err := NewLatency(Quantile{0, 1000}, Quantile{.9998, 1000}, Quantile{.9999, 1_000_000}, Quantile{1, 1_000_000})
 	if err != nil {

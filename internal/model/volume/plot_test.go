@@ -87,7 +87,7 @@ func (a args) frequency(key string) units.Frequency {
 	return units.Frequency(parsed(a, key, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }))
 }
 
-// A stage holds what a file has made so far.
+// A stage holds what a file has produced so far.
 type stage struct {
 	on     *volume.Instance
 	volume volume.Volume
@@ -163,7 +163,7 @@ func (s *stage) load(a args) string {
 	for n := 0; ; n++ {
 		now := s.now
 		if every == 0 {
-			now = max(now, inFlight[n%len(inFlight)]) // they finish in order except for the latency: close enough
+			now = max(now, inFlight[n%len(inFlight)]) // they finish nearly in order: close enough
 		}
 
 		if now-from >= length {

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// An arrival is a request and when it is submitted.
+// An arrival is a request and its time of submission.
 type arrival struct {
 	now vtime.Instant
 	r   volume.Request
@@ -45,8 +45,8 @@ func rates(t *rapid.T) volume.Rate {
 	}
 }
 
-// A reference is the same limits in rational numbers, one operation after another: a queue before
-// two leaky buckets, without any regard for speed.
+// A reference applies the same limits in rational numbers, one operation after another: a queue before
+// two leaky buckets, without regard for speed.
 type reference struct {
 	rate  volume.Rate
 	slack int64
@@ -83,8 +83,8 @@ func (f *reference) submit(now vtime.Instant, length units.Size) vtime.Instant {
 	return vtime.Instant(ceiling.Div(ceiling, at.Denom()).Int64())
 }
 
-// Each request is issued when the reference issues it, to the nanosecond: no faster than the
-// limits, no slower, and a large request exactly like the operations it consists of.
+// Each request is issued when the reference issues it, to the nanosecond: no faster than the limits, no
+// slower, and a large request exactly like the operations it consists of.
 func TestIssuedExactlyAtTheLimits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := volume.Config{Name: "v", Sustained: rates(t), Operation: ssd.Operation}
@@ -92,8 +92,8 @@ func TestIssuedExactlyAtTheLimits(t *testing.T) {
 		reference := newReference(cfg.Sustained, 0)
 		for i, a := range arrivals(t, 60) {
 			got, want := q.Submit(a.now, a.r).Issued, reference.submit(a.now, a.r.Length)
-			// Each waits for a whole nanosecond, the reference for a fraction. What a meter has
-			// waited too long, it gets back: a slack of a nanosecond.
+			// Each wait is a whole number of nanoseconds; the reference's may be fractional. A meter gets
+			// back what it has waited too long: a slack of a nanosecond.
 			if off := got - want; off < -2 || off > vtime.Instant(i+2) {
 				t.Fatalf("request %d, %s at %d: issued at %d, want %d", i, a.r.Length, a.now, got, want)
 			}
@@ -162,8 +162,8 @@ func TestStripeOfOne(t *testing.T) {
 	})
 }
 
-// However a request is placed on a stripe, all its bytes are written once, and what is sequential
-// on the stripe is charged like sequential requests on a volume.
+// However a request is placed on a stripe, all its bytes are written once, and requests that are
+// sequential on the stripe are charged like sequential requests on a volume.
 func TestStripeConservesBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 5).Draw(t, "n")
@@ -214,7 +214,7 @@ func (m *recorder) Submit(now vtime.Instant, r volume.Request) volume.Completion
 	return m.Volume.Submit(now, r)
 }
 
-// The examples of Amazon's user guide for its accounting.
+// The accounting examples in Amazon's user guide.
 func TestAccounting(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -250,8 +250,8 @@ func TestAccounting(t *testing.T) {
 		}
 	}
 
-	// In succession, each waiting for the last, they are sequential too, but there is nothing left
-	// to merge with.
+	// In succession, each waiting for the last, they are sequential too, but nothing is left to merge
+	// with.
 	q := volume.MustNew(ssd, 1, nil)
 	var now vtime.Instant
 	for i := range units.Size(8) {
@@ -286,7 +286,7 @@ func TestMergingConserves(t *testing.T) {
 	})
 }
 
-// Never more requests than slots are in flight, and a submitter waits no longer than until one is
+// There are never more requests in flight than slots, and a submitter waits no longer than until one is
 // free.
 func TestSlots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -17,8 +17,8 @@ var gp3 = Config{
 	Merge:     true,
 }
 
-// A closed loop of 32 requests of 4 KiB on 3,000 IOPS is fio's measurement of it: 3,000 per second,
-// and by Little's law each takes 32/3000 s (measured on an emulated volume: 2,996 and 10.55 ms).
+// A closed loop of 32 requests of 4 KiB at 3,000 IOPS gives fio's figures: 3,000 per second, and by
+// Little's law each takes 32/3000 s (measured on an emulated volume: 2,996 and 10.55 ms).
 func TestClosedLoop(t *testing.T) {
 	cfg := gp3
 	cfg.Latency[Read] = Constant(units.Duration(600 * time.Microsecond))
@@ -76,7 +76,7 @@ func TestCreditsDuringABacklog(t *testing.T) {
 	}
 }
 
-// Reads do not queue behind writes if each direction has its own limit, and do if they share one.
+// Reads do not queue behind writes if each direction has its own limit, but they do if both share one.
 func TestDirections(t *testing.T) {
 	for _, c := range []struct {
 		cfg    Config

@@ -40,7 +40,7 @@ func TestFirstTouch(t *testing.T) {
 	}
 }
 
-// All blocks together are fetched no faster than the limit, however many are asked for at once.
+// All blocks together are fetched no faster than the limit, however many are requested concurrently.
 func TestFirstTouchThroughput(t *testing.T) {
 	v := made(0)
 	last := vtime.Instant(0)
@@ -53,10 +53,11 @@ func TestFirstTouchThroughput(t *testing.T) {
 	}
 }
 
-// With a rate, the volume is there from its start on, and what is touched earlier is fetched.
+// With a rate, the volume is fetched in the background from its start on; blocks that are accessed
+// earlier are fetched on access.
 func TestInitializationRate(t *testing.T) {
 	v := made(200 * units.MiBps)
-	at := vtime.At(10 * time.Second) // 2,000 MiB are there
+	at := vtime.At(10 * time.Second) // 2,000 MiB are fetched
 	for offset, want := range map[units.Size]time.Duration{
 		0: 0, 1990 * units.MiB: 0, 2000*units.MiB + 9*units.MiB: 47500 * time.Microsecond, 100 * units.GiB: 50 * time.Millisecond,
 	} {

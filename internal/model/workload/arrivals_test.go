@@ -46,8 +46,8 @@ func drawArrivals(t *rapid.T) *Arrivals {
 	return a
 }
 
-// Whatever the kind: instants ascend, and within any window there are as many as the rate says.
-// Evenly spaced arrivals match to within two, those of a Poisson process to within six deviations.
+// Whatever the kind: instants ascend, and within any window there are as many as the rate says. Evenly
+// spaced arrivals match to within two, those of a Poisson process to within six standard deviations.
 func TestArrivalsFollowTheRate(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		a := drawArrivals(rt)
@@ -103,8 +103,8 @@ func TestConstantDoesNotDrift(t *testing.T) {
 	}
 }
 
-// The distances of a Poisson process are exponential: mean and deviation 1, and e^-x of them over
-// x.
+// The intervals of a Poisson process are exponential: mean and standard deviation are 1, and a fraction
+// e^-x exceeds x.
 func TestPoissonDistances(t *testing.T) {
 	const n = 400_000
 	when := newArrivals(schedule{poisson: true, pieces: []piece{{math.MaxInt64, 1e6}}}, 11)
@@ -139,7 +139,7 @@ func TestPoissonDistances(t *testing.T) {
 	}
 }
 
-// TestPlots shows rates and sizes over time, from specifications as people write them.
+// TestPlots plots rates and sizes over time, from specifications as users write them.
 func TestPlots(t *testing.T) {
 	datadriven.Walk(t, "testdata/plots", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -204,8 +204,8 @@ func bar(x, most float64) string {
 	return strings.Repeat("#", int(math.Round(50*x/max(most, 1e-9))))
 }
 
-// plotBucket prints the sizes of the documents that readings are pushed into, and how many documents
-// are inserted.
+// plotBucket prints the sizes of the documents to which readings are pushed, and the number of inserted
+// documents.
 func plotBucket(w *Workload, seconds int) string {
 	cell := time.Duration(seconds) * time.Second / plotRows
 	var inserts, pushes [plotRows]int

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// A day of each granularity: as many documents, as large, as the published case counts for 10,000
+// A day of each granularity: the number and size of documents match the published case's for 10,000
 // sensors (here 20, so a 500th).
 func TestBucketDay(t *testing.T) {
 	for _, tt := range []struct {
@@ -36,8 +36,8 @@ func TestBucketDay(t *testing.T) {
 	}
 }
 
-// Whatever the arrivals: a document is inserted once, grows by one entry at a time, belongs to one
-// span, and is read at its current size.
+// Whatever the arrivals: a document is inserted once, grows by one entry at a time, covers one span,
+// and is read at its current size.
 func TestBuckets(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := &Buckets{

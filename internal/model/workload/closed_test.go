@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// drive runs a closed loop against a system that takes a given time for a client's operation, for
-// at most a given number of operations.
+// drive runs a closed loop against a system that takes a given time for a client's operation, for at
+// most a given number of operations.
 func drive(c *Closed, takes func(client int, at vtime.Instant) time.Duration, most int, each func(client int, op *Op)) {
 	var clock vtime.Clock
 	var op Op
@@ -66,7 +66,7 @@ func TestClosedLoop(t *testing.T) {
 	}
 }
 
-// During a stall of 5 s, each client asks once: that is what a closed loop hides. Afterwards it
+// During a stall of 5 s, each client sends one request: a closed loop hides the rest. Afterwards it
 // makes up for what waited in the channel, and no more.
 func TestClosedLoopHidesAStall(t *testing.T) {
 	c := resolved(t, closedSpec(&Arrivals{Clients: 10, Rate: rate(100)}, 20*second)).Closed(1)
@@ -84,8 +84,8 @@ func TestClosedLoopHidesAStall(t *testing.T) {
 	}
 }
 
-// The limit of the rate holds over any run, whatever the system takes: the allowed number of
-// operations, plus one channel's worth.
+// The rate limit applies to any run, however long the system takes: the allowed number of operations,
+// plus one channel's worth.
 func TestClosedLoopRate(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		clients := rapid.IntRange(1, 20).Draw(rt, "clients")

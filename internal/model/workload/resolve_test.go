@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// TestProblems shows what is reported about wrong specifications, and what valid ones resolve to.
+// TestProblems shows what is reported about invalid specifications, and what valid ones resolve to.
 func TestProblems(t *testing.T) {
 	datadriven.Walk(t, "testdata/problems", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string {
@@ -61,7 +61,7 @@ func TestResolvedIsResolved(t *testing.T) {
 	}
 }
 
-// Resolving changes nothing of its input, nor of a preset.
+// Resolving changes neither its input nor a preset.
 func TestResolveLeavesItsArgument(t *testing.T) {
 	make := func() Spec {
 		return Spec{
@@ -87,7 +87,7 @@ func TestResolveLeavesItsArgument(t *testing.T) {
 	}
 }
 
-// Whatever a person writes: problems that name a field, or a workload that runs.
+// Whatever a user writes gives problems that name a field, or a workload that runs.
 func FuzzSpec(f *testing.F) {
 	for _, p := range Presets() {
 		f.Add("preset: " + p.Name)
@@ -149,7 +149,7 @@ func FuzzSpec(f *testing.F) {
 	})
 }
 
-// The working set is bytes of documents.
+// The working set is the size of the documents in bytes.
 func TestWorkingSet(t *testing.T) {
 	w := resolved(t, Spec{Preset: "ycsb-c", WorkingSet: 18 * units.GB})
 	if w.Documents() != 18_000_000 {

@@ -63,7 +63,7 @@ func TestPresets(t *testing.T) {
 		n := 0
 		run(w, 1, vtime.At(time.Second), func(op *Op) { n++; checkOp(t, w, op) })
 
-		// A second of a Poisson process: within five deviations of its rate.
+		// A second of a Poisson process: within five standard deviations of its rate.
 		if rate := float64(w.Rate()); math.Abs(float64(n)-rate) > 5*math.Sqrt(rate)+1 {
 			t.Errorf("%s: %d operations in a second, want about %.0f", p.Name, n, rate)
 		}
@@ -154,7 +154,7 @@ func varied() []Spec {
 }
 
 // Two workloads that differ in one part agree in the others: the same arrivals and the same keys
-// whatever the documents, the same documents whatever the arrivals.
+// whatever the documents, and the same documents whatever the arrivals.
 func TestPartsAreIndependent(t *testing.T) {
 	base := Spec{Arrivals: &Arrivals{Poisson: rate(1000)}, Mix: &Mix{Read: 0.5, Update: 0.5}, Keys: &Keys{Count: 1000, Distribution: "zipf"}, Document: &Document{Size: 100}}
 	larger, faster := base, base
@@ -202,7 +202,7 @@ func TestShares(t *testing.T) {
 			got[op.Kind]++
 		})
 
-		// Six deviations of a binomial: once in a billion shares.
+		// Six standard deviations of a binomial distribution: once in a billion shares.
 		for k, share := range w.Spec().Mix.shares() {
 			p := float64(share)
 			if d := math.Abs(got[Kind(k)] - n*p); d > 6*math.Sqrt(n*p*(1-p))+1e-9 {
@@ -237,7 +237,7 @@ func TestKeyDistributions(t *testing.T) {
 	near("uniform: a tenth of the keys", share(&Keys{}, reads, func(_ int, k uint64) bool { return k < count/10 }), 0.1)
 	near("sequential: its turn", share(&Keys{Distribution: "sequential"}, reads, func(i int, k uint64) bool { return k == uint64(i%count) }), 1)
 
-	// Zipf's most frequent key has 1 / (sum of k^-0.99) of the draws.
+	// Zipf's most frequent key gets 1 / (sum of k^-0.99) of the draws.
 	var sum float64
 	for k := 1; k <= count; k++ {
 		sum += math.Pow(float64(k), -0.99)
@@ -253,7 +253,7 @@ func TestKeyDistributions(t *testing.T) {
 		t.Error("zipf: the most popular key is the first: not scrambled")
 	}
 
-	// The hot fifth is found by counting: no cold key comes near a hot one.
+	// The hot fifth is found by counting: no cold key comes close to a hot one.
 	clear(counts)
 	share(&Keys{Distribution: "hotset"}, reads, func(_ int, k uint64) bool { counts[k]++; return true })
 	slices.Sort(counts)
@@ -265,7 +265,7 @@ func TestKeyDistributions(t *testing.T) {
 
 	near("hotset: the hottest fifth", float64(hot)/n, 0.8)
 
-	// With inserts, the newest moves on.
+	// With inserts, the newest key changes.
 	newest := uint64(count)
 	share(&Keys{Distribution: "latest"}, &Mix{Insert: 0.5, Read: 0.5}, func(_ int, k uint64) bool {
 		if k == newest {
@@ -308,7 +308,7 @@ func TestDocumentSizes(t *testing.T) {
 	}
 }
 
-// The creator of the documents gets the sizes that the operations then find.
+// The documents are created with the sizes that the operations then find.
 func TestSizes(t *testing.T) {
 	const seed = 5
 	w := resolved(t, Spec{
@@ -342,8 +342,8 @@ func TestSizes(t *testing.T) {
 	})
 }
 
-// An update grows its document by the given amount, up to the largest, and it is read as it was
-// left.
+// An update grows its document by the given amount, up to the maximum, and later operations read it at
+// that size.
 func TestGrowth(t *testing.T) {
 	w := resolved(t, Spec{
 		Arrivals: &Arrivals{Constant: rate(1000)}, Mix: &Mix{Read: 0.5, Update: 0.5}, Keys: &Keys{Count: 20},

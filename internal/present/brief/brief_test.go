@@ -31,12 +31,12 @@ func screen(d *document.Document) (*document.Document, string) {
 		Fits: func(d *document.Document) bool { return text.Lines(d, opt) <= brief.Lines }})
 	var b strings.Builder
 	if err := text.Write(&b, short, opt); err != nil {
-		panic(err) // a builder does not fail
+		panic(err) // a builder's writes never fail
 	}
 	return short, b.String()
 }
 
-// packed is a text without white space and line continuations, which depend on the width.
+// packed strips a text of white space and line continuations, which depend on the width.
 func packed(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == ' ' || r == '\n' || r == '\\' {
@@ -46,7 +46,7 @@ func packed(s string) string {
 	}, s)
 }
 
-// checkScreen checks what holds for the first screen of any diagnosis, and returns whether it has the
+// checkScreen checks what is true of the first screen of any diagnosis, and reports whether it has the
 // commands of the first fix.
 func checkScreen(t *testing.T, name string, r *diagnose.Report) (commands bool) {
 	t.Helper()
@@ -85,7 +85,7 @@ func checkScreen(t *testing.T, name string, r *diagnose.Report) (commands bool) 
 		t.Errorf("%s: %d rules were not judged, and the first screen does not say it:\n%s", name, len(r.Missing), out)
 	}
 
-	// Without a fix, the next step is a command, always complete.
+	// Without a fix, the next step is a command, and it is complete.
 	if d.Now == nil {
 		next := d.Onward.Parts[0].Tasks[0]
 		if !strings.Contains(out, "Do next") || len(r.Actions) > 0 || !checkFix(t, name, next, out) {
@@ -96,12 +96,12 @@ func checkScreen(t *testing.T, name string, r *diagnose.Report) (commands bool) 
 	return checkFix(t, name, d.Now.Parts[0].Tasks[0], out)
 }
 
-// withoutHints removes the hints of variables, which only the first mention has.
+// withoutHints removes the hints of variables, which appear only at first mention.
 func withoutHints(s string) string { return hint.ReplaceAllString(s, "$1}") }
 
 var hint = regexp.MustCompile(`(\$\{[A-Za-z_]+:\?)[^}]*\}`)
 
-// checkFix checks that a fix has all of its commands or none, and returns which.
+// checkFix checks that a fix has either all of its commands or none, and reports which.
 func checkFix(t *testing.T, name string, fix document.Task, out string) bool {
 	t.Helper()
 	all := withoutHints(packed(out))
@@ -187,8 +187,8 @@ func load(t *testing.T, mem *recording.Memory, c *ruletest.Case) {
 	}
 }
 
-// The first screens of the examples have the commands of their fix, and the clients' latency with the cause
-// under it.
+// The first screens of the examples have the commands of their fix, and the clients' latency with the
+// cause below it.
 func TestScreenOfExamples(t *testing.T) {
 	for _, name := range []string{"postgres-checkpoint", "mongodb-checkpoint", "etcd-latency-bound", "etcd-traced", "wiredtiger-journal"} {
 		t.Run(name, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/present/text"
 )
 
-// For any report, the text fits its lines and holds no control characters, and the JSON is read
-// back as the same JSON.
+// For any report, the text fits its lines and contains no control characters, and the JSON is unchanged
+// after being read back.
 func FuzzReport(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) == 0 {

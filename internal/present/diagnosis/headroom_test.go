@@ -13,7 +13,7 @@ import (
 
 func pointer(x float64) *float64 { return &x }
 
-// limited is a healthy diagnosis with limits: credits that end, bursts, growth, and one not known.
+// limited is a healthy diagnosis with limits: credits that run out, bursts, growth, and an unknown one.
 func limited() *diagnose.Report {
 	from := time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
 	at := from.Add(21 * time.Second)

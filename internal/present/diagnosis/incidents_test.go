@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// What findings say about the whole recording is next to the list of incidents: what scans did to
-// writes, or that the data's device is not in the sources.
+// Findings about the whole recording appear next to the list of incidents: for example, the effect of
+// scans on writes, or that the sources lack the data's device.
 func TestSeveralIncidentsKeepWhatFindingsAdd(t *testing.T) {
 	r := &diagnose.Report{
 		Verdict:   "The host was restarted. 2 incidents in 3m, most harmful first. 1: Writes stalled. 2: Reads stalled. Writes took 8 ms meanwhile.",

@@ -27,7 +27,7 @@ func renderJSON(t *testing.T, r *diagnose.Report) string {
 
 func TestJSONGolden(t *testing.T) {
 	whole := checkpointReport()
-	for i := range whole.Timeline { // ten points are enough to see how they are written
+	for i := range whole.Timeline { // ten points are enough to show their format
 		whole.Timeline[i].Values = whole.Timeline[i].Values[15:25]
 	}
 	for name, r := range map[string]*diagnose.Report{"checkpoint": whole, "degraded": degradedReport(), "healthy": healthyReport(), "headroom": limited(), "nothing": nothingReport()} {
@@ -35,12 +35,12 @@ func TestJSONGolden(t *testing.T) {
 	}
 }
 
-// What is written conforms to the schema that is shipped.
+// The output conforms to the published schema.
 func TestJSONConforms(t *testing.T) {
 	s := readSchema(t)
 	for _, c := range textCases {
 		if c.name == "empty" {
-			continue // no version: nothing writes such a report
+			continue // no version: such a report is never written
 		}
 
 		var doc any
@@ -58,7 +58,7 @@ func TestJSONConforms(t *testing.T) {
 	}
 }
 
-// The checker finds errors, so a pass means something.
+// The checker finds errors, so its success means something.
 func TestSchemaRejects(t *testing.T) {
 	s := readSchema(t)
 	edit := func(f func(*diagnose.Report)) any {

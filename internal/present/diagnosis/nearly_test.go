@@ -7,8 +7,9 @@ import (
 	"plimsoll/internal/judge/diagnose"
 )
 
-// Latency that rose ten-fold below the threshold of a stall is said, with the threshold that finds it. A
-// single slow interval is not, nor a small rise, nor anything if operations stalled.
+// Latency that rose ten-fold but stayed below the threshold of a stall is reported, with the threshold
+// that would find it. A single slow interval is not, nor a small rise, nor anything if operations
+// stalled.
 func TestNearly(t *testing.T) {
 	of := func(threshold float64, values ...float64) *diagnose.Report {
 		r := healthyReport()

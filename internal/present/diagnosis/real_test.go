@@ -53,8 +53,8 @@ func TestRealDiagnosesConform(t *testing.T) {
 	}
 }
 
-// oneWord reports whether a line of a command is too long because a shell's word is: what a
-// database's own shell is given in quotes.
+// oneWord reports whether a line of a command is too long because it is a single shell word, such as
+// quoted input for a database's shell.
 func oneWord(line string) bool {
 	return strings.Contains(line, "db.adminCommand") || strings.Contains(line, `'c = db.serverStatus`) || strings.Contains(line, "SELECT")
 }

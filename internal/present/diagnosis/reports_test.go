@@ -19,8 +19,8 @@ func number(text, metric string, v float64, unit string, from, to float64) diagn
 	return diagnose.Evidence{Text: text, Metric: metric, Value: &v, Unit: unit, From: at(from), To: at(to)}
 }
 
-// wave is a track of 300 seconds that is low, and high where a minute's second lies in
-// [from, to).
+// wave is a track of 300 seconds that is high in the seconds [from, to) of each minute, and low
+// otherwise.
 func wave(name, unit string, low, high float64, from, to int) diagnose.Track {
 	t := diagnose.Track{Name: name, Unit: unit, From: start, To: at(300), StepS: 2}
 	for k := range 150 {
@@ -219,7 +219,7 @@ func damagedReport() *diagnose.Report {
 	return r
 }
 
-// hostileReport has malicious names, in wide, combining and unbreakable text.
+// hostileReport has malicious names: wide, combining and unbreakable text.
 func hostileReport() *diagnose.Report {
 	long := strings.Repeat("very-long-volume-name-without-any-space", 6)
 	r := checkpointReport()

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A percentile is interpolated within its class. For the first and the last class only the bound is
-// given, because they have no other.
+// A percentile is interpolated within its class. For the first and the last class, only their one bound
+// is given.
 func TestQuantilesInWords(t *testing.T) {
 	h := Density{StepS: 1, BoundsS: []float64{0.001, 0.01, 0.1, 1}, Counts: [][]float64{{100, 800, 0, 0, 0}, {0, 0, 90, 8, 2}}}
 	all := h.Everything("all")
@@ -32,7 +32,7 @@ func TestQuantilesInWords(t *testing.T) {
 	}
 }
 
-// How the widths of classes are described: fifths, factors.
+// How the widths of classes are described: as fifths or factors.
 func TestWidthOfClasses(t *testing.T) {
 	for want, bounds := range map[string][]float64{
 		"classes 12 % wide":                {1, 1.12, 1.25},
@@ -47,7 +47,7 @@ func TestWidthOfClasses(t *testing.T) {
 	}
 }
 
-// Behind a heat map is a table of few columns that has every class once, and so every operation.
+// Behind a heat map is a table with few columns that has every class once, and so every operation.
 func TestHeatMapTable(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		factor := rapid.SampledFrom([]float64{1.12, 1.19, 2, 10}).Draw(r, "factor")

@@ -109,7 +109,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// Whatever sources call things, and however large the terminal is, a frame fits it.
+// Whatever names sources use, and whatever the size of the terminal, a frame fits it.
 func TestFramesFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"\x1b[2J", "数据库写入数据库写入", "a\nb", "\u202e"}))
@@ -158,7 +158,7 @@ func stalling(t *testing.T, from, to, seconds int) recording.Reader {
 	return mem
 }
 
-// At a moment of a stall the cause is named; before it and after it there is none.
+// During a stall the cause is named; before and after it there is none.
 func TestAt(t *testing.T) {
 	in := []recording.Reader{stalling(t, 200, 230, 400)}
 	c, err := diagnose.Lay(t.Context(), in, diagnose.Options{Pack: pack})
@@ -191,7 +191,7 @@ func TestAt(t *testing.T) {
 		}
 	}
 
-	// Without a diagnosis the stall itself is known.
+	// Without a diagnosis, the stall itself is still reported.
 	if m := frame.At(c, nil, noon.Add(220*time.Second)); m.Now.Level != frame.Critical || !strings.Contains(m.Now.Text, "looking for the cause") {
 		t.Errorf("%+v", m.Now)
 	}

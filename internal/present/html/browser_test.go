@@ -1,6 +1,6 @@
 //go:build !race
 
-// The race detector has nothing to find in a browser, and compiling the browser's protocol once is
+// The race detector would find nothing in a browser, and compiling the browser's protocol once is
 // enough.
 
 package html
@@ -49,8 +49,8 @@ func chromium(t *testing.T) context.Context {
 		t.Skip("no Chromium: Debian's package is chromium-headless-shell")
 	}
 
-	// Without the browser's sandbox, which root and user namespaces cannot have: the pages are this
-	// test's.
+	// Run without the browser's sandbox, which root and user namespaces cannot have. The pages are this
+	// test's own.
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
@@ -65,11 +65,11 @@ func chromium(t *testing.T) context.Context {
 	return ctx
 }
 
-// A tab is a page that is open, with what it complained of and what it asked the network for.
+// A tab is an open page, with its error messages and network requests.
 type tab struct {
 	*testing.T
 	ctx    context.Context
-	path   string        // of its file
+	path   string        // of the page's file
 	loaded chan struct{} // receives a value for each page that was loaded
 
 	mu       sync.Mutex
@@ -77,7 +77,7 @@ type tab struct {
 	requests []string
 }
 
-// A step is something that is done in a tab.
+// A step is an action in a tab.
 type step = chromedp.Action[chromedp.Void]
 
 // command is a step that sends one command of the browser's protocol.
@@ -119,7 +119,7 @@ func open(browser context.Context, t *testing.T, page string, before ...step) *t
 	return p
 }
 
-// load waits for the end of loading a page.
+// load waits until a page has loaded.
 func (p *tab) load() {
 	p.Helper()
 	bound := time.NewTimer(time.Minute)
@@ -147,11 +147,12 @@ func (p *tab) listen(event any) {
 	case *runtime.EventConsoleAPICalled:
 		p.trouble = append(p.trouble, fmt.Sprintf("console.%s", e.Type))
 	case *log.EventEntryAdded:
-		p.trouble = append(p.trouble, e.Entry.Text) // a Content-Security-Policy that is violated among them
+		p.trouble = append(p.trouble, e.Entry.Text) // including violations of a Content-Security-Policy
 	}
 }
 
-// stepMost bounds what is asked of the browser, so that one that hangs ends its test and says at which step.
+// stepMost limits the time of each browser command, so that a browser that hangs ends the test with the
+// name of the step.
 const stepMost = 3 * time.Minute
 
 func (p *tab) run(steps ...step) {
@@ -175,7 +176,7 @@ func js[R any](p *tab, expression string) R {
 	return out
 }
 
-// quiet fails the test if the page complained or asked the network for anything.
+// quiet fails the test if the page reported an error or sent a network request.
 func (p *tab) quiet() {
 	p.Helper()
 	p.mu.Lock()
@@ -231,7 +232,7 @@ func TestInChromium(t *testing.T) {
 	})
 }
 
-// loads opens a page, at a desk and on a phone.
+// loads opens a page, on a desktop and on a phone.
 func loads(browser context.Context, t *testing.T, page string) {
 	if len(page) > pageBytesMax {
 		t.Errorf("%d bytes, more than %d", len(page), pageBytesMax)
@@ -283,7 +284,7 @@ func (p *tab) settledWidth(wanted int64) int64 {
 	})`, wanted))
 }
 
-// view is the stretch that all charts show, in seconds from the start of the whole; the test fails
+// view is the time range that all charts show, in seconds from the start of the whole. The test fails
 // if they do not agree.
 func (p *tab) view() (from, to float64) {
 	p.Helper()
@@ -300,7 +301,7 @@ func (p *tab) view() (from, to float64) {
 	return from, to
 }
 
-// zooms drags, types and clicks, and looks that all charts show the same time.
+// zooms drags, types and clicks, and checks that all charts show the same time.
 func zooms(browser context.Context, t *testing.T, page string) {
 	p := open(browser, t, page)
 	near := func(what string, wantFrom, wantTo float64) {
@@ -355,16 +356,16 @@ func (p *tab) change() (wait func()) {
 	return func() { p.Helper(); js[bool](p, `window.changed`) }
 }
 
-// reload loads the page again as it would by itself, which the browser does in the same process.
+// reload loads the page again as the page itself would, which the browser does in the same process.
 func (p *tab) reload() {
 	p.Helper()
-	// A script that reloads its page may go before its own answer is sent.
+	// A script that reloads its page may disappear before its own answer is sent.
 	p.run(command(cdppage.Reload, cdppage.ReloadParams{}))
 	p.load()
 }
 
-// remembers reloads a zoomed page, as watch does while its diagnosis continues: the zoom stays, and
-// a zoom that reached the end follows the end.
+// remembers reloads a zoomed page, as watch does while its diagnosis continues: the zoom stays, and a
+// zoom that reached the end follows the end.
 func remembers(browser context.Context, t *testing.T, page string) {
 	p := open(browser, t, page)
 	shown := func(what string, wantFrom, wantTo float64, wantLog string) {
@@ -445,7 +446,7 @@ func toggles(browser context.Context, t *testing.T, page string) {
 	p.quiet()
 }
 
-// prints looks at the page as it is printed: light, and the charts as drawings.
+// prints checks the page as printed: light, with the charts as drawings.
 func prints(browser context.Context, t *testing.T, page string) {
 	p := open(browser, t, page, media("print", "dark"))
 	if got := js[string](p, `getComputedStyle(document.body).backgroundColor`); got != "rgb(255, 255, 255)" {

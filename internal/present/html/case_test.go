@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/present/results"
 )
 
-// A page leaves out what its walk does not have: no plan was asked for, nothing reaches the
-// objective, or nothing has to change.
+// A page omits what its case does not have: no plan was requested, nothing reaches the objective, or
+// nothing has to change.
 func TestCaseEnds(t *testing.T) {
 	whole := `id="plan" id="files" id="recorded"`
 	for _, c := range []struct {

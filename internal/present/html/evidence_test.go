@@ -9,9 +9,9 @@ import (
 // simulatedPages are the pages whose figures a model made.
 var simulatedPages = []string{"simulation", "variants", "lab", "plan", "case"}
 
-// On a simulated page, each figure at the top and each number in a table of figures links to a
-// piece of evidence. The evidence's number is next to it for print and has a name for screen
-// readers. Each piece of evidence is linked to.
+// On a simulated page, each figure at the top and each number in a table of figures links to a piece of
+// evidence. The evidence's number is next to it for print and has a name for screen readers. Each piece
+// of evidence is linked to.
 func TestFiguresHaveEvidence(t *testing.T) {
 	var (
 		fact     = regexp.MustCompile(`(?s)<dt>(.*?)</dt><dd>(.*?)</dd>`)
@@ -49,7 +49,7 @@ func TestFiguresHaveEvidence(t *testing.T) {
 		for _, m := range tables.FindAllStringSubmatch(page, -1) {
 			if strings.HasPrefix(m[1], "Chart values") || strings.HasPrefix(m[1], "Operations by") || m[1] == "Latency by percentile" || strings.HasPrefix(m[1], "Figures before") ||
 				m[1] == "Requirements" {
-				continue // what is drawn, as numbers: the drawing's title or the table next to it has the evidence; and a proof's, which lead to queries
+				continue // evidence is in the title or the table next to it; a proof's numbers lead to queries
 			}
 			for _, f := range figures.FindAllStringSubmatch(m[2], -1) {
 				text := strings.TrimPrefix(strings.TrimSpace(f[1]), "<div>")

@@ -15,8 +15,8 @@ import (
 	"plimsoll/internal/present/diagnosis"
 )
 
-// What a reader, and a screen reader, finds on each kind of page. Drawings' paths are left out: the
-// browser's test checks them.
+// What readers and screen readers find on each kind of page. Drawings' paths are omitted: the browser's
+// test checks them.
 func TestPages(t *testing.T) {
 	paths := regexp.MustCompile(` d="[^"]*"`)
 	for name, page := range pages(t) {
@@ -37,7 +37,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// Every link within a page leads somewhere, no id is given twice, and no heading is skipped.
+// Every link within a page has a target, no id is used twice, and no heading level is skipped.
 func TestLinksLead(t *testing.T) {
 	id, href := regexp.MustCompile(` id="([^"]*)"`), regexp.MustCompile(` href="#([^"]*)"`)
 	for name, page := range pages(t) {
@@ -66,8 +66,8 @@ func TestLinksLead(t *testing.T) {
 	}
 }
 
-// shape is a page's elements with the names of their attributes, in their order: what markup there
-// is.
+// shape returns a page's elements with the names of their attributes, in order: its markup without
+// text.
 func shape(t testing.TB, page string) string {
 	t.Helper()
 	var b strings.Builder
@@ -90,7 +90,7 @@ func shape(t testing.TB, page string) string {
 	}
 }
 
-// Whatever a recording calls things, the page's markup is the same: a name is text.
+// Whatever names a recording uses, the page's markup is the same: a name is text.
 func TestNamesAreText(t *testing.T) {
 	of := func(name string) string {
 		return shape(t, pageOf(t, diagnosis.Document(stalledReport(120, name), diagnosis.Options{Pack: pack})))

@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// A mark is a line through every chart, on paper and for the script; a page that its server takes marks
-// from may send a form there, and no other page may.
+// A mark is a line through every chart, on paper and for the script. A page whose server accepts marks
+// from it may send a form there, and no other page may.
 func TestMarksOnThePage(t *testing.T) {
 	d := &document.Document{Kind: "Diagnosis", Title: "x", Timeline: &document.Timeline{ToS: 10,
 		Charts: []document.Chart{{ID: "c1", Title: "latency", Unit: "seconds", StepS: 1, Series: []document.Series{{Name: "latency", Style: 1, Values: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}}}},

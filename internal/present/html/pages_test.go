@@ -28,8 +28,8 @@ func at(s float64) time.Time { return start.Add(time.Duration(s * float64(time.S
 
 func pointer(x float64) *float64 { return &x }
 
-// stalledReport is a diagnosis of a recording of the given length that stalls for fourteen seconds
-// of every sixty, with the given name for everything.
+// stalledReport is a diagnosis of a recording of the given length that stalls for fourteen of every
+// sixty seconds, with the given name for everything.
 func stalledReport(seconds int, name string) *diagnose.Report {
 	track := func(title, unit string, low, high float64) diagnose.Track {
 		t := diagnose.Track{Name: title, Unit: unit, From: start, To: at(float64(seconds)), StepS: 1}
@@ -106,7 +106,7 @@ func stalledReport(seconds int, name string) *diagnose.Report {
 	return r
 }
 
-// simulated is a possible result of a simulation of 40 s, with stalls longer by a factor.
+// simulated is a possible result of a simulation of 40 s, with stalls that are longer by a factor.
 func simulated(variant string, slower float64) *simulate.Result {
 	of := func(n int64, p50 float64) simulate.Latency {
 		return simulate.Latency{Operations: n, MeanSeconds: pointer(p50), P50Seconds: pointer(p50), P95Seconds: pointer(2 * p50), P99Seconds: pointer(900 * p50 * slower), P999Seconds: pointer(1000 * p50 * slower), MaxSeconds: pointer(1200 * p50 * slower)}
@@ -238,7 +238,7 @@ func pageOf(t testing.TB, d *document.Document) string {
 	return b.String()
 }
 
-// A made page of each kind, by its name.
+// A made page of each kind, by name.
 func pages(t testing.TB) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -248,7 +248,7 @@ func pages(t testing.TB) map[string]string {
 	return out
 }
 
-// documents are those of the pages.
+// documents are the documents of the pages.
 func documents(t testing.TB) map[string]*document.Document {
 	t.Helper()
 	of := func(command ...string) results.Origin {
@@ -279,7 +279,7 @@ func documents(t testing.TB) map[string]*document.Document {
 	return out
 }
 
-// body is a page without the style and scripts, which all pages share.
+// body returns a page without the style and scripts that all pages share.
 func body(page string) string {
 	_, page, _ = strings.Cut(page, "</head>")
 	for _, open := range []string{"<script>", `<script type="application/json" id="data">`} {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A drawing is well-formed XML, whatever bytes a name in a damaged log has.
+// A drawing is well-formed XML, whatever bytes a name in a damaged log contains.
 func TestDrawingIsXML(t *testing.T) {
 	const name = "sd\x00a\x1b[31m<&\"\ufffe\x7f\xff"
 	d := newDrawing(10, 10, name)

@@ -41,7 +41,7 @@ func TestStacks(t *testing.T) {
 	}
 }
 
-// A page names its machine: that of its sources, or else the given one.
+// A page names its machine: the one in its sources, or otherwise the given one.
 func TestPageNamesItsHost(t *testing.T) {
 	for _, c := range []struct {
 		hosts []string

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/present/text"
 )
 
-// The same documents on a terminal: the text has everything that the page has.
+// The same documents in a terminal: the text has everything that the page has.
 func TestTexts(t *testing.T) {
 	all := documents(t)
 	for _, name := range []string{"plan", "proof", "case", "lab"} {

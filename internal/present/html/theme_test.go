@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// luminance is relative luminance as WCAG 2.2 defines it, of a colour such as #1b2129.
+// luminance returns the relative luminance, as WCAG 2.2 defines it, of a colour such as #1b2129.
 func luminance(t *testing.T, color string) float64 {
 	t.Helper()
 	n, err := strconv.ParseUint(color[1:], 16, 32)
@@ -35,8 +35,8 @@ func contrast(t *testing.T, a, b string) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// Text has the contrast of WCAG 2.2 AA (1.4.3: 4.5 to 1) with its background, and graphics that
-// carry meaning have 3 to 1 (1.4.11), in both themes.
+// In both themes, text has at least the contrast of WCAG 2.2 AA (1.4.3: 4.5 to 1) with its background,
+// and graphics that carry meaning have 3 to 1 (1.4.11).
 func TestContrast(t *testing.T) {
 	const text, graphic = 4.5, 3.0
 	least := map[string]float64{"text": text, "muted": text, "link": text, "critical": text, "warning": text, "good": text, "info": text,
@@ -85,8 +85,8 @@ func TestHeatLevelsAreOrdered(t *testing.T) {
 	}
 }
 
-// The style uses no colour that is not of the palette, so that the contrast holds for all of it,
-// and every variable it uses is defined.
+// The style uses only colours from the palette, so that the contrast check covers all of it, and every
+// variable it uses is defined.
 func TestStyleUsesThePalette(t *testing.T) {
 	style := asset("assets/page.css") + asset("assets/charts.js")
 	if m := regexp.MustCompile(`#[0-9a-fA-F]{3,8}\b|\brgba?\(`).FindAllString(asset("assets/page.css"), -1); m != nil {

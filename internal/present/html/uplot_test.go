@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The vendored files are the published ones: uPlot 1.6.32, whose package the npm registry lists
-// with the integrity
+// The vendored files are the published ones of uPlot 1.6.32, whose package the npm registry lists with
+// the integrity
 // sha512-KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+jabjLgSLMasNuGGzQm/ep3tOkyTxpiQIw==.
 // These are the checksums of its files dist/uPlot.iife.min.js, dist/uPlot.min.css and LICENSE.
 func TestUPlotIsWhatWasPublished(t *testing.T) {

@@ -25,7 +25,7 @@ func write(t testing.TB, d *document.Document) string {
 	return b.String()
 }
 
-// example has every part, with things called name.
+// example has every part, all with the given name.
 func example(name string) *document.Document {
 	return &document.Document{
 		Kind: "Diagnosis", Verdict: "Writes of " + name + " stall.", Lead: []string{name, "Second."}, Program: "plimsoll 1.0.0",
@@ -57,8 +57,8 @@ func TestGolden(t *testing.T) { golden.Compare(t, "example.golden", write(t, exa
 
 var parser = goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
 
-// shape is the blocks of a Markdown text, with the number of cells of each row and the HTML in it:
-// all that is not text.
+// shape returns the blocks of a Markdown text, with the number of cells of each row and the HTML in it:
+// everything except text.
 func shape(source string) string {
 	var b strings.Builder
 	in := []byte(source)
@@ -91,7 +91,7 @@ func shape(source string) string {
 	return b.String()
 }
 
-// tags are the tags of a piece of HTML.
+// tags returns the tags of a piece of HTML.
 func tags(s string) string {
 	var out []string
 	z := html.NewTokenizer(strings.NewReader(s))
@@ -106,8 +106,7 @@ func tags(s string) string {
 	}
 }
 
-// Whatever a recording calls things, the Markdown has the same blocks, cells and tags: a name is
-// text.
+// Whatever names a recording uses, the Markdown has the same blocks, cells and tags: a name is text.
 func TestNamesAreText(t *testing.T) {
 	want := shape(write(t, example("nvme1n1")))
 	for _, name := range []string{"a|b", `a\|b`, "`", "``` x", "a`|`b", "|", "\\", "<b>", "</details>", "<!--", "# x", "- x", "1. x", "2) y", "> x", "---", "===", "| - |", "[x](y)", "![x](y)", "*x*", "__x__", "~~x~~", "$x$", "a\n\n# b",
@@ -129,7 +128,7 @@ func TestNamesAreText(t *testing.T) {
 	})
 }
 
-// Cells hold what they were given.
+// Cells keep their content.
 func TestCellsSayWhatTheyAre(t *testing.T) {
 	parts := rapid.SliceOfN(rapid.SampledFrom([]string{"|", "\\", "`", "*", "_", "<", ">", "b", "[", "]", "#", " ", "&amp;", "~", "$", "x"}), 1, 10)
 	rapid.Check(t, func(r *rapid.T) {

@@ -72,7 +72,7 @@ func (w *wire) answer() (a answer) {
 	return a
 }
 
-// Whatever a client writes is answered with the error that JSON-RPC has for it, and the next request works.
+// Whatever a client writes, it gets the matching JSON-RPC error, and the next request works.
 func TestNoRequest(t *testing.T) {
 	w := newWire(t, echo, options())
 	for line, want := range map[string]struct {
@@ -154,8 +154,8 @@ func TestAnswersAfterTheInputEnds(t *testing.T) {
 	}
 }
 
-// A call that cannot be cancelled does not keep its client, or others, from an answer. The number
-// of such calls is bounded.
+// A call that cannot be cancelled does not keep its client, or others, from getting an answer. The
+// number of such calls is limited.
 func TestCallThatDoesNotEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		finish := make(chan struct{})
@@ -202,7 +202,7 @@ func TestCallThatDoesNotEnd(t *testing.T) {
 	})
 }
 
-// full is an output without room.
+// full is an output without free space.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space") }
@@ -221,7 +221,7 @@ func TestAnswerCannotBeWritten(t *testing.T) {
 	}
 }
 
-// A source may be named by the last part of its path, unless two have the same.
+// A source may be named by the last part of its path, unless two sources share it.
 func TestBaseNames(t *testing.T) {
 	dir := t.TempDir()
 	var sources []mcp.Source

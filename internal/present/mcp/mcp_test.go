@@ -66,7 +66,7 @@ func options(sources ...mcp.Source) mcp.Options {
 // echo answers with the verb's arguments.
 func echo(_ context.Context, args []string) (string, error) { return strings.Join(args, "|"), nil }
 
-// Tools run verbs; what a client writes is never taken for a flag.
+// Tools run verbs. Client input is never interpreted as a flag.
 func TestToolsAreVerbs(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "night.json"), nil, 0o600); err != nil {
@@ -107,7 +107,7 @@ func TestToolsAreVerbs(t *testing.T) {
 	}
 }
 
-// A client reads what it was given and nothing else, and sees no password.
+// A client can read only the given sources, and sees no password.
 func TestOnlyWhatIsListed(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	secret := filepath.Join(outside, "secret")
@@ -146,7 +146,7 @@ func TestOnlyWhatIsListed(t *testing.T) {
 	}
 }
 
-// An answer never exceeds its bound, and says what was cut; of incidents, whole ones are left out.
+// An answer never exceeds its limit, and says what was cut. Incidents are omitted whole.
 func TestAnswersAreBounded(t *testing.T) {
 	incidents := strings.TrimSuffix(strings.Repeat(`{"number":1,"what":"`+strings.Repeat("x", 1000)+`"},`, 9), ",")
 	run := func(_ context.Context, args []string) (string, error) {
@@ -168,7 +168,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// A verb's error is the tool's, one at a time runs, and a call that takes too long ends.
+// A verb's error becomes the tool's, verbs run one at a time, and a call that takes too long ends.
 func TestErrors(t *testing.T) {
 	running := make(chan struct{}, 1)
 	run := func(ctx context.Context, args []string) (string, error) {

@@ -14,7 +14,7 @@ import (
 
 func at(x float64) *float64 { return &x }
 
-// labRun is a run in which everything went wrong that a report mentions.
+// labRun is a run in which everything that a report can mention went wrong.
 func labRun() *run.Result {
 	return &run.Result{
 		Result: &simulate.Result{Version: 1, Scenario: "telemetry", Engine: "etcd", Seconds: 20, WarmupSeconds: 5, OpenLoop: true, AskedPerSec: 100, DonePerSec: 99.9,
@@ -36,7 +36,7 @@ func TestLabRunText(t *testing.T) {
 	golden.Compare(t, "lab_run.golden", b.String())
 }
 
-// An existing server has its own volumes, which were not measured. Its address may hold a password,
+// An existing server has its own volumes, which were not measured. Its address may contain a password,
 // so commands omit it.
 func TestLabRunOfExistingServer(t *testing.T) {
 	r := labRun()

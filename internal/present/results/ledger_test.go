@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Evidence names the lines of the scenario that decide, and leads to them.
+// Evidence names the decisive lines of the scenario, and links to them.
 func TestEvidenceNamesLines(t *testing.T) {
 	g := newLedger(Origin{File: "s.yaml", Text: []byte("\ufeff# volumes:\nplimsoll: 1\nengine:\n  iris: {}\n  data: no volume\nvolumes: # of both\n\n  wal: {type: gp3}\n# a word\n  data:\n    type: gp3\nworkload: {}\n")})
 	for path, want := range map[string]string{"engine": "s.yaml:3", "volumes": "s.yaml:6", "volumes.wal": "s.yaml:8", "volumes.data": "s.yaml:10", "volumes.none": "s.yaml:6", "workload": "s.yaml:12", "host": ""} {

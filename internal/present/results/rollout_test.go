@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/present/results"
 )
 
-// What the recordings say appears once, with its verdict.
+// The recordings' content appears once, with its verdict.
 func TestRolloutSaysTheProof(t *testing.T) {
 	for want, r := range map[string]*rollout.Report{
 		"The recordings before and after: Better: write p99 fell by 90 %.":                 {Proof: steps.Better, ProofText: "Better: write p99 fell by 90 %."},

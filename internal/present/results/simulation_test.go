@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// An overloaded run completes only operations that began before the measured time. That is not "no
-// operation".
+// An overloaded run completes only operations that began before the measured time. That is not reported
+// as "no operation".
 func TestVerdictOfRunThatLags(t *testing.T) {
 	r := &simulate.Result{Seconds: 60}
 	if got := verdictOf(r); got != "No operation completed." {

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// The trace is a real one: fio's fdatasyncs next to a dd on an emulated volume, xfs.
+// The trace is a real one: fio's fdatasyncs next to a dd on an emulated volume with XFS.
 func TestTraceText(t *testing.T) {
 	h, b, err := events.LoadFile("../../trace/chain/testdata/xfs-dd.trace")
 	if err != nil {
@@ -35,7 +35,7 @@ func TestTraceWithoutSlowCalls(t *testing.T) {
 	}
 }
 
-// Calls that waited for the same are one row with their number; the first screen fits.
+// Calls that waited for the same thing are one row with their number. The first screen fits.
 func TestTraceGroups(t *testing.T) {
 	h, b, err := events.LoadFile("../../trace/chain/testdata/xfs-dd.trace")
 	if err != nil {

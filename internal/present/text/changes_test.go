@@ -17,8 +17,8 @@ func changed(title string, certain bool, value, low, high float64) document.Rati
 	return r
 }
 
-// A reader sees whether an interval contains no change, however small one change and large the
-// other; anything beyond the axis is an arrow.
+// A reader sees whether an interval includes 1 (no change), however different the changes are. Anything
+// beyond the axis is an arrow.
 func TestPlotOfChanges(t *testing.T) {
 	c := document.Changes{Margin: 0.05, Rows: []document.RatioRow{
 		changed("write p99", true, 1.0/495, 1.0/600, 1.0/322),

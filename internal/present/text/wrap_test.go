@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// A peak of one point survives, however many points share its slot.
+// A peak of one point stays visible, however many points share its slot.
 func TestSlotKeepsTheMaximum(t *testing.T) {
 	const start = 1_784_559_600.25 // seconds since 1970 are less precise than those of a run
 	r := row{chart: document.Chart{FromS: start, StepS: 0.5}}

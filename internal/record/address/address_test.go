@@ -46,8 +46,9 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// Nothing that may be shown of an address contains any part of its password, with any characters:
-// neither the hosts, nor an error, nor a command line argument, nor what a driver repeats.
+// Nothing derived from an address that may be shown contains any part of its password, whatever
+// characters it has: neither the hosts, nor an error, nor a command-line argument, nor what a driver
+// repeats.
 func FuzzSecrets(f *testing.F) {
 	for _, password := range []string{"s3cret", "a/b", "a?b", "a#b", "a@b", "a:b", "a%b", "%41", "p@h:1/x?y=z", "://", ",", "@@", " "} {
 		for _, rest := range []string{"h", "a:1,b:2/db?sslpassword=q", "[::1]:2/", "h/?x@"} {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// An error may repeat any part of a command line, but never a password.
+// An error may repeat any part of a command line except a password.
 func TestOfArguments(t *testing.T) {
 	for _, args := range [][]string{
 		{"mongodb://me:s3cret@h/"}, {"x://me:s3/cr?et@h"}, {"--server=postgres://me:s3cret@h/db"}, {"--server", "etcd://u:s3cret@a,b"},
@@ -36,8 +36,8 @@ func TestOfArguments(t *testing.T) {
 	}
 }
 
-// No text that repeats an address, as it is, quoted, escaped or cut where a parser cuts it, shows
-// its password.
+// No text that repeats an address, whether unchanged, quoted, escaped or cut where a parser cuts it,
+// shows its password.
 func FuzzArguments(f *testing.F) {
 	for _, filling := range []string{"/", "?", "#", "@", ":", "%", "%41", "\\", "\"", "'", " ", "\x00", "é", "://", "=", "&x=", "/@"} {
 		f.Add("mongodb", filling, "h:27017/db")

@@ -10,7 +10,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// TestHostileAnswers reads damaged answers of AWS: none may panic, last or fail in words of a decoder.
+// TestHostileAnswers reads damaged AWS responses: none may cause a panic, take long or fail with a
+// decoder's message.
 func TestHostileAnswers(t *testing.T) {
 	r := hostile.Rand(t)
 	server := httptest.NewServer(hostile.Answers(r, &fake{}))

@@ -18,13 +18,13 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A reply is an answer of AWS that moto cannot give.
+// A reply is an AWS response that moto cannot give.
 type reply struct {
 	status int
 	body   string
 }
 
-// A fake answers each action with its replies in turn, and then with the last one repeatedly.
+// A fake answers each action with its replies in turn, then repeats the last one.
 type fake struct {
 	mu      sync.Mutex
 	replies map[string][]reply
@@ -66,8 +66,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 const id = "vol-0123456789abcdef0"
 
-// usually has the normal answers of AWS: in the format of the EC2 API, version 2016-11-15, the RDS
-// API, version 2014-10-31, and CloudWatch.
+// usually returns normal AWS responses in the formats of the EC2 API, version 2016-11-15, the RDS API,
+// version 2014-10-31, and CloudWatch.
 var usually = map[string][]reply{
 	"DescribeVolumes": {{200, `<?xml version="1.0" encoding="UTF-8"?>
 <DescribeVolumesResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>59dbff89-35bd-4eac-99ed-be587EXAMPLE</requestId><volumeSet><item>
@@ -88,7 +88,7 @@ var usually = map[string][]reply{
 	"GetMetricData": {{200, metricData("m0", "")}},
 }
 
-// metricData returns an answer with two points, a minute apart, starting at began.
+// metricData returns a response with two points, a minute apart, starting at began.
 func metricData(series, next string) string {
 	t := began.Unix()
 	if next != "" {
@@ -112,14 +112,14 @@ func denied(action string) string {
 	return "You are not authorized to perform this operation. User: arn:aws:sts::123456789012:assumed-role/db/i-0123456789abcdef0 is not authorized to perform: " + action + " because no identity-based policy allows the " + action + " action"
 }
 
-// Each refusal of AWS becomes one sentence, an error or a note.
+// Each AWS refusal becomes one sentence, as an error or a note.
 func TestRefusals(t *testing.T) {
 	const volumeAddress = "aws://" + id
 	throttling := ec2Error(503, "RequestLimitExceeded", "Request limit exceeded.")
 	for name, x := range map[string]struct {
 		address string
 		replies map[string][]reply
-		failed  string // the error; "" if it reads
+		failed  string // the error; "" if reading succeeds
 		noted   string // in one of the notes
 	}{
 		"expired": {volumeAddress, map[string][]reply{"DescribeVolumes": {ec2Error(400, "RequestExpired", "Request has expired.")}},
@@ -174,7 +174,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The data of the APIs becomes facts, so that users need not type it. The answer comes in pages.
+// The data of the APIs becomes facts, so that users need not type it. The response comes in pages.
 func TestFacts(t *testing.T) {
 	f := &fake{replies: map[string][]reply{"GetMetricData": {{200, metricData("m0", "next")}, {200, metricData("m0", "")}}}}
 	server := httptest.NewServer(f)

@@ -40,7 +40,7 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// Neither large answers nor endless pages fill the memory.
+// Neither large responses nor endless pages fill the memory.
 func TestTooMuch(t *testing.T) {
 	point := strings.Repeat(",1700000000", 60_000)
 	page := `{"MetricDataResults":[{"Id":"m0","Timestamps":[1700000000` + point + `],"Values":[1` + point + `]}],"NextToken":"x"}`

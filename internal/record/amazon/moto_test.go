@@ -34,8 +34,8 @@ var atOnce = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { 
 // patience bounds the startup of moto on a busy machine: it loads its parts on first use.
 const patience = 5 * time.Minute
 
-// moto is a server that answers like AWS: PyPI's moto[server], installed by `make moto`. The tests
-// of this package share it, and it runs until they end.
+// moto is a server that responds like AWS: PyPI's moto[server], installed by `make moto`. The tests of
+// this package share it, and it runs until they end.
 var moto struct {
 	once sync.Once
 	at   string
@@ -165,7 +165,7 @@ func put(t *testing.T, q *query, namespace, name, dimension, id string, begin ti
 	}
 }
 
-// read reads an address.
+// read reads from an address.
 func read(t *testing.T, c Cloud, arg string, opt source.Options) (*recording.Memory, source.Source, error) {
 	t.Helper()
 	c.Backoff, c.Within = atOnce, cmp.Or(c.Within, patience)
@@ -254,7 +254,7 @@ func TestVolume(t *testing.T) {
 
 	t.Log(notes(w))
 
-	// Two volumes of one machine in an address request the machine's metrics only once.
+	// Two volumes of the same machine in one address request the machine's metrics only once.
 	other := do(t, q, "ec2", "CreateVolume", "Size", "10", "VolumeType", "gp3", "AvailabilityZone", region+"a").Volume
 	do(t, q, "ec2", "AttachVolume", "VolumeId", other, "InstanceId", i, "Device", "/dev/sdg")
 	_, s, err = read(t, Cloud{Knows: func(string) bool { return true }}, "aws://"+v+","+other, source.Options{})

@@ -20,7 +20,7 @@ func readSaved(t *testing.T, text string, want func(string) bool) (*recording.Me
 	return m, s, s.Read(t.Context(), m, source.Options{Want: want})
 }
 
-// Saved answers: newest first or last, with custom labels, of one metric or several.
+// Saved responses: newest first or last, with custom labels, with one metric or several.
 func TestSaved(t *testing.T) {
 	for name, c := range map[string]struct {
 		text    string
@@ -81,7 +81,7 @@ func TestSaved(t *testing.T) {
 	}
 }
 
-// The error for an unusable answer says what to request instead.
+// The error for an unusable response says what to request instead.
 func TestSavedErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"MetricDataResults": [`:   "the JSON ends in the middle",

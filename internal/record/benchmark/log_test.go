@@ -84,7 +84,7 @@ func TestSysbench(t *testing.T) {
 	}
 }
 
-// Versions and excerpts differ in their spelling.
+// The spelling differs between versions and excerpts.
 func TestSysbenchForms(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"0.5": {"[   1s] threads: 4, tps: 40.00, reads: 8.1, writes: 2.3, response time: 226.63ms (95%), errors: 0.00, reconnects:  0.00\n" +

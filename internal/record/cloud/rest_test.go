@@ -19,7 +19,7 @@ func reading(t *testing.T, h http.HandlerFunc) (*REST, string) {
 	return &REST{Token: func(context.Context) (string, error) { return "s3cret", nil }, Bill: &Bill{}, Wait: func(int) time.Duration { return 0 }}, s.URL
 }
 
-// An answer is cut off at its bounds, in bytes and in decoded size.
+// A response is cut off at its limits, in bytes and in decoded size.
 func TestAnswersAreBounded(t *testing.T) {
 	for text, want := range map[string]string{" ": "larger than 67108864 bytes", "{},": "larger than 2000000 JSON objects"} {
 		r, at := reading(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -52,7 +52,7 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// A server that does not answer is named in the error after half a minute, and gets one request.
+// A server that does not answer gets one request, and the error after half a minute names it.
 func TestSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun, tries := time.Now(), 0

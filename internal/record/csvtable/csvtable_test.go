@@ -50,7 +50,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestLegends: columns with a legend are named, not guessed.
+// TestLegends: columns with a legend get their names from it, without guessing.
 func TestLegends(t *testing.T) {
 	const legends = "Time,write latency,cpu\n1767607200,1 ms,2\n"
 	if Sniff([]byte(legends)) {
@@ -65,7 +65,7 @@ func TestLegends(t *testing.T) {
 		t.Error(m.Notes(), err)
 	}
 
-	// In the older form a legend is in each of its lines.
+	// In the older format, each line has a legend.
 	const older = "Series;Time;Value\na_b;1767607200;1\nwrite latency;1767607200;2\nwrite latency;1767607215;3\n"
 	m, _, err = read(t, older)
 	if err != nil || len(m.Notes()) != 1 || !strings.Contains(m.Notes()[0].Text, `1 series that are not named after a metric: "write latency"`) {

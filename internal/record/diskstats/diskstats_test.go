@@ -46,8 +46,8 @@ func sample(at string, writes int) string {
 `, at, writes, writes)
 }
 
-// Each format of a sample's time gives node_exporter's counters. A partition whose disk is present
-// is skipped, and so is an unused device.
+// Each format of a sample's time gives node_exporter's counters. A partition whose disk is present is
+// skipped, and so is an unused device.
 func TestRead(t *testing.T) {
 	for _, times := range [][2]string{
 		{"TS 1767607200.073935000", "TS 1767607201.088149000 2026-01-05 10:00:01"},
@@ -131,7 +131,8 @@ func TestField(t *testing.T) {
 	}
 }
 
-// TestWithoutTimes: samples begin with the same device and are a period apart; a single one is a sum.
+// TestWithoutTimes: each sample begins with the same device, and samples are a period apart. A single
+// sample is a sum.
 func TestWithoutTimes(t *testing.T) {
 	text := strings.Repeat(strings.TrimPrefix(sample("x", 100), "x\n"), 2) + strings.TrimPrefix(sample("x", 150), "x\n")
 	if !diskstats.Sniff("", []byte(text)) {
@@ -159,6 +160,6 @@ func FuzzRead(f *testing.F) {
 	f.Add(sample("Mon Jan  5 10:00:00 UTC 2026", 1)[:150])
 	f.Fuzz(func(t *testing.T, text string) {
 		diskstats.Sniff("", []byte(text))
-		_, _, _ = read(t, text) // it ends, without a panic
+		_, _, _ = read(t, text) // it returns without a panic
 	})
 }

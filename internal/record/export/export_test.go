@@ -27,11 +27,11 @@ type sample struct {
 	value  float64
 }
 
-// odd are texts that formats must quote.
+// odd are texts that need quoting in every format.
 var odd = rapid.SampledFrom([]string{"sda", "", "a b", `back\slash`, `quo"te`, "new\nline", "tab\t", "comma,", "µ", `{}=`, "# EOF"})
 
 // samples draws series of some metrics, among them one whose name needs quotes, and a counter whose
-// family name is that of another metric.
+// family name is another metric's name.
 func samples(t *rapid.T) []sample {
 	var out []sample
 	seen := map[string]bool{}
@@ -197,7 +197,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// equal compares samples in any order.
+// equal compares samples, regardless of their order.
 func equal(t *rapid.T, got, want []sample) {
 	t.Helper()
 	type key struct {

@@ -36,7 +36,7 @@ func TestChurn(t *testing.T) {
 	}
 }
 
-// A page with more series than the bound loses only those beyond it; so does the next page.
+// A page with more series than the limit loses only those beyond it; so does the next page.
 func TestTooManySeries(t *testing.T) {
 	p := newParser(nil, nil)
 	for page := 1; page <= 3; page++ {

@@ -8,9 +8,9 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A dump has one series after another. It gives the same samples as the pages that it was made
-// from, in milliseconds (promtool tsdb dump) or seconds (dump-openmetrics), which no TYPE line
-// indicates.
+// A dump has one series after another. It gives the same samples as the pages that it was made from.
+// Times are in milliseconds (promtool tsdb dump) or seconds (dump-openmetrics), and no TYPE line says
+// which.
 func TestDump(t *testing.T) {
 	const s = 1795226400 // 2026-11-21 02:00:00 UTC
 	names := map[string]string{`writes{device="sda"}`: `{__name__="writes", device="sda"}`, `dirty`: `{__name__="dirty"}`, `http.time`: `{__name__="http.time"}`}
@@ -72,8 +72,8 @@ func TestLongDump(t *testing.T) {
 	}
 }
 
-// Pages in files that were joined in the wrong order are read in order of time. Pages that overlap
-// in time are from several servers, and keep their order.
+// Pages from files that were joined in the wrong order are read in order of time. Pages that overlap in
+// time are from several servers, and keep their order.
 func TestPagesInAnotherOrder(t *testing.T) {
 	pages := func(server string, seconds ...int) string {
 		var text strings.Builder

@@ -135,7 +135,7 @@ func TestClassicHistogramAndVersion(t *testing.T) {
 	if d.Version != "3.6.1" || d.Samples != 2 || d.Period != time.Second {
 		t.Errorf("described as %+v", d)
 	}
-	// le="1" and le="1.0" are one bucket: labels are normalised like in Prometheus.
+	// le="1" and le="1.0" are one bucket: labels are normalised as in Prometheus.
 	if got := points(t, m, `etcd_disk_wal_fsync_duration_seconds_bucket{le="1.0"}`); got != "2609:7 2610:8" {
 		t.Errorf("bucket %q", got)
 	}

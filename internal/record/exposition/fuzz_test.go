@@ -55,7 +55,7 @@ func TestWhateverIsWrittenIsRead(t *testing.T) {
 	})
 }
 
-// FuzzFile reads anything: no panic, no endless loop, and only values that are in the file.
+// FuzzFile reads arbitrary input: no panic, no endless loop, and only values that are in the file.
 func FuzzFile(f *testing.F) {
 	f.Add(page1(7) + page1(8))
 	f.Add("# scraped 1795226405\n" + page1(7) + "# EOF\n# scraped 1795226406\n" + page1(8) + "# EOF\n")
@@ -77,7 +77,8 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// FuzzPage reads any answer of an exporter, with any content type: no panic, and each value once.
+// FuzzPage reads an arbitrary response of an exporter, with any content type: no panic, and each value
+// once.
 func FuzzPage(f *testing.F) {
 	for _, kind := range []string{"", "text/plain", openMetricsType, "application/json", "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited", "\x00"} {
 		f.Add(page1(7), kind)

@@ -24,7 +24,7 @@ func pageAt(began, requests int, rest string) string {
 	return fmt.Sprintf("process_start_time_seconds %d\nrequests_total %d\nwaits_count %d\nwaits_bucket{le=\"1\"} %d\n%s", began, requests, 2*requests, requests, rest)
 }
 
-// Files with one page each of the same server are joined, in the order of its counters; other files
+// Files with one page each from the same server are joined, in the order of its counters. Other files
 // are unchanged.
 func TestJoined(t *testing.T) {
 	minute := func(i int) time.Time { return modified.Add(time.Duration(i) * time.Minute) }
@@ -34,7 +34,7 @@ func TestJoined(t *testing.T) {
 	for name, c := range map[string]struct {
 		all    []source.Source
 		left   int
-		points string // of requests_total, in the first that is left
+		points string // of requests_total, in the first source that remains
 	}{
 		"saved a minute apart": {[]source.Source{saved("1", pageAt(5, 100, ""), minute(0)), saved("2", pageAt(5, 200, ""), minute(1)), saved("3", pageAt(5, 300, ""), minute(2))}, 1, "2610:100 2670:200 2730:300"},
 		"named in no order":    {[]source.Source{saved("10", pageAt(5, 300, ""), minute(2)), saved("1", pageAt(5, 100, ""), minute(0))}, 1, "2610:100 2730:300"},

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Two servers with the same page are distinguished by their label; one that does not exist yet does
-// not end the reading.
+// Two servers with the same page are distinguished by their labels; a server that is not running yet
+// does not end the reading.
 func TestMembers(t *testing.T) {
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("etcd_server_is_leader 1\n"))

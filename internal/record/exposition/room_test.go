@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Pages that are read at the same time have room for as many series as one.
+// Pages that are read concurrently have room for as many series in total as a single page.
 func TestRoom(t *testing.T) {
 	page := func(from, n int) []byte {
 		var b strings.Builder

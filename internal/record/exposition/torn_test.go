@@ -12,18 +12,18 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// TestTornAtAnyByte: a compressed file that was cut anywhere is reported, whether its newest page has a
-// sample yet or not.
+// TestTornAtAnyByte: a truncated compressed file is reported wherever it was cut, whether or not its
+// newest page has a sample yet.
 func TestTornAtAnyByte(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	for i := range 40 {
-		// Comments between pages, which hold no sample.
+		// Comments between pages, which contain no samples.
 		text := page1(7+i) + strings.Repeat("# HELP node_load1 1m load average.\n", i)
 		if _, err := io.WriteString(z, text); err != nil {
 			t.Fatal(err)
 		}
-		if err := z.Flush(); err != nil { // as a script's pipe does
+		if err := z.Flush(); err != nil { // as through a script's pipe
 			t.Fatal(err)
 		}
 	}

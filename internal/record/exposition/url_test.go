@@ -44,8 +44,8 @@ func openFake(t *testing.T, raw string, env map[string]string, f fakeExporter) s
 	return src
 }
 
-// TestSchedule: pages are asked for at whole multiples of the period, counted at the
-// time they were asked for, and a page that fails leaves a gap.
+// TestSchedule: pages are requested at whole multiples of the period and timestamped with the time of
+// the request. A page that fails leaves a gap.
 func TestSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(300 * time.Millisecond) // start off the grid
@@ -104,7 +104,7 @@ func TestSchedule(t *testing.T) {
 	})
 }
 
-// TestEndOfContext: when the context ends, the samples so far are kept, without an error.
+// TestEndOfContext: when the context ends, the samples so far are kept, and no error is returned.
 func TestEndOfContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
@@ -224,7 +224,7 @@ func TestURLErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := recording.NewMemory(recording.MemoryOptions{})
-		err = src.Read(t.Context(), m, source.Options{Period: 2 * time.Minute}) // whose answers may take as long, on whatever machine
+		err = src.Read(t.Context(), m, source.Options{Period: 2 * time.Minute}) // answers may take that long
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: error %v, want one with %q", url, err, want)
 		}
@@ -246,8 +246,8 @@ func TestURLErrors(t *testing.T) {
 	}
 }
 
-// Credentials go to the server that they were given for: not to another host, nor to another port
-// of it.
+// Credentials are sent only to the server that they belong to: not to another host, nor to another of
+// its ports.
 func TestCredentialsDoNotFollowRedirects(t *testing.T) {
 	var got []string
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -278,8 +278,8 @@ func TestCredentialsDoNotFollowRedirects(t *testing.T) {
 	}
 }
 
-// TestFederatedPage: a server that forwards samples repeats each until it has the next one. Each is one
-// sample, nothing is lost, and what has no time is sampled each second.
+// TestFederatedPage: a server that forwards samples repeats each one until it has the next. Repeats
+// count as one sample, no sample is lost, and series without timestamps are sampled every second.
 func TestFederatedPage(t *testing.T) {
 	for _, live := range []string{"", "own_age_seconds 1\n"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -55,7 +55,7 @@ func samplesOf(t testing.TB, m *recording.Memory, selector string) []float64 {
 	return out
 }
 
-// TestSerialAppends: 1,823 appends of 2,300 bytes, each followed by fdatasync. The figures are
+// TestSerialAppends: 1,823 appends of 2,300 bytes, each followed by fdatasync. The expected values are
 // those that fio printed (see the file).
 func TestSerialAppends(t *testing.T) {
 	m, d := readPath(t, "testdata/serial.json", source.Options{})
@@ -91,7 +91,7 @@ func TestSerialAppends(t *testing.T) {
 	// The log next to it has a row for each append: none may be lost, nor counted twice.
 	sum := 0.0
 	for _, v := range samplesOf(t, m, "fio_log_write_iops") {
-		sum += v // slots of one second
+		sum += v // one-second slots
 	}
 
 	if sum != 1823 {
@@ -124,7 +124,7 @@ func maxOfLog(t *testing.T, path string) float64 {
 	return top
 }
 
-// TestStatusInterval: a report each second; the processes of one job together.
+// TestStatusInterval: one report per second, with the processes of one job combined.
 func TestStatusInterval(t *testing.T) {
 	m, d := readPath(t, "testdata/two.json", source.Options{})
 	iops := samplesOf(t, m, `fio_write_iops{job="randwrite"}`)
@@ -133,7 +133,7 @@ func TestStatusInterval(t *testing.T) {
 		t.Fatalf("iops %v, ios %v: want the start and four reports", iops, ios)
 	}
 
-	for _, v := range iops[:4] { // the last one is of 109 ms
+	for _, v := range iops[:4] { // the last one covers 109 ms
 		if v < 2900 || v > 3100 {
 			t.Errorf("rate %v, fio was held to 3,000", v)
 		}
@@ -241,7 +241,7 @@ func report(endMs, runtimeMs int64, ios float64) string {
 `, endMs, endMs-runtimeMs, ios*4096, ios, ios/float64(runtimeMs)*1000, runtimeMs, ios)
 }
 
-// TestRuns: reports of one run continue; one of another run starts at zero again.
+// TestRuns: reports of the same run continue; those of another run start at zero again.
 func TestRuns(t *testing.T) {
 	text := report(1_795_000_001_000, 1000, 100) + report(1_795_000_002_000, 2000, 300) + report(1_795_000_002_000, 2000, 300) +
 		report(1_795_000_102_000, 2000, 50)
@@ -326,7 +326,7 @@ func TestSniff(t *testing.T) {
 	}
 }
 
-// FuzzJSON reads anything: no panic, no endless loop, no value that is not a number.
+// FuzzJSON reads arbitrary input: no panic, no endless loop, and no value that is not a number.
 func FuzzJSON(f *testing.F) {
 	for _, name := range []string{"serial.json", "group.json"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))

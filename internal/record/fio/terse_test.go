@@ -51,7 +51,7 @@ func TestTerse(t *testing.T) {
 	}
 }
 
-// A line that was cut is an error with the file and the line.
+// A truncated line is an error with the file and the line.
 func TestTerseCut(t *testing.T) {
 	_, err := terseOf(t, []byte("text\n3;fio-3.33;wal;0;0;2046;954;424\n"))
 	if err == nil || !strings.Contains(err.Error(), "terse.txt: line 2") {

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// fio3 is what fio 3.x prints, shortened.
+// fio3 is the output of fio 3.x, shortened.
 const fio3 = `$ fio --rw=write --ioengine=sync --fdatasync=1 --directory=d --size=22m --bs=2300 --name=wal
 wal: (g=0): rw=write, bs=(R) 2300B-2300B, (W) 2300B-2300B, (T) 2300B-2300B, ioengine=sync, iodepth=1
 fio-3.28
@@ -57,7 +57,7 @@ func last(t *testing.T, m *recording.Memory, selector string) float64 {
 	return s[0].Points[len(s[0].Points)-1].F
 }
 
-// Text reports of both generations have the figures that their JSON would have.
+// Text reports of both generations give the same values as their JSON would.
 func TestText(t *testing.T) {
 	for _, x := range []struct {
 		name, text, selector string
@@ -101,7 +101,7 @@ func TestTextErrors(t *testing.T) {
 	}
 }
 
-// Other formats that look a little like it are not taken for it.
+// Other formats that look similar are not recognised as fio's.
 func TestSniffText(t *testing.T) {
 	for _, x := range []string{fio3, fio2, "pasted:\n" + fio2} {
 		if !fio.SniffText("x", []byte(x)) {

@@ -33,7 +33,7 @@ type reply struct {
 	body   string
 }
 
-// A fake answers as Compute Engine and Monitoring do, in the shapes of their REST APIs' references.
+// A fake answers like Compute Engine and Monitoring, in the format of their REST API references.
 type fake struct{ replies map[string][]reply }
 
 var began = time.Now().Add(-10 * time.Minute).Truncate(time.Minute).UTC()

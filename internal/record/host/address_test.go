@@ -36,7 +36,7 @@ func TestAddresses(t *testing.T) {
 		arg, id, limit, iops, refused string
 	}{
 		{arg: "host", id: "/", limit: "2147483648", iops: "8:0 9999"},
-		{arg: "host?pid=7", id: "/system.slice/pg", limit: "1073741824", iops: "8:0 9999"}, // of blkio it is in the root
+		{arg: "host?pid=7", id: "/system.slice/pg", limit: "1073741824", iops: "8:0 9999"}, // blkio is in the root
 		{arg: "host?cgroup=/system.slice/pg", id: "/system.slice/pg", limit: "1073741824", iops: "8:0 300"},
 		{arg: "host?cgroup=/sys/fs/cgroup/system.slice/pg", id: "/system.slice/pg", limit: "1073741824", iops: "8:0 300"},
 		{arg: "host?cgroup=/system.slice/other%20service", id: "/system.slice/other service", limit: "1"},
@@ -78,8 +78,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// The limits of Plimsoll's own container are irrelevant. If it shares the cgroup with other
-// processes, they matter.
+// The limits of Plimsoll's own container are irrelevant unless it shares the cgroup with other
+// processes.
 func TestOwnCgroup(t *testing.T) {
 	for name, c := range map[string]struct {
 		member, at string

@@ -184,8 +184,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// The counters of an EBS volume. A volume that refuses is noted once, and no other device gets the
-// request.
+// The counters of an EBS volume. A volume that rejects the request is noted once, and no other device
+// gets the request.
 func TestVolumesAreSampled(t *testing.T) {
 	root := t.TempDir()
 	lay(t, root, unifiedTree)
@@ -223,7 +223,7 @@ func TestVolumesAreSampled(t *testing.T) {
 	}
 }
 
-// For any content of these files, a sample is a batch with distinct series.
+// Whatever these files contain, a sample is a batch with distinct series.
 func FuzzContainer(f *testing.F) {
 	for _, tree := range []map[string]string{unifiedTree, legacyTree} {
 		for name, text := range tree {

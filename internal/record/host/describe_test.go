@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/record/ebs"
 )
 
-// The provider's description is added once it has arrived, and never delays a sample. Without
-// volumes there is no query.
+// The provider's description is added once it has arrived, and never delays a sample. Without volumes
+// there is no query.
 func TestDescriber(t *testing.T) {
 	answer := make(chan struct{})
 	asked := 0
@@ -47,8 +47,7 @@ func TestDescriber(t *testing.T) {
 	}
 }
 
-// TestVolumesAttachedLater: a volume that is attached during the recording is queried as well,
-// once.
+// TestVolumesAttachedLater: a volume that is attached during the recording is queried too, once.
 func TestVolumesAttachedLater(t *testing.T) {
 	var asked [][]string
 	s := newSampler(t.TempDir(), nil)

@@ -15,7 +15,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// tree writes a /proc at a step: step k has done k x 3,100 writes of 16 KiB, each 12.5 ms.
+// tree writes the /proc of a step: by step k, k x 3,100 writes of 16 KiB have completed, each in 12.5
+// ms.
 func tree(t *testing.T, root string, k int) {
 	t.Helper()
 	for name, text := range map[string]string{
@@ -116,7 +117,7 @@ func TestReplay(t *testing.T) {
 			`node_disk_flush_requests_time_seconds_total{device="nvme1n1"}`: "[0.004 0.004 0.004]",
 			`node_disk_io_now{device="nvme1n1"}`:                            "[3 3 3]",
 			`node_disk_io_time_weighted_seconds_total{device="sda"}`:        "[0.011 0.011 0.011]",
-			`node_disk_flush_requests_total{device="sda"}`:                  "[]", // an old kernel does not report it
+			`node_disk_flush_requests_total{device="sda"}`:                  "[]", // not reported by old kernels
 			`node_disk_reads_completed_total{device="nvme1n1p1"}`:           "[]",
 			`node_disk_reads_completed_total{device="loop0"}`:               "[]",
 			`node_disk_writes_completed_total{device="loop1"}`:              "[0 1 2]",

@@ -12,7 +12,7 @@ import (
 )
 
 // TestFactsOfWhatIsAttachedLater: a volume that is attached and mounted during the recording is
-// described, and a removed one remains described, like its samples.
+// described. A removed one keeps its description, as it keeps its samples.
 func TestFactsOfWhatIsAttachedLater(t *testing.T) {
 	root := t.TempDir()
 	lay(t, root, unifiedTree)

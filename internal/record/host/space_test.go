@@ -21,8 +21,8 @@ const mountinfo = `22 27 0:21 / /proc rw - proc proc rw
 30 27 0:40 / /tank rw - zfs tank rw
 `
 
-// Each file system on a device is queried every ten seconds, once, and one that does not answer
-// blocks nothing.
+// Each file system on a device is queried once every ten seconds, and one that does not answer blocks
+// nothing.
 func TestSpace(t *testing.T) {
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -50,9 +50,9 @@ func (p running) put(t *testing.T, root string) {
 	}
 }
 
-// The program that writes most is reported with the id of its parent process, the device of its
-// files and its port. Writes before the first scan do not count, and neither does a process that
-// reuses the id of another one.
+// The program that writes most is reported with the ID of its parent process, the device of its files
+// and its port. Writes before the first scan do not count, and neither does a process that reuses
+// another one's ID.
 func TestWriters(t *testing.T) {
 	root := t.TempDir()
 	parent := running{name: "postgres", pid: 100, parent: 1, files: []string{"/data/pg/base/1", "/data/pg/pg_wal/2", "socket:[4242]", "/dev/null"}}

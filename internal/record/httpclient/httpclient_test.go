@@ -28,7 +28,7 @@ func serve(t *testing.T, h http.HandlerFunc) *url.URL {
 	return u
 }
 
-// read requests an address and reads the answer.
+// read requests an address and reads the response.
 func read(t *testing.T, ctx context.Context, c *http.Client, u *url.URL) (string, error) { //nolint:revive // t first
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
@@ -44,7 +44,7 @@ func read(t *testing.T, ctx context.Context, c *http.Client, u *url.URL) (string
 	return string(text), err
 }
 
-// A bound applies to the size of an answer after decompression, and nothing beyond it is read.
+// A limit applies to the decompressed size of a response, and nothing beyond it is read.
 func TestBounds(t *testing.T) {
 	packed := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
@@ -76,7 +76,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// A budget covers all answers together.
+// A budget covers all responses together.
 func TestBudget(t *testing.T) {
 	at := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 40)) })
 	ctx, client := WithBudget(t.Context(), NewBudget(Bounds{Bytes: 100})), New(Options{})
@@ -90,7 +90,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Large answers are read one after another; small ones are not delayed.
+// Large responses are read one after another; small ones are not delayed.
 func TestTurns(t *testing.T) {
 	size := map[string]int{"/large": 2000, "/small": 10}
 	at := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(make([]byte, size[r.URL.Path])) })
@@ -139,8 +139,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// Secrets go only to the intended server, and not to the target of a redirect: neither credentials,
-// nor headers, nor the URL as a Referer.
+// Secrets are sent only to the intended server, and not to the target of a redirect: neither
+// credentials, nor headers, nor the URL as a Referer.
 func TestSecretsStay(t *testing.T) {
 	elsewhere := make(chan http.Header, 1)
 	other := serve(t, func(_ http.ResponseWriter, r *http.Request) { elsewhere <- r.Header })

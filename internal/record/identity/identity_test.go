@@ -22,12 +22,11 @@ var options = Options{
 	Devices: func(m string) bool { return strings.HasPrefix(m, "disk_") },
 }
 
-// t0 is the start of the recordings of tests, in milliseconds.
+// t0 is the start of the test recordings, in milliseconds.
 const t0 = 1_700_000_000_000
 
-// of returns a recording of a source. Each line is a metric with labels, then the value of its
-// counter at the start, its increase per second, and the second of its first sample; it has 100
-// samples.
+// of returns a recording of a source with 100 samples. Each line is a metric with labels, then the
+// value of its counter at the start, its increase per second, and the second of its first sample.
 func of(t *testing.T, s recording.Source, lines ...string) recording.Reader {
 	t.Helper()
 	m := recording.NewMemory(recording.MemoryOptions{})
@@ -62,8 +61,7 @@ func of(t *testing.T, s recording.Source, lines ...string) recording.Reader {
 	return m
 }
 
-// split divides recordings and writes each part as a line: its name, then the series of its
-// sources.
+// split divides recordings and writes each part as a line: its name, then the series of its sources.
 func split(t *testing.T, opt Options, in ...recording.Reader) (out []string, notes string) {
 	t.Helper()
 	parts, err := Split(context.Background(), in, opt)
@@ -283,8 +281,8 @@ func TestLabel(t *testing.T) {
 	}
 }
 
-// The members of a set are judged together, but devices of the same name on their hosts are
-// different ones. On one host, the devices of two sources are the same.
+// The members of a set are judged together, but devices with the same name on their hosts are different
+// devices. On one host, the devices of two sources are the same.
 func TestDevicesOfASetsHosts(t *testing.T) {
 	page := recording.Source{Kind: "openmetrics", Name: "etcd.prom"}
 	members := []string{"store_syncs_total{instance=a:1,cluster=x} 5 1 0", "store_syncs_total{instance=b:1,cluster=x} 5 0 0"}

@@ -44,7 +44,7 @@ func TestSinceBoot(t *testing.T) {
 
 const sdb = "sdb 0.00 0.00 10.00 40.00 1.00 0.10 5.00\n"
 
-// TestMissingDevice: a missing device is idle if -z is evident, and a gap otherwise.
+// TestMissingDevice: a missing device counts as idle if -z was evidently used, and as a gap otherwise.
 func TestMissingDevice(t *testing.T) {
 	at := func(i int) int64 {
 		tm, err := time.Parse(time.DateTime, stamps[i])
@@ -54,7 +54,7 @@ func TestMissingDevice(t *testing.T) {
 		return tm.UnixMilli()
 	}
 
-	// No row of zeros anywhere, so -z was used: sdb was idle in report 2.
+	// There is no row of zeros, so -z was used: sdb was idle in report 2.
 	m, _, err := read(t, "z.log", xlog(banner, stamps, sda+sdb, sda+sdb, sda, sda+sdb), source.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestMissingDevice(t *testing.T) {
 	}
 }
 
-// TestTwoRuns: appended logs are separate runs, with a gap between them.
+// TestTwoRuns: concatenated logs are separate runs, with a gap between them.
 func TestTwoRuns(t *testing.T) {
 	text := xlog(banner, stamps, sda, sda, sda)
 	text = append(text, xlog(banner, []string{"2026-11-21 05:00:00", "2026-11-21 05:00:01"}, sda, sda)...)
@@ -143,7 +143,7 @@ func TestDamage(t *testing.T) {
 		t.Errorf("the row after the damaged one: %v", got)
 	}
 
-	// A torn last line must not give a smaller number.
+	// A truncated last line must not give a smaller number.
 	torn := xlog(banner, stamps, sda, sda)
 	torn = torn[:bytes.LastIndex(torn, []byte("50.00"))+1]
 	m, _, err = read(t, "d.log", torn, source.Options{})
@@ -176,7 +176,7 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// Logs that were joined in the wrong order are read in order of time.
+// Logs that were concatenated in the wrong order are read in order of time.
 func TestRunsInAnotherOrder(t *testing.T) {
 	run := func(minute, writes int) string {
 		text := "Linux 6.1.0 (db) \t2026-11-21 \t_x86_64_\t(2 CPU)\n\n"

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// fuzz reads anything: no panic, no endless loop, and counters that never fall within a run.
+// fuzz reads arbitrary input: no panic, no endless loop, and counters that never fall within a run.
 func fuzz(t *testing.T, text []byte) {
 	m, _, err := read(t, "fuzz.log", text, source.Options{})
 	if err != nil {

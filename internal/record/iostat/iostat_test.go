@@ -78,8 +78,8 @@ func irates(t testing.TB, m *recording.Memory, selector string) map[int64]float6
 	return out
 }
 
-// TestGolden reads every log under testdata and compares the result. The logs were made with
-// sysstat 12.6.1, in the locales that their names give, while a writer with O_DSYNC ran.
+// TestGolden reads every log in testdata and compares the result. The logs were made with sysstat
+// 12.6.1, in the locales that their names give, while a program was writing with O_DSYNC.
 func TestGolden(t *testing.T) {
 	logs, err := filepath.Glob("testdata/*.*")
 	if err != nil {
@@ -163,7 +163,7 @@ func dump(t *testing.T, path string, text []byte) string {
 	return b.String()
 }
 
-// TestRatesAreTheLogs reads the columns of a log independently and compares the rates of the series
+// TestRatesAreTheLogs parses the columns of a log independently and compares the rates of the series
 // with them.
 func TestRatesAreTheLogs(t *testing.T) {
 	for path, loc := range map[string]*time.Location{"testdata/xmt_c.log": time.UTC, "testdata/xkt_de_de.log": berlin} {
@@ -180,7 +180,7 @@ func TestRatesAreTheLogs(t *testing.T) {
 		for heading, want := range map[string]struct {
 			metric string
 			factor float64
-			times  string // another column to multiply with
+			times  string // another column to multiply by
 		}{
 			"w/s":     {"node_disk_writes_completed_total", 1, ""},
 			"wMB/s":   {"node_disk_written_bytes_total", 1 << 20, ""},
@@ -244,7 +244,7 @@ func columnByHand(text, heading string) []float64 {
 	return out
 }
 
-// old is the output of sysstat 10: another heading, a colon, one await and two.
+// old is the output of sysstat 10: a different heading, a colon, and await in three columns.
 const old = `Linux 2.6.32-431.el6.x86_64 (db1) 	02/11/2014 	_x86_64_	(4 CPU)
 
 02/11/2014 11:59:58 PM
@@ -390,7 +390,7 @@ func TestJSONSaysTheSame(t *testing.T) {
 	})
 }
 
-// TestProgress ensures that two passes over a file are reported as one piece of work.
+// TestProgress checks that two passes over a file are reported as one piece of work.
 func TestProgress(t *testing.T) {
 	text, err := os.ReadFile("testdata/xkt_iso.log")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// partitioned is output of iostat -xt -p, as text and as JSON: disks, partitions, a device with the
-// name of a partition but no disk, and a partition whose disk is not in the log.
+// partitioned is the output of iostat -xt -p, as text and as JSON: disks, partitions, a device with a
+// partition's name but no disk, and a partition whose disk is not in the log.
 func partitioned() (text, json string) {
 	text = "Linux 6.1.0 (db1) \t01/15/2026 \t_x86_64_\t(2 CPU)\n\n"
 	json = `{"sysstat": {"hosts": [{"nodename": "db1", "sysname": "Linux", "release": "6.1.0", "machine": "x86_64", "number-of-cpus": 2, "date": "2026-01-15", "statistics": [`

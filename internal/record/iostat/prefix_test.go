@@ -76,7 +76,7 @@ func TestPrefixIsTheTime(t *testing.T) {
 	}
 }
 
-// TestPrefixWithoutTime: names before each line are removed.
+// TestPrefixWithoutTime: names at the beginning of each line are removed.
 func TestPrefixWithoutTime(t *testing.T) {
 	for _, prefix := range []string{"db1: ", "db-0 iostat ", "[pod/db-0/iostat] ", "iostat-1  | "} {
 		prefixed, plain := prefixedLog(func(time.Time) string { return prefix })
@@ -91,7 +91,7 @@ func TestPrefixWithoutTime(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		// Without times the samples are elsewhere, but the rates are the same.
+		// Without times the samples have other times, but the rates are the same.
 		a, b := irates(t, got, "node_disk_writes_completed_total"), irates(t, want, "node_disk_writes_completed_total")
 		values := func(m map[int64]float64) []float64 { return slices.Sorted(maps.Values(m)) }
 		if len(b) != 4 || !slices.Equal(values(a), values(b)) {
@@ -100,7 +100,7 @@ func TestPrefixWithoutTime(t *testing.T) {
 	}
 }
 
-// TestDateLines: lines printed by date are the times of the reports after them.
+// TestDateLines: lines printed by date give the times of the reports after them.
 func TestDateLines(t *testing.T) {
 	begin := time.Date(2026, 1, 15, 10, 0, 0, 0, time.UTC)
 	for _, format := range []func(time.Time) string{
@@ -133,7 +133,7 @@ func TestDateLines(t *testing.T) {
 	}
 }
 
-// TestBannersDateIsNotTheStamps: the banner has the date of the locale even if the times are ISO
+// TestBannersDateIsNotTheStamps: the banner has the locale's date format even if the times are ISO
 // 8601.
 func TestBannersDateIsNotTheStamps(t *testing.T) {
 	text := "Linux 6.1.0 (db1) \t01/15/2026 \t_x86_64_\t(2 CPU)\n\n\n"
@@ -150,7 +150,7 @@ func TestBannersDateIsNotTheStamps(t *testing.T) {
 	}
 }
 
-// TestHuman: figures of --human have their own units.
+// TestHuman: numbers printed with --human have their own units.
 func TestHuman(t *testing.T) {
 	text := banner + "\n"
 	for i := range 3 {

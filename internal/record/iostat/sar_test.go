@@ -13,9 +13,9 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// TestSar: the outputs of sar and sadf for one file (sysstat 12.6: sar -u -q -d, sadf -d, -p,
-// -j and -x) give the same result. Reads and writes are counted together: 4,807 requests in the first
-// second, 0.38 ms each.
+// TestSar: the outputs of sar and sadf for one file (sysstat 12.6: sar -u -q -d, sadf -d, -p, -j and
+// -x) give the same result. Reads and writes are counted together: 4,807 requests in the first second,
+// 0.38 ms each.
 func TestSar(t *testing.T) {
 	for _, name := range []string{"text", "separated", "pairs", "json", "xml"} {
 		text, err := os.ReadFile("testdata/sar/" + name)
@@ -53,7 +53,8 @@ func TestSar(t *testing.T) {
 	}
 }
 
-// Tasks, paging and swapping of the host: the same from text without a banner, sadf -d, -p, -j and -x.
+// The host's tasks, paging and swapping: the same from text without a banner and from sadf -d, -p, -j
+// and -x.
 func TestSarOfTheHost(t *testing.T) {
 	const jsonHead = `{"sysstat": {"hosts": [{"nodename": "db-1", "file-date": "2026-11-27", "statistics": [`
 	const xmlHead = `<?xml version="1.0"?><!DOCTYPE sysstat PUBLIC "a" "b"><sysstat><host nodename="db-1"><statistics>`
@@ -89,7 +90,7 @@ func TestSarOfTheHost(t *testing.T) {
 	}
 }
 
-// A part of a report has no date: it is the day on which the file was written, or the one before.
+// A part of a report has no date. It is the day on which the file was written, or the day before.
 func TestSarWithoutBanner(t *testing.T) {
 	const text = "23:59:50    runq-sz  plist-sz   ldavg-1   ldavg-5  ldavg-15   blocked\n" +
 		"23:59:55            1       183     13.59     12.75      6.61         4\n" +
@@ -120,7 +121,7 @@ func TestSarWithoutBanner(t *testing.T) {
 	}
 }
 
-// XML that ends early keeps its reports, and says where it ends.
+// Truncated XML keeps its reports, and a note says where it ends.
 func TestCutXML(t *testing.T) {
 	text, err := os.ReadFile("testdata/sar/xml")
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// TestSinceBootOnly: iostat without an interval gives one sample, whose mean latency is the printed one.
+// TestSinceBootOnly: iostat without an interval gives one sample, whose mean latency is the printed
+// one.
 func TestSinceBootOnly(t *testing.T) {
 	text := "Linux 6.1.0 (db1) \t01/15/2026 \t_x86_64_\t(2 CPU)\n\nDevice            r/s     w/s     wkB/s w_await  %util\nsda 0.00 20.00 40.00 3.00 5.00\n\n"
 	m, src, err := read(t, "once.log", []byte(text), source.Options{Location: time.UTC})

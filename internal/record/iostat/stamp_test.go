@@ -92,7 +92,7 @@ func TestDateNearModification(t *testing.T) {
 func TestNoTimes(t *testing.T) {
 	rows := []string{sda, sda, sda}
 
-	// Written on the banner's day: the last report is in the last second of the file.
+	// Written on the banner's day: the last report is at the file's modification time.
 	text := xlog("Linux 6.1.0 (db1) \t11/21/26 \t_x86_64_\t(2 CPU)\n\n", nil, rows...)
 	from, to, notes := clockOf(t, text, nil)
 	if !to.Equal(modified) || to.Sub(from) != 2*time.Second || len(notes) != 1 || !strings.Contains(notes[0].Text, "without -t") {
@@ -106,7 +106,7 @@ func TestNoTimes(t *testing.T) {
 		t.Errorf("from %v, want %v; notes %v", from, want, notes)
 	}
 
-	// A period other than a second.
+	// A period other than one second.
 	m, src, err := read(t, "t.log", text, source.Options{Period: 5 * time.Second})
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,8 @@ import (
 	"plimsoll/internal/record/kubeclient"
 )
 
-// TestHostileAnswers reads damaged answers of an API server. Plimsoll lists and gets, and never watches.
+// TestHostileAnswers reads damaged responses of an API server. Plimsoll lists and gets, and never
+// watches.
 func TestHostileAnswers(t *testing.T) {
 	pod := `{"metadata":{"name":"db-0","namespace":"db","uid":"u","labels":{"app":"db"},"creationTimestamp":"2026-09-21T14:13:20Z"},` +
 		`"spec":{"nodeName":"n","containers":[{"name":"c","image":"i","resources":{"limits":{"cpu":"2","memory":"4Gi"}},"volumeMounts":[{"name":"data","mountPath":"/data"}]}],` +

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/check/hostile"
 )
 
-// TestUnusableConfig reads kubeconfigs with mistakes: the message names the file and what is wrong in it, and
-// has no words of a decoder.
+// TestUnusableConfig reads kubeconfigs with mistakes: the message names the file and the mistake, and
+// contains no decoder's message.
 func TestUnusableConfig(t *testing.T) {
 	for text, want := range map[string]string{
 		"apiVersion: [1": "line 1",

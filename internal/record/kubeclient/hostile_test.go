@@ -30,7 +30,7 @@ func opened(t *testing.T, within time.Duration, h http.HandlerFunc) *kubeclient.
 	return c
 }
 
-// A list is bounded: in one answer, and over all pages.
+// A list is bounded, in one response and over all pages.
 func TestListIsBounded(t *testing.T) {
 	item := `{"metadata":{"name":"x","annotations":{"a":"` + strings.Repeat("a", 40_000) + `"}}}`
 	page := `{"metadata":{"continue":"more"},"items":[` + strings.Repeat(item+",", 99) + item + `]}`

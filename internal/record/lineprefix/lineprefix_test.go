@@ -41,7 +41,7 @@ func TestCut(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 
-		// An editor removed the trailing blanks.
+		// An editor removed the trailing spaces.
 		bare := strings.ReplaceAll(text, c.prefix+"\n", strings.TrimRight(c.prefix, " \t")+"\n")
 		if got := string(Strip([]byte(bare))); got != strings.Join(lines, "\n")+"\n" {
 			t.Errorf("%s, without blanks: %q", name, got)

@@ -92,8 +92,7 @@ func run(t *testing.T, c *kubeclient.Client, name string, claims ...string) {
 	}
 }
 
-// The volumes of a pod are found on a real API server by a user who may read pods, claims and
-// volumes.
+// A real API server returns the volumes of a pod to a user who may read pods, claims and volumes.
 func TestPod(t *testing.T) {
 	s := clustertest.Run(t)
 	admin := s.Client(t, clustertest.Admin, "db")

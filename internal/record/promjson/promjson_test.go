@@ -120,6 +120,6 @@ func FuzzRead(f *testing.F) {
 	f.Add(fmt.Sprintf(matrix, ""))
 	f.Add(`{"status":"success","data":{"resultType":"vector","result":[{"metric":{"__name__":"up"},"value":[1,"1"]}]}}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _, _ = read(t, text, source.Options{}) // it ends, without a panic
+		_, _, _ = read(t, text, source.Options{}) // it returns without a panic
 	})
 }

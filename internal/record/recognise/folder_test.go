@@ -17,7 +17,7 @@ sda              0.00      0.00     0.00   0.00    0.00     0.00   10.00      0.
 
 `
 
-// A hand-made folder means the sources in it; notes and scripts next to them are skipped.
+// A folder made by hand stands for the sources in it; notes and scripts next to them are skipped.
 func TestExpand(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -49,7 +49,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// A dbPath is a source because of its diagnostic.data. With an iostat log next to that, it is both.
+// A dbPath is a source because it contains diagnostic.data. With an iostat log next to it, it is both.
 func TestExpandCapture(t *testing.T) {
 	dir := t.TempDir()
 	capture := filepath.Join(dir, "diagnostic.data")

@@ -53,7 +53,8 @@ func TestMeant(t *testing.T) {
 		"41":             "ledger://localhost:5599",
 		"42":             "--pid 42",
 		"localhost:5599": "ledger://localhost:5599",
-		// These mean no server here: an unknown process, another port, another machine, a file's name.
+		// These do not mean a server here: an unknown process, another port, another machine, a file's
+		// name.
 		"43": "", "localhost:5598": "", "db-7:5599": "", "ledger.log": "",
 	} {
 		if got := o.meant(arg); !strings.Contains(got, want) || want == "" && got != "" {

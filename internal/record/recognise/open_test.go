@@ -200,7 +200,7 @@ func TestRecordingFolder(t *testing.T) {
 	}
 }
 
-// TestNotRecognised: every error is one line that names the argument and what it is.
+// TestNotRecognised: every error is one line that names the argument and says what it is.
 func TestNotRecognised(t *testing.T) {
 	dir := t.TempDir()
 	tar := make([]byte, 1024)
@@ -288,7 +288,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// server answers as a Prometheus server, an exporter, or neither.
+// server responds like a Prometheus server, an exporter, or neither.
 func server(t *testing.T, prometheus, pages bool, denied int) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

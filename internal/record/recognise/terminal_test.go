@@ -9,7 +9,7 @@ import (
 	"testing/iotest"
 )
 
-// Decoration for a terminal or an editor is removed, wherever a read ends, and nothing else.
+// Terminal or editor decorations are removed, wherever a read ends, and nothing else.
 func TestUndecorated(t *testing.T) {
 	for text, want := range map[string]string{
 		"\xef\xbb\xbfDevice r/s\n":                         "Device r/s\n",

@@ -15,8 +15,8 @@ const daySeconds = 86_400
 
 var dayStart = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
-// benchDay returns a day of 1 s samples in chunks of 300, as in FTDC: of ten series four are
-// constant, two slow, and four counters or noise.
+// benchDay returns a day of one-second samples in chunks of 300, as in FTDC. Of every ten series, four
+// are constant, two change slowly, and four are counters or noise.
 func benchDay(series int, emit func(*Batch)) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const chunk = 300
@@ -219,7 +219,7 @@ func BenchmarkSamplesDay(b *testing.B) {
 	}
 }
 
-// BenchmarkDiskAppendRow measures the cost of a live source: one time of 150 series.
+// BenchmarkDiskAppendRow measures the cost of a live source: 150 series at one time.
 func BenchmarkDiskAppendRow(b *testing.B) {
 	d := mustCreate(b, b.TempDir(), DiskOptions{})
 	defer mustClose(b, d)

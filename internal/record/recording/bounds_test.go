@@ -17,15 +17,15 @@ var (
 	forever  = time.Date(2199, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// A ring with a sample from the year 2100 in a block or in its log, from a wrong clock, recovers at
-// a restart: nothing else is lost, and new samples of that series are accepted.
+// A ring whose block or log has a sample from the year 2100, from a wrong clock, recovers at a restart:
+// nothing else is lost, and new samples of that series are accepted.
 func TestPoisonedRingHeals(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		t.Run(fmt.Sprint("closed ", closed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(time.Until(second(700)))
 				dir := t.TempDir()
-				d := mustCreate(t, dir, DiskOptions{}) // takes what a ring would not
+				d := mustCreate(t, dir, DiskOptions{}) // accepts what a ring would not
 				feedRing(t, d, 0, 600)
 				d.Source(Source{Kind: "host", Name: "host", From: t0, To: year2100, Samples: 601})
 				mustAppend(t, d, year2100, "k", 7)
@@ -253,7 +253,7 @@ func TestImpossibleTimes(t *testing.T) {
 	}
 }
 
-// The bound on series counts the live ones: an exporter whose labels change all the time can be
+// The limit on series counts the live ones: an exporter whose labels change all the time can be
 // recorded indefinitely, in constant memory.
 func TestSeriesChurn(t *testing.T) {
 	const most, fresh, scrapes = 2000, 100, 400
@@ -320,7 +320,7 @@ func mustAppend(t *testing.T, w Writer, at time.Time, name string, v float64) {
 	}
 }
 
-// killed stops a recorder like a signal would.
+// killed stops a recorder as a signal would.
 func killed(t *testing.T, d *Disk) {
 	t.Helper()
 	close(d.stop)

@@ -60,7 +60,7 @@ func conformMetrics(t *testing.T, r Reader) {
 	}
 }
 
-// ask runs a Range that must succeed.
+// ask calls a Range that must succeed.
 func ask(t testing.TB, r Reader, expr string, from, to float64, step, lookback time.Duration) []Series {
 	t.Helper()
 	out, err := r.Range(t.Context(), expr, second(from), second(to), step, lookback)
@@ -82,8 +82,8 @@ func one(t testing.TB, out []Series) []promql.FPoint {
 // at returns the time of a point, in seconds of the suite.
 func at(p promql.FPoint) float64 { return float64(p.T-t0.UnixMilli()) / 1000 }
 
-// Ranges in the suite end between samples: whether a sample exactly at the far end belongs to the
-// range changed with Prometheus 3.
+// Ranges in the suite end between samples, because Prometheus 3 changed whether a sample exactly at the
+// far end belongs to the range.
 func conformGap(t *testing.T, r Reader) {
 	for _, c := range []struct {
 		lookback time.Duration
@@ -149,7 +149,7 @@ func conformIrate(t *testing.T, r Reader) {
 			t.Errorf("labels %s", d)
 		}
 
-		// Two samples within 3.9 s are required: up to 201 s, and again from 261 s.
+		// Two samples within 3.9 s are required, which holds up to 201 s, and again from 261 s on.
 		if n := len(out[i].Points); n != 201-2+1+599-261+1 {
 			t.Errorf("series %d: %d points", i, n)
 		}
@@ -302,7 +302,7 @@ func conformConcurrent(t *testing.T, r Reader) {
 	group.Wait()
 }
 
-// conformKept checks everything stored in addition to the samples.
+// conformKept checks everything that is stored in addition to the samples.
 func conformKept(t *testing.T, r Reader) {
 	t.Helper()
 	sources := r.Sources()

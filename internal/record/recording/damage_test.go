@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// A log that is truncated or damaged anywhere is read up to that point, and a note says where it
-// is.
+// A log that is truncated or damaged anywhere is read up to that point, and a note says where.
 func TestLogDamaged(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{})

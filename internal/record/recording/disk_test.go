@@ -100,7 +100,7 @@ func TestContinue(t *testing.T) {
 		d.Source(Source{Kind: "host", Name: "h", Samples: int64(i)})
 		d.Note(Note{Kind: NoteLimit, Text: strconv.Itoa(i)})
 
-		// Each time the old samples are repeated with other values, plus ten new ones.
+		// Each time, the old samples are repeated with other values, followed by ten new ones.
 		b := Batch{Columns: []Column{{Labels: named("x")}, {named("y", "session", strconv.Itoa(i)), []float64{1}}}}
 		for k := range 10 * (i + 1) {
 			b.TimesMs = append(b.TimesMs, second(float64(k)).UnixMilli())
@@ -200,7 +200,7 @@ func TestLocked(t *testing.T) {
 	mustClose(t, mustCreate(t, dir, DiskOptions{}))
 }
 
-// While blocks are written and the log is cut behind them, a reader that opens the folder sees
+// While blocks are written and the log is truncated behind them, a reader that opens the folder sees
 // every sample that was appended before.
 func TestOpenWhileRecording(t *testing.T) {
 	dir := t.TempDir()
@@ -242,7 +242,7 @@ func TestOpenWhileRecording(t *testing.T) {
 		r, err := Open(dir)
 		if err != nil {
 			if strings.Contains(err.Error(), "changed during each of") {
-				continue // more blocks a second than a recorder writes a day
+				continue // more blocks per second than a recorder writes in a day
 			}
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// seconds returns a recording of one gauge, x, with a sample each second.
+// seconds returns a recording of a gauge, x, with one sample per second.
 func seconds(t *testing.T, n int) *recording.Memory {
 	t.Helper()
 	m := recording.NewMemory(recording.MemoryOptions{})
@@ -27,8 +27,8 @@ func seconds(t *testing.T, n int) *recording.Memory {
 	return m
 }
 
-// The steps of a subquery are bounded: the engine allocates all of them up front, and 100y:1ms
-// killed the process.
+// The steps of a subquery are limited: the engine allocates all of them up front, and 100y:1ms killed
+// the process.
 func TestSubquerySteps(t *testing.T) {
 	m := seconds(t, 60)
 	from := time.UnixMilli(1_700_000_000_000)
@@ -49,7 +49,7 @@ func TestSubquerySteps(t *testing.T) {
 	}
 }
 
-// An expression is refused for its length or its nesting before it is parsed.
+// An expression that is too long or too deeply nested is refused before it is parsed.
 func TestCheckExpr(t *testing.T) {
 	nested := func(open, close string, n int) string {
 		return strings.Repeat(open, n) + "x" + strings.Repeat(close, n)

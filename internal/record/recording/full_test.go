@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A full disk is reported once; other errors are all kept.
+// A full disk is reported once; all other errors are kept.
 func TestEnded(t *testing.T) {
 	full := func(text string) error { return fmt.Errorf("write %s: %w", text, syscall.ENOSPC) }
 

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// envChild makes the test binary a recorder that is killed, see TestKilled.
+// envChild makes the test binary a recorder that will be killed, see TestKilled.
 const envChild = "RECORDING_TEST_CHILD_DIR"
 
 func TestMain(m *testing.M) {
@@ -46,8 +46,8 @@ func childRecorder(dir string) {
 	}
 }
 
-// A killed recorder has lost no batch that it had appended, before and after a block was written.
-// The folder can be read, and recorded to again.
+// A killed recorder has lost no appended batch, before or after a block was written. The folder can be
+// read, and recorded to again.
 func TestKilled(t *testing.T) {
 	for _, batches := range []int{1, 40, 170, 400} {
 		t.Run(strconv.Itoa(batches), func(t *testing.T) {
@@ -128,7 +128,7 @@ func checkKilled(t *testing.T, dir string, last int) {
 	}
 
 	points := one(t, out)
-	if len(points) < last+1 || len(points) > last+2 { // one may be written but not printed
+	if len(points) < last+1 || len(points) > last+2 { // one may be written but not yet printed
 		t.Fatalf("%d samples, %d were printed", len(points), last+1)
 	}
 
@@ -145,8 +145,8 @@ func checkKilled(t *testing.T, dir string, last int) {
 	}
 }
 
-// Sources are on disk soon after they are known, even if a recorder is killed before the minimum
-// time between two writes of recording.json has passed.
+// Sources are on disk soon after they are known, even if a recorder is killed before the minimum time
+// between two writes of recording.json has passed.
 func TestSourceIsWrittenImmediately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

@@ -13,7 +13,7 @@ import (
 
 var marked = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
 
-// Marks are kept in order of time, no matter which process adds them, during a recording.
+// Marks are kept in order of time during a recording, no matter which process adds them.
 func TestMarks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "rec")
 	if err := AddMark(t.TempDir(), Mark{At: marked}); err == nil {
@@ -76,7 +76,7 @@ func TestMarksOfADamagedFile(t *testing.T) {
 	}
 }
 
-// Marks are bounded: the newest are kept, and the file does not grow forever.
+// Marks are limited: the newest are kept, and the file does not grow forever.
 func TestMarksAreBounded(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "rec")
 	mustRecord(t, dir)

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Every value is restored to the bit, whatever its encoding.
+// Every value is restored to the last bit, whatever its encoding.
 func TestSegmentLossless(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, segmentMax).Draw(t, "n")
@@ -123,8 +123,8 @@ func TestMemoryBounds(t *testing.T) {
 	}
 }
 
-// Samples that arrive one at a time end up as compact as batches, and the series of one source
-// share their times.
+// Samples that arrive one at a time end up as compact as batches, and the series of one source share
+// their times.
 func TestTailsShareTimes(t *testing.T) {
 	m := NewMemory(MemoryOptions{})
 	const series, samples = 20, 2000

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestMissingBlock: a closed recording reports a missing block, and one whose times differ from
+// TestMissingBlock: a closed recording reports a missing block, and a block whose times differ from
 // those at closing.
 func TestMissingBlock(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// saying is a server that answers the first request like Prometheus, and every other one with the
-// given bytes.
+// saying is a server that answers the first request like Prometheus, and every other one with the given
+// bytes.
 type saying struct {
 	text  []byte
 	asked bool
@@ -25,7 +25,7 @@ func (s *saying) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(text)), Request: req}, nil
 }
 
-// Any answer of a server to a query gives a result or an error, and never a panic.
+// Any response of a server to a query gives a result or an error, and never a panic.
 func FuzzRemoteAnswers(f *testing.F) {
 	for _, result := range []string{
 		`{"resultType":"matrix","result":[{"metric":{"__name__":"a"},"values":[[1,"1"],[2,"NaN"]]}]}`,

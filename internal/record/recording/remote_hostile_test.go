@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// elsewhere is a server that must get no requests with secrets.
+// elsewhere is a server that must receive no request with secrets.
 func elsewhere(t *testing.T) string {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
 		for name, values := range req.Header {
@@ -88,7 +88,7 @@ func TestPushToNoReceiver(t *testing.T) {
 	}
 }
 
-// The result of a query is cut off at its bound, compressed or not, and so is the memory.
+// The result of a query is cut off at its limit, compressed or not, and so is the memory.
 func TestRemoteBomb(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(64 << 20))
 	const most = 8 << 20

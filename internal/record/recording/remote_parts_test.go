@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// An answer over the bound is requested in halves and joined seamlessly. One that is still too
-// large is an error, and so is one with too many series, before they are decoded.
+// If a response exceeds the limit, it is requested in halves and joined seamlessly. A half that is
+// still too large is an error, and so are too many series, before they are decoded.
 func TestRemoteHalves(t *testing.T) {
 	m := NewMemory(MemoryOptions{})
 	b := Batch{Columns: []Column{{Labels: named("c_total")}}}
@@ -37,7 +37,7 @@ func TestRemoteHalves(t *testing.T) {
 		t.Errorf("%d points", len(points))
 	}
 
-	if n := s.requests.Load(); n != 7 && n != 15 { // by how long the server writes a point
+	if n := s.requests.Load(); n != 7 && n != 15 { // by how many bytes the server writes per point
 		t.Errorf("%d requests", n)
 	}
 
@@ -95,8 +95,8 @@ func TestPushParameters(t *testing.T) {
 	}
 }
 
-// A receiver that accepts the first request but does not answer gets no retry; one that has
-// accepted samples before does.
+// A receiver that accepts the first request but does not answer gets no retry; one that has accepted
+// samples before does.
 func TestPushToSilence(t *testing.T) {
 	for _, before := range []int32{0, 1} {
 		var asked atomic.Int32

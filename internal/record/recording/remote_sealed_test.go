@@ -152,7 +152,7 @@ func TestSealedPrometheus(t *testing.T) {
 		name, address string
 		env           map[string]string
 		transport     http.RoundTripper
-		want          []string // in the error; none: it works
+		want          []string // in the error; "" if there is none
 	}{
 		{name: "right", address: "https://sre:anchor@" + at, transport: trusting},
 		{name: "right by the environment", address: "https://" + at, transport: trusting, env: map[string]string{recording.EnvUser: "sre", recording.EnvPassword: "anchor"}},

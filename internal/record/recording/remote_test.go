@@ -22,13 +22,13 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// A testServer serves the Prometheus API from a recording. Like servers that do not know
+// A testServer serves the Prometheus API from a recording. Like a server that does not know
 // lookback_delta, it always looks back five minutes.
 type testServer struct {
 	data     storage.Queryable
 	queries  *queries
 	requests atomic.Int32
-	mostNow  atomic.Int32 // most concurrent requests
+	mostNow  atomic.Int32 // peak number of concurrent requests
 	now      atomic.Int32
 }
 
@@ -248,7 +248,7 @@ func TestRemoteSplits(t *testing.T) {
 	r := mustRemote(t, base, RemoteOptions{From: second(10), To: second(seconds - 11)})
 	s.requests.Store(0)
 
-	// Times beyond the options are not requested; the steps are not shifted.
+	// Times outside the options are not requested; the steps are not shifted.
 	points := one(t, ask(t, r, "c_total", -5.5, 50_000, time.Second, 900*time.Millisecond))
 	if n := s.requests.Load(); n != 4 {
 		t.Errorf("%d requests for %d steps, want 4", n, seconds)
@@ -323,7 +323,7 @@ func TestRemoteErrors(t *testing.T) {
 		{"its own words", answer(400, "application/json", `{"status":"error","errorType":"bad_data","error":"no org id"}`), "bad_data: no org id"},
 		{"endless", answer(200, "application/json", `{"status":"`+strings.Repeat("x", 4096)), "larger than 1000 bytes"},
 		{"slow", func(_ http.ResponseWriter, req *http.Request) {
-			io.Copy(io.Discard, req.Body) // or the end of the request would not be noticed
+			io.Copy(io.Discard, req.Body) // otherwise the server would not notice the end of the request
 			<-req.Context().Done()
 		}, "no response within"},
 		{"redirect", func(w http.ResponseWriter, req *http.Request) {
@@ -362,8 +362,8 @@ func TestRemoteErrors(t *testing.T) {
 	}
 }
 
-// Credentials are sent only to the server, and are not part of the source's name. The answer to the
-// first request may be endless; little of it is read.
+// Credentials are sent only to the server, and are not part of the source's name. The response to the
+// first request may be endless; only a little of it is read.
 func TestRemoteProbeIsBounded(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -170,7 +170,7 @@ func TestPushIsRefused(t *testing.T) {
 	}
 }
 
-// An unreachable receiver ends the pusher once the patience runs out, and Append returns the error.
+// An unreachable receiver ends the pusher once its patience runs out, and Append returns the error.
 func TestPushWithoutReceiver(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close()
@@ -201,7 +201,7 @@ func TestPushWithoutReceiver(t *testing.T) {
 func TestRemoteRetries(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers []string // status and body, before those of a real server
-		want    string   // in the error, "" for none
+		want    string   // in the error; "" if there is none
 		asked   int
 	}{
 		"busy":     {[]string{"429 wait", "503 restarting"}, "", 3},

@@ -75,9 +75,9 @@ func TestRingKeepsTime(t *testing.T) {
 	}
 }
 
-// The folder never exceeds its limit, including the log and blocks being written. Samples arrive
-// here thousands of times faster than from any source, so while a slow machine writes a block the
-// log may exceed it by a sixteenth.
+// The folder never exceeds its limit, including the log and blocks being written. Here samples arrive
+// thousands of times faster than from any source, so while a slow machine writes a block, the log may
+// exceed the limit by a sixteenth.
 func TestRingKeepsBytes(t *testing.T) {
 	const beyond = RingBytesMin / 16
 	dir := t.TempDir()
@@ -177,7 +177,7 @@ func TestRingForgetsSeries(t *testing.T) {
 	}
 }
 
-// There is a gap between two recorders, and a note about it.
+// Between two recorders there is a gap, with a note about it.
 func TestRingNotesItsPause(t *testing.T) {
 	for name, opt := range map[string]DiskOptions{"ring": {Keep: time.Hour}, "recording": {}} {
 		dir := t.TempDir()
@@ -211,7 +211,7 @@ func TestFolderRemovedWhileRecording(t *testing.T) {
 		d := mustCreate(t, dir, opt)
 		feedRing(t, d, 0, 10)
 		add := func(k int) error {
-			d.place.check() // as each second
+			d.place.check() // as happens every second
 			return d.Append(t.Context(), &Batch{TimesMs: []int64{second(float64(k)).UnixMilli()}, Columns: []Column{{named("k"), []float64{float64(k)}}}})
 		}
 
@@ -256,7 +256,7 @@ func TestRingStuck(t *testing.T) {
 		dir := t.TempDir()
 		d := mustCreate(t, dir, DiskOptions{Keep: time.Hour, BlockSamples: 10})
 
-		// Blocks are written to a folder that does not exist.
+		// Blocks go to a folder that does not exist.
 		whole := d.dir
 		moved := func(to string) {
 			d.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// TestParseSelector: a selector has no evaluation time, so whatever needs one is an error.
+// TestParseSelector: a selector has no evaluation time, so anything that needs one is an error.
 func TestParseSelector(t *testing.T) {
 	for _, text := range []string{`rate(c_total[4s])`, `c_total offset 1s`, `c_total @ 5`, `c_total[1m]`, `c_total{`} {
 		if s, err := ParseSelector(text); err == nil || !strings.Contains(err.Error(), "selector") {
@@ -16,13 +16,13 @@ func TestParseSelector(t *testing.T) {
 	}
 }
 
-// TestSelector: a selector's text means the same once it is parsed again.
+// TestSelector: a selector's text means the same after being parsed again.
 func TestSelector(t *testing.T) {
 	sda := labels.FromStrings(labels.MetricName, "reads", "device", "sda")
 	for _, c := range []struct {
 		selector         Selector
 		text             string
-		matches, accepts bool // the series above, and its name
+		matches, accepts bool // the series above, with its name
 	}{
 		{EverySeries(), `{__name__=~".+"}`, true, true},
 		{MetricSelector("reads"), `{__name__="reads"}`, true, true},
@@ -37,7 +37,7 @@ func TestSelector(t *testing.T) {
 				c.matches, c.accepts)
 		}
 		if len(s) == 0 {
-			continue // PromQL wants one matcher that is not empty
+			continue // PromQL requires one matcher that is not empty
 		}
 		if again := MustSelector(s.String()); again.String() != c.text {
 			t.Errorf("%s reads as %s", c.text, again)

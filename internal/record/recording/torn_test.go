@@ -104,7 +104,7 @@ func flipped(text []byte, at int) []byte {
 	return out
 }
 
-// A recording of a killed recorder still reports its number of samples.
+// A killed recorder's recording still reports its number of samples.
 func TestKilledRecordingCountsItsSamples(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{})

@@ -100,7 +100,7 @@ func last(t testing.TB, mem *recording.Memory, metric string) (value float64, sa
 
 const lines = "2026-01-05 10:00:00 srv: start\n2026-01-05 10:00:10 srv: slow 2.5s\nsome trace\n2026-01-05 10:00:20 srv: quick\n"
 
-// A duration is credited when it ended, and spread over the time that it took.
+// A duration is credited when it ends, and spread over the time that it took.
 func TestEvents(t *testing.T) {
 	mem, d, err := read(t, source.Options{}, file("srv.log", lines))
 	if err != nil {
@@ -123,7 +123,7 @@ func TestEvents(t *testing.T) {
 		return series[0].Points[0].F
 	}
 
-	// It ran from 7.5 s to 10 s, and a sample at 8 s counts what ran before.
+	// It ran from 7.5 s to 10 s, and a sample at 8 s includes the part that ran before.
 	for second, want := range map[int]float64{7: 0, 8: 0.5, 9: 1.5, 10: 2.5} {
 		if got := at("srv_slow_running_seconds_total", second); got != want {
 			t.Errorf("at %d s it had run for %v, want %v", second, got, want)
@@ -178,7 +178,8 @@ func TestWrappers(t *testing.T) {
 	}
 }
 
-// Of two times the one with a zone counts: a container's clock is usually UTC, the reader's is not.
+// If a line has two times, the one with a zone counts: a container's clock is usually in UTC, the
+// reader's is not.
 func TestZone(t *testing.T) {
 	local := time.FixedZone("here", 3600)
 	_, d, err := read(t, source.Options{Location: local}, file("srv.log", lines))
@@ -199,7 +200,8 @@ func TestZone(t *testing.T) {
 	}
 }
 
-// Syslog's times have no year: it is the last one in which the time is not after the file was written.
+// Syslog's times have no year. The year is the last one that does not put the time after the last write
+// of the file.
 func TestYear(t *testing.T) {
 	f := file("srv.log", "Dec 31 23:59:50 db srv[1]: srv: a\nJan  1 00:00:10 db srv[1]: srv: slow 1s\nJan  1 00:00:20 db srv[1]: srv: b\n")
 	f.Modified = time.Date(2026, 1, 1, 0, 0, 30, 0, time.UTC)
@@ -219,7 +221,8 @@ func TestYear(t *testing.T) {
 	}
 }
 
-// Rotated files are one log, whatever their order, compressed or not. Those of other servers are not.
+// Rotated files are one log, whatever their order, compressed or not. Files of other servers are not
+// part of it.
 func TestRotated(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
@@ -252,7 +255,7 @@ func TestRotated(t *testing.T) {
 	}
 }
 
-// A line of many megabytes, times from the future and lines without a time cost a note each, and no
+// A line of many megabytes, times in the future and lines without a time each cost a note, and no
 // memory.
 func TestHostile(t *testing.T) {
 	text := lines + strings.Repeat("slow ", 1<<20) + "\n2026-01-05 10:00:21 srv: slow 1s" +
@@ -264,7 +267,7 @@ func TestHostile(t *testing.T) {
 		t.Fatalf("%+v: %v", d, err)
 	}
 	if got, _ := last(t, mem, "srv_slow_total"); got != 2 {
-		t.Errorf("%v slow calls, want 2", got) // the cut one has no duration that can be read
+		t.Errorf("%v slow calls, want 2", got) // the truncated one has no readable duration
 	}
 	if len(mem.Notes()) < 3 {
 		t.Errorf("notes: %v", mem.Notes())
@@ -277,7 +280,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// Events over many years make the intervals longer, not more.
+// Events over many years make the intervals longer, not more numerous.
 func TestLong(t *testing.T) {
 	var b strings.Builder
 	for day := range 3000 {

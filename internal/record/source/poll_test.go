@@ -43,7 +43,7 @@ func (s *server) AddFacts(d *recording.Source) {
 	d.Version = fmt.Sprint("asked ", s.asked)
 }
 
-// transcript records everything that is written, as text: times since the start of the bubble.
+// A transcript records everything that is written, as text: times since the start of the bubble.
 type transcript struct {
 	mu    sync.Mutex
 	lines []string
@@ -92,7 +92,7 @@ func source() *Polled { return NewPolled(recording.Source{Kind: "test", Name: "d
 
 var errAway = errors.New("connection refused")
 
-// The first sample is immediate, the others are at whole seconds. Poll waits for a late one, and
+// The first sample is taken immediately, the others at whole seconds. Poll waits for a late one, and
 // the next one is still on time.
 func TestSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -126,7 +126,7 @@ db asked 5: 5 from 300ms to 6s`)
 	})
 }
 
-// A database that restarts leaves a gap with its times and its reason, and is sampled again.
+// A database that restarts leaves a gap with its times and its reason, and sampling continues.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, s := &transcript{}, &server{answer: func(n int) (time.Duration, error) {
@@ -158,8 +158,8 @@ db asked 8: 5 from 1m0s to 1m17s`)
 	})
 }
 
-// A source that stays away is retried less and less often, down to a bound; the gap is also
-// reported at the end.
+// A source that stays away is retried less and less often, down to a limit. The gap is also reported at
+// the end.
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
@@ -221,7 +221,7 @@ db asked 3: 1 from 12s to 12s`)
 	})
 }
 
-// The end of the context is never an error; a failing recording is one.
+// The end of the context is never an error; a recording that fails is one.
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, after := range []time.Duration{0, 100 * time.Millisecond, 1500 * time.Millisecond} {
@@ -242,7 +242,7 @@ func TestEnd(t *testing.T) {
 	})
 }
 
-// A clock that is set, forward or back, is reported. Samples continue, and their times ascend.
+// A clock that is set, forward or back, is reported. Sampling continues, and the times ascend.
 func TestClockStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, src := &transcript{}, source()
@@ -275,8 +275,8 @@ db asked 5: 5 from 0s to 1h0m8s`)
 	})
 }
 
-// TestStopped: a program that is stopped for some seconds, for example by SIGSTOP, leaves a gap
-// with a note. A wait that is slightly too long does not.
+// TestStopped: a program that is stopped for some seconds, for example by SIGSTOP, leaves a gap with a
+// note. A wait that is slightly too long does not.
 func TestStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, src := &transcript{}, source()
@@ -312,8 +312,8 @@ db asked 8: 8 from 0s to 24s`)
 	})
 }
 
-// However the clock behaves, the times of samples ascend by at least a millisecond, are never
-// behind the clock, and are at least as far apart as the time that passed.
+// Whatever the clock does, the times of samples ascend by at least a millisecond, are never behind the
+// clock, and are at least as far apart as the time that passed.
 func TestStamps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s stamps

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// dated is a server whose values have several times.
+// dated is a server whose values have several timestamps.
 type dated struct {
 	at func(n int, now time.Time) []recording.Batch
 	n  int
@@ -26,7 +26,7 @@ func (d *dated) Sample(_ context.Context, at time.Time) ([]recording.Batch, erro
 
 func (*dated) AddFacts(*recording.Source) {}
 
-// values returns a batch of n series at a time.
+// values returns a batch of n series with one time.
 func values(at time.Time, series int) recording.Batch {
 	b := recording.Batch{TimesMs: []int64{at.UnixMilli()}}
 	for range series {
@@ -35,8 +35,8 @@ func values(at time.Time, series int) recording.Batch {
 	return b
 }
 
-// A value far from the clock is dropped, counted and reported once with the source, the metric and
-// the time; the others of its sample are kept. No clock needs to be accurate to the minute.
+// A value with a time far from the clock is dropped, counted and reported once with the source, the
+// metric and the time; the others of its sample are kept. The clocks need not agree to the minute.
 func TestImpossibleTimes(t *testing.T) {
 	year2100 := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 	synctest.Test(t, func(t *testing.T) {
@@ -74,8 +74,8 @@ db : 4 from 0s to 5m3s`)
 	})
 }
 
-// A source with only wrong times is an error with a hint, and a gap later; an offset corrects it.
-// The clock of this machine need not be right for that.
+// A source with only wrong times is an error with a hint at first, and a gap later. An offset corrects
+// the times, and works even if this machine's clock is wrong.
 func TestWrongClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ahead := &dated{at: func(_ int, now time.Time) []recording.Batch {
@@ -91,7 +91,7 @@ func TestWrongClock(t *testing.T) {
 			t.Errorf("with the offset: %v, %q", err, w.lines)
 		}
 
-		// An offset for times of this machine's own clock, which is wrong.
+		// An offset for times from this machine's own clock, which is wrong.
 		w = &transcript{}
 		if err := source().Poll(t.Context(), w, Options{For: time.Second, ClockOffset: 3 * time.Hour}, &server{}); err != nil || strings.Contains(strings.Join(w.lines, ""), "dropped") {
 			t.Errorf("own times with an offset: %v, %q", err, w.lines)

@@ -33,7 +33,7 @@ func read(t testing.TB, text string) (*recording.Memory, recording.Source, error
 	return mem, src.Describe(), err
 }
 
-// total is the last value of a metric.
+// total returns the last value of a metric.
 func total(t testing.TB, mem *recording.Memory, metric string) float64 {
 	t.Helper()
 	s, err := mem.Samples(t.Context(), recording.MustSelector(metric), time.UnixMilli(0), time.UnixMilli(recording.TimeMaxMs))
@@ -46,7 +46,8 @@ func total(t testing.TB, mem *recording.Memory, metric string) float64 {
 	return s[0].Points[len(s[0].Points)-1].F
 }
 
-// Lines of Redis from before 3.0, from before 5.0, and of today, also behind a pipeline's prefix.
+// Lines of Redis from before 3.0, from before 5.0, and from current versions, also behind a pipeline's
+// prefix.
 func TestRedis(t *testing.T) {
 	const slow = "Asynchronous AOF fsync is taking too long (disk is busy?). Writing the AOF buffer without waiting."
 	for name, lines := range map[string][3]string{

@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// The level of a rate without a limit is hardly ever as sharp as that of a limit, however much the
-// rate varies.
+// The level of a rate without a limit is hardly ever as sharp as that of a limit, however much the rate
+// varies.
 func TestPlateauChance(t *testing.T) {
 	const tries, most = 200, 0.003
 	for _, cv := range []float64{0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5} {
@@ -45,7 +45,7 @@ func TestPlateauCountsSamples(t *testing.T) {
 	}
 }
 
-// A level that much of the saturated time exceeds is not a cap, however long the rest of the
+// A level that is exceeded in much of the saturated time is not a cap, however long the rest of the
 // recording is.
 func TestPlateauIsPassedInTheSaturatedTime(t *testing.T) {
 	values, where := slices.Repeat([]float64{100}, 3600), make(timeline.Mask, 3600)

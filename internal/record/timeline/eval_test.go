@@ -22,9 +22,9 @@ const (
 	startMs = 1_700_000_000_000
 )
 
-// world is random regular data: samples exactly one second apart on the grid, counters that never
-// go down, gauges with holes, one histogram. If samples are regular, an interval's own rate is
-// irate(), so the grid and Prometheus' engine must agree cell by cell.
+// A world is random regular data: samples exactly one second apart on the grid, counters that never go
+// down, gauges with holes, one histogram. If samples are regular, an interval's own rate is irate(), so
+// the grid and Prometheus' engine must agree cell by cell.
 type world struct {
 	mem  *recording.Memory
 	grid timeline.Grid
@@ -106,7 +106,7 @@ func (l leaves) lay(sel *parser.VectorSelector, how func([]promql.FPoint) []floa
 	return out, nil
 }
 
-// streamed returns them one at a time.
+// streamed returns the series one at a time.
 type streamed struct{ leaves }
 
 func (s streamed) EachGauge(sel *parser.VectorSelector, visit func(timeline.Track) error) error {
@@ -133,7 +133,7 @@ func sameTracks(a, b []timeline.Track) bool {
 	})
 }
 
-// drawExpr draws an expression of the subset that results in a vector by device, or a single value.
+// drawExpr draws an expression of the subset that results in a vector by device, or in a single value.
 func drawExpr(t *rapid.T, depth int) string {
 	n := func() string { return fmt.Sprint(rapid.IntRange(-50, 3000).Draw(t, "number")) }
 	leaf := rapid.SampledFrom([]string{
@@ -176,8 +176,8 @@ func drawExpr(t *rapid.T, depth int) string {
 	return leaf.Draw(t, "leaf")
 }
 
-// One definition serves this program and a Prometheus server: the grid evaluates any expression of
-// the subset like the engine.
+// One definition works for this program and for a Prometheus server: the grid evaluates any expression
+// of the subset as the engine does.
 func TestEvalAgreesWithPrometheus(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -187,7 +187,7 @@ func TestEvalAgreesWithPrometheus(t *testing.T) {
 	})
 }
 
-// The shapes that the pack uses, which random expressions rarely hit.
+// Forms that the pack uses and random expressions rarely hit.
 func TestEvalAgreesOnSignalShapes(t *testing.T) {
 	exprs := []string{
 		`histogram_quantile(0.99, sum by (le, instance) (irate(h_bucket[2s])))`,
@@ -215,8 +215,8 @@ func TestEvalAgreesOnSignalShapes(t *testing.T) {
 	})
 }
 
-// The one difference: 0/0, an await without I/O, is a NaN sample for Prometheus, which count, and
-// and max see. On the grid it is unknown, as if there were no sample.
+// The one difference: 0/0, an await without I/O, is a NaN sample for Prometheus, which count, "and" and
+// max see. On the grid it is unknown, as if there were no sample.
 func TestNothingOverNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -238,8 +238,8 @@ func TestNothingOverNothing(t *testing.T) {
 	})
 }
 
-// compare evaluates with both engines and compares the cells in which either has a value, from the
-// cell on in which the grid's trailing windows are full.
+// compare evaluates with both engines and compares the cells in which either has a value, starting
+// where the grid's trailing windows are full.
 func compare(t *rapid.T, w world, expr string) {
 	t.Helper()
 	e, err := parser.NewParser(parser.Options{}).ParseExpr(expr)

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Two runs of a server a month apart: the month takes 600 cells, every cell has its true time, and
+// Two runs of a server are a month apart: the month takes 600 cells, every cell has its true time, and
 // no count is lost or moved.
 func TestFold(t *testing.T) {
 	const month = 30 * 86400

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A source that changes its period keeps its first and last new interval; an interval that is long
-// on one side only remains a gap.
+// A source that changes its period keeps its first and last new interval. An interval that is long on
+// one side only remains a gap.
 func TestPeriodChanges(t *testing.T) {
 	at := func(steps ...int64) (pts []promql.FPoint) {
 		ms, f := int64(0), 0.0
@@ -71,8 +71,8 @@ func (c classes) Gauge(*parser.VectorSelector) (out []timeline.Track, err error)
 	return out, nil
 }
 
-// A bucket without a value is ignored: it neither hides those below it nor makes the quantile its
-// bound.
+// A bucket without a value is ignored: it neither hides those below it nor makes its bound the
+// quantile.
 func TestQuantileWithAnUnknownBucket(t *testing.T) {
 	e, err := parser.NewParser(parser.Options{}).ParseExpr("histogram_quantile(0.5, x)")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// mask parses "..##.": # where it holds.
+// mask parses "..##.": # where it is true.
 func mask(s string) timeline.Mask {
 	m := make(timeline.Mask, len(s))
 	for i := range s {

@@ -12,9 +12,9 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// The scripts describe a rate over time as "10x3000" (ten cells of 3,000), "10x3000~60"
-// (alternating by 60 up and down), "10x300>3000" (a ramp) and "5x?" (unknown). The result is
-// plotted, with # where the rate is at the plateau, so that a change of the detector shows.
+// The scripts describe a rate over time as "10x3000" (ten cells of 3,000), "10x3000~60" (alternating by
+// 60 up and down), "10x300>3000" (a ramp) and "5x?" (unknown). The result is plotted, with # where the
+// rate is at the plateau, so that any change of the detector is visible.
 func TestFindPlateau(t *testing.T) {
 	datadriven.RunTest(t, "testdata/plateau", func(t *testing.T, d *datadriven.TestData) string {
 		values := series(t, d.Input)

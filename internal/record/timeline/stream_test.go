@@ -49,8 +49,8 @@ func evalText(t *testing.T, g timeline.Grid, text string, l timeline.Leaves) ([]
 	return timeline.Eval(g, e, l)
 }
 
-// TestAggregationHoldsOneSeries: 2,000 series times 100,000 cells would take 1.6 GB. Their sum is
-// computed one by one, in one reused array.
+// TestAggregationHoldsOneSeries: 2,000 series times 100,000 cells would take 1.6 GB. They are summed
+// one by one, in a single reused array.
 func TestAggregationHoldsOneSeries(t *testing.T) {
 	g := timeline.Grid{StepMs: 1000, N: 100_000}
 	shared := make([]float64, g.N)

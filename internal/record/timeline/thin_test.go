@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Dropped samples of a series change nothing on the grid, however it is cut: a counter with a
-// restart and gaps, and a gauge.
+// Dropping samples that a grid does not need changes nothing on it, however it is cut: for a counter
+// with a restart and gaps, and for a gauge.
 func TestThinned(t *testing.T) {
 	var pts []promql.FPoint
 	value := 0.0

@@ -239,8 +239,8 @@ func TestReadsBitmap(t *testing.T) {
 }
 
 // On an unknown file system, a wait that ends with a read by the same thread is attributed to that
-// read, and so is one that ended right after a read of the file system's own blocks by any thread.
-// Other requests may be in flight by chance.
+// read, and so is one that ends right after a read of the file system's own blocks by any thread. Other
+// requests may be in flight by chance.
 func TestUnknownWaitForRequest(t *testing.T) {
 	for _, x := range []struct {
 		name     string

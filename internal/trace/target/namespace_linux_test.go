@@ -25,8 +25,8 @@ func TestNamespaced(t *testing.T) {
 	}
 }
 
-// TestInAContainer: in a PID namespace, tracing by process ID would trace nothing or the wrong
-// process, so it is refused with a hint. The test runs itself in such a namespace.
+// TestInAContainer: in a PID namespace, tracing by process ID would trace nothing or the wrong process,
+// so it is refused with a hint. The test runs itself in such a namespace.
 func TestInAContainer(t *testing.T) {
 	const inside = "PLIMSOLL_TEST_IN_CONTAINER"
 	if os.Getenv(inside) != "" {

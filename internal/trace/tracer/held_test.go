@@ -23,13 +23,14 @@ func recordOf(kind, number uint32, alone bool) []byte {
 	return b
 }
 
-// Once a call lasts long, the records from before it began are passed on, and those of one second
-// more. In quiet times records are dropped, except for requests that had their disk to themselves.
+// Once a call lasts long, the records from before it began are passed on, and so are those of the
+// following second. In quiet times records are dropped, except for requests that had their disk to
+// themselves.
 func TestHeld(t *testing.T) {
 	const half = 10 * time.Millisecond
 	for _, x := range []struct {
 		name   string
-		lasted string // one character each half second: x if a call lasts then
+		lasted string // one character per half second: x if a call lasts at that time
 		want   string // all records passed on, by the number of the half second
 	}{
 		{"calm", "........", "alone 0"},
@@ -79,7 +80,7 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// The amount held is bounded: any excess is passed on.
+// The amount held is limited: any excess is passed on.
 func TestHeldBound(t *testing.T) {
 	h := held{slow: time.Hour}
 	n, most := 0, 0

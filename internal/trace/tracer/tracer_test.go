@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// started returns a probe, or skips the test with the reason why there cannot be one.
+// started returns a tracer, or skips the test with the reason why there is none.
 func started(t *testing.T, c Config) *Tracer {
 	t.Helper()
 	p, err := Start(c)

@@ -57,7 +57,7 @@ func TestWakers(t *testing.T) {
 		t.Errorf("attached without the other programs: %v", err)
 	}
 
-	if err := w.progress.Set(uint32(1)); err != nil { // a call was under way
+	if err := w.progress.Set(uint32(1)); err != nil { // a call was in progress
 		t.Fatal(err)
 	}
 

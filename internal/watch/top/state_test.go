@@ -28,7 +28,7 @@ func (still) Load(context.Context, time.Time) (*rules.Case, *diagnose.Report, er
 	return nil, nil, ErrWaiting
 }
 
-// at returns what is shown of a moment.
+// at returns what is shown at a moment.
 func at(s *State, newest time.Time) *frame.Moment {
 	m := &frame.Moment{At: s.At, From: noon, To: noon.Add(time.Hour), Begins: []time.Time{noon.Add(10 * time.Minute), noon.Add(20 * time.Minute)}}
 	if s.live && s.Follow {

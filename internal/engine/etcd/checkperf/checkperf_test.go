@@ -18,9 +18,9 @@ import (
 	"plimsoll/internal/lab/loadgen"
 )
 
-// The load of a short check arrives whole, is judged by every criterion, and is gone afterwards.
+// The load of a short check is complete, is judged by every criterion, and is removed afterwards.
 func TestRun(t *testing.T) {
-	host := etcdtest.Run(t, 1, false, "--unsafe-no-fsync=false").Endpoints[0] // what its log takes is judged
+	host := etcdtest.Run(t, 1, false, "--unsafe-no-fsync=false").Endpoints[0] // the server's log is judged
 	a, err := existing.Kinds{etcd.Addresses}.Parse("etcd://"+host, func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
@@ -58,12 +58,12 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if _, err := again.InspectFor(t.Context(), ValueSize, 1); err != nil { // keys that are left would be in the way
+	if _, err := again.InspectFor(t.Context(), ValueSize, 1); err != nil { // leftover keys would be in the way
 		t.Error(err)
 	}
 }
 
-// ops are puts a millisecond apart of which some take longer.
+// ops returns puts a millisecond apart, some of which take longer.
 func ops(n int, took time.Duration, slow map[int]time.Duration) []latency.Operation {
 	out := make([]latency.Operation, n)
 	for i := range out {
@@ -75,7 +75,7 @@ func ops(n int, took time.Duration, slow map[int]time.Duration) []latency.Operat
 	return out
 }
 
-// Each criterion fails by itself.
+// Each criterion fails when it should.
 func TestJudge(t *testing.T) {
 	opt := &Options{Load: Load{"m", 1000, 200}, Duration: time.Second}
 	none := errors.New("no /metrics")

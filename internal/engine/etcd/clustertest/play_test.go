@@ -18,8 +18,8 @@ import (
 	"plimsoll/internal/record/kubeclient"
 )
 
-// A set that is deleted without orphaning its pods takes them along, as in a cluster: a rollout
-// that did so must not pass.
+// As in a cluster, deleting a set without orphaning its pods deletes them too: a rollout that does so
+// must not pass.
 func TestDeletedWithItsPods(t *testing.T) {
 	s := Run(t)
 	c := s.Client(t, Admin, ns)
@@ -64,7 +64,7 @@ func TestDeletedWithItsPods(t *testing.T) {
 	until("none", 0)
 }
 
-// A container's path is below the mount of a whole name, and a log on no volume is a lost one.
+// A container's path is below the mount of a whole path component, and a log on no volume is lost.
 func TestPathsOfAContainer(t *testing.T) {
 	c := &corev1.Container{VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/data"}, {Name: "log", MountPath: "/data/log"}}}
 	folders := map[string]string{"data": "/d", "log": "/l"}

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// The same events as each version writes them.
+// The same events as each version logs them.
 var versions = map[string]string{
 	"3.5": `{"level":"info","ts":"2026-01-05T10:00:00.000Z","caller":"etcdmain/etcd.go:73","msg":"Running: "}
 {"level":"info","ts":"2026-01-05T10:00:00.100Z","caller":"embed/etcd.go:308","msg":"starting an etcd server","etcd-version":"3.5.9"}
@@ -86,7 +86,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// Logs of other Go programs have the same forms.
+// Logs of other Go programs have the same format.
 func TestOthers(t *testing.T) {
 	for _, text := range []string{
 		`{"level":"warn","ts":"2026-01-05T10:00:00.000Z","caller":"controller/main.go:73","msg":"slow fdatasync"}` + "\n",

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A log and the metrics of the same member are one source. Metrics sampled every 15 s have the quick
-// syncs and hide the slow ones; the log has only the slow ones, and their times.
+// A log and the metrics of the same member are one source. Metrics sampled every 15 s have the fast
+// syncs and hide the slow ones; the log has only the slow ones, with their times.
 func TestWithMetrics(t *testing.T) {
 	begin := time.Date(2026, 1, 5, 10, 0, 0, 0, time.UTC)
 	var b strings.Builder

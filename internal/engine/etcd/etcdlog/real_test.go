@@ -21,8 +21,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A real member that is compacted, defragmented and filled up logs all of that, and a diagnosis of
-// its log alone reports the quota.
+// A real member that is compacted, defragmented and filled up logs all of that, and a diagnosis of its
+// log alone reports the quota.
 func TestReal(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "etcd.log")
 	c := etcdtest.Run(t, 1, false, "--quota-backend-bytes=16777216", "--log-level=info", "--log-outputs="+file)

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// proposals returns a recording of pending and applied proposals, one sample every ten seconds, on a
-// grid whose cells are a tenth of that if fine is true: another source was sampled every second.
+// proposals returns a recording of pending and applied proposals, one sample every ten seconds. If fine
+// is true, the grid's cells are a tenth of that, because another source was sampled every second.
 func proposals(pending, applied []float64, fine bool) *rules.Signals {
 	values := map[*rules.Signal][]float64{ProposalsPending: pending, ProposalsApplied: applied}
 	grid := timeline.Grid{StepMs: 10_000, N: len(pending)}
@@ -47,8 +47,8 @@ func drawn(m timeline.Mask) string {
 	return b.String()
 }
 
-// Proposals that pile up while few are applied are a stall, with the sample between in which the backlog
-// drains. The few that are pending while the load pauses are not.
+// Proposals that pile up while few are applied are a stall, including the sample in between in which
+// the backlog drains. A few that are pending while the load pauses are not.
 func TestProposalsWaiting(t *testing.T) {
 	for name, c := range map[string]struct {
 		pending, applied []float64

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/check/hostile"
 )
 
-// rawCodec passes messages on as they are, so that they can be damaged.
+// A rawCodec passes messages on unchanged, so that they can be damaged.
 type rawCodec struct{}
 
 func (rawCodec) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }
@@ -28,7 +28,7 @@ func (rawCodec) Unmarshal(b []byte, v any) error {
 }
 func (rawCodec) Name() string { return "proto" }
 
-// damagedMember answers a member's calls, one in three with a damaged message or an error.
+// A damagedMember answers a member's calls, one in three with a damaged message or an error.
 type damagedMember struct {
 	mu sync.Mutex
 	r  *rand.Rand
@@ -65,8 +65,9 @@ func (d *damagedMember) answer(method string) ([]byte, error) {
 	return good, nil
 }
 
-// TestHostileAnswers asks a member whose messages are damaged (gRPC): none may panic, last or fail in words of
-// a decoder. What it says about other members is used as it is used to follow them.
+// TestHostileAnswers reads from a member whose messages are damaged (gRPC): none may cause a panic,
+// take long or fail with a decoder's message. What it says about other members is used as when
+// following them.
 func TestHostileAnswers(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

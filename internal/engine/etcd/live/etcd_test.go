@@ -62,7 +62,7 @@ func (p *page) Source(s recording.Source) {
 	p.sources[s.Name] = s
 }
 
-// seen reports whether this many members have this many samples each.
+// seen reports whether the given number of members have the given number of samples each.
 func (p *page) seen(members, samples int) bool {
 	n := 0
 	for _, k := range p.samples {
@@ -90,8 +90,8 @@ func read(t *testing.T, address string, env map[string]string, enough func(p *pa
 	return p, src.Read(ctx, p, source.Options{Period: 20 * time.Millisecond})
 }
 
-// One address is enough: the others are found, each has its label, and one of them leads. A member
-// that dies is noted, and reading the others continues.
+// One address is enough: the others are found, each has its label, and one of them is the leader. If a
+// member dies, a note says so, and reading the others continues.
 func TestTheQuorum(t *testing.T) {
 	c := etcdtest.Run(t, 3, false)
 	killed := false
@@ -230,7 +230,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// A member that is added during the reading is read as well; one that is removed is no longer read.
+// A member that is added during the reading is read as well; a removed one is no longer read.
 func TestMembersComeAndGo(t *testing.T) {
 	c := etcdtest.Run(t, 3, false)
 	src, err := Open("etcd://"+c.Endpoints[0], Options{Getenv: func(string) string { return "" }})

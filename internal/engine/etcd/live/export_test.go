@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// OpenEvery is [Open] with another time between two reads of the member list.
+// OpenEvery is [Open] with a different time between two reads of the member list.
 func OpenEvery(text string, opt Options, every time.Duration) (source.Source, error) {
 	s, err := Open(text, opt)
 	if err == nil {

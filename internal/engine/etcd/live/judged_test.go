@@ -26,8 +26,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A real cluster at its quota refuses writes, and one page of it shows why. The page has the
-// metrics of the other causes too.
+// A real cluster at its quota refuses writes, and a single page of its metrics shows why. The page has
+// the metrics of the other causes too.
 func TestRealNoSpace(t *testing.T) {
 	c := etcdtest.Run(t, 3, false, "--quota-backend-bytes=16777216")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -48,8 +48,8 @@ func TestRealNoSpace(t *testing.T) {
 		return err
 	}
 
-	// A put is refused if it would not fit, so the last of some one after another may leave the
-	// file below its quota. Of many at once, the quota is compared before any of them is written.
+	// A put is refused if it would not fit, so the last of several sequential puts may leave the file
+	// below its quota. With many concurrent puts, the quota is compared before any of them is written.
 	var atOnce sync.WaitGroup
 	for n := range byte(20) {
 		atOnce.Go(func() {
@@ -102,14 +102,14 @@ func TestRealNoSpace(t *testing.T) {
 		}
 	}
 
-	// Older servers than 3.4.18 and 3.5.2 do not show that they defragment.
+	// Servers before 3.4.18 and 3.5.2 do not show that they are defragmenting.
 	missing = slices.DeleteFunc(missing, func(n string) bool { return n == "etcd_disk_defrag_inflight" })
 	if len(missing) > 0 {
 		t.Errorf("a real page lacks %q", missing)
 	}
 }
 
-// errFull is what etcd answers at its quota.
+// errFull is etcd's response at its quota.
 var errFull = errors.New("the database is full")
 
 func pageOf(ctx context.Context, t *testing.T, at string) string {
@@ -149,8 +149,8 @@ func judgePage(ctx context.Context, pack *rules.Pack, page string) (string, erro
 	return r.Verdict, nil
 }
 
-// An alarm that was not disarmed refuses writes although there is room, and before 3.6 no metric shows it. The
-// live source does, for each member, and it shows when the alarm has been disarmed.
+// An alarm that was not disarmed blocks writes although there is room, and before 3.6 no metric shows
+// it. The live source shows it for each member, and also shows when the alarm has been disarmed.
 func TestRealAlarms(t *testing.T) {
 	for _, kind := range []etcdserverpb.AlarmType{etcdserverpb.AlarmType_NOSPACE, etcdserverpb.AlarmType_CORRUPT} {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -183,8 +183,8 @@ func TestRealAlarms(t *testing.T) {
 	}
 }
 
-// foundLive reads a cluster until each member has three samples of its alarms and of its metrics, and returns
-// the rules that find something.
+// foundLive reads a cluster until each member has three samples of its alarms and of its metrics, and
+// returns the rules with findings.
 func foundLive(t *testing.T, c *etcdtest.Cluster, members int) (found []string) {
 	t.Helper()
 	src, err := live.OpenEvery("etcd://"+c.Endpoints[0], live.Options{Getenv: func(string) string { return "" }}, 20*time.Millisecond)
@@ -238,7 +238,7 @@ func (e *enough) Append(ctx context.Context, b *recording.Batch) error {
 		}
 	}
 
-	// Two kinds of alarms and the WAL, of each member.
+	// Two kinds of alarms and the WAL, for each member.
 	if complete == 3*e.members {
 		e.done()
 	}

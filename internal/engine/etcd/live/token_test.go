@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A lockedMember is a member that wants a token, and counts how often one is asked for.
+// A lockedMember is a member that requires a token, and counts the requests for one.
 type lockedMember struct {
 	etcdserverpb.UnimplementedAuthServer
 	etcdserverpb.UnimplementedMaintenanceServer
@@ -24,7 +24,7 @@ type lockedMember struct {
 	mu     sync.Mutex
 	asked  int
 	valid  string
-	refuse string // the error of a token that is not valid
+	refuse string // the error for an invalid token
 }
 
 func (l *lockedMember) Authenticate(_ context.Context, r *etcdserverpb.AuthenticateRequest) (*etcdserverpb.AuthenticateResponse, error) {
@@ -56,8 +56,8 @@ func (l *lockedMember) MemberList(ctx context.Context, _ *etcdserverpb.MemberLis
 	return &etcdserverpb.MemberListResponse{Members: []*etcdserverpb.Member{{ID: 7, Name: "a"}}}, l.check(ctx)
 }
 
-// TestTokenIsKept: a user authenticates once, and again only once the token is not valid any more.
-// Each authentication is written to the logs of all members.
+// TestTokenIsKept: a user authenticates once, and again only when the token has become invalid. Each
+// authentication is written to the logs of all members.
 func TestTokenIsKept(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -97,7 +97,7 @@ func TestTokenIsKept(t *testing.T) {
 		look(2 + i)
 	}
 
-	// A user who may not see the members is not authenticated again and again.
+	// A user who may not list the members is not authenticated again and again.
 	l.valid, l.refuse = "another", "etcdserver: permission denied"
 	before := l.asked
 	if _, err := a.ask(t.Context(), nil, &member{endpoint: listener.Addr().String()}); err == nil || l.asked != before {

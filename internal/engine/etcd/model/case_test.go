@@ -17,7 +17,7 @@ import (
 )
 
 // ebs is a volume like the published case's, with the latencies that fio measured for appends: mean
-// 1.42 ms on gp2, 0.70 on gp3, of which about a third is the file system's journal.
+// 1.42 ms on gp2, 0.70 ms on gp3, about a third of which is the file system's journal.
 func ebs(t testing.TB, name string, iops units.Frequency, p0, p50, p99, p100 time.Duration) volume.Config {
 	vc := volume.Config{Name: name, Operation: 256 * units.KiB, Merge: true}
 	vc.Sustained = volume.Rate{IOPS: iops, Throughput: 250 * units.MiBps}
@@ -39,8 +39,8 @@ func gp3(t testing.TB, iops units.Frequency) volume.Config {
 	return ebs(t, "gp3", iops, 250*time.Microsecond, 420*time.Microsecond, 900*time.Microsecond, 5*time.Millisecond)
 }
 
-// cloud is five members of four cores each (m6i.xlarge), with a volume for the WAL and one for the
-// database, as in the published case.
+// cloud is a cluster of five members with four cores each (m6i.xlarge), and a volume each for the WAL
+// and the database, as in the published case.
 func cloud(t testing.TB, vc volume.Config) harnessConfig {
 	cfg := Defaults()
 	cfg.Members = 5
@@ -50,8 +50,8 @@ func cloud(t testing.TB, vc volume.Config) harnessConfig {
 	return harnessConfig{config: cfg, host: host, seed: 1, volumes: one, data: one}
 }
 
-// TestLatencyBound: one client's rate is one over the latency, whatever the IOPS; published: 2 %
-// more appends for twice the IOPS. Many clients share syncs and hide it.
+// TestLatencyBound: a single client's rate is the reciprocal of the latency, whatever the IOPS;
+// published: 2 % more appends with twice the IOPS. Many clients share syncs and hide the effect.
 func TestLatencyBound(t *testing.T) {
 	put := func(iops units.Frequency, clients int) float64 {
 		return newHarness(t, cloud(t, gp3(t, iops))).closedLoop(clients, 10*time.Second)
@@ -67,9 +67,9 @@ func TestLatencyBound(t *testing.T) {
 	}
 }
 
-// checker is `etcdctl check perf`: clients that put as fast as they are answered, all of them
-// together no more than a limit a second. (What the limit lets wait is not in its latencies:
-// coordinated omission.)
+// checker is `etcdctl check perf`: clients that put as fast as they are answered, all of them together
+// up to a rate limit. (Its latencies exclude the time spent waiting for the limit: coordinated
+// omission.)
 type checker struct {
 	harness  *harness
 	limit    int
@@ -108,8 +108,8 @@ func (c *checker) Fire(now vtime.Instant, _ uint64) {
 	}
 }
 
-// TestCheckPerf prints what check perf would say on the published volumes. Published for gp2: s
-// passes, l fails at about 6,600 writes a second.
+// TestCheckPerf prints what check perf would report on the published volumes. Published for gp2: s
+// passes, l fails at about 6,600 writes per second.
 func TestCheckPerf(t *testing.T) {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%-9s %-4s %9s %9s %9s  %s\n", "volume", "load", "put/s", "slowest", "stddev", "verdict")
@@ -119,7 +119,7 @@ func TestCheckPerf(t *testing.T) {
 			name           string
 			limit, clients int
 		}{{"s", 150, 50}, {"m", 1000, 200}, {"l", 8000, 500}, {"xl", 15000, 1000}} {
-			const seconds = 10 // of its 60
+			const seconds = 10 // of its 60 s
 			b := newHarness(t, cloud(t, vc))
 			b.payload = 256 + 1024
 			c := &checker{harness: b, limit: load.limit, waiting: load.clients, deadline: vtime.At(seconds * time.Second)}
@@ -141,8 +141,8 @@ func TestCheckPerf(t *testing.T) {
 	t.Log("\n" + out.String())
 }
 
-// A slow leader is felt, though a majority is fast: its loop applies nothing until its own sync is
-// done.
+// A slow leader affects clients even if a majority is fast: its loop applies nothing until its own sync
+// is done.
 func TestSlowLeader(t *testing.T) {
 	rate := func(slow int) float64 {
 		bc := cloud(t, gp3(t, 3000))
@@ -159,14 +159,14 @@ func TestSlowLeader(t *testing.T) {
 
 	none, follower, leader := rate(0), rate(5), rate(1)
 
-	// (Among four fast followers the second is a little faster than among three.)
+	// (The second of four fast followers is a little faster than the second of three.)
 	if follower < 0.93*none || leader > none/5 {
 		t.Errorf("put/s: %.0f, with a slow follower %.0f, with a slow leader %.0f", none, follower, leader)
 	}
 }
 
-// Heartbeats pass through the leader's loop: a sync of over two intervals makes them late, one per
-// follower. (A sync into new blocks is two writes in succession.)
+// Heartbeats pass through the leader's loop. A sync that takes more than two intervals delays them, one
+// per follower. (A sync to new blocks is two writes in succession.)
 func TestHeartbeats(t *testing.T) {
 	for _, test := range []struct {
 		write time.Duration
@@ -183,8 +183,8 @@ func TestHeartbeats(t *testing.T) {
 	}
 }
 
-// A follower that cannot keep up is sent the database, and the log does not grow without a bound
-// for it.
+// A follower that cannot keep up is sent the database, and the log does not grow without limit because
+// of it.
 func TestSnapshotToFollower(t *testing.T) {
 	bc := cloud(t, gp3(t, 3000))
 	bc.config.SnapshotCount, bc.config.CatchUp = 1000, 500

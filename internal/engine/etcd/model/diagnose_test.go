@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// record lets clients put one value after another and notes all series every second.
+// record runs clients that put one value after another, and records all series every second.
 func (b *harness) record(clients, seconds int) *recording.Memory {
 	b.t.Helper()
 	var batch recording.Batch

@@ -23,15 +23,15 @@ type harness struct {
 	devices []*kernel.Device
 	cluster *Cluster
 
-	closed  bool // a client that is answered asks again
+	closed  bool // a client that gets an answer sends the next request
 	payload units.Size
 	chance  *random.Stream
 	issued  int
 	latency []time.Duration
 	at      []vtime.Instant
 	waits   engine.Waits
-	over    int // operations whose waits are not their latency
-	quota   int // operations that may still be asked for; 0: any number
+	over    int // operations whose waits do not add up to their latency
+	quota   int // operations that may still be sent; 0: any number
 	check   func(now vtime.Instant)
 }
 
@@ -41,7 +41,7 @@ type harnessConfig struct {
 	shared  bool // one host for all members
 	volumes func(member int) volume.Config
 	data    func(member int) volume.Config // nil: with the WAL
-	// together puts members whose volumes have one name on one volume.
+	// together puts members whose volumes have the same name on one volume.
 	together bool
 	cache    bool // of the volumes, volatile
 	seed     random.Seed
@@ -119,7 +119,7 @@ func (b *harness) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 		}
 	}
 
-	if sum != int64(took) { // the model explains all of it
+	if sum != int64(took) { // the model accounts for all of it
 		b.over++
 	}
 
@@ -132,8 +132,8 @@ func (b *harness) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	}
 }
 
-// closedLoop lets n clients put one value after another for a while, of which the first second does
-// not count, and returns puts per second.
+// closedLoop lets n clients put one value after another for a while, and returns puts per second,
+// without the first second.
 func (b *harness) closedLoop(n int, d time.Duration) float64 {
 	b.closed = true
 	for range n {

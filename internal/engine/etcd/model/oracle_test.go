@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// lab is the machine of the measurements: two cores shared by all members and the clients, and a
-// disk whose fdatasync takes 0.18 ms: a write and a flush.
+// lab is the machine of the measurements: two cores shared by all members and the clients, and a disk
+// whose fdatasync takes 0.18 ms, a write and a flush.
 func lab(t testing.TB, members int, slow ...int) harnessConfig {
 	cfg := Defaults()
 	cfg.Members = members
@@ -33,14 +33,14 @@ func lab(t testing.TB, members int, slow ...int) harnessConfig {
 	}}
 }
 
-// TestOracle runs the measured cases (etcd 3.6, puts of 256 B) and prints them next to the model.
-// Puts per second are within a factor of 1.5 in each. The CPU costs were fitted to the first eight,
-// and two assumptions about the slow volume (below) were chosen by the others. Puts per sync are
-// not asserted: with 100 clients and more, the model's batches are three to four times the measured
-// ones, because its cores serve in the order of asking.
+// TestOracle runs the measured cases (etcd 3.6, puts of 256 B) and prints them next to the model. Puts
+// per second are within a factor of 1.5 in each. The CPU costs were fitted to the first eight, and two
+// assumptions about the slow volume (below) were chosen to match the others. Puts per sync are not
+// asserted: with 100 clients and more, the model's batches are three to four times the measured ones,
+// because its cores serve requests in order of arrival.
 //
-// That the slow members share one volume of 200 IOPS, and that a flush uses one of them, is
-// assumed: the measurement shows neither, and nothing else gives 16 puts per second.
+// The measurement does not show whether the slow members share one volume of 200 IOPS, or whether a
+// flush uses one of them. Both are assumed, because nothing else gives 16 puts per second.
 func TestOracle(t *testing.T) {
 	type row struct {
 		name     string
@@ -101,7 +101,7 @@ func TestOracle(t *testing.T) {
 
 	t.Log("\n" + out.String())
 
-	// In kind: a slow minority costs nothing, a slow majority costs all but a few percent.
+	// Qualitatively: a slow minority costs nothing, a slow majority costs all but a few percent.
 	for _, clients := range []int{1, 100} {
 		all := model[fmt.Sprint("5 members", clients)]
 		for _, name := range []string{"5 members, 1 slow", "5 members, 2 slow"} {

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// impaired is a volume that answers late for a while.
+// An impaired is a volume that answers late for a while.
 type impaired struct {
 	volume.Volume
 	from, to vtime.Instant
@@ -30,8 +30,8 @@ func (v impaired) Submit(now vtime.Instant, r volume.Request) volume.Completion 
 	return c
 }
 
-// TestPlot draws what clients and members see while some members' volumes answer 30 ms late, from
-// the fourth second to the eighth.
+// TestPlot plots what clients and members see while some members' volumes answer 30 ms late, from the
+// fourth second to the eighth.
 func TestPlot(t *testing.T) {
 	datadriven.RunTest(t, "testdata/slow-member", func(t *testing.T, d *datadriven.TestData) string {
 		var clients int
@@ -59,7 +59,7 @@ func TestPlot(t *testing.T) {
 		for k := 1; k <= cfg.Members; k++ {
 			vc := gp3(t, 3000)
 			vc.Name = fmt.Sprint("m", k)
-			vc.Latency[volume.Write] = always(t, 600*time.Microsecond) // a picture of waiting, not of chance
+			vc.Latency[volume.Write] = always(t, 600*time.Microsecond) // a plot of waiting, without randomness
 			v := impaired{Volume: volume.MustNew(vc, 1, nil), from: 4e9, to: 8e9}
 			if slices.Contains(slow, k) {
 				v.by = 30 * time.Millisecond
@@ -83,7 +83,7 @@ func TestPlot(t *testing.T) {
 	})
 }
 
-// plot runs for some seconds and gives a line for each from the second on.
+// plot runs for some seconds and returns a line for each from the second one on.
 func (b *harness) plot(seconds int) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%2s %7s  %-26s %s\n", "s", "put/s", "1 ms    10 ms   100 ms p99", "mean fdatasync of m1 ... m5, ms")
@@ -95,7 +95,7 @@ func (b *harness) plot(seconds int) string {
 		p99 := b.quantile(0.99)
 
 		decades := 0
-		for x := 1e6; x < float64(p99) && decades < 26; x *= 1.3335 { // eight to a decade
+		for x := 1e6; x < float64(p99) && decades < 26; x *= 1.3335 { // eight per decade
 			decades++
 		}
 
@@ -111,7 +111,7 @@ func (b *harness) plot(seconds int) string {
 		}
 
 		if s > 0 {
-			// Two figures: a picture, not a measurement.
+			// Two significant figures: a plot, not a measurement.
 			unit := math.Pow(10, math.Floor(math.Log10(float64(max(len(b.latency), 10))))-1)
 			puts := math.Round(float64(len(b.latency))/unit) * unit
 			fmt.Fprintf(&out, "%2d %7.0f  %-26s %s\n", s, puts, strings.Repeat("#", decades), strings.Join(syncs, "  "))

@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// drawn makes a cluster of any size on volumes of any latency and limit.
+// drawn makes a cluster of any size on volumes with any latency and limit.
 func drawn(t testing.TB, rt *rapid.T) harnessConfig {
 	cfg := Defaults()
 	cfg.Members = rapid.SampledFrom([]int{1, 3, 5}).Draw(rt, "members")
@@ -202,7 +202,7 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// forever is a client that asks again.
+// forever is a client that sends the next request after each answer.
 type forever struct{ b *harness }
 
 func (f *forever) Done(_ vtime.Instant, op *workload.Op, _ *engine.Waits) {

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// memory makes a folder in memory if possible, so that the benchmark measures the client and no
+// memory makes a folder in memory if possible, so that the benchmark measures the client and not the
 // disk.
 func memory(b *testing.B) string {
 	b.Helper()
@@ -29,7 +29,7 @@ func memory(b *testing.B) string {
 	return dir
 }
 
-// BenchmarkDo is the throughput of the client in closed loops, on a volume that takes no time.
+// BenchmarkDo measures the throughput of the client in closed loops, on a volume that takes no time.
 func BenchmarkDo(b *testing.B) {
 	for _, x := range []struct {
 		kind         workload.Kind

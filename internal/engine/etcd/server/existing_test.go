@@ -66,7 +66,7 @@ func (b *bench) count(t *testing.T, prefix string) int64 {
 	return got.Count
 }
 
-// An existing cluster has keys below a prefix while the run lasts, and keeps its own.
+// An existing cluster has additional keys below a prefix while the run lasts, and keeps its own.
 func TestExisting(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), etcd.Defaults(), text, "data")
 	v := useOf(t, "etcd://"+address(b.places[0].client), nil)
@@ -125,8 +125,8 @@ func TestExisting(t *testing.T) {
 	}
 }
 
-// Above its quota a cluster refuses all writes: a run that may reach it is refused, and one that
-// does ends.
+// Above its quota, a cluster refuses all writes. A run that may reach the quota is refused, and one
+// that does reach it ends.
 func TestQuotaIsNotReached(t *testing.T) {
 	cfg := etcd.Defaults()
 	cfg.Quota = 16 * units.MiB

@@ -35,7 +35,7 @@ type bench struct {
 	lines []string
 }
 
-// folder makes a folder that others may enter.
+// folder makes a folder that other users may enter.
 func folder(t testing.TB, dir string) string {
 	t.Helper()
 	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
@@ -47,7 +47,7 @@ func folder(t testing.TB, dir string) string {
 // sharedByTest is how many HTTP/2 connections a benchmark uses; 0: the default.
 var sharedByTest int
 
-// start starts a cluster in folders of the given names, or skips.
+// start starts a cluster in folders with the given names, or skips the test.
 func start(t testing.TB, dir string, cfg etcd.Config, text string, names ...string) *bench {
 	t.Helper()
 	sc, err := language.Parse("test.yaml", []byte(text), nil)
@@ -254,7 +254,7 @@ func TestThreeMembers(t *testing.T) {
 	}
 }
 
-// led fails if another member leads.
+// led fails if another member is the leader.
 func (b *bench) led(t *testing.T, want int) {
 	t.Helper()
 	s, err := etcdserverpb.NewMaintenanceClient(b.links.Load().members[want]).Status(t.Context(), &etcdserverpb.StatusRequest{})

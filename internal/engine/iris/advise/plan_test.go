@@ -24,7 +24,7 @@ workload:
   keys: {distribution: uniform}
 `
 
-// TestFirstReads compares with a simple count.
+// TestFirstReads compares the result with a simple count.
 func TestFirstReads(t *testing.T) {
 	file := scenario.NewLanguage([]*scenario.Engine{&model.Spec}, nil).NewFile("iris.yaml", []byte(reading))
 	for _, size := range []string{"64MiB", "256MiB", "8GiB"} {

@@ -10,8 +10,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A system is one of the published case: volumes for data, WIJ and journal, and the instance's
-// limits.
+// A system is one of the published case: volumes for data, WIJ and journal, and the instance's limits.
 type system struct {
 	name     string
 	stripe   int
@@ -55,9 +54,8 @@ func caseConfig() Config {
 	return cfg
 }
 
-// TestRanRead: an increasing number of processes read at random, without other load. Published for
-// A: 0.7 to 1.5 ms, with peaks over 5 ms near 16,000 per second; for B: 0.7 ms on average near
-// 80,000.
+// TestRanRead: an increasing number of processes read at random, without other load. Published for A:
+// 0.7 to 1.5 ms, with peaks over 5 ms near 16,000 per second; for B: 0.7 ms on average near 80,000.
 func TestRanRead(t *testing.T) {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%-16s %9s %9s %9s %9s\n", "system", "processes", "reads/s", "mean", "p99")
@@ -105,7 +103,7 @@ func TestRanRead(t *testing.T) {
 	t.Log("\n" + out.String())
 }
 
-// TestRanReadBesideDaemon: read latency spikes while the write daemon writes, and less on a stripe.
+// TestRanReadBesideDaemon: read latency spikes while the write daemon writes, and less so on a stripe.
 // Published: A, 8,000 writes and 12,000 reads per second, spikes over 5 ms; B, 40,000 and 60,000,
 // spikes under 1.4 ms.
 func TestRanReadBesideDaemon(t *testing.T) {

@@ -22,14 +22,14 @@ type harness struct {
 	instance *Instance
 	chance   *random.Stream
 
-	hot   uint64        // updates go to blocks below this
+	hot   uint64        // updates go to blocks below this one
 	gap   time.Duration // between updates
 	until vtime.Instant
 	reads []second
 	done  int // reads in a benchmark
 }
 
-// second is the latencies of reads in a second of the run.
+// A second is the latencies of reads in one second of the run.
 type second struct{ took []time.Duration }
 
 const (

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// TestPlot draws the write daemon's cycles second by second.
+// TestPlot plots the write daemon's cycles second by second.
 func TestPlot(t *testing.T) {
 	datadriven.RunTest(t, "testdata/cycle", func(t *testing.T, d *datadriven.TestData) string {
 		var stripe, readers, updates, hot, from, to int
@@ -30,7 +30,7 @@ func TestPlot(t *testing.T) {
 
 		cfg := caseConfig()
 		cfg.Cycle = units.Duration(8 * time.Second)
-		s.constant = true // a picture of queues, not of random latencies
+		s.constant = true // a plot of queues, without random latencies
 
 		b := s.harness(t, cfg)
 		for range readers {

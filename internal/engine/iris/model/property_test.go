@@ -51,7 +51,7 @@ func (w watched) Submit(now vtime.Instant, r volume.Request) volume.Completion {
 	return c
 }
 
-// trial is a client that submits operations at given instants.
+// A trial is a client that submits operations at given instants.
 type trial struct {
 	rt    *rapid.T
 	clock vtime.Clock
@@ -177,7 +177,7 @@ func TestProperties(t *testing.T) {
 // the first block of the databases. Both must have the same number of blocks.
 func (a *trial) imageFirst(rt *rapid.T) {
 	var image units.Size // bytes in the WIJ since its last mark
-	var blocks int       // written to databases since
+	var blocks int       // bytes written to databases since that mark
 	var imageDone, marked, written vtime.Instant
 
 	valid := false
@@ -211,8 +211,8 @@ func (a *trial) imageFirst(rt *rapid.T) {
 	}
 }
 
-// journalFirst checks that before a cycle's first block goes to the databases, a write of the
-// journal contains the last update that the cycle can have seen.
+// journalFirst checks that before a cycle's first block goes to the databases, a write of the journal
+// contains the last update that the cycle can have included.
 func (a *trial) journalFirst(rt *rapid.T) {
 	for _, cycle := range a.x.Cycles() {
 		var update vtime.Instant = -1
@@ -254,7 +254,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A process reads forever.
+// A process that reads forever.
 type process struct{ b *harness }
 
 func (p process) Done(vtime.Instant, *workload.Op, *engine.Waits) { p.b.done++; p.b.read() }

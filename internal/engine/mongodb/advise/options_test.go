@@ -15,8 +15,7 @@ import (
 	"plimsoll/internal/engine/parts"
 )
 
-// Every option of the emitted mongod.conf exists in mongod, with the right kind and within its
-// bounds.
+// Every option of the emitted mongod.conf exists in mongod, with the right type and within its limits.
 func TestMongodTakesItsOptions(t *testing.T) {
 	text, err := os.ReadFile("../../../../examples/scenarios/telemetry.yaml")
 	if err != nil {

@@ -60,7 +60,7 @@ func config(t *testing.T) Config {
 	before := mount.Root
 	mount.Root = t.TempDir()
 
-	for _, dir := range []string{mount.Root, filepath.Dir(mount.Root)} { // the engine is not root
+	for _, dir := range []string{mount.Root, filepath.Dir(mount.Root)} { // the engine does not run as root
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -85,8 +85,8 @@ func config(t *testing.T) Config {
 	}
 }
 
-// The results have to be possible: no file is smaller than its content, and the volume writes no
-// less than the new data.
+// The results must be plausible: no file is smaller than its content, and the volume writes at least
+// the new data.
 func TestMeasured(t *testing.T) {
 	cfg := config(t)
 	reports := 0
@@ -121,7 +121,7 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// Interrupted in the middle, a run ends and everything is undone (config checks).
+// If interrupted halfway, a run ends and everything is undone (config checks).
 func TestInterrupted(t *testing.T) {
 	cfg := config(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -137,7 +137,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A document is filled in order, one checkpoint after the other.
+// A document is filled in order, one checkpoint after another.
 func TestSegments(t *testing.T) {
 	for _, n := range []int{12, 13, 35, 36, 60, 720} {
 		last := 0
@@ -168,7 +168,7 @@ func TestRows(t *testing.T) {
 		if got.SpanSeconds != want.SpanSeconds || got.DocumentBytes != want.DocumentBytes || got.DocumentsPerDay != want.DocumentsPerDay || got.DayDocuments != want.DayDocuments {
 			t.Errorf("%d: %+v", n, got)
 		}
-		// The published table is right about figures per day, where it has one.
+		// The published table's figures per day are correct, where it has them.
 		if p := got.Published; p == nil || p.DocumentsPerDay != got.DocumentsPerDay {
 			t.Errorf("%d: published %+v", n, p)
 		}

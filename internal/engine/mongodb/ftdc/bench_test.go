@@ -37,8 +37,8 @@ func want150(s *Schema) func(string) bool {
 	return func(name string) bool { return wanted[name] }
 }
 
-// BenchmarkRead compares reading with mere inflating, in compressed bytes per second. Each case
-// reads a whole folder of two files, so that the fixed cost of a file is included.
+// BenchmarkRead compares reading with merely inflating, in compressed bytes per second. Each case reads
+// a whole folder of two files, so that the fixed cost of a file is included.
 func BenchmarkRead(b *testing.B) {
 	captures := []struct{ name, path string }{{"synthetic", syntheticFolder(b, 3400, 2, 12)}}
 	for name, file := range map[string]string{"8.0": "metrics.visualzhou-example", "3.6": "v3.6.3/metrics.2019-05-03T10-37-35Z-00000"} {

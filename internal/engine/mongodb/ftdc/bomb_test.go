@@ -19,8 +19,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Files that are small on disk but large in memory are refused before they grow, and the error
-// names the file and the limit. Memory is measured under a limit that the garbage collector obeys.
+// Files that are small on disk but large in memory are refused before they grow, and the error names
+// the file and the limit. Memory is measured under a limit that the garbage collector obeys.
 func TestBombs(t *testing.T) {
 	if underRace {
 		t.Skip("hundreds of megabytes of samples; too slow under the race detector")
@@ -103,7 +103,7 @@ func manyNames() []byte {
 	}.Marshal(), 0, 0, 0, 0, 0, 0, 0, 0))
 }
 
-// flood makes a file of chunks with the most samples allowed, a millisecond apart. In each chunk,
+// flood makes a file of chunks with the maximum number of samples, a millisecond apart. In each chunk,
 // each metric rises by one the given number of times.
 func flood(width, chunks, ups int) []byte {
 	var out bytes.Buffer

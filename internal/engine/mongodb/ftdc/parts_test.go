@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// The files of a folder, given one by one in any order, are joined to its capture, so no interval
+// The files of a folder, given one by one in any order, are joined into its capture, so no interval
 // between two of them is lost. A file that is given twice, or has another name, remains a separate
 // source.
 func TestFilesOfAFolder(t *testing.T) {

@@ -76,7 +76,7 @@ func TestMemory(t *testing.T) {
 	before := m.HeapAlloc
 	w := &weigher{}
 
-	// Each file's samples are the same, so only the first are passed on; progress covers all.
+	// Each file has the same samples, so only the first file's are passed on; progress covers all.
 	err = src.Read(context.Background(), w, source.Options{Parallel: 2, Progress: func(int64, int64) { w.weigh() }})
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// The waits of an account that do not overlap are parts of one whole: together they are at most that, whatever
-// the counters say.
+// The non-overlapping waits in a breakdown are parts of one whole. Together they never exceed it,
+// whatever the counters say.
 func TestAccountNeverExceedsTheWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(10, 40).Draw(t, "cells")

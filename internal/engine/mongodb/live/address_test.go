@@ -52,7 +52,7 @@ func FuzzAddress(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		a, err := parse(text, func(string) string { return "" })
 		if err != nil {
-			if err != errAddress { //nolint:errorlint // there is one error, which repeats nothing
+			if err != errAddress { //nolint:errorlint // there is one error, which repeats nothing of the address
 				t.Fatal(err)
 			}
 			return

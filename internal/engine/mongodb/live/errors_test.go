@@ -23,8 +23,7 @@ import (
 	"plimsoll/internal/engine/mongodb/mongotest"
 )
 
-// answering gives a server a minimal serverStatus, so that nothing but the tested fault is wrong
-// with it.
+// answering gives a server a minimal serverStatus, so that only the tested fault is wrong with it.
 func answering(s *mongotest.Server) *mongotest.Server {
 	s.Version = "8.0.4"
 	if s.Reply == nil {
@@ -76,7 +75,7 @@ func TestErrors(t *testing.T) {
 		server  *mongotest.Server // at db:27017; nil: no server
 		address string
 		env     map[string]string
-		want    string // "": it opens
+		want    string // "": opening succeeds
 	}{
 		"open":               {&mongotest.Server{}, "mongodb://db", nil, ""},
 		"password":           {&only, "mongodb://me:s3cret@db:27017/?authSource=admin", nil, ""},
@@ -169,7 +168,7 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-// A server that speaks another protocol is not a MongoDB.
+// A server that uses another protocol is not recognised as MongoDB.
 func TestNoMongoDB(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Any answer gives a sample or an error, and never a panic. The driver checks only a document's
+// Any response gives a sample or an error, and never a panic. The driver checks only a document's
 // outline.
 func FuzzAnswers(f *testing.F) {
 	for _, d := range []any{

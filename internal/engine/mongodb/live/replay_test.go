@@ -67,8 +67,7 @@ func TestSameAsCapture(t *testing.T) {
 		var w mongotest.Wire
 		defer w.Start("db:27017", &mongotest.Server{Version: "8.0.0", Reply: r.Answer(time.Now)})()
 		src := open(t, &w, "mongodb://db:27017")
-		// The additional commands are timestamped half a second later, and the recording would end
-		// there.
+		// The additional commands are timestamped half a second later, and the recording would end there.
 		wants := diagnose.Wants(pack)
 		want := func(metric string) bool { return metric != latencyMetric && wants(metric) }
 		if err := src.Read(t.Context(), live, source.Options{Want: want, For: samples * time.Second}); err != nil {

@@ -55,8 +55,8 @@ func notes(m *recording.Memory) string {
 	return out
 }
 
-// A user without getDiagnosticData gets serverStatus and the members. A note says what is missing
-// and which role grants it.
+// A user without getDiagnosticData gets serverStatus and the members. A note says what is missing and
+// which role grants it.
 func TestLeastPrivilege(t *testing.T) {
 	r := capture(t, busy, 40)
 	synctest.Test(t, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestLeastPrivilege(t *testing.T) {
 	})
 }
 
-// Below a second, serverStatus itself is called, and the rest is read once a second.
+// At periods below a second, serverStatus itself is called, and the rest is read once a second.
 func TestFinePeriod(t *testing.T) {
 	r := capture(t, busy, 40)
 	synctest.Test(t, func(t *testing.T) {
@@ -130,8 +130,8 @@ func TestStale(t *testing.T) {
 		defer w.Start("db:27017", s)()
 		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 18 * time.Second})
 
-		// After five seconds without a new document. The document is requested first, between two
-		// seconds.
+		// This happens after five seconds without a new document. The document is requested first,
+		// between two seconds.
 		if got := times(t, m, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin); got != "db: 0 1 2 3 8.75 9.75 10.75 11.75 12.75 13.75 14 15 16 17 18" {
 			t.Errorf("serverStatus at %s", got)
 		}
@@ -146,7 +146,7 @@ func TestStale(t *testing.T) {
 	})
 }
 
-// A server that restarts leaves a gap; reading continues when it is back.
+// A server that restarts leaves a gap; reading resumes once it is back.
 func TestRestart(t *testing.T) {
 	r := capture(t, busy, 60)
 	synctest.Test(t, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestRestart(t *testing.T) {
 			time.Sleep(5200 * time.Millisecond)
 			stop()
 			time.Sleep(6 * time.Second)
-			// Its uptime restarts at that of the capture's beginning.
+			// Its uptime restarts at the one from the capture's beginning.
 			stop = w.Start("db:27017", &mongotest.Server{Version: "8.0.1", Reply: again(r, begin)})
 		}()
 
@@ -181,7 +181,7 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// A server that restarts soon after it was started may be up for as long as before.
+// A server that restarts soon after it was started may have been up for just as long before.
 func TestRestartOfAYoungServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w mongotest.Wire
@@ -215,7 +215,7 @@ func TestRestartOfAYoungServer(t *testing.T) {
 	})
 }
 
-// again answers as the server did at the start of the capture, with times that continue.
+// again responds as the server did at the start of the capture, with times that continue.
 func again(r *mongotest.Replay, begin time.Time) func(string, bson.Raw) any {
 	restarted := time.Now()
 	answer := r.Answer(func() time.Time { return begin.Add(time.Since(restarted)) })
@@ -268,9 +268,8 @@ func TestSkew(t *testing.T) {
 	})
 }
 
-// TestSlowHello: an answer that took 5 s at the start, as in a stall, does not move the samples,
-// and no note says that the clock is off. A clock that is off is measured again with a quick
-// answer.
+// TestSlowHello: a response that took 5 s at the start, as in a stall, does not shift the samples, and
+// no note says that the clock is off. A clock that is off is measured again with a fast response.
 func TestSlowHello(t *testing.T) {
 	r := capture(t, busy, 60)
 	for _, off := range []time.Duration{0, -2 * time.Second, -time.Hour} {
@@ -378,7 +377,7 @@ func named(doc bson.Raw, host string) any {
 	return bson.D{{Key: "data", Value: data}, {Key: "ok", Value: 1.0}}
 }
 
-// A mongos is read, and a note names the members that report on storage.
+// A mongos can be read, and a note names the members that report on storage.
 func TestRouter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shards := bson.A{bson.D{{Key: "_id", Value: "rs0"}, {Key: "host", Value: "rs0/a:27018,b:27018"}}}
@@ -401,7 +400,7 @@ func TestRouter(t *testing.T) {
 	})
 }
 
-// Sizes of the largest databases are read concurrently with the samples.
+// The sizes of the largest databases are read concurrently with the samples.
 func TestSizes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := answering(&mongotest.Server{})

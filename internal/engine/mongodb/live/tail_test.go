@@ -55,7 +55,7 @@ func stalling(begin time.Time) func(name string, command bson.Raw) any {
 }
 
 // For a running MongoDB, the class of each write's latency is known, so percentiles are those of
-// writes. Sums give only means.
+// individual writes. Sums give only means.
 func TestPercentiles(t *testing.T) {
 	m := recording.NewMemory(recording.MemoryOptions{})
 	requests := map[string]int{}
@@ -104,8 +104,8 @@ func TestPercentiles(t *testing.T) {
 		t.Fatalf("percentiles are drawn as %+v", drawn)
 	}
 
-	// 1,024 us is the end of the class of 700 us. The class of two seconds spans 1.57 to 2.10 s;
-	// ten of 200 writes are the slowest 5 %.
+	// 1,024 us is the end of the class that contains 700 us. The class that contains two seconds spans
+	// 1.57 to 2.10 s; ten of 200 writes are the slowest 5 %.
 	slow := 0
 	for k, v := range drawn.Tracks[1].Values {
 		switch {
@@ -192,7 +192,7 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// Whatever the answer, either the class counts increase or there are none.
+// Whatever the response, either the class counts increase or there are none.
 func FuzzTail(f *testing.F) {
 	good, err := bson.Marshal(stalling(time.Now().Add(-time.Minute))("serverStatus", bson.Raw("\x05\x00\x00\x00\x00")))
 	if err != nil {

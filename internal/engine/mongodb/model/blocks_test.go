@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/base/random"
 )
 
-// A write takes the beginning of the shortest free extent that fits, and of equal ones the first in
+// A write takes the beginning of the shortest free extent that fits, and among equal ones the first in
 // the file. Neighbours are merged.
 func TestBlocks(t *testing.T) {
 	var b blocks
@@ -18,7 +18,7 @@ func TestBlocks(t *testing.T) {
 		b.give(x[0], x[1])
 	}
 
-	// Free are now 0 to 6, 10, 20 and 30.
+	// Now 0 to 6, 10, 20 and 30 are free.
 	for _, x := range [][2]int32{{2, 10}, {1, 20}, {1, 21}, {5, 0}, {1, 5}, {9, 30}} {
 		if at, ok := b.take(x[0]); !ok || at != x[1] {
 			t.Errorf("%d units at %d, %v: not at %d", x[0], at, ok, x[1])

@@ -55,9 +55,9 @@ func (b *bench) record(t *testing.T, length time.Duration) *recording.Memory {
 	return m
 }
 
-// The rules report the same for the model as for the real engine in the same situation: the
-// kernel's backlog and the volume's throughput are the causes, eviction is at most a symptom, and
-// nothing stalls if the journal has its own volume.
+// The rules report the same for the model as for the real engine in the same situation: the kernel's
+// backlog and the volume's throughput are the causes, eviction is at most a symptom, and nothing stalls
+// if the journal has its own volume.
 func TestDiagnosed(t *testing.T) {
 	for _, c := range []struct {
 		name       string

@@ -148,14 +148,13 @@ func distribution(of ...volume.Quantile) volume.Latency {
 	return l
 }
 
-// labVolume is the volume of the measured runs, as examples/make/volume.sh makes it: a loop device
-// with 128 requests and the kernel's writeback throttling, on top of a device that the kernel
-// limits to 3,000 IOPS and 48 MB/s. The limiter lets 100 ms worth of requests pass immediately
-// (throtl_slice in block/blk-throttle.c) and charges flushes. The rest of a request's time was
-// measured on the journal's own volume in a run of 150 s with all three changes and cores that were
-// 17 % busy (block_rq_issue to block_rq_complete; 119,488 writes, 112,761 flushes). In 1 of 100
-// requests it exceeds half a millisecond: two kernel threads handle it one after the other, and
-// wait for a core.
+// labVolume is the volume of the measured runs, as examples/make/volume.sh makes it: a loop device with
+// 128 requests and the kernel's writeback throttling, on top of a device that the kernel limits to
+// 3,000 IOPS and 48 MB/s. The limiter lets 100 ms worth of requests pass immediately (throtl_slice in
+// block/blk-throttle.c) and charges flushes. The rest of a request's time was measured on the journal's
+// own volume in a run of 150 s with all three changes and cores that were 17 % busy (block_rq_issue to
+// block_rq_complete; 119,488 writes, 112,761 flushes). One in 100 requests exceeds half a millisecond:
+// two kernel threads handle it one after the other, and wait for a core.
 func labVolume() volume.Config {
 	write := distribution(takes(0, 10), takes(0.1, 17), takes(0.25, 21), takes(0.5, 28), takes(0.75, 41), takes(0.9, 64), takes(0.95, 85),
 		takes(0.98, 166), takes(0.99, 511), takes(0.995, 1137), takes(0.999, 2870), takes(1, 7588))
@@ -179,8 +178,8 @@ func lab() rig {
 	return rig{cfg: cfg, host: host, cache: true, load: workload.Spec{Preset: "wiredtiger-lab"}, volumes: map[string]volume.Config{"data": labVolume()}}
 }
 
-// The ten measured runs (eight here: two repeated a run with WiredTiger 11.3.1, within 10 %). All
-// use one set of parameters; those calibrated on these runs are named in the package's doc.
+// The ten measured runs (eight here: two repeated a run with WiredTiger 11.3.1, within 10 %). All use
+// one set of parameters; those calibrated on these runs are named in the package's doc.
 func TestMeasuredRuns(t *testing.T) {
 	tuned := func(c *Config) {
 		c.EvictionThreadsMin, c.EvictionThreadsMax = 20, 20
@@ -193,7 +192,7 @@ func TestMeasuredRuns(t *testing.T) {
 		p99, max         float64 // measured, ms
 		checkpoint       float64 // the longest, ms
 		mbps, iops       float64 // of the data volume
-		within           float64 // the largest factor between the model's p99 and this
+		within           float64 // the largest factor between the model's p99 and this one
 		withinCheckpoint float64
 	}{
 		{"baseline", func(*rig) {}, 7909, 8972, 7615, 16.9, 1149, 1.5, 1.6},
@@ -247,7 +246,7 @@ func TestMeasuredRuns(t *testing.T) {
 		}
 	}
 
-	// Lessons of the runs, whatever the figures: what helps, what does not, and by how much.
+	// Lessons from the runs, whatever the figures: what helps, what does not, and by how much.
 	for _, c := range []struct {
 		less, more string
 		by         float64
@@ -269,7 +268,8 @@ func TestMeasuredRuns(t *testing.T) {
 }
 
 // writes counts the data volume's writes as iostat does: a flush that follows no write of the file
-// system's journal counts as a write without data, and a flush that belongs to one is part of it.
+// system's journal counts as a write without data, and a flush that belongs to such a write is part of
+// it.
 func (b *bench) writes() int64 {
 	s, syncs := b.devices[0].Stats(), b.engine.c.fsyncs
 	if len(b.devices) == 1 {
@@ -288,8 +288,8 @@ func (b *bench) longest() (d time.Duration) {
 	return d
 }
 
-// Bytes written per update, measured with a checkpoint every 20 s: 26 KB documents at 300
-// updates/s, whole and as differences, and 500 hot ones.
+// Bytes written per update, measured with a checkpoint every 20 s: 26 KB documents at 300 updates/s,
+// both whole and as differences, and 500 hot ones.
 func TestMeasuredAmplification(t *testing.T) {
 	for _, c := range []struct {
 		name     string

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// The same events as each version writes them.
+// The same events as each version logs them.
 var versions = map[string]string{
 	"6.0": `{"t":{"$date":"2026-01-05T10:00:00.000+00:00"},"s":"I",  "c":"CONTROL",  "id":23403,   "ctx":"initandlisten","msg":"Build Info","attr":{"buildInfo":{"version":"6.0.5","gitVersion":"abc"}}}
 {"t":{"$date":"2026-01-05T10:00:10.000+00:00"},"s":"I",  "c":"WTCHKPT",  "id":22430,   "ctx":"Checkpointer","msg":"WiredTiger message","attr":{"message":{"ts_sec":1767607210,"session_name":"WT_SESSION.checkpoint","category":"WT_VERB_CHECKPOINT_PROGRESS","msg":"saving checkpoint snapshot min: 6, snapshot max: 6 snapshot count: 0, oldest timestamp: (0, 0)"}}}

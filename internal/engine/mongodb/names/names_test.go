@@ -140,7 +140,7 @@ func TestRealNames(t *testing.T) {
 	}
 }
 
-// In each real capture, each idea has the name of its version and no other.
+// In each real capture, every renamed metric has its version's name and no other.
 func TestAliases(t *testing.T) {
 	for _, c := range captures {
 		t.Run(c.file, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// The same status as the old shell, mongosh and EJSON print it.
+// The same status as printed by the old shell, by mongosh and as EJSON.
 var spellings = map[string]string{
 	"mongo":             "rs0:PRIMARY> db.serverStatus()\n{\n\t\"host\" : \"db-1:27017\",\n\t\"version\" : \"4.4.6\",\n\t\"uptimeMillis\" : NumberLong(10000),\n\t\"localTime\" : ISODate(\"2026-11-21T02:00:00.500Z\"),\n\t\"opcounters\" : { \"insert\" : 5 },\n\t\"opLatencies\" : { \"writes\" : { \"latency\" : NumberLong(\"64000000000\"), \"ops\" : NumberLong(2000000) } },\n\t\"$clusterTime\" : { \"clusterTime\" : Timestamp(1795226400, 1), \"signature\" : { \"hash\" : BinData(0,\"AA=\") } },\n\t\"ok\" : 1\n}\nrs0:PRIMARY> \n",
 	"mongosh":           "{\n  host: 'db-1:27017',\n  version: '7.0.5',\n  uptimeMillis: Long('10000'),\n  localTime: ISODate('2026-11-21T02:00:00.500Z'),\n  opcounters: { insert: Long('5'), deprecated: [Object] },\n  opLatencies: {\n    writes: { latency: Long('64000000000'), ops: Long('2000000') }\n  },\n  '$clusterTime': { clusterTime: Timestamp({ t: 1795226400, i: 1 }) },\n  ok: 1\n}\n",
@@ -56,7 +56,7 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// Several documents are a recording, in order of time, whatever is between them.
+// Several documents are a recording, in order of time, whatever text is between them.
 func TestSeveral(t *testing.T) {
 	later := strings.ReplaceAll(spellings["mongosh"], "02:00:00.500", "02:01:00.500")
 	for name, text := range map[string]string{
@@ -71,7 +71,7 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// Other documents are not taken for a status, and a damaged one is an error with its line.
+// Other documents are not recognised as a status, and a damaged one is an error with its line.
 func TestNot(t *testing.T) {
 	for _, text := range []string{
 		"", `{"a":1}`, `{"t":{"$date":"2026-11-21T02:00:00Z"},"s":"I","ctx":"main","msg":"serverStatus was very slow","attr":{"uptimeMillis":5}}`,

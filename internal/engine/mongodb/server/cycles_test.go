@@ -37,7 +37,7 @@ func TestCycles(t *testing.T) {
 				c.observe(at(ms), d)
 			}
 
-			look(0, 7, 999, 0) // checkpoints before the first answer do not count
+			look(0, 7, 999, 0) // checkpoints before the first response do not count
 			look(500, 7, 999, 0)
 			look(1000, 8, 120, 0) // began and ended between two polls
 			look(1500, 8, 120, 1)
@@ -82,7 +82,7 @@ func TestCyclesCountedAsTheyBegin(t *testing.T) {
 	}
 }
 
-// Answers of real mongods are understood.
+// Responses of real mongods are parsed correctly.
 func TestCyclesOfRealServers(t *testing.T) {
 	for file, want := range map[string]float64{"v3.6.3/metrics.interim.0c2fdde": 74, "v8.2.1/metrics.interim": 20} {
 		answers := captures(t, file)

@@ -39,7 +39,7 @@ workload:
   connections: 4
 `
 
-// captures are answers from real mongods' diagnostic.data, if it exists next to the checkout.
+// captures are responses from real mongods' diagnostic.data, if it exists next to the checkout.
 func captures(t testing.TB, name string) []bson.Raw {
 	t.Helper()
 	answers, err := mongotest.Answers(filepath.Join("../../../../../shared/data/ftdc", name))
@@ -371,7 +371,7 @@ func (p *page) Append(_ context.Context, b *recording.Batch) error {
 func (*page) Source(recording.Source) {}
 func (*page) Note(recording.Note)     {}
 
-// The answers of a real mongod become series with the same names as those from diagnostic.data.
+// The responses of a real mongod become series with the same names as those from diagnostic.data.
 func TestStatistics(t *testing.T) {
 	for file, wants := range map[string][]string{
 		"v8.2.1/metrics.interim": {`{__name__="mongodb_ss_wt_cache_bytes_currently_in_the_cache"}`, `{__name__="mongodb_ss_opLatencies_latency", op_type="writes"}`,

@@ -28,7 +28,7 @@ func TestRealMongod(t *testing.T) {
 	}
 
 	dir := t.TempDir()
-	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // the engine's user has to get in
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // the engine's user needs access
 		t.Fatal(err)
 	}
 

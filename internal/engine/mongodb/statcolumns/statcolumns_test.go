@@ -54,7 +54,7 @@ func read(t *testing.T, text string) ([]string, error) {
 	return out, nil
 }
 
-// Each version's columns give counters and queues; a time of day belongs to the last day before the
+// Each version's columns give counters and queues. A time of day belongs to the last day before the
 // file was written.
 func TestForms(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -62,8 +62,8 @@ workload: {arrivals: {clients: 64}, mix: {update: 100%}, keys: {count: 20000}, d
 	}
 }
 
-// BenchmarkPush measures what the engine writes for a bucket that grows by a reading. The document
-// is passed whole or as a difference; in either case the next checkpoint writes its whole page.
+// BenchmarkPush measures what the engine writes for a bucket that grows by a reading. The document is
+// passed whole or as a difference; in either case the next checkpoint writes its whole page.
 func BenchmarkPush(b *testing.B) {
 	const documents, size, entry = 2000, 26_000, 40
 	for name, tt := range map[string]struct {
@@ -71,7 +71,7 @@ func BenchmarkPush(b *testing.B) {
 		opt options
 	}{
 		"difference": {},
-		// As a replacement: the oplog has the whole document too.
+		// As a replacement, the oplog has the whole document too.
 		"whole":                  {opt: options{whole: true}},
 		"whole, short log entry": {log: ", log_bytes: 300B", opt: options{whole: true}},
 	} {

@@ -94,7 +94,8 @@ func TestStatistics(t *testing.T) {
 	}
 }
 
-// Everything that a worker sends is parsed or rejected, and what is parsed is within its limits.
+// Everything that a worker sends is either parsed or rejected, and everything parsed is within its
+// limits.
 func FuzzFrames(f *testing.F) {
 	f.Add(append(said(0, statusHello, hello("3.2.1")), said(7, statusDone, make([]byte, 13))...))
 	f.Add(said(9, statusDone, append(make([]byte, 8), "cache: bytes\t5\nlog: syncs\t-1\n"...)))
@@ -211,7 +212,7 @@ func TestHostileFrames(t *testing.T) {
 	}
 }
 
-// The end of stdin ends the worker; within a frame, with a message.
+// The end of stdin ends the worker; in the middle of a frame, it does so with a message.
 func TestEndOfStdin(t *testing.T) {
 	path := build(t)
 	for in, want := range map[string]int{"": 0, "\x09\x00": 2, "\x09\x00\x00\x00": 2, "\x09\x00\x00\x00\x01": 2} {

@@ -14,7 +14,7 @@ import (
 )
 
 // The scripts draw the checkpointer's wait event in each second: . CheckpointerMain, w any other, s
-// DataFileSync, ? no sample. The digits below are the seconds PostgreSQL credits when a checkpoint
+// DataFileSync, ? no sample. The digits below are the seconds that PostgreSQL credits when a checkpoint
 // ends. The output marks the cells in which a checkpoint ran.
 func TestPostgresCheckpoints(t *testing.T) {
 	events := map[byte]string{'.': "CheckpointerMain", 'w': "DataFileWrite", 's': "DataFileSync"}

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// recordedSessions returns a recording with one sample every ten seconds, on a grid whose cells are a
-// tenth of that if fine is true: another source was sampled every second.
+// recordedSessions returns a recording with one sample every ten seconds. If fine is true, the grid's
+// cells are a tenth of that, because another source was sampled every second.
 func recordedSessions(values map[*rules.Signal][]float64, fine bool) *rules.Signals {
 	grid, periods := timeline.Grid{StepMs: 10_000}, map[string]float64{}
 	for s, v := range values {
@@ -39,7 +39,7 @@ func tenfold[E any](values []E) (out []E) {
 	return out
 }
 
-// handfuls returns samples of sessions that execute, of completed commits and of the oldest transaction's
+// handfuls returns samples of active sessions, of completed commits and of the oldest transaction's
 // age: mostly quiet, sometimes a handful of sessions, sometimes a stall of one or several samples.
 func handfuls(t *rapid.T) map[*rules.Signal][]float64 {
 	var active, commits, oldest []float64
@@ -58,8 +58,8 @@ func handfuls(t *rapid.T) map[*rules.Signal][]float64 {
 	return map[*rules.Signal][]float64{Active: active, Commits: commits, OldestTransaction: oldest}
 }
 
-// What stalls depends on PostgreSQL's own samples: that another source was sampled every second, so that
-// ten cells have the same values, changes nothing. Ten such cells are one sample and not ten witnesses.
+// Stalls are judged by PostgreSQL's own samples. If another source was sampled every second, ten cells
+// have the same values. Such cells count as one sample, not as ten independent ones.
 func TestStallsOnAFinerGrid(t *testing.T) {
 	unsure := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -84,8 +84,8 @@ func TestStallsOnAFinerGrid(t *testing.T) {
 	}
 }
 
-// Whether sessions executed together by chance does not depend on the direction of time or on the size of
-// the load: twice the sessions with twice the commits wait equally long.
+// Whether sessions were active at the same time by chance does not depend on the direction of time or
+// on the size of the load: twice the sessions with twice the commits wait equally long.
 func TestByChanceIsSymmetric(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := handfuls(t)
@@ -115,8 +115,8 @@ func doubled(values []float64) (out []float64) {
 	return out
 }
 
-// Whether missing commits are only published later does not depend on the size of the load or on the grid of
-// another source, and in samples of ten seconds a second's delay explains no drop.
+// Whether missing commits are merely published later does not depend on the size of the load or on the
+// grid of another source. In ten-second samples, a delay of one second explains no drop.
 func TestPublishedLaterIsInvariant(t *testing.T) {
 	later := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// While a query that lists files hangs, as it does while the disk stalls, the other figures are
-// sampled anyway. A real server's functions are hidden by slow ones of the same names.
+// While a query that lists files hangs, as it does when the disk stalls, the other figures are still
+// sampled. Slow functions of the same names hide a real server's own.
 func TestSlowFilesDoNotStopSamples(t *testing.T) {
 	s := real(t)
 	for _, sql := range []string{
@@ -66,7 +66,7 @@ func readUntil(t testing.TB, address string, holds func(*page) bool) (*page, err
 	return p, src.Read(ctx, p, source.Options{Period: 20 * time.Millisecond})
 }
 
-// has reports whether a series of a metric was seen.
+// has reports whether a series of a metric was recorded.
 func (p *page) has(metric string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// The checkpointer's wait shows a checkpoint in progress. A backup's checkpoint is paced over
-// minutes; CHECKPOINT runs at full speed.
+// The checkpointer's wait shows a checkpoint in progress. A backup's checkpoint is paced over minutes;
+// CHECKPOINT runs at full speed.
 func TestCheckpointInProgress(t *testing.T) {
 	s := real(t)
 	if has, err := s.Exec("SELECT 1 FROM pg_proc WHERE proname = 'pg_backup_start'"); err != nil {

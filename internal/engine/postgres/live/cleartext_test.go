@@ -10,8 +10,8 @@ import (
 	"testing/iotest"
 )
 
-// A server that wants the password in clear text is noticed, however its message arrives, with and
-// without its refusal of TLS before; nothing else is taken for it.
+// A server that requests the password in clear text is detected, however its message arrives, with and
+// without a refusal of TLS before it. Nothing else is mistaken for it.
 func TestClearText(t *testing.T) {
 	for text, want := range map[string]bool{
 		clearTextPassword: true, "N" + clearTextPassword: true, "NN" + clearTextPassword: false, "R\x00\x00\x00\x08\x00\x00\x00\x00" + clearTextPassword: false,
@@ -39,7 +39,7 @@ func TestClearText(t *testing.T) {
 	}
 }
 
-// sayingConn is a connection that says what a reader has.
+// A sayingConn is a connection that delivers the content of a reader.
 type sayingConn struct {
 	io.Reader
 	net.Conn

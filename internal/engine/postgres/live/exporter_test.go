@@ -76,16 +76,16 @@ func exporterPage(t *testing.T, dsn string) *page {
 	return got
 }
 
-// leftOut are the exporter's families that are not read: none explains why a write waits.
+// leftOut are the exporter's families that are not read, because none explains why a write waits.
 var leftOut = regexp.MustCompile(`^pg_(locks_count|stat_archiver_.*|stat_database_conflicts_confl_.*|static|exporter_.*|scrape_.*|replication_.*|` +
 	`stat_(database|bgwriter)_stats_reset.*|stat_database_checksum_last_failure|` +
 	// those of the session itself
 	`settings_(default_transaction_read_only|transaction_read_only|statement_timeout_seconds|extra_float_digits))$`)
 
-// onlyOurs are those that Debian's exporter, 0.11, does not have; only later ones, or none, do.
+// onlyOurs are families that Debian's exporter, 0.11, does not have; only later versions do, or none.
 var onlyOurs = regexp.MustCompile(`^(pg_stat_wal_.*|pg_stat_io_.*|pg_wal_.*|pg_replication_is_replica|plimsoll_.*)$`)
 
-// byName drops the labels that only our sessions have, and sums up.
+// byName drops the labels that only our sessions have, and sums the values.
 func byName(p *page) map[string]float64 {
 	out := map[string]float64{}
 	for name, v := range p.values {
@@ -105,8 +105,8 @@ func family(series string) string {
 	return name
 }
 
-// What the exporter shows and what is read live have the same names, and values in between those of
-// a sample before and one after the exporter's page.
+// The exporter and the live source use the same names. The exporter's values are between those of a
+// sample before its page and one after it.
 func TestSameAsTheExporter(t *testing.T) {
 	s := real(t)
 	address := s.Socket("monitor", "postgres")
@@ -149,7 +149,7 @@ func TestSameAsTheExporter(t *testing.T) {
 
 		families[f] = true
 		if strings.Contains(name, `datid="0"`) || f == "pg_up" {
-			continue // the exporter's label of a database that is none
+			continue // the exporter's label for no database
 		}
 
 		lo, ok := before[name]
@@ -158,7 +158,7 @@ func TestSameAsTheExporter(t *testing.T) {
 			if x != 0 || f != activityCount && f != activityAge {
 				t.Errorf("the exporter has %s %v, and we do not", name, x)
 			}
-			continue // a group that has been empty since the first look
+			continue // a group that has been empty since the first sample
 		}
 
 		gauge := f == activityCount || f == activityAge || strings.HasSuffix(f, "numbackends")

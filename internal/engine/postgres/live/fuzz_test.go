@@ -17,7 +17,7 @@ func said(kind byte, body ...byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{kind}, uint32(len(body)+4)), body...)
 }
 
-// rowOf is a row of these values.
+// rowOf returns a row with these values.
 func rowOf(values ...string) []byte {
 	body := binary.BigEndian.AppendUint16(nil, uint16(len(values)))
 	for _, v := range values {
@@ -26,7 +26,7 @@ func rowOf(values ...string) []byte {
 	return said('D', body...)
 }
 
-// shape is the description of n columns.
+// shape returns the description of n columns.
 func shape(n int) []byte {
 	body := binary.BigEndian.AppendUint16(nil, uint16(n))
 	for range n {
@@ -35,8 +35,8 @@ func shape(n int) []byte {
 	return said('T', body...)
 }
 
-// Whatever a server says, after the login or after it has said who it is: an answer or an error, in
-// bounded memory, and never a panic.
+// Whatever a server sends, after the login or after it has identified itself, gives a result or an
+// error, in bounded memory, and never a panic.
 func FuzzAnswers(f *testing.F) {
 	end := append(said('C', []byte("SELECT 1\x00")...), said('Z', 'I')...)
 	answer := func(rows ...[]byte) []byte {
@@ -84,7 +84,7 @@ func FuzzAnswers(f *testing.F) {
 					all = append(append([]byte{}, welcome...), who...)
 				}
 				_, _ = theirs.Write(all)
-				for range 40 { // to as many questions
+				for range 40 { // for the same number of queries
 					if _, err := theirs.Write(text); err != nil {
 						return
 					}

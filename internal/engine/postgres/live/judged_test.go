@@ -23,7 +23,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A bench is a real server with clients that commit, whose live source is recorded.
+// A bench is a real server with clients that commit, and a recording of its live source.
 type bench struct {
 	t      *testing.T
 	server *postgrestest.Server
@@ -32,21 +32,21 @@ type bench struct {
 	mu      sync.Mutex
 	taken   int
 	seen    map[string]float64 // the sums of the last sample, by metric and backend_type
-	changed chan struct{}      // closed with each sample
+	changed chan struct{}      // closed at each sample
 
 	every time.Duration // from one commit of a client to its next
-	worst time.Duration // the longest commit, as its client saw it
+	worst time.Duration // the longest commit, as measured by its client
 	errs  chan error    // of the clients and the source
 }
 
-// clients is how many sessions commit, each a different row.
+// clients is the number of sessions that commit, each to a different row.
 const clients = 8
 
-// benchOf starts a server with a table, or skips.
+// benchOf starts a server with a table, or skips the test.
 func benchOf(t *testing.T, conf string) *bench {
 	t.Helper()
 
-	// In memory if there is room: what else the machine's disk does is not what is tested.
+	// In memory if there is room, so that other activity on the machine's disk does not affect the test.
 	const memory = "/dev/shm"
 	parent := ""
 	if _, err := os.Stat(memory); err == nil {
@@ -106,10 +106,10 @@ func (b *bench) Append(ctx context.Context, batch *recording.Batch) error {
 func (b *bench) Note(n recording.Note)     { b.mem.Note(n) }
 func (b *bench) Source(s recording.Source) { b.mem.Source(s) }
 
-// patience is for how many samples a condition may be waited for.
+// patience is the maximum number of samples to wait for a condition.
 const patience = 40
 
-// until waits for so many samples, and then for a condition.
+// until waits for the given number of samples, and then for a condition.
 func (b *bench) until(more int, holds func() bool) {
 	b.t.Helper()
 	b.mu.Lock()
@@ -132,7 +132,8 @@ func (b *bench) until(more int, holds func() bool) {
 	b.mu.Unlock()
 }
 
-// commit is one client: it updates its row at a fixed rate, and when the commit has returned.
+// commit is one client. It updates its row at a fixed rate, but not before the previous commit has
+// returned.
 func (b *bench) commit(ctx context.Context, row int) error {
 	c, err := pgconn.Connect(ctx, b.server.Socket("postgres", "postgres"))
 	if err != nil {
@@ -161,8 +162,8 @@ func (b *bench) commit(ctx context.Context, row int) error {
 	}
 }
 
-// judged is the diagnosis of what happens while clients commit: incident has its begin and its end
-// in samples of a second.
+// judged returns the diagnosis of what happens while clients commit. incident has its begin and its end
+// in samples of one second.
 func (b *bench) judged(incident func()) *diagnose.Report {
 	b.t.Helper()
 	src, err := live.Open(b.server.Socket("postgres", "postgres"), live.Options{})
@@ -196,7 +197,7 @@ func (b *bench) judged(incident func()) *diagnose.Report {
 	return r
 }
 
-// foremost is the first cause of a report.
+// foremost returns the first cause of a report.
 func foremost(r *diagnose.Report) string {
 	for _, f := range r.Findings {
 		if f.Kind == "cause" {
@@ -211,9 +212,10 @@ const (
 	stalled = 6 // samples of one
 )
 
-// Sessions that wait for a lock and for a standby that does not answer are distinguished on a real
-// server, and neither is the disk. commit_delay is not among them: whether a backend sleeps depends
-// on how many others are in a transaction just then, so a busy machine may show no stall.
+// On a real server, sessions that wait for a lock are distinguished from those that wait for a standby
+// that does not answer, and neither is blamed on the disk. commit_delay is not among the cases: whether
+// a backend sleeps depends on how many others are in a transaction just then, so a busy machine may
+// show no stall.
 func TestRealStalls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each takes some twenty seconds")
@@ -248,7 +250,7 @@ func TestRealStalls(t *testing.T) {
 	}
 }
 
-// hold begins an incident by a setting, or by a lock if there is none, and returns what ends it.
+// hold begins an incident with a setting, or with a lock if none is given, and returns what ends it.
 func (b *bench) hold(begin, end string) func() {
 	b.t.Helper()
 	if begin != "" {
@@ -272,8 +274,7 @@ func (b *bench) hold(begin, end string) func() {
 	return func() { _ = c.Close(context.WithoutCancel(b.t.Context())) }
 }
 
-// Autovacuum and a dump are not waiting clients: commits are as quick as ever, and the report says
-// so.
+// Autovacuum and a dump are not waiting clients: commits are as fast as usual, and the report says so.
 func TestRealBackgroundIsNoStall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some twenty seconds")
@@ -282,7 +283,7 @@ func TestRealBackgroundIsNoStall(t *testing.T) {
 	t.Run("autovacuum", func(t *testing.T) {
 		t.Parallel()
 
-		// A worker that sleeps for most of the time is seen in many samples.
+		// A worker that sleeps most of the time appears in many samples.
 		b := benchOf(t, "fsync = off\nautovacuum_naptime = 1\nautovacuum_vacuum_cost_limit = 10\nautovacuum_vacuum_cost_delay = 20\nautovacuum_vacuum_threshold = 10\n")
 		b.exec("CREATE TABLE dead AS SELECT id, repeat('x', 500) AS filler FROM generate_series(1, 50000) AS id")
 		r := b.judged(func() {
@@ -316,11 +317,12 @@ func TestRealBackgroundIsNoStall(t *testing.T) {
 	})
 }
 
-// feltStall is how long a commit has to take before a stall may be reported: the threshold for
-// latencies that are computed from counted sessions.
+// feltStall is how long a commit must take before a stall may be reported: the threshold for latencies
+// that are computed from counted sessions.
 const feltStall = 50 * time.Millisecond
 
-// quiet checks that no stall is reported, unless a client did wait: other programs run here too.
+// quiet checks that no stall is reported unless a client did wait, because other programs run on this
+// machine too.
 func (b *bench) quiet(r *diagnose.Report) {
 	b.t.Helper()
 	if b.worst < feltStall && slices.ContainsFunc(r.Findings, func(f diagnose.Finding) bool { return f.Rule == "postgres/commit-stall" && f.Severity != "info" }) {

@@ -19,12 +19,13 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// dumped is the size of the table that each dump reads: more than the pipe and the socket between the server
-// and pg_dump hold, so that the session waits until the dump's output is read.
+// dumped is the size of the table that each dump reads. It is more than the pipe and the socket between
+// the server and pg_dump hold, so that the session waits until the dump's output is read.
 const dumped = "SELECT id, repeat(md5(id::text), 30) AS filler FROM generate_series(1, 20000) AS id"
 
-// Several concurrent pg_dump next to quick commits are not a stall, although their sessions execute for as long as
-// the dump takes and wait for their client. Nor are they clients that do not read: no commit waits for them.
+// Several concurrent pg_dump processes next to fast commits are not a stall, although their sessions
+// are active for as long as the dump takes and wait for their client. Nor are they clients that do not
+// read: no commit waits for them.
 func TestRealDumpIsNoStall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some twenty seconds")
@@ -54,7 +55,8 @@ func TestRealDumpIsNoStall(t *testing.T) {
 	}
 }
 
-// dumps starts dumps whose output is not read, and returns what reads it until they have ended.
+// dumps starts dumps whose output is not read, and returns a function that reads it until they have
+// ended.
 func (b *bench) dumps(n int) (end func()) {
 	b.t.Helper()
 	var all []*exec.Cmd
@@ -83,7 +85,8 @@ func (b *bench) dumps(n int) (end func()) {
 	}
 }
 
-// An archive_command that fails for over a minute is named, and one that is slower than the WAL is, too.
+// An archive_command that fails for over a minute is reported, and so is one that is slower than the
+// WAL.
 func TestRealArchiver(t *testing.T) {
 	if testing.Short() {
 		t.Skip("an archiver has to fail for a minute")
@@ -112,7 +115,7 @@ func TestRealArchiver(t *testing.T) {
 					b.until(1, nil)
 				}
 				b.until(12, nil) // the size of pg_wal is sampled every ten seconds
-				// A server that stops archives everything first.
+				// A server that shuts down archives everything first.
 				b.exec("ALTER SYSTEM SET archive_command = 'true'")
 				b.exec("SELECT pg_reload_conf()")
 			})
@@ -126,7 +129,7 @@ func TestRealArchiver(t *testing.T) {
 	}
 }
 
-// wal is the size of pg_wal in bytes.
+// wal returns the size of pg_wal in bytes.
 func (b *bench) wal() float64 {
 	b.t.Helper()
 	size, err := strconv.ParseFloat(b.exec("SELECT sum(size) FROM pg_ls_waldir()")[0], 64)
@@ -136,7 +139,8 @@ func (b *bench) wal() float64 {
 	return size
 }
 
-// A primary and its standby are members of one cluster: they have the same system identifier, and other roles.
+// A primary and its standby are members of one cluster: they have the same system identifier, and
+// different roles.
 func TestRealStandbyIsAMember(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some twenty seconds")
@@ -166,7 +170,8 @@ func TestRealStandbyIsAMember(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Neither version counts the syncs of a WAL receiver while it runs, so only the hosts' figures compare the two.
+	// Neither version counts the syncs of a WAL receiver while it runs, so only the hosts' figures can
+	// compare the two.
 	k := judge.Knowledge()
 	var members []rules.Membership
 	for _, in := range []recording.Reader{b.mem, second} {

@@ -64,7 +64,7 @@ func certificate() (cert, key []byte, err error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs}), err
 }
 
-// real returns the server, or skips.
+// real returns the server, or skips the test.
 func real(t testing.TB) *postgrestest.Server {
 	t.Helper()
 	making.Do(func() {
@@ -210,7 +210,7 @@ func TestMonitorRoleSeesAll(t *testing.T) {
 	}
 }
 
-// What a user may not see is left out, and a note says which role may.
+// What a user may not see is omitted, and a note says which role grants it.
 func TestUnprivilegedUser(t *testing.T) {
 	p, err := readUntil(t, real(t).Address("weak:w3ak-s3cret", "postgres"), func(p *page) bool {
 		return strings.Contains(p.text(), "pg_ls_waldir is skipped")
@@ -303,7 +303,7 @@ func TestNoConnectionIsLeft(t *testing.T) {
 		for _, c := range all {
 			c.close()
 		}
-		// A backend ends after its client: the next test needs its place.
+		// A backend ends after its client, and the next test needs its slot.
 		if _, err := s.Exec(`DO $$ BEGIN
 			WHILE EXISTS (SELECT FROM pg_stat_activity WHERE usename = 'monitor') LOOP
 				PERFORM pg_sleep(0.01), pg_stat_clear_snapshot();
@@ -403,8 +403,9 @@ func TestStandby(t *testing.T) {
 	}
 }
 
-// Sessions are counted by type, so that autovacuum and walsenders are not taken for clients, and
-// what keeps WAL is read. A COMMIT's time in pg_stat_statements is not: it ends before the commit.
+// Sessions are counted by type, so that autovacuum and walsenders are not counted as clients, and what
+// retains WAL is read. A COMMIT's time in pg_stat_statements is not read, because it ends before the
+// commit.
 func TestSessionTypes(t *testing.T) {
 	s := real(t)
 	if _, err := s.Exec("SELECT pg_create_physical_replication_slot('left_behind', true)"); err != nil {

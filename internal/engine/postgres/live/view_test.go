@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// The queries for each version from 10 on: testdata/queries. The diff shows a version that moves a
+// The queries for each version since 10 are in testdata/queries. A diff shows when a version moves a
 // column.
 func TestQueriesOfVersions(t *testing.T) {
 	datadriven.RunTest(t, "testdata/queries", func(t *testing.T, d *datadriven.TestData) string {
@@ -64,7 +64,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// A password in an address is in no name and no error.
+// A password in an address appears in no name and no error.
 func TestAddresses(t *testing.T) {
 	none := func(string) string { return "" }
 	for _, x := range []struct{ address, name string }{
@@ -135,7 +135,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// Settings that one provider's servers have show the service, of which the address may not.
+// Settings that only one provider's servers have show the service, which the address may not.
 func TestServiceOfSettings(t *testing.T) {
 	for service, names := range map[string][]string{
 		"":         {"port"},

@@ -64,7 +64,7 @@ func BenchmarkTransaction(b *testing.B) {
 	}
 }
 
-// BenchmarkTenMinutes is ten minutes of 2,000 transactions a second.
+// BenchmarkTenMinutes measures ten minutes of 2,000 transactions per second.
 func BenchmarkTenMinutes(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// record runs for a while and notes all series each second.
+// record runs for a while and records all series each second.
 func (b *bench) record(t *testing.T, seconds int) *recording.Memory {
 	t.Helper()
 	m := recording.NewMemory(recording.MemoryOptions{})

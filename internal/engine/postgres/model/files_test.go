@@ -2,7 +2,8 @@ package model
 
 import "testing"
 
-// The checkpointer is known by its title, with a cluster's name and without, and no client is taken for it.
+// The checkpointer is recognised by its title, with and without a cluster name, and no client is
+// mistaken for it.
 func TestIsCheckpointer(t *testing.T) {
 	for line, want := range map[string]bool{
 		"postgres: checkpointer":                         true,
@@ -20,7 +21,7 @@ func TestIsCheckpointer(t *testing.T) {
 	}
 }
 
-// Files of relations are explained, also their segments and forks, and no others.
+// Files of relations are explained, including their segments and forks, and no others.
 func TestRelationOf(t *testing.T) {
 	const want = "16396 is a table or an index: in the database with OID 5, SELECT pg_filenode_relation(0, 16396) names it"
 	for _, path := range []string{"/data/base/5/16396", "base/5/16396.1", "/data/base/5/16396_fsm", "/data/base/5/16396_vm.2"} {

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A bench runs an engine under load and notes what came of it.
+// A bench runs an engine under load and records the results.
 type bench struct {
 	clock   vtime.Clock
 	host    *kernel.Host
@@ -94,7 +94,7 @@ func exampleConfig() Config {
 	return cfg
 }
 
-// newBench makes an engine on a volume, and the log on a second volume if there is one.
+// newBench makes an engine on a volume, with the log on a second volume if there is one.
 func newBench(t testing.TB, cfg Config, host kernel.Config, v volume.Volume, tps int, seed random.Seed, log ...volume.Volume) *bench {
 	t.Helper()
 	b := &bench{every: time.Duration(1e9 / tps), chance: seed.Stream("test")}
@@ -116,14 +116,14 @@ func newBench(t testing.TB, cfg Config, host kernel.Config, v volume.Volume, tps
 	return b
 }
 
-// run sends for a while, then lets everything end.
+// run sends transactions for a while, then lets everything end.
 func (b *bench) run(load, drain time.Duration) {
 	b.until = b.clock.Now().Add(load)
 	b.clock.At(b.clock.Now(), b, 0)
 	b.clock.Run(b.until.Add(drain))
 }
 
-// latencies are all of them, ascending.
+// latencies returns all latencies in ascending order.
 func (b *bench) latencies() []int64 { return slices.Sorted(slices.Values(slices.Concat(b.by...))) }
 
 func quantile(sorted []int64, q float64) time.Duration {

@@ -119,7 +119,7 @@ func TestLogVolume(t *testing.T) {
 	}
 }
 
-// TestAsynchronousCommit: no client waits for the log, which nevertheless is durable soon afterwards.
+// TestAsynchronousCommit: no client waits for the log, which is nevertheless durable soon afterwards.
 func TestAsynchronousCommit(t *testing.T) {
 	cfg := exampleConfig()
 	cfg.SynchronousCommit = false
@@ -137,8 +137,8 @@ func TestAsynchronousCommit(t *testing.T) {
 	}
 }
 
-// TestRequestedCheckpoints come after max_wal_size / (1 + completion target), less the segment
-// begun, unless the timer is first.
+// TestRequestedCheckpoints happen every max_wal_size / (1 + completion target), minus the current
+// segment, unless the timer is first.
 func TestRequestedCheckpoints(t *testing.T) {
 	cfg := exampleConfig()
 	cfg.MaxWALSize = 20 * WALSegment
@@ -151,7 +151,7 @@ func TestRequestedCheckpoints(t *testing.T) {
 	}
 
 	per := float64(e.n.walBytes) / float64(e.n.checkpointsRequested) / float64(WALSegment)
-	if per < 8.5 || per > 11.5 { // 20 / 1.9 = 10 segments, less one
+	if per < 8.5 || per > 11.5 { // 20 / 1.9 = 10 segments, minus one
 		t.Errorf("%.1f segments a checkpoint", per)
 	}
 
@@ -160,7 +160,7 @@ func TestRequestedCheckpoints(t *testing.T) {
 	}
 }
 
-// TestBackgroundWriter: with a cache that is too small it spares backends writes.
+// TestBackgroundWriter: if the cache is too small, it saves backends from writing.
 func TestBackgroundWriter(t *testing.T) {
 	run := func(pages int) *counters {
 		cfg := exampleConfig()
@@ -178,8 +178,8 @@ func TestBackgroundWriter(t *testing.T) {
 	}
 }
 
-// TestColdReads: what is neither in shared buffers nor in the page cache is read from the volume,
-// once for all who want it.
+// TestColdReads: pages that are neither in shared buffers nor in the page cache are read from the
+// volume, once for all who need them.
 func TestColdReads(t *testing.T) {
 	cfg := Defaults()
 	cfg.Rows = 100_000_000
@@ -209,7 +209,7 @@ func TestColdReads(t *testing.T) {
 	}
 }
 
-// TestFlushAfter: pages next to each other go to the volume together.
+// TestFlushAfter: adjacent pages are sent to the volume together.
 func TestFlushAfter(t *testing.T) {
 	b := newBench(t, Defaults(), labHost(), labVolume(), 1, 1)
 	e := b.engine
@@ -227,7 +227,7 @@ func TestFlushAfter(t *testing.T) {
 	}
 }
 
-// TestFullPageWrites: a page is logged whole once an interval; without, never.
+// TestFullPageWrites: a page is logged whole once per interval; without the setting, never.
 func TestFullPageWrites(t *testing.T) {
 	for _, on := range []bool{true, false} {
 		cfg := exampleConfig()
@@ -250,7 +250,7 @@ func TestFullPageWrites(t *testing.T) {
 	}
 }
 
-// TestQuiet: a server that is left alone stops writing.
+// TestQuiet: a server without load stops writing.
 func TestQuiet(t *testing.T) {
 	b := newBench(t, exampleConfig(), labHost(), labVolume(), 100, 1)
 	b.run(5*time.Second, 5*time.Minute)

@@ -10,14 +10,14 @@ import (
 	"plimsoll/internal/model/kernel"
 )
 
-// labHost is the machine the runs compared with were made on.
+// labHost is the machine of the measured runs.
 func labHost() kernel.Config {
 	h := kernel.Defaults()
 	h.Cores, h.Memory, h.FileSystem = 2, 24*units.GiB, kernel.Ext4
 	return h
 }
 
-// labVolume allows 3,000 operations and 48 MB a second through the kernel's throttle. Between
+// labVolume allows 3,000 operations and 48 MB per second through the kernel's throttle. Between
 // checkpoints iostat shows 0.1 ms (measured, examples/postgres-checkpoint).
 func labVolume() *throttle {
 	return &throttle{iops: 3000, bytes: 48_000_000, latency: units.Duration(100 * time.Microsecond)}
@@ -38,9 +38,9 @@ type measured struct {
 }
 
 // The runs at 600/s report their p99, slowest, sync phase and log, but neither scale nor interval.
-// Scale 100 and 60 s are assumed; a checkpoint then finds as many pages as 17 s at 3,000 a second
-// take. The number of requests in the volume's queue is not reported either: blk-throttle itself
-// bounds nothing, a loop device before it has 128. Of the run at 1,000/s,
+// Scale 100 and 60 s are assumed; a checkpoint then finds as many pages as can be written in 17 s at
+// 3,000 per second. The number of requests in the volume's queue is not reported either: blk-throttle
+// itself has no limit, and a loop device in front of it has 128. For the run at 1,000/s,
 // examples/postgres-checkpoint, everything is known; pages are the mean of its five checkpoints.
 var runs = []measured{
 	{name: "600/s, defaults", tps: 600, fillFactor: 1, paced: true, p99: 5 * time.Millisecond, max: 83 * time.Millisecond, walBytes: 11_600},
@@ -120,7 +120,7 @@ func TestOracle(t *testing.T) {
 	t.Log("\n" + out.String())
 }
 
-// TestShorterInterval: more checkpoints, more images, more log.
+// TestShorterInterval: more frequent checkpoints cause more full-page images and more log.
 func TestShorterInterval(t *testing.T) {
 	log := func(interval time.Duration) float64 {
 		b := runs[0].run(t, func(c *Config) { c.CheckpointTimeout = units.Duration(interval) })

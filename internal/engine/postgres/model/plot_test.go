@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/model/kernel"
 )
 
-// TestPlot draws a checkpoint's cycle second by second, so that a change of behaviour shows as a
-// change of the picture.
+// TestPlot plots a checkpoint's cycle second by second, so that a change of behaviour is visible in the
+// plot.
 func TestPlot(t *testing.T) {
 	datadriven.RunTest(t, "testdata/cycle", func(t *testing.T, d *datadriven.TestData) string {
 		cfg := exampleConfig()
@@ -41,7 +41,7 @@ func TestPlot(t *testing.T) {
 	})
 }
 
-// plot runs until a second and gives a line for each from another second on.
+// plot runs up to a second and returns a line for each second from another one on.
 func (b *bench) plot(from, to int) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%4s %9s %-32s %9s %10s %6s\n", "s", "p99", "1 ms    10 ms   100 ms  1 s", "dirty MB", "cached MB", "MB/s")
@@ -54,7 +54,7 @@ func (b *bench) plot(from, to int) string {
 	for s := range to {
 		b.clock.Run(vtime.At(time.Duration(s+1) * time.Second))
 		b.host.Sample(samples)
-		now := samples[disk] // completed: what was submitted may wait for seconds
+		now := samples[disk] // completed: requests may wait for seconds after submission
 
 		if s >= from {
 			p99, bar := "-", ""
@@ -77,7 +77,7 @@ func (b *bench) plot(from, to int) string {
 func decades(took time.Duration, steps int) int {
 	n := 0
 	for x := time.Millisecond; x <= took; x *= 10 {
-		for k := range steps { // ten times in equal steps, drawn as straight lines
+		for k := range steps { // ten equal steps: straight lines between powers of ten
 			if took >= x+x*9*time.Duration(k)/time.Duration(steps) {
 				n++
 			}

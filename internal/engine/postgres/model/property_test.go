@@ -18,8 +18,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// TestMain runs fewer random cases than rapid's hundred, each being half a minute of a server,
-// unless -rapid.checks asks for more.
+// TestMain runs fewer random cases than rapid's default of one hundred, because each is half a minute
+// of a server, unless -rapid.checks asks for more.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	asked := false
@@ -65,7 +65,7 @@ func drawBench(t *rapid.T, tb testing.TB) *bench {
 	return b
 }
 
-// check holds what must be true of an engine at any time.
+// check checks what must be true of an engine at any time.
 func (e *Engine) check(t interface{ Errorf(string, ...any) }) {
 	dirty, marked := 0, 0
 	for b := range e.buffers.all[:e.buffers.used] {
@@ -122,7 +122,7 @@ func TestProperties(t *testing.T) {
 			copy(before, values)
 		}
 
-		// Without load everything ends, and a checkpoint leaves nothing dirty.
+		// Without load, everything ends, and a checkpoint leaves nothing dirty.
 		for range 100 {
 			b.clock.Run(b.clock.Now().Add(30 * time.Second))
 			if b.done == b.sent && e.buffers.dirty == 0 && e.checkpoint.phase == idle {
@@ -149,8 +149,8 @@ func TestProperties(t *testing.T) {
 	})
 }
 
-// checkCycles: checkpoints follow each other, and each page that was dirty when one began was
-// written by it exactly once, unless another process had done so.
+// checkCycles checks that checkpoints follow each other, and that each page that was dirty when one
+// began was written by it exactly once, unless another process had done so.
 func checkCycles(t *rapid.T, e *Engine) {
 	end := vtime.Instant(0)
 	written := int64(0)
@@ -180,7 +180,7 @@ func checkCycles(t *rapid.T, e *Engine) {
 	}
 }
 
-// TestSameSeedSameBytes runs two engines of one seed, one of them sampled all the time.
+// TestSameSeedSameBytes runs two engines with the same seed, one of which is sampled all the time.
 func TestSameSeedSameBytes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		cfg := drawConfig(rt)
@@ -217,7 +217,7 @@ func TestBuffersAsAMap(t *testing.T) {
 		s := newBuffers(rapid.IntRange(1, 60).Draw(rt, "buffers"))
 		at := map[pageID]int32{}
 		for range rapid.IntRange(1, 400).Draw(rt, "steps") {
-			// Few pages that share their places in the table.
+			// A few pages that share their places in the table.
 			p := pageID(rapid.Uint32Range(0, 200).Draw(rt, "page")) << rapid.SampledFrom([]int{0, 24}).Draw(rt, "shift")
 			want, ok := at[p]
 			if !ok {
@@ -247,7 +247,7 @@ func TestBuffersAsAMap(t *testing.T) {
 	})
 }
 
-// TestNoVictim: pinned buffers and those whose log is not durable are left alone.
+// TestNoVictim: pinned buffers are left alone, and so are those whose log is not durable.
 func TestNoVictim(t *testing.T) {
 	s := newBuffers(2)
 	for p := range pageID(2) {

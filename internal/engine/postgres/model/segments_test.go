@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// segmentsConfig is a server that was just loaded with a million rows and makes a checkpoint every
-// 30 s.
+// segmentsConfig is a server that was just loaded with a million rows and makes a checkpoint every 30
+// s.
 func segmentsConfig() Config {
 	cfg := Defaults()
 	cfg.SharedBuffers, cfg.MaxWALSize, cfg.Rows, cfg.JustLoaded = 256*units.MiB, 8*units.GiB, 1_000_000, true
@@ -17,10 +17,10 @@ func segmentsConfig() Config {
 	return cfg
 }
 
-// As with PostgreSQL 15.18: 400 updates a second of a million rows that pgbench has just loaded use
-// up the eight segments left from loading. The server makes two more before the first checkpoint
-// has ended, and none after it; from then on each checkpoint recycles five. While a segment is made
-// nothing commits, for as long as its 16 MiB take.
+// As with PostgreSQL 15.18: 400 updates per second to a million rows that pgbench has just loaded use
+// up the eight segments left over from loading. The server creates two more before the first checkpoint
+// has ended, and none after it. From then on, each checkpoint recycles five. While a segment is being
+// created nothing commits, for as long as writing its 16 MiB takes.
 func TestSegmentsOfAFreshServer(t *testing.T) {
 	b := newBench(t, segmentsConfig(), labHost(), labVolume(), 400, 1)
 	b.until = vtime.At(130 * time.Second)
@@ -59,8 +59,8 @@ func TestSegmentsOfAFreshServer(t *testing.T) {
 	}
 }
 
-// A server with more data has all the segments that max_wal_size lets it keep, more than a
-// checkpoint's interval takes; and so has one that has run for long.
+// A server with more data has all the segments that max_wal_size lets it keep, more than a checkpoint
+// interval needs. So does one that has run for a long time.
 func TestSegmentsThatSuffice(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"large":    func(c *Config) { c.Rows, c.MaxWALSize = 100_000_000, units.GiB },

@@ -8,9 +8,9 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// XLogCheckpointNeeded is asked about the segment that was just finished: with max_wal_size of 64
-// MiB, which is two segments, a checkpoint is requested when the log has passed two ends of
-// segments since the last one's redo position, and with 128 MiB four.
+// XLogCheckpointNeeded is called for the segment that was just finished. With a max_wal_size of 64 MiB,
+// which is two segments, a checkpoint is requested when the log has passed two segment ends since the
+// last checkpoint's redo position; with 128 MiB, four.
 func TestRequestAfterTheFinishedSegment(t *testing.T) {
 	for size, want := range map[units.Size]int64{64 * units.MiB: 2, 128 * units.MiB: 4} {
 		cfg := exampleConfig()
@@ -33,8 +33,8 @@ func TestRequestAfterTheFinishedSegment(t *testing.T) {
 	}
 }
 
-// BufferSync calls CheckpointWriteDelay for every page that it comes to: a checkpoint whose pages
-// another process has written naps over them as if it wrote them.
+// BufferSync calls CheckpointWriteDelay for every page that it processes. A checkpoint whose pages
+// another process has written sleeps for them as if it had written them itself.
 func TestNapsOverSkippedPages(t *testing.T) {
 	cfg := exampleConfig()
 	b := newBench(t, cfg, labHost(), labVolume(), 200, 1)
@@ -67,7 +67,7 @@ func TestNapsOverSkippedPages(t *testing.T) {
 	}
 }
 
-// The background writer learns the density from what it scanned and found in the round, and knows
+// The background writer learns the density from what it scanned and found in the round. It learns
 // nothing new while bgwriter_lru_maxpages is 0.
 func TestDensityOfTheRound(t *testing.T) {
 	cfg := exampleConfig()
@@ -84,7 +84,7 @@ func TestDensityOfTheRound(t *testing.T) {
 	e.n.allocated += 100
 	e.backgroundWrite(b.clock.Now())
 
-	// All buffers are free: each that it scans is one that it finds, whatever lies before it.
+	// All buffers are free, so each one that it scans counts as found, whatever comes before it.
 	want := was + (1-was)/smoothingSamples
 	if math.Abs(g.density-want) > 1e-9 {
 		t.Errorf("the density is %v, want %v", g.density, want)

@@ -8,10 +8,10 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// throttle is a volume behind the kernel's block throttle, as in the runs that the model is
-// compared with. It limits reads and writes separately. In each slice of 100 ms it passes the
-// slice's share immediately, then nothing until the next slice (block/blk-throttle.c). With slots
-// it is the lower of two loop devices: the upper one has that many requests in flight.
+// A throttle is a volume behind the kernel's block throttle, as in the runs that the model is compared
+// with. It limits reads and writes separately. In each slice of 100 ms it passes the slice's share
+// immediately, then nothing until the next slice (block/blk-throttle.c). With slots, it is the lower of
+// two loop devices: the upper one has that many requests in flight.
 type throttle struct {
 	iops, bytes int64
 	latency     units.Duration
@@ -20,7 +20,7 @@ type throttle struct {
 	passed [2]budget // by direction
 	done   []vtime.Instant
 	next   int
-	last   vtime.Instant // no request is done before the one before it
+	last   vtime.Instant // requests complete in order
 	state  volume.State
 }
 
@@ -31,7 +31,7 @@ type budget struct {
 	operations, left int64         // operations and bytes left in it
 }
 
-// pass gives when a request of n bytes passes, from at on.
+// pass returns when a request of n bytes that arrives at the given time passes.
 func (b *budget) pass(d *throttle, at vtime.Instant, n int64) vtime.Instant {
 	perSlice := [2]int64{d.iops / 10, d.bytes / 10}
 	if k := at / vtime.Instant(slice); k > b.slice || b.operations == 0 && b.left == 0 {

@@ -54,7 +54,7 @@ const summed = `1795226400 100 500000 3000000000 4000 9000
 1795226420 50 400000 3000000000 4000 19000
 `
 
-// Every form gives completions, their waiting and, if all clients are always busy, their number.
+// Every format gives completions, their waiting time and, if all clients are always busy, their number.
 func TestForms(t *testing.T) {
 	for name, c := range map[string]struct {
 		format benchmark.LogFormat
@@ -82,7 +82,7 @@ func TestForms(t *testing.T) {
 		}
 		got, bad := parsed(c.format, c.text)
 		if name == "transactions" && len(got) == 3 {
-			got = append([]string{c.want[0]}, got...) // the first second may not be touched
+			got = append([]string{c.want[0]}, got...) // the first second may be missing
 		}
 		if !slices.Equal(got, c.want) || bad > 0 {
 			t.Errorf("%s: %d bad lines and\n%s\nwant\n%s", name, bad, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
@@ -90,7 +90,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// Numbers in columns are not pgbench's unless they fit its meaning.
+// Numbers in columns are not recognised as pgbench's unless they are plausible.
 func TestOtherNumbers(t *testing.T) {
 	for _, text := range []string{
 		"", "1 2 3 4 5 6\n1 2 3 4 5 6\n1 2 3 4 5 6\n", "a b c d e f\na b c d e f\na b c d e f\n",

@@ -115,7 +115,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// The elapsed time of autovacuum is on a line that continues the message.
+// The elapsed time of autovacuum is on a continuation line of the message.
 func TestAutovacuum(t *testing.T) {
 	text := "2026-01-05 10:00:30.000 UTC [42] LOG:  automatic vacuum of table \"shop.public.t\": index scans: 1\n" +
 		"\tpages: 0 removed, 100 remain\n\tsystem usage: CPU: user: 0.10 s, system: 0.20 s, elapsed: 12.50 s\n" +
@@ -126,7 +126,8 @@ func TestAutovacuum(t *testing.T) {
 	}
 }
 
-// A log in another language is refused by name; one that changed its language is read in part.
+// A log in another language is refused with the language's name. One that changed its language is read
+// in part.
 func TestLanguages(t *testing.T) {
 	german := "2026-01-05 10:00:00.000 CET [42] LOG:  Checkpoint beginnt: time\n2026-01-05 10:00:01.000 CET [42] LOG:  Dauer: 200.1 ms  Anweisung: COMMIT\n"
 	russian := "2026-01-05 10:00:00.000 MSK [42] СООБЩЕНИЕ:  начата контрольная точка: time\n"
@@ -157,7 +158,7 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// A real server's logs in each of its formats have the checkpoint, the slow statement and the
+// A real server's logs, in each of its formats, have the checkpoint, the slow statement and the
 // temporary file.
 func TestReal(t *testing.T) {
 	if err := postgrestest.Available(); err != nil {

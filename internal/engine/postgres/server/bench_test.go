@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// memoryFolder makes a folder in memory if possible, so that the benchmark measures the client and
-// no disk.
+// memoryFolder makes a folder in memory if possible, so that the benchmark measures the client and not
+// the disk.
 func memoryFolder(b *testing.B) string {
 	b.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "plimsoll-")
@@ -31,7 +31,7 @@ func memoryFolder(b *testing.B) string {
 	return dir
 }
 
-// BenchmarkDo is the throughput of the client in closed loops, on a volume that takes no time.
+// BenchmarkDo measures the throughput of the client in closed loops, on a volume that takes no time.
 func BenchmarkDo(b *testing.B) {
 	const rows = 100_000
 	s := start(b, memoryFolder(b), strings.NewReplacer("rows: 2500", "rows: 100000", "shared_buffers: 16MiB", "shared_buffers: 128MiB",

@@ -119,7 +119,7 @@ func TestFind(t *testing.T) {
 		program("lib", v, "bin", "postgres")
 	}
 
-	program("lib", "16", "bin", "postgres") // without initdb: what a client leaves behind
+	program("lib", "16", "bin", "postgres") // without initdb: a client may leave this behind
 	if got, err := find(pattern); got != filepath.Join(dir, "lib", "15", "bin") || err != nil {
 		t.Errorf("Debian's newest: %s, %v", got, err)
 	}

@@ -48,7 +48,7 @@ var roomy = strings.Replace(text, "max_connections: 10", "max_connections: 40", 
 
 const databases = "SELECT count(*) FROM pg_database WHERE datname LIKE 'plimsoll\\_lab\\_%'"
 
-// An existing server has one more database while the run lasts.
+// While the run lasts, an existing server has one more database.
 func TestExisting(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), roomy, "data")
 	b.ask(t, "CREATE ROLE guest LOGIN CREATEDB; SELECT 1")
@@ -145,7 +145,7 @@ func TestExistingSeesCheckpoints(t *testing.T) {
 	defer wait.Stop()
 
 	for {
-		// pg_control has whole seconds: the second of two within one is not seen.
+		// pg_control has whole seconds, so the second of two within one second is not seen.
 		b.ask(t, "CHECKPOINT; SELECT 1")
 		all, err := v.Cycles(t.Context())
 		if err != nil {
@@ -167,7 +167,7 @@ func TestExistingSeesCheckpoints(t *testing.T) {
 	}
 }
 
-// A user without the privileges learns what is missing, before anything is created.
+// A user without the required privileges is told which are missing before anything is created.
 func TestExistingRefused(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), roomy, "data")
 	b.ask(t, "CREATE ROLE \"no one\" LOGIN; SELECT 1")

@@ -40,7 +40,7 @@ type bench struct {
 	printed atomic.Int64 // lines
 }
 
-// folder makes a folder that others may enter.
+// folder makes a folder that other users may enter.
 func folder(t testing.TB, dir string) string {
 	t.Helper()
 	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
@@ -49,7 +49,7 @@ func folder(t testing.TB, dir string) string {
 	return dir
 }
 
-// start starts a server in folders of the given names, or skips.
+// start starts a server in folders with the given names, or skips the test.
 func start(t testing.TB, dir, text string, names ...string) *bench {
 	t.Helper()
 	sc, err := language.Parse("test.yaml", []byte(text), nil)

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A virtual second of 16 processes, each with one request after the other.
+// A virtual second of 16 processes, each sending one request after another.
 func benchmark(b *testing.B, cfg Config, op workload.Op) {
 	l := newLoop(b, cfg, steady(16_000, 500*time.Microsecond), kernel.XFS)
 	operations := 0
@@ -31,7 +31,8 @@ func BenchmarkAppend(b *testing.B) {
 	benchmark(b, Defaults(), workload.Op{Kind: workload.Insert, Size: 2300})
 }
 
-// BenchmarkAppendNew includes the file system's journal, as long as the file's blocks are new.
+// BenchmarkAppendNew includes the file system's journal, which is used as long as the file's blocks are
+// new.
 func BenchmarkAppendNew(b *testing.B) {
 	cfg := Defaults()
 	cfg.Prewritten, cfg.File = false, 100*units.GiB

@@ -18,8 +18,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// TestPlots draws a log's appends second by second, together with the effect of a database's
-// checkpoint on their volume.
+// TestPlots plots a log's appends second by second, and the effect of a database's checkpoint on their
+// volume.
 func TestPlots(t *testing.T) {
 	datadriven.RunTest(t, "testdata/burst", func(t *testing.T, d *datadriven.TestData) string {
 		var from, to, slots, over, depth int
@@ -34,9 +34,9 @@ func TestPlots(t *testing.T) {
 	})
 }
 
-// A burst is a log's stream in a closed loop of one, together with a checkpoint: each burstPeriod
-// it writes burstPages of 8 KiB at random places of a file, in steps of burstStep, followed by
-// fdatasync.
+// A burst is a log's stream in a closed loop with one client, together with a checkpoint: each
+// burstPeriod it writes burstPages of 8 KiB at random places of a file, in steps of burstStep, followed
+// by fdatasync.
 type burst struct {
 	*loop
 	file   *kernel.File
@@ -84,7 +84,7 @@ func newBurst(t *testing.T, slots, depth int, apart, prewritten bool) *burst {
 	return b
 }
 
-// Fire is a step of the checkpoint. With a single step, the fdatasync does the writing; with more,
+// Fire runs a step of the checkpoint. With a single step, the fdatasync does the writing; with more,
 // each step is written out, like PostgreSQL's checkpoint_flush_after.
 func (b *burst) Fire(now vtime.Instant, step uint64) {
 	pages := burstPages / b.steps
@@ -107,9 +107,9 @@ type synced struct{}
 
 func (synced) Fire(vtime.Instant, uint64) {}
 
-// plot runs up to a second and returns a line for each second from another one on: the appends
-// answered in it, the longest one as a bar of three characters per doubling above half a
-// millisecond, what they waited for, and what was handed to the data volume.
+// plot runs up to a second and returns a line for each second from another one on: the appends answered
+// in it, the longest one as a bar of three characters per doubling above half a millisecond, what they
+// waited for, and what was sent to the data volume.
 func (b *burst) plot(from, to int) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%3s %8s %9s  %-40s %6s %6s %8s %8s %8s\n", "s", "appends", "longest", "1 ms     8 ms     64 ms    512 ms", "queue", "limit", "latency", "dirty MB", "sent MB")

@@ -16,11 +16,10 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// For any appends, an fdatasync costs one write for each 256 KiB of its pages and a flush. If a
-// page is new to the file, it also costs the file system's journal after a separate flush: two
-// blocks on ext4, the second after the first is done, and one record on XFS, where new pages are
-// written separately from old ones. On a volume without limits, its time is the sum of the
-// sequential steps.
+// For any appends, an fdatasync costs one write for each 256 KiB of its pages and a flush. If a page is
+// new to the file, it also costs the file system's journal after a separate flush: two blocks on ext4,
+// the second after the first is done, and one record on XFS, where new pages are written separately
+// from old ones. On a volume without limits, its time is the sum of the sequential steps.
 func TestAppendsAreArithmetic(t *testing.T) {
 	const write, flush = 600 * time.Microsecond, 100 * time.Microsecond
 	v := steady(0, write)
@@ -106,13 +105,13 @@ type openLoop struct {
 	ops []workload.Op
 }
 
-// Fire submits the operation with a number.
+// Fire submits the operation with that number.
 func (o *openLoop) Fire(_ vtime.Instant, n uint64) { o.streams.Do(o.ops[n]) }
 
 // Whatever arrives when, each operation is answered once. Its waits add up to its latency to the
-// nanosecond, and its wait for the volume equals the volume's latency. Appends are answered in
-// order. Each fdatasync covers everything that arrived before it began, and only one is in progress
-// at a time. A second run gives the same result.
+// nanosecond, and its wait for the volume equals the volume's latency. Appends are answered in order.
+// Each fdatasync covers everything that arrived before it began, and only one is in progress at a time.
+// A second run gives the same result.
 func TestWaitsAddUp(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		const takes = 500 * time.Microsecond

@@ -38,7 +38,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// A loop is clients that submit the next operation as soon as one is answered, until an instant.
+// A loop is a number of clients that submit the next operation as soon as one is answered, until an
+// instant.
 type loop struct {
 	clock   vtime.Clock
 	host    *kernel.Host
@@ -126,8 +127,8 @@ func steady(iops units.Frequency, takes time.Duration) volume.Config {
 	return c
 }
 
-// Processes that read one block after the other get a block per latency until the limit binds; from
-// there on each waits for its turn: the two lines of any datasheet's plot. This holds to the
+// Processes that read one block after another get one block per latency until the limit binds. From
+// there on, each waits for its turn: the two lines in the plot of any datasheet. This is exact to the
 // nanosecond for limits that are a whole number of nanoseconds apart.
 func TestClosedLoopIsArithmetic(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -140,7 +141,7 @@ func TestClosedLoopIsArithmetic(t *testing.T) {
 		const span = 100 * time.Millisecond
 		l.run(clients, workload.Op{Kind: workload.Read, Size: cfg.Block}, span)
 
-		// They all start together, so the n-th is admitted n gaps later, and again every turn.
+		// They all start together, so the n-th is admitted n intervals later, and again in every round.
 		turn := max(takes, time.Duration(clients)*gap)
 		want := 0
 		for n := range clients {

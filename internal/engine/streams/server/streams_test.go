@@ -82,7 +82,7 @@ func TestAcknowledgedIsFound(t *testing.T) {
 	for c := range uint64(conns) {
 		g.Go(func() {
 			for i := range uint64(each) {
-				// Keys of odd rounds are written once and overwritten in the log by later laps.
+				// Keys of odd rounds are written once and overwritten in the log by later rounds.
 				if err := s.Do(ctx, int(c), write(c+conns*(i%5+i%2*i), i+1, 2300)); err != nil {
 					t.Error(err)
 					return
