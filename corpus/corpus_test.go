@@ -44,7 +44,8 @@ func scored(t *testing.T) []Scored {
 	return all
 }
 
-// grades lists the tuned half with the grade of each case, so that no change loses one unnoticed.
+// grades lists the tuned half with the grade of each case, so that a change cannot worsen one
+// unnoticed.
 func grades(all []Scored) string {
 	var b strings.Builder
 	for _, s := range all {
@@ -106,7 +107,7 @@ func TestTableIsPublished(t *testing.T) {
 	compare(t, kindsPage, totals(scored(t), false))
 }
 
-// compare compares what a page has between the marks, or writes it.
+// compare compares a page's text between the marks, or updates it.
 func compare(t *testing.T, page, table string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -133,7 +134,7 @@ func compare(t *testing.T, page, table string) {
 	}
 }
 
-// The corpus reflects issue threads and incident reports, not what is easy to find.
+// The corpus reflects issue threads and incident reports, not the cases that are easy to find.
 func TestCorpusIsBroad(t *testing.T) {
 	cases, err := load(".")
 	if err != nil {
@@ -231,7 +232,7 @@ func TestGrade(t *testing.T) {
 		}
 	}
 
-	// Another device than the one at fault is another cause.
+	// A device other than the one at fault is a different cause.
 	sick.Subject = "sdb"
 	if got, _ := grade(sick, claim("iops-cap critical")); got != wrong {
 		t.Errorf("the wrong device: %s", got)

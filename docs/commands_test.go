@@ -192,7 +192,7 @@ const (
 	totalBytesMax = 200 << 10
 )
 
-// reference are pages whose tables are as long as what they list.
+// reference are pages whose tables are as long as the lists in them.
 var reference = []string{"models.md", "volumes.md"}
 
 // TestSizes keeps the documents short enough to read.

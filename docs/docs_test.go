@@ -103,7 +103,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run returns what the program prints in the repository's root. Exit code 3 is an answer too: a
+// run returns the program's output in the repository's root. Exit code 3 is a valid result too: a
 // finding, or an objective that is not met.
 func run(t *testing.T, args ...string) string {
 	t.Helper()
@@ -182,7 +182,7 @@ func words(t *testing.T, line string) []string {
 	return out
 }
 
-// excerpt returns the parts of the output that a sample shows, all of it without any.
+// excerpt returns the parts of the output that a sample shows, or all of it if none are given.
 func excerpt(t *testing.T, out, parts string) string {
 	t.Helper()
 	if parts == "" {
@@ -239,7 +239,7 @@ func difference(is, want string) string {
 	return fmt.Sprintf("%d lines, it must be %d", len(a), len(b))
 }
 
-// The README is a first page: it has one screen per question, and no more.
+// The README is a first page: one screen per question, and no more.
 func TestReadmeIsShort(t *testing.T) {
 	if n := strings.Count(pages(t)["README.md"], "\n"); n > 120 {
 		t.Errorf("README.md has %d lines, at most 120", n)
@@ -393,7 +393,7 @@ func commandTable(verbs []verb) string {
 	return b.String()
 }
 
-// jsonTable has a row for each way to get a schema, with the commands that it is for.
+// jsonTable has a row for each way to get a schema, with the commands that it applies to.
 func jsonTable(verbs []verb) string {
 	const bySchema, withOutput, none = "`plimsoll COMMAND --schema`", "`plimsoll COMMAND --schema -o json`", "none: one log entry per line"
 	rows := map[string][]string{}

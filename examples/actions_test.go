@@ -29,7 +29,7 @@ func TestFirstActionOnFirstScreen(t *testing.T) {
 		row += max(1, (len([]rune(strings.TrimSuffix(line, "\n")))+79)/80)
 	}
 
-	const screen = 24 // rows of a terminal; looking first, which saves what undoing needs, takes half of them
+	const screen = 24 // rows of a terminal; the look step, which saves what undo needs, takes half of them
 	if row >= screen {
 		t.Errorf("the first command is on row %d:\n%s", row+1, b.String())
 	}

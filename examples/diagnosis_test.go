@@ -39,7 +39,7 @@ func buysIO(t *testing.T, r *diagnose.Report) {
 	}
 }
 
-// The diagnosis names the checkpoint, its period, and which of the volume's two limits was met.
+// The diagnosis names the checkpoint, its period, and which of the volume's two limits was reached.
 func TestPostgresDiagnosis(t *testing.T) {
 	r := diagnosis(t, "postgres-checkpoint")
 	found := byRule(r)
@@ -63,7 +63,7 @@ func TestPostgresDiagnosis(t *testing.T) {
 	}
 }
 
-// One fdatasync after the other on a volume with IOPS to spare: its latency is the limit.
+// Sequential fdatasyncs on a volume with spare IOPS: its latency is the limit.
 func TestEtcdDiagnosis(t *testing.T) {
 	r := diagnosis(t, "etcd-latency-bound")
 	found := byRule(r)
@@ -114,8 +114,8 @@ func TestTracedDiagnosis(t *testing.T) {
 	}
 }
 
-// A public capture of MongoDB 8.0 under writes whose latency is seconds while the disk is at most
-// 51 % busy: the disk is refuted, and nothing is to be bought.
+// A public capture of MongoDB 8.0 under writes with a latency of seconds, while the disk is at most 51
+// % busy: the disk is refuted, and no purchase is recommended.
 func TestNegativeControl(t *testing.T) {
 	const file = "../../shared/data/ftdc/metrics.visualzhou-example"
 	if _, err := os.Stat(file); err != nil {

@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// The captures travel with every clone.
+// The captures are part of every clone.
 const bytesMax = 3 << 20
 
 func TestSize(t *testing.T) {
@@ -141,7 +141,7 @@ func scrapes(t *testing.T, name string) (times []int64, seen map[string]int) {
 	return times, seen
 }
 
-// No name of the machine they were made on.
+// The captures do not contain the name of the machine they were made on.
 func TestIostatHeader(t *testing.T) {
 	for _, dir := range []string{"postgres-checkpoint", "etcd-latency-bound"} {
 		data, err := os.ReadFile(filepath.Join(dir, "iostat.log"))
@@ -192,8 +192,8 @@ func table(t *testing.T, name string) []map[string]float64 {
 	return rows
 }
 
-// Each checkpoint pins the volume at its limit for seconds and makes transactions take
-// seconds, and they come every 60 s.
+// Each checkpoint keeps the volume at its limit for seconds and makes transactions take seconds, once
+// every 60 s.
 func TestPostgresStalls(t *testing.T) {
 	const iops, mbPerS = 3000, 48
 	type stall struct{ from, seconds, worstMs float64 }

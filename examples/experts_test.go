@@ -9,16 +9,16 @@ import (
 	"plimsoll/internal/judge/diagnose"
 )
 
-// expertInputs are recordings of which experts of each engine know the cause.
+// expertInputs are recordings whose cause is known to experts of each engine.
 const expertInputs = "../../shared/data/engines"
 
 // The first cause is the one that an expert would name first, and "no volume fixes this" comes first if it is true.
 func TestExpertsAgree(t *testing.T) {
 	for name, want := range map[string]struct {
-		cause   string // the first cause; "" for none that is more than a remark
+		cause   string // the first cause; "" if none is above info
 		stalls  bool
-		opening string // of the verdict
-		remedy  string // the first of DO NOW, "" if there is none
+		opening string // part of the verdict
+		remedy  string // the first of DO NOW; "" if there is none
 	}{
 		"ebs-volume-stalled":           {cause: "disk/volume-stalled", stalls: true},
 		"etcd-elections-by-network":    {cause: "etcd/elections-without-disk", opening: "The leader changes, and the disk is not the cause"},

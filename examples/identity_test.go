@@ -20,7 +20,7 @@ import (
 // cutTo is how much of each example the pairs have: enough for two checkpoints and a stall.
 const cutTo = 150 * time.Second
 
-// A captured is one example's series, with the times that they have.
+// A captured is one example's series, with their times.
 type captured struct {
 	name         string
 	engine, host []recording.Series
@@ -64,7 +64,7 @@ func seriesOf(file string) ([]recording.Series, error) {
 	return m.Samples(ctx, recording.EverySeries(), from, from.Add(cutTo))
 }
 
-// A change is what was done to the copy of an example.
+// A change says how the copy of an example was changed.
 type change struct {
 	instance string // label; "" for none
 	labels   []string
@@ -125,7 +125,7 @@ func file(t *testing.T, name string, add func(m *recording.Memory)) *recording.M
 	return m
 }
 
-// said is what counts of a diagnosis.
+// A said is what matters about a diagnosis.
 func said(r *diagnose.Report) string {
 	out := fmt.Sprintf("%s\n%g s", r.Verdict, r.StalledS())
 	for _, f := range r.Findings {
@@ -147,8 +147,8 @@ func each(t *testing.T, in ...recording.Reader) map[string]bool {
 	return out
 }
 
-// Two servers are judged as each of them is alone: whatever the order, in one file and in two, by
-// labels or by the files' names, next to an idle copy and next to one of another time.
+// Two servers are judged as each of them is alone: in any order, in one file or in two, distinguished
+// by labels or by file names, next to an idle copy or to one of another time.
 func TestServersAreJudgedAlone(t *testing.T) {
 	all, err := captures()
 	if err != nil {
@@ -216,7 +216,7 @@ func TestServersAreJudgedAlone(t *testing.T) {
 				}
 			}
 
-			// A page with a host that no database runs on, whose name sorts first.
+			// A page with a host without a database, whose name sorts first.
 			if i != k {
 				combinations++
 				t.Run(x.name+"/host of "+y.name, func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestServersAreJudgedAlone(t *testing.T) {
 		}
 	}
 
-	// Four servers at once, of four engines and of one.
+	// Four servers together, of four engines or of one.
 	combinations += 2
 	for name, of := range map[string]func(i int) captured{"engines": func(i int) captured { return all[i] }, "copies": func(int) captured { return all[1] }} {
 		t.Run("four "+name, func(t *testing.T) {
@@ -254,7 +254,7 @@ func (c change) both(t *testing.T, m *recording.Memory, x captured) {
 	c.add(t, m, x.host, "9100")
 }
 
-// The order of the sources changes nothing, and a host's data do not change how long its database
+// The order of the sources changes nothing, and a host's data does not change how long its database
 // stalled.
 func TestOrderOfSources(t *testing.T) {
 	all, err := captures()

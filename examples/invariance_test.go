@@ -16,11 +16,12 @@ import (
 
 var invariantExamples = []string{"mongodb-checkpoint", "postgres-checkpoint", "etcd-latency-bound", "wiredtiger-journal"}
 
-// byChanceMost is the share of recordings in which a rule may name what coincides with stalls by chance.
+// byChanceMost is the share of recordings in which a rule may name a condition that coincides with
+// stalls by chance.
 const byChanceMost = 0.05
 
-// Wherever a recording is cut, even within a stall, its diagnosis names a subset of the causes that
-// the whole recording gives. It never rules out or calls critical anything else.
+// Wherever a recording is cut, even within a stall, its diagnosis names a subset of the causes found in
+// the whole recording. It never rules out anything else, or calls it critical.
 func TestAnyWindow(t *testing.T) {
 	windows, more := 0, []string{}
 	for _, dir := range invariantExamples {

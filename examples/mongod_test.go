@@ -27,7 +27,7 @@ func mongodDiagnosis(t *testing.T, run string, files ...string) *diagnose.Report
 	return diagnoseFiles(t, paths...)
 }
 
-// Without the data's volume, there is no claim about it: the only recorded device was idle.
+// Without the data's volume, nothing is claimed about it: the only recorded device was idle.
 func TestMongodAlone(t *testing.T) {
 	for _, run := range []string{"base-600", "base-1000", "journal-800", "slow-300", "slow-dirty-300", "slow-ext4-300", "slow-400-nowbt",
 		"slow-journal-300-nowbt", "lock-400", "scan-400"} {
@@ -47,7 +47,7 @@ func TestMongodAlone(t *testing.T) {
 	}
 }
 
-// With the volume's own log the disk is judged.
+// With the volume's own log, the disk is judged.
 func TestMongodWithVolume(t *testing.T) {
 	r := mongodDiagnosis(t, "slow-300", "diagnostic.data", "iostat.log")
 	if f, ok := byRule(r)["evidence/volume-not-seen"]; ok {
@@ -115,8 +115,8 @@ func TestMongodScans(t *testing.T) {
 	}
 }
 
-// With a separate journal and no throttling, writers wait for reads that queue behind the
-// checkpoint's writes: nothing is promised about the journal.
+// With a separate journal and no throttling, writers wait for reads that queue behind the checkpoint's
+// writes. Nothing is promised about the journal.
 func TestMongodPageReads(t *testing.T) {
 	r := mongodDiagnosis(t, "slow-journal-300-nowbt", "diagnostic.data", "iostat.log")
 	f, ok := byRule(r)["wiredtiger/page-reads"]

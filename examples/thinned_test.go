@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// thinned is a recording as if sampled at another period: it keeps the first sample of each
+// thinned returns a recording as if sampled at another period: it keeps the first sample of each
 // interval.
 func thinned(ctx context.Context, m *recording.Memory, every, phase time.Duration) (recording.Reader, error) {
 	out := recording.NewMemory(recording.MemoryOptions{})
@@ -83,8 +83,8 @@ func memories(t *testing.T, dir string) (out []*recording.Memory) {
 	return out
 }
 
-// mentioned are the findings that a report claims: causes and refutations, without those about a
-// condition that held but was not a cause.
+// mentioned returns the causes and refutations that a report claims, except those about a condition
+// that was met but was not a cause.
 func mentioned(r *diagnose.Report) map[string]rules.Finding {
 	out := map[string]rules.Finding{}
 	for _, f := range r.Findings {
@@ -100,14 +100,14 @@ var hiddenBy = regexp.MustCompile(`No stall.* would not show`)
 
 var sampledMore = regexp.MustCompile(`would not show|finer sampling shows more|s samples`)
 
-// However rarely the sources of an example are sampled (all of them, only the database or only its host),
-// the range of the stalled time contains what one-second samples show, no cause is named that they do not
-// show, none of theirs is refuted, and at least one of theirs is named, or the verdict says that the
-// intervals are too long.
+// However rarely the sources of an example are sampled (all of them, only the database, or only its
+// host), the range of the stalled time contains the value at one second. No cause is named that
+// one-second samples do not show, and none of theirs is refuted. At least one of theirs is named, or
+// the verdict says that the intervals are too long.
 func TestThinned(t *testing.T) {
 	for _, dir := range []string{"mongodb-checkpoint", "postgres-checkpoint", "etcd-latency-bound", "wiredtiger-journal"} {
-		// Of what clients reported themselves, means over a minute give too narrow a range: 0 to 44 s where
-		// 85 s stalled. The exporters' figures are compared.
+		// For latencies that clients reported themselves, means over a minute give too narrow a range: 0
+		// to 44 s, with 85 s stalled. The exporters' figures are compared instead.
 		all := slices.DeleteFunc(memories(t, dir), func(m *recording.Memory) bool { return m.Sources()[0].Kind == "pgbench" })
 		truth := run(t, all, func(*recording.Memory) time.Duration { return time.Second }, 0)
 		for _, every := range []time.Duration{5 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute} {

@@ -56,8 +56,7 @@ func TestWiredTigerScrapes(t *testing.T) {
 	}
 }
 
-// Updates only stall while the volume is at its limit of bytes per second, and while the backlog is
-// served.
+// Updates stall only while the volume is at its throughput limit, and while the backlog is served.
 func TestWiredTigerStalls(t *testing.T) {
 	const mbPerS, catchUpS = 48, 12
 	var pinned, stalled, apart, calm int
@@ -135,8 +134,8 @@ func diagnosis(t *testing.T, dirs ...string) *diagnose.Report {
 	return report
 }
 
-// The journal waits behind the page cache that the OS flushes at the volume's bytes per second,
-// between checkpoints too; the cache has room.
+// The journal waits behind the page cache, which the OS flushes at the volume's throughput limit,
+// between checkpoints too. The cache has room.
 func TestWiredTigerDiagnosis(t *testing.T) {
 	found := map[string]rules.Finding{}
 	var causes []string

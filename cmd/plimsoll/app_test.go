@@ -180,7 +180,7 @@ func TestEachKeepsErrorsApart(t *testing.T) {
 			return two
 		}
 		<-ctx.Done()
-		return fmt.Errorf("source one: %w", context.Cause(ctx)) // as net/http has it
+		return fmt.Errorf("source one: %w", context.Cause(ctx)) // as in net/http
 	})
 	if err == nil || err.Error() != "two" {
 		t.Errorf("got %v, want two alone", err)

@@ -173,8 +173,8 @@ func watcher(t *testing.T, pod corev1.PodTemplateSpec) corev1.Container {
 	return corev1.Container{}
 }
 
-// The container gets only the privileges that it needs: no root, no capability, nothing writable
-// but its data, and a bound on each resource.
+// The container gets only the privileges that it needs: no root, no capability, nothing writable but
+// its data, and a limit on each resource.
 func TestManifestsAskForLittle(t *testing.T) {
 	for name, pod := range watchers(t) {
 		c := watcher(t, pod)

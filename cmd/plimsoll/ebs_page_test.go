@@ -15,7 +15,7 @@ import (
 // microseconds), with _total as OpenTelemetry's exporter for Prometheus writes counters, Container
 // Insights' with node_ before, and the EBS CSI driver's node service (its docs/metrics.md: seconds).
 var ebsPages = map[string]struct {
-	second float64 // in the unit of its times
+	second float64 // in the unit of the exporter's times
 	labels string
 	names  [8]string // writes, reads, bytes written, time of writes, of reads, IOPS exceeded, throughput's, the instance's IOPS
 }{
@@ -29,7 +29,8 @@ var ebsPages = map[string]struct {
 		"aws_ebs_csi_write_seconds_total", "aws_ebs_csi_read_seconds_total", "aws_ebs_csi_exceeded_iops_seconds_total", "aws_ebs_csi_exceeded_tp_seconds_total", "aws_ebs_csi_ec2_exceeded_iops_seconds_total"}},
 }
 
-// ebsPage is a recording of ten minutes in which the volume stalled at its IOPS limit in the middle five.
+// ebsPage is a recording of ten minutes in which the volume stalled at its IOPS limit in the middle
+// five.
 func ebsPage(names [8]string, labels string, second float64) string {
 	calm := [8]float64{400, 10, 400 * 16384, 0.3 * second, 0.01 * second}
 	stall := [8]float64{3000, 10, 3000 * 16384, 120 * second, 0.4 * second, 0.97 * second}
@@ -57,7 +58,7 @@ func ebsPage(names [8]string, labels string, second float64) string {
 	return b.String() + "# EOF\n"
 }
 
-// Each exporter's own names give the same diagnosis: the cap, at the volume, by its own counter.
+// Each exporter's own names give the same diagnosis: the volume's cap, found by its own counter.
 func TestEBSPagesByName(t *testing.T) {
 	for who, page := range ebsPages {
 		path := filepath.Join(t.TempDir(), "ebs.prom")

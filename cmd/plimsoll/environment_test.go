@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Credentials in the environment are one server's.
+// Credentials in the environment belong to one server.
 func TestCredentialsAreOneServers(t *testing.T) {
 	const mongo, page, other = "mongodb://db:27017/", "http://db:9216/metrics", "https://else/metrics"
 	for name, x := range map[string]struct {

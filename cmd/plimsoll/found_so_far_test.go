@@ -18,15 +18,15 @@ import (
 	"plimsoll/internal/engine/postgres/postgrestest"
 )
 
-// A live diagnosis of a real server names the cause while it still samples, once it is certain, and Ctrl-C
-// then shows the diagnosis of what there is. Here a session locks a table again and again.
+// A live diagnosis of a real server names the cause while it still samples, once it is certain. Ctrl-C
+// then shows the diagnosis so far. Here a session locks a table again and again.
 func TestFoundSoFar(t *testing.T) {
 	t.Parallel() // it mostly waits
 	if err := postgrestest.Available(); err != nil {
 		t.Skip(err)
 	}
 
-	root, err := os.MkdirTemp("", "plimsoll-found-") // the server's user may enter it
+	root, err := os.MkdirTemp("", "plimsoll-found-") // the server's user must be able to enter it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestFoundSoFar(t *testing.T) {
 	var clients sync.WaitGroup
 	defer clients.Wait()
 	defer cancel()
-	// Sixteen clients commit all the time, except while the lock is held: 8 s of every 16.
+	// Sixteen clients commit all the time, except while the lock is held: 8 of every 16 s.
 	for range 16 {
 		clients.Go(func() { _ = sessionOf(ctx, s, "UPDATE t SET n = n + 1 WHERE n < 0", "SELECT pg_sleep(0.005)") })
 	}

@@ -22,7 +22,7 @@ type end struct {
 	slow bool
 }
 
-// What examples need that a test does not have: they run anyway, and say what is missing.
+// Requirements of examples that a test does not meet: they run anyway, and say what is missing.
 var (
 	needsRoot       = end{code: exitFailure, stderr: `root`}
 	needsEngine     = end{code: exitFailure, stderr: `root|no plimsoll-wiredtiger`}
@@ -31,7 +31,7 @@ var (
 	endsWhenStopped = end{code: exitFine, stderr: `watching ended`}
 )
 
-// ends maps the beginning of an example, after [examplePlace] was inserted, to how it ends. The
+// ends maps the beginning of an example, after [examplePlace] was inserted, to its expected end. The
 // longest match counts. Other examples exit with 0.
 var ends = map[string]end{
 	"plimsoll lab mount":   needsRoot,

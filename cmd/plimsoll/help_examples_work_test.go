@@ -27,8 +27,8 @@ import (
 type exampleWork struct {
 	shared string // a folder that no example writes to
 	env    []string
-	// exporter is the address of a page of metrics, receiver that of a remote write, absent an
-	// address that does not answer.
+	// exporter is the address of a page of metrics, receiver that of a remote-write endpoint, and absent
+	// an address that does not answer.
 	exporter, receiver, absent string
 	received                   *atomic.Int64
 }
@@ -196,7 +196,7 @@ func (w *exampleWork) fill(t *testing.T, dir string) {
 	}
 }
 
-// ran is what came of a line.
+// A ran is the result of a line.
 type ran struct {
 	code           int
 	stdout, stderr string
@@ -206,7 +206,7 @@ type ran struct {
 // stuckAfter ends a command that does not end by itself.
 const stuckAfter = 5 * time.Minute
 
-// run runs a line in a folder, as a shell does; a watch is ended, as by systemd, once it has a
+// run runs a line in a folder, as a shell does. A watch is stopped, as by systemd, once it has a
 // diagnosis.
 func (w *exampleWork) run(t *testing.T, dir, line string) ran {
 	t.Helper()
@@ -216,7 +216,7 @@ func (w *exampleWork) run(t *testing.T, dir, line string) ran {
 
 	watches := strings.HasPrefix(line, "plimsoll watch")
 	if watches {
-		line = "exec " + line // signals are for it, not for the shell
+		line = "exec " + line // signals go to it, not to the shell
 	}
 
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
@@ -250,8 +250,8 @@ func (w *exampleWork) run(t *testing.T, dir, line string) ran {
 	return ran{code: p.ExitCode(), stdout: stdout.String(), stderr: stderr.String(), cpu: p.UserTime() + p.SystemTime()}
 }
 
-// diagnosed waits until a watch, which prints its address on stderr, has a diagnosis; false if it
-// ends before.
+// diagnosed waits until a watch, which prints its address on stderr, has a diagnosis. It returns false
+// if the watch ends first.
 func diagnosed(stderr *safeBuffer, ended <-chan struct{}) bool {
 	for {
 		select {
@@ -269,7 +269,7 @@ func diagnosed(stderr *safeBuffer, ended <-chan struct{}) bool {
 	}
 }
 
-// safeBuffer is read while it is written.
+// A safeBuffer can be read while it is written.
 type safeBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -287,7 +287,7 @@ func (b *safeBuffer) String() string {
 	return b.buf.String()
 }
 
-// exporterPage is a minute of a mongod's page, scraped every second.
+// exporterPage returns a minute of a mongod's page, scraped every second.
 func exporterPage(instance string) string {
 	var b strings.Builder
 	for k := range 60 {

@@ -2,7 +2,8 @@ package main
 
 import "testing"
 
-// Each command that the help lists is in one of its groups: a new one does not end up below "Additional".
+// Each command that the help lists is in one of its groups, so that a new one does not end up below
+// "Additional".
 func TestHelpHasAStepForEachCommand(t *testing.T) {
 	a, _, _ := testApp()
 	for _, c := range newRootCommand(a).Commands() {

@@ -212,9 +212,9 @@ func startEtcd(t *testing.T) string {
 	return etcdtest.Run(t, 1, false).Endpoints[0]
 }
 
-// TestHostileServers runs each client against a man in the middle of a conversation with a server
-// that it understands. Whatever it sends, the program ends in time with an exit code and a message,
-// within its memory limit.
+// TestHostileServers puts each client behind a man in the middle, in a conversation with a server that
+// it understands. Whatever is sent, the program ends in time with an exit code and a message, within
+// its memory limit.
 func TestHostileServers(t *testing.T) {
 	for name, p := range protocols {
 		t.Run(name, func(t *testing.T) {

@@ -77,20 +77,20 @@ func (s *scene) args(writer, out string) []string {
 	return args
 }
 
-// whole reports whether what a writer left is complete: the same file as undisturbed, or a recording
-// that can be read.
+// whole reports whether a writer's output is complete: the same file as without interruption, or a
+// recording that can be read.
 func (s *scene) whole(writer, out string, want []byte) (bool, string) {
 	if info, err := os.Stat(out); err != nil || info.IsDir() {
 		o := tried(s.t, nil, nil, "metrics", out)
 		return o.code == exitFine && o.wrong() == "", o.text
 	}
 	got, err := os.ReadFile(out)
-	// A catalogue contains the moment of its import.
+	// A catalogue contains the time of its import.
 	same := bytes.Equal(got, want) || writer == "catalog import" && len(got) == len(want)
 	return same, fmt.Sprintf("%d bytes instead of %d, %v", len(got), len(want), err)
 }
 
-// eachWriter runs a test for each writer, with what it writes undisturbed and how long that takes.
+// eachWriter runs a test for each writer, with what it writes if undisturbed and how long that takes.
 func eachWriter(t *testing.T, test func(t *testing.T, s *scene, writer string, want []byte, took time.Duration)) {
 	for writer := range writers {
 		t.Run(writer, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestKilledWriters(t *testing.T) {
 
 			o := tried(t, nil, nil, s.args(writer, out)...)
 			if strings.Contains(o.text, "a simulation cannot continue it") {
-				continue // as it says, the user deletes it
+				continue // as the message says, the user deletes it
 			}
 			if o.code != exitFine || o.wrong() != "" {
 				t.Errorf("after kill %d, the next run ends with %d (%s): %s", n, o.code, o.wrong(), o.text)
@@ -143,8 +143,8 @@ func TestKilledWriters(t *testing.T) {
 	})
 }
 
-// TestFullDisks gives each writer less room than it needs: it fails with a message, leaves no
-// half-written file, and a replaced file stays as it was.
+// TestFullDisks gives each writer less space than it needs. It fails with a message and leaves no
+// half-written file, and a file to be replaced stays unchanged.
 func TestFullDisks(t *testing.T) {
 	eachWriter(t, func(t *testing.T, s *scene, writer string, want []byte, _ time.Duration) {
 		r := hostile.Rand(t)
@@ -154,7 +154,7 @@ func TestFullDisks(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			// Root gets a disk that is full; others get a bound on the size of a file, which ends a
+			// Root gets a disk that is full. Other users get a limit on the size of a file, which ends a
 			// write in the same way.
 			blocks := 1 + r.IntN(1<<r.IntN(8))
 			limit := fmt.Sprintf("ulimit -f %d; exec \"$0\" \"$@\"", blocks)
@@ -169,7 +169,7 @@ func TestFullDisks(t *testing.T) {
 				t.Errorf("with %d blocks (full disk: %v): %s: %d: %s", blocks, full, why, o.code, o.text)
 			}
 
-			// One failure, although it fails every write, and a hint.
+			// There is one error, although every write fails, with a hint.
 			if lines := strings.Count(o.errors, "\n"); o.code != exitFine && lines > 2 {
 				t.Errorf("with %d blocks (full disk: %v): %d lines: %s", blocks, full, lines, o.errors)
 			}
@@ -194,7 +194,7 @@ func TestFullDisks(t *testing.T) {
 	})
 }
 
-// oddTargets are targets that are not a new file, each with how to make it; a path below its folder.
+// oddTargets are targets other than a new file: how to make each, and a path below its folder.
 var oddTargets = map[string]func(dir string) (string, error){
 	"a folder with a file": func(dir string) (string, error) {
 		return dir, os.WriteFile(filepath.Join(dir, "mine"), []byte("mine"), 0o600)
@@ -229,12 +229,13 @@ var oddTargets = map[string]func(dir string) (string, error){
 	"an absent folder": func(dir string) (string, error) { return filepath.Join(dir, "no", "such", "out"), nil },
 	"empty":            func(string) (string, error) { return "", nil },
 	"with dots": func(dir string) (string, error) {
-		// Above the root and back, so that nothing outside of the test's folder is written.
+		// Up to the root and back, so that nothing outside the test's folder is written.
 		return filepath.Join(dir, "x") + strings.Repeat("/..", 40) + filepath.Join(dir, "no", "such", "out"), nil
 	},
 }
 
-// TestOddTargets gives each writer each of them, or a third in an ordinary run. Existing files of the user stay.
+// TestOddTargets runs each writer on each odd target, or on a third of them in an ordinary run. The
+// user's existing files stay.
 func TestOddTargets(t *testing.T) {
 	eachWriter(t, func(t *testing.T, s *scene, writer string, _ []byte, _ time.Duration) {
 		r := hostile.Rand(t)
@@ -270,8 +271,8 @@ func TestOddTargets(t *testing.T) {
 	})
 }
 
-// TestTwoWriters runs each writer twice at the same time on one target. It is complete in the end, and
-// a run that did not write it says so.
+// TestTwoWriters runs each writer twice at the same time on one target. In the end the target is
+// complete, and a run that did not write it says so.
 func TestTwoWriters(t *testing.T) {
 	eachWriter(t, func(t *testing.T, s *scene, writer string, want []byte, took time.Duration) {
 		r := hostile.Rand(t)
@@ -282,7 +283,7 @@ func TestTwoWriters(t *testing.T) {
 			for i := range both {
 				begin := time.Duration(r.Int64N(int64(took)))
 				wait.Go(func() {
-					time.Sleep(begin) // the moment is what is tried
+					time.Sleep(begin) // the timing is random on purpose
 					both[i] = tried(t, nil, nil, s.args(writer, out)...)
 				})
 			}
@@ -303,7 +304,7 @@ func TestTwoWriters(t *testing.T) {
 	})
 }
 
-// TestBlockedPipes ends commands whose output no process reads, at a random time.
+// TestBlockedPipes stops commands whose output no process reads, at a random time.
 func TestBlockedPipes(t *testing.T) {
 	s, r := newScene(t), hostile.Rand(t)
 	page := filepath.Join(s.dir, "page.prom")
@@ -338,7 +339,7 @@ func blocked(t *testing.T, args []string, r *rand.Rand) {
 		_ = cmd.Wait() // whatever its exit code is
 		close(ended)
 	}()
-	time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond) // the moment is what is tried
+	time.Sleep(time.Duration(r.IntN(1000)) * time.Millisecond) // the timing is random on purpose
 	_ = cmd.Process.Signal(syscall.SIGTERM)                    // it may have ended
 
 	select {

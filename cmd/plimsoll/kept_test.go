@@ -65,7 +65,7 @@ func TestLiveSamplesAreKept(t *testing.T) {
 		t.Errorf("sources are %v", got)
 	}
 
-	// If a file has that name, the user means the file.
+	// If there is a file with that name, the user means the file.
 	if err := os.WriteFile("last", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 	"plimsoll/internal/lab/mount"
 )
 
-// kills is how often a command is killed: often with CI_FULL.
+// kills is how often a command is killed, more often with CI_FULL.
 func kills() int {
 	if os.Getenv("CI_FULL") != "" {
 		return 50
@@ -30,7 +30,7 @@ func kills() int {
 	return 3
 }
 
-// chances gives random times up to most, from a seed that is logged.
+// chances returns random times up to most, from a seed that is logged.
 func chances(t *testing.T, most time.Duration) func() time.Duration {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -76,7 +76,7 @@ func finished(t *testing.T, args ...string) (int, string) {
 	return code, string(out)
 }
 
-// temporaries are files below a folder that no command should leave after its end.
+// temporaries returns files below a folder that no command should leave behind.
 func temporaries(t *testing.T, dir string) (out []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -113,7 +113,7 @@ func TestKilledWhileRecording(t *testing.T) {
 			for range kills() {
 				out := killed(t, after(), append(slices.Clone(args), dir)...)
 				if _, err := os.Stat(filepath.Join(dir, "recording.json")); err != nil {
-					continue // killed before there was one
+					continue // killed before the first one
 				}
 
 				code, text := finished(t, "diagnose", dir)
@@ -130,7 +130,7 @@ func TestKilledWhileRecording(t *testing.T) {
 				}
 			}
 
-			// A run to its end leaves no temporary files, of itself or of the killed ones.
+			// A complete run leaves no temporary files, neither its own nor those of the killed runs.
 			if code, text := finished(t, "record", url, "--period", "100ms", "--for", "1s", "--out", dir); code != exitFine {
 				t.Fatalf("recorded again: %d: %s", code, text)
 			}
@@ -165,8 +165,8 @@ func labState(t *testing.T, dir string) *mount.State {
 	return nil
 }
 
-// daemonRuns reports whether a daemon of this test's program is there, one that was killed and waits
-// for its own device aside.
+// daemonRuns reports whether a daemon of this test's program is running, other than a killed one that
+// waits for its own device.
 func daemonRuns(t *testing.T) bool {
 	t.Helper()
 	program, err := exec.LookPath("plimsoll")

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// An error quotes a long text from both of its ends.
+// An error quotes both ends of a long text.
 func TestLongErrorIsShortened(t *testing.T) {
 	var errs strings.Builder
 	long := &failure{code: exitFailure, err: errors.New("begin " + strings.Repeat("é", 2_500_000) + " end"), hint: strings.Repeat("h", 100_000)}
@@ -23,7 +23,7 @@ func TestLongErrorIsShortened(t *testing.T) {
 	}
 }
 
-// A catalogue at the default place that cannot be read does not stop a command; one that was named does.
+// A default catalogue that cannot be read does not stop a command. One that the user named does.
 func TestUnreadableHome(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// awsServer serves an account with one volume, gp2 of 100 GiB on an m6i.xlarge, whose burst credits ran
-// out an hour ago, and puts its address into a variable: aws-server VARIABLE.
+// awsServer serves an account with one volume, a gp2 of 100 GiB on an m6i.xlarge, whose burst credits
+// ran out an hour ago. It puts its address into a variable: aws-server VARIABLE.
 func awsServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: aws-server VARIABLE")
@@ -41,8 +41,8 @@ func answerAsAWS(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// metricsOfAWS answers GetMetricData: 900 writes a second until an hour ago, then the 300 that gp2 of
-// 100 GiB has without credits, under the same load.
+// metricsOfAWS answers GetMetricData: 900 writes per second until an hour ago, then, under the same
+// load, the 300 that a gp2 of 100 GiB has without credits.
 func metricsOfAWS(w http.ResponseWriter, body []byte) {
 	var in struct {
 		StartTime, EndTime float64
@@ -84,7 +84,8 @@ func metricsOfAWS(w http.ResponseWriter, body []byte) {
 	_ = json.NewEncoder(w).Encode(out)
 }
 
-// awsValue is a metric's value in a minute, with credits or after they have run out; NaN if there is none.
+// awsValue returns a metric's value in a minute, with credits or after they have run out; NaN if there
+// is none.
 func awsValue(metric string, spent bool, at float64) float64 {
 	const minute = 60
 	writes, seconds, balance := 900+20*math.Sin(at/300), 0.0011, 60.0

@@ -22,7 +22,7 @@ func outside(ts *testscript.TestScript) string {
 	return dir
 }
 
-// postgresServers are those of scripts that run, by folder and name.
+// postgresServers are those of running scripts, by folder and name.
 var postgresServers sync.Map
 
 // postgresServer starts a PostgreSQL and sets a variable to its host and port: postgres NAME. Its
@@ -55,7 +55,7 @@ func postgresServer(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // etcdCluster starts an etcd and sets a variable to its members' hosts and ports: etcd NAME MEMBERS
-// [tls]. With TLS NAME_CA, NAME_CERT and NAME_KEY are files.
+// [tls]. With TLS, NAME_CA, NAME_CERT and NAME_KEY are files.
 func etcdCluster(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: etcd NAME MEMBERS [tls]")

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/present/mcp"
 )
 
-// TestAssistant asks every tool as an assistant would, several at a time.
+// TestAssistant calls every tool as an assistant would, several at a time.
 func TestAssistant(t *testing.T) {
 	opt, err := (&mcpOptions{answerMax: "48KiB", timeMax: 5 * time.Minute, atOnce: 2}).Validate([]string{"examples=../../examples"})
 	if err != nil {
@@ -77,8 +77,8 @@ func TestAssistant(t *testing.T) {
 	}
 }
 
-// The program itself, as a client starts it: each tool answers within the bound, also one that fails, and
-// nothing is written anywhere.
+// The program itself, as a client starts it: each tool answers within its limit, including one that
+// fails, and nothing is written anywhere.
 func TestAssistantStartsTheProgram(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -143,7 +143,7 @@ func TestAssistantStartsTheProgram(t *testing.T) {
 	}
 }
 
-// filesBelow are the files below a folder, with their sizes and when they were written.
+// filesBelow returns the files below a folder, with their sizes and modification times.
 func filesBelow(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder

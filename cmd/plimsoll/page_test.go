@@ -20,7 +20,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// out runs the program within this process and gives what it prints.
+// out runs the program within this process and returns its output.
 func out(t *testing.T, want int, args ...string) string {
 	t.Helper()
 	a, stdout, stderr := testApp(args...)
@@ -151,8 +151,7 @@ func recordedYet(dir string) bool {
 	return err == nil
 }
 
-// holdRecording runs each query on a recording at its end, and compares the answers with the
-// result.
+// holdRecording runs each query on a recording at its end, and compares the answers with the result.
 func holdRecording(t *testing.T, dir string, r *simulate.Result, promQL []string) {
 	t.Helper()
 	reader, err := recording.Open(dir)

@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/advise/plan"
 )
 
-// A Prometheus server has the metrics of a MongoDB exporter and a node exporter from a time in
-// which a volume reached its limit. The plan is made from its address, and emit accepts it.
+// A Prometheus server has the metrics of a MongoDB exporter and a node exporter from a time when a
+// volume reached its limit. The plan is made from its address, and emit accepts it.
 func TestPlanFromPrometheus(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "capped.yaml")
@@ -62,7 +62,7 @@ workload: {arrivals: {poisson: 2500/s}, mix: {insert: 100%}, document: {size: 3k
 		t.Fatal(err)
 	}
 
-	// What was measured there is the scenario's.
+	// What was measured there appears in the scenario.
 	for _, want := range []string{"type: gp3", "size: 100GiB", "throughput: 125MiB/s", "cache: 1GiB", "filesystem: xfs"} {
 		if !strings.Contains(p.Scenario.Text, want) {
 			t.Errorf("no %q in\n%s", want, p.Scenario.Text)

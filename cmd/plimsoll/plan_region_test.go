@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A plan from what a cloud reports has the prices of that region, or says that they are not known.
+// A plan from a cloud's metadata has the prices of its region, or says that they are unknown.
 func TestRegionOfThePrices(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.yaml")
 	const text = "plimsoll: 1\nname: x\nhost: {cores: 2, memory: 8GiB}\nvolumes: {data: {type: hyperdisk-balanced, size: 100GiB}}\nengine: {mongodb: {cache: 1GB}}\nworkload: {preset: telemetry}\n"

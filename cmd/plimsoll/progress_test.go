@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A screen is a stream that tests look at while a meter writes to it.
+// A screen is a stream that tests can read while a meter writes to it.
 type screen struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -159,7 +159,7 @@ func TestMeterText(t *testing.T) {
 	}
 }
 
-// While a diagnosis samples, its line says what Ctrl-C does.
+// While a diagnosis samples, its progress line says what Ctrl-C does.
 func TestMeterSaysWhatInterruptingDoes(t *testing.T) {
 	m := &meter{ends: "Ctrl-C diagnoses what there is"}
 	got := m.text(work{phase: "sampling", unit: unitTime, done: 12, total: 60}, time.Time{})

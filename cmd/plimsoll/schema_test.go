@@ -40,7 +40,8 @@ import (
 	"plimsoll/internal/trace/chain"
 )
 
-// contracts are the types that each command writes as JSON; one that writes one of several has all.
+// contracts are the types that each command writes as JSON. A command that writes one of several types
+// lists all of them.
 var contracts = map[string][]reflect.Type{
 	"casebook":       {reflect.TypeFor[casebook.Walk](), reflect.TypeFor[[]casebook.Entry]()},
 	"catalog":        {reflect.TypeFor[[]catalog.VolumeReport](), reflect.TypeFor[[]catalog.InstanceReport]()},
@@ -74,8 +75,8 @@ var contracts = map[string][]reflect.Type{
 	"version":        {reflect.TypeFor[results.Build]()},
 }
 
-// TestSchemas compares the schemas with the types that are written, and makes them with -update. Every
-// command with JSON output has one.
+// TestSchemas compares the schemas with the types that are written, and writes them with -update. Every
+// command with JSON output has a schema.
 func TestSchemas(t *testing.T) {
 	a := &app{}
 	var walk func(*cobra.Command)
@@ -83,7 +84,7 @@ func TestSchemas(t *testing.T) {
 		for _, cmd := range parent.Commands() {
 			walk(cmd)
 			name := verb(cmd)
-			// diagnose has a schema written by hand; watch writes log lines.
+			// diagnose has a hand-written schema; watch writes log lines.
 			if !hasJSON(cmd) || slices.Contains([]string{"diagnose", "watch"}, name) {
 				continue
 			}

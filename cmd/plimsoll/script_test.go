@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScript runs the program as people do: testdata/script/*.txtar, one topic a file.
+// TestScript runs the program as users do: testdata/script/*.txtar, one topic per file.
 func TestScript(t *testing.T) {
 	if signal.Ignored(syscall.SIGHUP) {
 		// Under nohup, the scripts' processes would inherit the ignored signal and survive it.
@@ -91,7 +91,7 @@ func iostatLog(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(cappedVolume(minutes, burst)), 0o644))
 }
 
-// cappedVolume is the log that `iostat -dxkt 1` writes for a volume with a cap of 3,000 IOPS,
+// cappedVolume returns the log that `iostat -dxkt 1` writes for a volume with a cap of 3,000 IOPS,
 // reached in the last burst seconds of every minute.
 func cappedVolume(minutes, burst int) string {
 	var b strings.Builder

@@ -120,8 +120,8 @@ func shows(t *testing.T, args ...string) {
 // anyName has, by command, the flag that takes a file or folder of any name, which is shown.
 var anyName = map[string]string{"plimsoll rules export": "out", "plimsoll trace": "path"}
 
-// Every verb and every flag is given an address: those that accept one, and those that want a file,
-// a name or a number and reject it.
+// Every verb and every flag is given an address, whether it accepts one or wants a file, a name or a
+// number and rejects it.
 func TestNoSecretIsShown(t *testing.T) {
 	t.Chdir(t.TempDir())
 	all := secretive()
@@ -155,7 +155,7 @@ func TestNoSecretIsShown(t *testing.T) {
 	visit(newRootCommand(a))
 }
 
-// Verbs with a separate address argument get each address with the other arguments they need.
+// Verbs with a separate address argument get each address together with the other arguments they need.
 func TestNoSecretOfServersIsShown(t *testing.T) {
 	scenarios, err := filepath.Glob("../../examples/scenarios/lab-*.yaml")
 	if err != nil || len(scenarios) == 0 {

@@ -16,8 +16,8 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 )
 
-// Two servers whose pages have the same series are pushed as two: a receiver that has one series twice
-// keeps neither whole.
+// Two servers whose pages have the same series are pushed as two. A receiver that gets one series twice
+// keeps neither completely.
 func TestPushedServersAreToldApart(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]map[int64]int{} // instance, time: samples

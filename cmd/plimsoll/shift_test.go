@@ -42,7 +42,7 @@ func TestShifted(t *testing.T) {
 		t.Errorf("metrics %v, %v: want one from %v on", metrics, err, want)
 	}
 
-	for range 2 { // asking twice moves nothing twice
+	for range 2 { // running it twice shifts nothing twice
 		series, err := s.Samples(ctx, recording.MetricSelector("a"), want, want.Add(time.Second))
 		if err != nil || len(series) != 1 || len(series[0].Points) != 2 || series[0].Points[0].T != want.UnixMilli() {
 			t.Fatalf("samples %v, %v: want two from %v on", series, err, want)

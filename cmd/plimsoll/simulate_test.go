@@ -15,7 +15,7 @@ var updateSimulate = flag.Bool("update", false, "write the golden pages of simul
 
 var progress = regexp.MustCompile(`(?m)^plimsoll: simulating \d+ of \d+ seconds(, .*/s, .* left)?\n`)
 
-// TestSimulatePages compares whole pages with testdata/simulate: read them when they change.
+// TestSimulatePages compares whole pages with testdata/simulate. Read them when they change.
 func TestSimulatePages(t *testing.T) {
 	for file, args := range map[string][]string{
 		"appends.txt":         nil,
@@ -28,7 +28,7 @@ func TestSimulatePages(t *testing.T) {
 		a, stdout, stderr := testApp(append([]string{"simulate", "testdata/simulate/appends.yaml"}, args...)...)
 		a.getenv = func(name string) string { return map[string]string{"LC_ALL": "C.UTF-8"}[name] }
 
-		// A machine that is busy for two seconds sees the progress.
+		// A machine that is busy for two seconds gets to see the progress.
 		if code := a.run(context.Background()); code != exitFine || progress.ReplaceAllString(stderr.String(), "") != "" {
 			t.Fatalf("%q: exit code %d, stderr %q", args, code, stderr)
 		}

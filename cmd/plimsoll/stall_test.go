@@ -26,12 +26,12 @@ import (
 // TestStall makes real engines stall, on mounted volumes or in containers with limits, and checks
 // the diagnosis: testdata/stall/*.txtar.
 func TestStall(t *testing.T) {
-	// The same variable says it for the traces of real engines.
+	// The same variable applies to the traces of real engines.
 	if os.Getenv("PLIMSOLL_TURN") == "" {
 		t.Skip("takes a minute of real time on a machine that does nothing else: PLIMSOLL_TURN=0")
 	}
 
-	root, err := os.MkdirTemp("", "plimsoll-stall-") // the engines' user may enter it
+	root, err := os.MkdirTemp("", "plimsoll-stall-") // the engines' user must be able to enter it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,8 +103,8 @@ func runs(ts *testscript.TestScript, name string, stop func() error) {
 	})
 }
 
-// postgresOn starts a PostgreSQL in a folder: postgres-on DIR NAME [setting=value...]. NAME_SOCKET
-// and NAME_PORT are where it is.
+// postgresOn starts a PostgreSQL in a folder: postgres-on DIR NAME [setting=value...]. NAME_SOCKET and
+// NAME_PORT say where it is.
 func postgresOn(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: postgres-on DIR NAME [setting=value...]")

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/trace/chain"
 )
 
-// Only a checkpointer works without a client that waits for it: a WAL writer or a backend does not.
+// Only a checkpointer works without a client that waits for it; a WAL writer or a backend does not.
 func TestInBackground(t *testing.T) {
 	for line, want := range map[string]bool{
 		"postgres: checkpointer \x00\x00":             true,
@@ -26,7 +26,7 @@ func TestInBackground(t *testing.T) {
 	}
 }
 
-// Numbers in the place of names are explained, each once and not more than a few.
+// Numbers in place of names are explained, each once, and at most a few of them.
 func TestFileHints(t *testing.T) {
 	behind := func(files ...string) *chain.Report {
 		r := &chain.Report{}

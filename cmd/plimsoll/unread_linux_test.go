@@ -30,7 +30,7 @@ func unreadPipe(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
-// holds is how many bytes wait in a pipe.
+// holds returns the number of bytes that wait in a pipe.
 func holds(t *testing.T, r *os.File) int {
 	t.Helper()
 	n, err := unix.IoctlGetInt(int(r.Fd()), unix.TIOCINQ)

@@ -51,15 +51,15 @@ func TestErrorTable(t *testing.T) {
 
 	for _, s := range table.Summarise(rows) {
 		said := simulate.AccuracyOf(s.Kind)
-		// The bar may be wider, but not narrower: a server's runs are further off (examples/mongod), and
-		// so are repeated runs of one scenario.
+		// The error bar may be wider, but not narrower: a server's runs are further off
+		// (examples/mongod), and so are repeated runs of one scenario.
 		if said.Median < s.Off-0.011 || said.Median > s.Off+0.2 || said.Worst < 0.95*s.Worst || said.Worst > 2*s.Worst {
 			t.Errorf("%s: simulate.AccuracyOf says %.2f and %.1f, the table %.3f and %.2f", s.Kind, said.Median, said.Worst, s.Off, s.Worst)
 		}
 	}
 }
 
-// compare compares what a page has between the marks, or writes it.
+// compare compares a page's text between the marks, or updates it.
 func compare(t *testing.T, page, tables string) {
 	t.Helper()
 	text, err := os.ReadFile(page)

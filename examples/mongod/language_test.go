@@ -5,5 +5,5 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// language is what the tests' scenarios may say.
+// language is what the tests' scenarios may contain.
 var language = scenario.NewLanguage(engines.All().Models(), nil)

@@ -31,7 +31,7 @@ var bounds = map[table.Kind]struct{ middle, worst float64 }{
 	table.P99:      {1.3, 3},
 }
 
-// worstP99 bounds the p99 of all writes, which is what people ask for.
+// worstP99 limits the error of the p99 of all writes, which most users ask for.
 const worstP99 = 2.0
 
 func rows(t *testing.T) []table.Row {
@@ -70,7 +70,7 @@ func TestServer(t *testing.T) {
 	compare(t, summaryPage, markdown.Tables(results.ErrorSummary(table.Summarise(of))))
 }
 
-// compare compares what a page has between the marks, or writes it.
+// compare compares a page's text between the marks, or updates it.
 func compare(t *testing.T, page, tables string) {
 	t.Helper()
 	text, err := os.ReadFile(page)

@@ -1,4 +1,4 @@
-// Package release holds the tool that makes releases, and what must hold of its configuration.
+// Package release holds the tool that makes releases, and checks of its configuration.
 package release
 
 import (
@@ -13,11 +13,11 @@ import (
 
 const root = "../.."
 
-// made is where deploy/build/extras puts what a release has besides the program.
+// made is where deploy/build/extras puts the parts of a release other than the program.
 const made = "build/extras/"
 
-// goreleaser's own reader takes the file, in which a key it does not know is an error; and the
-// files it names are there. (`goreleaser check` takes three minutes to build, this a tenth of it.)
+// goreleaser's own reader accepts the file, with unknown keys as errors, and the files it names exist.
+// (`goreleaser check` takes three minutes to build, this a tenth of it.)
 func TestGoreleaserTakesTheConfiguration(t *testing.T) {
 	project, err := config.Load(filepath.Join(root, ".goreleaser.yaml"))
 	if err != nil {

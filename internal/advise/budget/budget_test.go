@@ -24,7 +24,7 @@ workload:
   document: {size: 4KiB}
 `
 
-// The minimum of volume, machine and burst counts, with its source.
+// The minimum of volume, machine and burst applies, with its source.
 func TestLeastOfVolumeMachineAndBurst(t *testing.T) {
 	file := scenario.NewLanguage(engines.All().Models(), nil).NewFile("t.yaml", []byte(deployment))
 	sc, err := file.Parse([]string(nil))

@@ -248,7 +248,7 @@ func wrong(t *testing.T, s *clustertest.Server, c *kubeclient.Client) {
 
 	is(ask(expired, "mongo"), "does not accept the credentials", "log in to the cluster again")
 
-	// A claim that waits.
+	// A claim that is not bound yet.
 	claim, err := kubeclient.Claims.Get(t.Context(), c, "db", "data-mongo-2")
 	if err != nil {
 		t.Fatal(err)

@@ -26,8 +26,8 @@ func TestAttachedIsExact(t *testing.T) {
 	}
 }
 
-// A disk may have a different device name after a boot. Undo restores the disk's own old values,
-// and does not write them to the disk that has its old name.
+// A disk may have a different device name after a boot. Undo restores the disk's own old values, and
+// does not write them to the disk that now has its old name.
 func TestQueueOfARenamedDisk(t *testing.T) {
 	needs(t, "bash")
 	needs(t, "awk")
@@ -39,7 +39,7 @@ func TestQueueOfARenamedDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// udevadm gives the serial that the file next to the disk has.
+	// udevadm returns the serial from the file next to the disk.
 	fake := "#!/bin/bash\nfor a; do [[ $a != --name=* ]] || cat \"$SYS/block/${a#--name=}/serial\"; done\n"
 	if err := os.WriteFile(filepath.Join(dir, "udevadm"), []byte(fake), 0o700); err != nil {
 		t.Fatal(err)

@@ -125,7 +125,7 @@ func awsLayout(t *testing.T) string {
 	return filesOf(t, l, emit.Options{}, "aws")["aws/volumes.sh"]
 }
 
-// The commands that the script runs, forward and back; nothing runs twice.
+// The commands that the script runs, forward and back. No command runs twice.
 func TestAWSScript(t *testing.T) {
 	w := newAWSWorld(t, awsLayout(t))
 	if says, code := w.run(nil); code != 2 || !strings.Contains(says, "usage:") {
@@ -240,7 +240,7 @@ func TestAWSScriptRefuses(t *testing.T) {
 			t.Errorf("%s: exit code %d, want %q of\n%s", c.name, code, c.says, says)
 		}
 
-		refused := c.code != 0 && (len(c.env) == 0 || !strings.HasSuffix(c.env[0], changed)) // EBS alone knows that, when asked
+		refused := c.code != 0 && (len(c.env) == 0 || !strings.HasSuffix(c.env[0], changed)) // only EBS knows that
 		if did := w.get("log"); refused && did != "" {
 			t.Errorf("%s: it was refused, and did\n%s", c.name, did)
 		}

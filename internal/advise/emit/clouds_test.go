@@ -16,7 +16,7 @@ import (
 	engines "plimsoll/internal/engine"
 )
 
-// elsewhere are layouts for Google Cloud and Azure: a disk modified in use, and a new one.
+// elsewhere are layouts for Google Cloud and Azure, each with a disk modified in use and a new one.
 func elsewhere(t *testing.T) map[string]*emit.Layout {
 	t.Helper()
 	host := "host={cores: 8, memory: 32GiB}"
@@ -120,7 +120,7 @@ func TestCloudScriptsRun(t *testing.T) {
 	write("volumes.sh", fileOf(t, r, "gcp/volumes.sh"))
 	write("db-data", "hyperdisk-balanced 500 3000 140")
 
-	// Disks are files with their figures; an attachment is a file next to it.
+	// Disks are files with their figures; an attachment is a file next to them.
 	write("gcloud", `#!/bin/bash
 cd "$FAKE"
 if [[ -n $FAKE_FAILS && "$*" == *$FAKE_FAILS* ]]; then echo "ERROR: (gcloud) $FAKE_SAYS" >&2; exit 1; fi
@@ -162,7 +162,7 @@ esac
 		t.Fatalf("%d changes by a dry run\n%s", calls(), out)
 	}
 
-	// The provider's refusals are shown in its own words, with what to do, and nothing else is done.
+	// The provider's refusals are shown in its own words, with a hint, and nothing else is done.
 	for what, c := range map[string]struct{ fails, says, want, verb string }{
 		"expired":              {"describe", "Reauthentication failed", "are you logged in (gcloud auth login)", "apply"},
 		"expired, going back":  {"list", "Reauthentication failed", "cannot query db-telemetry-platform-journal", "undo"},
@@ -193,7 +193,8 @@ esac
 		t.Error(err)
 	}
 
-	// The script cannot see whether the disk is mounted, and changes nothing until someone says so.
+	// The script cannot see whether the disk is mounted, and changes nothing until a user confirms that
+	// it is not.
 	was := calls()
 	if out := run(1, "undo"); !strings.Contains(out, "set UNMOUNTED=yes") || calls() != was {
 		t.Errorf("%d changes\n%s", calls()-was, out)

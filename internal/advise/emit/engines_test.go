@@ -39,8 +39,8 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// A member that exists never gets a path for its log: before the log has moved there, it would start without
-// it. A new one gets the path of its volume.
+// An existing member never gets a path for its log, because it would start without the log before that
+// has moved there. A new one gets the path of its volume.
 func TestEtcdKeepsItsLog(t *testing.T) {
 	text, err := os.ReadFile("../../../examples/scenarios/etcd.yaml")
 	if err != nil {

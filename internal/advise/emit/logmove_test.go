@@ -79,8 +79,8 @@ func (m *machine) refuses(verb, says string) {
 	}
 }
 
-// The script moves the log of a machine, reports where it is, and moves it back with everything
-// written since. It is that of the fix "journal-apart" too: no mongod is available here.
+// The script moves the log of a machine, reports where it is, and moves it back with everything written
+// since. It is also the script of the fix "journal-apart": no mongod is available here.
 func TestLogOfAMachine(t *testing.T) {
 	m := newMachine(t)
 	m.mustRun("look", "used by: no process") // as the fix "journal-apart" runs it
@@ -143,7 +143,7 @@ func TestNoBootWithoutALog(t *testing.T) {
 	}
 }
 
-// Without the drop-in nothing is stopped, and nothing of it is left.
+// Without the drop-in, nothing is stopped, and nothing of it is left.
 func TestNoMoveWithoutADropIn(t *testing.T) {
 	m := newMachine(t)
 	units := filepath.Join(m.dir, "units")
@@ -160,7 +160,7 @@ func TestNoMoveWithoutADropIn(t *testing.T) {
 	}
 }
 
-// A log next to a copy of it means that the database began a new one. Both are kept.
+// A log next to a copy of it means that the database started a new one. Both are kept.
 func TestTwoLogs(t *testing.T) {
 	for _, copied := range []string{".plimsoll-old", ".plimsoll-back"} {
 		m := newMachine(t)

@@ -26,8 +26,8 @@ func newIn(t *testing.T, target string, sets ...string) string {
 	return filesOf(t, l, emit.Options{}, target)["README.md"]
 }
 
-// The commands for new machines show the account first, create nothing if machines exist or if that is not
-// known, and delete only what their user names.
+// The commands for new machines show the account first, create nothing if machines exist or if that is
+// unknown, and delete only what their user names.
 func TestNewMachines(t *testing.T) {
 	needs(t, "bash")
 	for target, c := range map[string]struct {
@@ -106,7 +106,7 @@ sys.exit("%s has no %s" % (op, wrong) if wrong else 0)`
 	n := 0
 	for _, call := range calls {
 		if strings.HasPrefix(call[1], "describe-volumes") {
-			continue // the script's own
+			continue // the script's own calls
 		}
 		args := []string{"-c", check, call[1]}
 		for _, o := range regexp.MustCompile(`--([a-z-]+)`).FindAllStringSubmatch(call[2], -1) {

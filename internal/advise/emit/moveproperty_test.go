@@ -15,9 +15,9 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// property checks the whole life of a move: look twice, apply, check, undo; again; killed between any two
-// steps, with and without a reboot; with a full volume. Afterwards the log is a folder with everything
-// written, and fstab is as before.
+// property checks the whole life of a move: look twice, apply, check, undo; all of it again; killed
+// between any two steps, with and without a reboot; and with a full volume. Afterwards the log is a
+// folder with everything written, and fstab is as before.
 func (m *realMove) property(database, remedy string) {
 	m.t.Helper()
 	before, err := os.ReadFile(m.fstab)
@@ -121,7 +121,7 @@ func (m *realMove) pasted(database, remedy, fstab string) {
 	}
 }
 
-// clean checks that nothing is left of a move.
+// clean checks that a move leaves nothing behind.
 func (m *realMove) clean(fstab string) {
 	m.t.Helper()
 	if text, err := os.ReadFile(m.fstab); err != nil || strings.TrimSuffix(string(text), "\n") != fstab {
@@ -136,7 +136,7 @@ func (m *realMove) clean(fstab string) {
 	}
 }
 
-// full fills the volume after the check for room: the server runs again on its old log.
+// full fills the volume after the check for space: the server runs again on its old log.
 func (m *realMove) full() {
 	m.t.Helper()
 	m.file("bin/df", "#!/bin/sh\necho Avail; echo 99999999999\n")

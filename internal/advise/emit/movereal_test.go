@@ -58,8 +58,8 @@ type realMove struct {
 	at           string // the interruption that a failure is about
 }
 
-// killing are the programs of the scripts at which a test kills them. Each counts its calls, and before
-// the call named in KILL_AT it kills the whole process group.
+// killing are the programs of the scripts at which a test kills them. Each counts its calls, and just
+// before call number KILL_AT it kills the whole process group.
 var killing = []string{"cp", "mv", "ln", "rm", "sync", "umount", "mkfs.xfs"}
 
 const killStandIn = `#!/bin/bash
@@ -98,7 +98,7 @@ func newRealMove(t *testing.T, engine, data, logIn, start, stop string) *realMov
 		m.file(f.Path, string(f.Text))
 	}
 
-	// The last line is not finished, as people leave it.
+	// The last line has no line end, as users leave it.
 	m.file("fstab", "UUID=1 / ext4 defaults 0 1\nUUID=2 "+m.mount+"-2 xfs defaults 0 0")
 	m.file("bin/systemctl", killStandIn+"case $1 in\nshow) echo "+unit+".service ;;\n"+
 		"start) "+assertions+start+" ;;\nstop) "+stop+" ;;\nesac\n")

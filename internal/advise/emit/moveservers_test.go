@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/engine/postgres/postgrestest"
 )
 
-// PostgreSQL's WAL moves and comes back, whatever interrupts it.
+// PostgreSQL's WAL is moved and moved back, whatever interrupts it.
 func TestMoveOfPostgreSQL(t *testing.T) {
 	dir := openFolder(t)
 	s, err := postgrestest.Start(filepath.Join(dir, "pg"), postgrestest.Options{})
@@ -61,7 +61,7 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// etcd's WAL moves and comes back, whatever interrupts it.
+// etcd's WAL is moved and moved back, whatever interrupts it.
 func TestMoveOfEtcd(t *testing.T) {
 	for _, program := range []string{"etcd", "etcdctl", "setsid"} {
 		needs(t, program)
@@ -82,8 +82,9 @@ func TestMoveOfEtcd(t *testing.T) {
 	ctl := func(args string) string {
 		return `ETCDCTL_API=3 etcdctl --endpoints=` + ports[0] + ` --dial-timeout=300ms --command-timeout=2s ` + args
 	}
-	// A request waits for as long as a busy machine takes, and is repeated if the server gives it up after
-	// some five seconds: a member that was not run for 100 ms elects itself again, and drops what was proposed.
+	// A request waits for as long as a busy machine needs. It is repeated if the server gives it up
+	// after some five seconds: a member that was not scheduled for 100 ms elects itself again, and drops
+	// proposals.
 	patient := func(args string) string {
 		request := `ETCDCTL_API=3 etcdctl --endpoints=` + ports[0] + ` --dial-timeout=60s --command-timeout=60s ` + args
 		return `(for i in {1..10}; do OUT=$(` + request + ` 2>/dev/null) && echo "$OUT" && exit; done; ` + request + `)`

@@ -28,8 +28,8 @@ func commands(readme, section string) (out []string) {
 	return out
 }
 
-// Kubernetes' own schemas accept what the patches in a README make of claims and of the StatefulSet, forward
-// and back.
+// Kubernetes' own schemas accept claims and the StatefulSet after each patch in a README, forward and
+// back.
 func TestReadmePatchesFitTheSchemas(t *testing.T) {
 	needs(t, "bash")
 	set, err := os.ReadFile("testdata/mongo.yaml")

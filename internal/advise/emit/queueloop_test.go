@@ -31,8 +31,8 @@ func loopOf(t *testing.T) string {
 	return set.Spec.Template.Spec.Containers[0].Command[2]
 }
 
-// The DaemonSet's pod sets a node's disks and restores each to its own former settings when it ends, also
-// those that an earlier, killed pod had set.
+// The DaemonSet's pod sets a node's disks and restores each to its own previous settings when it ends,
+// including those that an earlier, killed pod had set.
 func TestQueueLoopRestores(t *testing.T) {
 	needs(t, "sh")
 	saved := t.TempDir()
@@ -90,7 +90,7 @@ func TestQueueLoopRestores(t *testing.T) {
 	}
 }
 
-// A full disk between two devices does not take the saved values of the first.
+// A full disk while the second of two devices is saved does not affect the first one's saved values.
 func TestQueueKeepsSavedValues(t *testing.T) {
 	needs(t, "bash")
 	dir := t.TempDir()

@@ -42,7 +42,7 @@ func TestReadmeOnACluster(t *testing.T) {
 	dir := t.TempDir()
 	run := func(text string) {
 		t.Helper()
-		cmd := exec.Command("/bin/sh", "-c", text) // a block may be refused in its middle, where it says so
+		cmd := exec.Command("/bin/sh", "-c", text) // a block may be refused in the middle if it says so
 		cmd.Dir = dir
 		cmd.Env = []string{"PATH=" + filepath.Dir(kubectl) + ":/usr/bin:/bin", "HOME=" + dir, "KUBECONFIG=" + s.Kubeconfig(t, clustertest.Admin, "default")}
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -107,7 +107,7 @@ func TestReadmeOnACluster(t *testing.T) {
 
 	before, _ := state()
 
-	// The garbage collector, which does not run here, lets a set go whose pods stay.
+	// The garbage collector, which does not run here, would delete a set whose pods are orphaned.
 	playing, stop := context.WithCancel(ctx)
 	ended := make(chan error)
 	go func() {

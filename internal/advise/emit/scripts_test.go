@@ -300,7 +300,7 @@ func lvmOrFake(t *testing.T, mib int64) bool {
 	return real
 }
 
-// A full run, and a second one, which skips completed steps.
+// A full run, and a second one that skips completed steps.
 func TestLVMMakesAStripe(t *testing.T) {
 	b := newLVMBench(t, 1100)
 

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/lab/mount"
 )
 
-// The kernel's limits come back exactly as they were, bytes or ratio, as the README says. A second run of its
-// steps does not take the new values for the former ones, and nothing is left.
+// The kernel's limits are restored exactly, whether bytes or ratio, as the README says. Running its
+// steps a second time does not treat the new values as the previous ones, and nothing is left behind.
 func TestSysctlUndone(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: sets vm.dirty_background_*")

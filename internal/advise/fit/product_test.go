@@ -68,10 +68,10 @@ func limitsOf(t *testing.T, o catalog.Order) (iops, bytes float64) {
 	return float64(l.Sustained.IOPS), float64(l.Sustained.Throughput)
 }
 
-// Rented products, each under a load that reaches its IOPS, one that reaches its throughput, and
-// one that reaches neither. The device reports its model and size: then the product is named, or is
-// among the listed alternatives, and the named one provides what the true one does. Without a
-// reached limit no figure is reported as known.
+// Rented products, each under a load that reaches its IOPS, one that reaches its throughput, and one
+// that reaches neither. The device reports its model and size. Then the product is named or is among
+// the listed alternatives, and the named one provides the same limits as the true one. Without a
+// reached limit, no figure is reported as known.
 func TestProducts(t *testing.T) {
 	for _, order := range []string{
 		"{type: gp3, size: 100GiB}", "{type: gp3, size: 100GiB, iops: 6000, throughput: 250MiB/s}", "{type: gp3, size: 500GiB, iops: 4350, throughput: 333MiB/s}",
@@ -192,7 +192,7 @@ func TestProductsUntold(t *testing.T) {
 			t.Errorf("%s is %s, want %s: %s", c.order, v.Text, c.want, v.Evidence)
 		}
 
-		// If the user names the product, it is that product with the figures that were reached.
+		// If the user names the product, the result is that product with the figures that were reached.
 		asGiven, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{
 			Pack: pack, Engines: engines.All().Fits(),
 			Engine: "streams", Volumes: map[string]catalog.Order{"data": {Type: "gp3", Size: 300 * units.GiB}},
@@ -207,8 +207,8 @@ func TestProductsUntold(t *testing.T) {
 	}
 }
 
-// node_exporter's reports about a device are as good as our own recorder's: udev's name of its
-// model, and its file system.
+// node_exporter's reports about a device are as good as our own recorder's: the name of its model from
+// udev, and its file system.
 func TestProductsOfAnExporter(t *testing.T) {
 	_, mem := run(t, "device.yaml", []byte(device("{type: custom, size: 100GiB, latency: {like: gp3}}", 8*units.KiB, 4, "20ms")))
 	src := mem.Sources()[0]
@@ -241,8 +241,8 @@ func TestProductsOfAnExporter(t *testing.T) {
 	}
 }
 
-// The machine's type is in node_exporter's dmi on EC2, and in the node labels of a cluster, so a
-// server's metrics identify it, unless they are of machines of several types, or of a firmware with
+// The machine's type is in node_exporter's dmi metrics on EC2, and in the node labels of a cluster. So
+// a server's metrics identify it, unless they cover machines of several types, or a firmware with
 // another value.
 func TestMachineOfAnExporter(t *testing.T) {
 	dmi := func(vendor, product string) labels.Labels {

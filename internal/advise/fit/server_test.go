@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A mongod's counters show whether drivers retry writes and whether pages are compressed. If they
-// do not, or show the defaults, the scenario omits both.
+// A mongod's counters show whether drivers retry writes and whether pages are compressed. If there are
+// no such counters, or they show the defaults, the scenario omits both.
 func TestServer(t *testing.T) {
 	const sessions, pages, failed = "mongodb_ss_transactions_transactionsCollectionWriteCount",
 		"mongodb_oplog_stats_wt_cache_pages_written_from_cache", "mongodb_oplog_stats_wt_compression_page_written_failed_to_compress"
@@ -23,7 +23,7 @@ func TestServer(t *testing.T) {
 	for _, x := range []struct {
 		name                  string
 		perUpdate             map[string]float64 // of each counter
-		retryable, compressor string             // as fitted; "": left out
+		retryable, compressor string             // as fitted; "": omitted
 	}{
 		{"no counters", nil, "", ""},
 		{"defaults", map[string]float64{sessions: 1, pages: 0.1, failed: 0.1, others[0]: 0, others[1]: 0}, "", ""},

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// page copies recordings into one, each with the label instance of its host.
+// page copies recordings into one, each with its host in the label instance.
 func page(t *testing.T, of map[string]*recording.Memory, order []string) *recording.Memory {
 	t.Helper()
 	out := recording.NewMemory(recording.MemoryOptions{})

@@ -86,11 +86,11 @@ func TestBucketSpans(t *testing.T) {
 		query           time.Duration
 		want            string
 	}{
-		{"5s", "40B", 0, "15m0s 5m0s 1m0s"},         // of 6 hours there would be 4,320 readings
+		{"5s", "40B", 0, "15m0s 5m0s 1m0s"},         // a span of 6 hours would have 4,320 readings
 		{"5s", "40B", 24 * time.Hour, "15m0s 5m0s"}, // a day is 1,440 minutes
 		{"5s", "40B", 30 * 24 * time.Hour, ""},      // 2,880 quarters of an hour
-		{"10min", "40B", 0, "6h0m0s 24h0m0s"},       // a quarter of an hour gathers one reading
-		{"1s", "1kB", 0, "1m0s"},                    // 5 minutes are 300 kB
+		{"10min", "40B", 0, "6h0m0s 24h0m0s"},       // a quarter of an hour has one reading
+		{"1s", "1kB", 0, "1m0s"},                    // 5 minutes have 300 kB
 	} {
 		text := strings.Replace(gathered, "{span: 15min, sensors: 1000, interval: 2s, entry: 100B, filled_for: 14min}",
 			fmt.Sprintf("{span: 1h, sensors: 1000, interval: %s, entry: %s}", c.interval, c.entry), 1)

@@ -34,8 +34,8 @@ func loaded(t *testing.T, text string, sets ...string) *scenario.Scenario {
 var clouds = []Cloud{{"aws", "m6i.xlarge", "gp3"}, {"azure", "standard_d4s_v5", "premium-v2"},
 	{"gcp", "n2-standard-4", "hyperdisk-balanced"}}
 
-// The layout that the search for a machine tries is also one that the report compares with: it runs once, and
-// so does everything else.
+// A layout that the search for a machine tries is also one that the report compares with. It runs once,
+// and so does everything else.
 func TestNoRunIsRepeated(t *testing.T) {
 	now := loaded(t, load)
 	var mu sync.Mutex
@@ -59,7 +59,7 @@ func TestNoRunIsRepeated(t *testing.T) {
 	if complete < 3 || complete != len(p.sim.finished) {
 		t.Errorf("%d runs went to the end, of %d layouts", complete, len(p.sim.finished))
 	}
-	// The layout that is chosen ran.
+	// The chosen layout was run.
 	if p.found.runs < 1 {
 		t.Errorf("%d runs of the search are counted", p.found.runs)
 	}
@@ -128,7 +128,7 @@ func TestSmallestMachine(t *testing.T) {
 }
 
 // The data volume of a new deployment holds the scenario's data for the requested time, and the
-// reported days are what its size allows.
+// reported number of days is what its size allows.
 func TestSizeOfNewDeployment(t *testing.T) {
 	opt := every
 	opt.New, opt.Unsized = true, true
@@ -167,7 +167,7 @@ func TestSizeOfNewDeployment(t *testing.T) {
 	}
 }
 
-// A plan advises only sizes that exist: no volume holds six months of 1,300 GB a day.
+// A plan recommends only sizes that exist: no volume holds six months of 1,300 GB per day.
 func TestAdvisedSizeExists(t *testing.T) {
 	opt := every
 	opt.New = true
@@ -184,7 +184,7 @@ func TestAdvisedSizeExists(t *testing.T) {
 	}
 }
 
-// Several platforms have one frontier, and the winner is the cheapest that is enough.
+// Several platforms share one frontier, and the winner is the cheapest one that suffices.
 func TestMakeEach(t *testing.T) {
 	opt := every
 	opt.New = true

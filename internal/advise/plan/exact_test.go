@@ -210,7 +210,7 @@ func TestPrunedIsMissed(t *testing.T) {
 	}
 }
 
-// The price of a layout equals the one that simulate shows, for every option of every axis.
+// The price of a layout equals the one from simulate, for every option of every axis.
 func TestPriceIsTheScenarios(t *testing.T) {
 	for _, path := range []string{"telemetry", "etcd", "iris", "postgres"} {
 		now, err := language.Load("../../../examples/scenarios/"+path+".yaml", nil)

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A table is an evaluator that knows which choices meet the objective: there is no model, so that
-// many shapes of spaces can be tried.
+// A table is an evaluator that knows which choices meet the objective. There is no model, so that
+// spaces of many shapes can be tried.
 type table struct {
 	space   *Space
 	meets   func(choice []int) bool
@@ -187,8 +187,8 @@ func TestSearchIsExact(t *testing.T) {
 	})
 }
 
-// When the runs are used up, the search reports that it is incomplete, with any number of workers.
-// The current deployment, which comes first, does not count, because its run is needed in any case.
+// When no runs are left, the search reports that it is incomplete, with any number of workers. The
+// current deployment, which comes first, does not count, because its run is needed in any case.
 func TestSearchGivesUp(t *testing.T) {
 	s := &Space{axes: []axis{{options: make([]option, 50)}}}
 	never := func([]int) bool { return false }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Writeback throttling is tried only where the engine was measured with it and without, and only in
-// the direction that was quicker.
+// Writeback throttling is tried only if the engine was measured with and without it, and only in the
+// direction that was faster.
 func TestThrottlingIsTriedWhereItHelped(t *testing.T) {
 	for _, x := range []struct {
 		engine, host string

@@ -135,7 +135,7 @@ func TestOneSideWithoutCheckpoints(t *testing.T) {
 	}
 }
 
-// For two recordings without a common figure, the error lists what each has, and what to record.
+// For two recordings without a common figure, the error lists what each one has, and what to record.
 func TestNothingInCommon(t *testing.T) {
 	only := func(word string, seed random.Seed, has func(name string) bool) *side {
 		s := made{seed: seed, cells: 300}.side(word)

@@ -20,7 +20,7 @@ func TestStudentQuantile(t *testing.T) {
 	}
 }
 
-// Holm's example on a small scale: the smallest p is multiplied by the number of figures, the next
+// Holm's example on a small scale: the smallest p is multiplied by the number of figures, the next one
 // by one less, and so on.
 func TestHolm(t *testing.T) {
 	got := holm([]float64{0.04, 0.01, 0.5, 0.02})

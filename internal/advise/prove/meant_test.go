@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A paced checkpoint takes longer by design: its verdict is as meant, whether the fix is named or
-// only its setting changed. Figures that clients feel stay worse.
+// A paced checkpoint takes longer by design: its verdict is "as meant", whether the fix is named or
+// only its setting changed. Figures that clients feel are still reported as worse.
 func TestMeant(t *testing.T) {
 	figures := func() []pair {
 		return []pair{

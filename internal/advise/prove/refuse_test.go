@@ -26,7 +26,7 @@ func TestLeast(t *testing.T) {
 		}
 	}
 
-	// PostgreSQL's checkpoints by volume: some in a row are short, and then there are none.
+	// PostgreSQL's checkpoints by volume: some consecutive ones are short, and then there are none.
 	s := made{cells: 90, every: 20}.side("before")
 	for n := range unitsMin {
 		s.cut = partition{cycles: true, n: n, usual: 11}

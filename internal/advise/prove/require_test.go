@@ -38,7 +38,7 @@ func TestParseBound(t *testing.T) {
 	}
 }
 
-// Met only if the whole interval meets the bound, not met if no part of it does.
+// A bound is met only if the whole interval meets it, and missed only if no part of it does.
 func TestOutcome(t *testing.T) {
 	p := func(x float64) *float64 { return &x }
 	for _, c := range []struct {

@@ -89,7 +89,7 @@ func TestStateCannotBeSaved(t *testing.T) {
 	}
 }
 
-// A command of a killed run may still be starting or stopping the engine: the next run waits for it.
+// A command of a killed run may still be starting or stopping the engine. The next run waits for it.
 func TestCommandOfAnEarlierRun(t *testing.T) {
 	w := newWorld(t, quickDir(t))
 	proceed := filepath.Join(w.dir, "go")

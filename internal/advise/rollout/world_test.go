@@ -117,7 +117,7 @@ func (w *world) stop() {
 	w.running = false
 }
 
-// holders returns the engine if it has a file in one of the folders open.
+// holders returns the engine if it has a file open in one of the folders.
 func (w *world) holders(dirs ...string) ([]string, error) {
 	if !w.running {
 		return nil, nil

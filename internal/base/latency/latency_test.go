@@ -29,7 +29,7 @@ func TestClasses(t *testing.T) {
 	})
 }
 
-// A percentile is within 1 % (or half a microsecond) of the one that sorting gives, and two merged
+// A percentile is within 1 % (or half a microsecond) of the one computed by sorting, and two merged
 // distributions equal one of all operations.
 func TestPercentiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -15,7 +15,8 @@ const twoListeners = `  sl  local_address rem_address   st tx_queue rx_queue tr 
    3: torn
 `
 
-// A process is listed with its own sockets. If those are hidden, it is listed with its user's, unless that is root.
+// A process is listed with its own sockets. If those are hidden, it is listed with its user's, unless
+// the user is root.
 func TestListening(t *testing.T) {
 	proc := t.TempDir()
 	write := func(name, text string) {

@@ -141,8 +141,7 @@ func TestZipfDraws(t *testing.T) {
 	}
 }
 
-// Within one wide block, ranks come up in proportion to their probabilities: the rejection is
-// right.
+// Within one wide block, ranks occur in proportion to their probabilities: the rejection is correct.
 func TestZipfWithinABlock(t *testing.T) {
 	const theta, n, classes = 5, 1 << 30, 8
 	z := mustZipf(t, n, theta)

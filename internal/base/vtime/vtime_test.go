@@ -78,7 +78,7 @@ func TestOrder(t *testing.T) {
 func TestRoomOfFiredEventsIsUsedAgain(t *testing.T) {
 	var c Clock
 	c.At(At(time.Hour), HandlerFunc(func(Instant, uint64) {}), 0)
-	c.Next() // opens the span of what is an hour ahead
+	c.Next() // opens the span of the event an hour ahead
 	left := 100_000
 	var h HandlerFunc
 	h = func(now Instant, _ uint64) {

@@ -26,7 +26,7 @@ var engines = []EngineName{
 	{Folder: "applog", Within: "applog"},
 	{Folder: "others", Within: "innodb"}, {Folder: "others", Within: "mysql"}, {Folder: "others", Within: "mariadb"},
 	{Folder: "others", Within: "cockroach"},
-	// Streams are what a probe has as well: the word alone is not an engine's.
+	// "Streams" is also a term of a probe, so the word alone does not mean the engine.
 	{Folder: "streams", Within: "engine/streams"},
 }
 
@@ -53,7 +53,7 @@ func TestTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A check of nothing would pass; this package alone has more.
+	// A check of an empty tree would pass; this package alone has more.
 	if len(tree.Go) < 5 || len(tree.Texts) < len(tree.Go) {
 		t.Fatalf("found %d Go files and %d files in all: is %q the repository's root?", len(tree.Go), len(tree.Texts), root)
 	}

@@ -21,8 +21,8 @@ var dials = []string{
 // clientRow is a row of the table of clients and servers in docs/internals/bounds.txt.
 var clientRow = regexp.MustCompile("(?m)^\\| client `([a-z0-9/]+)` \\| [^|]+ \\| [^|]+ \\|$")
 
-// TestClientsAreListed compares the packages that connect or listen with the table of clients and servers, so
-// that a new one is given bounds.
+// TestClientsAreListed compares the packages that connect or listen with the table of clients and
+// servers, so that a new one gets limits.
 func TestClientsAreListed(t *testing.T) {
 	tree, page := treeAndBounds(t)
 	listed := map[string]bool{}
@@ -61,7 +61,7 @@ func TestClientsAreListed(t *testing.T) {
 	}
 }
 
-// TestBytesAreListed finds constants that bound bytes and are not in the table.
+// TestBytesAreListed finds constants that limit bytes and are not in the table.
 func TestBytesAreListed(t *testing.T) {
 	tree, page := treeAndBounds(t)
 	for _, f := range tree.Go {
@@ -73,7 +73,7 @@ func TestBytesAreListed(t *testing.T) {
 			if !strings.HasSuffix(name, "ytesMax") || strings.Contains(page, "| `"+dir+"."+name+"` |") {
 				continue
 			}
-			// The table has only numbers that need no other package.
+			// The table contains only numbers that depend on no other package.
 			if v, err := types.Eval(token.NewFileSet(), nil, token.NoPos, types.ExprString(expr)); err == nil && v.Value != nil {
 				t.Errorf("%s: %s = %s is not in %s", f.Path, name, v.Value, boundsPage)
 			}

@@ -27,11 +27,11 @@ import (
 )
 
 const (
-	// seedBytesMax leaves out large captures: a mutation somewhere in megabytes of healthy rows finds
+	// seedBytesMax excludes large captures: a mutation somewhere in megabytes of healthy rows finds
 	// little.
 	seedBytesMax = 256 << 10
 	seedsMax     = 12 // of a format
-	// formatsLeast is how many formats the repository has files of.
+	// formatsLeast is the minimum number of formats of which the repository has files.
 	formatsLeast = 10
 )
 
@@ -39,8 +39,8 @@ func opener() *recognise.Opener {
 	return recognise.For(engines.All().Sources()).With(amazon.Cloud{}, azure.Cloud{}, google.Cloud{})
 }
 
-// formats finds the files of the repository that are sources, by the kind that they are recognised
-// as. A new reader is tried as soon as a file that it reads is in a testdata folder or an example.
+// formats finds the files of the repository that are sources, by their recognised kind. A new reader is
+// tried as soon as a testdata folder or an example has a file that it reads.
 func formats(t *testing.T) map[string][][]byte {
 	t.Helper()
 	all, o := map[string][][]byte{}, opener()
@@ -66,12 +66,12 @@ func formats(t *testing.T) map[string][][]byte {
 
 		text, err := os.ReadFile(path)
 		kind := in.Describe().Kind
-		// Damaging a compressed file would only test decompression: see TestCompressed.
+		// Damaging a compressed file would only test decompression; TestCompressed does that.
 		if bytes.HasPrefix(text, []byte("\x1f\x8b")) {
 			return err
 		}
 
-		// The same kind is read by different code from text and from JSON.
+		// Different code reads the same kind from text and from JSON.
 		if first := bytes.TrimSpace(text); bytes.HasPrefix(first, []byte("{")) || bytes.HasPrefix(first, []byte("[")) {
 			kind += " as JSON"
 		}
@@ -120,8 +120,8 @@ func read(ctx context.Context, path string) (bool, error) {
 	return err == nil, errors.Join(err, m.Close())
 }
 
-// mutated reads damaged copies of a format's files. None may panic, take a minute or fail in words
-// of a decoder.
+// mutated reads damaged copies of files in a format. None may cause a panic, take a minute or fail with
+// a decoder's message.
 func mutated(t *testing.T, seeds [][]byte) {
 	r, file := Rand(t), filepath.Join(t.TempDir(), "input")
 	read1, worst := 0, time.Duration(0)
@@ -174,7 +174,7 @@ func try(t *testing.T, file string, input []byte, n int, readable *int, worst *t
 	done = true
 }
 
-// TestFormats gives each reader of files thousands of damaged ones.
+// TestFormats gives each file reader thousands of damaged files.
 func TestFormats(t *testing.T) {
 	all := formats(t)
 	for _, kind := range slices.Sorted(maps.Keys(all)) {

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the list anew")
 // allowed are the licences that Apache-2.0 can be combined with in one program.
 var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0", "Unlicense"}
 
-// TestLicences compares the list with the modules, each of which has a licence that is allowed.
+// TestLicences compares the list with the modules, each of which has an allowed licence.
 func TestLicences(t *testing.T) {
 	modules, err := linked(root)
 	if err != nil {
@@ -66,8 +66,8 @@ func TestLicences(t *testing.T) {
 	}
 }
 
-// forTests are modules that only tests need, and the packages of others that import them anyway, so that
-// they are linked into the program. Neither registers flags or does anything as it is initialized.
+// forTests are modules that only tests need, and the packages of others that import them anyway, so
+// that they are linked into the program. Neither registers flags or does anything at initialization.
 var forTests = map[string][]string{
 	// tsdb has helpers for others' tests in its ordinary files, testutil.go.
 	"github.com/stretchr/testify/": {
@@ -91,7 +91,7 @@ func importsOf(t *testing.T) []string {
 	return strings.Split(strings.TrimSpace(string(out)), "\n")
 }
 
-// TestTestModules finds modules that only tests need and that more of the program imports than known.
+// TestTestModules finds test-only modules that more of the program imports than known.
 func TestTestModules(t *testing.T) {
 	seen := map[string]bool{}
 	for _, line := range importsOf(t) {

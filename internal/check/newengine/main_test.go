@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// What is written compiles in the module and passes the suite for engines, without a change to another file.
+// The generated code compiles in the module and passes the suite for engines, without a change to
+// another file.
 func TestNewEngine(t *testing.T) {
 	root := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(root, "internal", "engine"), 0o755); err != nil {
@@ -28,7 +29,7 @@ func TestNewEngine(t *testing.T) {
 		t.Errorf("again: %v", err)
 	}
 
-	// The files are laid over the module, so that the tree stays as it is.
+	// The files are overlaid on the module, so that the tree stays unchanged.
 	module, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +52,7 @@ func TestNewEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Vet and the tests themselves want a folder that exists, so the tests are only compiled there.
+	// Vet and the tests themselves require a folder that exists, so the tests are only compiled here.
 	suite := filepath.Join(root, "suite")
 	compile := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", suite, "./"+folder)
 	compile.Dir = module
@@ -72,7 +73,7 @@ func TestNewEngine(t *testing.T) {
 	}
 }
 
-// Names that are no package's are refused, and nothing is written.
+// Names that are not valid for a package are refused, and nothing is written.
 func TestNewEngineNames(t *testing.T) {
 	for _, name := range []string{"", "My", "my-store", "../x", "9lives", "a/b"} {
 		if err := write(t.TempDir(), name, &bytes.Buffer{}); err == nil {

@@ -62,7 +62,7 @@ func TestModelsCompiled(t *testing.T) {
 		switch {
 		case p.DepOnly:
 		case slices.Contains(p.Deps, module+"/internal/record/recording") && os.Getenv("CI_FULL") == "":
-			// With all of its dependencies that takes a minute the first time.
+			// With all dependencies, this takes a minute the first time.
 			t.Logf("%s is left out, it needs package recording: CI_FULL=1 go test ./internal/check/portable", p.ImportPath)
 		default:
 			paths = append(paths, p.ImportPath)

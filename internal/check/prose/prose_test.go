@@ -31,8 +31,8 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-// A sentence of the mirror is on the line that it has in the code: literals joined with + on the
-// line of the first, and neither imports nor short strings.
+// A sentence of the mirror is on the same line as in the code: joined literals on the line of the first
+// one, without imports and short strings.
 func TestMirror(t *testing.T) {
 	found, err := read(write(t, "a.go", source))
 	if err != nil {
@@ -63,7 +63,7 @@ func TestTestFilesHaveCommentsOnly(t *testing.T) {
 	}
 }
 
-// Vale's rule is what CONTRIBUTING.md's table says.
+// Vale's rule matches the table in CONTRIBUTING.md.
 func TestVocabularyIsCurrent(t *testing.T) {
 	t.Chdir("../../..")
 	fresh := filepath.Join(t.TempDir(), "Dialect.yml")

@@ -62,7 +62,7 @@ func TestReadPanic(t *testing.T) {
 	}
 }
 
-// TestReadCut reads the output of a go test that was killed: what is missing may have failed.
+// TestReadCut reads the output of a go test that was killed: missing tests may have failed.
 func TestReadCut(t *testing.T) {
 	s, err := read(strings.NewReader(`{"Action":"pass","Package":"sample"}`+"\n"+`{"Action":"fail"}`+"\n"), io.Discard)
 	if err != nil || !s.failed || s.packages != 1 {
@@ -70,7 +70,7 @@ func TestReadCut(t *testing.T) {
 	}
 }
 
-// ran runs the real go command on a package of one test file, and reads what it prints.
+// ran runs the real go command on a package with one test file, and reads its output.
 func ran(t *testing.T, text string) (*summary, *bytes.Buffer) {
 	t.Helper()
 	dir := t.TempDir()

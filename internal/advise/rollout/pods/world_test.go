@@ -46,7 +46,7 @@ type world struct {
 	at   discover.Address
 	play *clustertest.Play
 	stop func() error
-	// by is who carries the rollout out: a user with the role of the documentation and no other.
+	// by is the user that carries out the rollout, with the role from the documentation and no other.
 	by *kubeclient.Client
 }
 
@@ -94,7 +94,7 @@ func newWorld(t *testing.T, s *clustertest.Server, name string) *world {
 	w.start()
 	t.Cleanup(func() {
 		if w.stop != nil {
-			_ = w.stop() // it is checked where it matters
+			_ = w.stop() // checked where it matters
 		}
 	})
 
@@ -217,7 +217,8 @@ func merge[T any](w *world, kind kubeclient.Kind[T], namespace, name string, pat
 	}
 }
 
-// quick gives a claim a class that no rollout created, like a user could, and waits until it has it.
+// quick gives a claim a class that no rollout created, as a user could, and waits until the claim has
+// it.
 func (w *world) quick(claim string) {
 	w.t.Helper()
 	_, err := kubeclient.AttributesClasses.Create(w.t.Context(), w.c, "", &storagev1.VolumeAttributesClass{
@@ -244,7 +245,7 @@ func (w *world) claim(name string) (class, size string) {
 	return class, capacity.String()
 }
 
-// settle ends the play and reports whether the pods have their logs on the log's or on the data's claims.
+// settle ends the play and reports whether the pods' logs are on the log's claims or on the data's.
 func (w *world) settle(kept map[string]string) (onLog, onData int) {
 	w.t.Helper()
 	w.await("three ready pods", func() bool { return len(w.ready()) == 3 })
