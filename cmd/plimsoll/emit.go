@@ -191,7 +191,7 @@ func (o *emitOptions) show(a *app, r *emit.Result, report *emit.Report, d *docum
 
 // unchanged reports that a plan needs no files. That is not an error, so that a script that plans and
 // emits can continue.
-func (o *emitOptions) unchanged(a *app, l *emit.Layout, path string) error {
+func (o *emitOptions) unchanged(a *app, l *emit.Transition, path string) error {
 	fmt.Fprintf(a.stderr, "plimsoll: nothing has to change, says %s: no file is written\n", printable(path))
 	if o.output.value == "text" {
 		return nil
@@ -217,7 +217,7 @@ func (o *emitOptions) write(r *emit.Result, report *emit.Report) error {
 
 // layout reads a plan, or a scenario: then it is not planned.
 func (o *emitOptions) layout(ctx context.Context, engines emit.Engines, path string) (
-	l *emit.Layout, planned bool, err error) {
+	l *emit.Transition, planned bool, err error) {
 	text, err := readInput(ctx, path, emit.PlanBytesMax)
 	if err != nil {
 		hint := "plimsoll emit --help shows the usage"
@@ -241,7 +241,7 @@ func (o *emitOptions) layout(ctx context.Context, engines emit.Engines, path str
 			return nil, true, err
 		}
 
-		l, err = p.Layout(engines)
+		l, err = p.Transition(engines)
 		var problems scenario.Problems
 		if errors.As(err, &problems) {
 			err = fmt.Errorf("the plan %s cannot be applied:\n%w", path, err)
@@ -250,8 +250,8 @@ func (o *emitOptions) layout(ctx context.Context, engines emit.Engines, path str
 		return l, true, err
 	}
 
-	p := &emit.Plan{File: path, Text: string(text), Sets: o.sets}
-	l, err = p.Layout(engines)
+	p := &emit.Request{File: path, Text: string(text), Sets: o.sets}
+	l, err = p.Transition(engines)
 	var problems scenario.Problems
 	if errors.As(err, &problems) {
 		err = fmt.Errorf("the layout cannot be emitted:\n%w", err)
@@ -282,7 +282,7 @@ func (o *emitOptions) options(ctx context.Context) (emit.Options, error) {
 }
 
 // warn reports what is accepted but may be a mistake, and what the files do not apply.
-func (o *emitOptions) warn(a *app, l *emit.Layout, r *emit.Report) {
+func (o *emitOptions) warn(a *app, l *emit.Transition, r *emit.Report) {
 	warn(a, []variant{{sc: l.After}})
 	for _, name := range r.Idle {
 		fmt.Fprintf(a.stderr, "plimsoll: --target %s: the layout changes nothing that this target applies\n", name)

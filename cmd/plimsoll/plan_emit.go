@@ -143,9 +143,9 @@ func (t *planTarget) write(ctx context.Context, a *app, d *deployment, p *plan.P
 		return nil
 	}
 
-	chosen := &emit.Plan{File: p.Scenario.File, Text: string(d.text()), Facts: p.Scenario.Facts,
+	chosen := &emit.Request{File: p.Scenario.File, Text: string(d.text()), Facts: p.Scenario.Facts,
 		Sets: p.Chosen.Sets, New: p.New}
-	layout, err := chosen.Layout(a.deployments())
+	layout, err := chosen.Transition(a.deployments())
 	if err != nil {
 		return asEmitFailure(err)
 	}

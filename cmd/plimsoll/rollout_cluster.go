@@ -134,7 +134,7 @@ func (o *clusterRollout) Run(ctx context.Context, a *app, args []string, modes *
 
 	var r *pods.Rollout
 	if len(args) > 0 {
-		var plan *emit.Plan
+		var plan *emit.Request
 		if plan, err = readPlan(ctx, args[0]); err == nil {
 			r, err = pods.New(ctx, c, at, plan, opt)
 		}
@@ -181,7 +181,7 @@ func (o *clusterRollout) show(ctx context.Context, a *app, r *pods.Rollout, mode
 }
 
 // readPlan reads the plan of a rollout.
-func readPlan(ctx context.Context, path string) (*emit.Plan, error) {
+func readPlan(ctx context.Context, path string) (*emit.Request, error) {
 	text, err := readInput(ctx, path, emit.PlanBytesMax)
 	if err != nil {
 		return nil, err

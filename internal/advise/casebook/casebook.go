@@ -59,7 +59,7 @@ type Case struct {
 	// server.
 	Server []Advised `yaml:"server" json:"server,omitempty"`
 	// Layout, if not nil, configures the end of the case: a plan, its files and a proof.
-	Layout *Layout `yaml:"layout" json:"layout,omitempty"`
+	Layout *PlanSettings `yaml:"layout" json:"layout,omitempty"`
 
 	scenario []byte // scenario.yaml
 }

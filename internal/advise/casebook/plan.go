@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A Layout configures a case's plan: its objective, what may change, and what to show of the files.
-type Layout struct {
+// A PlanSettings configures a case's plan: its objective, what may change, and what to show of the files.
+type PlanSettings struct {
 	// Objective is the objective, in the syntax of `plan --objective`.
 	Objective []string `yaml:"objective" json:"objective"`
 	// Set are assignments to apply first: the variant that stalls, if that is not the scenario itself.
@@ -33,7 +33,7 @@ type Layout struct {
 }
 
 // options converts the layout to options of package plan.
-func (l *Layout) options(engines []engine.With[plan.Profiler]) (plan.Options, error) {
+func (l *PlanSettings) options(engines []engine.With[plan.Profiler]) (plan.Options, error) {
 	opt := plan.Options{Engines: engines, Sets: scenario.Sets(l.Set), Keep: l.Keep}
 	for _, text := range l.Objective {
 		b, err := plan.ParseObjective(text)
@@ -104,7 +104,7 @@ func (c *Case) planned(ctx context.Context, now *scenario.Scenario, opt Options)
 // application can make the change.
 func (c *Case) written(engines emit.Engines, before, after *scenario.Scenario,
 	sets []string) ([]Written, error) {
-	l, err := emit.NewLayout(engines, before, after, c.Name+"/scenario.yaml", sets)
+	l, err := emit.NewTransition(engines, before, after, c.Name+"/scenario.yaml", sets)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (c *Case) written(engines emit.Engines, before, after *scenario.Scenario,
 	return out, nil
 }
 
-func (l *Layout) shows(line string) bool {
+func (l *PlanSettings) shows(line string) bool {
 	for _, part := range l.Show {
 		if strings.Contains(line, part) && !strings.HasPrefix(line, "#") {
 			return true

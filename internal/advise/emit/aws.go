@@ -13,7 +13,7 @@ var awsScript string
 
 // aws writes a script of `aws ec2` commands that modify volumes in place, create and attach volumes, and
 // change the instance's type.
-func aws(l *Layout, o *Options) (*Part, error) {
+func aws(l *Transition, o *Options) (*Part, error) {
 	p := &Part{}
 	var b, ids strings.Builder
 
@@ -119,7 +119,7 @@ func ofStripe(width int) string {
 
 // awsMachine writes the changes that require stopping a machine: of its type, and of its bandwidth
 // weighting. It reports whether there are any.
-func (l *Layout) awsMachine(p *Part, b *strings.Builder) bool {
+func (l *Transition) awsMachine(p *Part, b *strings.Builder) bool {
 	const stays = "-"
 	was, will, why := [2]string{stays, stays}, [2]string{stays, stays}, []string{}
 	if l.Changed("host.instance") && !l.isNew && l.After.Host.Instance != "" {

@@ -12,7 +12,7 @@ const budgetTarget = "budget"
 
 // budgets writes the volumes' sustained limits as settings of the engine, the kernel and other databases.
 // It does not depend on changes: it describes the final layout.
-func budgets(l *Layout, _ *Options) (*Part, error) {
+func budgets(l *Transition, _ *Options) (*Part, error) {
 	all := budget.Of(l.After, 1)
 	if len(all) == 0 {
 		return nil, nil
@@ -91,7 +91,7 @@ func limitedBy(by string, burst float64) string {
 }
 
 // dirtyText returns the kernel's limits, or "" if the layout has its own.
-func (l *Layout) dirtyText(b *budget.Budget) string {
+func (l *Transition) dirtyText(b *budget.Budget) string {
 	background, most := b.Dirty()
 	// The layout's own dirty limits are more specific: do not contradict them.
 	if h := &l.After.Host; background == 0 || h.DirtyBackground != 0 || h.Dirty != 0 {

@@ -12,17 +12,17 @@ import (
 )
 
 // burstingLayout turns on-demand bursting on for a disk in use, and creates another bursting disk.
-func burstingLayout(t *testing.T) *emit.Layout {
+func burstingLayout(t *testing.T) *emit.Transition {
 	t.Helper()
 	text, err := os.ReadFile("../../../examples/scenarios/telemetry.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	const host = "host={cores: 8, memory: 32GiB}"
-	l, err := (&emit.Plan{
+	l, err := (&emit.Request{
 		File: "telemetry.yaml", Text: string(text), Facts: []string{host, "volumes.data={type: premium-ssd, size: 1TiB}"},
 		Sets: []string{host, "volumes.data={type: premium-ssd, size: 1TiB, on_demand_bursting: true}", "volumes.journal={type: premium-ssd, size: 1TiB, on_demand_bursting: true}"},
-	}).Layout(engines.All().Deployments())
+	}).Transition(engines.All().Deployments())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,17 +12,17 @@ import (
 )
 
 // cachingLayout only changes the host caching of a disk in use, and creates another cached disk.
-func cachingLayout(t *testing.T) *emit.Layout {
+func cachingLayout(t *testing.T) *emit.Transition {
 	t.Helper()
 	text, err := os.ReadFile("../../../examples/scenarios/telemetry.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	const host = "host={cores: 8, memory: 32GiB}"
-	l, err := (&emit.Plan{
+	l, err := (&emit.Request{
 		File: "telemetry.yaml", Text: string(text), Facts: []string{host, "volumes.data={type: premium-ssd, size: 1TiB}"},
 		Sets: []string{host, "volumes.data={type: premium-ssd, size: 1TiB, caching: read-only}", "volumes.journal={type: premium-ssd, size: 64GiB, caching: read-write}"},
-	}).Layout(engines.All().Deployments())
+	}).Transition(engines.All().Deployments())
 	if err != nil {
 		t.Fatal(err)
 	}

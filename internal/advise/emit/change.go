@@ -85,7 +85,7 @@ func walk(before, after reflect.Value, path string, optional bool, report func(C
 			report(Change{path, shown(before), shown(after)})
 		}
 	case reflect.Struct:
-		// both sides have the same engine: NewLayout has checked that
+		// both sides have the same engine: NewTransition has checked that
 		if b, ok := before.Interface().(scenario.Chosen); ok {
 			a, _ := after.Interface().(scenario.Chosen)
 			walk(reflect.ValueOf(b.Config), reflect.ValueOf(a.Config), join(path, b.Name()), false, report)

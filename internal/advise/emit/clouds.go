@@ -60,7 +60,7 @@ func (s *spec) figures() string { return fmt.Sprintf("%s %d %d %d", s.sold(), s.
 
 // write writes the script. It changes disks in use, and creates and attaches new ones, with the verbs
 // look, apply, check and undo.
-func (c *cloud) write(l *Layout, o *Options) (*Part, error) {
+func (c *cloud) write(l *Transition, o *Options) (*Part, error) {
 	p := &Part{}
 	var steps, ids strings.Builder
 
@@ -221,14 +221,14 @@ const cachingRule = "To change a disk's host caching, Azure detaches the disk an
 const cachingRestart = "on each machine, either stop the database and unmount its file system, or deallocate the machine, while host caching changes. Do one member at a time."
 
 // cloudRisks returns the risks of changing volumes, by provider.
-func cloudRisks(l *Layout) []string {
+func cloudRisks(l *Transition) []string {
 	var out []string
 	for i := range l.disks {
 		d := &l.disks[i]
 
 		// The risks of EBS volumes have their own function, which takes a layout with one disk.
 		if d.after == nil || d.after.provider == "aws" {
-			out = append(out, ebsRisks(&Layout{disks: l.disks[i : i+1]})...)
+			out = append(out, ebsRisks(&Transition{disks: l.disks[i : i+1]})...)
 			continue
 		}
 

@@ -17,20 +17,20 @@ import (
 )
 
 // elsewhere are layouts for Google Cloud and Azure, each with a disk modified in use and a new one.
-func elsewhere(t *testing.T) map[string]*emit.Layout {
+func elsewhere(t *testing.T) map[string]*emit.Transition {
 	t.Helper()
 	host := "host={cores: 8, memory: 32GiB}"
-	of := func(before, after string) *emit.Layout {
+	of := func(before, after string) *emit.Transition {
 		text, err := os.ReadFile("../../../examples/scenarios/telemetry.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}
 
 		journal := regexp.MustCompile(`[0-9]+GiB`).ReplaceAllString(before, "16GiB")
-		l, err := (&emit.Plan{
+		l, err := (&emit.Request{
 			File: "telemetry.yaml", Text: string(text), Facts: []string{host, "volumes.data=" + before},
 			Sets: []string{host, "volumes.data=" + after, "volumes.journal=" + journal},
-		}).Layout(engines.All().Deployments())
+		}).Transition(engines.All().Deployments())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func elsewhere(t *testing.T) map[string]*emit.Layout {
 		return l
 	}
 
-	return map[string]*emit.Layout{
+	return map[string]*emit.Transition{
 		"gcp":   of("{type: hyperdisk-balanced, size: 500GiB}", "{type: hyperdisk-balanced, size: 600GiB, iops: 6000, throughput: 290MiB/s}"),
 		"azure": of("{type: premium-v2, size: 512GiB}", "{type: premium-v2, size: 512GiB, iops: 6000, throughput: 300MB/s}"),
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // layoutOf returns a layout based on one of the examples, or on a text.
-func layoutOf(t testing.TB, file string, sets ...string) *emit.Layout {
+func layoutOf(t testing.TB, file string, sets ...string) *emit.Transition {
 	t.Helper()
 	l, err := tryLayout(t, file, sets)
 	if err != nil {
@@ -27,7 +27,7 @@ func layoutOf(t testing.TB, file string, sets ...string) *emit.Layout {
 	return l
 }
 
-func tryLayout(t testing.TB, file string, sets []string) (*emit.Layout, error) {
+func tryLayout(t testing.TB, file string, sets []string) (*emit.Transition, error) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../../examples/scenarios", file))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +36,7 @@ func tryLayout(t testing.TB, file string, sets []string) (*emit.Layout, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return (&emit.Plan{File: file, Text: string(text), Sets: sets}).Layout(engines.All().Deployments())
+	return (&emit.Request{File: file, Text: string(text), Sets: sets}).Transition(engines.All().Deployments())
 }
 
 // targets returns the names of the targets for an engine.
@@ -54,7 +54,7 @@ func targets(key string) []string {
 }
 
 // filesOf returns the files of a layout for targets.
-func filesOf(t testing.TB, l *emit.Layout, o emit.Options, names ...string) map[string]string {
+func filesOf(t testing.TB, l *emit.Transition, o emit.Options, names ...string) map[string]string {
 	t.Helper()
 	r, err := emit.Files(l, names, o)
 	if err != nil {
@@ -190,8 +190,8 @@ func TestNamesCannotRunAnything(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		p := &emit.Plan{File: evil, Text: string(text), Sets: []string{"name=" + string(name), "volumes.journal={type: gp3, size: 10GiB}", "volumes.data.iops=6000", "host.dirty_bytes=64MB", "engine.mongodb.cache=4GB"}}
-		l, err := p.Layout(engines.All().Deployments())
+		p := &emit.Request{File: evil, Text: string(text), Sets: []string{"name=" + string(name), "volumes.journal={type: gp3, size: 10GiB}", "volumes.data.iops=6000", "host.dirty_bytes=64MB", "engine.mongodb.cache=4GB"}}
+		l, err := p.Transition(engines.All().Deployments())
 		if err != nil {
 			t.Logf("%q is refused: %v", evil, err)
 			continue
@@ -251,9 +251,9 @@ func TestFactsAreNotChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	p := &emit.Plan{File: "telemetry.yaml", Text: string(text), Facts: []string{"host.instance=m6i.2xlarge", "host.cores=", "host.memory="},
+	p := &emit.Request{File: "telemetry.yaml", Text: string(text), Facts: []string{"host.instance=m6i.2xlarge", "host.cores=", "host.memory="},
 		Sets: []string{"host.instance=m6i.2xlarge", "host.cores=", "host.memory=", "volumes.data.iops=6000"}}
-	l, err := p.Layout(engines.All().Deployments())
+	l, err := p.Transition(engines.All().Deployments())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func FuzzPlan(f *testing.F) {
 		}
 
 		p.File = "testdata/none/p.json" // the scenario may not name existing files
-		l, err := p.Layout(engines.All().Deployments())
+		l, err := p.Transition(engines.All().Deployments())
 		if err != nil {
 			return
 		}

@@ -15,7 +15,7 @@ type Engines struct {
 	Deployments []engine.With[Deployment]
 	// Others writes the I/O budget of the data volume as settings of databases that are not engines of
 	// this program: files, how to apply each, how to go back, and what restarts; nil: none.
-	Others func(l *Layout, data budget.Budget) *Part
+	Others func(l *Transition, data budget.Budget) *Part
 }
 
 // A Deployment describes how an engine is deployed: where its volumes are mounted, which files configure
@@ -43,7 +43,7 @@ type Deployment struct {
 	BesideCache units.Size
 	// Budget returns the engine's own settings for the I/O budget of the data volume: files, how to apply
 	// them, how to go back, and what restarts; nil: it has none.
-	Budget func(l *Layout, data budget.Budget) *Part
+	Budget func(l *Transition, data budget.Budget) *Part
 	// Members is the setting for the number of a cluster's members; "" if there is none.
 	Members string
 	// MembersChange is what to do if it changes, as a continuation of the sentence with the change.
@@ -55,7 +55,7 @@ type Target struct {
 	Name  string
 	About string // in a few words
 	// Write creates the files; nil if the layout changes nothing in them.
-	Write func(*Layout) (*Part, error)
+	Write func(*Transition) (*Part, error)
 }
 
 // A Place is where a volume is mounted.
@@ -72,7 +72,7 @@ type Place struct {
 type Elsewhere struct{ Setting, Text string }
 
 // place returns a volume's mount point.
-func (l *Layout) place(volume string) Place {
+func (l *Transition) place(volume string) Place {
 	if p, ok := l.deployment.Places[volume]; ok {
 		return p
 	}
@@ -80,10 +80,10 @@ func (l *Layout) place(volume string) Place {
 }
 
 // Mount returns where a volume is mounted.
-func (l *Layout) Mount(volume string) string { return l.place(volume).Mount }
+func (l *Transition) Mount(volume string) string { return l.place(volume).Mount }
 
 // bring returns how a new volume gets its data.
-func (l *Layout) bring(volume string) string {
+func (l *Transition) bring(volume string) string {
 	if text := l.place(volume).MoveData; text != "" {
 		return text
 	}
@@ -95,7 +95,7 @@ func (l *Layout) bring(volume string) string {
 }
 
 // engine returns the engine's key in scenarios.
-func (l *Layout) engine() string { return l.After.Engine.Name() }
+func (l *Transition) engine() string { return l.After.Engine.Name() }
 
 // setting returns the path of one of the engine's settings in a scenario.
-func (l *Layout) setting(name string) string { return "engine." + l.engine() + "." + name }
+func (l *Transition) setting(name string) string { return "engine." + l.engine() + "." + name }

@@ -47,7 +47,7 @@ func TestEtcdKeepsItsLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, isNew := range []bool{false, true} {
-		l, err := (&emit.Plan{File: "etcd.yaml", Text: string(text), Sets: []string{"engine.etcd.quota=4GiB", "volumes.wal={type: gp3, size: 20GiB}"}, New: isNew}).Layout(engines.All().Deployments())
+		l, err := (&emit.Request{File: "etcd.yaml", Text: string(text), Sets: []string{"engine.etcd.quota=4GiB", "volumes.wal={type: gp3, size: 20GiB}"}, New: isNew}).Transition(engines.All().Deployments())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +306,7 @@ var settingsWanted = map[string]string{
 // The file is formatted like terraform fmt does, parses without warnings, and every reference is
 // defined.
 func TestTerraform(t *testing.T) {
-	for _, l := range []*emit.Layout{
+	for _, l := range []*emit.Transition{
 		layoutOf(t, "iris.yaml", "volumes.data.stripe=12", "volumes.wij.iops=4000", "volumes.journal.size=200GiB"),
 		layoutOf(t, "telemetry.yaml", `name="${var.x} %{if true}"`, "volumes.data.type=io2", "volumes.data.throughput=", "volumes.journal={type: st1, size: 125GiB}"),
 		layoutOf(t, "etcd.yaml", "members.3.volumes.wal={type: gp3, size: 60GiB}"),
@@ -370,7 +370,7 @@ func TestSysctlNamesAreTheKernels(t *testing.T) {
 	}
 
 	seen := map[string]bool{}
-	for _, l := range []*emit.Layout{
+	for _, l := range []*emit.Transition{
 		layoutOf(t, "telemetry.yaml", "host.dirty_background_bytes=8MB", "host.dirty_bytes=64MB", "host.dirty_expire=5s", "host.writeback_interval=1s"),
 		layoutOf(t, "telemetry.yaml", "host.dirty_background_ratio=0.03", "host.dirty_ratio=0.1"),
 	} {

@@ -7,7 +7,7 @@ var (
 	AWSScript = withFunctions(cloudScript) + "\n" + awsScript
 )
 
-func (l *Layout) Slug() string { return l.slug() }
+func (l *Transition) Slug() string { return l.slug() }
 
 func Unified(name string, before, after []byte) string {
 	return unified(name, before, after, true, true)

@@ -40,7 +40,7 @@ func TestFactsAreEmittedByNoTarget(t *testing.T) {
 		}
 
 		for _, sets := range [][]string{facts, append(append([]string{}, facts...), tt.change)} {
-			l, err := (&emit.Plan{File: tt.file, Text: string(text), Facts: facts, Sets: sets}).Layout(engines.All().Deployments())
+			l, err := (&emit.Request{File: tt.file, Text: string(text), Facts: facts, Sets: sets}).Transition(engines.All().Deployments())
 			if err != nil {
 				t.Fatalf("%s: %v", tt.file, err)
 			}

@@ -55,7 +55,7 @@ type ClaimChange struct {
 
 // InPlace returns a layout's changes to the StatefulSet in the options as objects. It refuses changes
 // that need new claims for existing data; the error's hint is how to make them.
-func (l *Layout) InPlace(o *Options) (*ClusterChange, error) {
+func (l *Transition) InPlace(o *Options) (*ClusterChange, error) {
 	s, err := readStatefulSet(l, o)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (l *Layout) InPlace(o *Options) (*ClusterChange, error) {
 }
 
 // inPlace adds the change of one disk.
-func (l *Layout) inPlace(c *ClusterChange, s *statefulSet, d *disk) error {
+func (l *Transition) inPlace(c *ClusterChange, s *statefulSet, d *disk) error {
 	const steps = "use plimsoll emit --target kubernetes --statefulset FILE, which writes the steps"
 	switch {
 	// The order of the cases matters: the specific reasons come before the general ones.

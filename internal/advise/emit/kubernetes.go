@@ -67,7 +67,7 @@ func (d *driver) rates(s *spec, parameters map[string]string, iops, rate string)
 // kubernetes writes a StorageClass for new volumes, a VolumeAttributesClass (storage.k8s.io/v1, since
 // Kubernetes 1.34) for volumes modified in use, and a patch of the StatefulSet if its manifest is given.
 // The parameters of both classes are immutable, so a class's name includes its figures.
-func kubernetes(l *Layout, o *Options) (*Part, error) {
+func kubernetes(l *Transition, o *Options) (*Part, error) {
 	p := &Part{}
 
 	// Classes are removed last, after everything that uses them.
@@ -134,7 +134,7 @@ func kubernetes(l *Layout, o *Options) (*Part, error) {
 }
 
 // unmake returns how to remove a part's StorageClasses. That is the last step of going back.
-func (l *Layout) unmake(p *Part) (out []string) {
+func (l *Transition) unmake(p *Part) (out []string) {
 	for _, f := range p.Files {
 		if strings.HasPrefix(f.Path, storageClassPath) {
 			out = append(out,
@@ -146,7 +146,7 @@ func (l *Layout) unmake(p *Part) (out []string) {
 }
 
 // className returns a class name that includes the figures.
-func (l *Layout) className(d *disk, s *spec, with ...string) string {
+func (l *Transition) className(d *disk, s *spec, with ...string) string {
 	parts := append([]string{l.slug(), d.volume, s.kind}, with...)
 	if s.iops > 0 {
 		parts = append(parts, strconv.FormatInt(s.iops, 10))
@@ -158,7 +158,7 @@ func (l *Layout) className(d *disk, s *spec, with ...string) string {
 }
 
 // storageClassName returns the name of the class of a disk's new claims.
-func (l *Layout) storageClassName(d *disk) string {
+func (l *Transition) storageClassName(d *disk) string {
 	with := []string{d.after.fs}
 	if d.after.bursting {
 		with = append(with, "bursting")
@@ -173,7 +173,7 @@ func (l *Layout) storageClassName(d *disk) string {
 const storageClassPath = "kubernetes/storageclass-"
 
 // classes writes a disk's classes.
-func (l *Layout) classes(p *Part, d *disk, set *statefulSet) error {
+func (l *Transition) classes(p *Part, d *disk, set *statefulSet) error {
 	// Existing claims keep their class. A new class is for claims that pods get later.
 	if d.member == 0 && (d.isNew() || d.tuned || d.switched) || d.recached {
 		text, err := manifest(l.storageClass(d))
@@ -195,7 +195,7 @@ func (l *Layout) classes(p *Part, d *disk, set *statefulSet) error {
 
 		if d.isNew() {
 			p.Apply = append(p.Apply, l.renewing(d, set)...)
-			p.Risks = append(p.Risks, cloudRisks(&Layout{disks: []disk{*d}})...)
+			p.Risks = append(p.Risks, cloudRisks(&Transition{disks: []disk{*d}})...)
 		}
 	}
 
@@ -219,14 +219,14 @@ func (l *Layout) classes(p *Part, d *disk, set *statefulSet) error {
 	p.Files = append(p.Files, File{Path: path, Text: []byte(head + text + "---\n# For going back.\n" + old),
 		Mode: plain})
 	p.Apply = append(p.Apply, "`kubectl apply -f "+path+"`")
-	p.Risks = append(p.Risks, cloudRisks(&Layout{disks: []disk{*d}})...)
+	p.Risks = append(p.Risks, cloudRisks(&Transition{disks: []disk{*d}})...)
 
 	return nil
 }
 
 // renewing returns how pods get new claims, because a claim can neither change its class nor shrink. A
 // log that gets its first separate volume moves with the patch of the set.
-func (l *Layout) renewing(d *disk, set *statefulSet) []string {
+func (l *Transition) renewing(d *disk, set *statefulSet) []string {
 	if d.action == created && l.deployment.Log != nil && d.volume == l.log {
 		if set != nil {
 			return nil
@@ -241,7 +241,7 @@ func (l *Layout) renewing(d *disk, set *statefulSet) []string {
 		" In a pod, use the container's paths. If replicas can be rebuilt, there is a simpler way: delete the pod and claims of one replica, let it copy its data, then do the next."}
 }
 
-func (l *Layout) storageClass(d *disk) *storagev1.StorageClass {
+func (l *Transition) storageClass(d *disk) *storagev1.StorageClass {
 	s := d.after
 	wait, retain, expand := storagev1.VolumeBindingWaitForFirstConsumer,
 		corev1.PersistentVolumeReclaimRetain, true
@@ -266,7 +266,7 @@ func (l *Layout) storageClass(d *disk) *storagev1.StorageClass {
 	}
 }
 
-func (l *Layout) attributesClass(d *disk, s *spec) *storagev1.VolumeAttributesClass {
+func (l *Transition) attributesClass(d *disk, s *spec) *storagev1.VolumeAttributesClass {
 	driver := drivers[s.provider]
 	parameters := map[string]string{}
 	if driver.retypes {
@@ -283,7 +283,7 @@ func (l *Layout) attributesClass(d *disk, s *spec) *storagev1.VolumeAttributesCl
 
 // claims writes how to change existing claims.
 type claims struct {
-	l   *Layout
+	l   *Transition
 	set *statefulSet // nil: not given
 }
 

@@ -21,13 +21,13 @@ type LogMove struct {
 }
 
 // moves reports whether a disk is the log's first separate volume, to which a script moves the log.
-func (l *Layout) moves(d *disk) bool {
+func (l *Transition) moves(d *disk) bool {
 	return d.action == created && l.deployment.Log != nil && l.deployment.Move != nil && d.volume == l.log &&
 		!d.after.snapshot
 }
 
 // arrives describes how to start using a new, empty volume.
-func (l *Layout) arrives(d *disk) string {
+func (l *Transition) arrives(d *disk) string {
 	if l.moves(d) {
 		return d.path +
 			" is new and empty. The steps of `lvm` (`--target lvm` writes its scripts) create its file system, mount it next to the log, and move the log there. Do not mount it in place of the log."
@@ -37,7 +37,7 @@ func (l *Layout) arrives(d *disk) string {
 }
 
 // logIn returns the log's path below the data folder.
-func (l *Layout) logIn() string {
+func (l *Transition) logIn() string {
 	data, log := l.deployment.Log.Dir("/data", nil, func(string) string { return "" })
 	return strings.TrimPrefix(log, data+"/")
 }
@@ -47,7 +47,7 @@ func logFile(d *disk) string { return "lvm/" + d.name + "-log.sh" }
 
 // logMove writes the script that moves a log to its new volume and back, and when to run it. The order is
 // that of `plimsoll rollout`, which does the same automatically.
-func (l *Layout) logMove(p *Part, d *disk) {
+func (l *Transition) logMove(p *Part, d *disk) {
 	in, to := l.logIn(), l.deployment.Log.Mount
 	text := "#!/bin/bash\n" + l.Head("#", "Moves the log to the volume "+d.name+", and back.", d.why()) +
 		moveHead(l.deployment.Log, in, to, "", "")

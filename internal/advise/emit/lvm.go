@@ -17,7 +17,7 @@ var lvmScript string
 
 // lvm writes a script for each new volume that creates a volume group, a logical volume on all of its
 // devices, a file system, and a line in fstab.
-func lvm(l *Layout, _ *Options) (*Part, error) {
+func lvm(l *Transition, _ *Options) (*Part, error) {
 	p := &Part{}
 	for _, d := range l.disks {
 		if !d.isNew() || d.after.snapshot { // a volume from a snapshot already has a file system
@@ -99,7 +99,7 @@ func lvm(l *Layout, _ *Options) (*Part, error) {
 
 // brings returns how a new volume gets its data, as a continuation of its text; "" for a log that a script
 // moves.
-func (l *Layout) brings(d *disk) string {
+func (l *Transition) brings(d *disk) string {
 	if l.moves(d) {
 		return ""
 	}
@@ -107,7 +107,7 @@ func (l *Layout) brings(d *disk) string {
 }
 
 // lvmOf returns the script for a volume.
-func (l *Layout) lvmOf(d *disk) string {
+func (l *Transition) lvmOf(d *disk) string {
 	s := d.after
 	what := fmt.Sprintf("%d devices, striped in units of %d KiB", s.width, int64(s.unit/units.KiB))
 	if s.width == 1 {

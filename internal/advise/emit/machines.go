@@ -44,7 +44,7 @@ var rentals = map[string]rental{
 
 // machines returns how to create the machines of a new deployment, which the files then take, and how to
 // delete them.
-func (l *Layout) machines() (first, back string) {
+func (l *Transition) machines() (first, back string) {
 	t := l.After.Instance()
 	if t == nil {
 		return "First set up the machines: each with the memory and the cores of the scenario.", ""

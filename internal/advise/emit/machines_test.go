@@ -19,7 +19,7 @@ func newIn(t *testing.T, target string, sets ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := (&emit.Plan{File: "telemetry.yaml", Text: string(text), Sets: sets, New: true}).Layout(engines.All().Deployments())
+	l, err := (&emit.Request{File: "telemetry.yaml", Text: string(text), Sets: sets, New: true}).Transition(engines.All().Deployments())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -178,7 +178,7 @@ func PlatformNamed(name string) (*Platform, error) {
 func (p *Platform) Name() string { return p.name }
 
 // Targets returns the targets that carry out a layout there: the platform's, and the engine's own.
-func (p *Platform) Targets(l *Layout) []string {
+func (p *Platform) Targets(l *Transition) []string {
 	out := slices.Concat(p.volumes, p.others)
 	for _, t := range l.targets {
 		if t.engine != "" && t.engine == l.engine() {

@@ -26,7 +26,7 @@ type queueSetting struct{ path, name, value string }
 
 // queueSettings returns the settings that change, in the order in which to set them: changing the
 // scheduler may turn writeback throttling off, so the scheduler comes first.
-func (l *Layout) queueSettings() []queueSetting {
+func (l *Transition) queueSettings() []queueSetting {
 	h := &l.After.Host
 	var out []queueSetting
 	for _, s := range []queueSetting{
@@ -43,7 +43,7 @@ func (l *Layout) queueSettings() []queueSetting {
 }
 
 // queueRisks returns the risks of the layout's writeback throttling.
-func (l *Layout) queueRisks() []string {
+func (l *Transition) queueRisks() []string {
 	switch {
 	case !l.Changed("host.wbt_lat_usec"):
 		return nil
@@ -56,7 +56,7 @@ func (l *Layout) queueRisks() []string {
 
 // udev writes a script that sets the volumes' queues immediately, and a udev rule that makes this permanent
 // (Documentation/ABI/stable/sysfs-block; udev(7)).
-func udev(l *Layout, _ *Options) (*Part, error) {
+func udev(l *Transition, _ *Options) (*Part, error) {
 	settings := l.queueSettings()
 	if len(settings) == 0 {
 		return nil, nil
@@ -89,7 +89,7 @@ func udev(l *Layout, _ *Options) (*Part, error) {
 
 // queueDaemonSet writes a DaemonSet that keeps the queues of labelled nodes' disks set. The database's own
 // manifest cannot do that, because the queues belong to the node.
-func (l *Layout) queueDaemonSet(p *Part) error {
+func (l *Transition) queueDaemonSet(p *Part) error {
 	settings := l.queueSettings()
 	if len(settings) == 0 {
 		return nil

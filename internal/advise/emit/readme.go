@@ -10,7 +10,7 @@ import (
 
 // readme writes the README: what the files change, in which order to apply them, how to verify, how to
 // go back, and the risks.
-func readme(l *Layout, parts []*Part, r *Result) []byte {
+func readme(l *Transition, parts []*Part, r *Result) []byte {
 	var b strings.Builder
 	fmt.Fprintf(
 		&b, "# A layout for %s\n\nWritten by `plimsoll emit` from `%s`. Nothing has been applied yet. These files contain only the changes.\n",
@@ -102,7 +102,7 @@ func ways(parts []*Part) string {
 }
 
 // goals lists the scenario's objectives.
-func goals(l *Layout) string {
+func goals(l *Transition) string {
 	var out []string
 	for _, bound := range l.After.Objective.Bounds() {
 		out = append(out, fmt.Sprintf("%s within %s", bound.Name, bound.Most))
@@ -114,7 +114,7 @@ func goals(l *Layout) string {
 }
 
 // otherwise returns how to make a change that none of the files applies.
-func otherwise(l *Layout, c Change) string {
+func otherwise(l *Transition, c Change) string {
 	// Volumes first: their paths would also match the general entries below.
 	for _, d := range l.disks {
 		if !c.within(d.path) {
@@ -172,7 +172,7 @@ func otherwise(l *Layout, c Change) string {
 }
 
 // instanceBy returns what changes the machine's type, if no target does.
-func (l *Layout) instanceBy() string {
+func (l *Transition) instanceBy() string {
 	if l.isNew {
 		return "created first, see *Apply*"
 	}

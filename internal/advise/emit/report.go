@@ -27,7 +27,7 @@ type ReportedChange struct {
 }
 
 // Report returns the report on a layout's files; the caller adds whether they were written.
-func (r *Result) Report(l *Layout) *Report {
+func (r *Result) Report(l *Transition) *Report {
 	out := r.FileReport()
 	for i, c := range l.Changes() {
 		out.Changes = append(out.Changes, ReportedChange{c, append([]string{}, r.By[i]...)})

@@ -17,7 +17,7 @@ import (
 func scripts(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, l := range []*emit.Layout{
+	for _, l := range []*emit.Transition{
 		layoutOf(t, "iris.yaml", "volumes.data.stripe=2", "volumes.data.stripe_unit=128KiB", "volumes.wij.iops=4000", "host.instance=r5n.4xlarge", "host.memory=64GiB", "host.wbt_lat_usec=0"),
 		layoutOf(t, "telemetry.yaml", "volumes.journal={type: gp3, size: 10GiB}", "host.filesystem=ext4"),
 		layoutOf(t, "etcd.yaml", "volumes.wal.iops=4000", "members.3.volumes.wal={type: gp3, size: 60GiB}"),

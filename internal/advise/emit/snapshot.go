@@ -23,7 +23,7 @@ func numbered(n, width int) string {
 }
 
 // arrival describes how to start using a new volume.
-func (l *Layout) arrival(d *disk) string {
+func (l *Transition) arrival(d *disk) string {
 	if !d.after.snapshot {
 		return l.arrives(d)
 	}
@@ -36,7 +36,7 @@ func (l *Layout) arrival(d *disk) string {
 }
 
 // snapshotClaims describes how to create claims from a snapshot.
-func (l *Layout) snapshotClaims(d *disk) string {
+func (l *Transition) snapshotClaims(d *disk) string {
 	rate := ""
 	if d.after.fetch > 0 {
 		rate = fmt.Sprintf(" A StorageClass has no parameter for its initialization rate of %d MiB/s: create the volumes with the `aws` target instead if you need it.",

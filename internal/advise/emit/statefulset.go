@@ -30,7 +30,7 @@ const (
 
 // A statefulSet is the StatefulSet that runs the database, with its changes.
 type statefulSet struct {
-	l         *Layout
+	l         *Transition
 	manifest  *appsv1.StatefulSet
 	container *corev1.Container
 	data      string            // the data's mount point in the container
@@ -43,7 +43,7 @@ type statefulSet struct {
 }
 
 // readStatefulSet finds the set, the engine's container and its claims in a manifest.
-func readStatefulSet(l *Layout, o *Options) (*statefulSet, error) {
+func readStatefulSet(l *Transition, o *Options) (*statefulSet, error) {
 	const how = "create one with kubectl get statefulset NAME -o yaml > statefulset.yaml"
 	name := o.StatefulSetFile
 	if len(o.StatefulSet) > StatefulSetBytesMax {

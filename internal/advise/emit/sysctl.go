@@ -12,7 +12,7 @@ import (
 // sysctl writes a file for /etc/sysctl.d with the kernel's limits on dirty pages
 // (Documentation/admin-guide/sysctl/vm.rst). The kernel uses whichever of bytes and ratio was set last,
 // so the file has only one of each pair.
-func sysctl(l *Layout, _ *Options) (*Part, error) {
+func sysctl(l *Transition, _ *Options) (*Part, error) {
 	b, a := &l.Before.Host, &l.After.Host
 	p := &Part{}
 	text := l.Head("#", "Limits on dirty pages in the kernel's page cache.")

@@ -55,7 +55,7 @@ type target struct {
 	name   string
 	about  string
 	engine string // the only engine that it is for; "": all
-	emit   func(*Layout, *Options) (*Part, error)
+	emit   func(*Transition, *Options) (*Part, error)
 	// aliases are other names of the engine.
 	aliases []string
 }
@@ -82,7 +82,7 @@ func targetsOf(able []engine.With[Deployment]) targets {
 	out := slices.Clone(targets(platforms))
 	for _, e := range able {
 		for _, t := range e.Part.Targets {
-			write := func(l *Layout, _ *Options) (*Part, error) { return t.Write(l) }
+			write := func(l *Transition, _ *Options) (*Part, error) { return t.Write(l) }
 			out = append(out, target{t.Name, t.About, e.Key, write, e.Aliases})
 		}
 	}
@@ -143,7 +143,7 @@ type Result struct {
 
 // Files returns the files of the named targets, and a README. The error is of type *[InputError] if a
 // target does not support the engine or the volumes, or if there is nothing to do.
-func Files(l *Layout, names []string, o Options) (*Result, error) {
+func Files(l *Transition, names []string, o Options) (*Result, error) {
 	chosen, err := choose(l, names, &o)
 	if err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func Files(l *Layout, names []string, o Options) (*Result, error) {
 }
 
 // choose returns the named targets in the order of application.
-func choose(l *Layout, names []string, o *Options) ([]target, error) {
+func choose(l *Transition, names []string, o *Options) ([]target, error) {
 	fits := l.targets.of(l.engine()).names()
 	names = l.targets.meant(names)
 	if len(names) == 0 {
@@ -235,7 +235,7 @@ func choose(l *Layout, names []string, o *Options) ([]target, error) {
 }
 
 // inShort returns the paths of the changes on one line.
-func (l *Layout) inShort() string {
+func (l *Transition) inShort() string {
 	var paths []string
 	for _, c := range l.changes {
 		paths = append(paths, c.Path)
@@ -255,7 +255,7 @@ func meant(name string, among []string) string {
 }
 
 // Head returns the header comment of a file, with a mark before each line.
-func (l *Layout) Head(mark, what string, more ...string) string {
+func (l *Transition) Head(mark, what string, more ...string) string {
 	lines := append([]string{what, "For the layout of " + l.title() +
 		", written by plimsoll emit. README.md explains how to apply it."}, more...)
 	var b strings.Builder

@@ -13,7 +13,7 @@ import (
 // terraform writes aws_ebs_volume and aws_volume_attachment, or their counterparts for Google Cloud and
 // Azure, for each new or changed volume. Each has one instance per machine of a map that the user fills
 // in. Attributes: the AWS provider's documentation of these two resources, 6.0.
-func terraform(l *Layout, o *Options) (*Part, error) {
+func terraform(l *Transition, o *Options) (*Part, error) {
 	p := &Part{}
 	title := "EBS volumes for Terraform's AWS provider."
 	provider := l.rentedFrom()
@@ -141,7 +141,7 @@ func machines(body *hclwrite.Body, provider string) {
 }
 
 // volumeBlock writes a volume, number n of its stripe.
-func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
+func (l *Transition) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
 	s := d.after
 	snapshot := "plimsoll_" + d.snapshotOf(n, strings.ToLower) + "_snapshot"
 	made := d.isNew() && s.snapshot
@@ -260,7 +260,7 @@ func ofEach(resource, name, attribute string) hclwrite.Tokens {
 
 // rentedFrom returns the provider of the network volumes that the layout changes: that of the first one,
 // or "aws" if there are none.
-func (l *Layout) rentedFrom() string {
+func (l *Transition) rentedFrom() string {
 	for _, d := range l.disks {
 		if d.after != nil && resources[d.after.provider].disk != "" {
 			return d.after.provider
@@ -293,7 +293,7 @@ func deviceName(n int) string {
 }
 
 // ebsRisks returns the risks of changing EBS volumes.
-func ebsRisks(l *Layout) []string {
+func ebsRisks(l *Transition) []string {
 	var out []string
 	for _, d := range l.disks {
 		if d.action == modified {

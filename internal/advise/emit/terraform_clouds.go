@@ -82,7 +82,7 @@ func (r *terraformDisk) write(b *hclwrite.Body, s *spec) {
 
 // cloudBlocks writes a disk of Google Cloud or Azure, number n of its stripe, and its attachment if the
 // disk is new or its host caching changes.
-func (l *Layout) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, slot int) {
+func (l *Transition) cloudBlocks(body *hclwrite.Body, d *disk, name string, n, slot int) {
 	r := resources[d.after.provider]
 	body.AppendNewline()
 	comment(body, "# "+d.why())

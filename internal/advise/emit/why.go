@@ -19,7 +19,7 @@ var hostReasons = map[string]string{
 }
 
 // why returns the reason for a path; "" if none is known.
-func (l *Layout) why(path string) string {
+func (l *Transition) why(path string) string {
 	if setting, ok := strings.CutPrefix(path, l.setting("")); ok {
 		return l.deployment.Reasons[setting]
 	}
@@ -27,7 +27,7 @@ func (l *Layout) why(path string) string {
 }
 
 // Comments returns a value's change and the reason, for the lines before it.
-func (l *Layout) Comments(path string) string {
+func (l *Transition) Comments(path string) string {
 	var b strings.Builder
 	for _, line := range []string{l.Because(path), l.why(path)} {
 		if line != "" {

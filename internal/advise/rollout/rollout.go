@@ -57,7 +57,7 @@ func New(of Engines, folder *Folder, state *State, opt Options) (*Rollout, error
 		return nil, err
 	}
 
-	layout, err := plan.Layout(of.Engines)
+	layout, err := plan.Transition(of.Engines)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func New(of Engines, folder *Folder, state *State, opt Options) (*Rollout, error
 }
 
 // choose finds the change that the rollout makes, and lists the others.
-func (r *Rollout) choose(l *emit.Layout) error {
+func (r *Rollout) choose(l *emit.Transition) error {
 	found := false
 	for _, v := range l.NewVolumes() {
 		found = found || v.Volume == r.Log

@@ -12,7 +12,7 @@ import (
 
 // Budgets writes the data volume's capacity as settings of these databases, with how to use each file and how
 // to go back.
-func Budgets(l *emit.Layout, data budget.Budget) *emit.Part {
+func Budgets(l *emit.Transition, data budget.Budget) *emit.Part {
 	p := &emit.Part{}
 	for _, f := range []struct{ path, text, apply, back string }{
 		{"budget/innodb.cnf", innodb(l, &data),
@@ -42,7 +42,7 @@ const innodbLeast = 100
 
 // innodb returns the budget for MySQL and MariaDB (MySQL 8.0 manual, "Configuring InnoDB I/O
 // Capacity").
-func innodb(l *emit.Layout, b *budget.Budget) string {
+func innodb(l *emit.Transition, b *budget.Budget) string {
 	if b.IOPS == 0 {
 		return ""
 	}
@@ -57,7 +57,7 @@ innodb_io_capacity_max = %.0[4]f
 
 // scylla returns the budget as ScyllaDB's io_properties.yaml, in place of iotune's measurements
 // (ScyllaDB documentation, "Configuring Disk I/O").
-func scylla(l *emit.Layout, b *budget.Budget) string {
+func scylla(l *emit.Transition, b *budget.Budget) string {
 	if b.IOPS == 0 || b.BytesPerSec == 0 {
 		return ""
 	}
@@ -74,7 +74,7 @@ disks:
 
 // cockroach returns the budget for CockroachDB, whose flag has two forms
 // (cockroachdb/cockroach#120895).
-func cockroach(l *emit.Layout, b *budget.Budget) string {
+func cockroach(l *emit.Transition, b *budget.Budget) string {
 	if b.BytesPerSec == 0 {
 		return ""
 	}

@@ -24,7 +24,7 @@ func refused(t *testing.T, s *clustertest.Server) {
 	w.rest() // nothing else changes the objects
 	ctx := t.Context()
 
-	r, err := pods.New(ctx, w.by, w.at, &emit.Plan{File: "plan.json", Text: w.scenario(), Sets: []string{"volumes.data.size=200GiB", whole[0]}}, w.options(nil))
+	r, err := pods.New(ctx, w.by, w.at, &emit.Request{File: "plan.json", Text: w.scenario(), Sets: []string{"volumes.data.size=200GiB", whole[0]}}, w.options(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func permissions(t *testing.T, s *clustertest.Server) {
 // dry returns the problems that a dry run reports.
 func (w *world) dry(as *kubeclient.Client) string {
 	w.t.Helper()
-	r, err := pods.New(w.t.Context(), as, w.at, &emit.Plan{File: "plan.json", Text: w.scenario(), Sets: whole}, w.options(nil))
+	r, err := pods.New(w.t.Context(), as, w.at, &emit.Request{File: "plan.json", Text: w.scenario(), Sets: whole}, w.options(nil))
 	if err != nil {
 		return err.Error()
 	}

@@ -60,7 +60,7 @@ func Open(ctx context.Context, c *kubeclient.Client, at discover.Address, opt Op
 }
 
 // New prepares the rollout of a plan. It changes nothing: the server only validates the new StatefulSet.
-func New(ctx context.Context, c *kubeclient.Client, at discover.Address, plan *emit.Plan,
+func New(ctx context.Context, c *kubeclient.Client, at discover.Address, plan *emit.Request,
 	opt Options) (*Rollout, error) {
 	r := newRollout(c, at, opt)
 	old, err := r.store.load(ctx)
@@ -79,7 +79,7 @@ func New(ctx context.Context, c *kubeclient.Client, at discover.Address, plan *e
 		return nil, err
 	}
 
-	layout, err := plan.Layout(opt.Engines)
+	layout, err := plan.Transition(opt.Engines)
 	if err != nil {
 		return nil, err
 	}

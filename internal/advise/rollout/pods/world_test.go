@@ -184,7 +184,7 @@ func (w *world) attempt(n int, run func(opt pods.Options) error) (points []strin
 
 func (w *world) begin(sets ...string) func(pods.Options) error {
 	return func(opt pods.Options) error {
-		r, err := pods.New(context.Background(), w.by, w.at, &emit.Plan{File: "plan.json", Text: w.scenario(), Sets: sets}, opt)
+		r, err := pods.New(context.Background(), w.by, w.at, &emit.Request{File: "plan.json", Text: w.scenario(), Sets: sets}, opt)
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 // units and containers have it) or a YAML file, and where a file is given the environment counts
 // for nothing (etcd documentation, "Configuration options"). Names are those of 3.6; in a file
 // durations of the backend are nanoseconds, heartbeats milliseconds.
-func settings(l *emit.Layout) (*emit.Part, error) {
+func settings(l *emit.Transition) (*emit.Part, error) {
 	before, after := scenario.ConfigOf[*model.Config](l.Before), scenario.ConfigOf[*model.Config](l.After)
 	type option struct {
 		path, flag          string

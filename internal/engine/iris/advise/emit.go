@@ -16,7 +16,7 @@ import (
 // parameters that are documented there: globals and wijdir in [config], CurrentDirectory in
 // [Journal], SynchCommit in [Miscellaneous]. The reference has no parameters for the write daemon's
 // cycle, its number of writes or its pauses.
-func merge(l *emit.Layout) (*emit.Part, error) {
+func merge(l *emit.Transition) (*emit.Part, error) {
 	part := &emit.Part{}
 	sections := map[string][]string{}
 	var back []string

@@ -17,7 +17,7 @@ import (
 //
 // WiredTiger knows nothing of volumes and charges a journal on its own volume to the same total. So
 // the journal's writes are added to the data volume's throughput.
-func ioBudget(l *emit.Layout, data budget.Budget) *emit.Part {
+func ioBudget(l *emit.Transition, data budget.Budget) *emit.Part {
 	total, comment := data.BytesPerSec, "# What the data volume sustains, in MB (2^20) per second."
 	for _, b := range budget.Of(l.After, 1) {
 		if own := journalRate(l.After); b.Volume == "journal" && own > 0 {

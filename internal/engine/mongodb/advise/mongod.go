@@ -17,7 +17,7 @@ import (
 // wiredTigerEngineRuntimeConfig, is not an option of the file: it can only be set at run time
 // (server source, wiredtiger_global_options.idl, "set_at: runtime"), and a restart resets it. So
 // the file passes the same settings to WiredTiger as configString.
-func mongod(l *emit.Layout) (*emit.Part, error) {
+func mongod(l *emit.Transition) (*emit.Part, error) {
 	before := scenario.ConfigOf[*wiredtiger.Config](l.Before)
 	after := scenario.ConfigOf[*wiredtiger.Config](l.After)
 	part := &emit.Part{}
@@ -130,7 +130,7 @@ type wiredTigerString struct {
 
 // wiredTigerStrings returns the settings that changed, named as in the WiredTiger configuration
 // reference, 11.3 (WT_CONNECTION::reconfigure).
-func wiredTigerStrings(b, a *wiredtiger.Config, l *emit.Layout) []wiredTigerString {
+func wiredTigerStrings(b, a *wiredtiger.Config, l *emit.Transition) []wiredTigerString {
 	var out []wiredTigerString
 	was := b.EvictionShares()
 	for i, s := range a.EvictionShares() {
@@ -185,7 +185,7 @@ printjson(db.adminCommand({getParameter: 1, wiredTigerEngineRuntimeConfig: 1, sy
 
 // runtimeScript is a mongosh script with the changes that are possible while mongod runs. It prints
 // mongod's answers.
-func runtimeScript(l *emit.Layout, live []string, after *wiredtiger.Config) string {
+func runtimeScript(l *emit.Transition, live []string, after *wiredtiger.Config) string {
 	var b strings.Builder
 	if len(live) > 0 {
 		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: %q}));\n",

@@ -22,8 +22,8 @@ func TestMongodTakesItsOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	p := &emit.Plan{File: "telemetry.yaml", Text: string(text), Sets: []string{"engine.mongodb.cache=6GB", "engine.mongodb.eviction_dirty_target=0.02", "engine.mongodb.checkpoint=30s", "engine.mongodb.journal_interval=50ms"}}
-	l, err := p.Layout(parts.List{&mongodb.Engine}.Deployments())
+	p := &emit.Request{File: "telemetry.yaml", Text: string(text), Sets: []string{"engine.mongodb.cache=6GB", "engine.mongodb.eviction_dirty_target=0.02", "engine.mongodb.checkpoint=30s", "engine.mongodb.journal_interval=50ms"}}
+	l, err := p.Transition(parts.List{&mongodb.Engine}.Deployments())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ const (
 )
 
 // ioBudget paces checkpoints and the background writer by the data volume's sustained limits.
-func ioBudget(l *emit.Layout, data budget.Budget) *emit.Part {
+func ioBudget(l *emit.Transition, data budget.Budget) *emit.Part {
 	pages := min(max(int64(data.Background()/writerRounds), 1), writerPagesMax)
 	text := l.Head("#", "PostgreSQL's I/O budget, for conf.d.") + fmt.Sprintf(`
 # Spread a checkpoint over nearly the whole interval, and let the kernel write during it.

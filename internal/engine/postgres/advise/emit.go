@@ -23,7 +23,7 @@ type setting struct {
 
 // settings writes a file for conf.d. Source of the names and of which ones need a restart:
 // PostgreSQL 15 documentation, chapter 20.
-func settings(l *emit.Layout) (*emit.Part, error) {
+func settings(l *emit.Transition) (*emit.Part, error) {
 	before, after := scenario.ConfigOf[*model.Config](l.Before), scenario.ConfigOf[*model.Config](l.After)
 	at := func(name string) string { return "engine.postgres." + name }
 	all := []setting{

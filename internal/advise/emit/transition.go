@@ -15,26 +15,27 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A Layout is a deployment before and after a change.
-type Layout struct {
+// A Transition is a deployment before and after a change.
+type Transition struct {
 	Before, After *scenario.Scenario
 	File          string   // the scenario's file, for comments
 	Sets          []string // the assignments from Before to After, in the grammar of `simulate --set`
 
 	isNew      bool // nothing of Before exists
 	targets    targets
-	others     func(l *Layout, data budget.Budget) *Part
+	others     func(l *Transition, data budget.Budget) *Part
 	deployment Deployment
 	log        string // the engine's separate log volume; "" if it has none
 	changes    []Change
 	disks      []disk
 }
 
-// NewLayout returns the layout between two scenarios. name is the scenario's file name, and sets are the
+// NewTransition returns the change between two scenarios. name is the scenario's file name, and sets are the
 // assignments between the two: both are only for comments. The error is an *[InputError] if the engine
 // changes, and an *[engine.LackError] if emit does not support the engine.
-func NewLayout(of Engines, before, after *scenario.Scenario, name string, sets []string) (*Layout, error) {
-	l := &Layout{Before: before, After: after, File: name, Sets: sets, targets: targetsOf(of.Deployments),
+func NewTransition(of Engines, before, after *scenario.Scenario, name string, sets []string) (
+	*Transition, error) {
+	l := &Transition{Before: before, After: after, File: name, Sets: sets, targets: targetsOf(of.Deployments),
 		others: of.Others}
 	if b, a := before.Engine.Name(), after.Engine.Name(); b != a {
 		return nil, Inputf("use two scenarios with the same engine",
@@ -57,15 +58,15 @@ func NewLayout(of Engines, before, after *scenario.Scenario, name string, sets [
 
 // Changes returns all differences of the deployment, including those of the workload, which the
 // application must make.
-func (l *Layout) Changes() []Change { return l.changes }
+func (l *Transition) Changes() []Change { return l.changes }
 
 // Changed reports whether a path of the scenario, or anything below it, has changed.
-func (l *Layout) Changed(path string) bool {
+func (l *Transition) Changed(path string) bool {
 	return slices.ContainsFunc(l.changes, func(c Change) bool { return c.within(path) })
 }
 
 // Because returns a value's old and new value, for comments; "" if nothing changed.
-func (l *Layout) Because(path string) string {
+func (l *Transition) Because(path string) string {
 	for _, c := range l.changes {
 		if c.Path == path {
 			return c.String()
@@ -75,7 +76,7 @@ func (l *Layout) Because(path string) string {
 }
 
 // slug returns the scenario's name for use in resource names: a-z, 0-9 and hyphens, at most 30.
-func (l *Layout) slug() string {
+func (l *Transition) slug() string {
 	name := l.After.Name
 	if name == l.File {
 		name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
@@ -105,7 +106,7 @@ func (l *Layout) slug() string {
 }
 
 // title returns the layout's name for comments, always on one line.
-func (l *Layout) title() string { return oneLine(l.After.Name) }
+func (l *Transition) title() string { return oneLine(l.After.Name) }
 
 // oneLine makes untrusted text safe for a comment: a line feed would end the comment, and the shell would
 // execute the rest.
@@ -278,7 +279,7 @@ type disk struct {
 }
 
 // compareDisks returns the volumes that change.
-func (l *Layout) compareDisks() ([]disk, error) {
+func (l *Transition) compareDisks() ([]disk, error) {
 	var out []disk
 	add := func(d disk, before, after *catalog.Order) error {
 		var err error
@@ -381,7 +382,7 @@ type NewVolume struct {
 }
 
 // NewVolumes returns the volumes that did not exist before, without those that replace another.
-func (l *Layout) NewVolumes() []NewVolume {
+func (l *Transition) NewVolumes() []NewVolume {
 	var out []NewVolume
 	for _, d := range l.disks {
 		if d.action == created {
@@ -392,7 +393,7 @@ func (l *Layout) NewVolumes() []NewVolume {
 }
 
 // IsNew reports whether the layout is of a deployment of which nothing exists yet.
-func (l *Layout) IsNew() bool { return l.isNew }
+func (l *Transition) IsNew() bool { return l.isNew }
 
 // isNew reports whether the volume has to be created, with a new file system.
 func (d *disk) isNew() bool { return d.action == created || d.action == remade }

@@ -42,9 +42,9 @@ func Inputf(next, format string, args ...any) error {
 	return &InputError{Text: fmt.Sprintf(format, args...), Next: next}
 }
 
-// A Plan is the part of a plan that emit uses: the scenario that it was made for, and the changes that
-// it chose. It can also be created without a plan.
-type Plan struct {
+// A Request says what to emit. It is the part of a plan that emit uses: the scenario that the plan was made for,
+// and the changes that it chose. It can also be created without a plan.
+type Request struct {
 	File string // the scenario's file
 	Text string // the scenario
 	// Facts are assignments that describe the current deployment, so that nothing has to be done for them.
@@ -61,7 +61,7 @@ func IsPlan(text []byte) bool {
 
 // ReadPlan parses the output of `plimsoll plan -o json`. name is the file name, for errors, which are of
 // type *[InputError].
-func ReadPlan(name string, text []byte) (*Plan, error) {
+func ReadPlan(name string, text []byte) (*Request, error) {
 	const again = "create one with plimsoll plan SCENARIO --objective 'write_p99 < 25ms' -o json > plan.json"
 	if len(text) > PlanBytesMax {
 		return nil, Inputf(again, "%s is longer than any plan (%d MiB)", name, PlanBytesMax>>20)
@@ -115,7 +115,7 @@ func ReadPlan(name string, text []byte) (*Plan, error) {
 		return nil, Inputf(again, "%s: too many assignments: %d, want at most %d", name, n, planSetsMax)
 	}
 
-	return &Plan{File: p.Scenario.File, Text: p.Scenario.Text, Facts: p.Scenario.Facts, Sets: chosen.Sets,
+	return &Request{File: p.Scenario.File, Text: p.Scenario.Text, Facts: p.Scenario.Facts, Sets: chosen.Sets,
 		New: p.New}, nil
 }
 
@@ -129,9 +129,9 @@ func lacking(version int, text string) string {
 	return `"chosen"`
 }
 
-// Layout returns the layout of a plan. The error is of type inputerror.List if the scenario or an
-// assignment is invalid, and otherwise as for [NewLayout].
-func (p *Plan) Layout(of Engines) (*Layout, error) {
+// Transition returns the change that a plan makes. The error is of type inputerror.List if the scenario or an
+// assignment is invalid, and otherwise as for [NewTransition].
+func (p *Request) Transition(of Engines) (*Transition, error) {
 	file := of.Language.NewFile(p.File, []byte(p.Text))
 	before, err := file.Parse(p.Facts)
 	if err != nil {
@@ -145,7 +145,7 @@ func (p *Plan) Layout(of Engines) (*Layout, error) {
 		before = unbuilt(after)
 	}
 
-	l, err := NewLayout(of, before, after, p.File, p.Sets)
+	l, err := NewTransition(of, before, after, p.File, p.Sets)
 	if err == nil {
 		l.isNew = p.New
 	}
