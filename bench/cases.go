@@ -49,7 +49,7 @@ func measure(name, path string, cores int) (r result, err error) {
 	return r, err
 }
 
-// A counter is a writer that counts what it is handed.
+// A counter is a writer that counts the samples written to it.
 type counter struct{ values atomic.Int64 }
 
 func (c *counter) Append(_ context.Context, b *recording.Batch) error {
@@ -71,8 +71,8 @@ func read(path string, opt source.Options) (result, error) {
 	return result{Samples: src.Describe().Samples, Values: c.values.Load()}, nil
 }
 
-// want150 wants 150 metrics of the capture's first chunk, spread evenly: about what a rule pack
-// asks for.
+// want150 selects 150 metrics of the capture's first chunk, spread evenly: about as many as a rule pack
+// reads.
 func want150(path string) (func(string) bool, error) {
 	files, err := ftdc.Files(path)
 	if err != nil {

@@ -32,7 +32,7 @@ type result struct {
 	CPU     float64 `json:"cpu_seconds"` // of all cores
 	PeakKB  int64   `json:"peak_kb"`     // largest resident size
 	Samples int64   `json:"samples"`
-	Values  int64   `json:"values"` // samples of all metrics that were handed over
+	Values  int64   `json:"values"` // number of samples passed on, of all metrics
 }
 
 // A job is a case on a number of cores.
@@ -157,8 +157,8 @@ func (j *job) run(path string) error {
 	return nil
 }
 
-// runPeer runs another program over the path, or over each file of it. Its time has that of
-// starting it, some milliseconds; its memory is the largest of all runs.
+// runPeer runs another program on the path, or on each file in it. Its time includes starting it, some
+// milliseconds; its memory is the peak over all runs.
 func (j *job) runPeer(path string) error {
 	targets := []string{path}
 	if strings.Contains(j.peer, "{file}") {

@@ -38,7 +38,7 @@ const (
 	wrong  = "wrong"
 )
 
-// grade compares an answer with the truth and gives the reason if it is not right.
+// grade compares an answer with the truth, and returns the reason if it is wrong.
 func grade(t Truth, a Answer) (string, string) {
 	// Not reading a capture is as bad as a wrong diagnosis: the user has no answer either way.
 	if a.Refused != "" {

@@ -25,7 +25,7 @@ type Truth struct {
 	Causes []string `yaml:"causes"`
 	Also   []string `yaml:"also"`
 	Never  []string `yaml:"never"`
-	// Subject occurs in the name of what is at fault, such as sdb; empty if only one thing can be.
+	// Subject occurs in the name of the culprit, such as sdb; empty if there is only one candidate.
 	Subject  string `yaml:"subject"`
 	Severity string `yaml:"severity"` // info, warning or critical: the least that the answer must have
 	// Criterion holds answers to "is this storage good enough for X": yes, no, probably or unclear.
@@ -33,7 +33,7 @@ type Truth struct {
 	Conclusion    string            `yaml:"conclusion"` // the thread's own, in our words
 	Source        string            `yaml:"source"`
 	Date          string            `yaml:"date"`
-	Reconstructed string            `yaml:"reconstructed"` // what of the inputs is not the published text
+	Reconstructed string            `yaml:"reconstructed"` // which part of the inputs is not the published text
 }
 
 // Kinds of cases, in the order of the table.
@@ -49,7 +49,7 @@ var forms = []string{"iostat", "sar", "metrics page", "metrics series", "fio", "
 // severities, the mildest first.
 var severities = []string{"info", "warning", "critical"}
 
-// vocabulary holds the words for causes. They are those of an operator, and of no tool.
+// vocabulary contains the words for causes. They are an operator's words, not those of any tool.
 var vocabulary = map[string]string{
 	"iops-cap":         "the volume's limit of requests binds",
 	"throughput-cap":   "the volume's limit of bytes binds",

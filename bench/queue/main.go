@@ -33,7 +33,7 @@ const (
 	load = 0.9 // meanGap repeats it
 )
 
-// quantiles are a latency with a tail, about that of gp3: share and seconds.
+// quantiles are those of a latency with a tail like gp3's: share and seconds.
 var quantiles = [][2]float64{{0, 327e-6}, {.05, 490e-6}, {.5, 650e-6}, {.9, 870e-6}, {.99, 1380e-6},
 	{.999, 2600e-6}, {1, 5087e-6}}
 
@@ -135,7 +135,7 @@ type driver struct {
 	done   int
 }
 
-// Fire handles an arrival, or with arg > 0 the completion of what was submitted at arg-1.
+// Fire handles an arrival, or with arg > 0 the completion of the request submitted at arg-1.
 func (d *driver) Fire(now vtime.Instant, arg uint64) {
 	if arg > 0 {
 		d.took[d.done] = int64(now) - int64(arg-1)

@@ -76,7 +76,7 @@ var deaths = []string{"fatal error: ", "runtime: out of memory", "runtime: canno
 	"runtime: may need to increase", "runtime/cgo: ", "panic: runtime error: out of memory",
 	"runtime: failed to create new OS thread"}
 
-// pass copies what the child says, up to its death.
+// pass copies the child's output until the child exits.
 func pass(from io.Reader, to io.Writer) (crashed bool) {
 	lines := bufio.NewReader(from)
 	for {

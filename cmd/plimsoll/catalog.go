@@ -54,7 +54,7 @@ func (a *app) loadCatalog() error {
 	case os.IsNotExist(err):
 		return nil
 	case err != nil && a.getenv(catalogVariable) == "":
-		// A service's HOME is often another user's. What is there was not imported for it.
+		// A service's HOME is often another user's. Files there were not imported for it.
 		fmt.Fprintf(a.stderr, "plimsoll: warning: no imported catalogue is used: %s\n", printable(err.Error()))
 		return nil
 	}
@@ -137,7 +137,7 @@ func newCatalogListCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// has reports whether a product is of the provider that was asked for, and has the name.
+// has reports whether a product is from the requested provider, and has the name.
 func (f *catalogFilter) has(name, provider string) bool {
 	return strings.Contains(name, strings.ToLower(f.like)) &&
 		(f.provider.value == "" || f.provider.value == provider)

@@ -45,7 +45,8 @@ func newCatalogShowCommand(a *app) *cobra.Command {
 // machineName matches how the providers spell machines: m6i.large, n4-standard-8, Standard_D8s_v5.
 var machineName = regexp.MustCompile(`(?i)^([a-z][a-z0-9-]*\.|[a-z]\d+[a-z]*-|standard_)`)
 
-// unknownProduct suggests similar names, of machines or of volume types as the name looks like one.
+// unknownProduct suggests similar names: of machines if the name looks like a machine's, otherwise of
+// volume types.
 func (a *app) unknownProduct(name string) error {
 	what, other, names, list := "volume type", "machine", catalog.TypeNames(), "plimsoll catalog list shows them"
 	if machineName.MatchString(name) {

@@ -25,7 +25,7 @@ const (
 	widthDefault = 80
 	// widthComfortable is the widest default: longer lines are hard to read.
 	widthComfortable = 110
-	// Those of text that is mostly tables.
+	// For text that is mostly tables.
 	tablesMin, tablesDefault = 80, 100
 )
 
@@ -88,7 +88,7 @@ func (d *display) AddFlags(cmd *cobra.Command) {
 	d.layout.AddFlags(cmd)
 }
 
-// addFull adds the flag of verbs that show one screen unless asked for more.
+// addFull adds the flag of verbs that show one screen by default.
 func addFull(cmd *cobra.Command, full *bool) {
 	cmd.Flags().BoolVar(full, "full", false,
 		"show everything instead of one screen; on a terminal through the pager ($PAGER, or less)")
@@ -105,8 +105,8 @@ func (d *display) options(a *app) text.Options {
 	return opt
 }
 
-// unicode reports whether the locale's character set is UTF-8, in the order that POSIX gives its
-// variables.
+// unicode reports whether the locale's character set is UTF-8. It reads the variables in the order that
+// POSIX specifies.
 func (a *app) unicode() bool {
 	// The first variable that is set decides, even if it names another character set.
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {

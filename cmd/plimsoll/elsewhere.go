@@ -21,7 +21,7 @@ func (o *sourceOptions) elsewhere(ctx context.Context, a *app, args []string, wh
 		return nil //nolint:nilerr // an interrupted run has its own error
 	}
 
-	// A copy: the caller's own times stay as they are.
+	// A copy, so that the caller's own times stay unchanged.
 	all := *o
 	all.fromAt, all.toAt = time.Time{}, time.Time{}
 	s := &spans{}

@@ -54,7 +54,7 @@ func usagef(hint, format string, args ...any) error {
 // hinted is implemented by errors of any package that can suggest a next step.
 type hinted interface{ Hint() string }
 
-// badInput is implemented by errors of any package about what a person wrote: a file or an argument.
+// badInput is implemented by errors of any package about a user's input: a file or an argument.
 type badInput interface{ BadInput() }
 
 // asFailure gives any error its exit code and hint.

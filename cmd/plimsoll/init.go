@@ -139,7 +139,7 @@ func (o *initOptions) write(a *app, file string, text []byte) error {
 	return err
 }
 
-// startNames are the engines of which there is a first scenario.
+// startNames are the engines that have a first scenario.
 func startNames() []string {
 	var out []string
 	for _, e := range engines.All().Starts() {

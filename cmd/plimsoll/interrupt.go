@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// lastWork is how long a command may still work on what it has when it is interrupted. It is less than
-// endWithin, so that it can also print the result.
+// lastWork is how long an interrupted command may continue to work on the data that it has. It is less
+// than endWithin, so that it can also print the result.
 const lastWork = time.Second
 
 // afterReading returns the context for work on samples that were read. An interrupted live source

@@ -21,8 +21,8 @@ import (
 	"plimsoll/internal/present/results"
 )
 
-// labRunOptions are those of `plimsoll lab run`: those of simulate for the scenario and the output,
-// and those of the lab for the volumes.
+// labRunOptions are the options of `plimsoll lab run`: those of simulate for the scenario and the
+// output, and those of the lab for the volumes.
 type labRunOptions struct {
 	simulateOptions
 	lab       labOptions

@@ -80,7 +80,7 @@ type errorTable struct {
 	Advice  []table.Verdict `json:"advice"`  // published advice, tried
 }
 
-// A tableJob is a run of a suite and what it needs.
+// A tableJob is a run of a suite with everything it needs.
 type tableJob struct {
 	table.Run
 	file string // the scenario's file

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// lookFirst is when a live diagnosis first looks at what it has, lookEvery the time until it looks again.
+	// lookFirst is the time until a live diagnosis first looks at its data, lookEvery the time between
+	// two looks.
 	lookFirst = 10 * time.Second
 	lookEvery = 5 * time.Second
 	// lookShare bounds the time that looks take: after each, sampling is left alone for this many times as
@@ -56,7 +57,7 @@ func lookWhile(ctx context.Context, readers []recording.Reader, opt diagnose.Opt
 	}
 }
 
-// looked is what the looks have found.
+// looked is the result of the looks.
 type looked struct {
 	rule  string // of the foremost cause
 	times int    // in a row

@@ -76,7 +76,7 @@ func runProcess() int {
 	return a.runUntil(ctx)
 }
 
-// simulationBytes is the memory from which on a simulation collects garbage more often.
+// simulationBytes is the memory use above which a simulation collects garbage more often.
 const simulationBytes = 800 << 20
 
 // sameSignal is the time within which two signals count as one.
@@ -123,8 +123,8 @@ func (a *app) runUntil(ctx context.Context) int {
 	}
 }
 
-// runs reports whether the command is one of these, or in one of these groups: watch takes SIGHUP as a
-// request to reload, and like record SIGUSR1 as a mark.
+// runs reports whether the command is one of these, or in one of these groups: watch treats SIGHUP as a
+// request to reload and, like record, SIGUSR1 as a mark.
 func (a *app) runs(verbs ...string) bool {
 	c, _, err := newRootCommand(a).Find(a.args)
 	for c != nil && c.HasParent() && c.Parent().HasParent() {

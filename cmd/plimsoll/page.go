@@ -46,7 +46,7 @@ func (a *app) pageGoesSomewhere(output choice) error {
 // programName is this program with its version, as results name it.
 func programName() string { return "plimsoll " + thisBuild().Version }
 
-// write writes a result in the format that was asked for.
+// write writes a result in the requested format.
 func (a *app) write(d *document.Document, output choice, opt text.Options) error {
 	d.Program = programName()
 	switch output.value {
@@ -58,8 +58,8 @@ func (a *app) write(d *document.Document, output choice, opt text.Options) error
 	return text.Write(a.stdout, d, opt)
 }
 
-// screen writes the first screen of a result, or all of it if that was asked for: through the user's
-// pager on a terminal.
+// screen writes the first screen of a result, or all of it on request: through the user's pager on a
+// terminal.
 func (a *app) screen(d *document.Document, output choice, opt text.Options, full bool) error {
 	if output.value == asPage {
 		return a.write(d, output, opt)
@@ -113,8 +113,8 @@ func (a *app) show(output choice, contract any, d *document.Document) error {
 	return a.showAs(output, contract, d, (&display{color: choice{value: "auto"}}).options(a))
 }
 
-// showList is show for a list, which without a terminal is as wide as it needs: another program
-// reads it.
+// showList is like show, for a list. Without a terminal it is as wide as it needs, because another
+// program reads it.
 func (a *app) showList(output choice, contract any, d *document.Document) error {
 	opt := (&display{color: choice{value: "auto"}}).options(a)
 	opt.Width = widthMax
@@ -166,7 +166,7 @@ func flagsAsGiven(cmd *cobra.Command, wanted func(name string) bool) (words []st
 	return words
 }
 
-// publicWords are arguments as they may be shown: an address without its password.
+// publicWords returns arguments as they may be shown: an address without its password.
 func publicWords(args []string) []string {
 	out := make([]string, len(args))
 	for i, arg := range args {

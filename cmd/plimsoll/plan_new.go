@@ -54,7 +54,7 @@ func (l *platformList) names() []string {
 	return strings.Split(l.value, ",")
 }
 
-// cloudNamed returns what a deployment starts from on a cloud; of any other platform, on AWS.
+// cloudNamed returns the starting point of a deployment on a cloud. Other platforms start from AWS.
 func cloudNamed(name string) plan.Cloud {
 	i := max(0, slices.IndexFunc(starter.Clouds, func(c starter.Cloud) bool { return c.Name == name }))
 	c := starter.Clouds[i]
@@ -95,7 +95,7 @@ func (o *planOptions) parseNew(file *scenario.File) (sc *scenario.Scenario, adde
 		}
 	}
 
-	// The scenario's problems are others than what is missing.
+	// The scenario's problems are not about missing values.
 	return sc, nil, false, err
 }
 

@@ -187,7 +187,7 @@ type countedWriter struct {
 	damaged      []recording.Note
 }
 
-// Note keeps what says that a source is damaged, for the user.
+// Note keeps the notes about damage to a source, for the user.
 func (w *countedWriter) Note(n recording.Note) {
 	w.Writer.Note(n)
 	if n.Kind == recording.NoteDamage {

@@ -79,7 +79,7 @@ func (a *app) suggestRing(proc string, live []string) {
 			continue
 		}
 
-		// A ring that this user cannot read is of no use.
+		// A ring that this user cannot read is useless.
 		f, err := os.Open(ring.folder)
 		if err != nil {
 			continue
@@ -92,7 +92,7 @@ func (a *app) suggestRing(proc string, live []string) {
 	}
 }
 
-// sameServer reports whether two addresses are those of one server, whatever the users and the databases.
+// sameServer reports whether two addresses belong to one server, whatever the users and the databases.
 func sameServer(a, b string) bool {
 	if a == b {
 		return true

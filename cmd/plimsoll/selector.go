@@ -123,7 +123,7 @@ type selectingWriter struct {
 	known    map[uint64]bool // by the hash of the labels
 }
 
-// selected remembers what a selection met, over all sources.
+// selected remembers what a selection found in all sources.
 type selected struct {
 	mu     sync.Mutex
 	any    bool
@@ -155,7 +155,7 @@ func (f *selected) see(matchers recording.Selector, l labels.Labels, ok bool) {
 	}
 }
 
-// err is that of a selection that no series belongs to.
+// err returns the error of a selection that matches no series.
 func (f *selected) err(text string, matchers recording.Selector) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -96,9 +96,8 @@ func readShort(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, yamltree.BytesMax+1))
 }
 
-// applySettings gives a command the settings that no flag overrides: those of the environment, then
-// those of the
-// file. Words that this command does not have are for other commands.
+// applySettings applies the settings that no flag overrides: first those of the environment, then those
+// of the file. Words that this command does not have are for other commands.
 func (a *app) applySettings(cmd *cobra.Command) error {
 	path := a.settingsPath()
 	file, found, err := a.readSettings(path)

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/base/inputerror"
 )
 
-// flagsElsewhere are names that other programs use for what a flag here does.
+// flagsElsewhere maps other programs' flag names to the flags here.
 var flagsElsewhere = map[string]string{
 	"json": "-o json", "yaml": "-o yaml", "html": "-o html", "markdown": "-o markdown", "format": "-o FORMAT",
 	"since": "--from -2h", "start": "--from TIME", "begin": "--from TIME", "until": "--to TIME",

@@ -135,7 +135,7 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 		}
 	}
 
-	_ = trace.GiveWay() // where it is refused, the trace is only less polite
+	_ = trace.GiveWay() // if this is refused, the trace is merely less polite
 	t := &tally{}
 	collect := newCollector()
 	began := a.now()
@@ -241,7 +241,8 @@ func inBackground(commandLine string) bool {
 // fileHintsMax is for how many files a trace explains where their names come from.
 const fileHintsMax = 3
 
-// fileHints returns how to find what the files hold that blocked calls most, if their names do not say it.
+// fileHints explains how to find out what the files that blocked calls most contain, if their names do
+// not say it.
 func fileHints(r *chain.Report) (out []string) {
 	for _, b := range r.Behind {
 		for _, e := range engines.All() {

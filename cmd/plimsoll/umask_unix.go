@@ -8,8 +8,8 @@ import "syscall"
 // the process can read them itself, whatever umask it inherited.
 func restrictUmask() { syscall.Umask(restricted(syscall.Umask(0o777))) }
 
-// restricted is a umask that leaves the owner's rights. One that gives write permission to everybody
-// is taken for none at all.
+// restricted is a umask that keeps the owner's permissions. A umask that gives everyone write
+// permission is treated as unset.
 func restricted(umask int) int {
 	if umask&0o002 == 0 {
 		umask |= 0o022

@@ -199,7 +199,7 @@ func (q *queue) health() (writing bool, lost int64, waiting int) {
 	return q.err == nil, q.lost, q.values
 }
 
-// close writes what is queued, unless that takes too long.
+// close writes the queued samples, unless that takes too long.
 func (q *queue) close() {
 	q.mu.Lock()
 	if !q.closed {

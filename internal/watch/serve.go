@@ -94,7 +94,7 @@ func Listen(ctx context.Context, opt ServerOptions) (*Server, error) {
 	return s, nil
 }
 
-// A protection is what a web configuration requires of each request.
+// A protection holds a web configuration's requirements for each request.
 type protection struct {
 	tls          bool // TLS was configured at startup
 	users        bool // a password

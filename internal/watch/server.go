@@ -204,7 +204,7 @@ func (w *Watch) metrics() http.Handler {
 	})
 }
 
-// A keeper is a ResponseWriter that buffers what is written.
+// A keeper is a ResponseWriter that buffers its output.
 type keeper struct {
 	header http.Header
 	status int

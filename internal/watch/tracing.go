@@ -190,7 +190,7 @@ func (t *Tracing) keep(ctx context.Context, b *recording.Batch) error {
 	return t.out.Append(context.WithoutCancel(ctx), b)
 }
 
-// whose describes what is traced.
+// whose describes the target of a trace.
 func whose(programs []string) string {
 	if len(programs) == 0 {
 		return "all programs' calls"

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// A Class is what the parameters of a StorageClass or VolumeAttributesClass request. Zero values are
+// A Class holds the parameters that a StorageClass or VolumeAttributesClass requests. Zero values are
 // not specified.
 type Class struct {
 	Provider   string // aws, gcp, azure

@@ -70,7 +70,7 @@ func MoveFiles(of Engines, m MoveRequest) ([]File, error) {
 		return nil, Inputf("", "--filesystem %q: want xfs or ext4", m.Filesystem)
 	}
 
-	// Both names come from the unit, of which a machine has only one.
+	// Both names come from the unit, and a machine has only one unit.
 	name := strings.Trim(strings.Map(func(r rune) rune {
 		if strings.ContainsRune("._@:-", r) {
 			return '-'

@@ -392,7 +392,7 @@ func (l *Transition) NewVolumes() []NewVolume {
 	return out
 }
 
-// IsNew reports whether the layout is of a deployment of which nothing exists yet.
+// IsNew reports whether the layout is of a deployment that does not exist yet.
 func (l *Transition) IsNew() bool { return l.isNew }
 
 // isNew reports whether the volume has to be created, with a new file system.

@@ -16,8 +16,8 @@ import (
 // monthSeconds is a month of 365.25/12 days.
 const monthSeconds = 30.4375 * 86400
 
-// needed returns what the data volume must hold: what the user said, and for a new deployment also what
-// the scenario says about its data. nil: the scenario's own size is to be kept.
+// needed returns the amount of data that the data volume must hold: from the user and, for a new
+// deployment, also from the scenario. nil: keep the scenario's own size.
 func (p *planner) needed() (*Growth, error) {
 	g := p.opt.Size
 	if !p.opt.New {
@@ -150,8 +150,8 @@ func (m *spaceMaker) machinesToBuy(now *catalog.InstanceType) []axis {
 }
 
 // tooSmall removes the machines that miss the objectives even with the strongest volumes and the usual
-// settings. Without that, the search would try every volume on each of them. It takes for granted what the
-// rest of the search does not: that weaker volumes do not help.
+// settings. Without that, the search would try every volume on each of them. It assumes something that
+// the rest of the search does not: that weaker volumes do not help.
 func (p *planner) tooSmall(ctx context.Context) error {
 	at := slices.IndexFunc(p.space.axes, func(a axis) bool { return a.path == "host.instance" })
 	if at < 0 || len(p.space.axes[at].options) < 2 {
@@ -180,7 +180,8 @@ func (p *planner) tooSmall(ctx context.Context) error {
 		c := p.space.candidate(strong, strong, p.space.price(strong))
 		j := &job{candidate: &c, bounds: p.want}
 		jobs := []*job{j}
-		// Another processor begins with what the search will try first if the machine is large enough.
+		// Another processor starts with the layout that the search will try first if the machine is large
+		// enough.
 		if p.sim.workers > 1 {
 			plain := make([]int, len(strong))
 			plain[at] = k
@@ -221,8 +222,8 @@ func (p *planner) excludeMachines(at int, kept []int) {
 	p.space.now = p.space.price(make([]int, len(p.space.axes)))
 }
 
-// purchases lists what a layout of a new deployment consists of, with prices: the machines, the volumes, and
-// the settings that differ from the scenario's.
+// purchases lists the parts of a new deployment's layout with their prices: the machines, the volumes,
+// and the settings that differ from the scenario's.
 func (p *planner) purchases(l *Layout, o *outcome) []Change {
 	var out []Change
 	sc := l.Scenario
@@ -260,7 +261,7 @@ func (p *planner) purchases(l *Layout, o *outcome) []Change {
 	return out
 }
 
-// NewMachine is what a machine of a new deployment needs, in [Change.Needs].
+// NewMachine is what a machine of a new deployment requires, in [Change.Needs].
 const NewMachine = "new machine"
 
 // newStatements state what a plan for a new deployment assumes.

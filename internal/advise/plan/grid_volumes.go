@@ -125,7 +125,7 @@ func (g *volumeGrid) add(out *[]option, o catalog.Order, need Need) {
 	}
 }
 
-// before returns what the volume is now, for the target; nil: it does not exist yet.
+// before returns the current volume, for the target; nil if it does not exist yet.
 func (g *volumeGrid) before() *catalog.Order {
 	if g.space.opt.New {
 		return nil

@@ -11,8 +11,8 @@ const Version = 1
 // A Verdict is the conclusion about a figure, or about the whole report.
 type Verdict string
 
-// The verdicts. Better and Worse are for figures of which less (or more) is always better, Higher and Lower
-// for the others.
+// The verdicts. Better and Worse are for figures that are always better when lower (or higher), Higher
+// and Lower for the others.
 const (
 	Better   Verdict = "better"
 	Worse    Verdict = "worse"

@@ -20,7 +20,7 @@ type Template struct {
 	// Settings is the engine's part, YAML below its key, and Workload the workload's. Both are templates over a
 	// [Load] and are indented by two spaces.
 	Settings, Workload string
-	// Writes, Document and P99 are what is assumed of the load unless the user says otherwise.
+	// Writes, Document and P99 are the assumed load unless the user specifies another.
 	Writes   units.Frequency
 	Document units.Size
 	P99      units.Duration
@@ -30,14 +30,14 @@ type Template struct {
 	Data units.Size
 }
 
-// A Load is what a scenario is written for.
+// A Load is the load for which a scenario is written.
 type Load struct {
 	Writes   units.Frequency
 	Document units.Size
 	P99      units.Duration
 }
 
-// Options are what the user said. Zero values are the engine's.
+// Options are the user's choices. Zero values stand for the engine's defaults.
 type Options struct {
 	Load
 	On string // the provider: see [Clouds]
@@ -49,9 +49,8 @@ type Cloud struct {
 	Name, Instance, Volume string
 }
 
-// Clouds are the providers. The machines are the general-purpose ones of which the catalogue has the
-// limits of
-// attached volumes.
+// Clouds are the providers. The machines are general-purpose ones whose limits for attached volumes are
+// in the catalogue.
 var Clouds = []Cloud{
 	{"aws", "m6i.xlarge", "gp3"},
 	{"azure", "standard_d4s_v5", "premium-v2"},

@@ -18,7 +18,7 @@ import (
 
 // Limits of a text.
 const (
-	// BytesMax is several hundred times the size of what people write.
+	// BytesMax is several hundred times the size of files that users write.
 	BytesMax = 64 << 10
 	depthMax = 32
 )

@@ -290,7 +290,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// normal is a machine in which an empty list is none.
+// normal returns a machine whose empty lists are nil.
 func normal(m machine) machine {
 	if len(m.Tags) == 0 {
 		m.Tags = nil

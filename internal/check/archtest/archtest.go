@@ -55,7 +55,7 @@ type GoFile struct {
 // root).
 func (f *GoFile) Dir() string { return path.Dir(f.Path) }
 
-// A Tree is what the checks examine.
+// A Tree is the input of the checks.
 type Tree struct {
 	Go    []*GoFile // Go files of the main module, without testdata
 	Texts []Text    // every file, including nested modules and testdata

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// docWordsMin is the length from which a package doc can teach something: the name, the purpose,
+// docWordsMin is the minimum length at which a package doc can teach something: the name, the purpose,
 // and one thing to know.
 const docWordsMin = 15
 

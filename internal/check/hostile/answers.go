@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// redirects are where an answer may point: back, away, to other schemes, to what is not an address.
+// redirects are the targets of redirects: back, away, to other schemes, and invalid addresses.
 var redirects = []string{
 	"", "/", "http://127.0.0.1:1/", "http://[::1]:0/", "file:///etc/passwd", "gopher://x/", "://", "//", "\x7f",
 	"http://user:secret@127.0.0.1:1/", "http://" + strings.Repeat("a", 70_000) + "/",
@@ -19,7 +19,7 @@ var statuses = []int{
 	201, 204, 206, 304, 400, 401, 403, 404, 409, 410, 413, 429, 500, 502, 503, 504, 599, 999,
 }
 
-// Answers damages what a server answers: its body, its status, its headers. It redirects as well.
+// Answers damages a server's responses: the body, the status and the headers. It also adds redirects.
 func Answers(r *rand.Rand, server http.Handler) http.Handler {
 	var mu sync.Mutex
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Tries in a nightly run.
+// Number of tries in a nightly run.
 const (
 	ParserTries  = 10_000
 	ProcessTries = 200
@@ -35,7 +35,7 @@ const (
 // triesVariable is the number of tries, or "few".
 const triesVariable = "PLIMSOLL_TRIES"
 
-// Full reports whether this is the step of a nightly run that has all tries.
+// Full reports whether this is the step of a nightly run with all tries.
 func Full() bool { return os.Getenv("CI_FULL") != "" && os.Getenv(triesVariable) != "few" }
 
 // Tries returns PLIMSOLL_TRIES if that is set, nightly in a nightly run, and otherwise few.
@@ -82,13 +82,13 @@ var internals = []string{
 }
 
 var (
-	// quoted matches what a message quotes of an input, which may contain any word.
+	// quoted matches the parts of a message that quote an input, which may contain any word.
 	quoted = regexp.MustCompile(`"(\\.|[^"\\\n])*"`)
 	// badVerb is what package fmt writes for a wrong argument: %!w(<nil>).
 	badVerb = regexp.MustCompile(`%![a-zA-Z]\([^)]*\)`)
 )
 
-// Internal returns what a message shows of the program's insides; "" if nothing.
+// Internal returns the part of a message that reveals the program's internals; "" if there is none.
 func Internal(message string) string {
 	message = quoted.ReplaceAllString(message, "")
 	for _, word := range internals {

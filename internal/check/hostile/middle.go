@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A Behaviour is what a man in the middle does to what a server sends.
+// A Behaviour is what a man in the middle does to a server's output.
 type Behaviour int
 
 // The behaviours. Each begins after a number of bytes, so that every step of a conversation has its
@@ -32,7 +32,7 @@ var names = [...]string{"mutates", "resets", "closes", "hangs", "drips", "repeat
 func (b Behaviour) String() string { return names[b] }
 
 const (
-	// dripEvery and floodBytesMax bound what one connection costs the machine that runs the test.
+	// dripEvery and floodBytesMax limit the cost of one connection for the machine that runs the test.
 	dripEvery     = time.Second
 	floodBytesMax = 2 << 30
 )
@@ -117,7 +117,7 @@ func (m *middle) accept(l net.Listener) {
 			return
 		}
 
-		// The client's half is passed on as it is, so the server answers as it would.
+		// The client's half is passed on unchanged, so the server answers as usual.
 		m.wait.Go(func() {
 			_, _ = io.Copy(server, client)
 			_ = server.Close()
@@ -158,7 +158,7 @@ func (m *middle) answer(client, server net.Conn, r *rand.Rand) {
 		if last = append(last, chunk...); len(last) > len(buf) {
 			last = last[len(last)-len(buf):]
 		}
-		// What was read before the error has been passed on.
+		// The data read before the error has been passed on.
 		if err != nil {
 			return
 		}

@@ -22,8 +22,8 @@ var interesting = []string{
 	"\xff\xff\xff\x7f", "\x00\x00\x00\x80",
 }
 
-// Mutate returns a damaged copy of an input: one to eight changes of its bytes, lines and numbers.
-// others are further inputs, parts of which it may contain.
+// Mutate returns a damaged copy of an input, with one to eight changes to its bytes, lines and numbers.
+// It may insert parts of others, which are further inputs.
 func Mutate(r *rand.Rand, input []byte, others [][]byte) []byte {
 	out := slices.Clone(input)
 	for range 1 + r.IntN(8) {

@@ -32,7 +32,7 @@ type Patch struct {
 	Body  []byte // JSON
 }
 
-// standIn records patches, and answers what the commands ask for.
+// standIn records patches, and answers the commands' requests.
 const standIn = `#!/bin/bash
 case " $* " in
 *" patch "*) for word; do printf '%s\0' "$word"; done >>"$PATCHES" && printf '\0' >>"$PATCHES" ;;
@@ -181,7 +181,7 @@ func Check(t *testing.T, container string, patches []Patch) {
 	t.Helper()
 	tool := program(t)
 	dir := t.TempDir()
-	wrong := map[string]string{} // by file: what is wrong with it
+	wrong := map[string]string{} // by file: the error in it
 	add := func(name, what string, p Patch) bool {
 		text, err := p.apply(container)
 		if err != nil {

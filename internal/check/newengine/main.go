@@ -44,7 +44,7 @@ func write(root, name string, out io.Writer) error {
 	}
 
 	dir := filepath.Join("internal", "engine", name)
-	// An engine that exists has code that no one wants to lose.
+	// An existing engine has code that no one wants to lose.
 	if _, err := os.Stat(filepath.Join(root, dir)); err == nil {
 		return fmt.Errorf("%s exists already", dir)
 	}

@@ -38,7 +38,7 @@ func fail(err error) {
 	os.Exit(2)
 }
 
-// A names is what the templates need: all forms of a rule's name.
+// A names holds all forms of a rule's name that the templates need.
 type names struct {
 	ID, Group, Claim string // "postgres/short-timeout", "postgres", "short-timeout"
 	Func             string // "shortTimeout"

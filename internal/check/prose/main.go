@@ -134,10 +134,11 @@ func read(path string) ([]sentence, error) {
 	return out, nil
 }
 
-// wordsMin is the number of words from which a string literal is taken for a sentence.
+// wordsMin is the number of words from which a string literal counts as a sentence.
 const wordsMin = 4
 
-// verb is what fmt replaces, and field what a template replaces: neither is a word.
+// verb matches the parts that fmt replaces, and field those that a template replaces: neither is a
+// word.
 var (
 	verb  = regexp.MustCompile(`%[-+# 0]*(\[\d+\])?[\d.*]*[a-zA-Z]`)
 	field = regexp.MustCompile(`\{\{[^}]*\}\}`)

@@ -78,7 +78,7 @@ func tokens(path string, src []byte) string {
 			return out.String()
 		}
 
-		// The scanner's own semicolons have the text of what ended the line.
+		// The text of an automatic semicolon depends on what ended the line.
 		if tok == token.SEMICOLON {
 			lit = ""
 		}

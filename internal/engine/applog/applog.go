@@ -125,7 +125,7 @@ func (t *compactionDone) Fire(now vtime.Instant, _ uint64) {
 	m.env.Clock.At(now.Add(m.cfg.Compaction.Std()), (*compactionTurn)(m), 0)
 }
 
-// Metrics returns what the engine's exporter would.
+// Metrics returns the metrics that the engine's exporter would report.
 func (m *model) Metrics() []engine.Metric {
 	return []engine.Metric{{Name: metricAppends}, {Name: metricAppendSeconds}, {Name: metricCompacting}}
 }

@@ -22,7 +22,7 @@ const (
 	Stays = 0.2
 )
 
-// A Truth is what the counterfactual says about a claim.
+// A Truth is the counterfactual's verdict on a claim.
 type Truth int8
 
 // The truths.
@@ -44,8 +44,8 @@ func Cause(stalled, without time.Duration) Truth {
 	return Unclear
 }
 
-// Refutation is the truth of "more of X does not help". stalled is the stalled time as it is,
-// granted the stalled time with more of X.
+// Refutation is the truth of "more of X does not help". stalled is the actual stalled time, granted the
+// stalled time with more of X.
 func Refutation(stalled, granted time.Duration) Truth {
 	switch Cause(stalled, granted) {
 	case Wrong:

@@ -328,7 +328,7 @@ func (w *where) action(c *rules.Case, k choice, s Setting) Action {
 	}
 }
 
-// restarting says what is restarted; "" for nothing.
+// restarting says what is restarted; "" if nothing is.
 func restarting(what string) string {
 	if what == "" {
 		return ""

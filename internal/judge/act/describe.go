@@ -19,7 +19,7 @@ type Steps struct {
 	Kept    string   `json:"kept,omitempty"`
 	NoUndo  string   `json:"no_undo,omitempty"`
 	Restart string   `json:"restart,omitempty"`
-	// Cost is what it costs in this place besides the remedy's own cost.
+	// Cost is the cost in this place, in addition to the remedy's own cost.
 	Cost  string   `json:"cost,omitempty"`
 	Notes []string `json:"notes,omitempty"`
 }

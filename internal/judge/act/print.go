@@ -145,7 +145,7 @@ func (p printer) stateFile(state string) string {
 		if port, err := strconv.ParseUint(p.w.facts["server.port"], 10, 16); err == nil && port > 0 {
 			file += "-" + strconv.FormatUint(port, 10)
 		} else if calls := p.ask([]string{""}); len(calls) > 0 {
-			if v := variable.FindStringSubmatch(calls[0]); v != nil { // the port that the client asks for
+			if v := variable.FindStringSubmatch(calls[0]); v != nil { // the port that the client prompts for
 				file += `-"${` + v[1] + `:?}"`
 			}
 		}

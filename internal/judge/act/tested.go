@@ -128,7 +128,7 @@ func tested(remedy string, place rules.Place, r *rules.Recipe) string {
 
 func asksClient(c rules.Command) bool { return c.By == rules.ByClient }
 
-// described are the providers' programs, with what describes their options.
+// described are the providers' programs, with the description of their options.
 var described = []struct{ program, by string }{
 	{"aws", "the API description of AWS' own clients (botocore)"},
 	{"gcloud", "gcloud's own list of options"},

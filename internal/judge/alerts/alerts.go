@@ -235,8 +235,8 @@ func alert(r rules.Rule, condition string, opt Options) Rule {
 	}
 }
 
-// suspected prefixes what a condition alone cannot prove. Symptoms, which clients notice, need no
-// proof.
+// suspected prefixes claims that a condition alone cannot prove. Symptoms, which clients notice, need
+// no proof.
 func suspected(r rules.Rule) string {
 	if r.Kind == rules.Symptom {
 		return ""

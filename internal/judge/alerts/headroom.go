@@ -8,15 +8,15 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// Alerts before a limit is reached. What drains or fills is extrapolated by PromQL's own
-// regression; plimsoll watch exports what it computes itself.
+// Alerts before a limit is reached. Usage is extrapolated by PromQL's own regression; plimsoll watch
+// exports its own results.
 const (
 	headroomBack  = time.Hour     // range of the regression
 	headroomAhead = 4 * time.Hour // how long before the limit is reached
 	headroomFor   = 10 * time.Minute
 )
 
-// limited is the headroom left of a limit, or what is used and the limit.
+// A limited is the remaining headroom of a limit, or the amount used and the limit.
 type limited struct {
 	name, what, then  string
 	left, used, limit *rules.Signal

@@ -239,7 +239,7 @@ func (h *classes) slotFor(c *rules.Case, p percentile, atMost int) time.Duration
 	for _, factor := range []int{1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600} {
 		try := time.Duration(factor) * least
 
-		// Coarser slots would no longer show when the latency rose, which is what the series is for.
+		// With coarser slots, the series would no longer show when the latency rose.
 		if factor > 1 && whole/try < fewestSlots {
 			break
 		}

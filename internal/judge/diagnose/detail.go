@@ -81,7 +81,8 @@ func spreadBounds() []float64 {
 	return out
 }
 
-// detail collects from a case what a page shows, each series reduced to the given number of slots.
+// detail collects from a case everything that a page shows, each series reduced to the given number of
+// slots.
 func detail(c *rules.Case, runs []timeline.Episode, slots int) *Detail {
 	d := &Detail{Stalled: spans(c, c.Stall.Cells)}
 	if cycles := c.Cycles(); len(cycles) > 0 {

@@ -158,7 +158,7 @@ func judge(c *rules.Case, rule rules.Rule, held []timeline.Track, traced *rules.
 	return found, nil
 }
 
-// concerns reports whether a rule applies to the databases that the sources are of.
+// concerns reports whether a rule applies to the databases in the sources.
 func concerns(c *rules.Case, rule rules.Rule) bool {
 	return rule.Engine == "" || len(c.Engines) == 0 || slices.Contains(c.Engines, rule.Engine)
 }
@@ -185,7 +185,7 @@ var severityOrder = map[Severity]int{Critical: 0, Warning: 1, Info: 2}
 // weightStep is the difference in weight below which two findings explain as much.
 const weightStep = 0.1
 
-// origin ranks what a database does before the resource it runs into: if two findings explain the
+// origin ranks a database's own activity before the resource it runs into: if two findings explain the
 // same share, the first causes the second.
 func origin(f Finding) int {
 	switch layer, _, _ := strings.Cut(f.Rule, "/"); layer {
@@ -219,10 +219,10 @@ func effect(f Finding) int {
 // rank sorts findings by Compare.
 func rank(f []Finding) { slices.SortStableFunc(f, Compare) }
 
-// Compare orders findings as a report lists them: causes, symptoms, refutations; each by severity,
-// then by the share of the stalled time it explains, with findings that explain others first. Of
-// two that explain equally much, what a database does comes before the resource it runs into: a
-// checkpoint before the volume's limit.
+// Compare orders findings as a report lists them: causes, symptoms, refutations; each by severity, then
+// by the share of the stalled time it explains, with findings that explain others first. Of two with
+// the same share, a database's own activity comes before the resource it runs into: a checkpoint before
+// the volume's limit.
 func Compare(a, b Finding) int {
 	return cmp.Or(
 		cmp.Compare(kindOrder[a.Kind], kindOrder[b.Kind]),

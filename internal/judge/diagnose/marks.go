@@ -18,7 +18,7 @@ type Marked struct {
 	After  Side      `json:"after"`
 }
 
-// A Side is what the leading detector of the report measured before or after a mark.
+// A Side holds the measurements of the report's leading detector before or after a mark.
 type Side struct {
 	From     time.Time `json:"from"`
 	To       time.Time `json:"to"`

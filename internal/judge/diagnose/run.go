@@ -306,7 +306,7 @@ func newCase(in []recording.Reader, sig *signals, opt Options) *rules.Case {
 		}
 	}
 
-	// What a source states about its machine takes precedence over what its series imply.
+	// A source's statements about its machine take precedence over what its series imply.
 	if t := c.MachineType(); t != "" && c.Facts[rules.FactMachine] == "" {
 		c.Facts[rules.FactMachine] = t
 	}

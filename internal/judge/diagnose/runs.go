@@ -33,7 +33,7 @@ func runsOf(c *rules.Case) []timeline.Episode {
 	var out []timeline.Episode
 	for _, e := range known.Episodes() {
 		if n := len(out); n > 0 {
-			// Relative to what was observed: a gap of a minute is long in a recording of ten.
+			// Relative to the observed time: a gap of one minute is long in a recording of ten.
 			if gap := c.Grid.Start(e.First).Sub(c.Grid.Time(out[n-1].Last)); gap.Seconds() < cutShare*seen {
 				out[n-1].Last = e.Last
 				continue

@@ -216,7 +216,7 @@ func byDevice(c *rules.Case, s rules.Stall) (rules.Stall, bool) {
 	}
 
 	if saturated > len(calm) {
-		// The device was hardly ever calm, so the latency of flash stands in for the usual one.
+		// The device was hardly ever calm, so a typical flash latency replaces its usual one.
 		from := deviceQueuedS
 		if usual := timeline.Quantile(calm, 0.5); float64(len(calm)) >= calmShare*float64(len(calm)+saturated) {
 			from = min(from, max(queuedFactor*usual, usual+queuedLeastS))

@@ -194,8 +194,8 @@ func noStall(r *Report) string {
 // watchedClasses names the classes of operation that a claim of no stall is about.
 func watchedClasses(r *Report) string { return cmp.Or(busyClasses(r.Judged), r.Stalls.Signal) }
 
-// peak states the highest mean latency of an interval. It is of the class that the report plots,
-// which has to be named if several were watched.
+// peak states the highest mean latency of an interval, in the class that the report plots. The class
+// has to be named if several were watched.
 func peak(r *Report) string {
 	of := ""
 	if watchedClasses(r) != r.Stalls.Signal {
@@ -327,8 +327,8 @@ func probably(account []Share, stalls StallSummary) string {
 	return fmt.Sprintf(" No certain cause, but this held for %s of the stalled time: %s.", share, best.Share)
 }
 
-// always is what the verdict says if the condition of the stalled time holds about as often
-// otherwise. It returns none if no condition held for most of the stalled time.
+// always returns the sentence for a condition that holds in the stalled time, but about as often at
+// other times. It returns none if no condition held for most of the stalled time.
 func always(account []Share, none string) string {
 	var best *Share
 	for i := range account {
@@ -383,7 +383,7 @@ func measuredSentence(m *Measured) string {
 		strings.Join(parts, ", "))
 }
 
-// because names the causes of what got slower.
+// because names the causes of the slowdown.
 func because(findings []Finding) string {
 	var names []string
 	for _, f := range findings {

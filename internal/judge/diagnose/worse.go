@@ -190,7 +190,7 @@ func (j *judged) worseIncident(id int, whole *rules.Case, pack *rules.Pack) Inci
 	return out
 }
 
-// fewerSentence says what is known without a latency. It has no full stop.
+// fewerSentence reports what is known without a latency. It has no full stop.
 func fewerSentence(x *rules.Change, pack *rules.Pack, when string) string {
 	return fmt.Sprintf("%s fell from %s to %s%s, while %s clients stayed connected",
 		upperFirst(x.Stall.Called(), pack),

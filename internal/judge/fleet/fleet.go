@@ -77,7 +77,7 @@ type Group struct {
 	ExplainedS float64 `json:"explained_seconds"`
 	// Fixes are the findings' advice, starting with the fix for most databases.
 	Fixes []FleetFix `json:"fixes"`
-	// Price is what the volumes of the fix cost, if that is known.
+	// Price is the price of the fix's volumes, if known.
 	Price *Price `json:"price,omitempty"`
 	// Example is the summary of the most stalled database's finding.
 	Example string `json:"example"`

@@ -310,7 +310,7 @@ func verdict(r *Report) string {
 
 	var why []string
 	for _, g := range r.Groups {
-		// Three causes are what a sentence can hold; the table below has all.
+		// A sentence has room for three causes; the table below has all.
 		if g.Kind == diagnose.Cause && g.Severity != diagnose.Info && g.ExplainedS > 0 && len(why) < 3 {
 			why = append(why, fmt.Sprintf("%s%s (%s)", strings.ToLower(g.Title[:1]), g.Title[1:],
 				counted(len(g.Names), "database")))
@@ -321,7 +321,7 @@ func verdict(r *Report) string {
 		fmt.Fprintf(&b, " Why: %s.", strings.Join(why, "; "))
 	}
 
-	// What was not read may have stalled, so the verdict must not pass over it.
+	// Databases that were not read may have stalled, so the verdict must mention them.
 	if r.Read < r.Found {
 		fmt.Fprintf(&b, " %d of %s are not included.", r.Found-r.Read, counted(r.Found, "database"))
 	}

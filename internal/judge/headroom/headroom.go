@@ -129,7 +129,7 @@ type Machine struct {
 // if the size is unknown.
 type Offer func(sizeBytes int64) (Volume, error)
 
-// Known is what the user specified about volumes and the machine.
+// Known is the user's information about volumes and the machine.
 type Known struct {
 	// Volumes are keyed by the name of a device or a volume. Devices maps volumes to devices.
 	Volumes map[string]Offer
@@ -148,7 +148,7 @@ type Balance struct {
 	Credits float64
 }
 
-// Options is what is known in addition to a recording.
+// Options adds what is known from outside a recording.
 type Options struct {
 	Known Known
 	// PeriodS is the finest interval in seconds of a signal's samples; nil means the grid's.

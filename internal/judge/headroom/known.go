@@ -63,7 +63,7 @@ func described(c *rules.Case, known Known, out map[string]knownVolume) (lost []v
 			text = c.Facts["volume."+id]
 		}
 
-		// What the user gave takes precedence over a provider's description.
+		// The user's input takes precedence over a provider's description.
 		if _, given := out[device]; given || text == "" {
 			continue
 		}
@@ -188,7 +188,7 @@ func orderOf(c *rules.Case, offer Offer, device string) (knownVolume, error) {
 	return out, err
 }
 
-// machineOf returns the machine and where it is known from, if it is known.
+// machineOf returns the machine and the source of that information, if it is known.
 func machineOf(c *rules.Case, known Known) (Machine, string, bool) {
 	if known.Machine == nil {
 		return Machine{}, "", false
@@ -207,7 +207,7 @@ func machineOf(c *rules.Case, known Known) (Machine, string, bool) {
 		return m, Measured, true
 	}
 
-	// The provider's API may have reported what the catalogue lacks.
+	// The provider's API may have reported figures that the catalogue lacks.
 	limit := func(fact string) float64 {
 		x, err := strconv.ParseFloat(c.Facts["instance."+fact], 64)
 		if err != nil {

@@ -15,7 +15,7 @@ type growth int
 
 const (
 	comesAndGoes growth = iota // a level that rises and falls by itself: only days are compared
-	fills                      // storage: what is used stays used
+	fills                      // storage: used space stays used
 	drains                     // a bucket with a reported balance: the last hour counts
 )
 

@@ -20,8 +20,8 @@ const (
 	substantialEvents = 3
 	// leastRecurring is how many separate groups make a recurrence.
 	leastRecurring = 3
-	// An event that is dwarfed times as long as those of a group, and at least dwarfedLeast times
-	// Options.Substantial, is unrelated to them.
+	// An event that is dwarfed times as long as those of a group, and at least dwarfedLeast times as
+	// long as Options.Substantial, is unrelated to them.
 	dwarfed      = 20
 	dwarfedLeast = 4
 	// sized is the largest ratio of harm between two recurrences.

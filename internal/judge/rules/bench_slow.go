@@ -39,9 +39,9 @@ func benchNoun(get func(label string) string) string {
 	return get("operation")
 }
 
-// BenchStalls finds stalled time in what a benchmark's clients felt. A benchmark sends the next
-// operation when the last one has ended, so its usual latency follows from the number of its
-// clients: only a latency far from the usual one is a stall.
+// BenchStalls finds stalled time in the latencies of a benchmark's clients. A benchmark sends the next
+// operation when the last one has ended, so its usual latency follows from the number of its clients.
+// Only a latency far from the usual one is a stall.
 func BenchStalls(sig *Signals) []Stall {
 	var out []Stall
 	for i, t := range sig.Signal(BenchOps) {

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A Case is what a rule judges: a recording's signals on one time grid, and the stalled time.
+// A Case is the input of a rule: a recording's signals on one time grid, and the stalled time.
 type Case struct {
 	Time
 	Signals
@@ -45,7 +45,7 @@ type Case struct {
 	Elsewhere *Elsewhere
 }
 
-// A Provision is what a device's volume delivers at all times.
+// A Provision is a device's sustained limits.
 type Provision struct {
 	IOPS, Throughput float64 // per second, bytes per second
 	Text             string  // "gp3 of 500 GiB"

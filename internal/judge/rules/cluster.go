@@ -27,7 +27,7 @@ type Membership struct {
 	Followers int    // members that receive its writes, as it counts them
 }
 
-// A Member is what is compared between the members of a cluster, from one member's recording.
+// A Member holds one member's figures, from its recording, for comparison within a cluster.
 type Member struct {
 	Membership
 	Engine, Server string
@@ -51,8 +51,8 @@ type durations struct {
 	samples           int
 }
 
-// MemberOf returns what a case shows of its server as a member of a cluster; nil if it is not one, or if
-// the recording is a single page, whose means do not show how durations vary.
+// MemberOf returns a case's server as a member of a cluster. It returns nil if the server is not one,
+// or if the recording is a single page, whose means do not show how durations vary.
 func MemberOf(c *Case) *Member {
 	for _, e := range c.Pack.Engines() {
 		x := e.Cluster
@@ -79,7 +79,8 @@ func MemberOf(c *Case) *Member {
 	return nil
 }
 
-// isOf reports whether a case is of one engine: of none other, and by its log if no source says which.
+// isOf reports whether a case is of one engine and no other, judging by its log if no source names the
+// engine.
 func (c *Case) isOf(e Knowledge) bool {
 	if len(c.Engines) == 0 {
 		return c.Measured(e.Cluster.SyncTime)
@@ -104,13 +105,13 @@ func (m *Member) addDevice(c *Case) {
 	await := slices.Clone(c.For(DiskWriteAwait, "device", device))
 	for k, writes := range c.For(DiskWrites, "device", device) {
 		if k < len(await) && !(writes >= leastWrites) {
-			await[k] = math.NaN() // the mean of hardly any write
+			await[k] = math.NaN() // the mean of very few writes
 		}
 	}
 	m.Device = c.durations(DiskWriteAwait, await)
 }
 
-// leastWrites is the rate of writes from which their mean duration says something about a device.
+// leastWrites is the rate of writes above which their mean duration is meaningful for a device.
 const leastWrites = 1.0
 
 // onlyWritten returns the device that received nearly all bytes written; "" if there is none.
@@ -177,7 +178,7 @@ const (
 func SlowerMembers(all []*Member) []*Slower {
 	out := make([]*Slower, len(all))
 	for _, cluster := range clustersOf(all) {
-		// The log's syncs are what a commit waits for. A device's writes are the second choice.
+		// A commit waits for the log's syncs. A device's writes are the second choice.
 		for _, of := range []func(*Member) durations{
 			func(m *Member) durations { return m.Log }, func(m *Member) durations { return m.Device }} {
 			found := false
@@ -282,7 +283,7 @@ const (
 func sameLoad(m, as *Member) bool {
 	for _, x := range [][2]float64{{m.Logged, as.Logged}, {m.Ops, as.Ops}, {m.Moved, as.Moved}} {
 		if ratio := x[0] / x[1]; ratio < leastLoad || ratio > mostLoad {
-			return false // NaN is unknown, and no reason
+			return false // NaN: unknown, so no reason
 		}
 	}
 	return true

@@ -100,7 +100,7 @@ func (r Rule) limitFinding(c *Case, l ioLimit, limit timeline.Track) (Finding, b
 		f, in = r.reached(c, containerName(limit.Labels)+" on "+dev, cells), cells
 	}
 
-	// Evidence has plain units; the sentence names what is counted.
+	// Evidence has plain units; the sentence says what is counted.
 	unit, of := "1/s", l.what+"/s"
 	if l.limit.Unit == "bytes/s" {
 		unit, of = "bytes/s", "bytes/s"

@@ -15,8 +15,8 @@ type HeldUp struct {
 // for the device.
 const queuedAnyway = 0.5
 
-// heldUp returns what the databases report about waits; false if none reports any, or if clients
-// waited for storage.
+// heldUp returns what the databases report about waits. It returns false if none reports any, or if
+// clients waited for storage.
 func (c *Case) heldUp() (HeldUp, bool) {
 	if !c.Stall.Any() || !c.Stall.IsDatabase {
 		return HeldUp{}, false
@@ -52,9 +52,9 @@ func (r *Rule) aboutStorage() bool {
 	return r.Storage
 }
 
-// Contradict compares a finding about storage with what clients waited for. If the waits contradict
-// a cause, the finding keeps its figures, but no longer leads and gives no advice. An idle disk on
-// this host does not rule out another host's disk.
+// Contradict compares a finding about storage with what clients waited for. If the waits contradict a
+// cause, the finding keeps its figures, but no longer leads and gives no advice. An idle disk on this
+// host does not rule out another host's disk.
 func (r *Rule) Contradict(c *Case, f *Finding) error {
 	if !r.aboutStorage() || f.Kind == Symptom {
 		return nil

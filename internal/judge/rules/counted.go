@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// CountedMetrics are the metrics of which signals read a rate. They count from zero, although not all
+// CountedMetrics are the metrics that signals read as rates. They count from zero, although not all
 // exporters' names say so.
 func (p *Pack) CountedMetrics() map[string]bool {
 	out := map[string]bool{}

@@ -140,7 +140,7 @@ func (c *Case) alwaysBusy(device string) (busyDevice, bool) {
 		}
 	}
 
-	// Time spent waiting in the queue does not count: this is what a request costs the device.
+	// Time spent in the queue does not count: this is the device's own time for a request.
 	x.each = x.busy / median(ops)
 
 	// The kind of request that does most of the waiting counts: a device with quick reads and a few

@@ -144,7 +144,7 @@ func (c *Case) ceilings(held []timeline.Track, plateau func(ceiling) (timeline.P
 			continue
 		}
 
-		// A rate that it serves as quickly as ever at other times is not a limit.
+		// A rate that the volume serves just as fast at other times is not a limit.
 		if slices.ContainsFunc(slow,
 			func(s *slowdown) bool { return s.device == h.Labels.Get("device") && (!s.less || s.recovered) }) {
 			continue

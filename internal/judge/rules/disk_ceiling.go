@@ -261,7 +261,7 @@ func (k *ceiling) settle(sig *Signals) {
 		return
 	}
 
-	// With requests of one size both are equally steady, so look at what providers sell.
+	// With requests of one size, both are equally steady, so providers' standard limits decide.
 	iopsOf, iopsSold := soldIOPS(k.iops.Level)
 	tpOf, tpSold := soldThroughput(k.throughput.Level)
 	switch {

@@ -318,8 +318,8 @@ func (c *Case) extraWork(l *layerLoss, upper []float64) bool {
 	return true
 }
 
-// unasked is the bytes that the devices below a layer read beyond what the layer, and other layers
-// on the same devices, were asked for.
+// unasked is the number of bytes that the devices below a layer read beyond the requests to the layer,
+// and to other layers on the same devices.
 func (c *Case) unasked(l layer) []float64 {
 	on := c.onSame(l)
 	below, belowWritten := c.sum(DiskMoved, l.below), c.sum(DiskWritten, l.below)

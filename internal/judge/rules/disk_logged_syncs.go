@@ -11,7 +11,7 @@ var (
 		"slow syncs of the transaction log")
 )
 
-// A syncLog is what a rule has to know of a program whose log has slow syncs.
+// A syncLog describes a program whose log reports slow syncs.
 type syncLog struct {
 	product, words string
 	slow           Logged

@@ -9,7 +9,7 @@ import (
 // SinceBoot is the rule about averages since boot.
 const SinceBoot = "disk/since-boot"
 
-// SinceFact is the fact with which a source says that its only sample is of averages since boot.
+// SinceFact is the fact with which a source reports that its only sample contains averages since boot.
 const SinceFact = "averages since"
 
 // Averages since boot are a sum over days: a device that is slow in them is slow most of the time.

@@ -11,7 +11,7 @@ import (
 // If a database reports, its own rules name the checkpoint or the flush.
 const (
 	burstFactor  = 4.0       // times the bytes written per second at calm times
-	burstLeast   = 1_000_000 // bytes per second; fewer are not what fills a device
+	burstLeast   = 1_000_000 // bytes per second; fewer do not fill a device
 	burstStalls  = 0.5       // of the stalled time in bursts
 	burstCalm    = 2.0       // times as long calm as stalled: a burst is an exception
 	burstSamples = 3         // calm ones, to know what is usual

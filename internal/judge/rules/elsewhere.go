@@ -73,7 +73,7 @@ func FindElsewhere(c *Case) *Elsewhere {
 	return e
 }
 
-// handed is the bytes per second that the databases in the recording handed to the operating
+// handed returns the bytes per second that the databases in the recording handed to the operating
 // system; nil if none reports it.
 func (c *Case) handed() []float64 {
 	var out []float64

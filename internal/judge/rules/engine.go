@@ -25,7 +25,7 @@ type Knowledge struct {
 	Agreed *Signal
 	// Signals are the signals that the folder declares.
 	Signals Group
-	// Host lists additional expressions for the core's signals: what the engine reports about its
+	// Host lists additional expressions for the core's signals, for an engine that reports about its
 	// host.
 	Host map[*Signal][]string
 	// Rules are in the order in which they are judged; Scripts are their tests.
@@ -64,8 +64,8 @@ type Knowledge struct {
 	Latencies []Latency
 	// Criteria are what the engine's vendor requires of its storage.
 	Criteria []Criterion
-	// Synced, if not nil, is what a client gets from the duration of one sync, for engines without
-	// criteria.
+	// Synced, if not nil, describes what one client gets, given the duration of one sync, for engines
+	// without criteria.
 	Synced *Synced
 	// Bounds are limits of the engine itself, below which it makes no client wait.
 	Bounds []Bound
@@ -93,7 +93,7 @@ type Knowledge struct {
 
 	// Providers list where the engine's metrics can be obtained.
 	Providers []Provider
-	// Exporter describes what a metrics server has to scrape for the engine.
+	// Exporter describes the exporter that a metrics server has to scrape for the engine.
 	Exporter string
 	// CoresHint and CacheHint name the settings for the engine's CPUs and cache size.
 	CoresHint, CacheHint string
@@ -141,8 +141,7 @@ type Cycle struct {
 	// Flushes is the rule for cycles whose own fsync makes the kernel write its dirty pages; "" if
 	// they do not.
 	Flushes string
-	// Left means that what a cycle writes is known to stay in the page cache until the cycle's
-	// fsync.
+	// Left means that a cycle's writes are known to stay in the page cache until the cycle's fsync.
 	Left bool
 }
 

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Synced is what one client of an engine gets from a disk, given the duration of one sync, for
+// Synced describes what one client of an engine gets from a disk, given the duration of one sync, for
 // engines whose vendor states no criterion.
 type Synced struct {
 	// Does describes what can happen at most once per sync: "commits at most %s times per second".
@@ -40,7 +40,7 @@ var (
 		Exprs: []string{`bench_passed`}})
 )
 
-// A measuredSync is what a benchmark reports about one write and its sync.
+// A measuredSync holds a benchmark's figures for one write and its sync.
 type measuredSync struct {
 	subject   string
 	mean, p99 float64 // seconds; p99 is NaN if it was not measured

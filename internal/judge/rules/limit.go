@@ -15,8 +15,8 @@ type Limit struct {
 	// have the same size, both rates are constant at the same time. Then only the more likely cap
 	// is given, unless both are sold together.
 	IOPS, Throughput *timeline.Plateau
-	// Counts is what the IOPS count: "" (reads and writes together), "read" or "write" if a cgroup
-	// or a hypervisor limits only one of them.
+	// Counts says which requests the IOPS count: "" (reads and writes together), or "read" or "write" if
+	// a cgroup or a hypervisor limits only one of them.
 	Counts string
 	// SoldIOPS and SoldThroughput name the volumes sold with such a limit: "gp3's baseline, and
 	// gp2's burst"; "" if none.

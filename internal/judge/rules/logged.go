@@ -12,8 +12,8 @@ import (
 // package serverlog.
 type Logged struct {
 	Calls string // after a count: "WAL fdatasyncs of over 1 s"
-	// Count are the slow calls per second, Time what they took (credited when they ended), Running
-	// how many ran at a time, and Longest the longest that ended in an interval.
+	// Count is the number of slow calls per second, Time their duration (credited when they ended),
+	// Running how many ran at a time, and Longest the longest that ended in an interval.
 	Count, Time, Running, Longest *Signal
 }
 
@@ -36,7 +36,7 @@ func (g *Group) Logged(name, metric, calls string, by ...string) Logged {
 	}
 }
 
-// A LoggedSum is what a log has about slow calls in some time.
+// A LoggedSum sums up a log's slow calls over some time.
 type LoggedSum struct {
 	N, Seconds, Longest float64
 	At                  time.Time // when the longest ended; zero if there is none
@@ -133,9 +133,9 @@ type SlowCalls struct {
 	Waits bool
 }
 
-// SlowLogged is the finding of a rule about the slow calls in a log: an effect, because a log of slow
-// calls does not say why. waits are the cells in which clients waited for one, and all is what the calls
-// took together, in seconds. It returns false if the log has none.
+// SlowLogged is the finding of a rule about the slow calls in a log. It is an effect, because a log of
+// slow calls does not say why they were slow. waits are the cells in which clients waited for one, and
+// all is the total duration of the calls, in seconds. It returns false if the log has none.
 func (r Rule) SlowLogged(c *Case, subject string, kinds ...SlowCalls) (f Finding, waits timeline.Mask,
 	all float64, ok bool) {
 	f = r.Finding(subject)
@@ -165,8 +165,9 @@ func (r Rule) SlowLogged(c *Case, subject string, kinds ...SlowCalls) (f Finding
 	return f, waits, all, running.Count() > 0
 }
 
-// NothingLogged is the rule about a log without any slow call: what it does not show. limit says which
-// calls the engine logs, and which setting decides. read is a signal that every log has.
+// NothingLogged is the finding about a log without any slow call, which says what the log does not
+// show. limit says which calls the engine logs, and which setting decides. read is a signal that every
+// log has.
 func NothingLogged(id, product, limit string, read *Signal, all ...Logged) Rule {
 	r := Rule{ID: id, Title: "The log has nothing slow", Kind: Symptom, Whole: true,
 		NoAlert: "it is about a log that was read",

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Signals are what the sources measured.
+// Signals are the sources' measurements.
 type Signals struct {
 	Time
 	// Tracks returns a signal's tracks; none if no source contains it.

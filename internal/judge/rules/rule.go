@@ -54,7 +54,7 @@ type Rule struct {
 	When string
 	// Needs are the signals that the rule requires; nil means those of When.
 	Needs []*Signal
-	// AnyOf are signals of which the rule requires at least one.
+	// AnyOf are signals; the rule requires at least one of them.
 	AnyOf []*Signal
 	// Whole means that the rule judges an entire recording, not the stalled time of one incident.
 	Whole bool

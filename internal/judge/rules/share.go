@@ -74,7 +74,7 @@ func (c *Case) rise(rate, ops []float64, cells timeline.Mask) float64 {
 		grown -= timeline.Sum(timeline.At(rate, calm)) / n * per(cells)
 	}
 
-	// Hardly any calm operations make the usual growth of none in the stall unknown (Inf x 0).
+	// With hardly any calm operations, the usual growth during the stall is unknown (Inf x 0).
 	if !(grown > 0) {
 		return 0
 	}

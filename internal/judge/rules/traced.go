@@ -15,7 +15,7 @@ import (
 // happened at the same time. So if a trace ran in the stalled time, each rule's mechanism is
 // compared with it: [Rule.Weigh].
 
-// A Mechanism is what a trace shows in slow calls if a rule is right.
+// A Mechanism describes what a trace shows in slow calls if a rule is right.
 type Mechanism struct {
 	// Waits are the kinds of waits that count: any of these.
 	Waits []wait.Class
@@ -320,7 +320,7 @@ const (
 	coveredLeast = 0.3
 )
 
-// weighedWords are what a trace adds to a finding.
+// weighedWords are the sentences that a trace adds to a finding.
 var weighedWords = Words{
 	Confirmed: "A trace confirms it: {{.share}} of the waiting in slow calls of {{.programs}} was of this kind ({{.most}}).",
 	Partly:    "A trace confirms it only in part: {{.share}} of the waiting in slow calls of {{.programs}} was of this kind ({{.most}}).",

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A Failure says what a case got instead of what it expects.
+// A Failure says how the result of a case differs from the expected one.
 type Failure struct {
 	Line int
 	Text string

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// Bounds of what a run keeps.
+// Limits on what a run keeps.
 const (
 	// operations waiting for a connection, as in the simulation; any more are refused
 	waitingMax    = 1 << 19
@@ -50,7 +50,7 @@ type Config struct {
 	From, End vtime.Instant
 	// Patience is how long a Run waits at its end for operations in flight; 0: 30 s.
 	Patience time.Duration
-	// Remember keeps what was acknowledged, for Known. No two writes of a key are then in flight
+	// Remember keeps the acknowledged writes, for Known. No two writes of a key are then in flight
 	// concurrently.
 	Remember bool
 

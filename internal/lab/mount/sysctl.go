@@ -200,7 +200,7 @@ func (s *Settings) restore() error {
 // sweepPatience is how long a killed process may keep its lock until it has exited.
 const sweepPatience = 30 * time.Second
 
-// sweepSettings restores what a killed process left changed, and describes it.
+// sweepSettings restores settings that a killed process left changed, and describes them.
 func sweepSettings() (did string, err error) {
 	for end := time.Now().Add(sweepPatience); ; {
 		// The lock alone does not say whether its holder is alive: a killed process holds it until
@@ -244,7 +244,7 @@ func (s *Settings) sweep(unlock func()) (did string, err error) {
 	return fmt.Sprintf("restored settings changed by process %d: %s", s.PID, strings.Join(names, ", ")), nil
 }
 
-// pairs are settings of which only one is in effect, and the other reads as 0
+// pairs are settings of which only one is in effect, while the other reads as 0
 // (Documentation/admin-guide/sysctl/vm.rst).
 var pairs = map[string]string{
 	"vm.dirty_background_bytes": "vm.dirty_background_ratio",

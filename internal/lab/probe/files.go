@@ -35,7 +35,7 @@ type Place struct {
 // inputError is an error in the user's input.
 type inputError struct{ error }
 
-// BadInput marks it as such.
+// BadInput marks the error as the user's.
 func (inputError) BadInput() {}
 
 func inputf(format string, args ...any) error { return inputError{fmt.Errorf(format, args...)} }

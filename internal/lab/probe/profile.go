@@ -81,7 +81,7 @@ type Stream struct {
 // Writes reports whether the stream writes.
 func (s *Stream) Writes() bool { return s.Kind != RandomRead }
 
-// Bounds of a profile: what one machine's threads, disks and patience can take.
+// Limits of a profile: what one machine's threads, disks and patience can handle.
 const (
 	streamsMax   = 16
 	depthMax     = 1024

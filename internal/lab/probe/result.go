@@ -200,7 +200,7 @@ func (r *Result) blame() Blame {
 		return b
 	}
 
-	// The companion with the longest p99 dominates, and it is at least twice as long as alone.
+	// The companion with the longest p99 dominates: it is at least twice as long as alone.
 	b.Stream, b.WithSeconds = name, &worst
 	b.Text = fmt.Sprintf("%s: the p99 of %s is %s alone and %s while %s is on, %s times as long%s",
 		name, r.Measured,

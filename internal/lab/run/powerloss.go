@@ -189,7 +189,7 @@ func (x *experiment) check(ctx context.Context, n int) error {
 				n+1, k.Issued)
 		}
 
-		// The next power loss must be checked against what is really there.
+		// The next power loss must be checked against the actual state.
 		x.load.Found(key, seq)
 	}
 

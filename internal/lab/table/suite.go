@@ -154,7 +154,7 @@ const (
 	Unknown Holds = "not measured"
 )
 
-// differs is the factor from which two figures count as different. It is an assumption: most
+// differs is the factor above which two figures count as different. It is an assumption: most
 // measurements are single runs, and single runs of a p99 varied by up to a third.
 const differs = 1.5
 

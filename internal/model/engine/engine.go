@@ -48,15 +48,15 @@ type Env struct {
 	Client Client
 	// Volumes of all machines, by the scenario's name: "data", "journal". Volume finds one.
 	Volumes []*kernel.Device
-	// Members are the machines, the first of which has Host.
+	// Members are the machines; Host belongs to the first one.
 	Members []Member
 	// Connections are how many connections clients hold, whether they use them or not; 0 if that is
 	// not known.
 	Connections int
 }
 
-// Volume gives the first of the named volumes that exists: Volume("journal", "data") is the
-// journal's own volume, or else the one it shares with the data. It is nil if there is none.
+// Volume returns the first of the named volumes that exists: Volume("journal", "data") is the journal's
+// own volume, or otherwise the one it shares with the data. It is nil if there is none.
 func (e *Env) Volume(names ...string) *kernel.Device { return volume(e.Volumes, "", names) }
 
 // A Member is one machine that an engine runs on.
@@ -68,7 +68,7 @@ type Member struct {
 	Volumes []*kernel.Device
 }
 
-// Volume gives the first of the named volumes that the member has, as [Env.Volume] does.
+// Volume returns the first of the named volumes that the member has, like [Env.Volume].
 func (m *Member) Volume(names ...string) *kernel.Device { return volume(m.Volumes, m.Name, names) }
 
 func volume(among []*kernel.Device, member string, names []string) *kernel.Device {

@@ -31,7 +31,7 @@ type Slots struct {
 // At returns the slot with a number. The pointer is valid until the next Take.
 func (s *Slots) At(i uint32) *Slot { return &s.all[i] }
 
-// Take gives a slot to an operation that arrives now.
+// Take assigns a slot to an operation that arrives now.
 func (s *Slots) Take(op workload.Op, now vtime.Instant) uint32 {
 	// A new slot goes onto the free list first, so that both cases take it from there.
 	if s.free == 0 {

@@ -37,12 +37,12 @@ type Traits struct {
 	FieldDocs []byte
 	// Background reports whether a process, by its command line, does work that no client waits for; nil: none.
 	Background func(commandLine string) bool
-	// FileHint returns how to find what a data file holds, if its name does not say it; "" if it does. nil: all
-	// names do.
+	// FileHint explains how to find out what a data file contains, or returns "" if the file's name says
+	// it. nil: all names do.
 	FileHint func(path string) string
 }
 
-// A Role is what a volume is for.
+// A Role is the purpose of a volume.
 type Role struct {
 	// Name of the volume in scenarios: "data", "wal".
 	Name string
@@ -76,7 +76,7 @@ func Find[P any](able []With[P], key, verb string) (With[P], error) {
 // A LackError reports that an engine does not support a verb.
 type LackError struct {
 	Key  string   // the engine's, in scenarios
-	Verb string   // what was to be done, as it follows "cannot": "run in the lab"
+	Verb string   // the task, as it follows "cannot": "run in the lab"
 	Have []string // the engines that can
 }
 

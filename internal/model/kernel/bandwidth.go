@@ -29,8 +29,8 @@ const (
 	bandwidthStep = 8
 )
 
-// read updates the estimate with what was written since the last reading, and returns it in bytes
-// per second.
+// read updates the estimate with the bytes written since the last reading, and returns it in bytes per
+// second.
 func (b *bandwidth) read(now vtime.Instant, d *Device) units.Size {
 	under := d.underWriteback(now)
 	written := d.buffered - under

@@ -27,7 +27,7 @@ type Device struct {
 	handles  handles  // of ext4's journal
 }
 
-// DeviceStats are totals of what was submitted to a device.
+// DeviceStats are totals of the requests submitted to a device.
 type DeviceStats struct {
 	Reads, Writes, Flushes  int64
 	ReadBytes, WrittenBytes units.Size
@@ -59,7 +59,7 @@ func (d *Device) Volume() volume.Volume { return d.volume }
 // through"), and the kernel sends them no flushes.
 func (d *Device) SetVolatileCache(yes bool) { d.cache = yes }
 
-// Stats returns the totals of what was submitted so far.
+// Stats returns the totals of the requests submitted so far.
 func (d *Device) Stats() DeviceStats { return d.stats }
 
 // Do submits a request now, bypassing the page cache, and reports when it is done. The I/O pressure

@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A dirtyMap holds a file's dirty pages: a bitmap in chunks that exist once touched, so that a
-// large file costs memory only where it is written.
+// A dirtyMap holds a file's dirty pages: a bitmap in chunks that are created when touched, so that a
+// large file uses memory only for the parts that are written.
 type dirtyMap struct {
 	chunks []*chunk
 	pages  int64 // dirty

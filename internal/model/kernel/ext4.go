@@ -30,8 +30,8 @@ type handles struct {
 	line    []throttled // submitters that wait for the commit before they can open a handle
 }
 
-// A handle holds what one submitter has left of its mapped extent, and how much of that it submits
-// while its handle is open.
+// A handle holds the rest of a submitter's mapped extent, and how much of that it submits while its
+// handle is open.
 type handle struct{ extent, left units.Size }
 
 // begin maps the file's next run of pages from page on, if they have no blocks yet and the previous
@@ -68,7 +68,7 @@ func (x *handles) submitted(own *handle, n units.Size) {
 	own.left = max(own.left-n, 0)
 }
 
-// end abandons what is left of an extent.
+// end abandons the rest of an extent.
 func (x *handles) end(own *handle) {
 	x.close(own)
 	own.extent = 0

@@ -185,7 +185,7 @@ func (h *Host) submitData(i int) bool {
 
 		next, c, n, ok := j.submit()
 
-		// Nothing is left to write: return what was reserved for it.
+		// Nothing is left to write: return the reserved pages.
 		if !ok {
 			d.handles.end(&j.handle)
 			if j.room {

@@ -36,7 +36,7 @@ type ledger struct {
 	base     int64         // number of the first slot that is not closed
 	busyTo   vtime.Instant // something is in flight until then
 	heldTo   [volume.Limits]vtime.Instant
-	total    slot // of all closed slots; slope is what is in flight now
+	total    slot // of all closed slots; slope is the number in flight now
 	inflight int64
 }
 

@@ -33,7 +33,7 @@ func (p *pressure) end(now vtime.Instant) {
 	p.n--
 }
 
-// hold records a wait that starts now and whose end is known.
+// hold records a wait that starts now and has a known end.
 func (p *pressure) hold(now, until vtime.Instant) {
 	p.advance(now)
 	p.until = max(p.until, until)

@@ -19,7 +19,7 @@ type quota struct {
 	first int64         // the period of used[0]
 	used  []time.Duration
 
-	throttled int64         // periods before first in which threads wanted more than the quota
+	throttled int64         // periods before first in which threads needed more than the quota
 	stopped   time.Duration // time for which they were stopped in these periods
 	stops     []time.Duration
 }

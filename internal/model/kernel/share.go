@@ -12,8 +12,8 @@ const (
 	// sharePeriod is the time after which writes count half in a device's share of the limits
 	// (VM_COMPLETIONS_PERIOD_LEN in mm/page-writeback.c).
 	sharePeriod = vtime.Instant(3 * time.Second)
-	// shareLeast divides what is left to the background limit: a device gets at least this part,
-	// even if it wrote little (__wb_calc_thresh, 6.14 and later).
+	// shareLeast divides the rest of the background limit: a device gets at least this part, even if it
+	// wrote little (__wb_calc_thresh, 6.14 and later).
 	shareLeast = 8
 )
 

@@ -1,6 +1,6 @@
 package kernel
 
-// tagLeast is the number of dirty pages from which a sync records which pages are dirty. Fewer pages
+// tagLeast is the number of dirty pages above which a sync records which pages are dirty. Fewer pages
 // are submitted before a writer can dirty more.
 const tagLeast = 512
 

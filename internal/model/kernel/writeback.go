@@ -132,7 +132,7 @@ func (w *flusher) run() {
 	h := w.device.host
 	now := h.clock.Now()
 	for {
-		// Nothing is due: return what was reserved, and look again at the next tick.
+		// Nothing is due: return the reserved pages, and look again at the next tick.
 		if w.left <= 0 && !w.choose() {
 			w.active = false
 			w.tick()

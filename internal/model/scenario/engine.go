@@ -45,7 +45,7 @@ type Engine struct {
 	// DirtyMetric is the model's series for the bytes that its cache has yet to write; "" if there
 	// is none.
 	DirtyMetric string
-	// Reporting reads what the model reports about a run besides its series; nil: nothing.
+	// Reporting reads the model's report about a run besides its series; nil: nothing.
 	Reporting *engine.Reporting
 }
 
@@ -57,8 +57,7 @@ type Config interface {
 	DataSize() units.Size
 	// CacheSize is the memory of the engine's own cache: its setting is [engine.Traits.Cache].
 	CacheSize() units.Size
-	// Ask completes the workload with what the settings say about the data and the workload does
-	// not.
+	// Ask completes the workload with information about the data that only the settings have.
 	Ask(w *workload.Spec)
 	// Fill completes the settings from the workload and the host.
 	Fill(from *Filling)

@@ -76,7 +76,7 @@ func (d *draft) scenario() (*Scenario, error) {
 			Column: 1}, "the file is empty: a scenario has volumes, an engine and a workload")
 	}
 
-	// Decoding overwrites only what is written, so the defaults above remain elsewhere.
+	// Decoding overwrites only the given values, so the defaults above remain elsewhere.
 	read.Decode(d.root, reflect.ValueOf(s).Elem(), "")
 	if len(chosen) > 0 {
 		s.Engine = chosen[0]

@@ -22,9 +22,9 @@ import (
 //go:embed fields.json
 var fieldsText []byte
 
-// Schema is the JSON Schema of scenarios (draft 2020-12), for editors: keys, what they mean, how
-// their values are written. It allows a little more than Parse does, which also knows what goes
-// together.
+// Schema returns the JSON Schema of scenarios (draft 2020-12), for editors: keys, their meaning, and
+// the format of their values. It allows a little more than Parse does, which also knows which values
+// fit together.
 func (l *Language) Schema() []byte { return bytes.Clone(l.schema()) }
 
 func (l *Language) makeSchema() []byte {
@@ -110,7 +110,7 @@ func written(pattern string, examples ...string) map[string]any {
 // mixed is what may also be a plain number.
 func mixed(pattern string, examples ...string) map[string]any { return written(pattern, examples...) }
 
-// of gives the schema of a type.
+// of returns the schema of a type.
 func (m *schemaMaker) of(t reflect.Type) map[string]any {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -79,8 +79,8 @@ func (l *Language) Make(name string, sets []Set) (*Scenario, error) {
 	return d.with(sets)
 }
 
-// eitherOr are settings of the host of which the kernel uses one: writing one of them resets the
-// other to 0 (Linux, Documentation/admin-guide/sysctl/vm.rst, dirty_background_bytes and dirty_bytes).
+// eitherOr are settings of the host of which the kernel uses only one: writing one resets the other to
+// 0 (Linux, Documentation/admin-guide/sysctl/vm.rst, dirty_background_bytes and dirty_bytes).
 var eitherOr = [][2]string{{"dirty_background_bytes", "dirty_background_ratio"},
 	{"dirty_bytes", "dirty_ratio"}}
 

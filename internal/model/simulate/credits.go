@@ -14,16 +14,16 @@ import (
 type Credit struct {
 	Text   string
 	Empty  time.Duration // time until the bucket is empty, starting full
-	Demand float64       // a second, on average over the run
-	Refill float64       // a second
+	Demand float64       // per second, on average over the run
+	Refill float64       // per second
 }
 
 // instanceBurst is how long an instance sustains its maximum, in seconds (Amazon EC2 user guide,
 // "Amazon EBS-optimized instances": 30 minutes at least once a day).
 const instanceBurst = 1800
 
-// CreditsOf returns the buckets of a scenario's volumes and machines that its load empties, given what
-// a run of it asked of them. Of its machines, which are alike, the first speaks for all.
+// CreditsOf returns the buckets of a scenario's volumes and machines that its load empties, given the
+// requests of a run. Its machines are alike, so the first represents all.
 func CreditsOf(sc *scenario.Scenario, r *Result) []Credit {
 	var out, machine []Credit
 	for k := 1; k <= sc.MemberCount(); k++ {
@@ -68,7 +68,7 @@ func feltCredit(sc *scenario.Scenario, r *Result) *Credit {
 	return &first[minority]
 }
 
-// volumeCredits are those of a member's volumes.
+// volumeCredits returns the buckets of a member's volumes.
 func volumeCredits(sc *scenario.Scenario, r *Result, k int) []Credit {
 	var out []Credit
 	for _, v := range sc.VolumesOf(k) {
@@ -97,8 +97,8 @@ func volumeCredits(sc *scenario.Scenario, r *Result, k int) []Credit {
 	return out
 }
 
-// machineCredits is the first that a member's machine runs out of, operations before bytes. The
-// machine's own disks ask nothing of it.
+// machineCredits returns the first bucket that a member's machine runs out of, operations before bytes.
+// The machine's own disks use none of it.
 func machineCredits(sc *scenario.Scenario, r *Result, k int) []Credit {
 	on := sc.Instance()
 	if on == nil {
@@ -169,7 +169,7 @@ func (b bucket) emptied(sc *scenario.Scenario, name string) []Credit {
 }
 
 // lasts returns how long a full bucket lasts, and false if a load that rises and falls refills it
-// before. What is asked of volumes is taken to rise and fall with the arrivals.
+// before. The requests to volumes are assumed to rise and fall with the arrivals.
 func (b bucket) lasts(sc *scenario.Scenario) (time.Duration, bool) {
 	if b.refill <= 0 {
 		return 0, false
@@ -187,7 +187,7 @@ func (b bucket) lasts(sc *scenario.Scenario) (time.Duration, bool) {
 		return time.Duration(b.bucket / (b.demand - b.refill) * 1e9), true
 	}
 
-	// Step through periods until one ends with as much as it began with.
+	// Step through periods until one ends with as many credits as it began with.
 	step := max(period/periodSteps, time.Second)
 	var net []float64
 	for at := time.Duration(0); at < period; at += step {

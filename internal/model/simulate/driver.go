@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A queued operation of an open loop waited for a connection. The fields are when it got one, and
-// what the operation that held the connection before had waited for.
+// A queued operation of an open loop waited for a connection. The fields are the time when it got one,
+// and what the operation that held the connection before had waited for.
 type queued struct {
 	at     vtime.Instant
 	behind engine.Waits

@@ -61,8 +61,8 @@ func (m *meter) refuse(op *workload.Op) {
 	}
 }
 
-// done counts an acknowledged operation; q is not nil if it waited for a connection. others says
-// whether operations wait for the connection that it frees, which ask for its causes.
+// done counts an acknowledged operation; q is not nil if it waited for a connection. others reports
+// whether operations wait for the connection that it frees, because they need its causes.
 func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *queued, others bool) {
 	if now >= m.from {
 		m.doneInside++

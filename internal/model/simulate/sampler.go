@@ -22,7 +22,7 @@ type sampler struct {
 	step  int // seconds per step of the series
 	row   []float64
 	first []float64 // the row at from
-	last  []float64 // the row a second ago
+	last  []float64 // the row of the previous second
 	n     int       // rows so far
 
 	engineRow []float64   // part of row

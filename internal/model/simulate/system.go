@@ -22,7 +22,7 @@ type system struct {
 	dirtyMetric string
 }
 
-// build puts a scenario together, whose clients hold so many connections.
+// build assembles a scenario whose clients have that many connections.
 func build(sc *scenario.Scenario, connections int, client engine.Client) (*system, error) {
 	s := &system{reporting: sc.Engine.Reporting, dirtyMetric: sc.Engine.DirtyMetric}
 	var members []engine.Member

@@ -13,22 +13,22 @@ const (
 	slicesMax = 1 << 20
 )
 
-// A slice is a millisecond of what volumes share.
+// A slice is a millisecond of a limit that volumes share.
 type slice struct {
 	used [kinds]int64
 	skip uint32 // full: the number of slices after which there may be room
-	kind uint8  // the kind of which it is full
+	kind uint8  // the kind of limit that is full
 }
 
 // A calendar is the slices from now on, as a ring.
 type calendar struct {
 	limits [kinds]allowance
 	ring   []slice
-	// seconds holds what is used of each second that the ring may reach into, for the credits.
+	// seconds holds the amount used in each second that the ring may reach into, for the credits.
 	seconds [2 * slicesMax / secondSlices][kinds]int64
 	first   int64 // the slice of now
 	end     int64 // after the last one ever used
-	// What was too late for the ring fills [lateFrom, lateTo), in slices.
+	// Requests that were too late for the ring fill [lateFrom, lateTo), in slices.
 	lateFrom, lateTo int64
 	lateAt           vtime.Instant
 }
@@ -192,7 +192,7 @@ func (c *calendar) passes(from vtime.Instant, at int64, s *slice, cost *charge, 
 	ends := max(o.ns(s.used[operations]), b.ns(s.used[bytes]))
 	takes := max(o.ns(cost.lastOperations()*thousand), b.ns(cost.lastBytes()*thousand))
 	begun := vtime.Instant(at*sliceNs + ends - takes)
-	// The room lies before the request's own start, so the instance did not delay it.
+	// The room is before the request's own start, so the instance did not delay it.
 	if begun <= from {
 		return from, Unlimited
 	}

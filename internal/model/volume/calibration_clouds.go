@@ -2,8 +2,8 @@ package volume
 
 import "plimsoll/internal/base/units"
 
-// A public series of fio runs on Azure's disks: one of each kind in one region, one request at a
-// time, from which a mean is known to a tenth of a millisecond and nothing else.
+// A public series of fio runs on Azure's disks: one of each kind in one region, with one request at a
+// time. Only a mean is known from it, to a tenth of a millisecond.
 const (
 	kubica     = "tkubica12/cloud-storage-tests, 2022-02"
 	kubicaV2   = "tkubica12/cloud-storage-tests, 2022-09"
@@ -13,8 +13,8 @@ const (
 		kubicaV2
 )
 
-// The calibrations of Azure's and Google's volumes. Public measurements of them are few. What they
-// lack, most often all but a mean, is taken from the shape of another kind's distribution.
+// The calibrations of Azure's and Google's volumes. There are few public measurements. Missing figures,
+// most often all but a mean, are taken from the shape of another kind's distribution.
 var (
 	// PremiumV2 is Azure's Premium SSD v2.
 	PremiumV2 = Calibration{

@@ -13,7 +13,7 @@ type Rate struct {
 	Throughput units.Throughput
 }
 
-// A Config is what a volume promises. The zero Config is a volume without any limit and without
+// A Config is a volume's specification. The zero Config is a volume without any limit and without
 // latency.
 type Config struct {
 	Name string // names the volume in errors, and its random streams
@@ -59,8 +59,7 @@ type Credits float64
 // baseline: a gp2 volume of 100 GiB spends 3,000 per second and gets 300 back, so 5.4 million last
 // 2,000 s.
 type Burst struct {
-	// At are the limits while there are credits. A limit that is 0 here is that of
-	// Config.Sustained.
+	// At are the limits while there are credits. A limit of 0 here means the one in Config.Sustained.
 	At       Rate
 	Capacity Credits
 	Initial  Credits // its content at the start
@@ -74,12 +73,12 @@ type Burst struct {
 	BytesCapacity Credits
 }
 
-// Episodes are the bad times of a volume: sometimes, for a while, its operations take long
-// although little is asked of it. The start of one does not depend on the previous one (assumed).
+// Episodes are the bad times of a volume: sometimes, for a while, its operations take long at a low
+// load. The start of one does not depend on the previous one (assumed).
 type Episodes struct {
 	Every   units.Duration    // mean time from the end of one to the start of the next
 	Lasts   [2]units.Duration // shortest and longest, uniform between them
-	Latency [2]units.Duration // what an operation takes meanwhile, uniform between them
+	Latency [2]units.Duration // latency of an operation in an episode, uniform between them
 	Reads   bool              // reads suffer as well as writes and flushes
 }
 
@@ -96,8 +95,7 @@ const (
 	episodeMax                     = units.Duration(365 * 86400e9)
 )
 
-// Check reports the first error in a configuration: what it is, its bound, and the nearest legal
-// value.
+// Check reports the first error in a configuration: the value, its limit, and the nearest legal value.
 func (c *Config) Check() error {
 	for _, r := range []struct {
 		name string

@@ -6,12 +6,13 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// episodes are the bad times of one volume, drawn as time passes. Requests ask about instants that
-// go back and forth a little (a flush overtakes what waits for a limit), so the last few are kept.
+// episodes are the bad times of one volume, drawn as time passes. Requests refer to instants that go
+// back and forth a little (a flush overtakes requests that wait for a limit), so the last few episodes
+// are kept.
 type episodes struct {
 	config Episodes
 	times  *random.Stream // when they come and how long they last
-	felt   *random.Stream // how long an operation takes meanwhile
+	felt   *random.Stream // how long an operation takes in it
 	known  [8]span        // a ring; known[next-1] is the latest
 	next   int
 	quiet  vtime.Instant // from here to the latest there is none

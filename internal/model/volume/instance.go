@@ -27,7 +27,7 @@ const (
 	burstFor   = units.Duration(30 * 60e9)
 	burstEvery = units.Duration(24 * 3600e9)
 	burstMin   = units.Duration(1e9)
-	burstMax   = units.Duration(2 * 3600e9) // what the account of credits can hold at any rate
+	burstMax   = units.Duration(2 * 3600e9) // the maximum of the credit account, at any rate
 )
 
 // An Instance is the limits that volumes share.
@@ -45,7 +45,7 @@ type Instance struct {
 
 // An InstanceState is what an instance's own monitoring would report.
 type InstanceState struct {
-	Operations, Bytes int64 // that it was asked to let pass so far
+	Operations, Bytes int64 // requests submitted to it so far
 	// The remaining burst, 1 being all, as if everything promised so far had passed, and whether
 	// there is one.
 	IOPSCredits, ThroughputCredits       units.Ratio

@@ -13,7 +13,7 @@ type Queue struct {
 	now     vtime.Instant // of the last submission
 	account account
 	slots   slots
-	meters  [Ops][]*meter // those that an operation passes; for a flush those of a write
+	meters  [Ops][]*meter // the limits that an operation passes; for a flush those of a write
 	buckets []bucket      // of bursts; none if it has no burst
 	on      *Instance
 
@@ -35,7 +35,7 @@ type Queue struct {
 // A bucket holds credits. It is a meter of the refill whose slack is the bucket's size.
 type bucket struct {
 	meter    *meter
-	at, size float64       // what a full burst takes per second, and the bucket
+	at, size float64       // a full burst's rate per second, and the bucket's size
 	emptied  vtime.Instant // Never: it is not empty
 }
 
@@ -162,7 +162,7 @@ func (q *Queue) pass(slack units.Duration, r Rate, ops ...Op) {
 // Slots returns how many requests the block layer keeps in flight, 0 if unbounded.
 func (q *Queue) Slots() int { return q.slots.most }
 
-// Instance returns what it shares with other volumes, nil if nothing.
+// Instance returns the limits that it shares with other volumes, or nil.
 func (q *Queue) Instance() *Instance { return q.on }
 
 // Submit accepts a request. Its cost does not depend on the backlog: nothing is queued, because the

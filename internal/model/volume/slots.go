@@ -11,7 +11,7 @@ import (
 type slots struct {
 	done  []vtime.Instant
 	most  int   // 0: unbounded
-	freed int64 // given back, or promised to a later request
+	freed int64 // returned, or promised to a later request
 }
 
 func newSlots(n int) slots { return slots{most: n} }
@@ -33,7 +33,7 @@ func (s *slots) free(now vtime.Instant) vtime.Instant {
 	return s.done[0]
 }
 
-// take gives the slot that free reported to a request that is done at the given instant.
+// take assigns the slot that free reported to a request that is done at the given instant.
 func (s *slots) take(done vtime.Instant) {
 	// The caller waited for the earliest slot, which is the root of the heap, so its entry is
 	// replaced.
@@ -63,8 +63,8 @@ func (s *slots) take(done vtime.Instant) {
 // before they submit.
 type SlotState struct {
 	Free  int           // unused slots
-	Next  vtime.Instant // when the first of the others is given back, [vtime.Never] if there is none
-	Freed int64         // given back so far
+	Next  vtime.Instant // when the first of the others is returned, [vtime.Never] if there is none
+	Freed int64         // returned so far
 }
 
 // SlotsAt returns the state of the slots at now, which is no earlier than the last submission.

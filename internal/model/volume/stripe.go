@@ -35,8 +35,8 @@ func NewStripe(unit units.Size, members ...Volume) (*Stripe, error) {
 	return &Stripe{members: members, unit: unit}, nil
 }
 
-// StripeOf joins n volumes of one configuration, each with its own name and random stream. Size and
-// limits in cfg are those of one of them.
+// StripeOf joins n volumes with one configuration, each with its own name and random stream. Size and
+// limits in cfg are those of a single volume.
 func StripeOf(n int, unit units.Size, cfg Config, seed random.Seed, on *Instance) (*Stripe, error) {
 	if n < 1 || n > membersMax {
 		return nil, fmt.Errorf("volume %q: stripe of %d volumes: want 1 to %d", cfg.Name, n, membersMax)
@@ -141,7 +141,7 @@ func (c *Completion) join(d Completion) {
 	c.Operations += d.Operations
 }
 
-// State sums the members. Credits are those of the member with the least, because a stripe is as
+// State sums the members. The credits are those of the member with the fewest, because a stripe is as
 // slow as that one, and the stripe is degraded if any of them is.
 func (s *Stripe) State(now vtime.Instant) State {
 	var sum State

@@ -24,7 +24,7 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// An Op is what a request does.
+// An Op is the kind of a request.
 type Op uint8
 
 // The operations. A Flush makes durable the writes that were done before it was submitted, not
@@ -80,8 +80,8 @@ type Completion struct {
 	Admitted vtime.Instant // when its submitter can continue and submit the next
 	Issued   vtime.Instant // when the limits let it pass; the last part of a split one
 	Done     vtime.Instant
-	// Operations is what it was charged: 4 for a write of 1,024 KiB if an operation carries 256
-	// KiB, 0 if it was merged into the previous one.
+	// Operations is the number of operations charged: 4 for a write of 1,024 KiB if an operation carries
+	// 256 KiB, 0 if it was merged into the previous one.
 	Operations int64
 	Held       Limit
 }
@@ -98,8 +98,8 @@ type Volume interface {
 	State(now vtime.Instant) State
 }
 
-// A State is what a volume's own monitoring would report. Totals cover what was submitted, which
-// may be issued later than now.
+// A State is what a volume's own monitoring would report. Totals include submitted requests, which may
+// be issued later than now.
 type State struct {
 	Submitted  [Ops]int64 // requests taken so far
 	Operations int64      // charged so far

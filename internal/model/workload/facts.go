@@ -140,8 +140,8 @@ func (w *Workload) Period() time.Duration {
 	return 0
 }
 
-// Grows returns how many bytes of new documents, and of growth in existing ones, an open loop adds a
-// second.
+// Grows returns the bytes per second that an open loop adds, in new documents and in growth of existing
+// ones.
 func (w *Workload) Grows() float64 {
 	s, mix := &w.spec, w.spec.Mix
 	each := float64(float64(mix.Insert) * float64(w.DocumentSize()))

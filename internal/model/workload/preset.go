@@ -13,7 +13,7 @@ import (
 // A Preset is a workload known by a name.
 type Preset struct {
 	Name   string `yaml:"name"`
-	About  string `yaml:"about"`  // one line: what it is
+	About  string `yaml:"about"`  // one line: its description
 	Source string `yaml:"source"` // where its figures come from, and which are assumed
 	Spec   Spec   `yaml:"spec"`
 }

@@ -26,7 +26,7 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// A Kind is what an operation asks for.
+// A Kind is the kind of an operation.
 type Kind uint8
 
 // The kinds. A Push appends an entry to an array within a document, the way buckets of readings are

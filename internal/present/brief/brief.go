@@ -23,7 +23,7 @@ const (
 // Options say what fits and how a user sees the rest.
 type Options struct {
 	Fits func(*document.Document) bool
-	// Rest is how a user sees what is left out: "--full shows them". Again is the command that shows
+	// Rest says how a user sees the omitted parts: "--full shows them". Again is the command that shows
 	// everything; "" if there is none.
 	Rest, Again string
 }
@@ -48,7 +48,7 @@ type form struct {
 	parts              int // of the other sections that a short form shows
 	rows               int // of each of their tables
 	captions           bool
-	terse              bool // name only what limits the result among what is left out
+	terse              bool // of the omitted parts, name only those that limit the result
 }
 
 const many = 1 << 20
@@ -94,7 +94,7 @@ var cuts = []func(*form){
 func Of(d *document.Document, opt Options) *document.Document {
 	f := whole
 	out := f.apply(d, opt)
-	// Cuts add up. What one saves depends on the document, so the result is made again after each.
+	// Cuts add up. How much one saves depends on the document, so the result is made again after each.
 	for _, cut := range cuts {
 		if opt.Fits(out) {
 			break
@@ -227,8 +227,8 @@ func isFindings(section document.Section) bool {
 	})
 }
 
-// leaveSection notes that a section is left out. Rules that could not be judged are counted: they
-// limit what the verdict covers.
+// leaveSection notes that a section is omitted. Rules that could not be judged are counted, because
+// they limit what the verdict covers.
 func (s *screen) leaveSection(section document.Section) {
 	rules := 0
 	for _, p := range section.Parts {
@@ -271,7 +271,7 @@ func (s *screen) part(p document.Part) document.Part {
 	return p
 }
 
-// next says what is left out and how to see it.
+// next names the omitted parts and says how to see them.
 func (s *screen) next(rest string) string {
 	left := strings.Join(s.left, ", ")
 	if left == "" {

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// findings adds what clients felt, the cause, the other causes, what was ruled out, and missing
+// findings adds the clients' latency, the cause, the other causes, what was ruled out, and missing
 // evidence.
 func (s *screen) findings() {
 	causes, symptoms := s.all(document.Cause), s.all(document.Symptom)
@@ -212,7 +212,7 @@ func (s *screen) steps(all []document.Step) (out []document.Step) {
 				notes++
 			}
 			continue
-		// What a fix brings and costs decides whether to look at its commands at all.
+		// The benefit and cost of a fix decide whether to look at its commands at all.
 		case !s.commands && label != "expect" && label != "costs":
 			continue
 		case x.Label == "expect" && !s.detail:
@@ -250,8 +250,8 @@ func commandsOf(all []document.Step, label string) []string {
 	return nil
 }
 
-// saves reports whether a command writes what a later one needs: the former settings for the undo, a script,
-// or a recording for the proof.
+// saves reports whether a command writes something that a later one needs: the former settings for the
+// undo, a script, or a recording for the proof.
 func saves(command string) bool {
 	return strings.Contains(command, ".before") || strings.Contains(command, " --out ")
 }

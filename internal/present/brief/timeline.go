@@ -7,8 +7,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// timeline has the first series, which is what clients felt, and under it the one that goes with the
-// cause.
+// timeline has the first series, the clients' latency, and below it the one that goes with the cause.
 func (s *screen) timeline(section document.Section) document.Section {
 	all := section.Parts[0].Timeline
 	// A copy: the full document has all charts.

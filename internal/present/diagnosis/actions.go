@@ -64,7 +64,7 @@ func action(a *diagnose.Action, n int) document.Task {
 		}
 	}
 
-	// What it costs comes before the command, because some readers run each line as they read it.
+	// The cost comes before the command, because some readers run each line as they read it.
 	if len(a.Do) > 0 {
 		add("costs", nil, a.Cost)
 		add("look", a.Look, "")

@@ -461,7 +461,7 @@ func (d *diagnosed) gaps() []document.Section {
 		Parts: []document.Part{{Gaps: all, Brief: d.Stalls.Of > 0}}}}
 }
 
-// sources lists what was examined.
+// sources lists the sources that were examined.
 func (d *diagnosed) sources() document.Section {
 	tab := &document.Table{Caption: "Sources",
 		Columns: []document.Column{{Text: "source"}, {Text: "kind"}, {Text: "samples", Number: true},

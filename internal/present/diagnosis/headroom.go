@@ -89,7 +89,7 @@ func (d *diagnosed) headroom() []document.Section {
 	var unknown []string
 	for _, h := range d.Headroom {
 		if h.Limit == nil {
-			// A volume of which one limit is known needs no further options.
+			// A volume with one known limit needs no further options.
 			known := slices.ContainsFunc(d.Headroom,
 				func(o headroom.Headroom) bool { return o.Subject == h.Subject && o.Limit != nil })
 			if !known && !slices.Contains(unknown, h.Subject) {

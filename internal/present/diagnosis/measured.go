@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// measured reports what a trace measured in the stalled time.
+// measured reports a trace's measurements in the stalled time.
 func (d *diagnosed) measured() []document.Section {
 	m := d.Measured
 	if m == nil {

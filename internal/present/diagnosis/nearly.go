@@ -34,8 +34,8 @@ func (d *diagnosed) nearly() []string {
 
 	slices.Sort(values)
 	usual, worst := values[len(values)/2], values[len(values)-1]
-	// Half of the worst latency finds it and what is close to it, and one digit is easy to
-	// remember and type.
+	// Half of the worst latency includes it and values close to it, and one digit is easy to remember
+	// and type.
 	from := roundDown(worst / 2)
 	i, _ := slices.BinarySearch(values, from)
 	if !(usual > 0) || worst < nearlyTimes*usual || worst >= s.ThresholdS || len(values)-i < nearlySlots {

@@ -66,8 +66,9 @@ func join(words ...string) string {
 	return strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " ")
 }
 
-// engineAddress is the product that the report is about, and how to reach it: as it was reached, or as a
-// variable to fill in. Both are "" for a host, and the address for an engine without a live source.
+// engineAddress returns the product that the report is about, and its address: the one that was used,
+// or a variable to fill in. Both are "" for a host; the address is "" for an engine without a live
+// source.
 func (d *diagnosed) engineAddress() (product, address string) {
 	i := slices.IndexFunc(d.Sources, func(s diagnose.Source) bool { return s.Engine != "" })
 	if i < 0 {

@@ -44,7 +44,7 @@ func (d *diagnosed) summary() []document.Term {
 	return out
 }
 
-// noHost is what the note on a source without a host says, after the source's name and before the
+// noHost is the text of the note on a source without a host, after the source's name and before the
 // host that it is assumed to describe.
 const noHost = " does not name its host: "
 

@@ -24,8 +24,8 @@ func (e *Evidence) Href() string { return evidencePrefix + strconv.Itoa(e.Number
 // EvidenceNumber returns the number of the evidence at an address, as shown in brackets.
 func EvidenceNumber(href string) string { return strings.TrimPrefix(href, evidencePrefix) }
 
-// A Scenario is the file that figures come from, as it was read. The address of each line is
-// "#line" followed by its number.
+// A Scenario is the file that figures come from, unchanged. The address of each line is "#line"
+// followed by its number.
 type Scenario struct {
 	File  string
 	Lines []string

@@ -145,8 +145,8 @@ func limits(r *diagnose.Report) (out []Limit) {
 func await(reads, readS, writes, writeS float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, x := range [][2]float64{{reads, readS}, {writes, writeS}} {
-		// Without requests there is no time of a request: such a side has no say in the mean.
-		// NaN fails both comparisons.
+		// Without requests there is no time per request, so such a side does not affect the mean. NaN
+		// fails both comparisons.
 		if x[0] > 0 && x[1] >= 0 {
 			sum, n = sum+x[0]*x[1], n+x[0]
 		}

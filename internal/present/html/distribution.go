@@ -33,7 +33,7 @@ func distribution(p document.Distribution) template.HTML {
 	h := p.Density
 	first, last, _ := h.Used()
 	all := p.Shown[0]
-	// With n operations, shares above 1-1/n are of less than one operation.
+	// With n operations, shares above 1-1/n represent less than one operation.
 	top := min(ninesMost, max(1, ninesOf(1-1/all.Total())))
 	d := newDrawing(densityWidth, distributionHeight, "Distribution of the latency of "+p.Subject)
 	x := scale{from: h.Lower(first), to: h.Upper(last), start: densityLeft, end: densityWidth - 26, log: true}

@@ -56,7 +56,7 @@ var pageFunctions = template.FuncMap{
 // lasting matches an address that stays the same from one report to the next: a rule's ID, or a time.
 var lasting = regexp.MustCompile(`^[A-Za-z0-9/:._-]+$`)
 
-// fragment returns the link to an address within the page, with its slashes as they are.
+// fragment returns the link to an address within the page, with its slashes unescaped.
 func fragment(id string) template.URL {
 	if !lasting.MatchString(id) {
 		return "#"

@@ -39,8 +39,8 @@ func percentiles(p document.Percentiles) template.HTML {
 	for i, c := range p.Curves {
 		var trace strings.Builder
 		for k, value := range c.Seconds {
-			// Only what is known and above zero has a place on a logarithmic axis; the line
-			// connects its neighbours.
+			// Only known values above zero have a place on a logarithmic axis; the line connects their
+			// neighbours.
 			if value == nil || !(*value > 0) {
 				continue
 			}

@@ -110,7 +110,7 @@ func (s scale) at(x float64) float64 {
 		far := math.Sqrt(math.Abs(math.Log(x)) / math.Log(b))
 		return (s.start+s.end)/2 + math.Copysign(far, x-1)*(s.end-s.start)/2
 	}
-	// What is below the axis, such as zero, is drawn at its start.
+	// Values below the axis, such as zero, are drawn at its start.
 	if s.log {
 		a, b, x = math.Log(a), math.Log(b), math.Log(max(x, s.from))
 	}

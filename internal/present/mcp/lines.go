@@ -82,7 +82,7 @@ func (l *lines) scan() {
 	}
 }
 
-// oneLine reads up to the end of a line, and skips what is beyond requestMax.
+// oneLine reads up to the end of a line, and skips everything beyond requestMax.
 func oneLine(r *bufio.Reader) (text []byte, long bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -173,8 +173,8 @@ func decode(next line) (jsonrpc.Message, []byte) {
 	return message, nil
 }
 
-// exactID reports whether the SDK, which reads numbers as float64 and rounds them, returns a request's ID as
-// it was sent.
+// exactID reports whether the SDK, which reads numbers as float64 and rounds them, returns a request's
+// ID unchanged.
 func exactID(text []byte) bool {
 	var m struct{ ID json.RawMessage }
 	if json.Unmarshal(text, &m) != nil || len(m.ID) > 0 && m.ID[0] == '"' {
@@ -184,8 +184,8 @@ func exactID(text []byte) bool {
 	return err == nil && n == int64(float64(n)) && n < 1<<53 && n > -1<<53
 }
 
-// badParams returns what is wrong with a request's parameters, in words that the SDK has only Go's types for;
-// "" if nothing is.
+// badParams describes the error in a request's parameters, for which the SDK has only Go's types; "" if
+// there is none.
 func badParams(r *jsonrpc.Request) string {
 	is := func(value json.RawMessage, first byte) bool {
 		value = bytes.TrimSpace(value)
@@ -209,7 +209,8 @@ func badParams(r *jsonrpc.Request) string {
 	return ""
 }
 
-// readable replaces what the SDK says in words of Go's decoder, and the code 0, which JSON-RPC does not have.
+// readable replaces SDK messages that contain a Go decoder's text, and the code 0, which JSON-RPC does
+// not have.
 func readable(m jsonrpc.Message) jsonrpc.Message {
 	answer, ok := m.(*jsonrpc.Response)
 	if !ok || answer.Error == nil {
@@ -227,7 +228,7 @@ func readable(m jsonrpc.Message) jsonrpc.Message {
 	return &jsonrpc.Response{ID: answer.ID, Error: said}
 }
 
-// malformed says what is wrong with an object that is not a request.
+// malformed describes the error in an object that is not a request.
 func malformed(text []byte) string {
 	var m struct{ JSONRPC, ID, Method json.RawMessage }
 	err := json.Unmarshal(text, &m)

@@ -157,7 +157,7 @@ func (t *tools) incidents(ctx context.Context, in reading) (string, error) {
 		NotShown  int               `json:"not_shown"`
 	}{Incidents: []json.RawMessage{}}
 
-	// The report is indented, the answer is not: count what the answer will have.
+	// The report is indented, the answer is not, so count the answer's bytes.
 	size := 100
 	for i, x := range report.Incidents {
 		var compact bytes.Buffer
@@ -196,7 +196,7 @@ func (t *tools) read(ctx context.Context, in reading, args []string, last ...str
 	args = optional(args, "--from=", in.From)
 	args = optional(args, "--to=", in.To)
 	args = optional(args, "--for=", in.For)
-	// After "--" a source's name cannot be taken for a flag.
+	// After "--", a source's name cannot be mistaken for a flag.
 	args = append(append(args, "--"), given...)
 	return t.call(ctx, append(args, last...)...)
 }

@@ -35,7 +35,7 @@ func Case(pack *rules.Pack, k *casebook.Walk, origin Origin) *document.Document 
 	for i, s := range k.Steps {
 		out := document.Section{ID: "step" + strconv.Itoa(i+1), Title: sentenceCase(s.Step),
 			Parts: []document.Part{{Text: s.Text}}}
-		// The published cause stands next to what the rules find without knowing it.
+		// The published cause appears next to the rules' result, which is found without knowing it.
 		if s.Step == "cause" && k.Diagnosis != nil {
 			out.Parts = append(out.Parts, document.Part{Text: "Diagnosis of the simulated recording: " +
 				k.Diagnosis.Verdict},

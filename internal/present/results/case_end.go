@@ -84,7 +84,7 @@ func caseFiles(files []casebook.Written) document.Section {
 	return out
 }
 
-// caseProof compares what was published with what two recordings of the plan prove.
+// caseProof compares the published results with the proof from two recordings of the plan.
 func caseProof(k *casebook.Walk, chosen *plan.Layout, q *document.Queries) document.Section {
 	r := *k.Proof
 	r.Figures = k.ProofFigures()

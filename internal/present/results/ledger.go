@@ -19,7 +19,7 @@ type Origin struct {
 	// Command is the command that made the page if it was not simulate: the words after the
 	// program's name, without -o.
 	Command []string
-	// Made is the command that creates File from a recording; "" if it was written by hand.
+	// Made is the command that creates File from a recording; "" if it was hand-written.
 	Made string
 	// Folder is where the files that apply the result were written; "" if none were.
 	Folder string

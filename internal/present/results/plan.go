@@ -302,7 +302,7 @@ func predictedSection(p *plan.Plan, g *ledger) document.Section {
 		names = append(names, o.Name+"_seconds")
 	}
 
-	// What the objectives ask for comes first, then the other figures in a fixed order.
+	// The figures of the objectives come first, then the others in a fixed order.
 	for _, n := range []string{"write_p50_seconds", "write_p99_seconds", "write_max_seconds", "read_p99_seconds",
 		"checkpoint_median_seconds", "operations_per_second"} {
 		if !slices.Contains(names, n) {

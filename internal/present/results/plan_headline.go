@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// planHeadline says in a sentence what to change, what it costs and what it improves, in the words of
-// a reader who does not know the scenario's keys.
+// planHeadline says in a sentence what to change, what it costs and what it improves, in words for a
+// reader who does not know the scenario's keys.
 func planHeadline(p *plan.Plan, c *plan.Layout) string {
 	text := changedText(c)
 	if first, _, _ := strings.Cut(text, " "); !strings.ContainsAny(first, "._") {

@@ -87,7 +87,7 @@ type curve struct {
 // outside checkpoints.
 func curves(results []*simulate.Result) []curve {
 	var out []curve
-	// Variants are compared by what they change most, the writes; a chart has no room for more.
+	// Variants are compared by the writes, which they change most; a chart has no room for more.
 	if len(results) > 1 {
 		for _, r := range results[:min(len(results), chartedMax)] {
 			out = append(out, curve{variantName(r), &r.Writes.All})

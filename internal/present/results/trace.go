@@ -98,7 +98,7 @@ func callerPhrase(r *chain.Report) string {
 	}
 	name, files := r.Callers[0].Comm, r.Callers[0].Files
 	for _, c := range r.Callers[1:] {
-		// Several programs: the target is what they have in common.
+		// Several programs: the target is their common property.
 		if c.Comm != name {
 			return r.Header.Target
 		}

@@ -16,7 +16,7 @@ import (
 // address may be dropped silently.
 const metadataWithin = time.Second
 
-// metadataBytesMax bounds an answer of the service: an identity document has half a kilobyte.
+// metadataBytesMax limits a response of the service: an identity document has about 500 bytes.
 const metadataBytesMax = 64 << 10
 
 // metadata asks the instance metadata service, version 2, which machine this is. Without such a

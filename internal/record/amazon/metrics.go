@@ -86,7 +86,7 @@ var spaces = [...]space{
 	}},
 }
 
-// A request asks for one series.
+// A request is a request for one series.
 type request struct {
 	query  types.MetricDataQuery
 	labels labels.Labels

@@ -309,7 +309,7 @@ func lookUp(label, statistic string, all []string) (name string, of labels.Label
 	// A later namespace was added only because the answer's other labels belong to it.
 	k := found[len(found)-1]
 	id := [...]string{volume: "volume", instance: "instance", database: "database"}[k]
-	// If the label has no id, the kind stands for it: series of one answer stay apart.
+	// If the label has no ID, the kind replaces it, so that the series of one answer stay separate.
 	for _, w := range words {
 		if volumeID.MatchString(w) && k == volume || instanceID.MatchString(w) && k == instance {
 			id = w

@@ -25,7 +25,7 @@ const (
 // intervalsMax bounds the intervals in memory: a week of seconds of one operation.
 const intervalsMax = 604_800
 
-// An Interval is what the clients of a benchmark felt in a stretch of time.
+// An Interval holds the latencies of a benchmark's clients over a period of time.
 type Interval struct {
 	// End is its end, if the report has absolute times; otherwise EndS is, in seconds since the start
 	// of the run.
@@ -49,7 +49,7 @@ type Parser interface {
 	// Line parses a line. An error is damage of this line only. Lines that belong to something else
 	// are not errors.
 	Line(line []byte, add func(Interval)) error
-	// End adds what is known only at the end.
+	// End adds information that is available only at the end.
 	End(add func(Interval))
 }
 

@@ -120,8 +120,8 @@ func (p *sysbench) interval(line []byte, add func(Interval)) error {
 		n[i] = v
 	}
 
-	// Without the header, the first distance between two lines is that of all. Lines may be missing
-	// from an excerpt, so that a longer distance says nothing.
+	// Without the header, the first distance between two lines applies to all. Lines may be missing from
+	// an excerpt, so a longer distance proves nothing.
 	now := sysbenchLine{endS: n[1], threads: n[2], tps: n[3], quantile: n[quantile] / 100,
 		quantileS: n[at] / 1000}
 	if p.last != nil {

@@ -15,8 +15,8 @@ type Volume struct {
 	Throughput string
 }
 
-// Volume writes what is known about a volume under the name of its device: in the notation of
-// --volume, and its size. With it, diagnosis and fit need not guess.
+// Volume writes the facts about a volume under the name of its device: in the notation of --volume, and
+// its size. With them, diagnosis and fit need not guess.
 func (d *Description) Volume(device string, v Volume) {
 	words := []string{v.Type}
 	if v.SizeGiB > 0 {

@@ -97,7 +97,7 @@ type series struct {
 	pairs []string
 }
 
-// table is what is known about a table.
+// A table is the information about a table.
 type table struct {
 	loc     *time.Location
 	timeAt  int
@@ -141,7 +141,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	return nil
 }
 
-// notes say what was not read.
+// notes list the parts that were not read.
 func (t *table) notes(out *samples.Writer) {
 	if len(t.dropped) > 0 {
 		out.Note(recording.NoteDropped, fmt.Sprintf("skipped %d series that are not named after a metric: %s", len(t.dropped),

@@ -180,7 +180,7 @@ func (r *reader) read(ctx context.Context, in io.Reader) error {
 			}
 			return r.flush(ctx)
 		case err != nil:
-			// What was read before the error is still worth a recording.
+			// The samples read before the error are still worth a recording.
 			r.damage("read error: " + err.Error())
 			if e := r.sampled(ctx); e != nil {
 				return e

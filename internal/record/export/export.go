@@ -47,7 +47,7 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-// A Summary describes what was exported.
+// A Summary describes the exported data.
 type Summary struct {
 	Metrics, Series int
 	Samples         int64
@@ -156,7 +156,8 @@ func (sum *Summary) add(points []promql.FPoint) {
 	}
 }
 
-// A Selection is a list of selectors, one of which must match. An empty one matches everything.
+// A Selection is a list of selectors, at least one of which must match. An empty one matches
+// everything.
 type Selection []recording.Selector
 
 // Select parses selectors, such as `node_disk_io_time_seconds_total{device="sda"}`.

@@ -34,8 +34,8 @@ func (s *segments) add(p *page) {
 	last.to, last.last = s.pages, p.time
 }
 
-// ordered returns the stretches in order of time, or nil if the file should be read as it is: it is
-// already in order, or the stretches overlap, like pages of several servers do.
+// ordered returns the parts in order of time, or nil if the file should be read unchanged: it is
+// already in order, or the parts overlap, as pages of several servers do.
 func (s *segments) ordered() []segment {
 	if s.none || len(s.all) < 2 || len(s.all) > segmentsMax {
 		return nil

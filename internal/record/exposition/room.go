@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// largePage is the size from which pages are read one at a time. A database's page has a
+	// largePage is the size above which pages are read one at a time. A database's page has about a
 	// megabyte.
 	largePage = 4 << 20
 	// seriesBytesMax bounds the text of all cached series: 600 bytes for each of seriesMax.
@@ -39,7 +39,7 @@ func (r *Room) take(text int) bool {
 	return false
 }
 
-// give returns the room of a series that was forgotten.
+// give returns the room of a series that was dropped.
 func (r *Room) give(text int) {
 	r.series.Add(-1)
 	r.bytes.Add(-int64(text))

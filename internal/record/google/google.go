@@ -36,7 +36,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Cloud opens addresses of Google Cloud. The zero Cloud is ready.
+// Cloud opens addresses of Google Cloud. The zero Cloud is ready to use.
 type Cloud struct {
 	// Compute, Monitoring, Token, Client and Wait replace Google's own in tests.
 	Compute, Monitoring string

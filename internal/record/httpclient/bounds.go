@@ -97,7 +97,7 @@ type Turns struct {
 	busy chan struct{}
 }
 
-// NewTurns returns turns for answers of more than from bytes, of which most are read at the same
+// NewTurns returns turns for answers of more than from bytes, and reads up to most of them at the same
 // time.
 func NewTurns(from int64, most int) *Turns {
 	return &Turns{from: from, busy: make(chan struct{}, most)}
@@ -175,7 +175,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.bytes += int64(n)
 
-	// net/http decompresses by itself and returns what the decoder says.
+	// net/http decompresses by itself and returns the decoder's error.
 	var corrupt flate.CorruptInputError
 	if errors.As(err, &corrupt) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) {
 		return n, errCompression

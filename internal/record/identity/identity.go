@@ -25,7 +25,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// An Engine is what is needed to recognise the servers of an engine.
+// An Engine holds what is needed to recognise an engine's servers.
 type Engine struct {
 	Name string
 	// Anchors are metrics that every server of the engine has; Metrics reports all those that only
@@ -55,7 +55,7 @@ type Part struct {
 	// Engine is empty for a host without a server.
 	Engine, Name, Host string
 	Readers            []recording.Reader
-	// Notes say what was assumed about this part, or could not be decided.
+	// Notes list assumptions about this part, and undecided questions.
 	Notes []string
 
 	again  func(context.Context) ([]recording.Reader, error)

@@ -34,7 +34,7 @@ func (s *splitter) oneSet(a, b *node) (bool, error) {
 		return true, nil
 	}
 
-	// What a live source finds behind one address, or a run creates, is one set.
+	// Everything that a live source finds behind one address, or that a run creates, is one set.
 	if a.reader == b.reader && slices.ContainsFunc(s.sources[a.reader], func(x recording.Source) bool {
 		return x.Engine == e.Name && x.Kind != "openmetrics" && x.Kind != "metrics-url" && x.Kind != "prometheus"
 	}) {

@@ -78,7 +78,7 @@ func (it *integrator) addHost(r *report, ms int64) {
 	c.lastMs = ms
 }
 
-// beginHost gives the host's counters their first sample of a run.
+// beginHost adds the first sample of a run to the host's counters.
 func (it *integrator) beginHost(r *report, base int64) {
 	it.host.live, it.host.lastMs = true, base
 	for i, v := range r.host {

@@ -286,7 +286,7 @@ func (t *Time) readZone(b []byte) []byte {
 	return rest
 }
 
-// digitsOf reads a number of exactly so many digits and the character after it. If then is 0,
+// digitsOf reads a number with exactly that many digits, and the character after it. If then is 0,
 // anything may follow.
 func digitsOf(b []byte, n *int, digits int, then byte) ([]byte, bool) {
 	if len(b) < digits {

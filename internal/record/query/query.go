@@ -179,7 +179,7 @@ type span struct {
 	period   time.Duration
 }
 
-// span returns what the selected metrics cover. Each selector must select at least one metric.
+// span returns the time that the selected metrics cover. Each selector must select at least one metric.
 func (e Expr) span(metrics []recording.Metric, names []string) (span, error) {
 	var out span
 	for _, s := range e.selectors {

@@ -68,7 +68,7 @@ func sadfFile(from source.File) (source.File, error) {
 	return from, nil
 }
 
-// saidMax bounds what is kept of sadf's messages.
+// saidMax limits how much of sadf's messages is kept.
 const saidMax = 4 << 10
 
 // A converter is a running sadf.
@@ -113,7 +113,7 @@ func (c *converter) Close() error {
 	return nil
 }
 
-// limited keeps the beginning of what is written to it.
+// A limited keeps the beginning of everything written to it.
 type limited struct{ bytes.Buffer }
 
 // Write implements io.Writer.

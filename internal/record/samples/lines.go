@@ -1,6 +1,6 @@
-// Package samples is what the readers of text have in common: lines of bounded length with the
-// times that a pipeline wrote before them, damage with its file and line, and a [Writer] that turns
-// the figures of one time after another into batches.
+// Package samples contains the common parts of the readers of text: lines of bounded length with the
+// times that a pipeline wrote before them, damage with its file and line, and a [Writer] that turns the
+// figures of one time after another into batches.
 package samples
 
 import (
@@ -109,7 +109,7 @@ func (l *Lines) Next() ([]byte, bool) {
 		}
 		line = nil
 	case err != nil && !errors.Is(err, io.EOF):
-		// A torn compressed file: what was read before is still worth a recording.
+		// A truncated compressed file: the data read before is still worth a recording.
 		l.Damaged("read error: " + err.Error())
 		line = nil
 	}
@@ -149,7 +149,7 @@ func (l *Lines) Damaged(what string) {
 	}
 }
 
-// Notes returns what was skipped: the first place, and how many more.
+// Notes returns the skipped lines: the first place, and how many more.
 func (l *Lines) Notes() []recording.Note {
 	if l.skipped == 0 {
 		return nil

@@ -239,7 +239,7 @@ func (w *Writer) flush() error {
 	return nil
 }
 
-// End writes what is left, and returns the source's description with its times and period.
+// End writes the remaining samples, and returns the source's description with its times and period.
 func (w *Writer) End(d recording.Source) (recording.Source, error) {
 	if err := w.flush(); err != nil {
 		return d, err

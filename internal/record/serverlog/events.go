@@ -52,7 +52,7 @@ const (
 	batchTimes = 512
 )
 
-// Events are what was found in a log so far, by interval.
+// Events are the events found in a log so far, by interval.
 type Events struct {
 	series []Series
 	first  []int // first column of each series
@@ -129,7 +129,7 @@ func (e *Events) spread(column int, from, to time.Time) {
 	}
 }
 
-// skips reports whether events at a time are outside of what is read. What began before that time
+// skips reports whether events at a time are outside the requested time. An event that began before it
 // may still have run in it.
 func (e *Events) skips(at time.Time) bool {
 	return !e.keepFrom.IsZero() && at.Before(e.keepFrom) || !e.keepTo.IsZero() && at.After(e.keepTo)
@@ -262,7 +262,7 @@ func (e *Events) write(ctx context.Context, w recording.Writer, want func(string
 
 		n++
 		if len(b.TimesMs) == batchTimes || i == last {
-			// A batch of one time may have constant columns, which is what they are.
+			// A batch of one time has only constant columns.
 			if err := flush(); err != nil {
 				return n, err
 			}

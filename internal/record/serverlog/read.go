@@ -81,7 +81,7 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 	return nil
 }
 
-// order finds what the lines of each file look like, and sorts the files by their first time.
+// order determines the format of each file's lines, and sorts the files by their first time.
 func (r *reader) order(files []source.File) ([]part, error) {
 	var out []part
 	for _, f := range files {
@@ -140,7 +140,7 @@ type reader struct {
 	last               []byte // the last line if its time was not read
 }
 
-// read reads a file. What was read before an error is kept.
+// read reads a file. Everything read before an error is kept.
 func (r *reader) read(ctx context.Context, p *part) error {
 	in, err := p.Open()
 	if err != nil {
@@ -333,7 +333,7 @@ func (r *reader) yearOf(at lineprefix.Time) lineprefix.Time {
 	return at
 }
 
-// note reports what was assumed and what could not be read.
+// note reports assumptions, and lines that could not be read.
 func (r *reader) note(l *log) {
 	add := func(kind recording.NoteKind, format string, args ...any) {
 		r.w.Note(recording.Note{Kind: kind, Source: r.name, Text: fmt.Sprintf(format, args...)})

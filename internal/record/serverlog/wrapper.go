@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/record/lineprefix"
 )
 
-// A wrapper is what a pipeline made of each line.
+// A wrapper is the format in which a pipeline wraps each line.
 type wrapper struct {
 	kind wrapping
 	form lineprefix.Form // of prefixed

@@ -39,8 +39,8 @@ type Sampler interface {
 	// next call may succeed, and should reconnect if necessary. [ErrNothingNew] means that there is
 	// no error, and that the last sample is still the newest.
 	Sample(ctx context.Context, at time.Time) ([]recording.Batch, error)
-	// AddFacts adds what the samples showed about the source: version, host, facts. It is called after
-	// the first sample, after each gap, and at the end.
+	// AddFacts adds facts about the source that the samples showed: version, host, facts. It is called
+	// after the first sample, after each gap, and at the end.
 	AddFacts(d *recording.Source)
 }
 

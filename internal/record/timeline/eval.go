@@ -194,7 +194,7 @@ func (ev *evaluator) overTime(e *parser.Call) (*leaf, error) {
 		"max_over_time": Max,
 		"avg_over_time": Mean,
 		"sum_over_time": func(w []float64) float64 {
-			// The sum of nothing would be zero, and what was not measured is not zero.
+			// An empty sum would be zero, and an unmeasured value is not zero.
 			if Count(w) == 0 {
 				return math.NaN()
 			}

@@ -32,7 +32,7 @@ const (
 	swapPageKiB = 4
 )
 
-// A column is what a heading means.
+// A column is the meaning of a heading.
 type column struct {
 	metric, mode string
 	factor       float64

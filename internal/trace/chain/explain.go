@@ -63,7 +63,7 @@ func (e *explainer) unexplained(from, to int64, p Place, stack []string) {
 	}
 }
 
-// thread explains what a thread did during an interval.
+// thread explains a thread's activity during an interval.
 func (e *explainer) thread(tid uint32, from, to int64, p Place, depth int) {
 	at := from
 	for _, x := range e.w.waitsOf(tid, from, to) {

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/trace/events"
 )
 
-// A Found is what a choice currently resolves to.
+// A Found is the current result of resolving a choice.
 type Found struct {
 	Processes []uint32
 	Mounts    []events.Mount // file systems with the target's files

@@ -104,7 +104,7 @@ func (d *display) needs() bool {
 	return d.state.At.Before(whole.From) || d.state.At.After(whole.To)
 }
 
-// accept stores what the feed returned.
+// accept stores the feed's results.
 func (d *display) accept(got loaded) error {
 	d.due = false
 	switch {

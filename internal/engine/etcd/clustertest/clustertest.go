@@ -30,7 +30,7 @@ import (
 	"plimsoll/internal/record/kubeclient"
 )
 
-// perSecond is how many requests a test may make: as many as it can.
+// perSecond is the number of requests that a test may make: as many as it can.
 const perSecond = 10000
 
 // patience is how long the programs may take to serve, on a busy machine.
@@ -49,7 +49,7 @@ const (
 	Guest = "guest"
 )
 
-// Run gives a test an API server, which is stopped when the test ends. Without the programs the
+// Run provides a test with an API server, which is stopped when the test ends. Without the programs the
 // test is skipped.
 func Run(t testing.TB) *Server {
 	t.Helper()
@@ -166,7 +166,7 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o100 != 0
 }
 
-// start runs a program until the test ends, and returns what it has printed.
+// start runs a program until the test ends, and returns its output so far.
 func start(t testing.TB, program string, args ...string) (output func() string) {
 	t.Helper()
 	out := &buffer{}
@@ -183,7 +183,7 @@ func start(t testing.TB, program string, args ...string) (output func() string) 
 	return out.tail
 }
 
-// A buffer keeps what a program prints.
+// A buffer keeps a program's output.
 type buffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -98,7 +98,7 @@ func Now(ctx context.Context, c *kubeclient.Client, pod *corev1.Pod) error {
 	return kubeclient.Pods.DeleteNow(ctx, c, ns, pod.Name, pod.UID)
 }
 
-// on is a path of a container on this machine.
+// on returns the path on this machine for a path in a container.
 func on(c *corev1.Container, folders map[string]string, path string) string {
 	best := ""
 	out := ""
@@ -189,7 +189,7 @@ func (p *Play) begin(pod *corev1.Pod, folders map[string]string) {
 			os.WriteFile(filepath.Join(filepath.Dir(log), "database"), []byte("db"), 0o600)); err != nil {
 			p.Lost = append(p.Lost, err.Error())
 		}
-	// The log must have exactly what was acknowledged, no less and no more.
+	// The log must contain exactly the acknowledged writes, no less and no more.
 	case err != nil || string(text) != p.acked[pod.Name]:
 		p.Lost = append(p.Lost, fmt.Sprintf("%s started on %q (%v), and %q was acknowledged", pod.Name, text, err,
 			p.acked[pod.Name]))

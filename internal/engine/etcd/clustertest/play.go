@@ -46,11 +46,11 @@ type Play struct {
 	Dir      string
 	Provider string // of nodes and volumes
 	Zone     string
-	Nodes    string // what the names of the pods' nodes begin with
-	// Log is where the engine has its log in a container, and File what a file of it is called.
+	Nodes    string // prefix of the names of the pods' nodes
+	// Log is the path of the engine's log in a container, and File the name of a file in it.
 	Log, File string
-	// Lost is what a database missed at a start, and Down which members were down together. Both
-	// must stay empty.
+	// Lost lists what a database was missing at a start, and Down the members that were down together.
+	// Both must stay empty.
 	Lost, Down []string
 	// Restarts counts the starts of each pod's database.
 	Restarts map[string]int
@@ -64,7 +64,7 @@ type Play struct {
 	n     int
 
 	attempts int // runs of containers that failed
-	// underway are the claims of which the driver has begun to change the volume.
+	// underway are the claims whose volumes the driver has begun to change.
 	underway map[types.UID]bool
 }
 
@@ -172,8 +172,8 @@ func (p *Play) control(ctx context.Context, set *appsv1.StatefulSet, pods []core
 	return nil
 }
 
-// refused tries to give an old pod a new claim, as the controller does: the server must refuse it,
-// or this play is not what happens.
+// refused tries to give an old pod a new claim, as the controller does. If the server accepts it, this
+// play is not realistic.
 func (p *Play) refused(ctx context.Context, pod *corev1.Pod, template string) error {
 	pod.Spec.Volumes = append(pod.Spec.Volumes, claimVolume(template, template+"-"+pod.Name))
 	if _, err := kubeclient.Pods.Update(ctx, p.C, ns, pod.Name, pod); err == nil {
@@ -254,7 +254,7 @@ func (p *Play) report(ctx context.Context, set *appsv1.StatefulSet, pods []corev
 	return err
 }
 
-// revision stands for a template, as the controller's revisions do.
+// revision represents a template, as the controller's revisions do.
 func revision(set *appsv1.StatefulSet) string {
 	text, err := json.Marshal(set.Spec.Template)
 	if err != nil {

@@ -28,7 +28,7 @@ rules: [{level: Metadata, verbs: [create, update, patch, delete, deletecollectio
 
 func (s *Server) auditLog() string { return filepath.Join(s.Dir, "audit.log") }
 
-// As is the client of a user of this name, who may do what a test grants.
+// As is the client of the user with this name, who may do what a test grants.
 func (s *Server) As(t testing.TB, user, namespace string) *kubeclient.Client {
 	t.Helper()
 	c, err := kubeclient.Open(kubeclient.Options{
@@ -40,7 +40,7 @@ func (s *Server) As(t testing.TB, user, namespace string) *kubeclient.Client {
 	return c
 }
 
-// Grant lets a user do what the rules say, and waits until the server knows.
+// Grant gives a user the permissions of the rules, and waits until the server knows.
 func (s *Server) Grant(t testing.TB, user string, rules []rbacv1.PolicyRule) {
 	t.Helper()
 	ctx, admin := t.Context(), s.Client(t, Admin, ns)
@@ -96,8 +96,8 @@ func RulesIn(t testing.TB, page string) (out []rbacv1.PolicyRule) {
 	return out
 }
 
-// Changes are what a user has changed, in order: "delete pods/db-0". Dry runs and rejected requests
-// are not changes.
+// Changes are a user's changes, in order: "delete pods/db-0". Dry runs and rejected requests are not
+// changes.
 func (s *Server) Changes(t testing.TB, user string) (out []string) {
 	t.Helper()
 	text, err := os.ReadFile(s.auditLog())

@@ -159,7 +159,7 @@ func stamp(text []byte) (lineprefix.Time, bool) {
 
 type parser struct {
 	events *serverlog.Events
-	// leaderless is true after a start until a leader is known: that is no change.
+	// leaderless is true after a start until a leader is known; that is not a leader change.
 	leaderless bool
 	defragFrom time.Time // when a defragmentation started; zero if none runs
 }

@@ -68,9 +68,9 @@ func Run(t testing.TB, members int, sealed bool, flags ...string) *Cluster {
 	return c
 }
 
-// Start starts a cluster in a folder, with certificates for servers and clients if sealed. Ports
-// that are free may be taken by others before the members listen: then it tries others. More flags
-// of etcd's may follow.
+// Start starts a cluster in a folder, with certificates for servers and clients if sealed. Other
+// programs may take free ports before the members listen; Start then tries other ports. flags are
+// additional flags for etcd.
 func Start(dir string, members int, sealed bool, flags ...string) (*Cluster, error) {
 	const tries = 4
 	for try := 1; ; try++ {
@@ -180,8 +180,8 @@ func healthy(ctx context.Context, at string) bool {
 // Kill kills a member, counting from 0, without a shutdown.
 func (c *Cluster) Kill(k int) error { return c.procs[k].Kill() }
 
-// Replace removes a member, from 0, of a cluster without TLS, and adds a new one whose data is in a
-// folder; it gives the new one's endpoint.
+// Replace removes a member of a cluster without TLS, counted from 0, and adds a new one with its data
+// in a folder. It returns the new one's endpoint.
 func (c *Cluster) Replace(dir string, k int) (endpoint string, err error) {
 	path, err := exec.LookPath("etcd")
 	if err != nil {

@@ -60,7 +60,7 @@ func loggedSlowRequests() rules.Rule {
 	return rule
 }
 
-// sayLoggedWaits says what the log has about the time of the slow writes.
+// sayLoggedWaits reports what the log contains about the time of the slow writes.
 func sayLoggedWaits(c *rules.Case, f *rules.Finding, writes timeline.Mask) {
 	syncs := c.SumOf(loggedSyncs)
 	share := rules.Share(syncs.Running, writes)

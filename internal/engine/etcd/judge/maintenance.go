@@ -78,7 +78,7 @@ func pauseFinding(r rules.Rule, c *rules.Case, inst string, cells timeline.Mask,
 		every = rules.Seconds(f.PeriodS)
 	}
 
-	// Commits outside of the pauses show what the disk does when no compaction runs.
+	// Commits outside the pauses show the disk's performance when no compaction runs.
 	commit := timeline.Quantile(timeline.At(c.For(BackendCommit, "instance", inst), together.Not()), 0.5)
 	f.Say("pauses", rules.Values{"long": counted(long), "every": every, "share": rules.Part(min(share, 1))})
 

@@ -2,8 +2,8 @@ package judge
 
 import "plimsoll/internal/judge/rules"
 
-// Signals of what delays a cluster although its disks are fast: the network, the cluster's size,
-// large requests, and maintenance. Versions are those whose sources define the metric.
+// Signals of delays in a cluster whose disks are fast: the network, the cluster's size, large requests,
+// and maintenance. Versions are those whose sources define the metric.
 var (
 	HasLeader = signal("etcd_has_leader:bool", "", "1 on a member that knows a leader",
 		`etcd_server_has_leader`)

@@ -44,7 +44,7 @@ func (f *follower) follow(ctx context.Context, m source.Membership) {
 	}
 }
 
-// ask returns the cluster as the first member that answers sees it; nil if none does.
+// ask returns the cluster as seen by the first member that answers; nil if none does.
 func (f *follower) ask(ctx context.Context) *roll {
 	for _, known := range f.members {
 		own := *known // a copy, because other goroutines read the original

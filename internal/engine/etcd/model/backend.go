@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/model/kernel"
 )
 
-// pageSize is bbolt's page size on Linux: that of a memory page.
+// pageSize is bbolt's page size on Linux, the same as a memory page's.
 const pageSize = 4 * units.KiB
 
 // leafFill is how much of a leaf bbolt fills if keys are appended. etcd's keys are revisions, so

@@ -11,7 +11,7 @@ type flight struct {
 	weight int
 }
 
-// sending is what the leader knows about a follower.
+// A sending is what the leader knows about a follower.
 type sending struct {
 	flights     []flight // a ring buffer
 	head, count int

@@ -27,15 +27,15 @@ const (
 	// quotaDefault is etcd's default (etcd, server/storage/quota.go, DefaultQuotaBytes), used if
 	// the quota is unknown.
 	quotaDefault = 2 * units.GiB
-	// revisionBytes is what a revision takes in the backend in addition to key and value: its own
-	// key of 17 bytes, the fields of mvccpb.KeyValue, the page element of 16. pageShare accounts
-	// for the part of a page that bbolt leaves free when writing in order (measured, etcd 3.4:
+	// revisionBytes is the space that a revision takes in the backend in addition to key and value: its
+	// own key of 17 bytes, the fields of mvccpb.KeyValue, and the page element of 16 bytes. pageShare
+	// accounts for the part of a page that bbolt leaves free when writing in order (measured, etcd 3.4:
 	// 1.2).
 	revisionBytes = 64
 	pageShare     = 1.3
 )
 
-// grows returns an upper bound of what this many writes add to a database.
+// grows returns an upper bound on the space that this many writes add to a database.
 func grows(key int, size units.Size, writes int64) int64 {
 	return int64(float64(writes) * float64(int64(size)+int64(key)+revisionBytes) * pageShare)
 }

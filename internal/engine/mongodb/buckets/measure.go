@@ -64,8 +64,8 @@ func (s *segment) fill(entries int) string {
 	return "full"
 }
 
-// lay inserts the documents that must exist before the measurement: full ones, whose files give the
-// storage, and the beginnings of those in segments.
+// lay inserts the documents that must exist before the measurement: full ones, whose files show the
+// storage size, and the beginnings of those in segments.
 func (b *bench) lay(ctx context.Context) error {
 	if err := b.insert(ctx, 0, b.row.Entries); err != nil {
 		return err

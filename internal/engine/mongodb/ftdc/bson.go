@@ -56,8 +56,8 @@ func documentLen(b []byte) (int, error) {
 	return n, nil
 }
 
-// fields yields the fields of a document up to the first damaged one. It is for documents of which
-// only some fields matter.
+// fields yields the fields of a document up to the first damaged one. It is for documents that have
+// only a few relevant fields.
 func fields(doc []byte) iter.Seq[element] {
 	return func(yield func(element) bool) {
 		n, err := documentLen(doc)

@@ -172,7 +172,7 @@ type job struct {
 	done   chan struct{}   // closed when this job is delivered
 }
 
-// An input hands out the documents of all files, one after the other.
+// An input provides the documents of all files, one after the other.
 type input struct {
 	capture *capture
 	files   []string
@@ -236,7 +236,7 @@ func (in *input) take(ctx context.Context, data []byte) (job, error) {
 			return in.enqueue(j), nil
 		}
 
-		// Acquire before the chunk is handed out, so that waiting workers hold no inflated memory.
+		// Acquire before the chunk is passed on, so that waiting workers hold no inflated memory.
 		if err := in.weight.Acquire(ctx, int64(n)); err != nil {
 			return job{}, err
 		}

@@ -42,7 +42,7 @@ type Schema struct {
 	timeAt int
 	// uptimeAt is the metric with the server's uptime, -1 if there is none.
 	uptimeAt int
-	plan     *plan // which metrics a reader wants; nil until needed
+	plan     *plan // the metrics that a reader wants; nil until needed
 }
 
 // Len is the number of metrics.

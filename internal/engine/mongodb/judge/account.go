@@ -24,7 +24,7 @@ type waitCounter struct {
 type waitShare func(c *rules.Case, counter *rules.Signal) (share, seconds, of float64, ok bool)
 
 // partOfWrites and partOfReads are for counters that are part of the writes' or reads' own latency.
-// They count all of the time, including what is usual.
+// They include all of the time, even the usual part.
 func partOfWrites(c *rules.Case, counter *rules.Signal) (share, seconds, of float64, ok bool) {
 	if _, _, of, ok = ofWrites(c, counter); ok {
 		seconds = min(of, spent(c, counter))
@@ -102,9 +102,9 @@ func account(c *rules.Case) []rules.Spent {
 		Note: "executing, or waiting for something this version does not count" + journal})
 }
 
-// accounted returns the waits of counters that were measured, their sum, and the whole stalled
-// waiting, of which taken belongs to other counters. Shares are estimates: if they exceed what is left
-// of the whole, all are reduced in proportion.
+// accounted returns the waits of counters that were measured, their sum, and the whole stalled waiting,
+// of which taken belongs to other counters. Shares are estimates: if they exceed the rest of the whole,
+// all are reduced in proportion.
 func accounted(c *rules.Case, waits []waitCounter, taken float64) (out []rules.Spent, sum, of float64) {
 	out = []rules.Spent{}
 	for _, w := range waits {

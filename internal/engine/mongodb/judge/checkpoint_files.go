@@ -109,7 +109,7 @@ func boundByFiles(c *rules.Case, running timeline.Mask) (filesBound, bool) {
 	eps := running.Episodes()
 	b.tookS = timeline.Quantile(c.One(CheckpointLast), 0.5)
 
-	// Older versions do not report the last checkpoint's length; its cells give it to one sample.
+	// Older versions do not report the last checkpoint's length; its cells show it to within one sample.
 	if math.IsNaN(b.tookS) {
 		b.tookS = float64(running.Count()) / float64(len(eps)) * step
 	}

@@ -34,8 +34,8 @@ func heldUp(c *rules.Case) (rules.HeldUp, bool) {
 	}
 }
 
-// awaitedMembers is the share of the stalled waiting for other members' acknowledgement. It is 0 if the set
-// has no other member, or if this member's journal may be what was waited for.
+// awaitedMembers is the share of the stalled waiting for other members' acknowledgement. It is 0 if the
+// set has no other member, or if the wait may have been for this member's journal.
 func awaitedMembers(c *rules.Case) float64 {
 	each := timeline.Quantile(timeline.At(c.One(LogSync), c.Stall.Cells), 0.5)
 	if !(each < slowSyncS) || timeline.Max(c.One(Members)) == 1 {

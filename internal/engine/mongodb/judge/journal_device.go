@@ -132,7 +132,7 @@ func journalApart(c *rules.Case) (busiest, journal string, apart bool) {
 	return busiest, journal, true
 }
 
-// behindApart adds what a journal that is not on the busiest device waited behind.
+// behindApart adds what blocked a journal that is not on the busiest device.
 func behindApart(c *rules.Case, busiest, journal string, on timeline.Mask, f *rules.Finding) {
 	if journal == "" {
 		f.Say("elsewhere", rules.Values{"busiest": rules.Called(busiest)})

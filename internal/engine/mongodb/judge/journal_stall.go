@@ -199,8 +199,8 @@ func longestSync(sig *rules.Signals, slow timeline.Mask) float64 {
 	return longest
 }
 
-// behind adds what the journal waited behind, if the recording shows it, and reports whether the
-// journal is on its own volume.
+// behind adds what blocked the journal, if the recording shows it, and reports whether the journal is
+// on its own volume.
 func behind(c *rules.Case, on timeline.Mask, f *rules.Finding) (apart bool) {
 	ckpt, known := CheckpointCells(&c.Signals)
 	inCkpt := 0.0

@@ -104,7 +104,7 @@ var Throttled = []rules.Throttled{
 	{Filesystem: "ext4", OnS: 0.77, OffS: 6.49, Where: "300 updates/s, 1,000 IOPS and 40 MiB/s"},
 }
 
-// handed is the bytes that WiredTiger wrote to its data files and to its journal.
+// handed is the number of bytes that WiredTiger wrote to its data files and to its journal.
 func handed(sig *rules.Signals) []float64 {
 	blocks, journal := sig.One(BlocksWritten), sig.One(LogPayload)
 	out := slices.Clone(blocks)

@@ -66,8 +66,8 @@ func loggedSlowOperations() rules.Rule {
 	return rule
 }
 
-// saySpent says what the slow operations spent their time on. Each line has its own operation's
-// waits, so these are parts of the same sum.
+// saySpent reports where the slow operations spent their time. Each line has its own operation's waits,
+// so these are parts of the same sum.
 func saySpent(c *rules.Case, f *rules.Finding, all float64) {
 	v := rules.Values{"all": rules.Seconds(all)}
 	some := false

@@ -9,7 +9,7 @@ import (
 // minPageReadShare is the share of the stalled waiting from which reading pages is a cause.
 const minPageReadShare = 0.15
 
-// minWrites is the share of writes among a saturated device's requests from which reads wait for
+// minWrites is the share of writes among a saturated device's requests above which reads wait for
 // writes and not for each other.
 const minWrites = 0.25
 

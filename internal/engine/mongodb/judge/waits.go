@@ -25,7 +25,7 @@ func ofAll(c *rules.Case, counter *rules.Signal) (share, seconds, of float64, ok
 	return c.WaitShare(counter, others...)
 }
 
-// ofWrites is the same for a counter that only writes add to. Such a counter has no part in a stall
+// ofWrites is the same for a counter that only writes increase. Such a counter is not part of a stall
 // of reads.
 func ofWrites(c *rules.Case, counter *rules.Signal) (share, seconds, of float64, ok bool) {
 	if c.Stall.Class != rules.Writing && c.Stall.Class != rules.Commanding {

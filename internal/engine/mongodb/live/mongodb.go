@@ -124,7 +124,7 @@ func hosts(who bson.Raw) (out []string) {
 	return out
 }
 
-// routed describes what a mongos does not know, and which servers do.
+// routed names what a mongos does not report, and the servers that do.
 func routed(ctx context.Context, l *link) string {
 	text := "it is a mongos, which has no storage: the shards' members report journal, cache, checkpoints and disks"
 	// The user may lack the right to list them.

@@ -18,7 +18,7 @@ const (
 	weighEvery = 10 * time.Minute
 	// databasesMax is how many databases are read, largest first.
 	databasesMax = 16
-	// weighWithin is how long the server may take for one database before it aborts.
+	// weighWithin limits the server's time for one database before it aborts.
 	weighWithin = 2 * time.Second
 )
 

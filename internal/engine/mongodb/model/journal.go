@@ -99,8 +99,8 @@ func (j *journal) Fire(now vtime.Instant, prepared uint64) {
 // logSynced is the journal as the event handler for a completed sync.
 type logSynced journal
 
-// Fire acknowledges the writers that the sync covered, and continues with those that arrived
-// meanwhile.
+// Fire acknowledges the writers that the sync covered, and continues with those that arrived in the
+// meantime.
 func (l *logSynced) Fire(now vtime.Instant, _ uint64) {
 	j := (*journal)(l)
 	e := j.e

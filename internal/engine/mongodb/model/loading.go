@@ -21,7 +21,7 @@ func (e *Engine) loaded() {
 		dirty := units.Size(float64(end) * float64(left) / float64(max(e.onDisk, 1)))
 		t.file.SetAllocated(end - dirty)
 		t.file.Write(end-dirty, dirty)
-		// One after the other, because the page cache gives back first what was loaded first.
+		// One after the other, because the page cache evicts the data that was loaded first.
 		for i := range t.pages.count {
 			t.pages.at(i).passed = uint16(e.cfg.Loading.Std().Seconds() * float64(i) / float64(t.pages.count))
 		}

@@ -10,7 +10,7 @@ import (
 
 // What a server adds to its engine, measured on mongod 5.0.7 with documents of 4 KiB.
 const (
-	// OplogEntry is an oplog entry's bytes besides the change: 4,387 for 4,096.
+	// OplogEntry is the size of an oplog entry apart from the change: 4,387 bytes for 4,096.
 	OplogEntry = 290
 	// truncatePoint is the journaled update of the oplog's truncate point before each sync, one log
 	// record.

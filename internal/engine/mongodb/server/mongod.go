@@ -151,8 +151,8 @@ func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 // noIndexes is the remark for scenarios with engine.mongodb.indexes.
 const noIndexes = "engine.mongodb.indexes is ignored: the collection has only the index on _id"
 
-// cannot lists the scenario's settings that mongod does not follow. It returns an error for what
-// mongod cannot do at all.
+// cannot lists the scenario's settings that mongod does not support. It returns an error for anything
+// that mongod cannot do at all.
 func cannot(cfg *wiredtiger.Config, version string) ([]string, error) {
 	if cfg.Journal != nil && !*cfg.Journal {
 		if major, minor := release(version); major > 6 || major == 6 && minor >= 1 {

@@ -106,7 +106,7 @@ func (s *store) load(ctx context.Context, sc *scenario.Scenario, progress lab.Pr
 	for range loaders {
 		group.Go(func() error {
 			for {
-				// Loaders take the next batch as they become free.
+				// Each loader takes the next batch when it is free.
 				from := at.Add(each) - each
 				if from >= documents {
 					return nil

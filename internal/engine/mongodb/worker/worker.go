@@ -165,8 +165,8 @@ func (w *worker) end(err error) {
 	}
 }
 
-// lastWords is how long a worker that accepts no more requests has to say why: twice as long as end
-// waits for its process.
+// lastWords is how long a worker that accepts no more requests has to report the reason: twice as long
+// as end waits for its process.
 const lastWords = 2 * time.Second
 
 // endWith ends a worker to which a request could not be written. Its last message, at the end of

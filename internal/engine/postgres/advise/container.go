@@ -78,7 +78,7 @@ func serverSettings(p *discover.Process) []discover.Setting {
 
 	var out []discover.Setting
 	for _, is := range parameters {
-		// Only parameters that a scenario has; all others stay as they are.
+		// Only parameters that a scenario has; all others stay unchanged.
 		g, ok := all[is.name]
 		if !ok {
 			continue

@@ -65,7 +65,7 @@ func settings(l *emit.Transition) (*emit.Part, error) {
 
 	var restart, back []string
 	for _, s := range all {
-		// Only what the layout changes: the rest of the server's configuration stays its own.
+		// Only the parts that the layout changes; the rest of the server's configuration stays its own.
 		if s.value == s.before {
 			continue
 		}

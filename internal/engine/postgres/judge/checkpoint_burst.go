@@ -31,7 +31,7 @@ const minSyncStall = 0.5
 func worstPhase(c *rules.Case, ck checkpoints) checkpointPhase {
 	least := c.LeastOfCell(0.3, CheckpointWrite, CheckpointSync)
 
-	// What a checkpoint wrote still fills the device's queue for a while after it has ended.
+	// A checkpoint's writes still fill the device's queue for a while after it has ended.
 	before, after := 1, c.Cells(rules.AftermathS*1e9)
 	if c.ResolutionS(CheckpointWrite, CheckpointSync) > 2*rules.AftermathS {
 		before, after = 0, 0 // the interval is long enough to include the checkpoint's aftermath

@@ -93,8 +93,8 @@ func openCheckpoint(sig *rules.Signals, credited []float64) (open, syncing timel
 	return open, syncing
 }
 
-// checkpointer returns what the checkpointer did in each cell. If several samples fall into one,
-// the later phase wins.
+// checkpointer returns the checkpointer's phase in each cell. If several samples fall into one, the
+// later phase wins.
 func checkpointer(sig *rules.Signals) []checkpointerState {
 	did := make([]checkpointerState, sig.Grid.N)
 	for _, t := range sig.Signal(Checkpointer) {

@@ -65,7 +65,7 @@ func loggedFailures() rules.Rule {
 			return nil
 		}
 
-		// Only a disk that refuses writes is more important than what clients felt.
+		// Only a disk that refuses writes is more important than the clients' latency.
 		if f.Severity == rules.Critical {
 			f.Foremost, f.Weight = true, 1
 		}

@@ -98,9 +98,9 @@ const (
 	ofServer = "ALTER SYSTEM persists it in postgresql.auto.conf"
 )
 
-// onServer returns the recipe that sets settings by ALTER SYSTEM, with what else to look at first. The server
-// reads the file again after the change and after the undo; without that, pending_restart would not show a
-// setting that waits for a restart.
+// onServer returns the recipe that sets settings by ALTER SYSTEM, with further things to look at first.
+// The server reads the file again after the change and after the undo; otherwise, pending_restart would
+// not show a setting that waits for a restart.
 func onServer(look []string, all ...setting) rules.Recipe {
 	file := all[0].name
 	var room []rules.Command

@@ -20,7 +20,8 @@ const (
 		"If aws rds describe-db-clusters shows an Engine that does not begin with aurora, it is a Multi-AZ DB cluster of RDS instead: set it in its cluster parameter group"
 )
 
-// byAurora are settings of what Aurora's storage does instead (Aurora User Guide, "Amazon Aurora storage").
+// byAurora are settings for tasks that Aurora's storage performs itself (Aurora User Guide, "Amazon
+// Aurora storage").
 var byAurora = []string{"bgwriter_delay", "bgwriter_lru_maxpages", "bgwriter_lru_multiplier",
 	"checkpoint_completion_target", "checkpoint_flush_after", "checkpoint_timeout", "max_wal_size",
 	"wal_compression"}
@@ -39,7 +40,7 @@ func inServices(all []setting) []rules.Recipe {
 	}
 	out := []rules.Recipe{inGroup("db-", rules.RDS, all), cluster, inAzure(onAzure), inCloudSQL(all)}
 
-	// A service shows its volume's size, and the server what is used of it.
+	// A service reports its volume's size, and the server the space used.
 	for i := range out {
 		if retainsWAL(all) && out[i].None == "" {
 			out[i].Look = append(out[i].Look, rules.Ask(used)...)
@@ -52,8 +53,8 @@ func inServices(all []setting) []rules.Recipe {
 // of the service's databases.
 const used = "SELECT pg_size_pretty(sum(pg_database_size(oid))) AS data, (SELECT pg_size_pretty(sum(size)) FROM pg_ls_waldir()) AS wal FROM pg_database WHERE has_database_privilege(oid, 'CONNECT')"
 
-// keep saves what a command prints in a file, once. It must be as many lines as there are parameters: one
-// that is missing does not exist in the service, or cannot be changed.
+// keep saves a command's output in a file, once. It must have as many lines as there are parameters: a
+// missing one does not exist in the service, or cannot be changed.
 func keep(file, command string, lines int) string {
 	return fmt.Sprintf(`F=%s; test -s "$F" || { %s > "$F.new" && test "$(grep -c . "$F.new")" -eq %d && mv "$F.new" "$F" || %s; }; cat "$F"`,
 		file, command, lines, refuses)

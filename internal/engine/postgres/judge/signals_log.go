@@ -2,8 +2,8 @@ package judge
 
 import "plimsoll/internal/judge/rules"
 
-// Signals of PostgreSQL's log (package pglog). What is logged depends on settings, and of statements the
-// log has only slow ones.
+// Signals from PostgreSQL's log (package pglog). What is logged depends on settings, and only slow
+// statements are in the log.
 var (
 	loggedCommits = signals.Logged("postgres_logged_commits", "postgres_log_slow_commit",
 		"commits of 100 ms and more")

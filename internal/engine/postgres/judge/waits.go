@@ -55,7 +55,7 @@ type waitKind struct {
 	share float64
 }
 
-// waiters are the executing sessions of some cells by what they waited for.
+// waiters are the executing sessions of some cells, by what they waited for.
 type waiters struct {
 	kinds []waitKind // most frequent first
 	// known is true if the source reports wait events.

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// answerBytesMax bounds what a server may send for one sample, including the connection setup:
-	// 200 databases and 400 settings take a few hundred kilobytes.
+	// answerBytesMax limits a server's response for one sample, including the connection setup: 200
+	// databases and 400 settings take a few hundred kilobytes.
 	answerBytesMax = 8 << 20
 	// rowsMax bounds the rows of a sample.
 	rowsMax = 50_000

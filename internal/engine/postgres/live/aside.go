@@ -54,7 +54,7 @@ func newAside(t *target, note func(recording.Note)) *aside {
 		wait: map[*question]time.Duration{}}
 }
 
-// take returns what was answered since the last sample, and starts the next query that is due.
+// take returns the answers since the last sample, and starts the next query that is due.
 func (a *aside) take(s *sampler, at time.Time) []recording.Column {
 	var columns []recording.Column
 	select {

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// none stands for no transaction and no buffer.
+// none means no transaction and no buffer.
 const none int32 = -1
 
 // An op is a transaction in progress.

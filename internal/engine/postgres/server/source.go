@@ -197,7 +197,7 @@ func (r *reading) once(ctx context.Context, at time.Time, within time.Duration) 
 	}
 
 	if err != nil {
-		// The answer may still arrive on this connection, and would then be taken for the next one.
+		// The answer may still arrive on this connection, and would then be mistaken for the next one.
 		r.close()
 		if ctx.Err() != nil {
 			return nil // the recording ended: not a gap

@@ -20,8 +20,8 @@ const (
 	longHeader  = 4
 )
 
-// filler returns how many bytes of text give a row of the given size, in addition to this many
-// columns of 8 bytes.
+// filler returns the number of bytes of text that make a row of the given size, in addition to this
+// many columns of 8 bytes.
 func filler(row units.Size, columns int) int {
 	left := int(row) - rowHeader - wide*columns
 	switch {

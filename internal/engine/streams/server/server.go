@@ -198,7 +198,7 @@ func (s *server) Restart(context.Context) error {
 	return nil
 }
 
-// Read returns what the last Restart found and what was written since.
+// Read returns the state found by the last Restart, plus everything written since.
 func (s *server) Read(_ context.Context, key uint64) (seq uint64, found bool, err error) {
 	switch {
 	case s.data == nil:

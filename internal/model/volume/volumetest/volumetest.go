@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// Expectations are what a volume promises.
+// Expectations are a volume's specified limits.
 type Expectations struct {
 	// Limits hold from the start, when burst buckets are at their initial level, for at least
 	// 20,000 operations. A limit of 0 is not checked.
@@ -27,7 +27,7 @@ type Expectations struct {
 	// Members is the number of volumes it is made of; 0 means one. Each lets one request pass
 	// immediately, and work spreads over them only evenly on average.
 	Members int
-	// Slack is what may pass immediately after idling, as time at the limits: that of
+	// Slack is the amount that may pass immediately after idling, as time at the limits: that of
 	// volume.Config, or a millisecond on an instance.
 	Slack units.Duration
 	// Slots says that a submitter may have to wait once this many requests are in flight. Then the
