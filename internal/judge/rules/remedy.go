@@ -61,8 +61,8 @@ type Recipe struct {
 	// Kept says why there is nothing to make permanent, and NoUndo why there is nothing to undo.
 	Kept, NoUndo string
 	Restart      string // what is restarted; "" for nothing
-	// Cost is what it costs in this place besides the remedy's own cost: a failover, less durability, a
-	// limit such as "one change in six hours"; "" for nothing.
+	// Cost is the cost in this place, in addition to the remedy's own cost: a failover, less durability,
+	// a limit such as "one change in six hours"; "" if there is none.
 	Cost  string
 	Notes []string
 	// Trial names the test that runs these steps on the real thing, if it is not one of package act; "" if

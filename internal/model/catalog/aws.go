@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// Who says what of Amazon's volumes.
+// Sources of statements about Amazon's volumes.
 var (
 	ebsGuide = Source{"Amazon EBS user guide, \"Amazon EBS volume types\"", "2025"}
 	ebsIO    = Source{"Amazon EBS user guide, \"I/O characteristics and monitoring\"", "2025"}
@@ -37,7 +37,7 @@ func awsTypes() []*VolumeType {
 	return all
 }
 
-// What a volume made from a snapshot does until all of it is there.
+// How a volume made from a snapshot behaves until all of it has been fetched.
 const (
 	// firstTouchTakes is the fetch of one block of 512 KiB: 9 MB/s if they are read one after
 	// another, as a public deployment reports of its root volume (assumed for all types).

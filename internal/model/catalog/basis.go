@@ -14,7 +14,7 @@ type Basis string
 const (
 	// Measured is calibrated on a public measurement of the type itself.
 	Measured Basis = "measured"
-	// Promised is what the provider says of it.
+	// Promised is the provider's own statement about it.
 	Promised Basis = "promised"
 	// Assumed is another type's, or a guess: LatencyNote says which.
 	Assumed Basis = "assumed"
@@ -49,7 +49,7 @@ func (t *VolumeType) LatencyRestsOn() string {
 	return ""
 }
 
-// takes describes how long requests take, the source, and what is not known.
+// takes describes how long requests take, the source of the figures, and which figures are unknown.
 func (t *VolumeType) takes() string {
 	write, by, reads := t.Write.Latency(), cmp.Or(t.Write.By, t.Write.Source), ""
 	if t.Read != t.Write {

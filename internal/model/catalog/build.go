@@ -73,8 +73,8 @@ func (o *Order) slots(t *VolumeType) int {
 	return rentedSlots
 }
 
-// Limits are what an order gives on a type of instance, nil if there is none: for one volume, even
-// of a stripe.
+// Limits returns an order's limits on a type of instance, or without one if it is nil: for one volume,
+// even of a stripe.
 func (o *Order) Limits(on *InstanceType) (Limits, error) {
 	t, err := Type(o.Type)
 	if err != nil {
@@ -158,8 +158,8 @@ func (e *EpisodesOrder) episodes() volume.Episodes {
 type Attachment struct {
 	Type   *InstanceType
 	Shared *volume.Instance
-	// Pool is what the machine's volumes of the type give together, where they share the type's limits
-	// and Shared has them; zero: the order's own limits hold.
+	// Pool is the total limit of the machine's volumes of the type, if they share the type's limits and
+	// Shared includes them; zero if the order's own limits apply.
 	Pool volume.Rate
 }
 

@@ -43,7 +43,7 @@ func (s Source) String() string {
 type Figure[T any] struct {
 	Value T
 	Source
-	// Note is a remark on it: what older pages say, what is assumed.
+	// Note is a remark about it: what older pages say, or what is assumed.
 	Note string
 }
 
@@ -58,7 +58,7 @@ func said[T any](v T, s Source, note ...string) Figure[T] {
 // as in every provider's interface: "16000", also "16k" or "16,000/s".
 type IOPS int64
 
-// iopsOrderMax is more than any provider sells, and bounds what is read.
+// iopsOrderMax is more than any provider sells, and limits input values.
 const iopsOrderMax IOPS = 1e9
 
 // ungrouped takes the separators of thousands out of a number.

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// Who says what of Google's and Microsoft's disks.
+// Sources of statements about Google's and Microsoft's disks.
 var (
 	hyperdiskDocs = Source{"Google Cloud documentation, Hyperdisk Balanced", "2025"}
 	pdDocs        = Source{"Google Cloud documentation, \"About Persistent Disk performance\"", "2025"}
@@ -184,9 +184,8 @@ func byThroughput(perMiBps units.Frequency) func(*VolumeType, *Order, *InstanceT
 	}
 }
 
-// persistentDisk makes a type whose limits grow with its size from a baseline. They are those of a
-// machine: its volumes of the type have them together, with one baseline, and any of them may use
-// all. perGiB of throughput is in hundredths of a MiB/s.
+// persistentDisk makes a type whose limits grow with its size from a baseline. The limits apply per
+// machine: its volumes of the type share them, with one baseline, and any of them may use all.
 func persistentDisk(name, title string, base, perGiB, most IOPS, baseMiBps, hundredths int64) *VolumeType {
 	const mostMiBps = 1200
 	pool := func(gib int64) volume.Rate {
@@ -278,7 +277,7 @@ func azureTypes() []*VolumeType {
 // hourly converts a price per hour to one per month.
 func hourly(usd units.USD) units.USD { return toMillionth(float64(usd * Hours)) }
 
-// toMillionth rounds to a millionth of a dollar, less than any price is known to.
+// toMillionth rounds to a millionth of a dollar, which is finer than any price is known.
 func toMillionth(usd float64) units.USD { return units.USD(math.Round(usd*1e6) / 1e6) }
 
 // perMiB converts a price per MB/s to one per MiB/s.

@@ -149,7 +149,7 @@ func (t *VolumeType) Example() *Order {
 	return &o
 }
 
-// String is the order as it is written, with the most important part.
+// String returns the order as a user would write it, with the most important part.
 func (o *Order) String() string {
 	parts := []string{"type: " + o.Type}
 	add := func(given bool, name string, value any) {
@@ -177,7 +177,7 @@ func (o *Order) String() string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// String is the order as it is written; its own distributions are only mentioned.
+// String returns the order as a user would write it; its own distributions are only mentioned.
 func (l *LatencyOrder) String() string {
 	if l == nil {
 		return "{}"

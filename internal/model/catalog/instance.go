@@ -29,8 +29,8 @@ type InstanceType struct {
 	Baseline, Maximum volume.Rate
 	HasEBS            bool // they are known
 	Attachments       int  // network volumes at most, with network interfaces where they share; 0: not known
-	// Cards is how many EBS cards it has, of which each lets its part of the limits pass to the
-	// volumes attached to it; 0: one.
+	// Cards is the number of EBS cards, each of which provides its part of the limits to the volumes
+	// attached to it; 0: one.
 	Cards int
 	// Weighting says that its bandwidth can be weighted; see Weighted.
 	Weighting bool
@@ -39,8 +39,7 @@ type InstanceType struct {
 	Disk  LocalDisk
 
 	Source Source // of the above
-	// Prices are what it costs on demand with Linux, a region each. Those that are missing are not
-	// known.
+	// Prices are the on-demand prices with Linux, one per region. Missing ones are unknown.
 	Prices []InstancePrice
 }
 
@@ -51,7 +50,7 @@ type InstancePrice struct {
 	Source
 }
 
-// Hourly is the price in a region, "" for us-east-1, and whether it is known.
+// Hourly returns the price in a region, "" for us-east-1, and whether it is known.
 func (i *InstanceType) Hourly(region string) (InstancePrice, bool) {
 	if region == "" {
 		region = DefaultRegion(i.Of())
@@ -69,7 +68,7 @@ type LocalDisk struct {
 	Count int        // 0: it has none
 	Size  units.Size // of each
 	HDD   bool
-	// Read and Write are what one disk was measured to do; zero where it was not.
+	// Read and Write are the measured limits of one disk; zero if not measured.
 	Read, Write volume.Rate
 }
 

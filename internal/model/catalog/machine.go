@@ -25,7 +25,7 @@ type Lane struct {
 // cached is the lane of volumes with host caching.
 const cached = "cached"
 
-// Share is what a machine lets pass to a volume and to all others that have the same name here.
+// Share is a machine's limit for a volume and for all others with the same name here.
 type Share struct {
 	Name              string // of the limit: "", "cached", "card 1"
 	Baseline, Maximum volume.Rate
@@ -61,7 +61,7 @@ func (i *InstanceType) ShareOf(o *Order) (Share, bool) {
 	return Share{"", i.Baseline, i.Maximum}, true
 }
 
-// Config returns what the volumes of a share have together on a machine.
+// Config returns the limit that the volumes of a share have together on a machine.
 func (s Share) Config(machine string) volume.InstanceConfig {
 	cfg := volume.InstanceConfig{Name: machine, Baseline: s.Baseline}
 	if s.Name != "" {
@@ -92,7 +92,7 @@ func (i *InstanceType) Of() string {
 }
 
 // ebsWeighting is the weighting that favours EBS. It raises the baseline bandwidth by a quarter and
-// leaves the IOPS and the burst as they are; the network has that much less (Amazon EC2 user guide,
+// leaves the IOPS and the burst unchanged; the network loses the same amount (Amazon EC2 user guide,
 // "EC2 instance bandwidth weighting configuration", 2026).
 const ebsWeighting = "ebs-1"
 
@@ -116,7 +116,7 @@ func (i *InstanceType) Weighted(weighting string) (*InstanceType, error) {
 	w := *i
 	w.Baseline.Throughput += w.Baseline.Throughput / 4
 
-	// The raised baseline may exceed the burst, which stays as it is.
+	// The raised baseline may exceed the burst, which stays unchanged.
 	w.Maximum.Throughput = max(w.Maximum.Throughput, w.Baseline.Throughput)
 
 	return &w, nil
@@ -247,7 +247,7 @@ func lines(table []byte, width int) ([][]string, error) {
 	return rows[1:], nil
 }
 
-// Caching is a disk's host caching, on Azure: the host keeps what is read, or also what is written.
+// Caching is a disk's host caching on Azure: the host caches reads, or also writes.
 type Caching string
 
 // The kinds of caching.

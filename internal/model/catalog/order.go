@@ -22,27 +22,26 @@ type Order struct {
 	Type string `yaml:"type"`
 	// Size of one volume: "800GiB". AWS, Google and Azure write GB where they mean GiB.
 	Size units.Size `yaml:"size,omitempty"`
-	// IOPS provisioned, where the type lets one choose: 16000 or 16k. Default: what is included.
+	// IOPS provisioned, if the type allows a choice: 16000 or 16k. Default: the included IOPS.
 	IOPS IOPS `yaml:"iops,omitempty"`
 	// IOPSPerGB is the number of IOPS for each GiB of size, instead of iops: the StorageClass key
 	// iopsPerGB of aws-ebs-csi-driver.
 	IOPSPerGB IOPS `yaml:"iops_per_gb,omitempty"`
-	// Throughput provisioned, where the type lets one choose: "250MiB/s". Default: what is
-	// included.
+	// Throughput provisioned, if the type allows a choice: "250MiB/s". Default: the included throughput.
 	Throughput units.Throughput `yaml:"throughput,omitempty"`
 
 	// Stripe is the number of such volumes that data is striped over (LVM, RAID 0), each of the
 	// size and limits given here. Default 1.
 	Stripe int `yaml:"stripe,omitempty"`
-	// StripeUnit is how much lies on one of them before the next begins. Default 64KiB, which is
+	// StripeUnit is the amount of data on one of them before the next begins. Default 64KiB, which is
 	// LVM's.
 	StripeUnit units.Size `yaml:"stripe_unit,omitempty"`
 
 	// Caching is a disk's host caching, on Azure: none, read-only or read-write. The machine then has
 	// other limits for it, which may be lower. Default none.
 	Caching Caching `yaml:"caching,omitempty"`
-	// OnDemandBursting of a Premium SSD disk over 512 GiB: it gives 30,000 IOPS and 1,000 MB/s
-	// whenever they are asked for. Default false.
+	// OnDemandBursting of a Premium SSD disk over 512 GiB provides 30,000 IOPS and 1,000 MB/s whenever
+	// requested. Default false.
 	OnDemandBursting bool `yaml:"on_demand_bursting,omitempty"`
 	// Card is the EBS card that the volume is attached to, from 0, on machines that have several.
 	// Default 0, which is AWS's.
@@ -88,8 +87,8 @@ type RateOrder struct {
 
 // A BurstOrder is a bucket of credits: full it lasts a time at the higher limit.
 type BurstOrder struct {
-	// IOPS or Throughput while there are credits: one of the two, which is what credits count. It
-	// must be over the order's own limit of the kind, at which the bucket refills.
+	// IOPS or Throughput while there are credits: whichever of the two the credits count. It must exceed
+	// the order's own limit of that kind, at which the bucket refills.
 	IOPS       IOPS             `yaml:"iops,omitempty"`
 	Throughput units.Throughput `yaml:"throughput,omitempty"`
 	// For is how long a full bucket lasts at the higher limit: "30min".
@@ -126,7 +125,7 @@ type Quantiles struct {
 type EpisodesOrder struct {
 	Every   units.Duration `yaml:"every,omitempty"`   // mean time between two episodes
 	Lasts   *Span          `yaml:"lasts,omitempty"`   // of one
-	Latency *Span          `yaml:"latency,omitempty"` // of an operation meanwhile
+	Latency *Span          `yaml:"latency,omitempty"` // of an operation in a bad episode
 	Reads   bool           `yaml:"reads,omitempty"`   // reads suffer as well
 }
 
@@ -146,7 +145,7 @@ const (
 // Members is the number of volumes in the stripe, at least 1.
 func (o *Order) Members() int { return max(o.Stripe, 1) }
 
-// asked returns the requested IOPS of the order's type, 0 if none.
+// asked returns the requested IOPS of the order's type, 0 if there are none.
 func (o *Order) asked(t *VolumeType) IOPS {
 	if o.IOPS != 0 {
 		return o.IOPS

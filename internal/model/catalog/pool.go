@@ -36,8 +36,8 @@ func (t *VolumeType) Pool(orders []*Order) (volume.Rate, bool) {
 	return t.pool(gib), true
 }
 
-// LimitsAmong is Limits for a volume of a machine that has others too: orders are all of them. What
-// it shares with them, it may use alone.
+// LimitsAmong is like Limits, for a volume on a machine that has others too. orders are all of them. A
+// volume may use all of a shared limit by itself.
 func (o *Order) LimitsAmong(orders []*Order, on *InstanceType) (Limits, error) {
 	t, err := Type(o.Type)
 	if err != nil {

@@ -150,8 +150,8 @@ func (p *Prices) ofSize(o *Order) *SizePrice {
 func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 	l := t.limits(t, o, nil)
 
-	// Providers bill what is provisioned, and the limits include what an order leaves to its
-	// default.
+	// Providers bill provisioned amounts, and the limits include the defaults that an order does not
+	// state.
 	iops := IOPS(l.Sustained.IOPS)
 
 	missing := ""

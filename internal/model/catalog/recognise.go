@@ -34,8 +34,8 @@ type Match struct {
 	// was chosen.
 	Sold bool
 	Off  float64 // largest relative difference between the limits and those seen
-	// IOPSLeast and ThroughputLeast: the figure is the least that allows what was delivered; the
-	// limit itself was not reached.
+	// IOPSLeast and ThroughputLeast: the figure is the lowest that allows the delivered rate; the limit
+	// itself was not reached.
 	IOPSLeast, ThroughputLeast bool
 	Burst                      bool   // the limit that was reached holds while there are credits
 	Why                        string // "3,000 IOPS are included", in the catalogue's words
@@ -49,9 +49,9 @@ const (
 	deliveredOver   = 1.05 // sampling may shift this share from one second to the next
 )
 
-// Recognise returns orders of products that would give what was seen: the nearest of each type, in
-// the order of the catalogue. Local disks and custom volumes, which have no product limits, are
-// never among them.
+// Recognise returns orders of products that would behave as observed: the nearest of each type, in the
+// order of the catalogue. Local disks and custom volumes, which have no product limits, are never among
+// them.
 func Recognise(s Seen) []Match {
 	// Catalogue limits are those of one volume. A stripe's rates are spread evenly over its
 	// volumes.

@@ -87,7 +87,7 @@ type InstanceReport struct {
 	Source
 }
 
-// A LaneReport is what a machine lets pass to some of its volumes together.
+// A LaneReport is a machine's common limit for some of its volumes.
 type LaneReport struct {
 	Volumes       string `json:"volumes"` // types, separated by spaces, or "cached": those with host caching
 	BaselineIOPS  int64  `json:"baseline_iops"`

@@ -21,16 +21,16 @@ type VolumeType struct {
 
 	// Whether an order says how much; otherwise it follows from the size or the IOPS.
 	ChoosesIOPS, ChoosesThroughput bool
-	// IOPSIncluded is what a volume has by default. If it is unknown and the IOPS can be chosen,
-	// they must be ordered.
+	// IOPSIncluded is the number of IOPS that a volume has by default. If it is unknown and the IOPS can
+	// be chosen, they must be ordered.
 	IOPSIncluded, IOPSMin, IOPSMax Figure[IOPS]
-	// IOPSPerGiB bounds the IOPS ordered by the size. (What is included is never denied.) So does
-	// IOPSLeastPerGiB, from below.
+	// IOPSPerGiB limits the IOPS ordered by the size. (The included IOPS are never denied.)
+	// IOPSLeastPerGiB is the lower limit.
 	IOPSPerGiB, IOPSLeastPerGiB                      Figure[IOPS]
 	ThroughputIncluded, ThroughputMin, ThroughputMax Figure[units.Throughput]
-	ThroughputPerIOPS                                Figure[units.Size] // bytes a second for each IOPS, at most
+	ThroughputPerIOPS                                Figure[units.Size] // maximum bytes per second for each IOPS
 	ThroughputLeastPerIOPS                           Figure[units.Size] // and at least
-	// bytes a second for each GiB of size, at least
+	// minimum bytes per second for each GiB of size
 	ThroughputLeastPerGiB Figure[units.Size]
 	// Operation is the most bytes that one operation carries.
 	Operation Figure[units.Size]
@@ -60,7 +60,7 @@ type VolumeType struct {
 type Limits struct {
 	Sustained, ReadOnly, WriteOnly volume.Rate
 	Burst                          *volume.Burst
-	Source                         Source // where it is not the type's: measured on the instance
+	Source                         Source // if it differs from the type's: measured on the instance
 }
 
 // types lists all products by provider. It never changes.

@@ -49,7 +49,7 @@ type Config struct {
 	// ratios.
 	DirtyBackground units.Size `yaml:"dirty_background_bytes"`
 	Dirty           units.Size `yaml:"dirty_bytes"`
-	// The ratios are of available memory: 10 % and 20 % (Documentation/admin-guide/sysctl/vm.rst).
+	// The ratios refer to available memory: 10 % and 20 % (Documentation/admin-guide/sysctl/vm.rst).
 	DirtyBackgroundRatio units.Ratio `yaml:"dirty_background_ratio"`
 	DirtyRatio           units.Ratio `yaml:"dirty_ratio"`
 	// DirtyExpire is vm.dirty_expire_centisecs (30 s), WritebackInterval

@@ -16,7 +16,7 @@ import (
 // Version is the version of the format. Additions do not change it.
 const Version = 1
 
-// A Scenario is what is deployed, read and checked. Its fields are what was written with defaults
+// A Scenario is a deployment, read and checked. Its fields have the written values, with defaults
 // filled in.
 type Scenario struct {
 	// Version of the format: 1.
@@ -37,11 +37,11 @@ type Scenario struct {
 	Members Keyed[Member] `yaml:"members,omitempty"`
 	// Workload says which operations arrive, and when.
 	Workload workload.Spec `yaml:"workload"`
-	// Objective is what the deployment should reach.
+	// Objective is the deployment's goal.
 	Objective Objective `yaml:"objective,omitempty"`
 
-	// Warnings are about what is allowed but probably a mistake: a volume that gives more than its
-	// instance lets pass.
+	// Warnings are about values that are allowed but probably a mistake: a volume that exceeds what its
+	// instance allows.
 	Warnings []Problem `yaml:"-"`
 
 	draft    *draft
@@ -60,23 +60,23 @@ type Run struct {
 
 // Host is the machine and its kernel.
 type Host struct {
-	// Instance is a type of machine of AWS, Azure or Google Cloud: it gives cores, memory, and the
-	// limits its volumes share. Default: none, without limits.
+	// Instance is a machine type of AWS, Azure or Google Cloud. It determines cores, memory, and the
+	// limits that its volumes share. Default: none, without limits.
 	Instance string `yaml:"instance,omitempty"`
-	// BandwidthWeighting of an EC2 instance of families m8, c8, r8, x8: ebs-1 gives its volumes a
-	// quarter more bandwidth, at the network's cost and for no money. Default: default.
+	// BandwidthWeighting of an EC2 instance of families m8, c8, r8, x8: ebs-1 increases its volumes'
+	// bandwidth by a quarter, at the network's expense and for no money. Default: default.
 	BandwidthWeighting string `yaml:"bandwidth_weighting,omitempty"`
 
 	kernel.Config `yaml:",inline"`
 }
 
-// A Member holds what is different about one member.
+// A Member holds the differences of one member.
 type Member struct {
-	// Volumes replace those of the same name.
+	// Volumes replace those with the same name.
 	Volumes Keyed[catalog.Order] `yaml:"volumes,omitempty"`
 }
 
-// Objective is what a layout has to reach: bounds on latencies over the measured time.
+// Objective is the goal of a layout: bounds on latencies over the measured time.
 type Objective struct {
 	WriteP50 *units.Duration `yaml:"write_p50,omitempty"` // median latency of writes
 	WriteP95 *units.Duration `yaml:"write_p95,omitempty"`
@@ -93,13 +93,13 @@ type Objective struct {
 	Checkpoint *units.Duration `yaml:"checkpoint,omitempty"`
 }
 
-// Keyed is a mapping whose order counts, as it was written.
+// Keyed is a mapping that keeps the written order, because the order counts.
 type Keyed[T any] = yamltree.Keyed[T]
 
 // Named is an entry of it.
 type Named[T any] = yamltree.Named[T]
 
-// Workloads gives the workload made ready.
+// Workloads returns the prepared workload.
 func (s *Scenario) Workloads() *workload.Workload { return s.load }
 
 // Catalog has the machines and prices that the scenario was read with.
@@ -128,8 +128,8 @@ func (s *Scenario) MemberName(k int) string {
 	return ""
 }
 
-// DeviceName is what a volume of member k is called in recordings and results: "m1/wal", or "wal"
-// where the engine runs on one machine.
+// DeviceName returns the name of a volume of member k in recordings and results: "m1/wal", or "wal" if
+// the engine runs on one machine.
 func (s *Scenario) DeviceName(k int, volume string) string { return path.Join(s.MemberName(k), volume) }
 
 // Build makes member k's volumes (k from 1), attached to the member's instance if one is named, in
@@ -222,8 +222,8 @@ func orders(volumes Keyed[catalog.Order]) []*catalog.Order {
 	return out
 }
 
-// LimitsOf are the limits of a volume of member k, with what it shares with the others on its
-// machine.
+// LimitsOf returns the limits of a volume of member k, including those that it shares with others on
+// its machine.
 func (s *Scenario) LimitsOf(k int, name string) (catalog.Limits, error) {
 	volumes := s.VolumesOf(k)
 	return volumes.Get(name).LimitsAmong(orders(volumes), s.instance)

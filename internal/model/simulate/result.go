@@ -9,15 +9,15 @@ import (
 // ResultVersion is the version of Result's JSON. Additions keep it; other changes raise it.
 const ResultVersion = 1
 
-// A Result is the result of a simulated run. Its JSON is a contract: fields are added, never
-// changed. Times are seconds, sizes bytes, rates a second, shares from 0 to 1. What is not
-// measurable is null.
+// A Result is the result of a simulated run. Its JSON is a contract: fields are added, never changed.
+// Times are in seconds, sizes in bytes, rates per second, and shares from 0 to 1. Values that cannot be
+// measured are null.
 type Result struct {
 	Version  int    `json:"version"`
 	Scenario string `json:"scenario"` // its name
 	Variant  string `json:"variant,omitempty"`
 	Engine   string `json:"engine"`
-	// CycleWord is what the engine calls its Checkpoints, such as "write daemon cycle". It is for
+	// CycleWord is the engine's name for its Checkpoints, such as "write daemon cycle". It is for
 	// display and not part of the JSON.
 	CycleWord string `json:"-"`
 	// Queries are the engine's queries. They are not part of the JSON.
@@ -127,7 +127,7 @@ type HostResult struct {
 	Machine       string  `json:"machine"`         // "m6i.xlarge", or its cores and memory
 	DirtyBytesMax float64 `json:"dirty_bytes_max"` // of the page cache
 	CPUBusy       float64 `json:"cpu_busy"`        // share of its cores
-	// CPUBusyMax is that of the busiest member, as a share of what its quota allows.
+	// CPUBusyMax is that of the busiest member, as a share of its quota.
 	CPUBusyMax float64 `json:"cpu_busy_max,omitempty"`
 }
 

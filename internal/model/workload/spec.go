@@ -2,8 +2,8 @@ package workload
 
 import "plimsoll/internal/base/units"
 
-// A Spec is a workload as a person writes it, under workload: in a scenario. A preset gives what is
-// not written; what neither gives has the default that its field documents.
+// A Spec is a workload as a user writes it, under workload: in a scenario. A preset provides missing
+// values; values that neither provides have the defaults that their fields document.
 type Spec struct {
 	// Preset is one of Presets. Arrivals, mix and document written next to it replace the preset's
 	// as a whole; keys and buckets replace it field by field.
@@ -144,7 +144,7 @@ type Buckets struct {
 	Span     units.Duration `yaml:"span,omitempty"`
 	Sensors  Count          `yaml:"sensors,omitempty"`
 	Interval units.Duration `yaml:"interval,omitempty"` // between two readings of one sensor
-	Entry    units.Size     `yaml:"entry,omitempty"`    // what a reading adds to its document; default 40 B
+	Entry    units.Size     `yaml:"entry,omitempty"`    // size added by a reading; default 40 B
 	Base     units.Size     `yaml:"base,omitempty"`     // of a document without readings; default 0
 	// FilledFor is how long the buckets had been filling when the run begins: 50min of hourly ones
 	// starts the run at minute 50. Default 0: the first reading of each sensor inserts.

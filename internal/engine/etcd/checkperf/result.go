@@ -21,8 +21,8 @@ type Result struct {
 	Rate    float64 `json:"rate_asked_per_second"`
 	Clients int     `json:"clients"`
 	Seconds float64 `json:"seconds"`
-	// Puts were answered; Unanswered were not within a second after the last was due; Failed ended
-	// with an error.
+	// Puts were answered. Unanswered ones had no answer within a second after the last was due. Failed
+	// ones ended with an error.
 	Puts       int64            `json:"puts"`
 	Unanswered int64            `json:"unanswered"`
 	Failed     int64            `json:"failed"`
@@ -36,8 +36,7 @@ type Result struct {
 	P99s    []Criterion `json:"p99"`
 	// Passed is true if no criterion failed.
 	Passed bool `json:"passed"`
-	// Behind is true if this program could not send puts in time: then it caused part of the
-	// latencies.
+	// Behind is true if this program could not send puts in time, which caused part of the latencies.
 	Behind  bool     `json:"driver_behind"`
 	LateP99 float64  `json:"driver_late_p99_seconds"`
 	Remarks []string `json:"remarks"`

@@ -40,7 +40,7 @@ type Config struct {
 	// KB blocks; mgstat's unit).
 	JournalInterval units.Duration `yaml:"journal_interval"`
 	JournalBuffer   units.Size     `yaml:"journal_buffer"`
-	// JournalOverhead is a record's size besides its value: header, reference, pointer to the old
+	// JournalOverhead is a record's size in addition to its value: header, reference, pointer to the old
 	// value (assumed).
 	JournalOverhead units.Size `yaml:"journal_overhead"`
 
