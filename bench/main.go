@@ -3,7 +3,7 @@
 // reads it.
 //
 // Each case runs in a separate process, so that its peak memory is its own, and the cases
-// take turns, so that what else the machine does falls on all of them. README.md has the
+// take turns, so that other load on the machine affects all of them. README.md has the
 // one command, and how to read the table.
 package main
 

@@ -57,7 +57,7 @@ func (v placeOrTime) GetSlice() []string {
 	return slices.DeleteFunc([]string{v.place.value, *v.time}, func(s string) bool { return s == "" })
 }
 
-// AddFlags adds the flags. until is where --to as a time goes; its flag is there already.
+// AddFlags adds the flags. until receives --to if it is a time; its flag already exists.
 func (t *planTarget) AddFlags(cmd *cobra.Command, until *string) {
 	f := cmd.Flags()
 	to := f.Lookup("to")

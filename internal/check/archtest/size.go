@@ -78,7 +78,7 @@ func countCode(src []byte) []int {
 var drawers = []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "types",
 	"base", "lib"}
 
-// Names reports packages whose name carries no idea.
+// Names reports packages whose names say nothing about their purpose.
 func Names(t *Tree) []Problem {
 	var out []Problem
 	seen := map[string]bool{}

@@ -166,7 +166,7 @@ func (l leaves) each(sel *parser.VectorSelector, counter bool, visit func(timeli
 	return finish()
 }
 
-// thinFrom is the length of a recording from which only relevant samples are kept, if there are
+// thinFrom is the length of a recording above which only relevant samples are kept, if there are
 // more samples than cells.
 const thinFrom = 48 * time.Hour
 

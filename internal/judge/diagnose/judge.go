@@ -197,7 +197,7 @@ func origin(f Finding) int {
 	return 0
 }
 
-// foremostWeight is the share of the stalled time from which a finding that explains others is
+// foremostWeight is the share of the stalled time above which a finding that explains others is
 // listed before them.
 const foremostWeight = 0.5
 

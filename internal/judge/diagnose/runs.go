@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// cutShare is the share of the watched time from which a gap is cut out of the time axis. Shorter
+// cutShare is the share of the watched time above which a gap is cut out of the time axis. Shorter
 // gaps stay visible.
 const cutShare = 0.25
 

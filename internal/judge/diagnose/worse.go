@@ -122,7 +122,7 @@ func around(stalls []*judged, s rules.Stall, x incident.Shift) bool {
 	})
 }
 
-// stayed is the share of the usual clients from which all count as still connected.
+// stayed is the share of the usual clients above which all count as still connected.
 const stayed = 0.9
 
 // fewerDone builds the case of completions that fall while clients stay connected, for sources

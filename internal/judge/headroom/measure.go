@@ -33,7 +33,7 @@ type resource struct {
 }
 
 const (
-	// atLimit is the share of a limit from which a rate counts as being at the limit. Requests are
+	// atLimit is the share of a limit above which a rate counts as being at the limit. Requests are
 	// counted when they end, and a burst rarely fills its first and last interval.
 	atLimit = 0.95
 	// coarseS is the interval, in seconds, above which a mean can hide bursts of a few seconds.

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// daysFromS is the time, in seconds, from which days are used instead of hours.
+// daysFromS is the time, in seconds, above which days are used instead of hours.
 const daysFromS = 48 * 3600.0
 
 // Ahead formats a time in the future, in days if it is far ahead.

@@ -192,7 +192,7 @@ func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
 	return s, true
 }
 
-// StallThreshold is the latency from which operations count as stalled, given their usual latency,
+// StallThreshold is the latency above which operations count as stalled, given their usual latency,
 // both in seconds.
 func StallThreshold(usual float64) float64 {
 	return min(max(StallFactor*usual, StallFloorS), StallCeilingS)

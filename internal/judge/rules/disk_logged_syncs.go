@@ -19,7 +19,7 @@ type syncLog struct {
 
 var syncLogs = []syncLog{{"Redis", "redis", redisDelayed}, {"ZooKeeper", "zookeeper", zookeeperSyncs}}
 
-// savesShare is the share of Redis' delayed writes from which its background writes are named.
+// savesShare is the share of Redis' delayed writes above which its background writes are named.
 const savesShare = 0.5
 
 func diskLoggedSyncs() Rule {

@@ -20,7 +20,7 @@ const (
 	// Below these at all times, nothing waits for I/O.
 	noPressureWait    = 0.05
 	noPressureBlocked = 0.5
-	// leastIdle is the share of idle CPUs from which iowait shows waiting tasks: a CPU with other work
+	// leastIdle is the share of idle CPUs above which iowait shows waiting tasks: a CPU with other work
 	// does not count it.
 	leastIdle = 0.1
 	// swapsPages is how many pages per second are swapped in and out while memory is short.

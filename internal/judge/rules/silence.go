@@ -20,7 +20,7 @@ const (
 	// silentWaiters is how many operations must have waited through a silence, on average,
 	// according to what is credited after it.
 	silentWaiters = 4
-	// slowerThanUsual is the multiple of the usual latency from which a latency is not normal.
+	// slowerThanUsual is the multiple of the usual latency above which a latency is not normal.
 	slowerThanUsual = 2.0
 	// queuedAtLeast is how many operations a source must have counted as waiting, on average.
 	queuedAtLeast = 1.0

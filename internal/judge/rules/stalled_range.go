@@ -15,7 +15,7 @@ import (
 // more, and stall for less of it. So an interval whose mean is not a stall may hide one of T x (1 -
 // usual / mean).
 const (
-	// hidesFrom is the multiple of the usual latency from which an interval may hide a stall:
+	// hidesFrom is the multiple of the usual latency above which an interval may hide a stall:
 	// without one, means vary by less.
 	hidesFrom = 1.25
 	// secondS is the finest resolution at which stalled time is known.
@@ -77,7 +77,7 @@ func (s Stall) leastOf(e timeline.Episode, usual, lengthS float64) float64 {
 	return min(max(secondS, mean), lengthS)
 }
 
-// deviceStallS is the latency from which a device's requests may stall, in seconds: several times
+// deviceStallS is the latency above which a device's requests may stall, in seconds: several times
 // what flash takes.
 const deviceStallS = 0.005
 

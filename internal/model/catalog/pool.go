@@ -85,8 +85,8 @@ func Attachments(on *InstanceType, orders []*Order) ([]Attachment, error) {
 	return out, nil
 }
 
-// shareAmong is ShareOf for a volume among all of its machine: with the pool of its type, where that
-// is over several volumes and lower.
+// shareAmong is ShareOf for a volume among all volumes of its machine. It includes the pool of its
+// type, if that covers several volumes and is lower.
 func shareAmong(on *InstanceType, o *Order, orders []*Order) (Share, bool) {
 	share, ok := Share{}, false
 	if on != nil {

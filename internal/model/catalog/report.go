@@ -73,7 +73,7 @@ type InstanceReport struct {
 	BaselineBytes  *int64       `json:"baseline_bytes_per_second"`
 	MaximumIOPS    *int64       `json:"maximum_iops"`
 	MaximumBytes   *int64       `json:"maximum_bytes_per_second"`
-	Lanes          []LaneReport `json:"lanes,omitempty"` // limits of volumes that those above do not hold for
+	Lanes          []LaneReport `json:"lanes,omitempty"` // limits of volumes to which the ones above do not apply
 	Cards          int          `json:"ebs_cards,omitempty"`
 	Weighting      bool         `json:"bandwidth_weighting,omitempty"`
 	Attachments    int          `json:"attachments"`

@@ -31,8 +31,8 @@ const (
 	// AnsweredMin is the share of an open loop's operations that must be answered at the end: the
 	// percentiles of a deployment that does not keep up cover only the operations that it answered.
 	AnsweredMin = 0.99
-	// cyclesMin is how many checkpoints a run must have seen, at least in part: most stalls belong to
-	// them, and one of them is not known to be like the others.
+	// cyclesMin is the minimum number of checkpoints that a run must have seen, at least in part. Most
+	// stalls belong to checkpoints, and a single one may not be typical.
 	cyclesMin = 2
 	// Over saturatedCPU of busy cores, latencies are those of a saturated machine. Compared with a real
 	// server, p99s fitted while its machine was up to 70 % busy, and were two to ten times the model's

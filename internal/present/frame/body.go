@@ -297,7 +297,7 @@ func (s *screen) devices(m *Moment) section {
 	return out
 }
 
-// full is the share from which a limit binds, nearly the share from which it is close.
+// full is the share above which a limit binds, nearly the share from which it is close.
 const (
 	full   = 0.97
 	nearly = 0.8

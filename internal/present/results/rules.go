@@ -136,8 +136,8 @@ var (
 	pageLink = regexp.MustCompile(`\[([^\]]+)\]\(([^)\s]+)\)`)
 )
 
-// withoutLinks returns a page with the text of its links alone: a terminal has no other page to go to.
-// A web address stays, behind its text. Code is not changed.
+// withoutLinks replaces the links of a page with their text, because a terminal has no other page to go
+// to. A web address stays, after its text. Code is not changed.
 func withoutLinks(page string) string {
 	var b strings.Builder
 	plain := func(s string) {

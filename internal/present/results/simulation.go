@@ -183,7 +183,7 @@ func loadText(r *simulate.Result) string {
 	return text + "."
 }
 
-// unsettledShare is the share of unanswered operations from which percentiles are lower bounds.
+// unsettledShare is the share of unanswered operations above which percentiles are lower bounds.
 const unsettledShare = 0.01
 
 func unsettled(r *simulate.Result) string {

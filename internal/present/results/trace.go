@@ -388,7 +388,7 @@ func worstTable(r *chain.Report) *document.Table {
 	return tab
 }
 
-// alikeLeast is the share of a call's time from which a part decides whether calls are alike.
+// alikeLeast is the share of a call's time above which a part decides whether calls are alike.
 const alikeLeast = 0.1
 
 // alikeKey identifies what a call mainly waited for, in the order in which it did.

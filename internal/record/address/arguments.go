@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// pieceMin is the length from which a part of a password is hidden on its own. Errors of parsers
+// pieceMin is the length above which a part of a password is hidden on its own. Errors of parsers
 // quote the parts that they took for a port, a path or a host.
 const pieceMin = 4
 

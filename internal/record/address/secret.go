@@ -11,7 +11,7 @@ import (
 // hidden replaces a secret.
 const hidden = "***"
 
-// hideFrom is the length from which a secret is hidden anywhere in a text. The gaps that a shorter
+// hideFrom is the length above which a secret is hidden anywhere in a text. The gaps that a shorter
 // one would leave reveal it, so it is hidden only where a URI has a password.
 const hideFrom = 3
 

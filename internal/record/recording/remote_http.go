@@ -22,7 +22,7 @@ const (
 	// namesBytesMax and listBytesMax bound the answers that list names and series.
 	namesBytesMax = 16 << 20
 	listBytesMax  = 32 << 20
-	// largeBytes is the size from which answers of all servers are decoded largeTurns at a time,
+	// largeBytes is the size above which answers of all servers are decoded largeTurns at a time,
 	// because they take several times their size in memory.
 	largeBytes = 8 << 20
 	largeTurns = 2

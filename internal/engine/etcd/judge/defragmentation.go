@@ -9,7 +9,7 @@ const (
 	// briefS: a shorter defragmentation ends before a leader misses a heartbeat and affects no
 	// client.
 	briefS = 1.0
-	// minPending is the number of pending proposals from which a member delays clients.
+	// minPending is the number of pending proposals above which a member delays clients.
 	minPending = 5.0
 )
 

@@ -56,7 +56,7 @@ func late(sig *rules.Signals) bool {
 	return worst > fsyncCriterionS
 }
 
-// serialFsync is the share of the time in fdatasync from which the WAL counts as the serial writer:
+// serialFsync is the share of the time in fdatasync above which the WAL counts as the serial writer:
 // one sync at a time.
 const serialFsync = 0.6
 

@@ -5,10 +5,10 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// fsyncFloorS is the fdatasync latency from which the WAL may be stalled: etcd's own criterion.
+// fsyncFloorS is the fdatasync latency above which the WAL may be stalled: etcd's own criterion.
 const fsyncFloorS = 0.010
 
-// fsyncCeilingS is the fdatasync latency from which the WAL is always stalled. A write waits on
+// fsyncCeilingS is the fdatasync latency above which the WAL is always stalled. A write waits on
 // average for half of the sync in progress and then for its own: 1.5 syncs.
 const fsyncCeilingS = rules.StallCeilingS / 1.5
 

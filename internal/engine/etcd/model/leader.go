@@ -229,7 +229,7 @@ func (c *Cluster) applyNext(now vtime.Instant) {
 	c.at(done, applied, m, 0)
 }
 
-// slowApply, in nanoseconds, is the duration from which etcd counts an apply as slow
+// slowApply, in nanoseconds, is the duration above which etcd counts an apply as slow
 // (--experimental-warning-apply-duration: 100 ms).
 const slowApply = 100e6
 

@@ -5,7 +5,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// minHeldUp is the share of the stalled waiting from which one kind of wait explains a stall.
+// minHeldUp is the share of the stalled waiting above which one kind of wait explains a stall.
 const minHeldUp = 0.5
 
 // heldUp returns what the stalled operations waited for if it was not this host's storage: a lock, flow

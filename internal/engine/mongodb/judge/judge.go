@@ -116,7 +116,7 @@ func handed(sig *rules.Signals) []float64 {
 	return out
 }
 
-// leastSyncS is the mean journal sync from which writes can stall. A write waits for the sync in
+// leastSyncS is the mean journal sync above which writes can stall. A write waits for the sync in
 // progress and then for its own; if each takes less than half a stall, the sum is not a stall.
 const leastSyncS = rules.StallFloorS / 2
 

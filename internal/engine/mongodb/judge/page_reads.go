@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// minPageReadShare is the share of the stalled waiting from which reading pages is a cause.
+// minPageReadShare is the share of the stalled waiting above which reading pages is a cause.
 const minPageReadShare = 0.15
 
 // minWrites is the share of writes among a saturated device's requests above which reads wait for

@@ -168,10 +168,10 @@ func sizeCache(c *rules.Case, _ *rules.Finding) rules.Values {
 		"gib": rules.Value(fmt.Sprintf("%.2f", wanted/1024))}
 }
 
-// journalOnVolume moves the journal with the scripts of `plimsoll emit`, to a folder on its own volume, with
-// a link from journal in dbPath. If the volume is missing after a reboot, the link dangles and mongod does
-// not start. With an empty folder it would start without recovery: WiredTiger takes a journal without files
-// for a new one (txn_recover.c), and journaled writes are lost.
+// journalOnVolume moves the journal with the scripts of `plimsoll emit`, to a folder on its own volume,
+// with a link from journal in dbPath. If the volume is missing after a reboot, the link dangles and
+// mongod does not start. With an empty folder it would start without recovery: WiredTiger treats a
+// journal without files as a new one (txn_recover.c), and journaled writes are lost.
 var journalOnVolume = &rules.Remedy{Name: "journal-apart", Title: "Give the journal its own volume",
 	Relieves: []rules.Resource{rules.OwnVolume},
 	Recipes: []rules.Recipe{

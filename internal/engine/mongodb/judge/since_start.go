@@ -13,7 +13,7 @@ var CheckpointLongest = signal("wt_checkpoint_longest:seconds",
 	`mongodb_ss_wt_checkpoint_max_time_msecs / 1000`,
 	`mongodb_ss_wt_txn_transaction_checkpoint_max_time_msecs / 1000`)
 
-// slowMeanS is the mean over all operations since the start from which they are slow in general: the
+// slowMeanS is the mean over all operations since the start above which they are slow in general: the
 // least latency that counts as a stall of a database.
 const slowMeanS = rules.StallFloorS
 

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// minInsideShare is the share of the stalled waiting from which a wait inside WiredTiger is a
+// minInsideShare is the share of the stalled waiting above which a wait inside WiredTiger is a
 // cause.
 const minInsideShare = 0.15
 

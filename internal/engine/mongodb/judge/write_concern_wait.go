@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// minConcernShare is the share of the stalled waiting from which waiting for the write concern is a
+// minConcernShare is the share of the stalled waiting above which waiting for the write concern is a
 // cause.
 const minConcernShare = 0.15
 

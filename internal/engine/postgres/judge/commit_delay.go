@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// minDelayS is the commit_delay from which a commit takes noticeably longer: a stall is
+	// minDelayS is the commit_delay above which a commit takes noticeably longer: a stall is
 	// noticeable from 20 ms on, and a commit may first wait for a delay that another one began and
 	// then for its own.
 	minDelayS = rules.StallFloorS / 2

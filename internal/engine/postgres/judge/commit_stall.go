@@ -45,7 +45,7 @@ func commitStall() rules.Rule {
 }
 
 const (
-	// usedUpShare is the share of executing sessions from which all count as executing: one or two
+	// usedUpShare is the share of executing sessions above which all count as executing: one or two
 	// may be between two statements.
 	usedUpShare = 0.9
 	// usedUpSessions is the number of sessions up to which nothing can be said about a pool.

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// minWaitShare is the share of executing sessions from which a class of waits counts as a
+	// minWaitShare is the share of executing sessions above which a class of waits counts as a
 	// cause.
 	minWaitShare = 0.3
-	// queuedDevice is the share of the stalled time with a full device queue from which the session
+	// queuedDevice is the share of the stalled time with a full device queue above which the session
 	// that blocks others may itself be waiting for that device.
 	queuedDevice = 0.5
 )

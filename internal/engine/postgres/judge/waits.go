@@ -118,7 +118,7 @@ func waitsIn(c *rules.Case, cells timeline.Mask) (out waiters) {
 	return out
 }
 
-// minHeldUp is the share of executing sessions from which their waits explain a stall.
+// minHeldUp is the share of executing sessions above which their waits explain a stall.
 const minHeldUp = 0.5
 
 // heldUp returns what blocked the executing sessions during stalls if it was not this host's
@@ -143,7 +143,7 @@ func heldUp(c *rules.Case) (rules.HeldUp, bool) {
 	return h, true
 }
 
-// leastListed is the share of executing sessions from which the account lists a wait event.
+// leastListed is the share of executing sessions above which the account lists a wait event.
 const leastListed = 0.05
 
 // waited divides the stalled time by what the executing sessions waited for. Without wait events, it

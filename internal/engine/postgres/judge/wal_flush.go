@@ -18,7 +18,7 @@ var (
 )
 
 const (
-	// slowSyncS is the mean duration from which a WAL fsync is slow: the commits that share it
+	// slowSyncS is the mean duration above which a WAL fsync is slow: the commits that share it
 	// stall.
 	slowSyncS = rules.StallFloorS
 	// slowSyncFactor is how many times longer than otherwise it must take.

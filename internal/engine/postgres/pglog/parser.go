@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/record/serverlog"
 )
 
-// slowFrom is the duration from which a statement counts as slow. A server with
+// slowFrom is the duration above which a statement counts as slow. A server with
 // log_min_duration_statement = 0 logs all of them.
 const slowFrom = 100 * time.Millisecond
 
