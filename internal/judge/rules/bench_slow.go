@@ -1,6 +1,10 @@
 package rules
 
-import "plimsoll/internal/record/timeline"
+import (
+	"math"
+
+	"plimsoll/internal/record/timeline"
+)
 
 // Signals of a benchmark's clients (package record/benchmark).
 var (
@@ -54,7 +58,7 @@ func BenchStalls(sig *Signals) []Stall {
 			t.Labels.Get, benchBy)
 
 		// A single interval is the whole run: there is no usual latency to compare with.
-		if sig.isTotal(t.Values) {
+		if sig.isTotal(t.Values, s.Waiting) {
 			continue
 		}
 		if found, ok := ByUsual(sig.Time, StallFloorS, s); ok {
@@ -66,8 +70,25 @@ func BenchStalls(sig *Signals) []Stall {
 
 // isTotal reports whether a benchmark's figures cover its whole run, so that nothing shows when
 // something happened.
-func (sig *Signals) isTotal(ops []float64) bool {
-	return sig.ResolutionS(BenchOps) >= sig.Seconds(timeline.Known(ops))
+func (sig *Signals) isTotal(ops, waited []float64) bool {
+	known := timeline.Known(ops)
+	if sig.ResolutionS(BenchOps) >= sig.Seconds(known) {
+		return true
+	}
+	// The only interval of a run may lie across two cells of its length, with the same rates in both.
+	return known.Count() == 2 && even(ops) && even(waited)
+}
+
+// even reports whether all known values are the same but for rounding.
+func even(values []float64) bool {
+	const rounding = 1e-6
+	least := math.Inf(1)
+	for _, x := range values {
+		if !math.IsNaN(x) {
+			least = min(least, x)
+		}
+	}
+	return timeline.Max(values) <= least*(1+rounding)
 }
 
 // sameAs returns the values of a signal's track with the same labels; nil if there is none.
@@ -142,7 +163,7 @@ func (r Rule) slowest(c *Case, t timeline.Track) (Finding, bool) {
 
 	most := c.sameAs(BenchMax, t.Labels.Get, benchBy)
 	slowest, mean := timeline.Max(most), timeline.Sum(waited)/timeline.Sum(ops) // NaN if not reported
-	long, total := slowest >= slowestFromS && slowest >= slowestFactor*mean, c.isTotal(ops)
+	long, total := slowest >= slowestFromS && slowest >= slowestFactor*mean, c.isTotal(ops, waited)
 	if !(mean > 0) || !long && !total {
 		return Finding{}, false
 	}
