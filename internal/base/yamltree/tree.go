@@ -105,9 +105,10 @@ func Parse(text []byte, noun, set string) (root *Node, err error) {
 		return nil, err
 	}
 
-	file, err := parser.Parse(tokens, 0)
+	// The reader reports duplicate keys itself, with what to do.
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		return nil, syntax(err, set)
+		return nil, syntax(err, tokens, set)
 	}
 
 	r := reader{set: set}
@@ -207,7 +208,7 @@ func plain(tokens token.Tokens, set string) error {
 	return nil
 }
 
-func syntax(err error, set string) error {
+func syntax(err error, tokens token.Tokens, set string) error {
 	var e yaml.Error
 	if !errors.As(err, &e) || e.GetToken() == nil {
 		return &Unreadable{Position{Line: 1, Column: 1, Set: set}, err.Error()}
@@ -215,6 +216,12 @@ func syntax(err error, set string) error {
 	text := e.GetMessage()
 	if strings.HasPrefix(text, "found character '\t'") {
 		text = "tab in the indentation: YAML needs spaces"
+	}
+	// The library reports where it noticed, which may be lines before or after a wrong indentation.
+	if strings.Contains(text, "not allowed in this context") {
+		if key, why := misindented(tokens); key != nil {
+			return &Unreadable{at(key, set), why}
+		}
 	}
 	return &Unreadable{at(e.GetToken(), set), text}
 }
@@ -282,7 +289,8 @@ func (r reader) mapping(start *token.Token, values []*ast.MappingValueNode, dept
 
 		if before := out.Find(key.Text); before != nil {
 			return nil, &Unreadable{key.At,
-				fmt.Sprintf("duplicate key %s: first in line %d", key.Text, before.At.Line)}
+				fmt.Sprintf("duplicate key %s: first in line %d; merge the two, or remove one", key.Text,
+					before.At.Line)}
 		}
 
 		value := &Node{At: key.At}

@@ -54,7 +54,7 @@ func TestBadProfiles(t *testing.T) {
 		{"kind", "kind: append", "kind: log", `p.yaml:5:15: streams.wal.kind: "log": want append`},
 		{"number", "depth: 1", "depth: one", `p.yaml:7:49: streams.reads.depth: "one" is not a whole number`},
 		{"cache", "depth: 1", "depth: 8", "p.yaml:7:49: streams.reads.depth: the page cache accepts one operation at a time"},
-		{"twice", "rate: 200/s", "size: 1KiB", `p.yaml:5:36: mapping key "size" already defined`},
+		{"twice", "rate: 200/s", "size: 1KiB", `p.yaml:5:36: duplicate key size: first in line 5`},
 		{"alone on", "off: 40ms, ", "", "streams.checkpoint.on: on and off must both be set"},
 		{"measured", "measured: wal", "measured: log", `p.yaml:1:11: measured: no stream is called "log"`},
 		{"quantile", "quantile: p99", "quantile: p98", `p.yaml:3:38: criterion.quantile: "p98": want one of`},
