@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -164,8 +165,12 @@ func listInstances(a *app, f *catalogFilter, output choice) error {
 	all := a.catalog.Instances()
 	for i := range all {
 		if t := &all[i]; f.has(t.Name, t.Of()) && int64(t.MostIOPS()) >= f.minIOPS {
-			types, rows = append(types, t), append(rows, t.Report())
+			types = append(types, t)
 		}
+	}
+	slices.SortFunc(types, catalog.BySize)
+	for _, t := range types {
+		rows = append(rows, t.Report())
 	}
 	if len(rows) == 0 && output.value != "json" {
 		fmt.Fprintln(a.stderr, "plimsoll: no instance type matches")

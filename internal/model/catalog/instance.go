@@ -2,11 +2,13 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -87,6 +89,29 @@ func (i *InstanceType) Config() volume.InstanceConfig {
 		cfg.Maximum = i.Maximum
 	}
 	return cfg
+}
+
+// sizes match the part of a name that says how large a machine is: n2-standard-8 and standard_d8s_v5 are of
+// the families n2-standard and standard_ds_v5. AWS writes it after a dot.
+var sizes = []*regexp.Regexp{regexp.MustCompile(`^([a-z0-9]+-[a-z]+)-[0-9]+`), regexp.MustCompile(`^(standard_[a-z]+)[0-9]+`)}
+
+// Family returns the machines that differ in their size only: m6i, n2-standard, standard_ds_v5.
+func (i *InstanceType) Family() string {
+	if family, _, ok := strings.Cut(i.Name, "."); ok {
+		return family
+	}
+	for _, s := range sizes {
+		if s.MatchString(i.Name) {
+			return s.ReplaceAllString(i.Name, "$1")
+		}
+	}
+	return i.Name
+}
+
+// BySize orders types by family, and within one by size.
+func BySize(a, b *InstanceType) int {
+	return cmp.Or(strings.Compare(a.Family(), b.Family()), cmp.Compare(a.VCPU, b.VCPU),
+		cmp.Compare(a.Memory, b.Memory), strings.Compare(a.Name, b.Name))
 }
 
 // withDisks names a similar type that has local disks.
