@@ -31,13 +31,27 @@ func (m *spaceMaker) placed() error {
 	for k := 1; k <= m.members; k++ {
 		for _, v := range m.now.VolumesOf(k) {
 			if why := to.Volume(&v.Value, &v.Value); why != "" {
-				return inputf("leave --platform out, or name the platform that has these volumes",
-					"--platform %s: volumes.%s is %s: %s", to.Name(),
-					v.Name, v.Value.Type, why)
+				return inputf(m.placedHint(to.Name()), "--platform %s: volumes.%s is %s: %s", to.Name(), v.Name,
+					v.Value.Type, why)
 			}
 		}
 	}
 	return nil
+}
+
+// placedHint says how to plan for a platform that cannot have the current volumes: a cloud is compared with
+// the present one, or planned for as if nothing existed, and both translate machine and volumes.
+func (m *spaceMaker) placedHint(platform string) string {
+	if from := Provider(m.now); from != "" && isCloud(platform) {
+		return fmt.Sprintf("--platform %[1]s,%[2]s compares the two, with machine and volumes translated; --new --platform %[2]s plans it there "+
+			"without a \"now\"; without --platform it is planned where it is, on %[1]s", from, platform)
+	}
+	return "leave --platform out, or name the platform that has these volumes"
+}
+
+// isCloud reports whether a platform is a cloud with volume types of its own.
+func isCloud(platform string) bool {
+	return slices.ContainsFunc(catalog.VolumeTypes(), func(t *catalog.VolumeType) bool { return t.Provider == platform })
 }
 
 // barred reports whether the target cannot change a volume to another one, and records why. before is
