@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed" // sources.txt
 	"errors"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/record/address"
 	"plimsoll/internal/record/amazon"
 	"plimsoll/internal/record/azure"
 	"plimsoll/internal/record/exposition"
@@ -272,6 +274,9 @@ func (o *sourceOptions) readAll(ctx context.Context, inputs []input,
 
 		defer t.charge(in.Source)
 		w := to(i)
+		if in.Source.Live() {
+			w = &againWriter{Writer: w, argument: address.Again(in.arg)}
+		}
 		if len(o.matchers) > 0 {
 			w = &selectingWriter{Writer: w, matchers: o.matchers, found: found, known: map[uint64]bool{}}
 		}
@@ -308,6 +313,22 @@ func (o *sourceOptions) readAll(ctx context.Context, inputs []input,
 	}
 
 	return found.err(o.selector, o.matchers)
+}
+
+// An againWriter adds to a live source the argument that samples it again, for commands in the result.
+type againWriter struct {
+	recording.Writer
+	argument string
+}
+
+// Source passes on where samples come from.
+func (w *againWriter) Source(s recording.Source) {
+	if w.argument != s.Name {
+		facts := map[string]string{recording.FactAgain: w.argument}
+		maps.Copy(facts, s.Facts)
+		s.Facts = facts
+	}
+	w.Writer.Source(s)
 }
 
 // each runs f for 0 to n-1 concurrently. The first error cancels the others. It returns the error

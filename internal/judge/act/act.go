@@ -85,6 +85,9 @@ type Marked struct {
 // A Source is a source that was read. Host is the host that it names; "" if none.
 type Source struct {
 	Kind, Name, Engine, Version, Host string
+	// Again is what to give a command that samples it again, such as its address with its user, if that is
+	// not its name.
+	Again string
 }
 
 // Of returns the actions for an incident's findings, the first one to try first.

@@ -1,6 +1,8 @@
 package act
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +42,9 @@ func keepsGrowing(kind string) bool {
 }
 
 // live reports whether a source was sampled live, so that no earlier data is left to compare with.
-func live(name string) bool { return hostOf(name) != "" || name == "host" }
+//
+// The address of a socket has no host.
+func live(name string) bool { return strings.Contains(name, "://") || name == "host" }
 
 // A proof is how to compare before with after.
 type proof struct {
@@ -83,6 +87,7 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 	span := before(s, needed)
 	times := " --from " + at(span.From) + " --before-to " + at(span.To)
 	name, recorded := shellword.Quote(of.Name), shellword.Quote(s.Recorded)
+	again := samples(of, s.Sources)
 
 	out := proof{record: []string{}, notes: []string{}, seconds: needed.Seconds()}
 	switch {
@@ -93,11 +98,11 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 			"plimsoll prove " + dir + " --from " + at(s.Marked.At) + " --at-mark=" + k.remedy.Name +
 				" --settle " + wait + fix}
 	case s.Recorded != "" && live(of.Name) && s.Span.To.Sub(s.Span.From) >= needed:
-		out.compare = []string{"plimsoll record " + name + " --out after --for " + long,
+		out.compare = []string{"plimsoll record " + again + " --out after --for " + long,
 			"plimsoll prove " + recorded + " after" + times + fix}
 	case s.Kept != "" && of.Kind != "prometheus" && live(of.Name):
 		// The fix need not wait for more: what was sampled is the time before it.
-		out.compare = []string{"plimsoll record " + name + " --out after --for " + long,
+		out.compare = []string{"plimsoll record " + again + " --out after --for " + long,
 			"plimsoll prove " + shellword.Quote(s.Kept) + " after" + fix}
 		if have := s.Span.To.Sub(s.Span.From); have < needed {
 			out.notes = []string{"The samples of this diagnosis are kept as the time before the fix. They are " +
@@ -105,8 +110,8 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 				"stall, first run plimsoll record " + name + " --out before --for " + long}
 		}
 	case of.Kind != "prometheus" && live(of.Name):
-		out.record = []string{"plimsoll record " + name + " --out before --for " + long}
-		out.compare = []string{"plimsoll record " + name + " --out after --for " + long,
+		out.record = []string{"plimsoll record " + again + " --out before --for " + long}
+		out.compare = []string{"plimsoll record " + again + " --out after --for " + long,
 			"plimsoll prove before after" + fix}
 	case keepsGrowing(of.Kind):
 		out.compare = []string{`CHANGED=$(date -u +%Y-%m-%dT%H:%M:%SZ)`,
@@ -120,6 +125,18 @@ func proofOf(c *rules.Case, k choice, s Setting) proof {
 	}
 
 	return out
+}
+
+// samples are the words for a recording of a live source and of the other live sources, such as the host.
+func samples(of Source, all []Source) string {
+	words := []string{shellword.Quote(cmp.Or(of.Again, of.Name))}
+	for _, x := range all {
+		if word := shellword.Quote(cmp.Or(x.Again, x.Name)); live(x.Name) && x.Kind != "prometheus" &&
+			!slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // before is the time to compare later data with: all of it or, for a long recording, the incident

@@ -9,12 +9,14 @@
 package diagnose
 
 import (
+	"cmp"
 	"time"
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/act"
 	"plimsoll/internal/judge/headroom"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recording"
 )
 
 // Version is the version of the JSON contract of [Report]. Fields are added, but never renamed or
@@ -126,6 +128,10 @@ type Source struct {
 	Samples int64             `json:"samples"`
 	Facts   map[string]string `json:"facts,omitempty"`
 }
+
+// Argument returns what to give a command that samples a live source again: its name, or its address with
+// its user.
+func (s *Source) Argument() string { return cmp.Or(s.Facts[recording.FactAgain], s.Name) }
 
 // NotMeasured names a rule that could not be judged and the metrics it lacks.
 type NotMeasured struct {

@@ -159,7 +159,7 @@ func (r *Report) act(all []*judged, in []recording.Reader, m act.Marked, kept st
 	s := act.Setting{Span: r.Span, Recorded: recordedIn(in), Marked: m, Kept: kept}
 	for _, x := range r.Sources {
 		s.Sources = append(s.Sources, act.Source{Kind: x.Kind, Name: x.Name, Engine: x.Engine, Version: x.Version,
-			Host: x.Host})
+			Host: x.Host, Again: x.Argument()})
 	}
 
 	r.Actions = []Action{}

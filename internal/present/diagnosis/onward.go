@@ -79,9 +79,9 @@ func (d *diagnosed) engineAddress() (product, address string) {
 		if e.Database != d.Sources[i].Engine {
 			continue
 		}
-		for _, s := range d.Sources {
-			if e.Scheme != "" && strings.HasPrefix(s.Name, e.Scheme+"://") {
-				return e.Product, shellword.Quote(s.Name)
+		for i := range d.Sources {
+			if s := &d.Sources[i]; e.Scheme != "" && strings.HasPrefix(s.Name, e.Scheme+"://") {
+				return e.Product, shellword.Quote(s.Argument())
 			}
 		}
 		if e.Scheme != "" {

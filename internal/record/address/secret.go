@@ -97,6 +97,33 @@ func Public(arg string) string {
 	return scheme + "://" + authority[strings.LastIndexByte(authority, '@')+1:] + path
 }
 
+// Again returns an argument as it can be given again: unlike [Public] with its user and harmless
+// parameters, such as the folder of a socket, and without the password. The user of an http address may
+// be a token, so it is left out.
+func Again(arg string) string {
+	a, err := Parse(arg)
+	if err != nil || a.Scheme == "http" || a.Scheme == "https" {
+		return Public(arg)
+	}
+
+	var b strings.Builder
+	b.WriteString(a.Scheme + "://")
+	if a.User != "" {
+		b.WriteString(escape(a.User) + "@")
+	}
+	b.WriteString(strings.Join(a.Hosts, ",") + a.Path)
+
+	mark := "?"
+	for part := range strings.SplitSeq(a.Query, "&") {
+		if key, _, _ := strings.Cut(part, "="); part != "" && !maybeSecret.MatchString(key) {
+			b.WriteString(mark + part)
+			mark = "&"
+		}
+	}
+
+	return b.String()
+}
+
 // maybeSecret matches the names of URL parameters whose values are not shown. It is broader than
 // secretParameter, because nothing is lost by hiding too much here.
 var maybeSecret = regexp.MustCompile(`(?i)pass|token|secret|key|auth|sig|cred`)

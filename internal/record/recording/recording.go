@@ -96,6 +96,10 @@ type Source struct {
 	Facts map[string]string `json:"facts,omitempty"`
 }
 
+// FactAgain is the fact with the argument that samples a live source again, if its name is not enough: an
+// address with its user and without secrets.
+const FactAgain = "source.argument"
+
 // NoteKind is the subject of a [Note].
 type NoteKind string
 
