@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/present/results"
+	"plimsoll/internal/record/address"
 	"plimsoll/internal/record/recording"
 )
 
@@ -230,7 +231,7 @@ func (o *proveOptions) Run(ctx context.Context, a *app, args []string) error {
 		e.SetEscapeHTML(false)
 		err = e.Encode(r)
 	} else {
-		err = a.screen(results.Proof(pack(), r, o.zone), o.output, o.options(a), o.full)
+		err = a.screen(results.Proof(pack(), r, o.zone, address.Public(args[1])), o.output, o.options(a), o.full)
 	}
 
 	if err != nil {

@@ -105,7 +105,7 @@ func TestTheWholeWay(t *testing.T) {
 		results.Simulation([]*simulate.Result{now}, results.Origin{}),
 		results.Simulation([]*simulate.Result{now, apart}, results.Origin{}),
 		results.Plan(p, results.Origin{}),
-		results.Proof(pack, proof, time.UTC),
+		results.Proof(pack, proof, time.UTC, "after"),
 	} {
 		written(t, d)
 	}

@@ -268,7 +268,7 @@ func documents(t testing.TB) map[string]*document.Document {
 			of("lab", "run", "telemetry.yaml")),
 		"plan":  results.Plan(examplePlan(), of("plan", "telemetry.yaml", "--objective", "write_p99 < 25ms")),
 		"fleet": results.Fleet(exampleFleet(), time.UTC),
-		"proof": results.Proof(pack, exampleProof(), nil),
+		"proof": results.Proof(pack, exampleProof(), nil, "after"),
 		"case":  results.Case(pack, exampleWalk(t), of("casebook", "1")),
 	}
 

@@ -14,8 +14,8 @@ import (
 
 // Proof shows a comparison of two recordings: the verdict, each figure's change with its interval
 // as a plot and a table, whether both had the same load, and how the intervals were computed. Times
-// are in the given zone; nil means UTC.
-func Proof(pack *rules.Pack, r *prove.Report, zone *time.Location) *document.Document {
+// are in the given zone; nil means UTC. after is the argument of the recording after the change.
+func Proof(pack *rules.Pack, r *prove.Report, zone *time.Location, after string) *document.Document {
 	if zone == nil {
 		zone = time.UTC
 	}
@@ -28,6 +28,7 @@ func Proof(pack *rules.Pack, r *prove.Report, zone *time.Location) *document.Doc
 	}
 
 	p.Facts = proofFacts(r)
+	p.Onward = proofOnward(r, after)
 	p.Sections = append(p.Sections, figuresSection(r, queries))
 	if len(r.Requirements) > 0 {
 		p.Sections = append(p.Sections, requirementsSection(r))
