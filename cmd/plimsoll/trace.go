@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +18,7 @@ import (
 	"plimsoll/internal/base/units"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/present/results"
+	"plimsoll/internal/record/recognise"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/trace"
 	"plimsoll/internal/trace/chain"
@@ -34,12 +37,23 @@ type traceOptions struct {
 	perfetto string
 	force    bool
 	record   string
+	server   string // that names data files
 	output   choice
 	display  display
 	full     bool
 }
 
 const traceExample = "for example --pid 4711, --command NAME, --unit NAME, or --path /var/lib/NAME"
+
+// serverExample is an address of the first engine that can be asked what its files hold.
+func serverExample() string {
+	for _, e := range engines.All() {
+		if e.FileNames != nil && len(e.Source.Schemes) > 0 {
+			return fmt.Sprintf("for example --server %s://USER@localhost:%s", e.Source.Schemes[0], e.Source.Port)
+		}
+	}
+	return ""
+}
 
 func newTraceCommand(a *app) *cobra.Command {
 	o := &traceOptions{}
@@ -51,7 +65,7 @@ func newTraceCommand(a *app) *cobra.Command {
 				return err
 			}
 			if len(args) == 1 {
-				return o.replay(a, args[0])
+				return o.replay(cmd.Context(), a, args[0])
 			}
 			return o.Run(cmd.Context(), a)
 		},
@@ -71,6 +85,10 @@ func newTraceCommand(a *app) *cobra.Command {
 		"", "write the worst calls and the disks' requests around them to this file, for ui.perfetto.dev")
 	f.BoolVar(&o.force, "force", false, "overwrite the files of --save and --perfetto")
 	f.StringVar(&o.record, "out", "", "record the stages and culprits as series into this folder")
+
+	f.StringVar(&o.server, "server", "",
+		"ask the database at this address what its files hold (default: the one on this machine that has them)")
+	complete(cmd, "server")
 
 	if err := errors.Join(cmd.MarkFlagDirname("path"), cmd.MarkFlagDirname("out")); err != nil {
 		panic(err) // the flags were just added
@@ -104,6 +122,8 @@ func (o *traceOptions) Validate(cmd *cobra.Command, args []string) error {
 		return usagef(traceExample, "trace: no target: want one of --pid, --unit, --command, --path")
 	case o.force && o.save == "" && o.perfetto == "":
 		return usagef("give a file with --save or --perfetto", "--force: there is no file to overwrite")
+	case o.server != "" && !canNameFiles(o.server):
+		return usagef(serverExample(), "--server: want the address of a database that can say what its files hold")
 	case o.target.PID < 0 || len(args) == 0 && o.target == (target.Choice{}):
 		return usagef(traceExample, "trace: an empty target")
 	case o.lasts < 100*time.Millisecond || o.lasts > 24*time.Hour:
@@ -170,6 +190,7 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 		unwritten = append(unwritten, disk.close(err))
 	}
 
+	nameFiles(ctx, a, o.server, r.Report)
 	if o.save != "" {
 		if err := events.SaveFile(o.save, r.Report.Header, r.Events, o.force); err != nil {
 			unwritten = append(unwritten, fmt.Errorf("--save: %w", err))
@@ -211,12 +232,17 @@ func newCollector() *series.Collector {
 const programsMax = 10_000
 
 // replay explains a saved trace again.
-func (o *traceOptions) replay(a *app, path string) error {
+func (o *traceOptions) replay(ctx context.Context, a *app, path string) error {
 	h, b, err := events.LoadFile(path)
 	if err != nil {
 		return fmt.Errorf("trace: %w", err)
 	}
 	r := chain.Replay(h, b)
+	r.NameFiles()
+	// Without an address a saved trace has no server: it may be of another machine.
+	if o.server != "" {
+		nameFiles(ctx, a, o.server, r)
+	}
 	return errors.Join(o.writePerfetto(r, b), o.show(a, r))
 }
 
@@ -238,6 +264,49 @@ func inBackground(commandLine string) bool {
 	return false
 }
 
+// namedMax is for how many files a trace asks what they hold.
+const namedMax = 100
+
+// nameFiles names the files of a report by what they hold, which the engine's server knows. A server that
+// cannot be asked is a note: the report is complete without it.
+func nameFiles(ctx context.Context, a *app, server string, r *chain.Report) {
+	ctx = context.WithoutCancel(ctx) // Ctrl-C ends the trace, and not its explanation
+	files := r.Files(namedMax)
+	for _, e := range engines.All() {
+		if e.FileNames == nil || server != "" && !hasScheme(server, e.Source.Schemes) {
+			continue
+		}
+
+		names, err := e.FileNames(ctx, server, files, recognise.LiveOptions{Getenv: a.getenv})
+		if err != nil {
+			r.Notes = append(r.Notes, "cannot ask "+e.Product+" what its files hold: "+err.Error())
+		}
+		if len(names) > 0 {
+			if r.Header.Holds == nil {
+				r.Header.Holds = map[string]string{}
+			}
+			maps.Copy(r.Header.Holds, names)
+		}
+	}
+	r.NameFiles()
+}
+
+// hasScheme reports whether an address has one of the schemes.
+func hasScheme(address string, schemes []string) bool {
+	scheme, _, ok := strings.Cut(address, "://")
+	return ok && slices.Contains(schemes, strings.ToLower(scheme))
+}
+
+// canNameFiles reports whether an address is of an engine that can be asked what its files hold.
+func canNameFiles(address string) bool {
+	for _, e := range engines.All() {
+		if e.FileNames != nil && hasScheme(address, e.Source.Schemes) {
+			return true
+		}
+	}
+	return false
+}
+
 // fileHintsMax is for how many files a trace explains where their names come from.
 const fileHintsMax = 3
 
@@ -247,6 +316,9 @@ func fileHints(r *chain.Report) (out []string) {
 	for _, b := range r.Behind {
 		for _, e := range engines.All() {
 			if e.FileHint == nil || len(out) == fileHintsMax {
+				continue
+			}
+			if b.Culprit.Holds != "" {
 				continue
 			}
 			if hint := e.FileHint(b.Culprit.File); hint != "" && !slices.Contains(out, hint) {

@@ -4,6 +4,7 @@
 package parts
 
 import (
+	"context"
 	"io/fs"
 
 	"plimsoll/internal/advise/discover"
@@ -40,6 +41,11 @@ type Engine struct {
 	Deployment func() emit.Deployment
 	// Container describes how it runs in a container. It requires a deployment.
 	Container func() discover.Container
+	// FileNames asks a server what data files hold, such as "orders" for a table's. An empty address stands
+	// for the server on this machine that has the files. Files of others, and unknown ones, are left out. It
+	// is nil if the names of its files say it.
+	FileNames func(ctx context.Context, address string, paths []string,
+		opt recognise.LiveOptions) (map[string]string, error)
 	// Profiles are its I/O profiles for probes: files profiles/NAME.yaml.
 	Profiles fs.FS
 

@@ -52,5 +52,10 @@ var Engine = parts.Engine{
 	Plan:       advise.Plan,
 	Deployment: advise.Deployment,
 	Container:  advise.Container,
-	Profiles:   profiles,
+	FileNames: func(ctx context.Context, address string, paths []string,
+		opt recognise.LiveOptions) (map[string]string, error) {
+		return live.FileNames(ctx, address, paths,
+			live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within})
+	},
+	Profiles: profiles,
 }

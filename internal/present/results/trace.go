@@ -34,6 +34,14 @@ func Trace(r *chain.Report) *document.Document {
 			document.Section{ID: "worst", Title: "Worst calls", Parts: []document.Part{{Table: worstTable(r)}}})
 	}
 
+	switch _, most := h.Totals.Slowest(); {
+	case r.Slow > 0:
+		d.Onward = nextStep("find the cause, and what fixes it", "plimsoll diagnose host --trace auto --for 5m",
+			"the program that writes there, the database that stalls, and its fixes; such traces are part of the evidence")
+	case most > 200*time.Microsecond:
+		d.Next = fmt.Sprintf("--slower-than %s explains the slowest ones", (most / 2).Round(100*time.Microsecond))
+	}
+
 	if len(r.Kinds) > 0 {
 		d.Sections = append(d.Sections,
 			document.Section{ID: "calls", Title: "Calls", Parts: []document.Part{{Table: callsTable(r)}}})
@@ -104,7 +112,7 @@ func callerPhrase(r *chain.Report) string {
 		}
 	}
 	if len(r.Callers) == 1 && len(files) == 1 {
-		return fmt.Sprintf("%s (%s)", name, path.Base(files[0]))
+		return fmt.Sprintf("%s (%s)", name, r.FileName(files[0]))
 	}
 	return name
 }
@@ -140,6 +148,8 @@ func causePhrase(c *chain.Cause) string {
 func culpritPhrase(c *chain.Culprit) string {
 	file := path.Base(c.File)
 	switch {
+	case c.Holds != "":
+		file = c.Holds
 	case c.File != "":
 	case c.Inode != 0:
 		file = fmt.Sprintf("inode %d", c.Inode)
@@ -367,7 +377,7 @@ func worstTable(r *chain.Report) *document.Table {
 		c := &r.Worst[i]
 		name := c.Call.Kind.String()
 		if c.File != "" {
-			name += " " + path.Base(c.File)
+			name += " " + r.FileName(c.File)
 		}
 
 		// The longest of similar calls represents all of them.

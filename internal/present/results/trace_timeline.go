@@ -2,7 +2,10 @@ package results
 
 import (
 	"fmt"
+	"maps"
 	"path"
+	"slices"
+	"strings"
 
 	"plimsoll/internal/present/document"
 	"plimsoll/internal/trace/chain"
@@ -20,7 +23,7 @@ func longest(d *document.Document, r *chain.Report) []document.Part {
 	seconds := func(ns int64) float64 { return float64(ns-q.From) / 1e9 }
 	d.Timeline = &document.Timeline{ToS: seconds(q.To), Elapsed: true, From: "0 s",
 		To:   traceTime(c.Took() * 12 / 10),
-		Note: fmt.Sprintf("%s of %s (%s), %s", c.Call.Kind, c.Process, path.Base(c.File), traceTime(c.Took()))}
+		Note: fmt.Sprintf("%s of %s (%s), %s", c.Call.Kind, c.Process, r.FileName(c.File), traceTime(c.Took()))}
 
 	bands := []document.Band{{Kind: "stall", Name: "behind others"},
 		{Kind: "checkpoint", Name: "rest of the call"}}
@@ -54,11 +57,22 @@ func longest(d *document.Document, r *chain.Report) []document.Part {
 	chart := document.Chart{ID: "queue", Title: "Requests at the disks", StepS: float64(q.Step()) / 1e9,
 		About: "from submission to completion, by owner"}
 	for i, name := range q.Owners {
-		chart.Series = append(chart.Series, document.Series{Name: name, Style: i + 1, Values: q.Requests[i]})
+		chart.Series = append(chart.Series,
+			document.Series{Name: ownerName(r, name), Style: i + 1, Values: q.Requests[i]})
 	}
 
 	d.Timeline.Charts = []document.Chart{chart}
 	return []document.Part{{Timeline: d.Timeline}, {Table: longestTable(c)}}
+}
+
+// ownerName replaces a file in an owner's label by what it holds.
+func ownerName(r *chain.Report, label string) string {
+	for _, file := range slices.Sorted(maps.Keys(r.Header.Holds)) {
+		if before, after, ok := strings.Cut(label, " "+path.Base(file)+" ("); ok {
+			return before + " " + r.Header.Holds[file] + " (" + after
+		}
+	}
+	return label
 }
 
 // longestTable lists the longest call's stages in order.

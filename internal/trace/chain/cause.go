@@ -82,7 +82,9 @@ func (r *Report) Causes() []Cause {
 		// blocks calls by its reads and its syncs is one cause, not two.
 		if k.kind == Others || k.kind == TheLimit {
 			who = b.Culprit
-			k.self, k.comm, k.file, k.cgroup, k.inode = who.Self, who.Comm, who.File, who.Cgroup, who.Inode
+			// The files of one table are one cause.
+			k.self, k.comm, k.cgroup, k.inode = who.Self, who.Comm, who.Cgroup, who.Inode
+			k.file = cmp.Or(who.Holds, who.File)
 		}
 
 		n, ok := at[k]

@@ -73,6 +73,8 @@ type Culprit struct {
 	PID  uint32 `json:"pid,omitempty"`
 	TID  uint32 `json:"tid,omitempty"`
 	File string `json:"file,omitempty"`
+	// Holds is what the file holds, as its server names it, if the path does not say it.
+	Holds string `json:"holds,omitempty"`
 	// Inode is the file's inode number if its name is unknown.
 	Inode  uint64 `json:"inode,omitempty"`
 	Why    Why    `json:"why,omitempty"`

@@ -68,6 +68,7 @@ type (
 		PID      uint32        `json:"pid"`
 		TID      uint32        `json:"tid"`
 		File     string        `json:"file,omitempty"`
+		Holds    string        `json:"holds,omitempty"` // what the file holds, as its server names it
 		At       time.Time     `json:"at"`
 		Seconds  float64       `json:"seconds"`
 		Segments []jsonSegment `json:"segments"`
@@ -141,8 +142,8 @@ func pointer(c Culprit) *Culprit {
 
 func (c *Chain) json(h *events.Header) jsonChain {
 	out := jsonChain{Call: c.Call.Kind.String(), Process: c.Process, PID: c.Call.PID, TID: c.Call.TID,
-		File: c.File,
-		At:   h.Clock(c.Call.Enter), Seconds: c.Took().Seconds()}
+		File: c.File, Holds: h.Holds[c.File],
+		At: h.Clock(c.Call.Enter), Seconds: c.Took().Seconds()}
 	if c.Call.Comm != c.Process {
 		out.Thread = c.Call.Comm
 	}

@@ -292,6 +292,8 @@ type Header struct {
 	Cut     bool          `json:"cut,omitempty"` // more events than the limit: some are missing
 	// Background lists the processes that no client waits for; their calls are in no report.
 	Background []uint32 `json:"background,omitempty"`
+	// Holds says what files hold, by path, as their server names it: "orders" for a table's.
+	Holds map[string]string `json:"holds,omitempty"`
 }
 
 // Elsewhere reports whether a file is outside the traced folders. A file of unknown name ("") is

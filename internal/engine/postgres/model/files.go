@@ -25,6 +25,6 @@ func relationOf(path string) string {
 	if m == nil {
 		return ""
 	}
-	return fmt.Sprintf("%[2]s is a table or an index: in the database with OID %[1]s, SELECT pg_filenode_relation(0, %[2]s) names it",
-		m[1], m[2])
+	return fmt.Sprintf("%[2]s is a table or an index; --server ADDRESS names it, or in the database with OID %[1]s (SELECT datname FROM "+
+		"pg_database WHERE oid = %[1]s): SELECT pg_filenode_relation(0, %[2]s)", m[1], m[2])
 }

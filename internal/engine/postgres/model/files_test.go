@@ -23,7 +23,7 @@ func TestIsCheckpointer(t *testing.T) {
 
 // Files of relations are explained, including their segments and forks, and no others.
 func TestRelationOf(t *testing.T) {
-	const want = "16396 is a table or an index: in the database with OID 5, SELECT pg_filenode_relation(0, 16396) names it"
+	const want = "16396 is a table or an index; --server ADDRESS names it, or in the database with OID 5 (SELECT datname FROM pg_database WHERE oid = 5): SELECT pg_filenode_relation(0, 16396)"
 	for _, path := range []string{"/data/base/5/16396", "base/5/16396.1", "/data/base/5/16396_fsm", "/data/base/5/16396_vm.2"} {
 		if got := relationOf(path); got != want {
 			t.Errorf("%s: %q", path, got)
