@@ -49,9 +49,10 @@ func (m *spaceMaker) placedHint(platform string) string {
 	return "leave --platform out, or name the platform that has these volumes"
 }
 
-// isCloud reports whether a platform is a cloud with volume types of its own.
+// isCloud reports whether a platform is a cloud that rents volumes.
 func isCloud(platform string) bool {
-	return slices.ContainsFunc(catalog.VolumeTypes(), func(t *catalog.VolumeType) bool { return t.Provider == platform })
+	rents := func(t *catalog.VolumeType) bool { return t.Provider == platform }
+	return slices.ContainsFunc(catalog.VolumeTypes(), rents)
 }
 
 // barred reports whether the target cannot change a volume to another one, and records why. before is
