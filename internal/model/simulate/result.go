@@ -50,7 +50,7 @@ type Result struct {
 	// MonthlyVolumesUSD is the volumes' part of MonthlyUSD.
 	MonthlyVolumesUSD *float64          `json:"monthly_volumes_usd"`
 	Objectives        []ObjectiveResult `json:"objectives"`
-	// Caveats are why the figures do not decide the objectives, or only for a while.
+	// Caveats explain why the figures do not decide the objectives, or do so only for a while.
 	Caveats    []Caveat `json:"caveats,omitempty"`
 	ModelError string   `json:"model_error"` // the error bar, in words
 	// Warnings are about settings that may be unintended, such as a volume faster than its
