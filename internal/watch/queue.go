@@ -170,7 +170,7 @@ func (q *queue) run() {
 			q.stopped(nil)
 			lost := time.UnixMilli(b.TimesMs[0]).Sub(time.UnixMilli(from)).Round(time.Second)
 			q.log.Info(q.words.again, "missing", lost.String())
-			// The diagnosis of the ring must not take the gap for a time without load.
+			// The diagnosis of the ring must not treat the gap as a time without load.
 			q.out.Note(recording.Note{Kind: recording.NoteGap, Source: q.words.source,
 				From: time.UnixMilli(from).UTC(), To: time.UnixMilli(b.TimesMs[0]).UTC(),
 				Text: fmt.Sprintf("could not record for %s: %s", lost, q.words.gap)})

@@ -134,8 +134,8 @@ type Known struct {
 	// Volumes are keyed by the name of a device or a volume. Devices maps volumes to devices.
 	Volumes map[string]Offer
 	Devices map[string]string
-	// Machine returns the machine of a type, "" for the one that the user named. If the user named
-	// none, it is called with the type in the recording. nil knows no machine.
+	// Machine returns the machine of a type, or with "" the one that the user named. If the user named
+	// none, it is called with the type in the recording. nil means that no machine is known.
 	Machine func(kind string) (Machine, bool)
 	// Described parses a source's description of a volume, such as gp3,500GiB; nil ignores
 	// descriptions.

@@ -33,14 +33,14 @@ const (
 	soldExact      = 0.01 // how close a plateau must be to a limit on sale for that
 	sameCells      = 0.8  // both rates are constant together: the request size is constant
 	soldWithin     = 0.04 // how close a plateau must be to a limit on sale to get its name
-	// largeRequest separates the two caps if nothing else does: a gp3 with its baselines reaches
-	// its throughput before its IOPS from 43 KiB on (125 MiB/s / 3,000), one with 16,000 IOPS and
-	// 1,000 MiB/s from 64 KiB on.
+	// largeRequest separates the two caps if nothing else does: a gp3 with its baselines reaches its
+	// throughput before its IOPS with requests of 43 KiB or more (125 MiB/s / 3,000), one with 16,000
+	// IOPS and 1,000 MiB/s with 64 KiB or more.
 	largeRequest = 64 << 10
-	// A fixed number of clients also makes a flat rate with a queue, on a volume that is simply
-	// that fast. Requests wait for a cap if the queue varies by queueVaries but the rate does not;
-	// if each takes waitFactor times as long as when the device is not saturated; or, if neither is
-	// visible, from waitS on.
+	// A fixed number of clients also makes a flat rate with a queue, on a volume that is simply that
+	// fast. Requests wait for a cap if the queue varies by queueVaries but the rate does not; if each
+	// takes waitFactor times as long as when the device is not saturated; or, if neither is visible, if
+	// they take waitS or more.
 	queueVaries = 1.5
 	waitFactor  = 2.0
 	waitS       = 0.003

@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// An instance's burst lasts at least 30 minutes (EC2 user guide, EBS-optimized instances). A load
-// can exceed a small instance's baseline only from instanceLeastOps or instanceLeastBytes on: the
+// An instance's burst lasts at least 30 minutes (EC2 user guide, EBS-optimized instances). A load can
+// exceed a small instance's baseline only with instanceLeastOps or instanceLeastBytes or more: the
 // smallest have 250 IOPS and 43 Mbit/s (t3.nano; the m family starts at 3,600 IOPS and 650 Mbit/s).
 const (
 	instanceBurst      = 30 * time.Minute

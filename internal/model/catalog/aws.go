@@ -75,9 +75,9 @@ func (c *checker) fromSnapshot() {
 	}
 }
 
-// Initialized returns how long it takes at best until all of a volume of this size that was made from
-// a snapshot is there: when each block is accessed, and at the highest volume initialization rate.
-// It is false if that is not known of the type.
+// Initialized returns the shortest time until all of a volume of this size that was made from a
+// snapshot is available: when each block is accessed, and at the highest volume initialization rate. It
+// is false if that is not known of the type.
 func (t *VolumeType) Initialized(size units.Size) (touched, ordered units.Duration, ok bool) {
 	takes := func(r units.Throughput) units.Duration {
 		return units.Duration(float64(size) / float64(r) * 1e9)
@@ -114,7 +114,7 @@ func gp3() *VolumeType {
 	}
 }
 
-// chosen returns the ordered limits, or else those included.
+// chosen returns the ordered limits, or otherwise the included ones.
 func chosen(t *VolumeType, o *Order, _ *InstanceType) Limits {
 	iops, throughput := o.asked(t), o.Throughput
 	if iops == 0 {

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A Basis is the kind of source that a type's latency comes from.
+// A Basis is the kind of source for a type's latency.
 type Basis string
 
 // The bases, from the best to the worst.

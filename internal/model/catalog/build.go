@@ -50,9 +50,10 @@ func (o *Order) Config(name string, on *InstanceType) (volume.Config, error) {
 	return cfg, nil
 }
 
-// The requests that the block layer keeps in flight if an order does not say, for one hardware
-// queue. No provider documents it, so it is assumed: look at /sys/block/<device>/queue/nr_requests.
-// It matters much: a log's write waits behind as many requests as fit.
+// The number of requests that the block layer keeps in flight for one hardware queue, if an order does
+// not specify it. No provider documents it, so it is assumed: look at
+// /sys/block/<device>/queue/nr_requests. It matters a lot, because a log's write waits behind as many
+// requests as fit.
 const (
 	rentedSlots = 32 // assumed for EBS' NVMe controllers
 	// A local disk has 1,023 slots per core (the NVMe driver's io_queue_depth,

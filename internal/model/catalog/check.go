@@ -24,8 +24,8 @@ func (c *checker) add(field, text, limit string, s Source, nearest string) {
 		Nearest: nearest})
 }
 
-// Check returns everything that is wrong with an order, with fields as in its YAML; the list's Err
-// is nil if nothing is. It does not know the volume's instance: see [Order.CheckOn].
+// Check returns all mistakes in an order, with fields as in its YAML; the list's Err is nil if there
+// are none. It does not know the volume's instance: see [Order.CheckOn].
 func (o *Order) Check() inputerror.List {
 	t, err := Type(o.Type)
 	if err != nil {

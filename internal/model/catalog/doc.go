@@ -61,7 +61,7 @@ type IOPS int64
 // iopsOrderMax is more than any provider sells, and limits input values.
 const iopsOrderMax IOPS = 1e9
 
-// ungrouped takes the separators of thousands out of a number.
+// ungrouped removes the thousands separators from a number.
 var ungrouped = strings.NewReplacer(",", "", "_", "")
 
 // ParseIOPS parses IOPS. The error shows the accepted forms.

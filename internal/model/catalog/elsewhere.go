@@ -31,7 +31,7 @@ const (
 	likeGP3   = "gp3's (assumed: no public measurement of it is known here)"
 	likeIO2   = "io2 Block Express' (assumed: no public measurement of it is known here)"
 	likePDSSD = "pd-ssd's (assumed: no public measurement of it is known here, and Google recommends pd-ssd for less latency)"
-	// likeGP3Within is said of Hyperdisk Balanced. The bound: fio with 32 random reads of 4 KiB in
+	// likeGP3Within is the note for Hyperdisk Balanced. The bound: fio with 32 random reads of 4 KiB in
 	// flight, 24,600 IOPS (easontechtalk.com, "From 2K to 160K fio IOPS", undated).
 	likeGP3Within = "gp3's (assumed: Google promises less than a millisecond; the one public measurement known here, 1.3 ms with 32 reads in flight, is a bound)"
 )
@@ -135,7 +135,7 @@ func hyperdiskExtreme() *VolumeType {
 	}
 }
 
-// hyperdiskThroughput is for large requests in order, at a hard disk's latency.
+// hyperdiskThroughput is for large sequential requests, at a hard disk's latency.
 func hyperdiskThroughput() *VolumeType {
 	const perMiBps = 4
 	return &VolumeType{
@@ -156,7 +156,7 @@ func hyperdiskThroughput() *VolumeType {
 	}
 }
 
-// hyperdiskML is for data that many machines read and none writes any more.
+// hyperdiskML is for data that many machines read and that is no longer written.
 func hyperdiskML() *VolumeType {
 	const perMiBps = 16
 	return &VolumeType{
@@ -266,7 +266,7 @@ func azureTypes() []*VolumeType {
 		Read: &volume.PremiumSSDRead, Write: &volume.PremiumSSDWrite, LatencyBasis: Measured,
 		LatencyNote: "without a cache of the host; a cached read is as long (assumed)",
 		Prices: []Prices{{Region: "eastus", Source: premiumPrices, Sizes: []SizePrice{
-			{Most: 64 * units.GiB}, // P1 to P6: not known
+			{Most: 64 * units.GiB}, // P1 to P6: unknown
 			{128 * units.GiB, 19.71}, {256 * units.GiB, 38.012142}, {512 * units.GiB, 73.22}, {units.TiB, 135.17},
 			{2 * units.TiB, 259.0457}, {4 * units.TiB, 495.5657}, {8 * units.TiB, 946.08},
 		}}},

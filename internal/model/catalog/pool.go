@@ -5,13 +5,13 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// Persistent Disk's limits are a machine's: they count the size of all its volumes of a type, with
-// one baseline, and are split evenly only if all of them ask for everything (Google Cloud
+// Persistent Disk's limits apply per machine. They depend on the total size of its volumes of a type,
+// with one baseline, and are split evenly only if all volumes need everything (Google Cloud
 // documentation, "About Persistent Disk performance", 2025; gcpdiag's limits_per_gb.json names the
 // baseline "per VM", 2024-08).
 
-// pooled returns the limits of a volume whose type has a pool: an equal part of what the volume, or
-// its stripe, gets on a machine without others.
+// pooled returns the limits of a volume whose type has a pool: an equal part of the limits that the
+// volume, or its stripe, has on a machine without others.
 func pooled(t *VolumeType, o *Order, _ *InstanceType) Limits {
 	return Limits{Sustained: part(t.pool(o.gib()*int64(o.Members())), o.Members())}
 }

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Prices are a volume type's prices in a region, a month. Imported prices may be incomplete.
+// Prices are a volume type's monthly prices in a region. Imported prices may be incomplete.
 type Prices struct {
 	Region string `json:"region"`
 	Source
@@ -21,7 +21,7 @@ type Prices struct {
 	Note       string           `json:"note,omitempty"`
 }
 
-// A Tier is the price of each IOPS over a number, up to the next tier's.
+// A Tier is the price of each IOPS above a number, up to the next tier's.
 type Tier struct {
 	Over IOPS      `json:"over"`
 	Each units.USD `json:"each"`

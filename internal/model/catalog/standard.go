@@ -41,7 +41,7 @@ func pdStandard() *VolumeType {
 	}
 }
 
-// azureStandard are Azure's disks for loads that may wait. AKS' default class makes Standard SSDs.
+// azureStandard are Azure's disks for loads that may wait. AKS' default class creates Standard SSDs.
 func azureStandard() []*VolumeType {
 	return []*VolumeType{{
 		Name: "standard-ssd", Provider: "azure", Title: "Standard SSD",

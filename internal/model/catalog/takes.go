@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Google's machines do not take all of its disks. The table, the restrictions below it and the
-// footnote are those of "About Hyperdisk", section "Machine series support". It says nothing of
-// Persistent Disk, and of series that are not here nothing is refused.
+// Google's machines do not support all of its disks. The table, the restrictions below it and the
+// footnote are from "About Hyperdisk", section "Machine series support". It does not mention Persistent
+// Disk. Nothing is refused for series that are not in the table.
 var seriesDocs = Source{"Google Cloud documentation, \"About Hyperdisk\", machine series support", "2026"}
 
-// hyperdiskSeries are the machine series of the catalogue, and some that are often asked for, with the
-// Hyperdisks that they take: b Balanced, h Balanced High Availability, x Extreme, t Throughput, m ML.
-// In capitals: only after an agreement with Google.
+// hyperdiskSeries are the machine series of the catalogue, and some that users often need, with the
+// Hyperdisks that they support: b Balanced, h Balanced High Availability, x Extreme, t Throughput, m
+// ML. Capital letters: only after an agreement with Google.
 var hyperdiskSeries = map[string]string{
 	"c2": "", "c2d": "BH", "c3": "bhxtm", "c3d": "bhxtm", "c4": "bhxtm", "c4a": "bhxtm", "c4d": "bhxm",
 	"e2": "BH", "g2": "tm", "h3": "bt", "h4d": "b", "m1": "bx", "m2": "bx", "m3": "bhxt", "m4": "bx",
@@ -27,19 +27,20 @@ var hyperdiskLetters = map[string]string{
 	"hyperdisk-ml": "m",
 }
 
-// hyperdiskOnly are the series that take no Persistent Disk (Google Cloud documentation,
+// hyperdiskOnly are the series that support no Persistent Disk (Google Cloud documentation,
 // "General-purpose machine family", C4 and N4: "limitations", 2026).
 var hyperdiskOnly = map[string]bool{"c4": true, "c4a": true, "c4d": true, "n4": true}
 
 const extremeName = "hyperdisk-extreme"
 
-// extremeCores are the fewest vCPUs with which machines of a series take Hyperdisk Extreme.
+// extremeCores are the minimum numbers of vCPUs with which machines of a series support Hyperdisk
+// Extreme.
 var extremeCores = map[string]int{"c3": 88, "c3d": 60, "c4": 96, "c4a": 64, "c4d": 64, "m1": 80, "m3": 64,
 	"m4": 64, "n2": 80}
 
-// Refuses returns why a machine does not take volumes of a type, as the end of a sentence; "" if it
-// does, or if that is not known. An unknown machine is nil: then it returns what not every machine
-// provides.
+// Refuses returns why a machine does not support volumes of a type, as the end of a sentence; "" if it
+// does, or if that is unknown. An unknown machine is nil: then it returns the requirement that not
+// every machine meets.
 func (i *InstanceType) Refuses(t *VolumeType) string {
 	letter := hyperdiskLetters[t.Name]
 	if letter == "" {
@@ -73,7 +74,7 @@ func (i *InstanceType) Refuses(t *VolumeType) string {
 	return ""
 }
 
-// refusesPersistent is Refuses for disks that are no Hyperdisk.
+// refusesPersistent is Refuses for disks other than Hyperdisk.
 func (i *InstanceType) refusesPersistent(t *VolumeType) string {
 	if i == nil || t.Provider != "gcp" {
 		return ""
@@ -96,7 +97,7 @@ func (i *InstanceType) OnRequest(t *VolumeType) bool {
 
 func leastExtremeCores() int { return slices.Min(slices.Collect(maps.Values(extremeCores))) }
 
-// diskTypes are Google's disks that a machine takes, for an error.
+// diskTypes returns the Google disks that a machine supports, for an error.
 func (i *InstanceType) diskTypes() string {
 	var out []string
 	for _, t := range types {

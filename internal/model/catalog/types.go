@@ -78,7 +78,7 @@ func TypeNames() []string {
 	return names
 }
 
-// otherNames are what products are called elsewhere.
+// otherNames maps other names of products to the catalogue's.
 var otherNames = map[string]string{
 	"io2-block-express": "io2", "io2bx": "io2", "local-nvme": LocalType, "hyperdisk": "hyperdisk-balanced",
 	"hyperdisk-balanced-high-availability": "hyperdisk-balanced-ha",

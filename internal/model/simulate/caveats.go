@@ -34,11 +34,11 @@ const (
 	// cyclesMin is the minimum number of checkpoints that a run must have seen, at least in part. Most
 	// stalls belong to checkpoints, and a single one may not be typical.
 	cyclesMin = 2
-	// Over saturatedCPU of busy cores, latencies are those of a saturated machine. Compared with a real
-	// server, p99s fitted while its machine was up to 70 % busy, and were two to ten times the model's
-	// above (docs/models.md). That machine also ran an emulator of its volumes: at 70 and 77 % of its
-	// cores the model, which has the server and its clients only, says 50 and 67 %. So from busyCPU on
-	// there is a warning.
+	// Above saturatedCPU of busy cores, latencies are those of a saturated machine. Compared with a real
+	// server, p99s matched while its machine was up to 70 % busy, and were two to ten times the model's
+	// above that (docs/models.md). That machine also ran an emulator of its volumes: at 70 and 77 % of
+	// its cores, the model, which includes only the server and its clients, predicts 50 and 67 %. So
+	// there is a warning above busyCPU.
 	saturatedCPU = 0.7
 	busyCPU      = 0.5
 )

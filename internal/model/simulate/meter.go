@@ -192,9 +192,8 @@ func spread(to *engine.Waits, time int64, as *shares, own engine.Wait) {
 	to[own] += rest
 }
 
-// finish counts the operations that are still without an answer at the end with the time that they
-// have waited, which is the least that they will take. Those younger than the median say nothing:
-// most of them are about to be answered.
+// finish counts the operations without an answer at the end with the time that they have waited, which
+// is a lower bound. Those younger than the median prove nothing: most of them are about to be answered.
 func (m *meter) finish() {
 	m.classify()
 	usual := [2]int64{m.sorted.Reads.All().Percentile(50), m.sorted.Writes.All().Percentile(50)}

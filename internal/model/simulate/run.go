@@ -132,7 +132,7 @@ func origin(sc *scenario.Scenario, p *sampler, epoch time.Time, from vtime.Insta
 		"vm_dirty_expire_seconds": strconv.FormatFloat(float64(sc.Host.DirtyExpire)/1e9, 'g', -1, 64),
 	}
 
-	if sc.Host.DirtyBackground == 0 { // the kernel goes by the ratio then
+	if sc.Host.DirtyBackground == 0 { // the kernel then uses the ratio
 		facts["vm_dirty_background"] = sc.Host.DirtyBackgroundRatio.String()
 	}
 

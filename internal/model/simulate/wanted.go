@@ -82,7 +82,7 @@ type MissedError struct {
 	Mattered [][volume.Limits]bool
 }
 
-// Error is which bound and when.
+// Error names the bound and the time.
 func (e *MissedError) Error() string {
 	return fmt.Sprintf("%s over %s: certain after %s", e.Bound.Name, e.Bound.Most,
 		units.Seconds(e.After.Seconds()))
@@ -113,7 +113,7 @@ type watched struct {
 	over    int64
 }
 
-// countedNs is the most by which a histogram may record a time as shorter than it was: it rounds to
+// countedNs is the maximum by which a histogram may record a time as too short: it rounds to
 // microseconds.
 const countedNs = 1000
 

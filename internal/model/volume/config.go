@@ -63,8 +63,8 @@ type Burst struct {
 	At       Rate
 	Capacity Credits
 	Initial  Credits // its content at the start
-	// Refill is what flows in per second; 0 means the limit of Config.Sustained that the credits
-	// count, and no other value is allowed.
+	// Refill is the refill per second; 0 means the limit of Config.Sustained that the credits count, and
+	// no other value is allowed.
 	Refill Credits
 	Bytes  bool // the credits are bytes
 	// BytesCapacity is a second bucket, of bytes, in addition to one of operations: 0 is none. It is full at

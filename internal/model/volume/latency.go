@@ -45,9 +45,9 @@ type Quantile struct {
 	Takes units.Duration
 }
 
-// NewLatency returns the distribution that goes through the quantiles, which ascend in both share
-// and time. Below the first it is the first's time, above the last the last's: give shares 0 and 1
-// to change that. A single quantile is a constant.
+// NewLatency returns the distribution that goes through the quantiles, which ascend in both share and
+// time. Below the first quantile it has the first's time, above the last the last's; specify shares 0
+// and 1 to change that. A single quantile is a constant.
 func NewLatency(quantiles ...Quantile) (Latency, error) {
 	if len(quantiles) == 0 {
 		return Latency{}, nil

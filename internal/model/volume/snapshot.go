@@ -5,9 +5,9 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// Initialization is how the content of a volume that was made from a snapshot gets there. The volume
-// is made at the first instant, and all of it is in the snapshot. The first access to each block, a
-// read or a write, waits until the block was fetched; an access to a block that is there does not.
+// Initialization describes how a volume that was made from a snapshot is filled. The volume is made at
+// the first instant, and all of its content is in the snapshot. The first access to each block, a read
+// or a write, waits until the block was fetched; later accesses do not.
 type Initialization struct {
 	// Rate is how fast the volume is fetched from its start on, whatever is accessed. 0: only what
 	// is accessed is fetched.
@@ -36,7 +36,7 @@ func (i *Initialization) check() string {
 // snapshot is the part of a volume that is still in its snapshot.
 type snapshot struct {
 	Initialization
-	there map[int64]vtime.Instant // when blocks that were accessed early are there
+	there map[int64]vtime.Instant // when blocks that were accessed early have arrived
 	next  vtime.Instant           // when the next fetch on demand may begin
 }
 

@@ -103,7 +103,7 @@ func verdictOf(r *simulate.Result) string {
 		switch {
 		case o.Met:
 			met = append(met, text)
-		// The figure is within the objective, but something says that it does not hold.
+		// The figure is within the objective, but a caveat says that it will not last.
 		case o.Caveat != "":
 			within = append(within, text)
 		default:

@@ -141,8 +141,8 @@ func (p *Play) run(c *corev1.Container, folders map[string]string) (code int, ou
 	return -1, err.Error()
 }
 
-// tools is a folder with a sync that does nothing. The real one waits for everything that this
-// machine writes, and these tests end no machine.
+// tools is a folder with a sync that does nothing. The real one waits for everything that this machine
+// writes, and these tests do not simulate the crash of a machine.
 func (p *Play) tools() string {
 	dir := filepath.Join(p.Dir, "tools")
 	if err := errors.Join(os.MkdirAll(dir, 0o700),

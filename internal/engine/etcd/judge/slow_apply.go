@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// A busy cluster has occasional slow requests. From minSlowApplies on, during at least minShare
+	// A busy cluster has occasional slow requests. With minSlowApplies or more, during at least minShare
 	// of the time, they are a pattern.
 	minSlowApplies = 10.0
 	slowApplyRate  = 0.1 // 1/s: one in ten seconds

@@ -51,7 +51,7 @@ func segments(n int) []segment {
 	}
 }
 
-// fill is the degree of fill that a push ending at that many readings belongs to.
+// fill returns the degree of fill of a push that ends at that many readings.
 func (s *segment) fill(entries int) string {
 	switch span := s.to - s.from + 1; {
 	case s.name != "":

@@ -141,8 +141,8 @@ func adviseCache(c *rules.Case, f *rules.Finding) {
 	}
 }
 
-// Operations count as evicting from leastEvicted pages a second on, and as evicting more than usual
-// from moreEvicted times the calm rate on.
+// Operations count as evicting above leastEvicted pages per second, and as evicting more than usual
+// above moreEvicted times the calm rate.
 const (
 	leastEvicted = 1.0
 	moreEvicted  = 2.0

@@ -5,8 +5,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A scan counts from leastScanS on. Its effect on writes is reported if their median latency rises
-// by scanFeltFrom.
+// A scan counts if it takes at least leastScanS. Its effect on writes is reported if their median
+// latency rises by scanFeltFrom.
 const (
 	leastScanS   = 3.0
 	scanFeltFrom = 1.25

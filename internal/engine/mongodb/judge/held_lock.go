@@ -15,7 +15,7 @@ const (
 	readersToo      = 0.2  // of the intervals: then readers queue as well
 )
 
-// From noVolumeFrom of the stall on, the verdict says that no volume fixes it.
+// If at least noVolumeFrom of the stall is affected, the verdict says that no volume fixes it.
 const noVolumeFrom = 0.5
 
 func heldLock() rules.Rule {

@@ -8,9 +8,9 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A journal sync is slow from slowSyncS on: on a flash volume it takes about a millisecond. A
-// single slow sync among many quick ones is hidden in an interval's mean. It shows as the time
-// spent in syncs beyond what the same number of usual syncs would take.
+// A journal sync of slowSyncS or more is slow: on a flash volume it takes about a millisecond. A single
+// slow sync among many quick ones is hidden in an interval's mean. It shows as the time spent in syncs
+// beyond what the same number of usual syncs would take.
 const (
 	slowSyncS        = 0.050
 	excessSyncS      = 0.5  // seconds of an interval

@@ -8,9 +8,9 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A pin is long from leastPinnedS on: quick operations hold their snapshot for milliseconds, and
-// WiredTiger keeps all versions that are newer than the oldest snapshot. historyWindowS is the
-// history that a primary keeps by itself (minSnapshotHistoryWindowInSeconds, 4.4 and later).
+// A pin of leastPinnedS or more is long: quick operations hold their snapshot for milliseconds, and
+// WiredTiger keeps all versions that are newer than the oldest snapshot. historyWindowS is the history
+// that a primary keeps by itself (minSnapshotHistoryWindowInSeconds, 4.4 and later).
 const (
 	leastPinnedS   = 20.0
 	historyWindowS = 300.0

@@ -188,7 +188,7 @@ func (l *link) unreachable(err error) error {
 		hint = "its certificate is expired, not yet valid or not for this use: check its dates and this machine's clock"
 	case errors.As(err, &alert), strings.Contains(err.Error(), "remote error: tls"):
 		hint = "it rejects this client's certificate or requires one: give one with ?tlsCertificateKeyFile=FILE"
-	// A server without TLS takes the handshake for a broken message and hangs up.
+	// A server without TLS treats the handshake as a broken message and hangs up.
 	case errors.As(err, &record), l.tls && closed:
 		hint = "it does not seem to speak TLS: remove tls=true"
 	case closed:

@@ -37,7 +37,7 @@ var (
 	fields = regexp.MustCompile(`["']?(?:opcounters|uptimeMillis|wiredTiger|serverStatus|localTime)["']?\s*:`)
 )
 
-// Sniff reports whether a text is such a document. A log of mongod has other documents, one a line.
+// Sniff reports whether a text is such a document. A log of mongod has other documents, one per line.
 func Sniff(head []byte) bool {
 	// The plain search comes first, because most files are something else.
 	if !bytes.Contains(head, []byte("uptimeMillis")) && !bytes.Contains(head, []byte("serverStatus")) {

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// From mainWriterShare of the busiest device's bytes on, autovacuum is the device's main load;
+	// With mainWriterShare or more of the busiest device's bytes, autovacuum is the device's main load;
 	// below minMovedShare it is not a cause.
 	mainWriterShare = 0.5
 	minMovedShare   = 0.3

@@ -16,9 +16,9 @@ type checkpointPhase struct {
 	words               string
 }
 
-// From minQueuedShare of the stalled time with a full device queue on, stalls during checkpoints
-// count as caused by them even without a contrast: the queue is how a checkpoint stalls commits. If
-// checkpoints run nearly all the time, nothing else could show it.
+// If the device queue is full for minQueuedShare of the stalled time or more, stalls during checkpoints
+// count as caused by them even without a contrast, because the queue is how a checkpoint stalls
+// commits. If checkpoints run nearly all the time, nothing else could show it.
 const (
 	minQueuedShare = 0.5
 	minOutside     = 3 // intervals under load without a checkpoint
