@@ -83,10 +83,15 @@ func FileNames(ctx context.Context, address string, paths []string, opt Options)
 
 // serverOf returns the address of the server that runs on the files' data directory.
 func serverOf(files []dataFile) (string, error) {
-	folder := ""
+	folder, whole := "", map[string]string{"": ""}
 	for _, f := range files {
-		if folder = cmp.Or(folder, f.folder); f.folder != "" && f.folder != folder {
-			return "", fmt.Errorf("the files are of several data directories, %s and %s", folder, f.folder)
+		own, known := whole[f.folder]
+		if !known {
+			own = wholeFolder(f.folder)
+			whole[f.folder] = own
+		}
+		if folder = cmp.Or(folder, own); own != "" && own != folder {
+			return "", fmt.Errorf("the files are of several data directories, %s and %s", folder, own)
 		}
 	}
 	if folder == "" {
@@ -112,6 +117,38 @@ func serverOf(files []dataFile) (string, error) {
 	}
 
 	return "postgres:///postgres?" + query.Encode(), nil
+}
+
+// wholeFolder completes a data directory of which a trace knows only the last folders, ".../15/main": it is
+// the working directory of its server's processes. If none or several end so, it returns what is known.
+func wholeFolder(folder string) string {
+	end, cut := strings.CutPrefix(folder, "...")
+	if !cut || end == "" {
+		return folder
+	}
+
+	links, err := filepath.Glob("/proc/[0-9]*/cwd")
+	if err != nil {
+		return folder
+	}
+
+	found := ""
+	for _, link := range links {
+		// Processes end meanwhile, and those of other users may be hidden.
+		dir, err := os.Readlink(link)
+		if err != nil || dir == found || !strings.HasSuffix(dir, end) {
+			continue
+		}
+		if _, _, is := DataFolder(dir); !is {
+			continue
+		}
+		if found != "" {
+			return folder
+		}
+		found = dir
+	}
+
+	return cmp.Or(found, folder)
 }
 
 // fileNames asks one database after the other: each knows its own relations only.

@@ -79,6 +79,13 @@ func TestRealFileNames(t *testing.T) {
 		}
 	}
 
+	// A trace knows only the last folders of a path, and the whole path of files that were open before.
+	cut := "..." + strings.TrimPrefix(orders, filepath.Dir(root))
+	if got, err := live.FileNames(t.Context(), "", []string{cut, orders}, live.Options{Getenv: none}); err != nil ||
+		got[cut] != "orders" || got[orders] != "orders" {
+		t.Errorf("%s: %v, %v", cut, got, err)
+	}
+
 	// A second database is asked over a separate connection, and the names say which it is.
 	one("CREATE DATABASE shop")
 	shop := file("'pg_class'")
