@@ -201,8 +201,8 @@ func (o *traceOptions) Run(ctx context.Context, a *app) error {
 	return errors.Join(unwritten...)
 }
 
-// newCollector makes a collector of series that names programs, for a thread may have a name of its
-// own, and disks.
+// newCollector makes a collector of series. It names programs, because a thread may have its own name,
+// and disks.
 func newCollector() *series.Collector {
 	c := series.New()
 	names := map[uint32]string{}
@@ -307,7 +307,7 @@ func canNameFiles(address string) bool {
 	return false
 }
 
-// fileHintsMax is for how many files a trace explains where their names come from.
+// fileHintsMax is the maximum number of files whose contents a trace explains.
 const fileHintsMax = 3
 
 // fileHints explains how to find out what the files that blocked calls most contain, if their names do
