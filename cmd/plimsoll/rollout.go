@@ -91,7 +91,7 @@ func (o *rolloutOptions) Validate(cmd *cobra.Command, args []string) error {
 	case onCluster:
 	case len(args) > 0 && o.site == "":
 		return usagef(
-			"plimsoll rollout --help shows one", "rollout: --site is missing: what is installed on this machine; or --on, a StatefulSet")
+			"plimsoll rollout --help shows one", "rollout: --site is missing: the file that describes this machine; or --on, a StatefulSet")
 	case len(args) == 0 && modes == 0 && o.site != "":
 		return usagef(seeHelp(cmd), "rollout: PLAN.json missing")
 	}
@@ -220,7 +220,7 @@ func (o *rolloutOptions) show(ctx context.Context, a *app, r *rollout.Rollout, b
 	}
 	if len(report.Problems) > 0 {
 		return &failure{code: exitFailure, err: errors.New("rollout: it cannot begin yet"),
-			hint: "settle what is named above, then try the dry run again"}
+			hint: "fix the problems above, then try the dry run again"}
 	}
 	return nil
 }

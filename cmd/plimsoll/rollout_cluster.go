@@ -175,7 +175,7 @@ func (o *clusterRollout) show(ctx context.Context, a *app, r *pods.Rollout, mode
 	}
 	if len(report.Problems) > 0 {
 		return &failure{code: exitFailure, err: errors.New("rollout: it cannot begin yet"),
-			hint: "settle what is named above, then try the dry run again"}
+			hint: "fix the problems above, then try the dry run again"}
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func (o *traceOptions) Validate(cmd *cobra.Command, args []string) error {
 	case len(args) == 1 && n > 0:
 		return usagef("", "trace: a saved trace has its target; leave out --pid, --unit, --command and --path")
 	case len(args) == 1 && (o.save != "" || o.record != ""):
-		return usagef("", "trace: --save and --out are for a trace that runs")
+		return usagef("", "trace: --save and --out apply to a new trace, not to a saved one")
 	case len(args) == 0 && n != 1:
 		return usagef(traceExample, "trace: no target: want one of --pid, --unit, --command, --path")
 	case o.force && o.save == "" && o.perfetto == "":

@@ -43,7 +43,7 @@ func Explain(text []byte, err error) error {
 		return &explained{fmt.Sprintf("%s%s is not expected there", place(text, wrong.Offset), kind(wrong.Value)), err}
 	}
 
-	return &explained{"it has a value of another kind than expected", err}
+	return &explained{"it has a value of a different kind than expected", err}
 }
 
 // kind is the name of a JSON value: a number's error contains its digits, however many.

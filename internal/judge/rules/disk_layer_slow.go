@@ -36,7 +36,7 @@ func diskLayerSlow() Rule {
 				TradeOff: "none", NoCommand: "the next step depends on the layer"},
 			"whose": {Summary: "Check whether {{.device}} is being checked or rebuilt (cat /proc/mdstat); if not, find out what else reads its disks: iotop, pidstat -d",
 				Expect:   "what reads in addition to the database",
-				TradeOff: "none", NoCommand: "the next step depends on what reads"},
+				TradeOff: "none", NoCommand: "the next step depends on the program that reads"},
 			"slower": {Summary: "Lower the speed of the resync while clients work",
 				Expect:   "requests no longer wait behind it",
 				TradeOff: "it takes longer, and meanwhile a RAID that lost a leg has no redundancy",

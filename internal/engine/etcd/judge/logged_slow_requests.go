@@ -29,7 +29,7 @@ func loggedSlowRequests() rules.Rule {
 			"compaction": "Compactions ran for {{.share}} of the time of the slow writes, the longest {{.longest}}.",
 		},
 		Advice: map[string]rules.Advice{
-			"record": {Summary: "Record the metrics (plimsoll record etcd://...): WAL fsync and backend commit say whether the disk is why",
+			"record": {Summary: "Record the metrics (plimsoll record etcd://...): WAL fsync and backend commit show whether the disk is the cause",
 				Expect: "the cause", TradeOff: "none", NoCommand: "it depends on where the members run"},
 			"find": {Summary: "Look at the keys in these lines: one client that lists everything, or large values, delays the others",
 				Expect: "one client to change", TradeOff: "none", NoCommand: "the log has the keys"},
