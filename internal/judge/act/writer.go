@@ -74,9 +74,9 @@ func (w writer) diagnosis(pack *rules.Pack) (product, command string) {
 	return "", ""
 }
 
-// first is the free step before buying anything if no source shows what writes: that program's
-// bursts are what hits the limit. It is nil if a database is in the sources, or if there is a free
-// action already.
+// first is the free step before buying anything if no source shows which program writes: that program's
+// bursts reach the limit. It is nil if a database is in the sources, or if there is a free action
+// already.
 func (w *where) first(c *rules.Case, out []Action) *Action {
 	if len(c.Engines) > 0 || len(out) == 0 || out[0].Money == "" {
 		return nil

@@ -161,7 +161,7 @@ func gp2() *VolumeType {
 				l.Sustained.Throughput = 250 * units.MiBps
 			}
 
-			// From 1,000 GiB on the baseline reaches the burst, so there is no bucket.
+			// At 1,000 GiB and above, the baseline reaches the burst, so there is no bucket.
 			if iops < gp2Burst {
 				l.Burst = &volume.Burst{At: volume.Rate{IOPS: gp2Burst.Frequency()}, Capacity: gp2Credits,
 					Initial: gp2Credits}

@@ -153,7 +153,7 @@ func copied(in map[string]any) map[string]any {
 	return out
 }
 
-// words are fields of text that take one of a few.
+// words are text fields that accept one of a few words.
 func words(t reflect.Type, key string) []string {
 	switch {
 	case t == reflect.TypeFor[catalog.Order]() && key == "type":
