@@ -20,7 +20,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A demand is a rate of operations over time that clients may have for reasons of their own.
+// A demand is a rate of operations over time that clients may have for any reason.
 func demand(t *rapid.T, lengthS float64) func(s float64) float64 {
 	usual := rapid.SampledFrom([]float64{20, 400, 5000}).Draw(t, "usual rate")
 	low := usual * rapid.SampledFrom([]float64{0, 0.02, 0.3, 0.7}).Draw(t, "low share")

@@ -75,7 +75,7 @@ type Input struct {
 	Reader recording.Reader
 }
 
-// Describe describes the input, as far as it is known before reading.
+// Describe describes the input with what is known before reading.
 func (in Input) Describe() recording.Source {
 	if in.Source != nil {
 		return in.Source.Describe()

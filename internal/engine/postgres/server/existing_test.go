@@ -167,7 +167,7 @@ func TestExistingSeesCheckpoints(t *testing.T) {
 	}
 }
 
-// A user without the required privileges is told which are missing before anything is created.
+// A user without the required privileges learns which are missing before anything is created.
 func TestExistingRefused(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), roomy, "data")
 	b.ask(t, "CREATE ROLE \"no one\" LOGIN; SELECT 1")
