@@ -201,7 +201,7 @@ func azureNeeds(d *disk) []string {
 	return out
 }
 
-// burstingRule is when on-demand bursting can be turned on and off (Azure documentation, "Enable
+// burstingRule says when on-demand bursting can be turned on and off (Azure documentation, "Enable
 // on-demand bursting", 2026).
 const burstingRule = "It can be turned on only while the disk is detached or its machine is deallocated, and turned off again no sooner than 12 hours later (Azure documentation, \"Enable on-demand bursting\")"
 

@@ -19,7 +19,7 @@ func TestFactsAreEmittedByNoTarget(t *testing.T) {
 
 	host := []string{"host.instance=r6i.2xlarge", "host.memory=24GiB", "host.dirty_background_bytes=16MB", "host.dirty_bytes=64MB", "host.wbt_lat_usec=0", "host.nr_requests=64", "host.mount_options=lazytime"}
 	for _, tt := range []struct {
-		file, key, of string // the StatefulSet manifest is for this container
+		file, key, of string // the container in the StatefulSet's manifest; "": no manifest
 		facts         []string
 		change        string
 	}{

@@ -23,7 +23,7 @@ type made struct {
 	from   time.Duration
 }
 
-// noise generates numbers with mean 0, deviation 1 and memory: that is the autocorrelation over one
+// noise generates numbers with mean 0 and standard deviation 1. memory is the autocorrelation over one
 // step.
 func noise(s *random.Stream, memory float64) func() float64 {
 	x := 0.0

@@ -47,7 +47,7 @@ type tags struct {
 	woken      []waiter
 }
 
-// A Starter is called when a request that [Device.Start] took has its slot and is at the volume.
+// A Starter is called when a request that [Device.Start] accepted has its slot and is at the volume.
 type Starter interface {
 	Started(now vtime.Instant, c volume.Completion, arg uint64)
 }

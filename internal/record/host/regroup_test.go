@@ -73,7 +73,7 @@ func TestMountsOfOneDevice(t *testing.T) {
 	}
 }
 
-// statStarted returns /proc/PID/stat of a process that started 0.1 s after boot times its number.
+// statStarted returns /proc/PID/stat of a process that started 0.1 s times its number after boot.
 func statStarted(pid int) string {
 	return fmt.Sprintf("%d (postgres) S 1%s %d 0 0\n", pid, strings.Repeat(" 0", 17), pid*10)
 }

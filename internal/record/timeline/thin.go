@@ -63,9 +63,9 @@ func (t *Thinned) keep(pts ...promql.FPoint) {
 	}
 }
 
-// Values returns the result of [Grid.Rate] for a counter, or else of [Grid.Gauge], as if no sample
-// had been dropped, except that the rate between the last sample of a cell and its end may count
-// for the next cell.
+// Values returns the result of [Grid.Rate] for a counter, or otherwise of [Grid.Gauge], as if no sample
+// had been dropped, except that the rate between the last sample of a cell and its end may count for
+// the next cell.
 func (t *Thinned) Values() []float64 {
 	t.keep(t.last...)
 	t.sp.medianMs = max(t.sp.medianMs, 1)

@@ -119,8 +119,9 @@ func serverOf(files []dataFile) (string, error) {
 	return "postgres:///postgres?" + query.Encode(), nil
 }
 
-// wholeFolder completes a data directory of which a trace knows only the last folders, ".../15/main": it is
-// the working directory of its server's processes. If none or several end so, it returns what is known.
+// wholeFolder completes a data directory if a trace knows only its last folders, ".../15/main". It
+// compares them with the working directories of the servers' processes. If none or several match, it
+// returns what is known.
 func wholeFolder(folder string) string {
 	end, cut := strings.CutPrefix(folder, "...")
 	if !cut || end == "" {

@@ -21,7 +21,8 @@ const beginsWithin = 40
 
 type parser struct {
 	events *serverlog.Events
-	// vacuum is the time of the line that a line with the elapsed time continues; zero if none.
+	// vacuum is the time of the autovacuum line that a line with the elapsed time continues; zero if
+	// there is none.
 	vacuum time.Time
 }
 
