@@ -33,7 +33,7 @@ func diskBurstExhausted() Rule {
 				Expect:   "a ceiling that does not move",
 				TradeOff: "gp3 costs less per GB than gp2 (0.08 to 0.10 USD a month, us-east-1), more than st1 (0.045); the change takes hours, during which the volume is a little slower",
 				Do:       []*Remedy{toGP3}},
-			"instance": {Summary: "If the instance is what bursts, choose a size whose baseline carries the load",
+			"instance": {Summary: "If it is the instance that bursts, choose a size whose baseline carries the load",
 				Expect:    "no cliff after 30 minutes",
 				TradeOff:  "the instance's price",
 				NoCommand: changesInstance},
