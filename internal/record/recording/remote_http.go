@@ -132,8 +132,8 @@ func explain(ctx context.Context, auth httpclient.Credentials, limit time.Durati
 		return better
 	}
 
-	// The server was reached if it sent a status. Its answer may still break off, or be other JSON
-	// than the API's, which the library describes in terms of its decoder.
+	// The server was reached if it sent a status. Its response may still be cut off, or be JSON of
+	// another format, which the library describes in terms of its decoder.
 	var network *net.OpError
 	switch {
 	case status == 0, errors.As(err, &network) && network.Op == "dial": // dials again after a redirect

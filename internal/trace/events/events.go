@@ -98,7 +98,7 @@ const (
 // A Reason is why the kernel wrote back pages on its own.
 type Reason uint8
 
-// The kernel's reasons, plus one. NoReason is of what the kernel's flusher did not submit.
+// The kernel's reasons, plus one. NoReason is for pages that the kernel's flusher did not submit.
 const (
 	NoReason Reason = iota
 	Background
