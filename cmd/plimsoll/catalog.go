@@ -168,13 +168,16 @@ func listInstances(a *app, f *catalogFilter, output choice) error {
 			types = append(types, t)
 		}
 	}
+
 	slices.SortFunc(types, catalog.BySize)
 	for _, t := range types {
 		rows = append(rows, t.Report())
 	}
+
 	if len(rows) == 0 && output.value != "json" {
 		fmt.Fprintln(a.stderr, "plimsoll: no instance type matches")
 		return nil
 	}
+
 	return a.showList(output, rows, results.Instances(types))
 }

@@ -362,6 +362,7 @@ func (s *session) isBackground(pid uint32) bool {
 	if s.opt.Background == nil {
 		return false
 	}
+
 	is, known := s.background[pid]
 	if !known {
 		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
@@ -374,6 +375,7 @@ func (s *session) isBackground(pid uint32) bool {
 			}
 		}
 	}
+
 	return is
 }
 

@@ -87,6 +87,7 @@ func (w *Watch) serveReport(form func(w *Watch, r *diagnose.Report) (body, error
 	return func(rw http.ResponseWriter, req *http.Request) {
 		// A cached diagnosis would hide a stall.
 		rw.Header().Set("Cache-Control", "no-store")
+
 		b, err := w.made(form)
 		switch {
 		case errors.Is(err, errNotYet):

@@ -170,17 +170,21 @@ func (p *Part) describe(file, needs, applied, shown string, fresh bool) {
 	for line := range strings.Lines(needs) {
 		export += " " + strings.Fields(line)[1] + "="
 	}
+
 	p.Apply = append(
 		[]string{"Set the variables that the script needs; its header explains each. `look` shows the account and the current disks, `--dry-run` what the script would do:\n\n    " +
 			export + "\n    " +
 			file + " look\n    " + file + " apply --dry-run\n\nIf that is what you expect:\n\n    " + file + " apply\n\n" + applied}, p.Apply...)
+
 	p.Verify = append(p.Verify,
 		"This exits with code 0 if every disk has its new type, size, IOPS and throughput and is attached:\n\n    "+
 			file+" check\n\n"+shown)
+
 	first, undo := "", file+" undo"
 	if fresh {
 		first, undo = "Move back what is on new disks and unmount them first: the script cannot see that, and takes `UNMOUNTED=yes` for an answer. ", "UNMOUNTED=yes "+undo
 	}
+
 	p.Back = append(p.Back,
 		first+"This restores the type, IOPS and throughput of the others, and detaches new ones; `undo --dry-run` shows it. A disk that has grown keeps its size, because no provider can shrink one, and nothing is deleted:\n\n    "+undo)
 }

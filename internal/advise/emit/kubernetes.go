@@ -471,6 +471,7 @@ func prune(v any) bool {
 		}
 		return len(v) > 0
 	}
+
 	return true
 }
 

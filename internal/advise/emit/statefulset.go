@@ -229,10 +229,12 @@ func likely(volume string, volumes, mounted []string) string {
 				found = append(found, n)
 			}
 		}
+
 		if len(found) == 1 {
 			return found[0]
 		}
 	}
+
 	return ""
 }
 

@@ -173,6 +173,7 @@ func vary(x []float64) bool {
 func (x *pair) judge(alpha float64) {
 	f := &x.figure
 	low, high := f.Difference.Low, f.Difference.High
+
 	switch {
 	case f.P == nil:
 	// Equivalence needs no test: the whole interval is inside the margin.

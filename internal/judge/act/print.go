@@ -135,6 +135,7 @@ var variable = regexp.MustCompile(`"\$\{([A-Z_]+):\?[^"]*\}"`)
 // stateFile is the file that saves a state: one for each server.
 func (p printer) stateFile(state string) string {
 	file := `~/plimsoll-` + state
+
 	switch p.w.place {
 	case rules.Kubernetes:
 		file += p.text(`-{{ask .pod "POD" "the pod of the database"}}`)
@@ -150,6 +151,7 @@ func (p printer) stateFile(state string) string {
 			}
 		}
 	}
+
 	return file + ".before"
 }
 

@@ -108,6 +108,7 @@ func serviceOf(host string) (place rules.Place, named map[string]string) {
 	name, rest, _ := strings.Cut(host, ".")
 	id, _, _ := strings.Cut(rest, ".")
 	under := func(suffix string) bool { return strings.HasSuffix(host, suffix) }
+
 	switch {
 	case under(".sql.goog"): // its first label is not the instance's name
 		return rules.CloudSQL, nil
@@ -120,6 +121,7 @@ func serviceOf(host string) (place rules.Place, named map[string]string) {
 	case strings.HasPrefix(id, "cluster-"):
 		return rules.Aurora, map[string]string{"cluster": name}
 	}
+
 	return rules.RDS, map[string]string{"instance": name}
 }
 
@@ -186,10 +188,12 @@ func (w *where) values(c *rules.Case, f *rules.Finding) rules.Values {
 			v["azure"] = rules.Value(e.AzureCommand)
 		}
 	}
+
 	for _, k := range []string{"namespace", "pod", "container", "name", "unit", "cgroup", "instance",
 		"cluster", "server"} {
 		v[k] = rules.Value(w.named[k])
 	}
+
 	if own := c.ContainerOf(f); own != nil && !slices.Contains(rules.Services, w.place) {
 		x := where{place: w.place, named: map[string]string{}}
 		x.byContainer(own)
@@ -199,5 +203,6 @@ func (w *where) values(c *rules.Case, f *rules.Finding) rules.Values {
 			}
 		}
 	}
+
 	return v
 }

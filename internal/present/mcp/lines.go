@@ -124,11 +124,13 @@ func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 				l.waitForAnswers(ctx)
 				return nil, io.EOF
 			}
+
 			message, refused := decode(next)
 			if refused == nil {
 				l.begin(message)
 				return message, nil
 			}
+
 			if err := l.send(refused); err != nil {
 				return nil, err
 			}

@@ -100,6 +100,7 @@ func (e *explainer) thread(tid uint32, from, to int64, p Place, depth int) {
 func (e *explainer) wait(x *events.Wait, from, to int64, p Place, depth int) {
 	c := classify(x.Stack)
 	fs := e.call.File.Dev
+
 	switch c {
 	case tagWait, wbtWait, cgroupWait:
 		e.blockLayer(c, from, to, orPlace(p, x.Stack))

@@ -27,12 +27,14 @@ type follower struct {
 func (f *follower) follow(ctx context.Context, m source.Membership) {
 	tick := time.NewTicker(f.c.every)
 	defer tick.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
+
 		// If the cluster does not answer or denies access, nothing changes.
 		if view := f.ask(ctx); view != nil && ctx.Err() == nil {
 			f.join(view.members, m)

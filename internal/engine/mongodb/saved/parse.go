@@ -157,6 +157,7 @@ func (p *parser) elements(closing byte, depth int) (bson.A, error) {
 			p.at++
 			continue
 		}
+
 		v, err := p.value(depth + 1)
 		if err != nil {
 			return nil, err

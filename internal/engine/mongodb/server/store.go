@@ -140,6 +140,7 @@ func (s *store) load(ctx context.Context, sc *scenario.Scenario, progress lab.Pr
 // do performs an operation.
 func (s *store) do(ctx context.Context, op *lab.Op) error {
 	id := bson.D{{Key: "_id", Value: int64(op.Key)}}
+
 	switch op.Kind {
 	case workload.Insert:
 		_, err := s.of.InsertOne(ctx, s.make.document(op.Key, op.Seq, max(op.Document, op.Size)))
