@@ -71,8 +71,8 @@ func (st *Stalls) SeverityIn(condition timeline.Mask, share float64) Severity {
 	return s
 }
 
-// Comparable reports whether enough of the time under load is outside a condition. Nothing compares with a
-// condition that is not known because its figures are missing, which is an empty mask.
+// Comparable reports whether enough of the time under load is outside a condition. A condition whose
+// figures are missing is an empty mask, with which nothing can be compared.
 func (st *Stalls) Comparable(condition timeline.Mask) bool {
 	if len(condition) == 0 {
 		return false

@@ -129,7 +129,7 @@ func TestOperationsAreForever(t *testing.T) {
 	}
 }
 
-// varied are specifications that use what no preset does.
+// varied are specifications that use features that no preset uses.
 func varied() []Spec {
 	mix := &Mix{Read: 0.3, Insert: 0.2, Update: 0.5}
 	return []Spec{
