@@ -26,7 +26,7 @@ type Deployment struct {
 	Targets []Target
 	// Places are the volumes' mount points, by name. A volume without one is mounted below /srv.
 	Places map[string]Place
-	// Reasons are why to change each setting: what it affects, not what it should be.
+	// Reasons say why to change each setting: what it affects, not what it should be.
 	Reasons map[string]string
 	// Elsewhere is how to make changes that no target writes. The first match counts; an entry without a
 	// setting matches all of the engine's settings.

@@ -2,7 +2,7 @@ package emit
 
 import "strings"
 
-// hostReasons are why to change each setting of the host: what it affects, not what it should be. The
+// hostReasons say why to change each setting of the host: what it affects, not what it should be. The
 // files contain them next to the value. Statements about stalls were measured in the lab
 // (docs/models.md) or are from the kernel's documentation.
 var hostReasons = map[string]string{

@@ -43,6 +43,6 @@ const (
 	batchSeconds = 60
 	// pendingMax is the number of acknowledged operations that wait to be classified.
 	pendingMax = 1 << 14
-	// pendingFirst is how many there is room for at first: they are classified each second.
+	// pendingFirst is the initial capacity for them: they are classified each second.
 	pendingFirst = 1 << 12
 )

@@ -54,7 +54,7 @@ func autovacuum() rules.Rule {
 			return nil
 		}
 
-		// Its own byte counter decides where there is one: a coincidence must not overrule it.
+		// Its own byte counter decides if there is one: a coincidence must not overrule it.
 		f, ok := movedMost(rule, c)
 		if !ok && !c.Measured(AutovacuumMoved) {
 			f, ok = vacuumCoincides(rule, c)
