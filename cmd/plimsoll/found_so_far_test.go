@@ -19,9 +19,9 @@ import (
 	"plimsoll/internal/engine/postgres/postgrestest"
 )
 
-// heldSQL holds a lock while Plimsoll takes a dozen samples, and freeSQL waits for twenty more: on a slow
-// machine both take longer. What is usual is the median of all samples, so most have to be free. The queries
-// of one sample start within half a second.
+// heldSQL holds a lock while Plimsoll takes 24 samples, and freeSQL waits for 32 more: on a slow machine both
+// take longer. At most two samples of a stall are partly of another time. What is usual is the median of all
+// samples, so most have to be free. The queries of one sample start within half a second.
 const (
 	waitSQL = `DO $$ DECLARE n int := 0; newest timestamptz; counted timestamptz := '-infinity'; BEGIN %s
  LOOP
@@ -33,7 +33,7 @@ const (
 	lockSQL = "LOCK TABLE t IN ACCESS EXCLUSIVE MODE;"
 )
 
-var heldSQL, freeSQL = fmt.Sprintf(waitSQL, lockSQL, 12), fmt.Sprintf(waitSQL, "", 20)
+var heldSQL, freeSQL = fmt.Sprintf(waitSQL, lockSQL, 24), fmt.Sprintf(waitSQL, "", 32)
 
 // A live diagnosis of a real server names the cause while it still samples, once it is certain, and Ctrl-C
 // then shows the diagnosis of what there is. Here a session locks a table again and again, so the lock
@@ -42,7 +42,7 @@ var heldSQL, freeSQL = fmt.Sprintf(waitSQL, lockSQL, 12), fmt.Sprintf(waitSQL, "
 func TestFoundSoFar(t *testing.T) {
 	// Other tests on the same processors would stall the clients, too, and not by a lock.
 	if os.Getenv("PLIMSOLL_TURN") == "" {
-		t.Skip("takes a minute or two of real time on a machine that does nothing else: PLIMSOLL_TURN=0")
+		t.Skip("takes two minutes of real time on a machine that does nothing else: PLIMSOLL_TURN=0")
 	}
 	if err := postgrestest.Available(); err != nil {
 		t.Skip(err)
