@@ -312,9 +312,8 @@ func programs() map[string]ebpf.ProgramStats {
 	}
 }
 
-// printPairs prints the medians of throughput, p99 and CPU time per operation, and their change
-// with its interval; and first the rates of syncs that the trace saw and of the disk's writes
-// without it.
+// printPairs prints the rates of syncs that the trace saw and of the disk's writes without it. Then it
+// prints the medians of throughput, p99 and CPU time per operation, and their change with its interval.
 func printPairs(name string, without, with []measurement) {
 	var rate, p99, cpu, syncs, writes, written, tracer []float64
 	var rates, p99s, cpus [2][]float64
