@@ -149,8 +149,8 @@ func ignoredFiles(fsys fs.FS) []string {
 	return out
 }
 
-// isIgnored reports whether a file matches a pattern: one with a slash is of the path from the root,
-// another of the file's name alone.
+// isIgnored reports whether a file matches a pattern. A pattern with a slash matches the path from the
+// root, another one only the file's name.
 func isIgnored(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		at := path.Base(name)

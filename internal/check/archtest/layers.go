@@ -66,7 +66,7 @@ func imports(t *Tree, layers []Layer) []Problem {
 		for _, spec := range f.AST.Imports {
 			target, ours := inModule(spec.Path.Value)
 			if !ours || target == pkg {
-				// Imports from other modules are depguard's, in .golangci.yml.
+				// depguard checks imports from other modules, in .golangci.yml.
 				continue
 			}
 
