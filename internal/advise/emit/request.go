@@ -42,8 +42,8 @@ func Inputf(next, format string, args ...any) error {
 	return &InputError{Text: fmt.Sprintf(format, args...), Next: next}
 }
 
-// A Request says what to emit. It is the part of a plan that emit uses: the scenario that the plan was made for,
-// and the changes that it chose. It can also be created without a plan.
+// A Request says what to emit. It is the part of a plan that emit uses: the scenario that the plan was made
+// for, and the changes that it chose. It can also be created without a plan.
 type Request struct {
 	File string // the scenario's file
 	Text string // the scenario

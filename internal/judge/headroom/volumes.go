@@ -280,7 +280,7 @@ func (f *finder) credits(device string, o *knownVolume, used []float64, base flo
 	}
 
 	if b.reported = f.reported(device); o.ByteCredits > 0 {
-		b.reported = nil // the provider reports one balance, and it is unknown which of the two buckets it belongs to
+		b.reported = nil // the provider reports one balance, and it is unknown to which bucket it belongs
 		if o.Bytes {
 			key, title = "volume_byte_credits", "burst credits of bytes"
 		}
