@@ -44,24 +44,7 @@ func TestFoundSoFar(t *testing.T) {
 	if os.Getenv("PLIMSOLL_TURN") == "" {
 		t.Skip("takes two minutes of real time on a machine that does nothing else: PLIMSOLL_TURN=0")
 	}
-	if err := postgrestest.Available(); err != nil {
-		t.Skip(err)
-	}
-
-	root, err := os.MkdirTemp("", "plimsoll-found-") // the server's user must be able to enter it
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	if err := os.Chmod(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
-
-	s, err := postgrestest.Start(filepath.Join(root, "pg"), postgrestest.Options{Conf: "fsync = off"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Stop() })
+	s := realPostgres(t, "fsync = off")
 	if _, err := s.Exec("CREATE TABLE t (n int); INSERT INTO t SELECT generate_series(1, 16)"); err != nil {
 		t.Fatal(err)
 	}
@@ -81,13 +64,13 @@ func TestFoundSoFar(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(root, "plimsoll")
+	program := filepath.Join(t.TempDir(), "plimsoll")
 	if err := os.Symlink(self, program); err != nil {
 		t.Fatal(err)
 	}
 
 	cmd := exec.CommandContext(ctx, program, "diagnose", s.Socket("postgres", "postgres"), "--for", "10m")
-	cmd.Env = append(os.Environ(), "HOME="+root, "XDG_CACHE_HOME=", "TZ=UTC", "LC_ALL=C.UTF-8")
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CACHE_HOME=", "TZ=UTC", "LC_ALL=C.UTF-8")
 	var out strings.Builder
 	cmd.Stdout = &out
 	progress, err := cmd.StderrPipe()
@@ -147,4 +130,32 @@ func sessionOf(ctx context.Context, s *postgrestest.Server, statements ...string
 		}
 	}
 	return ctx.Err()
+}
+
+// realPostgres starts a real server until the test ends, or skips the test if none is installed.
+func realPostgres(t *testing.T, conf string) *postgrestest.Server {
+	t.Helper()
+	if err := postgrestest.Available(); err != nil {
+		t.Skip(err)
+	}
+
+	dir, err := os.MkdirTemp("", "plimsoll-postgres-") // the server's user must be able to enter it
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // see above
+		t.Fatal(err)
+	}
+
+	s, err := postgrestest.Start(filepath.Join(dir, "pg"), postgrestest.Options{Conf: conf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(s.Stop(), os.RemoveAll(dir)); err != nil {
+			t.Error(err)
+		}
+	})
+
+	return s
 }

@@ -28,7 +28,6 @@ import (
 	"plimsoll/internal/check/hostile"
 	"plimsoll/internal/engine/etcd/etcdtest"
 	"plimsoll/internal/engine/mongodb/mongotest"
-	"plimsoll/internal/engine/postgres/postgrestest"
 )
 
 // A protocol is one of the program's clients, and a server that it understands.
@@ -158,25 +157,7 @@ func answerAsKubernetes(w http.ResponseWriter, r *http.Request) {
 }
 
 func startPostgres(t *testing.T) string {
-	if err := postgrestest.Available(); err != nil {
-		t.Skip(err)
-	}
-	dir, err := os.MkdirTemp("", "plimsoll-hostile") // the server's user must be able to enter it
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // see above
-		t.Fatal(err)
-	}
-	s, err := postgrestest.Start(filepath.Join(dir, "postgres"), postgrestest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(s.Stop(), os.RemoveAll(dir)); err != nil {
-			t.Error(err)
-		}
-	})
+	s := realPostgres(t, "")
 	if _, err := s.Exec("CREATE USER monitor PASSWORD 'm-s3cret' IN ROLE pg_monitor"); err != nil {
 		t.Fatal(err)
 	}

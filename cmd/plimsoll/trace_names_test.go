@@ -3,36 +3,17 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"plimsoll/internal/engine/postgres/postgrestest"
 	"plimsoll/internal/trace/events"
 )
 
 // A trace says which table blocked the calls, and not the number that its file has as a name. The trace is a
 // real one, of fio behind a dd, whose large file is given the name of a real server's table.
 func TestTraceNamesTables(t *testing.T) {
-	if err := postgrestest.Available(); err != nil {
-		t.Skip(err)
-	}
-
-	root, err := os.MkdirTemp("", "plimsoll-tables-") // the server's user may enter it
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	if err := os.Chmod(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
-
-	s, err := postgrestest.Start(filepath.Join(root, "pg"), postgrestest.Options{Conf: "fsync = off"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Stop() })
+	s := realPostgres(t, "fsync = off")
 	if _, err := s.Exec("CREATE TABLE orders (n int)"); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +31,7 @@ func TestTraceNamesTables(t *testing.T) {
 			f.Path, f.Names = file[0], nil
 		}
 	}
-	saved := filepath.Join(root, "saved.trace")
+	saved := filepath.Join(t.TempDir(), "saved.trace")
 	if err := events.SaveFile(saved, h, b, false); err != nil {
 		t.Fatal(err)
 	}

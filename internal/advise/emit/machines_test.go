@@ -79,7 +79,7 @@ esac
 			}
 
 			if did := run(block(back)); strings.Contains(did, "delete") || strings.Contains(did, "terminate") {
-				t.Errorf("it deletes what nobody named:\n%s", did)
+				t.Errorf("it deletes what no variable names:\n%s", did)
 			}
 			if did := run(block(back), "INSTANCES=one", "MACHINES=one", "MACHINE=one"); !regexp.MustCompile(`(terminate-instances --instance-ids|instances delete|vm delete .*--name) one`).MatchString(did) {
 				t.Errorf("it does not delete the machine:\n%s", did)

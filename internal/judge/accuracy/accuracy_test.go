@@ -204,7 +204,7 @@ func neverOf(found []*tried) string {
 // about the half that rules may be tuned on. -artifacts keeps the scenario of each incident, for plimsoll
 // simulate:
 //
-//	go test ./internal/judge/accuracy -run '^$' -bench Incidents -benchtime 50x -artifacts
+//	go test ./internal/judge/accuracy -run '^$' -bench Incidents -benchtime 50x -v -artifacts -outputdir /tmp
 func BenchmarkIncidents(b *testing.B) {
 	var found []*tried
 	scenarios := b.ArtifactDir()

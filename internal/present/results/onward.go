@@ -25,7 +25,7 @@ func proofOnward(r *prove.Report, after string) *document.Section {
 	switch {
 	case long > 0:
 		return nextStep("record longer, under the same load",
-			"plimsoll record "+again+" --out longer --for "+long.String(), "a verdict: compare BEFORE with longer")
+			"plimsoll record "+again+" --out longer --for "+long.String(), "a verdict, if BEFORE is long enough, too: compare BEFORE with longer")
 	case r.Verdict == prove.Better:
 		return nextStep("notice if it comes back", "plimsoll watch "+again+" --out ring",
 			"it reports a stall within seconds, and the ring keeps what came before it")
@@ -38,7 +38,8 @@ func proofOnward(r *prove.Report, after string) *document.Section {
 func longerFor(r *prove.Report) time.Duration {
 	seconds := 0.0
 	switch {
-	// A verdict takes at least seven cycles, or sixty intervals; twice as many make it sharper.
+	// A verdict takes at least seven cycles, ideally twice as many, or sixty intervals, ideally ten times as
+	// many (package prove).
 	case r.Short != nil && (r.Before.CyclesOfOwn || r.After.CyclesOfOwn):
 		seconds = 14 * max(r.Before.UnitSeconds, r.After.UnitSeconds)
 	case r.Short != nil:
