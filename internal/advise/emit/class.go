@@ -27,7 +27,7 @@ type Class struct {
 var older = map[string]string{"kubernetes.io/aws-ebs": "aws", "kubernetes.io/gce-pd": "gcp",
 	"kubernetes.io/azure-disk": "azure"}
 
-// usual are the default types of classes that specify none: docs/parameters.md of aws-ebs-csi-driver,
+// usual has the default types for classes that specify none: docs/parameters.md of aws-ebs-csi-driver,
 // pkg/parameters of gcp-compute-persistent-disk-csi-driver, docs/driver-parameters.md of
 // azuredisk-csi-driver (2026-08). The in-tree EBS provisioner's default was gp2.
 var usual = map[string]string{"aws": "gp3", "gcp": "pd-standard", "azure": "StandardSSD_LRS",

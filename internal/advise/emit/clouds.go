@@ -163,8 +163,8 @@ func (c *cloud) write(l *Transition, o *Options) (*Part, error) {
 }
 
 // describe adds the README's text on a script with the verbs look, apply, check and undo. needs are the
-// lines of its header that name its variables, applied describes how apply behaves, and shown is what
-// else shows the result.
+// lines of its header that name its variables, applied describes how apply behaves, and shown is
+// another way to see the result.
 func (p *Part) describe(file, needs, applied, shown string, fresh bool) {
 	export := "export"
 	for line := range strings.Lines(needs) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A rental is how a provider's command line creates machines. In each text, NAME is the name of the machines,
-// TYPE their type and COUNT how many.
+// A rental describes how a provider's command line creates machines. In each text, NAME is the name of
+// the machines, TYPE their type and COUNT their number.
 type rental struct {
 	look   string // shows the account, and whether the machines exist already
 	found  string // prints those that exist, and nothing if there are none
@@ -42,8 +42,8 @@ var rentals = map[string]rental{
 	},
 }
 
-// machines returns how to create the machines of a new deployment, which the files then take, and how to
-// delete them.
+// machines returns how to create the machines of a new deployment, on which the files are then used,
+// and how to delete them.
 func (l *Transition) machines() (first, back string) {
 	t := l.After.Instance()
 	if t == nil {

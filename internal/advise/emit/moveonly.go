@@ -45,8 +45,8 @@ var (
 	unitName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@:-]*$`)
 )
 
-// MoveFiles returns the scripts that move a log to a separate volume, and a README. They are those of the
-// target lvm, for one database instead of a layout. The error is an *[InputError].
+// MoveFiles returns the scripts that move a log to a separate volume, and a README. They are the same
+// scripts as for the target lvm, for one database instead of a layout. The error is an *[InputError].
 func MoveFiles(of Engines, m MoveRequest) ([]File, error) {
 	e, err := engine.Find(of.Deployments, m.Engine, "have its log moved")
 	if err != nil {

@@ -47,7 +47,7 @@ func Inputf(next, format string, args ...any) error {
 type Request struct {
 	File string // the scenario's file
 	Text string // the scenario
-	// Facts are assignments that describe the current deployment, so that nothing has to be done for them.
+	// Facts are assignments that describe the current deployment, so they require no changes.
 	Facts []string
 	Sets  []string // assignments that make up the layout, including the facts
 	New   bool     // nothing of it exists yet
@@ -152,11 +152,12 @@ func (p *Request) Transition(of Engines) (*Transition, error) {
 	return l, err
 }
 
-// unbuilt is what a deployment that does not exist yet differs from: no volumes, no machine, and the defaults
-// of the engine and the kernel.
+// unbuilt returns the "before" of a deployment that does not exist yet: no volumes, no machine, and the
+// defaults of the engine and the kernel.
 func unbuilt(after *scenario.Scenario) *scenario.Scenario {
 	before := *after
-	// With defaults that do not make a scenario, there is nothing that the settings could differ from.
+	// If the engine's defaults alone are not a valid scenario, there is nothing to compare the settings
+	// with.
 	if plain, err := after.With(scenario.Set{Path: "engine." + after.Engine.Name(), Value: "{}"}); err == nil {
 		before.Engine = plain.Engine
 	}

@@ -104,7 +104,8 @@ func sizedInPlace(base, grown []scenario.Set) []scenario.Set {
 	return grown
 }
 
-// azureName splits the name of an Azure machine around its size: standard_d and s_v5 of standard_d4s_v5.
+// azureName splits the name of an Azure machine around its size: standard_d and s_v5 for
+// standard_d4s_v5.
 var azureName = regexp.MustCompile(`^(standard_[a-z]+)\d+(.*)$`)
 
 // familyOf returns the family of a machine; its members differ only in size.
@@ -150,8 +151,8 @@ func (m *spaceMaker) machinesToBuy(now *catalog.InstanceType) []axis {
 }
 
 // tooSmall removes the machines that miss the objectives even with the strongest volumes and the usual
-// settings. Without that, the search would try every volume on each of them. It assumes something that
-// the rest of the search does not: that weaker volumes do not help.
+// settings, because otherwise the search would try every volume on each of them. Unlike the rest of the
+// search, it assumes that weaker volumes do not help.
 func (p *planner) tooSmall(ctx context.Context) error {
 	at := slices.IndexFunc(p.space.axes, func(a axis) bool { return a.path == "host.instance" })
 	if at < 0 || len(p.space.axes[at].options) < 2 {
@@ -331,7 +332,7 @@ func (p *planner) lasts(sc *scenario.Scenario) []Statement {
 		{"size", float64(size), "bytes"}, {"until full", after, "seconds"}}}}
 }
 
-// sizes says which --size makes the volume last, among those that its type allows.
+// sizes recommends a --size for six months, or says what to do if the type has no volume that large.
 func (p *planner) sizes(data *catalog.Order, g Growth) string {
 	o := *data
 	if o.Size = g.bytes(&p.engine) / units.Size(o.Members()); len(o.Check()) > 0 {

@@ -124,7 +124,7 @@ func makeAt(ctx context.Context, now *scenario.Scenario, name string, opt Option
 	return Make(ctx, there, name, opt)
 }
 
-// cheaper reports whether a plan is better than another: it meets the objectives, and costs less.
+// cheaper reports whether a plan is preferable to another: it meets the objectives, and costs less.
 func cheaper(p, than *Plan) bool {
 	switch {
 	case p.Chosen == nil:
@@ -157,7 +157,7 @@ func firstLine(err error) string {
 	return line
 }
 
-// Provider returns the provider of a scenario's volumes: of the first that belongs to one; "" if none does.
+// Provider returns the provider of a scenario's first volume that has one; "" if none does.
 func Provider(sc *scenario.Scenario) string {
 	for _, v := range sc.Volumes {
 		if t, err := catalog.Type(v.Value.Type); err == nil && t.Provider != "any" {
@@ -168,8 +168,8 @@ func Provider(sc *scenario.Scenario) string {
 }
 
 // Translation returns the assignments that put a scenario onto a cloud: the smallest machine of its
-// general-purpose family with as many cores and as much memory, and for each volume the type whose limits
-// can be chosen, of the same size. What is there already stays.
+// general-purpose family with as many cores and as much memory, and for each volume the type whose
+// limits can be chosen, of the same size. Volumes and machines that are already there stay.
 func Translation(sc *scenario.Scenario, to *Cloud) []scenario.Set {
 	var out []scenario.Set
 	if now := sc.Instance(); now == nil || now.Of() != to.Name {
@@ -200,8 +200,9 @@ func Translation(sc *scenario.Scenario, to *Cloud) []scenario.Set {
 	return out
 }
 
-// machineLike returns the name of the smallest machine of a cloud's general-purpose family that has the cores
-// and the memory of another, or the largest if none has; without another, the cloud's usual one.
+// machineLike returns the name of the smallest machine of a cloud's general-purpose family with at
+// least the cores and memory of the given one, or the family's largest machine if none is that large.
+// Without a given machine, it returns the cloud's default.
 func machineLike(known *catalog.Catalog, now *catalog.InstanceType, to *Cloud) string {
 	usual, err := known.Instance(to.Instance)
 	if now == nil || err != nil {

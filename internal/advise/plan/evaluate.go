@@ -217,7 +217,7 @@ func (s *simulator) work(ctx context.Context, j *job) {
 	j.outcome = &outcome{candidate: j.candidate, more: j.more}
 	missed := (*simulate.MissedError)(nil)
 	switch {
-	// A miss is an answer, not an error.
+	// Missing an objective is a result, not an error.
 	case errors.As(err, &missed):
 		j.outcome.missed, j.outcome.reason = missed, missedText(missed)
 	case err != nil:

@@ -56,8 +56,8 @@ func (p *planner) alternatives(from *candidate) []*candidate {
 	return out
 }
 
-// best returns the best option of an axis, and the cheapest among equals. It returns the option at if
-// none is better.
+// best returns the index of the best option of an axis, the cheapest among equals. If no option is
+// better than the one at index at, it returns at.
 func (p *planner) best(a *axis, at int, better func(x, y *given) int) int {
 	best, has := at, p.gives(a, at)
 	for k := range a.options {

@@ -64,7 +64,8 @@ func (m *spaceMaker) make() *Space {
 	s := &Space{}
 	fixed := dollars(0)
 
-	// Before the volumes: their ladders stop at the limits of the largest machine.
+	// Machines come before volumes, because the volumes' ladders stop at the limits of the largest
+	// machine.
 	machines := m.instances()
 
 	var volumes []axis

@@ -9,7 +9,7 @@ import (
 )
 
 // latencyStatements state what the latencies of Azure's and Google's volumes are based on: a public
-// measurement, a vendor's promise, or another product's latency. EBS latencies are calibrated or
+// measurement, a vendor's specification, or another product's latency. EBS latencies are calibrated or
 // documented, so they need no statement.
 func (p *planner) latencyStatements() []Statement {
 	sc := p.now

@@ -39,8 +39,9 @@ func (m *spaceMaker) placed() error {
 	return nil
 }
 
-// placedHint says how to plan for a platform that cannot have the current volumes: a cloud is compared with
-// the present one, or planned for as if nothing existed, and both translate machine and volumes.
+// placedHint says how to plan for a platform that does not support the current volumes. For a cloud
+// there are two ways: compare it with the current one, or plan as if nothing were deployed. Both
+// translate the machine and the volumes.
 func (m *spaceMaker) placedHint(platform string) string {
 	if from := Provider(m.now); from != "" && isCloud(platform) {
 		return fmt.Sprintf("--platform %[1]s,%[2]s compares the two, with machine and volumes translated; --new --platform %[2]s plans it there "+

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ofIncidents reports whether the verdict consists of the verdicts of incidents, to which their findings
+// ofIncidents reports whether the verdict consists of the incidents' verdicts, to which their findings
 // have added sentences.
 func ofIncidents(r *Report, asked int) bool {
 	return len(r.Incidents) > 1 || asked > 0 && len(r.Incidents) > 0 ||
@@ -25,8 +25,8 @@ func added(findings []Finding) (before, after []string) {
 	return before, after
 }
 
-// Added returns the sentences of the findings that belong to no incident. What is true of one of several
-// incidents, such as that no volume fixes it, is in that incident's own verdict.
+// Added returns the sentences of the findings that belong to no incident. A statement about one of
+// several incidents, such as that no volume fixes it, is in that incident's own verdict.
 func (r *Report) Added() (before, after []string) {
 	if r.Incident == 0 {
 		return added(r.Findings)

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// "No stall" is a claim about the classes of operation that were watched, at their sampling. This
-// file says how far the claim reaches.
+// "No stall" is a claim about the classes of operation that were watched, at their sampling. This file
+// determines the limits of that claim.
 
 // judgedClasses lists the classes of operation that detectors could judge, those of databases
 // first.
@@ -31,7 +31,7 @@ func judgedClasses(c *rules.Case) []JudgedClass {
 	return out
 }
 
-// known returns a figure, or 0 if it is NaN or infinite: JSON cannot express those.
+// known returns a figure, or 0 if it is NaN or infinite, which JSON cannot represent.
 func known(x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0
@@ -75,7 +75,7 @@ func notSeen(c *rules.Case, all []JudgedClass, samplesS float64) []string {
 	for _, x := range all {
 		isDevice := x.Class == string(rules.DeviceWrites) || x.Class == string(rules.DeviceReads)
 		database = database || !isDevice
-		// A signal without operations is silent for another reason than one that is not measured.
+		// "Had no operations" and "not measured" are different reasons for a signal without data.
 		if x.Operations == 0 && !isDevice {
 			idle = append(idle, x.Signal)
 		}
@@ -137,8 +137,7 @@ func undetermined(c *rules.Case) (out []string) {
 	return out
 }
 
-// volumesOnly reports whether all that is known of devices is what the provider reports of its
-// volumes.
+// volumesOnly reports whether the provider's metrics about its volumes are the only data about devices.
 func volumesOnly(c *rules.Case) bool {
 	ops := c.Signal(rules.DiskOps)
 	return len(ops) > 0 && c.Grid.StepSeconds() >= 60 && !slices.ContainsFunc(ops, func(t timeline.Track) bool {

@@ -14,9 +14,9 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Interval means hide the tail. If a source counts durations in buckets, as Prometheus histograms
-// do, the buckets of any stretch of time can be summed, and their percentiles are of every
-// operation, not of means.
+// Interval means hide the tail. If a source counts durations in buckets, as Prometheus histograms do,
+// the buckets of any stretch of time can be summed, and their percentiles cover every operation instead
+// of means.
 
 // A distribution is a latency that sources may report in buckets.
 type distribution struct {

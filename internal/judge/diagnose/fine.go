@@ -114,7 +114,7 @@ func fineSpan(c *rules.Case, j *judged, step time.Duration) (timeline.Episode, b
 // lead returns the incident's leading detector, on the grid of the whole recording.
 func (j *judged) lead() rules.Stall { return j.whole.Symptoms[j.order[j.group.Lead()]] }
 
-// meets reports whether another incident is of the same operations and overlaps in time.
+// meets reports whether another incident affects the same operations and overlaps in time.
 func (j *judged) meets(x *judged) bool {
 	if a, b := j.lead(), x.lead(); a.Called() != b.Called() || a.Class != b.Class {
 		return false

@@ -93,9 +93,9 @@ func (f deviceOwnership) isForeign(subject string) bool {
 	return f.own != nil && !f.own[subject] && f.c.For(rules.DiskMoved, "device", subject) != nil
 }
 
-// without removes the incidents of foreign devices, which no database operation felt, and returns
-// their findings. A finding about a foreign device in a database's own incident is removed too if
-// the database's open files were seen. Otherwise it is at most a warning, because a log behind a
+// without removes the incidents of foreign devices, which no database operation felt, and returns their
+// findings. If the database's open files were seen, a finding about a foreign device in a database's
+// own incident is removed too. If they were not, it becomes at most a warning, because a log behind a
 // symbolic link may be on that device.
 func (f deviceOwnership) without(all []*judged) (own []*judged, elsewhere []Finding) {
 	if f.own == nil {

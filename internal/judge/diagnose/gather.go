@@ -293,11 +293,11 @@ func evaluate(ctx context.Context, readers []held, grid timeline.Grid,
 	return out, nil
 }
 
-// absurd is more than any measured value: as a percentage it would be infinite.
+// absurd is more than any measured value can be. As a percentage it would overflow to infinity.
 const absurd = 1e300
 
-// finite replaces infinite and absurdly large values by NaN. Seconds waited divided by no
-// operations is two counters updated at different times, not a latency.
+// finite replaces infinite and absurdly large values with NaN. Seconds waited divided by zero
+// operations is not a latency: the two counters were updated at different times.
 func finite(values []float64) {
 	for k, x := range values {
 		if math.Abs(x) > absurd {

@@ -82,8 +82,7 @@ func chooseGrid(metrics []recording.Metric, in []recording.Reader, opt Options) 
 	from, to := opt.From, opt.To
 	first, last := covered(metrics)
 
-	// Either the time or the sources are wrong, and the user has to correct a different thing in each
-	// case.
+	// Either the time range or the sources are wrong, and the user needs to know which one to correct.
 	if len(metrics) == 0 && (!from.IsZero() || !to.IsZero()) {
 		return timeline.Grid{},
 			fmt.Errorf("%w: the sources contain no sample of any metric the rules read between --from and --to",
@@ -196,7 +195,8 @@ func holesOf(in []recording.Reader) []timeline.Hole {
 			continue
 		}
 
-		// Carry the latest end along: a short stretch inside a long one must not open a hole behind it.
+		// Carry the latest end along: a short stretch inside a long one must not create a hole after
+		// it.
 		covered[i].To = maxTime(c.To, covered[i-1].To)
 		if c.From.After(covered[i-1].To) {
 			out = append(out, timeline.Hole{From: covered[i-1].To, To: c.From})

@@ -66,7 +66,8 @@ func conditions(ctx context.Context, c *rules.Case, sig *signals, pack *rules.Pa
 	g.SetLimit(runtime.GOMAXPROCS(0))
 
 	for i, rule := range all {
-		// A rule that cannot be judged stays unknown, which differs from a condition that never held.
+		// A rule that cannot be judged stays unknown, which is different from a condition that never
+		// held.
 		if !concerns(c, rule) || len(lacks(c, rule)) > 0 {
 			continue
 		}
@@ -193,7 +194,8 @@ func group(c *rules.Case, pack *rules.Pack, held []condition) (groups []incident
 		var masks []timeline.Mask
 		seen := map[string]bool{}
 		for i, rule := range pack.Rules() {
-			// Two rules with the same condition would count it twice in the likeness of events.
+			// Two rules with the same condition would count it twice when events are compared for
+			// similarity.
 			if rule.Kind != Cause || rule.When == "" || seen[rule.When] || len(held[i].held) == 0 {
 				continue
 			}

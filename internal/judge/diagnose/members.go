@@ -11,8 +11,8 @@ import (
 const slowMember = "disk/slow-member"
 
 // CompareMembers adds a finding to each report of a server that is slower than another member of its
-// cluster. Each server is diagnosed by itself, so no rule can see that from one recording. Reports that
-// were compared before are not compared again. names are the servers' names.
+// cluster. Each server is diagnosed separately, so no rule can detect that from one server's recording.
+// Reports that were already compared are not compared again. names are the servers' names.
 func CompareMembers(all []*Report, names []string, opt Options) error {
 	members := make([]*rules.Member, len(all))
 	for i, r := range all {

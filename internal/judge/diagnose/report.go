@@ -129,8 +129,8 @@ type Source struct {
 	Facts   map[string]string `json:"facts,omitempty"`
 }
 
-// Argument returns what to give a command that samples a live source again: its name, or its address with
-// its user.
+// Argument returns the command-line argument that samples a live source again: its name, or its address
+// with the user.
 func (s *Source) Argument() string { return cmp.Or(s.Facts[recording.FactAgain], s.Name) }
 
 // NotMeasured names a rule that could not be judged and the metrics it lacks.

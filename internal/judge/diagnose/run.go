@@ -42,8 +42,8 @@ type Options struct {
 	Balances map[string]headroom.Balance
 	// BalancesOf, if not nil, are the balances of each server, by its name.
 	BalancesOf map[string]map[string]headroom.Balance
-	// Kept is the folder in which the samples of live sources are kept, for the commands to compare with
-	// them; "" if they are not.
+	// Kept is the folder that keeps the samples of live sources, so that suggested commands can compare
+	// with them; "" if they are not kept.
 	Kept string
 	// Slots, if not 0, requests a [Detail] whose series have at most that many slots, and no more
 	// than [SlotsMax].
@@ -166,7 +166,7 @@ func (r *Report) act(all []*judged, in []recording.Reader, m act.Marked, kept st
 	for i := range r.Incidents {
 		x := &r.Incidents[i]
 
-		// What only became slower has no cause by definition, so there is nothing to fix yet.
+		// A slowdown without a stall has no cause by definition, so there is nothing to fix yet.
 		if x.Actions = []Action{}; all[i].worse {
 			continue
 		}

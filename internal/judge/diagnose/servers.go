@@ -193,7 +193,7 @@ func ordered(in []recording.Reader) []recording.Reader {
 		}
 	}
 
-	// A database's own figures come before what others say about its host.
+	// A database's own metrics come before other sources' metrics about its host.
 	foreign := func(s one) int {
 		if s.Engine == "" {
 			return 1

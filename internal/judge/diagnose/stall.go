@@ -165,8 +165,8 @@ func primary(all []rules.Stall) rules.Stall {
 	return best
 }
 
-// worse reports whether a longer stall of another class replaces best. Writes keep their place
-// unless only reads stalled, because this program explains why writes stall.
+// worse reports whether a longer stall of another class replaces best. Writes stay first unless only
+// reads stalled, because this program explains why writes stall.
 func worse(best rules.Stall) bool { return !best.Foremost || !best.Any() }
 
 // mostWaiting is how many times as much waiting in its stalled cells another class of a device needs to

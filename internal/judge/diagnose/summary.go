@@ -39,8 +39,8 @@ func summarise(c *rules.Case, watchedS float64) StallSummary {
 	return out
 }
 
-// highest is the highest latency in the plot, 0 if there is none. It matches what the reader sees
-// next to the verdict.
+// highest is the highest latency in the plot, 0 if there is none. It matches the plot that a reader
+// sees next to the verdict.
 func highest(r *Report) (s float64) {
 	if len(r.Timeline) == 0 || r.Timeline[0].Unit != "seconds" {
 		return 0

@@ -22,9 +22,9 @@ const nearStall = 0.5
 // headlineIncidents is how many incidents the headline describes.
 const headlineIncidents = 3
 
-// verdict is what a user reads first: whether there was a stall, why, and what was ruled out.
-// Findings may add opening and closing sentences. active reports whether the watched operations had
-// any load; asked is the number of the incident shown, 0 for all.
+// verdict returns the text that a user reads first: whether there was a stall, why, and what was ruled
+// out. Findings may add opening and closing sentences. active reports whether the watched operations
+// had any load; asked is the number of the incident shown, 0 for all.
 func verdict(r *Report, pack *rules.Pack, active bool, asked int) string {
 	before, after := added(r.Findings)
 	if ofIncidents(r, asked) {
@@ -33,7 +33,7 @@ func verdict(r *Report, pack *rules.Pack, active bool, asked int) string {
 
 	parts := slices.Concat(before, []string{middle(r, pack, active, asked)}, after)
 
-	// Headroom describes the whole recording. In the verdict on one incident it would be off topic.
+	// Headroom describes the whole recording, so it does not belong in the verdict on one incident.
 	if asked == 0 {
 		parts = append(parts, soonReached(r)...)
 	}
@@ -56,7 +56,7 @@ func soonReached(r *Report) []string {
 	return []string{h.Sentence("")}
 }
 
-// middle is the verdict without the sentences that findings add.
+// middle returns the verdict without the sentences that findings add.
 func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 	switch {
 	// Incidents may have different causes, so a list of them takes the place of one explanation.
@@ -89,7 +89,7 @@ func middle(r *Report, pack *rules.Pack, active bool, asked int) string {
 		b.WriteString("The figures cover a whole run, so a short stall in it can be neither located nor ruled out.")
 	case r.Stalls.Of == 0:
 		b.WriteString("No source reports how long writes took, so a stall can be neither detected nor ruled out.")
-	// Without load nothing could stall: a bare "no stall" would be an all-clear that nothing supports.
+	// Without load nothing could stall, so a plain "no stall" would be an unfounded all-clear.
 	case r.Stalls.Seconds == 0 && !active:
 		fmt.Fprintf(&b, "No stall in %s: there were no %s.", units.Seconds(r.Stalls.Of), r.Stalls.Signal)
 	case r.Stalls.Seconds == 0 && r.Stalls.UndeterminedS > 0:
@@ -288,7 +288,7 @@ const (
 	fewStalls = 2
 )
 
-// probably is what the verdict says if no rule found a cause: a condition that held during the
+// probably returns the verdict's sentence for stalls without a cause: a condition that held during the
 // stalls but is rare otherwise, and what would confirm it.
 func probably(account []Share, stalls StallSummary) string {
 	none := " No cause found in these sources; see what could not be measured."

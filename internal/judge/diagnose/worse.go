@@ -84,7 +84,7 @@ func gotWorse(ctx context.Context, c *rules.Case, pack *rules.Pack, held []condi
 func changed(c *rules.Case, s rules.Stall, stalls []*judged) (*judged, bool) {
 	counted := timeline.Known(s.Latency).Without(s.Cells.Widen(1, 1))
 
-	// A few long operations are no sign of the system getting slower.
+	// A few long operations do not mean that the system became slower.
 	if s.Few != nil {
 		counted = counted.Without(s.Few)
 	}
@@ -101,7 +101,7 @@ func changed(c *rules.Case, s rules.Stall, stalls []*judged) (*judged, bool) {
 
 	cells := timeline.MaskOf(c.Grid.N, []timeline.Episode{x.Episode}).And(counted)
 
-	// A latency that grows all the time is compared with its end, so judge only the last fifth.
+	// A steadily growing latency is described by its value at the end, so judge only the last fifth.
 	if x.Growing {
 		last := timeline.Episode{First: x.Last - (x.Last-x.First)/5, Last: x.Last}
 		cells = timeline.MaskOf(c.Grid.N, []timeline.Episode{last}).And(counted)

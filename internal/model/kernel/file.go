@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A File is on a device, in one extent.
+// A File is stored on a device in one extent.
 type File struct {
 	host       *Host
 	device     *Device

@@ -45,8 +45,8 @@ type Config struct {
 	// systemd's CPUQuota: 150% is one and a half cores. Once the quota of a 100 ms period is used
 	// up, all threads of the container stop until the period ends. 0 means no quota.
 	CPUQuota units.Ratio `yaml:"cpu_quota"`
-	// DirtyBackground and Dirty are vm.dirty_background_bytes and vm.dirty_bytes; 0 means by the
-	// ratios.
+	// DirtyBackground and Dirty are vm.dirty_background_bytes and vm.dirty_bytes; 0 means the ratios
+	// apply.
 	DirtyBackground units.Size `yaml:"dirty_background_bytes"`
 	Dirty           units.Size `yaml:"dirty_bytes"`
 	// The ratios refer to available memory: 10 % and 20 % (Documentation/admin-guide/sysctl/vm.rst).

@@ -24,11 +24,11 @@ const (
 // woken, and the first ones to run take the slots that are left. The others wait again, at the end
 // of the next wait queue.
 //
-// So if more threads than slots read continuously, a thread that just got its answer nearly always
+// So if more threads than slots read continuously, a thread whose request just completed nearly always
 // gets the next slot too. Of 32 slots released one by one, only every fourth goes to a woken thread.
-// The rest keep waiting, with the same small chance at each wake-up. The median latency is that of
-// the threads that hold the slots; the p99 is seven times that of first come, first served. Nothing
-// but chance bounds the wait, and the device does the same amount of work.
+// The rest keep waiting, with the same small chance at each wake-up. The median latency is that of the
+// threads that hold the slots; the p99 is seven times that of first come, first served. Only chance
+// bounds the wait. The device does the same amount of work.
 //
 // Measured with 64 threads that read from a volume of 3,000 IOPS through 32 slots (examples/lab):
 // p50 10.8 ms, p95 79.9, p99 143, p99.9 232. Nothing here is calibrated on it.
@@ -81,10 +81,10 @@ func (d *Device) tagsOf(v volume.Volume, seed random.Seed) {
 	}
 }
 
-// Start submits a request that bypasses the page cache, like [Device.Do], but for a separate thread:
-// while Do takes the next slot in turn, the thread competes for one, and first come is not first
-// served. then is called once the request has its slot, usually before Start returns. A request that
-// spans several members of a stripe needs a slot of the first one.
+// Start submits a request that bypasses the page cache, like [Device.Do], but for a separate thread: Do
+// takes the next slot in turn, whereas the thread competes for one, and slots are not granted in order
+// of arrival. then is called once the request has its slot, usually before Start returns. A request
+// that spans several members of a stripe needs a slot of the first one.
 func (d *Device) Start(r volume.Request, then Starter, arg uint64) {
 	now := d.host.clock.Now()
 	if len(d.tags) > 0 {

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// Writeback throttling as block/blk-wbt.c and block/blk-rq-qos.c of Linux 6.18 have it.
+// Writeback throttling as in block/blk-wbt.c and block/blk-rq-qos.c of Linux 6.18.
 const (
 	throttleDepth   = 16                     // RWB_DEF_DEPTH
 	throttleWindow  = 100 * time.Millisecond // RWB_WINDOW_NSEC
@@ -128,7 +128,7 @@ func (t *throttle) recentlySlept(now vtime.Instant) bool {
 	return t.hasSlept && now.Sub(t.lastSleep) < throttleWaited
 }
 
-// slept records that a writer over the dirty limit is blocked.
+// slept records that a writer over the dirty limit is blocked until the given time.
 func (t *throttle) slept(until vtime.Instant) { t.hasSlept, t.lastSleep = true, until }
 
 // begin records a submitted request: when a write releases its room, and which reads to watch.

@@ -20,7 +20,7 @@ const (
 	runMin = units.Duration(1e9)
 	// operationsMax bounds the operations of a run: at a few million a second, some ten minutes.
 	operationsMax = 2e9
-	// volumesMax is over what any instance attaches.
+	// volumesMax exceeds the number of volumes that any instance supports.
 	volumesMax = 64
 )
 
@@ -51,7 +51,7 @@ func (c *checker) wrote(path string) bool {
 	return true
 }
 
-// null reports whether a path is written without a value.
+// null reports whether a path is present without a value.
 func (c *checker) null(path string) bool {
 	n := c.root
 	for key := range strings.SplitSeq(path, ".") {
@@ -207,7 +207,8 @@ func (c *checker) host() {
 	c.problems = append(c.problems, c.Host.Config.Check().Under("host")...)
 	c.warnings = append(c.warnings, c.Host.Config.Unmodelled().Under("host")...)
 
-	// Less memory than the instance has is allowed, more cannot exist.
+	// Less memory than the instance has is allowed, because a container may be limited; more is
+	// impossible.
 	if i := c.instance; i != nil && c.Host.Memory > i.Memory && i.Memory > 0 {
 		c.add(inputerror.Problem{
 			Field: "host.memory", Text: fmt.Sprintf("%s is more than %s has", c.Host.Memory.Exact(), i.Name),
@@ -323,7 +324,8 @@ func capped(burst, baseline string) string {
 // inFull formats a rate in IOPS.
 func inFull(f units.Frequency) string { return catalog.IOPS(f).String() + " IOPS" }
 
-// workload resolves the workload. What an engine says about its database is the workload's default.
+// workload resolves the workload. The engine's information about its database provides the workload's
+// defaults.
 func (c *checker) workload() {
 	if !c.wrote("workload") {
 		c.add(inputerror.Problem{Field: "workload", Text: "missing: for example {preset: telemetry}"})

@@ -1,5 +1,5 @@
-// Package scenario is the YAML file in which a person writes what is deployed: workload, engine,
-// volumes, host, objective. It becomes a [Scenario] that package simulate can run.
+// Package scenario reads the YAML file that describes a deployment: workload, engine, volumes, host,
+// objective. The result is a [Scenario] that package simulate can run.
 //
 //	plimsoll: 1
 //	name: telemetry platform
@@ -18,10 +18,9 @@
 // another (cores and memory from an instance, the size of the database from a workload), and
 // checks each part.
 //
-// All mistakes are reported together, as [Problems]: each with file, line and column, the line
-// itself with a mark under the place, the limit, its source, and the nearest legal value.
-// Quantities need their units. A key that does not exist is an error, because a misspelled one
-// would become a default that no one chose.
+// All mistakes are reported together, as [Problems]: each with file, line and column, the line itself
+// with a mark under the place, the limit, its source, and the nearest legal value. Quantities need
+// units. An unknown key is an error, because a misspelled setting would silently keep its default.
 //
 // Only a plain subset of YAML is read: one document of mappings, lists and scalars. Anchors,
 // aliases, merge keys and tags are refused, which also keeps a small file from expanding into a

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// An Engine is what scenarios and the simulator need of a storage engine. Its functions take
-// settings that NewConfig made.
+// An Engine is what scenarios and the simulator need from a storage engine. Its functions take settings
+// that NewConfig returned.
 type Engine struct {
 	engine.Traits
 	// NewConfig returns settings with the engine's defaults: a pointer to a struct with YAML tags.
@@ -27,8 +27,8 @@ type Engine struct {
 	// Evidence says what the model was compared with.
 	Evidence engine.Evidence
 
-	// CyclePeriod is the longest time from the start of one checkpoint, or its equivalent, to the
-	// start of the next, without the time that it takes itself; nil if they are not at fixed times.
+	// CyclePeriod is the longest time from the start of one checkpoint, or its equivalent, to the start
+	// of the next, excluding the checkpoint's own duration; nil if they do not run on a schedule.
 	CyclePeriod func(cfg Config) time.Duration
 	// Cluster is set if the engine runs on several machines.
 	Cluster *Cluster
@@ -45,15 +45,15 @@ type Engine struct {
 	// DirtyMetric is the model's series for the bytes that its cache has yet to write; "" if there
 	// is none.
 	DirtyMetric string
-	// Reporting reads the model's report about a run besides its series; nil: nothing.
+	// Reporting reads what the model reports about a run in addition to its series; nil: nothing.
 	Reporting *engine.Reporting
 }
 
 // A Config is an engine's settings in a scenario.
 type Config interface {
-	// Check finds what cannot be.
+	// Check reports impossible settings.
 	Check() inputerror.List
-	// DataSize is the size of the data on its volume, 0 if that is not known.
+	// DataSize is the size of the data on its volume, 0 if unknown.
 	DataSize() units.Size
 	// CacheSize is the memory of the engine's own cache: its setting is [engine.Traits.Cache].
 	CacheSize() units.Size
@@ -65,11 +65,11 @@ type Config interface {
 
 // A Cluster is an engine on several machines. Their names are m1, m2, ...
 type Cluster struct {
-	// Members is how many there are, and Leader is the number of the one that leads, from 1.
+	// Members is the number of members, and Leader the number of the leader, from 1.
 	Members, Leader func(cfg Config) int
 }
 
-// A Filling is the source from which an engine's settings are completed.
+// A Filling holds the parts of a scenario from which an engine's settings are completed.
 type Filling struct {
 	Host     *kernel.Config
 	Workload *workload.Workload
@@ -85,7 +85,7 @@ func (f *Filling) Omits(setting string) bool { return f.omits(setting) }
 // Problems with the setting are reported there.
 func (f *Filling) Blame(setting, field string) { f.blamed[setting] = field }
 
-// A Chosen engine is the one that a scenario names, with its settings. The zero Chosen is none.
+// A Chosen is the engine that a scenario names, with its settings. The zero value means none.
 type Chosen struct {
 	*Engine
 	Config Config
@@ -107,7 +107,7 @@ func (c *Chosen) Database() string {
 	return c.Traits.Database
 }
 
-// Volumes are those that the engine uses with these settings, in the order of its traits.
+// Volumes are the volumes that the engine uses with these settings, in the order of its traits.
 func (c *Chosen) Volumes() []engine.Role {
 	roles := slices.Clone(c.Traits.Volumes)
 	if c.Lacks != nil {

@@ -20,8 +20,8 @@ type Language struct {
 	schema func() []byte
 }
 
-// NewLanguage makes the language of some engines and of the machines and prices of a catalogue; nil is the
-// one that is part of the program, without a user's imports.
+// NewLanguage makes the language for some engines and for a catalogue's machines and prices. A nil
+// catalogue means the built-in one, without a user's imports.
 func NewLanguage(able []*Engine, known *catalog.Catalog) *Language {
 	l := &Language{able: able, known: known}
 	l.schema = sync.OnceValue(l.makeSchema)
@@ -123,8 +123,8 @@ func (l *Language) engines(d *yamltree.Decoder, chosen *[]Chosen,
 			configs[e.Key] = cfg
 		}
 
-		// The language's order, not the file's, so that messages do not depend on how a file is
-		// written.
+		// Use the language's order, not the file's, so that messages do not depend on the order of keys
+		// in a file.
 		for i, key := range keys {
 			if cfg, ok := configs[key]; ok {
 				*chosen = append(*chosen, Chosen{l.able[i], cfg})

@@ -39,7 +39,7 @@ func (f *File) ParseVolumes(sets []string) (*Scenario, error) {
 		return nil, problems
 	}
 
-	// A volume by itself has no name key, so its file's name stands in, without directories.
+	// A lone volume has no name key, so it gets its file's name, without directories.
 	if err == nil && sc.Name == f.path {
 		sc.Name = filepath.Base(f.path)
 	}
@@ -47,7 +47,7 @@ func (f *File) ParseVolumes(sets []string) (*Scenario, error) {
 	return sc, err
 }
 
-// The prefix of a lone volume's keys in the scenario that is made from it.
+// Prefixes of a lone volume's keys in the scenario made from it.
 const (
 	loneVolumeAt   = "volumes.data."
 	loneInstanceAt = "host."

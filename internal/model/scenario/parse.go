@@ -15,8 +15,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A File is a scenario's text as it was when it was opened. Variants are parsed from the same
-// bytes, even if the file is a pipe, which can be read only once.
+// A File is a scenario's text at the time it was opened. Variants are parsed from the same bytes, even
+// if the file is a pipe, which can be read only once.
 type File struct {
 	language *Language
 	path     string

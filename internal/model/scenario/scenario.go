@@ -16,8 +16,8 @@ import (
 // Version is the version of the format. Additions do not change it.
 const Version = 1
 
-// A Scenario is a deployment, read and checked. Its fields have the written values, with defaults
-// filled in.
+// A Scenario is a deployment that was read and checked. Its fields have the values from the file, with
+// defaults filled in.
 type Scenario struct {
 	// Version of the format: 1.
 	Version int `yaml:"plimsoll"`
@@ -93,7 +93,7 @@ type Objective struct {
 	Checkpoint *units.Duration `yaml:"checkpoint,omitempty"`
 }
 
-// Keyed is a mapping that keeps the written order, because the order counts.
+// Keyed is a mapping that keeps the order of the file, because the order matters.
 type Keyed[T any] = yamltree.Keyed[T]
 
 // Named is an entry of it.
@@ -105,13 +105,13 @@ func (s *Scenario) Workloads() *workload.Workload { return s.load }
 // Catalog has the machines and prices that the scenario was read with.
 func (s *Scenario) Catalog() *catalog.Catalog { return s.catalog }
 
-// Instance is the type of instance, nil if none is named.
+// Instance is the machine's type, nil if the scenario names none.
 func (s *Scenario) Instance() *catalog.InstanceType { return s.instance }
 
 // isCluster reports whether the engine, if one is chosen, runs on several machines.
 func (s *Scenario) isCluster() bool { return s.Engine.Engine != nil && s.Engine.Cluster != nil }
 
-// MemberCount is how many machines there are: a cluster's members, otherwise one.
+// MemberCount is the number of machines: a cluster's members, otherwise one.
 func (s *Scenario) MemberCount() int {
 	if s.isCluster() {
 		return s.Engine.Cluster.Members(s.Engine.Config)
@@ -119,8 +119,8 @@ func (s *Scenario) MemberCount() int {
 	return 1
 }
 
-// MemberName is what member k's devices and series begin with, k from 1: "m1"; "" where the engine
-// runs on one machine.
+// MemberName returns the prefix of the devices and series of member k, from 1: "m1". It is "" if the
+// engine runs on one machine.
 func (s *Scenario) MemberName(k int) string {
 	if s.isCluster() {
 		return "m" + strconv.Itoa(k)
@@ -158,7 +158,7 @@ func (s *Scenario) Build(k int, label func(name string) string) ([]volume.Volume
 	return out, nil
 }
 
-// VolumesOf are member k's volumes, k from 1.
+// VolumesOf returns the volumes of member k, from 1.
 func (s *Scenario) VolumesOf(k int) Keyed[catalog.Order] {
 	out := append(Keyed[catalog.Order](nil), s.Volumes...)
 	m := s.Members.Get(strconv.Itoa(k))
@@ -186,7 +186,7 @@ type Bound struct {
 	Most units.Duration
 }
 
-// Bounds are the objectives given, in a fixed order.
+// Bounds returns the given objectives in a fixed order.
 func (o *Objective) Bounds() []Bound {
 	var out []Bound
 	for _, b := range []struct {

@@ -16,15 +16,15 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// The comments of the fields, by type and field, as the source has them: a test writes and compares
-// the file. The engines' settings are in separate files.
+// fieldsText has the comments of the fields from the source, by type and field. A test generates the
+// file and compares it. The engines' settings are in separate files.
 //
 //go:embed fields.json
 var fieldsText []byte
 
 // Schema returns the JSON Schema of scenarios (draft 2020-12), for editors: keys, their meaning, and
-// the format of their values. It allows a little more than Parse does, which also knows which values
-// fit together.
+// the format of their values. It allows a little more than Parse does, because it does not check
+// whether values are compatible.
 func (l *Language) Schema() []byte { return bytes.Clone(l.schema()) }
 
 func (l *Language) makeSchema() []byte {
@@ -79,8 +79,8 @@ func (m *schemaMaker) readDocs(prefix string, text []byte) {
 	}
 }
 
-// name is a type's in definitions: "catalog.Order"; of an engine's settings "etcd.Config", by its
-// key.
+// name returns a type's name in definitions: "catalog.Order". For an engine's settings it is
+// "etcd.Config", with the engine's key.
 func (m *schemaMaker) name(t reflect.Type) string {
 	if key, ok := m.engines[t.PkgPath()]; ok {
 		return key + "." + t.Name()
@@ -88,7 +88,7 @@ func (m *schemaMaker) name(t reflect.Type) string {
 	return t.String()
 }
 
-// quantities are types that are written as text: how, and an example.
+// quantities are the schemas of types that are written as text, with an example.
 var quantities = map[reflect.Type]map[string]any{
 	reflect.TypeFor[units.Size]():       written(`^[0-9][0-9.,_]*\s*([kKMGTP]i?B?|B)?$`, "5GB", "800GiB"),
 	reflect.TypeFor[units.Throughput](): written(`^[0-9][0-9.,_]*\s*([kKMGTP]i?B?|B)?/s$`, "125MiB/s"),
@@ -107,7 +107,7 @@ func written(pattern string, examples ...string) map[string]any {
 	return map[string]any{"type": []string{"string", "number"}, "pattern": pattern, "examples": examples}
 }
 
-// mixed is what may also be a plain number.
+// mixed is the schema of a text that may also be a plain number.
 func mixed(pattern string, examples ...string) map[string]any { return written(pattern, examples...) }
 
 // of returns the schema of a type.
@@ -153,7 +153,7 @@ func copied(in map[string]any) map[string]any {
 	return out
 }
 
-// words are text fields that accept one of a few words.
+// words returns the words that a text field accepts, if it accepts only a few.
 func words(t reflect.Type, key string) []string {
 	switch {
 	case t == reflect.TypeFor[catalog.Order]() && key == "type":

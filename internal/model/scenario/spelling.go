@@ -11,15 +11,16 @@ import (
 	"plimsoll/internal/base/yamltree"
 )
 
-// A ConfigKey is a setting under the name that the engine's own configuration has for it, so that lines of
-// it can be pasted into a scenario.
+// A ConfigKey maps a setting's name in the engine's own configuration to the scenario's name, so that
+// users can paste lines of that configuration into a scenario.
 type ConfigKey struct {
-	// Name is the setting's name there: "storage.wiredTiger.engineConfig.cacheSizeGB". Its last part alone is
-	// understood as well.
+	// Name is the name in the engine's configuration: "storage.wiredTiger.engineConfig.cacheSizeGB".
+	// Its last part alone is accepted as well.
 	Name string
-	// Key is the scenario's; "" if the model has no use for the setting, which is then ignored with a warning.
+	// Key is the scenario's name; "" if the model does not use the setting, which is then ignored with
+	// a warning.
 	Key string
-	// Unit is the unit of a number without one, and Times how many of it: 8 and KiB for pages of 8 KiB.
+	// Unit is the unit of a number without one, and Times its multiple: KiB and 8 for pages of 8 KiB.
 	Unit  string
 	Times int64
 }
@@ -52,14 +53,14 @@ func (e *Engine) named(name string) *ConfigKey {
 	return nil
 }
 
-// within reports whether settings are below a name: "storage.wiredTiger".
+// within reports whether a name is a prefix of settings: "storage.wiredTiger".
 func (e *Engine) within(name string) bool {
 	return slices.ContainsFunc(e.ConfigKeys, func(k ConfigKey) bool {
 		return len(k.Name) > len(name) && strings.EqualFold(k.Name[:len(name)+1], name+".")
 	})
 }
 
-// configNames are the names that settings have in the engine's configuration.
+// configNames returns the settings' names in the engine's configuration.
 func (e *Engine) configNames() []string {
 	out := make([]string, len(e.ConfigKeys))
 	for i, k := range e.ConfigKeys {
@@ -103,12 +104,13 @@ func (l *Language) rename(root *yamltree.Node) {
 	}
 }
 
-// A translator replaces the names of an engine's configuration by those of scenarios.
+// A translator replaces names from an engine's configuration with the scenario's names.
 type translator struct {
 	engine *Engine
 	keys   []string // of the settings in scenarios
 	field  string   // "engine.mongodb"
-	// ignored are settings that the model has no use for, and problems what cannot be translated.
+	// ignored are settings that the model does not use, and problems are those that cannot be
+	// translated.
 	ignored  inputerror.List
 	problems []yamltree.Placed
 }
@@ -134,7 +136,7 @@ func (t *translator) below(prefix string, entries []yamltree.Entry, out *[]yamlt
 		name := yamltree.Join(prefix, e.Key)
 		k := t.engine.named(name)
 		switch {
-		// The scenario's own key, even if the engine has a setting whose name begins like it.
+		// The scenario's own key takes precedence, even if an engine setting's name begins with it.
 		case slices.Contains(t.keys, name) && (k == nil || k.Key != name):
 			*out = append(*out, e)
 		case k != nil && k.Key == "":

@@ -20,8 +20,8 @@ type Set struct {
 // unassigned is the value of a text that contains no assignment.
 type unassigned struct{}
 
-// Sets parses assignments as --set takes them. A text that is none is refused, with its position,
-// when it is applied to a scenario.
+// Sets parses assignments as --set takes them. A text that is not an assignment is rejected, with its
+// position, when it is applied to a scenario.
 func Sets(texts []string) []Set {
 	out := make([]Set, len(texts))
 	for i, text := range texts {
@@ -60,7 +60,7 @@ func (s Set) String() string {
 func (s Set) value() (*yamltree.Node, error) {
 	switch v := s.Value.(type) {
 	case unassigned:
-		// A position without an assignment would be read as one in the file.
+		// A position without an assignment would be taken for a position in the file.
 		at := yamltree.Position{Line: 1, Column: 1, Set: cmp.Or(s.Path, "''")}
 		return nil, &yamltree.Unreadable{At: at, Text: "is not an assignment: write it as " + like}
 	case string:
@@ -71,8 +71,8 @@ func (s Set) value() (*yamltree.Node, error) {
 	return n, nil
 }
 
-// Make makes a scenario from assignments alone, with nothing else at their paths. name is the
-// scenario's name if none is assigned, and the file's in problems. Make opens no file.
+// Make makes a scenario from assignments alone. name is the scenario's name if none is assigned, and
+// the file's name in problems. Make opens no file.
 func (l *Language) Make(name string, sets []Set) (*Scenario, error) {
 	d := &draft{Language: l, src: yamltree.NewSource(name, nil),
 		root: &yamltree.Node{Kind: yamltree.Mapping, At: yamltree.Position{Line: 1, Column: 1}}}
@@ -101,8 +101,8 @@ func (d *draft) replaces(s Set) {
 	}
 }
 
-// With makes the scenario again from its text and further assignments. It ignores later changes to
-// the fields of s.
+// With returns a new scenario made from the scenario's text and further assignments. It ignores later
+// changes to the fields of s.
 func (s *Scenario) With(sets ...Set) (*Scenario, error) {
 	d := *s.draft
 	// Assignments change the tree, which other variants share.
@@ -110,7 +110,7 @@ func (s *Scenario) With(sets ...Set) (*Scenario, error) {
 	return d.with(sets)
 }
 
-// YAML is the content of the scenario, without its file's comments.
+// YAML returns the scenario as YAML, without the file's comments.
 func (s *Scenario) YAML() ([]byte, error) {
 	b, err := s.draft.root.YAML(false)
 	if err != nil {

@@ -2,9 +2,9 @@
 //
 // The selection is itself a document, which the usual writers print. [Of] starts with everything that
 // is worth a place on the first screen and then leaves out the least important parts, one after the
-// other, until the rest fits. It never leaves out the verdict, the lines below it, the terms that
-// limit how reliable the result is, and missing or damaged evidence. A fix keeps all of its steps or
-// loses all of its commands: half of a procedure is dangerous. What is left out is named at the end.
+// other, until the rest fits. It never leaves out the verdict, the lines below it, the terms that limit
+// how reliable the result is, or missing or damaged evidence. A fix keeps all of its steps or loses all
+// of its commands: half of a procedure is dangerous. What is left out is named at the end.
 package brief
 
 import (
@@ -105,7 +105,7 @@ func Of(d *document.Document, opt Options) *document.Document {
 	return out
 }
 
-// of selects from a document.
+// apply selects the parts of a document that the form shows.
 func (f *form) apply(d *document.Document, opt Options) *document.Document {
 	s := &screen{form: f, from: d, again: opt.Again}
 	out := &document.Document{Kind: d.Kind, Title: d.Title, Host: d.Host, Verdict: d.Verdict, Lead: d.Lead,
@@ -156,7 +156,7 @@ func (s *screen) term(label string, lines ...string) {
 	}
 }
 
-// of returns the document's findings of a kind.
+// all returns the document's findings of a kind.
 func (s *screen) all(kind document.FindingKind) (out []document.Finding) {
 	for _, section := range s.from.Sections {
 		for _, p := range section.Parts {

@@ -72,7 +72,7 @@ func action(a *diagnose.Action, n int) document.Task {
 		add("check", a.Check, "")
 		add("undo", a.Undo, a.NoUndo)
 	} else {
-		// To look is all that there is to do.
+		// The action only reads, so there is nothing to check or undo.
 		add("costs", nil, cmp.Or(a.Cost, "nothing: it only reads"))
 		add("run", a.Look, "")
 		add("undo", nil, "nothing to undo")

@@ -33,8 +33,8 @@ func (d *diagnosed) headroomLines() (out []string) {
 		case h.Limit == nil:
 		case h.Ends != nil && h.Ends.InS <= endsSoonS:
 			out = append(out, d.endLine(h))
-		// With a stall, its cause says more than this. A limit that was only seen is one that
-		// was reached, so a burst at it is no news.
+		// If something stalled, its cause says more than this. A limit that was inferred from use was
+		// reached by definition, so a burst at it adds nothing.
 		case h.Bursts != nil && h.LimitFrom != headroom.Seen && h.Bursts.MinuteRatio < hiddenRatio &&
 			d.Stalls.Seconds == 0:
 			out = append(out, d.burstLine(h))

@@ -36,7 +36,7 @@ func (d *diagnosed) verdict() (verdict string, lead []string) {
 
 	lead, closing := d.Added()
 	rest := d.Verdict
-	// What Added names has its own line.
+	// Sentences from Added get a line of their own.
 	for _, text := range lead {
 		rest = strings.TrimPrefix(rest, text+" ")
 	}

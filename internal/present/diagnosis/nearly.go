@@ -11,16 +11,16 @@ import (
 	"plimsoll/internal/judge/diagnose"
 )
 
-// Latency that rose nearlyTimes over the usual one without a stall is worth a sentence if it did so in at
-// least nearlySlots points of the timeline: a single slow interval is common.
+// Latency that rose to nearlyTimes its usual value without a stall is worth a sentence if at least
+// nearlySlots points of the timeline show it: a single slow interval is common.
 const (
 	nearlyTimes = 10
 	nearlySlots = 2
 )
 
-// nearly says that latency rose far above the usual one although nothing stalled, and which threshold
-// would find it; none otherwise. The threshold of a stall has a least value, which may be above what
-// hurts.
+// nearly says that latency rose far above its usual value although nothing stalled, and which threshold
+// would find it; none otherwise. The threshold of a stall has a minimum, and clients may already suffer
+// below it.
 func (d *diagnosed) nearly() []string {
 	s := d.Stalls
 	if s.Of <= 0 || s.Seconds > 0 || s.ThresholdS <= 0 || len(d.Incidents) > 0 {

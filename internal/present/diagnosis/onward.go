@@ -42,7 +42,8 @@ func (d *diagnosed) nextCommand() (title, command, expect string) {
 		return "catch the next stall, if clients still see some", join("plimsoll watch host", address, "--out ring"),
 			"it reports a stall within seconds, and the ring keeps what came before it"
 
-	// A cloud's or a server's own metrics contain no devices of a host that could be looked at.
+	// A cloud's or a server's own metrics do not cover a host's devices, so there is nothing to look
+	// at.
 	case worst != nil && (d.only("cloudwatch") || engine != "" && !d.lacks("disk/slow-writes")):
 		return "read what " + worst.Rule + " means here, and the commands of its fixes",
 			"plimsoll rules show -v " + worst.Rule, firstFix(worst)

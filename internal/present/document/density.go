@@ -29,8 +29,8 @@ func (h Density) Used() (first, last int, most float64) {
 	return first, last, most
 }
 
-// Lower and Upper bound a class in drawings. The first class has no lower bound and the last no
-// upper one, so they are drawn as wide as their neighbours.
+// Lower is the lower bound of a class in drawings. The first class has no lower bound and the last has
+// no upper bound, so they are drawn as wide as their neighbours.
 func (h Density) Lower(class int) float64 {
 	if class <= 0 {
 		return h.BoundsS[0] * h.BoundsS[0] / h.BoundsS[1]
@@ -38,7 +38,7 @@ func (h Density) Lower(class int) float64 {
 	return h.BoundsS[class-1]
 }
 
-// Upper is the other bound: see [Density.Lower].
+// Upper is the upper bound of a class in drawings: see [Density.Lower].
 func (h Density) Upper(class int) float64 {
 	if n := len(h.BoundsS); class >= n {
 		return h.BoundsS[n-1] * h.BoundsS[n-1] / h.BoundsS[n-2]

@@ -44,7 +44,7 @@ func (h Density) Everything(name string) Population {
 	return out
 }
 
-// Quantiles are those shown in a distribution's drawing and table.
+// Quantiles are shown in a distribution's drawing and table.
 var Quantiles = []struct {
 	Q    float64
 	Name string

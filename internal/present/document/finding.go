@@ -80,7 +80,7 @@ type SharePart struct {
 	Amount   string  // with its unit
 	Note     string
 	Overlaps bool // it may be counted in another share too
-	Minor    bool // a short form has its name alone
+	Minor    bool // a short form shows only its name
 }
 
 // Overlap explains the mark of overlapping shares.

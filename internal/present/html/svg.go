@@ -126,7 +126,7 @@ func (s scale) decades(room float64) []float64 {
 	per := math.Abs(s.end-s.start) / max(1e-9, math.Log10(s.to/s.from))
 	for e := math.Floor(math.Log10(s.from)); e <= math.Ceil(math.Log10(s.to)); e++ {
 		for _, m := range []float64{1, 3} {
-			// per is the length of a decade; 3 is about its middle.
+			// per is the length of a decade; 3 is near its middle on a logarithmic scale.
 			if m == 3 && per < 2*room {
 				continue
 			}

@@ -167,7 +167,7 @@ func still(t *document.Timeline, c document.Chart) template.HTML {
 		d.text("tick", "end", stillLeft-6, y.at(v)+4, units.Tick(v, c.Unit))
 	}
 
-	// A limit far above the values would press them flat, so it does not extend the axis.
+	// A limit far above the values would flatten their curve, so it does not extend the axis.
 	if c.Limit > y.from && c.Limit < top {
 		d.line("limit", x.start, y.at(c.Limit), x.end, y.at(c.Limit))
 	}

@@ -354,7 +354,7 @@ func firstLimits(i *catalog.InstanceType) *document.Table {
 		Columns: []document.Column{{Text: "each", Number: true}, {Text: "a second", Number: true},
 			{Text: "MB/s", Number: true}, {Text: "limited by"}}}
 	for _, kib := range []int64{4, 8, 16, 64, 256} {
-		// Whichever allows fewer requests of this size is reached first.
+		// The limit that allows fewer requests of this size is reached first.
 		byRate := float64(i.Baseline.Throughput) / float64(kib*1024)
 		iops, by := float64(i.Baseline.IOPS), "IOPS"
 		if byRate < iops {

@@ -10,7 +10,7 @@ import (
 // changesShown is how many changes of each kind are listed; the JSON has all.
 const changesShown = 20
 
-// Import shows what files of prices and limits changed in a catalogue, file by file.
+// Import shows what the imported files of prices and limits changed in a catalogue, file by file.
 func Import(all []catalog.ImportReport) *document.Document {
 	d := &document.Document{Kind: "Import", Title: "Import into the catalogue"}
 	for i := range all {

@@ -60,8 +60,7 @@ var (
 	volumePath = regexp.MustCompile(`^volumes\.([^.]+)(?:\.([^.]+))?$`)
 )
 
-// changeWords describes one change. A setting of the old product that the new one does not have
-// becomes "(not set)".
+// changeWords describes one change. A setting that the new product does not have becomes "(not set)".
 func changeWords(x plan.Change) string {
 	raw := x.Path + " = " + orWord(x.To, "(not set)")
 	path := volumePath.FindStringSubmatch(x.Path)

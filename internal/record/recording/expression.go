@@ -9,9 +9,9 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// The parser's time grows with the square of the nesting, so length and nesting are bounded before
-// it runs: 32 KiB of the slowest expression, a sum, take half a second. The evaluation of a sum takes the
-// square of its terms as well: 1,200 of them 2 s, 5,000 half a minute.
+// The parser's time grows with the square of the nesting, so length and nesting are bounded before it
+// runs: 32 KiB of the slowest expression, a sum, take half a second. Evaluating a sum takes time
+// quadratic in the number of its terms: 2 s for 1,200 terms, half a minute for 5,000.
 const (
 	exprBytesMax     = 32 << 10
 	exprDepthMax     = 200
@@ -104,9 +104,9 @@ func stringEnd(text string, begin int) int {
 	return len(text)
 }
 
-// subqueryReadsMax bounds the values that subqueries read: those in the range, for each step around
-// it. A maximum over that many takes ten seconds. The engine does not check its context in the
-// meantime.
+// subqueryReadsMax bounds the values that subqueries read: those in the subquery's range, once for each
+// step of the query around it. A max_over_time of that many takes ten seconds, during which the engine
+// does not check its context.
 const subqueryReadsMax = 10_000_000_000
 
 // checkSubqueries returns an error for a subquery with more steps than a query may have, and for

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// Ended joins the errors of writing a recording and of closing it. A full disk fails every write: the log,
-// the block, the manifest. It is reported once.
+// Ended joins the errors of writing a recording and of closing it. On a full disk every write fails
+// (log, block, manifest), but the error is reported only once.
 func Ended(dir string, writing, closing error) error {
 	all := errors.Join(writing, closing)
 	for _, full := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT} {

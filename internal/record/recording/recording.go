@@ -40,8 +40,7 @@ type Batch struct {
 	Columns []Column
 }
 
-// Part returns the batch at the times from index from up to, but not including, index to. It shares
-// the memory of the batch.
+// Part returns the batch at the times with indexes in [from, to). It shares the memory of the batch.
 func (b *Batch) Part(from, to int) Batch {
 	out := Batch{TimesMs: b.TimesMs[from:to], Columns: make([]Column, len(b.Columns))}
 	for i, c := range b.Columns {
@@ -96,8 +95,8 @@ type Source struct {
 	Facts map[string]string `json:"facts,omitempty"`
 }
 
-// FactAgain is the fact with the argument that samples a live source again, if its name is not enough: an
-// address with its user and without secrets.
+// FactAgain is the fact with the command-line argument that samples a live source again, if the
+// source's name is not enough: an address with the user but without secrets.
 const FactAgain = "source.argument"
 
 // NoteKind is the subject of a [Note].

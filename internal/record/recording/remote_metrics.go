@@ -181,8 +181,8 @@ func (r *Server) samplePeriods(ctx context.Context, names []string,
 	return out, nil
 }
 
-// samplePeriod reads samples of one metric at the end of the time, in its middle and at its start,
-// until some are found.
+// samplePeriod reads samples of one metric at the end of the time range, then in its middle, then at
+// its start, until it finds some.
 func (r *Server) samplePeriod(ctx context.Context, matchers []*labels.Matcher) (time.Duration, error) {
 	fromMs, toMs := r.opt.From.UnixMilli(), r.opt.To.UnixMilli()
 	span := sampledSpan.Milliseconds()

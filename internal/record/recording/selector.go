@@ -11,8 +11,8 @@ import (
 // A Selector selects the series that all of its matchers match, as a PromQL instant vector selector does.
 type Selector []*labels.Matcher
 
-// ParseSelector reads a PromQL instant vector selector such as `name{label="value"}`. Whatever else PromQL
-// allows (functions, offset, @, a range) is an error, because raw samples have no evaluation time.
+// ParseSelector reads a PromQL instant vector selector such as `name{label="value"}`. Functions,
+// offset, @ and ranges are errors, because raw samples have no evaluation time.
 func ParseSelector(text string) (Selector, error) {
 	expr, err := parser.NewParser(parser.Options{}).ParseExpr(text)
 	if err != nil {

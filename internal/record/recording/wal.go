@@ -300,7 +300,7 @@ func (r *walReader) oneSeries(samples []record.RefSample) {
 			r.m.dropFar(s.name, 1, x.T, x.T)
 			continue
 		}
-		// After a crash, samples may be both in a block and in the log: they are taken once.
+		// After a crash, samples may be both in a block and in the log: they are added once.
 		if (any && x.T <= last) || x.V != x.V {
 			continue
 		}

@@ -82,8 +82,7 @@ func walkStretches(ctx context.Context,
 
 		series, err := samples(ctx, selector, at, end)
 
-		// A smaller stretch may fit; the length stays small for the rest, which is probably as
-		// dense.
+		// A shorter stretch may fit. Keep the shorter length for the rest, which is probably as dense.
 		if IsTooMany(err) && stretch > walkStretchMin {
 			stretch /= 2
 			continue
