@@ -43,3 +43,12 @@ func Compare(t T, name, got string) {
 		t.Errorf("%s differs (-update rewrites it):\n%s", path, got)
 	}
 }
+
+// Inline fails the test if the text differs from want, which begins on the line after its opening
+// quote. It is for texts of a few lines, which explain a test best next to their input.
+func Inline(t T, got, want string) {
+	t.Helper()
+	if "\n"+got != want {
+		t.Errorf("got:\n%s\nwant:%s", got, want)
+	}
+}

@@ -20,6 +20,9 @@ const (
 	mostColumns = 16 // width of its highest value
 	rowsMax     = 9  // rows unless verbose
 	marksNamed  = 3  // marks named below the axis
+	tickColumns = 6  // width of a tall plot's axis: "100 ms"
+
+	changedHere = "changed here"
 )
 
 // timeline draws the charts on a common time axis, a row for each series with its highest value.
@@ -41,6 +44,16 @@ func (p *page) timeline(t *document.Timeline) {
 		names = max(names, columns(p.clean(b.Name)))
 	}
 
+	// A logarithmic series needs height to be readable, so it is drawn in several rows; the
+	// first such series only, because a terminal has few rows.
+	tall := slices.IndexFunc(rows, func(r row) bool { return r.chart.Log && len(r.chart.Series) == 1 })
+	if tall >= 0 {
+		names = max(names, columns(p.clean(rows[tall].name))+1+tickColumns)
+	}
+	if len(t.Marks) > 0 {
+		names = max(names, len(changedHere))
+	}
+
 	// Each row is: indent, name, gap, slots, gap, highest value.
 	names = min(names, nameColumns)
 	slots := p.width - 2 - names - 2 - 2 - mostColumns
@@ -49,12 +62,8 @@ func (p *page) timeline(t *document.Timeline) {
 	}
 
 	p.blank()
-	// A logarithmic series needs height to be readable, so it is drawn in several rows; the
-	// first such series only, because a terminal has few rows.
-	if r := slices.IndexFunc(rows,
-		func(r row) bool { return r.chart.Log && len(r.chart.Series) == 1 }); r >= 0 &&
-		p.tall(t, rows[r], names, slots) {
-		rows = slices.Delete(rows, r, r+1)
+	if tall >= 0 && p.tall(t, rows[tall], names, slots) {
+		rows = slices.Delete(rows, tall, tall+1)
 	}
 
 	for _, b := range t.Bands {
@@ -102,7 +111,7 @@ func (p *page) marked(t *document.Timeline, names, slots int) {
 		at[max(0, min(slots-1, int((m.AtS-t.FromS)/(t.ToS-t.FromS)*float64(slots))))] = pointer
 	}
 
-	p.line("  ", p.pad("changed here", names), "  ", p.paint(string(at), yellow))
+	p.line("  ", p.pad(changedHere, names), "  ", p.paint(string(at), yellow))
 	for _, m := range t.Marks[max(0, len(t.Marks)-marksNamed):] {
 		p.line(strings.Repeat(" ", names+4), p.fit(m.Clock+" "+p.clean(m.Text), slots))
 	}

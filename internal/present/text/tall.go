@@ -43,10 +43,11 @@ func (p *page) tall(t *document.Timeline, r row, names, slots int) bool {
 	for i := tallRows - 1; i >= 0; i-- {
 		name, most := "", ""
 		if i == tallRows-1 {
-			name, most = r.name, "max "+units.Value(high, r.chart.Unit)
+			name, most = p.fit(r.name, names-1-tickColumns), "max "+units.Value(high, r.chart.Unit)
 		}
-		label := right(labels[i], names-columns(p.clean(name)))
-		p.line("  ", p.clean(name), label, "  ", p.paint(p.slice(values, i, bottom, perRow), cyan), "  ",
+		room := names - columns(name)
+		label := right(p.fit(labels[i], room-1), room)
+		p.line("  ", name, label, "  ", p.paint(p.slice(values, i, bottom, perRow), cyan), "  ",
 			p.fit(most, mostColumns))
 	}
 
