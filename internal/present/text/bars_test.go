@@ -12,7 +12,11 @@ import (
 // Bars of a frontier are logarithmic: the best has one block, the worst all. Names wrap in their column.
 func TestFrontier(t *testing.T) {
 	f := document.Frontier{Points: []document.FrontierPoint{
-		{Name: "as is", MonthlyUSD: 82.5, Seconds: 8}, {Name: "volumes.wal = {type: gp3, size: 10GiB}", MonthlyUSD: 90, Seconds: 0.08},
+		{
+			Name:       "as is",
+			MonthlyUSD: 82.5,
+			Seconds:    8,
+		}, {Name: "volumes.wal = {type: gp3, size: 10GiB}", MonthlyUSD: 90, Seconds: 0.08},
 		{Name: "two volumes", MonthlyUSD: 1234, Seconds: 0.0008}}}
 	draws(t, page{width: 80}, func(p *page) { p.frontier(f) }, `
     82.5 USD   8.00 s  ██████████████████████████  as is
@@ -47,7 +51,12 @@ func TestFrontier(t *testing.T) {
 func TestShares(t *testing.T) {
 	s := &document.Shares{Under: "1.0 %", Rows: []document.SharePart{
 		{Name: "waiting for the log's fdatasync", Part: 0.625, Amount: "62.5 s", Note: "in checkpoints"},
-		{Name: "a lock of another transaction that is held for long", Part: 1.0 / 160, Amount: "0.6 s", Overlaps: true},
+		{
+			Name:     "a lock of another transaction that is held for long",
+			Part:     1.0 / 160,
+			Amount:   "0.6 s",
+			Overlaps: true,
+		},
 		{Name: "compaction", Part: 0.004, Minor: true}, {Name: "election", Part: 0.001, Minor: true}}}
 	p := draws(t, page{width: 80}, func(p *page) { p.shares(s) }, `
    waiting for the log's fdatasync      ████████████▌          62 %      62.5 s

@@ -10,15 +10,31 @@ import (
 
 // capped is a finding with everything that one can have.
 func capped() document.Finding {
-	return document.Finding{Number: 1, Level: document.Critical, Word: "critical", Title: "The volume's IOPS cap binds", Subject: "nvme1n1",
-		Rule: "disk/iops-capped", Weight: "in 94 % of the stalled time", Summary: "nvme1n1 serves 3,000 requests a second and no more.",
-		Cause: "A gp3 volume has 3,000 IOPS unless more are ordered.",
-		When:  []document.Cell{{Text: "15:00:10 to 15:00:40"}}, Period: "every 60.0 s",
+	return document.Finding{
+		Number:  1,
+		Level:   document.Critical,
+		Word:    "critical",
+		Title:   "The volume's IOPS cap binds",
+		Subject: "nvme1n1",
+		Rule:    "disk/iops-capped",
+		Weight:  "in 94 % of the stalled time",
+		Summary: "nvme1n1 serves 3,000 requests a second and no more.",
+		Cause:   "A gp3 volume has 3,000 IOPS unless more are ordered.",
+		When:    []document.Cell{{Text: "15:00:10 to 15:00:40"}},
+		Period:  "every 60.0 s",
 		Observations: []document.Observation{
-			{Value: "3,003 IOPS", Text: "highest rate", When: document.Cell{Text: "15:00:12"}, Metric: "node_disk_writes_completed_total"},
+			{
+				Value:  "3,003 IOPS",
+				Text:   "highest rate",
+				When:   document.Cell{Text: "15:00:12"},
+				Metric: "node_disk_writes_completed_total",
+			},
 			{Value: "98 %", Text: "of the time busy", When: document.Cell{Text: "15:00:00"}, Whole: true},
 			{Text: "No other volume was busy."}},
-		Fixes: []document.Fix{{Summary: "Order 6,000 IOPS", Expect: "the stalls end", Cost: "15 USD a month"}}}
+		Fixes: []document.Fix{
+			{Summary: "Order 6,000 IOPS", Expect: "the stalls end", Cost: "15 USD a month"},
+		},
+	}
 }
 
 // A finding starts with its severity. Evidence that holds for the whole time has no time; metric names are
@@ -37,7 +53,11 @@ func TestFinding(t *testing.T) {
      expect    the stalls end
      costs     15 USD a month
 `)
-	draws(t, page{width: 50, verbose: true, ascii: true}, func(p *page) { p.findings([]document.Finding{capped()}) }, `
+	draws(
+		t,
+		page{width: 50, verbose: true, ascii: true},
+		func(p *page) { p.findings([]document.Finding{capped()}) },
+		`
 1  CRITICAL  The volume's IOPS cap binds
    nvme1n1, disk/iops-capped, in 94 % of the
    stalled time
@@ -54,7 +74,8 @@ func TestFinding(t *testing.T) {
    fix       Order 6,000 IOPS
      expect    the stalls end
      costs     15 USD a month
-`)
+`,
+	)
 }
 
 // What was refuted is not numbered: there is nothing to do about it. Several fixes are.
@@ -101,7 +122,8 @@ func TestFindingsAfterTheFirst(t *testing.T) {
 		p := page{width: 80, verbose: c.verbose}
 		p.findings([]document.Finding{f})
 		got := p.out.String()
-		if strings.Contains(got, "cause") != c.cause || strings.Contains(got, "3,003 IOPS") != c.evidence || p.shortened != c.shortened {
+		if strings.Contains(got, "cause") != c.cause || strings.Contains(got, "3,003 IOPS") != c.evidence ||
+			p.shortened != c.shortened {
 			t.Errorf("%s: shortened %v:\n%s", c.name, p.shortened, got)
 		}
 	}
@@ -133,7 +155,15 @@ func TestFindingLimits(t *testing.T) {
 			more = append(more, strings.Fields(part)[0])
 		}
 		if got := strings.Join(more, " "); got != c.more || p.shortened != (c.more != "") {
-			t.Errorf("%d of each, verbose %v: %q more, want %q; shortened %v\n%s", c.n, c.verbose, got, c.more, p.shortened, p.out.String())
+			t.Errorf(
+				"%d of each, verbose %v: %q more, want %q; shortened %v\n%s",
+				c.n,
+				c.verbose,
+				got,
+				c.more,
+				p.shortened,
+				p.out.String(),
+			)
 		}
 	}
 }
@@ -141,8 +171,22 @@ func TestFindingLimits(t *testing.T) {
 // What could not be judged is grouped by what to record. Few gaps are listed even if they matter little.
 func TestGaps(t *testing.T) {
 	gaps := []document.Gap{
-		{Advice: "Run node_exporter next to the database.", Rules: []document.Unjudged{{Rule: "disk/iops-capped", Missing: []string{"node_disk_reads_completed_total", "node_disk_writes_completed_total"}}, {Rule: "host/swapping", Missing: []string{"node_vmstat_pswpin"}}}},
-		{Advice: "Turn on track_io_timing.", Rules: []document.Unjudged{{Rule: "postgres/slow-reads", Missing: []string{"pg_stat_database_blk_read_time"}}}}}
+		{
+			Advice: "Run node_exporter next to the database.",
+			Rules: []document.Unjudged{
+				{
+					Rule:    "disk/iops-capped",
+					Missing: []string{"node_disk_reads_completed_total", "node_disk_writes_completed_total"},
+				},
+				{Rule: "host/swapping", Missing: []string{"node_vmstat_pswpin"}},
+			},
+		},
+		{
+			Advice: "Turn on track_io_timing.",
+			Rules: []document.Unjudged{
+				{Rule: "postgres/slow-reads", Missing: []string{"pg_stat_database_blk_read_time"}},
+			},
+		}}
 	draws(t, page{width: 80}, func(p *page) { p.gaps(gaps, false) }, `
    disk/iops-capped, host/swapping
      record  Run node_exporter next to the database.

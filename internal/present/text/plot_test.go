@@ -14,7 +14,14 @@ import (
 // lined is a timeline of 40 s with one series.
 func lined(title, unit string, values ...float64) *document.Timeline {
 	return &document.Timeline{ToS: 40, From: "15:00:00", To: "15:00:40",
-		Charts: []document.Chart{{Title: title, Unit: unit, StepS: 40 / float64(len(values)), Series: []document.Series{{Values: values}}}}}
+		Charts: []document.Chart{
+			{
+				Title:  title,
+				Unit:   unit,
+				StepS:  40 / float64(len(values)),
+				Series: []document.Series{{Values: values}},
+			},
+		}}
 }
 
 // A row is a series from zero to its maximum. What was not measured is blank, which zero is not.
@@ -118,7 +125,11 @@ func TestPlotNeedsRoom(t *testing.T) {
 func TestBands(t *testing.T) {
 	line := lined("latency", "seconds", 1, 2, 3, 4)
 	line.Bands = []document.Band{{Kind: "stall", Name: "stalled", Spans: [][2]float64{{0, 40}}},
-		{Kind: "checkpoint", Name: "checkpoint", Spans: [][2]float64{{4, 8}, {20.001, 20.002}, {39.9999, 60}}}}
+		{
+			Kind:  "checkpoint",
+			Name:  "checkpoint",
+			Spans: [][2]float64{{4, 8}, {20.001, 20.002}, {39.9999, 60}},
+		}}
 	draws(t, page{width: 70}, func(p *page) { p.timeline(line) }, `
 
   checkpoint     ━━━━━           ━                 ━
@@ -179,7 +190,10 @@ func TestTallPlot(t *testing.T) {
 func TestManySeries(t *testing.T) {
 	line := lined("volume", "ratio", 1)
 	for _, name := range []string{"b", "c", "d", "e", "f", "g", "h", "i", "j"} {
-		line.Charts[0].Series = append(line.Charts[0].Series, document.Series{Name: name, Values: []float64{0.5}})
+		line.Charts[0].Series = append(
+			line.Charts[0].Series,
+			document.Series{Name: name, Values: []float64{0.5}},
+		)
 	}
 	for verbose, want := range map[bool]int{false: rowsMax, true: 10} {
 		p := page{width: 80, verbose: verbose}
@@ -193,7 +207,11 @@ func TestManySeries(t *testing.T) {
 // A moment of change at either end, or outside the time, is a mark in the first or last slot.
 func TestMarksAtTheEnds(t *testing.T) {
 	line := lined("latency", "seconds", 1, 2, 3, 4)
-	line.Marks = []document.Mark{{AtS: -5, Clock: "14:59:55", Text: "before"}, {AtS: 20, Clock: "15:00:20", Text: "IOPS raised to 6,000 for the volume of the data"}, {AtS: 40, Clock: "15:00:40", Text: "end"}}
+	line.Marks = []document.Mark{
+		{AtS: -5, Clock: "14:59:55", Text: "before"},
+		{AtS: 20, Clock: "15:00:20", Text: "IOPS raised to 6,000 for the volume of the data"},
+		{AtS: 40, Clock: "15:00:40", Text: "end"},
+	}
 	draws(t, page{width: 60, ascii: true}, func(p *page) { p.timeline(line) }, `
 
   latency       ::::::=======++++++#######  max 4.00 s
@@ -208,9 +226,17 @@ func TestMarksAtTheEnds(t *testing.T) {
 // Every row of a plot has as many slots as the page has room for, whatever the values and bands are.
 func TestPlotFits(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		line := lined("latency", rapid.SampledFrom([]string{"seconds", "bytes", "ratio", ""}).Draw(r, "unit"), rapid.SliceOfN(rapid.Float64(), 1, 50).Draw(r, "values")...)
+		line := lined(
+			"latency",
+			rapid.SampledFrom([]string{"seconds", "bytes", "ratio", ""}).Draw(r, "unit"),
+			rapid.SliceOfN(rapid.Float64(), 1, 50).Draw(r, "values")...)
 		line.Charts[0].Log = rapid.Bool().Draw(r, "log")
-		line.Bands = []document.Band{{Name: "checkpoint", Spans: [][2]float64{{rapid.Float64().Draw(r, "from"), rapid.Float64().Draw(r, "to")}}}}
+		line.Bands = []document.Band{
+			{
+				Name:  "checkpoint",
+				Spans: [][2]float64{{rapid.Float64().Draw(r, "from"), rapid.Float64().Draw(r, "to")}},
+			},
+		}
 		line.Marks = []document.Mark{{AtS: rapid.Float64().Draw(r, "mark")}}
 		width := rapid.IntRange(40, 200).Draw(r, "width")
 		p := &page{width: width}

@@ -13,10 +13,22 @@ import (
 // volumes is a table of words and numbers, with columns that a narrow page may drop.
 func volumes() *document.Table {
 	return &document.Table{
-		Columns: []document.Column{{Text: "volume"}, {Text: "IO/s", Number: true}, {Text: "busiest second", Number: true, Drop: 1},
-			{Text: "queue", Number: true, Drop: 2}, {Text: "held by"}, {Text: "never filled"}},
+		Columns: []document.Column{
+			{Text: "volume"},
+			{Text: "IO/s", Number: true},
+			{Text: "busiest second", Number: true, Drop: 1},
+			{Text: "queue", Number: true, Drop: 2},
+			{Text: "held by"},
+			{Text: "never filled"},
+		},
 		Rows: [][]document.Cell{
-			{{Text: "data", Note: "held back for 12.0 s in total"}, {Text: "2,950", Number: true, Note: "+4 %"}, number("3,000"), number("31.2"), {Text: "the volume's IOPS, then the machine's throughput"}},
+			{
+				{Text: "data", Note: "held back for 12.0 s in total"},
+				{Text: "2,950", Number: true, Note: "+4 %"},
+				number("3,000"),
+				number("31.2"),
+				{Text: "the volume's IOPS, then the machine's throughput"},
+			},
 			{{Text: "wal"}, number("180"), number("212"), number("0.4")},
 		},
 		Notes: []string{"Queue: mean number of requests."},
@@ -64,7 +76,11 @@ func TestTableDropsColumns(t *testing.T) {
 
 // A table with columns to repeat is split into pieces, each with the first columns.
 func TestTableInPieces(t *testing.T) {
-	tab := &document.Table{Repeat: 1, Columns: []document.Column{{Text: "figure"}}, Rows: [][]document.Cell{{{Text: "write p99"}}, {{Text: "read p99"}}}}
+	tab := &document.Table{
+		Repeat:  1,
+		Columns: []document.Column{{Text: "figure"}},
+		Rows:    [][]document.Cell{{{Text: "write p99"}}, {{Text: "read p99"}}},
+	}
 	for i := range 5 {
 		tab.Columns = append(tab.Columns, document.Column{Text: fmt.Sprintf("variant %d", i+1), Number: true})
 		for k := range tab.Rows {
@@ -123,11 +139,17 @@ func TestTableShort(t *testing.T) {
 
 // Details are only for a verbose page; bars are narrowed before words are.
 func TestTableCells(t *testing.T) {
-	tab := &document.Table{Columns: []document.Column{{Text: "where"}, {Text: "slowest 1 %"}, {Text: "share", Number: true}},
+	tab := &document.Table{
+		Columns: []document.Column{{Text: "where"}, {Text: "slowest 1 %"}, {Text: "share", Number: true}},
 		Rows: [][]document.Cell{
-			{{Text: "waiting for the log"}, {Bar: new(0.75)}, {Text: "75 %", Number: true, Detail: "70 % to 80 %"}},
+			{
+				{Text: "waiting for the log"},
+				{Bar: new(0.75)},
+				{Text: "75 %", Number: true, Detail: "70 % to 80 %"},
+			},
 			{{Text: "データベース接続"}, {Bar: new(0.25)}, {Text: "25 %", Number: true, Detail: "20 % to 30 %"}},
-			{{Text: "bad", Roles: "word bad"}, {Text: "no bar"}}}}
+			{{Text: "bad", Roles: "word bad"}, {Text: "no bar"}}},
+	}
 	draws(t, page{width: 80, indent: indent3}, func(p *page) { p.table(tab) }, `
    where                slowest 1 %           share
    waiting for the log  ███████████████        75 %
@@ -164,13 +186,32 @@ rule  seconds
 // No table is wider than its page, whatever its cells are, if its columns fit at their smallest widths. No
 // row and no number is lost unless a mark says so.
 func TestTableFits(t *testing.T) {
-	word := rapid.SampledFrom([]string{"", "a", "latency", "データ", "a_name_without_spaces_of_forty_columns__", "two words", "e\u0301tat", "\x1b[31mred", "12.0 min"})
+	word := rapid.SampledFrom(
+		[]string{
+			"",
+			"a",
+			"latency",
+			"データ",
+			"a_name_without_spaces_of_forty_columns__",
+			"two words",
+			"e\u0301tat",
+			"\x1b[31mred",
+			"12.0 min",
+		},
+	)
 	rapid.Check(t, func(r *rapid.T) {
 		width := rapid.IntRange(widthMin, 200).Draw(r, "width")
 		n := rapid.IntRange(1, 4).Draw(r, "columns") // of eight columns each, with gaps: 40
 		tab := &document.Table{}
 		for range n {
-			tab.Columns = append(tab.Columns, document.Column{Text: word.Draw(r, "heading"), Number: rapid.Bool().Draw(r, "number"), Drop: rapid.IntRange(0, 2).Draw(r, "drop")})
+			tab.Columns = append(
+				tab.Columns,
+				document.Column{
+					Text:   word.Draw(r, "heading"),
+					Number: rapid.Bool().Draw(r, "number"),
+					Drop:   rapid.IntRange(0, 2).Draw(r, "drop"),
+				},
+			)
 		}
 		for range rapid.IntRange(0, 3).Draw(r, "rows") {
 			var row []document.Cell
