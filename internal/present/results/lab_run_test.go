@@ -12,8 +12,6 @@ import (
 	"plimsoll/internal/present/text"
 )
 
-func at(x float64) *float64 { return &x }
-
 // labRun is a run in which everything that a report can mention went wrong.
 func labRun() *run.Result {
 	return &run.Result{
