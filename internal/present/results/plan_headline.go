@@ -75,7 +75,8 @@ func changeWords(x plan.Change) string {
 	case "throughput":
 		return "throughput of " + x.To + " for the " + of + " volume"
 	case "type":
-		return x.To + " for the " + of + " volume"
+		// A sentence may begin with it, and a product's name keeps its spelling.
+		return "type " + x.To + " for the " + of + " volume"
 	case "":
 	default:
 		return raw
