@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -67,10 +68,7 @@ func proofFacts(r *prove.Report) []document.Fact {
 	}
 
 	if c := r.Cost; c != nil && c.ChangeUSD != nil {
-		value := "+" + units.Dollars(*c.ChangeUSD)
-		if *c.ChangeUSD < 0 {
-			value = "−" + units.Dollars(-*c.ChangeUSD)
-		}
+		value := cmp.Or(change(c.BeforeUSD, c.AfterUSD, "USD"), "as before")
 		out = append(out, document.Fact{Label: "a month", Value: value,
 			Note: optional(c.BeforeUSD, "USD") + " to " + optional(c.AfterUSD, "USD")})
 	}

@@ -162,7 +162,11 @@ func culpritPhrase(c *chain.Culprit) string {
 		who = fmt.Sprintf("process %d", c.PID)
 	}
 
-	pages := "pages of " + file
+	pages := "pages"
+	if file != "" {
+		pages = "pages of " + file
+	}
+
 	if c.Self {
 		pages = "its own pages"
 		// For a sync the file is the one being synced, so naming it would repeat the call.
