@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"fmt"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -15,8 +16,10 @@ type command struct {
 	page string
 	line int
 	args []string
-	// alone is set if nothing else is in the line: no redirection, no other program, no sudo.
-	alone bool
+	// first is set if no other program starts the command, such as sudo.
+	first bool
+	// to is the file that its output is redirected to, if any.
+	to string
 }
 
 var plimsoll = regexp.MustCompile(`(?:^|[ |&(])(?:plimsoll|go run \./cmd/plimsoll|bin/plimsoll) +(.*)$`)
@@ -47,14 +50,24 @@ func commandsOf(t *testing.T, page, text string) []command {
 		}
 
 		text := strings.TrimSpace(line)
+		if strings.HasPrefix(text, "kubectl ") {
+			continue // in which plimsoll is a namespace
+		}
+
 		found := plimsoll.FindStringSubmatch(line)[1]
 		bare := untilOther(found)
 		if strings.Count(bare, "'")%2 != 0 || strings.Count(bare, `"`)%2 != 0 {
 			continue // the command continues in a way that only a shell reads
 		}
 
-		out = append(out, command{page: page, line: first + 1, args: words(t, bare),
-			alone: bare == found && (strings.HasPrefix(text, "plimsoll ") || strings.HasPrefix(text, "go run "))})
+		to := ""
+		if m := redirected.FindStringSubmatch(found[len(bare):]); m != nil {
+			to = m[1]
+		}
+
+		out = append(out, command{page: page, line: first + 1, args: words(t, bare), to: to,
+			first: strings.HasPrefix(text, "plimsoll ") || strings.HasPrefix(text, "bin/plimsoll ") ||
+				strings.HasPrefix(text, "go run ")})
 	}
 
 	return out
@@ -82,30 +95,48 @@ func untilOther(line string) string {
 	return line
 }
 
-// TestCommands runs the commands of all pages. Those that need only the repository are run as they are; the
-// others need a server, root or a recording, and are run with --help, which still rejects a wrong flag.
+var redirected = regexp.MustCompile(`^ > ([\w./-]+)`)
+
+// TestCommands runs the commands of all pages that need nothing but the repository, in a folder with the
+// files that the pages talk about. The page must say what the others need. They are run with --help, which
+// still rejects a wrong flag.
 func TestCommands(t *testing.T) {
 	verbs := map[string]bool{}
 	for _, v := range verbsOf(t) {
 		verbs[strings.Fields(v.Name)[0]] = true
 	}
 
+	box := newSandbox(t)
+	all := pages(t)
+	addRulePages(t, all)
 	checked, ran := 0, 0
 
 	// Pages repeat commands, and starting the program takes a tenth of a second.
 	seen := map[string]bool{}
-	for page, text := range pages(t) {
+	for _, page := range slices.Sorted(maps.Keys(all)) {
 		if page == "docs/commands.md" {
 			continue
 		}
-		for _, c := range commandsOf(t, page, text) {
-			key := strings.Join(c.args, "\x00")
-			if len(c.args) == 0 || !verbs[c.args[0]] || seen[key] {
-				continue // no command, such as a line of output, or checked already
+
+		stated := neededBy(all[page])
+		for _, c := range commandsOf(t, page, all[page]) {
+			if len(c.args) == 0 || !verbs[c.args[0]] {
+				continue // no command, such as a line of output
 			}
 
-			seen[key] = true
 			where := fmt.Sprintf("%s:%d: plimsoll %s", c.page, c.line, strings.Join(c.args, " "))
+			needs := needsOf(c)
+			for _, need := range needs {
+				if !strings.Contains(stated, strings.ToLower(need)) {
+					t.Errorf("%s: the page must say that this needs %s", where, need)
+				}
+			}
+
+			key := strings.Join(c.args, "\x00")
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
 
 			args := slices.Clone(c.args)
 			if i := slices.Index(args, "--"); i >= 0 {
@@ -118,39 +149,20 @@ func TestCommands(t *testing.T) {
 				continue
 			}
 
-			if c.alone && selfContained(c.args) && !testing.Short() {
+			if len(needs) == 0 && !ranElsewhere(c) && !testing.Short() {
 				ran++
-				run(t, c.args...)
+				if err := box.run(c); err != nil {
+					t.Errorf("%s: %v", where, err)
+				}
 			}
 		}
 	}
 
-	if checked < 100 || ran < 10 {
+	if checked < 100 || !testing.Short() && ran < 40 {
 		t.Errorf("checked %d commands and ran %d: are they found?", checked, ran)
 	}
 
 	t.Logf("checked %d commands, and ran %d of them", checked, ran)
-}
-
-// selfContained reports whether a command needs nothing but the repository, writes nothing and is quick.
-func selfContained(args []string) bool {
-	switch args[0] {
-	case "diagnose", "query", "metrics", "simulate", "emit":
-	default:
-		return false
-	}
-
-	files := 0
-	for _, a := range args[1:] {
-		if strings.HasPrefix(a, "--out") || strings.Contains(a, "://") {
-			return false
-		}
-		if strings.HasPrefix(a, "examples/") {
-			files++
-		}
-	}
-
-	return files > 0
 }
 
 // output runs the program in the repository's root and returns all that it prints.
