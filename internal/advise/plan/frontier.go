@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -183,9 +184,13 @@ func (p *planner) nearest() *outcome {
 	for _, o := range p.whole() {
 		worst := 0.0
 		for _, b := range p.want {
-			if x := o.result.Figure(b.Name); x != nil {
-				worst = max(worst, *x/(float64(b.Most)/1e9))
+			x := o.result.Figure(b.Name)
+			// No operation of that kind completed: nothing is further from its bound.
+			if x == nil {
+				worst = math.Inf(1)
+				break
 			}
+			worst = max(worst, *x/(float64(b.Most)/1e9))
 		}
 		if best == nil || worst < least {
 			best, least = o, worst

@@ -222,17 +222,14 @@ func share(r units.Ratio, of units.Size) units.Size {
 	return units.Size(math.Round(float64(r) * float64(of)))
 }
 
-// roundStep returns a quarter of a size's power of ten, in decimal units: 2.341 TB rounds up to a
-// multiple of 250 GB.
+// roundStep returns a quarter of a size's power of ten, in decimal units, and at least 1 GB: 2.341 TB
+// rounds up to a multiple of 250 GB.
 func roundStep(s units.Size) units.Size {
 	step := units.GB
-	for step*40 <= s {
+	for step*10 <= s {
 		step *= 10
 	}
-	if s < 4*units.GB {
-		return units.GB
-	}
-	return step * 10 / 4
+	return max(step/4, units.GB)
 }
 
 // bytes returns the size to order.
