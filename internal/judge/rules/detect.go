@@ -228,15 +228,7 @@ func ByThroughput(t Time, s Stall, pressure []float64, atLeast float64) (Stall, 
 	s.Observed = timeline.Known(s.Ops)
 	s.Cells = make(timeline.Mask, t.Grid.N)
 
-	// The usual rate is that of cells with completions, so idle time does not lower it.
-	var active []float64
-	for _, x := range s.Ops {
-		if x > 0 {
-			active = append(active, x)
-		}
-	}
-
-	usual := timeline.Quantile(active, 0.5)
+	usual := usualOps(t, s, pressure, atLeast)
 	if !(usual >= minUsualOps) || pressure == nil {
 		return s, s.Observed.Count() > 0
 	}
@@ -249,6 +241,32 @@ func ByThroughput(t Time, s Stall, pressure []float64, atLeast float64) (Stall, 
 	// stalled ones belongs to the stall.
 	s.Cells = s.Cells.Close(t.SampleCells(s.Of...)).And(s.Observed)
 	return s, true
+}
+
+// leastCalm is how many samples without pressure show the usual rate: one may be a backlog that drains.
+const leastCalm = 3
+
+// usualOps is the median of the completions per second of cells with completions, so that idle time does
+// not lower it. If most cells are under pressure, it is that of the others: a stall of two thirds of the
+// time, in which a few operations complete, is not what is usual.
+func usualOps(t Time, s Stall, pressure []float64, atLeast float64) float64 {
+	var all, calm []float64
+	for k, x := range s.Ops {
+		if !(x > 0) {
+			continue
+		}
+		all = append(all, x)
+		if pressure != nil && !(pressure[k] >= atLeast) {
+			calm = append(calm, x)
+		}
+	}
+
+	usual := timeline.Quantile(all, 0.5)
+	if len(calm) >= leastCalm*t.SampleCells(s.Of...) {
+		return max(usual, timeline.Quantile(calm, 0.5))
+	}
+
+	return usual
 }
 
 // SubjectOn names a part of an instance: "etcd WAL fdatasync on 10.0.0.1:2379".

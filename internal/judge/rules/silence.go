@@ -28,6 +28,9 @@ const (
 	// it is reported.
 	undeterminedS       = 10.0
 	undeterminedPeriods = 3
+	// reachedAt is the quantile of completions that operations reach even if they wait for nine tenths
+	// of the time. Their median is then that of a silent cell.
+	reachedAt = 0.95
 )
 
 // quiet holds what is usual for a detector's operations, to recognize silence.
@@ -35,12 +38,13 @@ type quiet struct {
 	stepS    float64
 	interval int     // cells between two samples
 	ops      float64 // usual completions per second
+	reached  float64 // completions per second that are reached while nothing waits
 	latency  float64 // usual latency in seconds
 }
 
 func quietOf(t Time, s Stall) quiet {
 	return quiet{stepS: t.Grid.StepSeconds(), interval: max(1, int(math.Round(s.PeriodS/t.Grid.StepSeconds()))),
-		ops: timeline.Quantile(s.Ops, 0.5), latency: timeline.Quantile(s.Latency, 0.5)}
+		ops: timeline.Quantile(s.Ops, 0.5), reached: timeline.Quantile(s.Ops, reachedAt), latency: timeline.Quantile(s.Latency, 0.5)}
 }
 
 // silent reports whether hardly anything completed in a cell.
@@ -52,27 +56,44 @@ func (q quiet) partOfWait(s Stall, k int) bool {
 	return q.silent(s, k) || s.Ops[k] <= quietOps*q.ops && s.Latency[k] >= slowerThanUsual*q.latency
 }
 
-// mark marks the silences of a stall, and the undetermined one at the end.
+// mark marks the silences of a stall, and the undetermined one at the end. If most of the time is silent,
+// only a count of waiting operations distinguishes a stall from an idle server: a batch that a cron job sends
+// every minute is credited with as much. Sessions counted as executing are not enough, as in a bulk load.
 func (q quiet) mark(s *Stall) {
-	if !(q.ops >= minUsualOps) {
-		return
+	if q.ops >= minUsualOps {
+		q.eachSilence(s, q.ops, q.judge)
 	}
+	if q.reached >= minUsualOps && s.Queued != nil {
+		q.eachSilence(s, q.reached, q.judgeCounted)
+	}
+}
 
+// eachSilence judges the runs of cells with hardly any completions, compared with the given rate. A run is
+// from cell first to the cell before end.
+func (q quiet) eachSilence(s *Stall, rate float64, judge func(s *Stall, first, end int)) {
 	first := -1
-	for k := range s.Ops {
+	for k, x := range s.Ops {
 		switch {
-		case q.silent(*s, k):
+		case x <= silentOps*rate:
 			if first < 0 {
 				first = k
 			}
 		case first >= 0:
-			q.judge(s, first, k)
+			judge(s, first, k)
 			first = -1
 		}
 	}
 
 	if first >= 0 {
-		q.judge(s, first, len(s.Ops))
+		judge(s, first, len(s.Ops))
+	}
+}
+
+// judgeCounted marks a silence if operations were counted as waiting in it.
+func (q quiet) judgeCounted(s *Stall, first, end int) {
+	counted, _ := q.counted(*s, first, end)
+	if counted && float64(end-first)*q.stepS >= s.ThresholdAt(first) {
+		fill(s.Cells, first, end)
 	}
 }
 

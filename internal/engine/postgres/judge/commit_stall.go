@@ -63,14 +63,12 @@ func SessionsUsedUp(sig *rules.Signals) timeline.Mask {
 		return nil
 	}
 
-	out, idle := make(timeline.Mask, sig.Grid.N), false
-	for k := range out {
-		// The session that counts is itself executing.
-		out[k] = all[k] > usedUpSessions && active[k]-1 >= usedUpShare*(all[k]-1)
-		idle = idle || active[k] < all[k]
-	}
-
-	if idle {
+	if everIdle(sig) {
+		out := make(timeline.Mask, sig.Grid.N)
+		for k := range out {
+			// The session that counts is itself executing.
+			out[k] = all[k] > usedUpSessions && active[k]-1 >= usedUpShare*(all[k]-1)
+		}
 		return out
 	}
 
@@ -82,6 +80,17 @@ func SessionsUsedUp(sig *rules.Signals) timeline.Mask {
 	}
 
 	return timeline.Where(active, func(x float64) bool { return x-1 >= usedUpShare*(most-1) })
+}
+
+// everIdle reports whether some session does not execute at some time.
+func everIdle(sig *rules.Signals) bool {
+	active, all := sig.One(Active), sig.One(Sessions)
+	for k := range all {
+		if k < len(active) && active[k] < all[k] {
+			return true
+		}
+	}
+	return false
 }
 
 // usedUpInStall returns the evidence that all sessions were in use in many of the given cells.

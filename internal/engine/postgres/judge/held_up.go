@@ -72,18 +72,39 @@ func sessionsWait(r rules.Rule, class waitClass, advice ...string) rules.Rule {
 // otherwise. Few sessions execute outside of stalls, so their share is scaled to the number that
 // execute in a stall: a lone session that waits for a lock all day does not explain half of a queue
 // of forty.
+//
+// Each kind of wait is compared with itself. If sessions usually queue for each other's rows, a stall in
+// which they wait for a locked table has another cause than that.
 func waitedShare(c *rules.Case, class waitClass) (share, calm float64) {
-	in, out := waitsIn(c, c.Stall.Cells), waitsIn(c, c.NotStalled())
+	calmCells := c.NotStalled().Without(edges(c))
+	in, out := waitsIn(c, c.Stall.Cells), waitsIn(c, calmCells)
 	if !in.known {
 		return 0, 0
 	}
-	share = in.share(class)
+
 	stalledSessions := in.of / math.Max(1, float64(c.Stall.Cells.Count())) // mean per cell
-	otherwise := out.share(class) * out.of / math.Max(1, float64(c.NotStalled().Count()))
-	if stalledSessions > 0 {
-		calm = math.Min(share, otherwise/stalledSessions)
+	calmSessions := out.of / math.Max(1, float64(calmCells.Count()))
+	otherwise := out.byKind(class)
+	for kind, x := range in.byKind(class) {
+		share += x
+		if stalledSessions > 0 {
+			calm += math.Min(x, otherwise[kind]*calmSessions/stalledSessions)
+		}
 	}
+
 	return share, calm
+}
+
+// edges marks the intervals next to stalled ones in whose samples clients are held back: the stall begins or
+// ends in them, and sessions are counted at their ends.
+func edges(c *rules.Case) timeline.Mask {
+	sample := c.SampleCells(Active)
+	out := c.Stall.Cells.Widen(sample, sample).Without(c.Stall.Cells)
+	age := c.One(QueuedAge)
+	for k := range out {
+		out[k] = out[k] && known(age, k) >= rules.StallCeilingS
+	}
+	return out
 }
 
 // lockEvidence adds the usual suspect if a lock is not released: a session idle in a transaction.

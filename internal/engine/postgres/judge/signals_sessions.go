@@ -35,18 +35,20 @@ var (
 	ObserverLeftOut = signal("postgres_observer_left_out:bool",
 		"", "1 if the exporter does not count its own session",
 		`max(postgres_exporter_build_info{version=~"(0\\.(19|[2-9][0-9])|[1-9]).*"})`)
-	// Applications are the executing sessions that could be a report or a dump.
+	// Applications are the executing sessions that could be a report or a dump, or a worker that waits all
+	// day for an advisory lock because another one has the job.
 	Applications = signals.Add(rules.Signal{Name: rules.SignalPrefix + "postgres_application_active:count",
 		By:   applicationLabels,
-		Help: "executing client sessions that do not wait for a lock, the WAL or a standby, by database, user and application",
+		Help: "executing client sessions that do not wait for a lock, except an advisory one, the WAL or a standby, by database, user and application",
 		Exprs: []string{`sum by (datname, usename, application_name) (pg_stat_activity_count{state="active",` +
-			clients + `,` + notQueued + `})`}})
+			clients + `,` + notQueued + `} or pg_stat_activity_count{state="active",` +
+			clients + `,wait_event="advisory"})`}})
 	ApplicationAge = signals.Add(rules.Signal{Name: rules.SignalPrefix + "postgres_application_age:seconds",
 		Unit: "seconds", By: applicationLabels,
 		Help: "age of their oldest transaction",
 		Exprs: []string{`max by (datname, usename, application_name) (pg_stat_activity_max_tx_duration{state="active",` +
-			clients + `,` +
-			notQueued + `})`}})
+			clients + `,` + notQueued + `} or pg_stat_activity_max_tx_duration{state="active",` +
+			clients + `,wait_event="advisory"})`}})
 	// LongSessions are counted by the live source, whatever their application is called.
 	LongSessions = signal("postgres_long_sessions:count",
 		"", "executing client sessions of over 5 s that do not wait for a lock, the WAL or a standby",
@@ -56,6 +58,18 @@ var (
 		`max(pg_stat_activity_max_tx_duration{state="active",`+clients+
 			`,wait_event_type=~"Lock|BufferPin"} or pg_stat_activity_max_tx_duration{state="active",`+clients+
 			`,wait_event=~"WAL.*|SyncRep"})`)
+	// Queued are the sessions of QueuedAge.
+	Queued = signal("postgres_queued:count",
+		"", "executing client sessions that wait for a lock, the WAL or a standby",
+		`sum(pg_stat_activity_count{state="active",`+clients+
+			`,wait_event_type=~"Lock|BufferPin"} or pg_stat_activity_count{state="active",`+clients+
+			`,wait_event=~"WAL.*|SyncRep"})`)
+	// HeldBack leaves advisory locks out: workers wait for one all day while another does the job.
+	HeldBack = signal("postgres_held_back:count",
+		"", "executing client sessions that wait for a lock, except an advisory one, or a standby",
+		`sum(pg_stat_activity_count{state="active",`+clients+
+			`,wait_event_type=~"Lock|BufferPin",wait_event!="advisory"} or pg_stat_activity_count{state="active",`+clients+
+			`,wait_event="SyncRep"})`)
 	// Waiting leaves long sessions out, as the stall detector does: a dump's waits say nothing
 	// about commits.
 	Waiting = signals.Add(rules.Signal{Name: rules.SignalPrefix + "postgres_waiting:count",
@@ -63,7 +77,8 @@ var (
 		Help: "executing client sessions by wait event; without one, on a CPU",
 		Exprs: []string{`sum by (wait_event_type, wait_event) (pg_stat_activity_count{state="active",` + clients +
 			`} unless (pg_stat_activity_max_tx_duration{state="active",` +
-			clients + `,` + notQueued + `} >= 60))`,
+			clients + `,` + notQueued + `} >= 60 or pg_stat_activity_max_tx_duration{state="active",` +
+			clients + `,wait_event="advisory"} >= 60))`,
 			`sum by (wait_event_type, wait_event) (pg_stat_activity_count{state="active",` + clients + `})`}})
 	LockWaiting = signal("postgres_lock_waiting:count",
 		"", "executing client sessions that wait for a lock or a pinned page",

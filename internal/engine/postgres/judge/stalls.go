@@ -2,6 +2,7 @@ package judge
 
 import (
 	"math"
+	"slices"
 
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
@@ -9,7 +10,8 @@ import (
 
 // felt are the signals by which stalls are detected.
 var felt = []*rules.Signal{Commits, Active, Sessions, OldestTransaction, ObserverLeftOut, Applications,
-	ApplicationAge, QueuedAge, WaitEvents, LongSessions, loggedCommits.Running, loggedCommits.Count,
+	ApplicationAge, Queued, QueuedAge, HeldBack, WaitEvents, LongSessions, loggedCommits.Running,
+	loggedCommits.Count,
 	loggedCommits.Longest, loggedWrites.Running, loggedWrites.Count, loggedWrites.Longest}
 
 // sampledFloorS is the lowest latency in seconds that counts as a stall. It is higher than the
@@ -41,7 +43,8 @@ func measuredStalls(sig *rules.Signals) []rules.Stall {
 		IsDatabase: true, Sampled: true,
 		Of: []*rules.Signal{Commits, Active}, Ops: sig.One(Commits), Connected: sig.One(Sessions)}
 	who := findClients(sig)
-	fallen, ok := rules.ByThroughput(sig.Time, s, pressure(sig, who), rules.StallCeilingS)
+	held := heldBack(sig, who)
+	fallen, ok := rules.ByThroughput(sig.Time, s, pressure(sig, who, held), rules.StallCeilingS)
 
 	if s.Waiting = who.executing; s.Waiting == nil || s.Ops == nil {
 		return rules.Found(fallen, ok)
@@ -49,10 +52,12 @@ func measuredStalls(sig *rules.Signals) []rules.Stall {
 
 	slow, ok := rules.ByLatency(sig.Time, sampledFloorS, s)
 	atMostTheOldest(sig, who.oldest, slow.Latency)
+	atMostTheOldest(sig, sig.One(OldestTransaction), slow.Latency)
 	slow.Cells = slow.Cells.And(oldEnough(sig, who.oldest))
 
 	// A report that keeps running at night is one session, not a queue.
-	queue := max(minSessions, min(2*timeline.Quantile(s.Waiting, 0.5), manySessions))
+	level := usually(sig.Time, unblocked(sig, s.Waiting), held, Active)
+	queue := max(minSessions, min(2*level, manySessions))
 	slow.Cells = slow.Cells.And(timeline.Where(s.Waiting, func(x float64) bool { return x >= queue }))
 	long, inFront := usedUp(sig, slow), make(timeline.Mask, sig.Grid.N)
 
@@ -66,7 +71,7 @@ func measuredStalls(sig *rules.Signals) []rules.Stall {
 	// the pool is not measured, so nothing becomes critical because of it.
 	measured := long.Or(inFront).Or(fallen.Cells)
 	slow.Unsure = long.And(shorter(slow)).Without(slow.Cells.Or(inFront).Or(fallen.Cells)).
-		Or(slow.Cells.And(byChance(sig.Time, s)).Without(inFront).Without(fallen.Cells))
+		Or(slow.Cells.And(byChance(sig.Time, s, held)).Without(inFront).Without(fallen.Cells))
 	slow.Cells = slow.Cells.Or(measured)
 	slow.Observed = slow.Observed.Or(fallen.Observed).Or(slow.Cells)
 
@@ -86,20 +91,20 @@ const (
 
 // pressure returns the age in seconds of the oldest executing transaction if it is evidence of a
 // stall, 0 if it is not, and nil if no source reports it.
-func pressure(sig *rules.Signals, who clientSessions) []float64 {
+func pressure(sig *rules.Signals, who clientSessions, held timeline.Mask) []float64 {
 	oldest, commits := sig.One(OldestTransaction), sig.One(Commits)
 	if oldest == nil || commits == nil {
 		return oldest
 	}
 
-	var completing []float64
-	for _, x := range commits {
-		if x > 0 {
-			completing = append(completing, x)
+	completing := slices.Clone(commits)
+	for k, x := range completing {
+		if x == 0 {
+			completing[k] = math.NaN()
 		}
 	}
 
-	usual := timeline.Quantile(completing, 0.5)
+	usual := usually(sig.Time, completing, held, Commits)
 	busy := timeline.Where(commits, func(x float64) bool { return x >= rules.ThroughputDrop*usual })
 	usuallyActive := timeline.Quantile(timeline.At(who.executing, busy), 0.5)
 
@@ -110,6 +115,7 @@ func pressure(sig *rules.Signals, who clientSessions) []float64 {
 	for k := range out {
 		if dropped += step; busy[k] {
 			dropped = 0
+			continue
 		}
 
 		// Prefer the age outside of long sessions: those are the sessions that a stall delays.
@@ -155,7 +161,7 @@ func publishedLater(t rules.Time, commits []float64, usual float64, k int) bool 
 
 // atMostTheOldest bounds a mean computed from sessions and completions. If almost nothing
 // completes, the quotient grows without bound, but no client waited longer than the oldest
-// transaction seen nearby.
+// transaction seen nearby. An unknown age bounds nothing.
 func atMostTheOldest(sig *rules.Signals, oldest, latency []float64) {
 	if oldest == nil {
 		return
@@ -185,7 +191,15 @@ func usedUp(sig *rules.Signals, slow rules.Stall) timeline.Mask {
 	if all == nil {
 		return make(timeline.Mask, sig.Grid.N)
 	}
-	least := max(rules.StallFloorS, usedUpFactor*timeline.Quantile(slow.Latency, 0.5))
+
+	// A pool that is used up most of the time would make that latency the usual one. If no session is ever
+	// idle, the pool's size is a guess, and sessions that come and go with the load look like one.
+	usual := timeline.Quantile(slow.Latency, 0.5)
+	if everIdle(sig) {
+		usual = usually(sig.Time, slow.Latency, all, Active)
+	}
+
+	least := max(rules.StallFloorS, usedUpFactor*usual)
 	out := all.And(timeline.Where(slow.Latency, func(x float64) bool { return x >= least }))
 	few := usedUpSamples * sig.SampleCells(Active)
 	for _, e := range out.Episodes() {
@@ -209,9 +223,9 @@ func shorter(s rules.Stall) timeline.Mask {
 // stayed at the usual rate, and averaged over five samples the sessions are not a stall. A sync of
 // 0.1 s collects a handful of sessions, and samples taken at one instant show the largest groups as
 // long waits.
-func byChance(t rules.Time, s rules.Stall) timeline.Mask {
+func byChance(t rules.Time, s rules.Stall, held timeline.Mask) timeline.Mask {
 	out := make(timeline.Mask, len(s.Ops))
-	usual := timeline.Quantile(s.Ops, 0.5)
+	usual := usually(t, s.Ops, held, Commits)
 	sample := t.SampleCells(s.Of...)
 
 	for k := range out {

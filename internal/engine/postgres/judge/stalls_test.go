@@ -91,18 +91,19 @@ func TestByChanceIsSymmetric(t *testing.T) {
 		values := handfuls(t)
 		at := rules.Time{Grid: timeline.Grid{StepMs: 10_000, N: 24}}
 		s := rules.Stall{Waiting: values[Active], Ops: values[Commits]}
-		want := byChance(at, s)
+		none := make(timeline.Mask, at.Grid.N)
+		want := byChance(at, s, none)
 
 		back := rules.Stall{Waiting: slices.Clone(s.Waiting), Ops: slices.Clone(s.Ops)}
 		slices.Reverse(back.Waiting)
 		slices.Reverse(back.Ops)
-		got := byChance(at, back)
+		got := byChance(at, back, none)
 		if slices.Reverse(got); !slices.Equal(got, want) {
 			t.Errorf("backwards %v, want %v", got.Episodes(), want.Episodes())
 		}
 
 		twice := rules.Stall{Waiting: doubled(s.Waiting), Ops: doubled(s.Ops)}
-		if got := byChance(at, twice); !slices.Equal(got, want) {
+		if got := byChance(at, twice, none); !slices.Equal(got, want) {
 			t.Errorf("at twice the load %v, want %v", got.Episodes(), want.Episodes())
 		}
 	})

@@ -74,6 +74,22 @@ func (w waiters) share(class waitClass) (s float64) {
 	return s
 }
 
+// byKind returns the shares of a class by what sessions wait for. A session that wants a row waits for the
+// transaction that has it, or for its turn in the row's queue.
+func (w waiters) byKind(class waitClass) map[string]float64 {
+	out := map[string]float64{}
+	for _, k := range w.kinds {
+		switch {
+		case k.class != class:
+		case k.name == "Lock tuple":
+			out["Lock transactionid"] += k.share
+		default:
+			out[k.name] += k.share
+		}
+	}
+	return out
+}
+
 // first returns the most frequent wait of a class; "" if there is none.
 func (w waiters) first(class waitClass) string {
 	for _, k := range w.kinds {
