@@ -20,7 +20,7 @@ func diskDegraded() Rule {
 			"flat":       "Its rate hardly varied: it may have been capped at {{.ops}} during that time.",
 			"recurring":  "It recurs every {{.period}}.",
 			"no credits": "{{.volume}} has no burst credits, so exhausted credits are not the cause.",
-			"peers":      "{{.peers}} served requests as quickly as ever.",
+			"peers":      "{{.peers}} served requests at their usual speed.",
 			"alone":      "No other device on this host was busy enough to compare with.",
 		},
 		Advice: map[string]Advice{

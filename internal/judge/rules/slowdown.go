@@ -309,7 +309,7 @@ func (c *Case) peersOf(s *slowdown) {
 
 	if len(s.quick) > 0 {
 		s.excluded = append(s.excluded, "The host and its path to storage: "+string(joined(s.quick))+
-			" served requests as quickly as ever meanwhile.")
+			" served requests at their usual speed in that time.")
 	}
 }
 

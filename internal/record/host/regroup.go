@@ -99,7 +99,7 @@ func (s *sampler) regroup(at time.Time) {
 	r.tried = at
 	if g, ok := s.successor(); ok {
 		s.noteNow(recording.Note{Kind: recording.NoteGap, From: r.gone, To: at,
-			Text: fmt.Sprintf("the cgroup %s was removed, for example by a restart of a container: sampling %s from now on, in which %s runs",
+			Text: fmt.Sprintf("the cgroup %s was removed, for example by a container restart: now sampling %s, which runs %s",
 				s.group.id, g.id, r.program)})
 		s.group, r.gone = g, time.Time{}
 		return

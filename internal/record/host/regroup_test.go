@@ -163,7 +163,7 @@ func TestRestartedContainer(t *testing.T) {
 		t.Errorf("sampled %v, want the new container's cgroup", ids)
 	}
 
-	if len(notes) != 2 || notes[1].Kind != recording.NoteGap || !notes[1].From.Equal(start.Add(time.Second)) || !strings.Contains(notes[1].Text, "pod1/new from now on, in which postgres runs") {
+	if len(notes) != 2 || notes[1].Kind != recording.NoteGap || !notes[1].From.Equal(start.Add(time.Second)) || !strings.Contains(notes[1].Text, "pod1/new, which runs postgres") {
 		t.Errorf("notes %+v, want a gap from the first missing sample on", notes)
 	}
 }

@@ -149,7 +149,7 @@ func Dial(ctx context.Context, rawURL string, opt RemoteOptions) (*Server, error
 
 	opt = opt.withDefaults()
 	if opt.To.Before(opt.From) {
-		return nil, fmt.Errorf("prometheus: the requested time has its end %s before its start %s",
+		return nil, fmt.Errorf("prometheus: the requested time ends (%s) before it starts (%s)",
 			opt.To.Format(time.RFC3339), opt.From.Format(time.RFC3339))
 	}
 
